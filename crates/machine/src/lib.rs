@@ -1,1 +1,201 @@
-//! placeholder
+//! What the engine runs on.
+//!
+//! Everything that runs under a concurrency-control scheme reaches shared memory, time, waiting and
+//! randomness through [`Machine`]. It is a type parameter, not a compile-time switch, so that one
+//! binary runs natively *and* simulates:
+//!
+//! - [`Native`]: the plain instruction, nothing added;
+//! - [`Plain`]: one core and no concurrency at all, which is what Miri runs;
+//! - `Sim` (crate `chiliad-simulator`): many cores on one host thread, deterministic by seed;
+//! - loom is a further machine, in the dev-dependencies of the small protocols.
+//!
+//! Rules of the seam, which the rooms above keep:
+//!
+//! 1. every [`Word`] and [`Link`] that two workers share lives in memory obtained from
+//!    [`Machine::alloc`] and is constructed in place, never by zeroing;
+//! 2. no host address orders, hashes or places anything: [`Machine::address`] gives the number that
+//!    may;
+//! 3. a worker never waits while it holds a latch, a reclaim pin or the commit window;
+//! 4. threads are started by whoever holds a concrete machine (the facade, a driver): code that is
+//!    generic over `M` offers loops to run and never spawns.
+
+mod bytes;
+mod fault;
+mod link;
+mod native;
+mod plain;
+mod spin;
+
+pub use bytes::{copy_in, copy_out, words_for};
+pub use fault::{Fault, Rig};
+pub use link::{Link, Tagged};
+pub use native::Native;
+pub use plain::Plain;
+pub use spin::Spin;
+
+use core::alloc::Layout;
+use core::ptr::NonNull;
+pub use core::sync::atomic::Ordering;
+
+/// The size of a cache line in bytes, on every machine.
+pub const LINE_BYTES: usize = 64;
+
+/// A running thread (natively) or simulated core, dense from zero: whom `park` and `unpark` mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub struct WorkerId(pub u32);
+
+/// The hardware core under the running thread. It may change between two instructions, so it may
+/// shard statistics and pools and nothing else.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CoreId(pub u32);
+
+/// A point in time: nanoseconds natively, events (later: cycles) in simulation.
+pub type Ticks = u64;
+
+/// How a [`Machine::park_until`] ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Woken {
+    /// Another worker called [`Machine::unpark`].
+    ByPeer,
+    /// The time came.
+    ByTime,
+}
+
+/// What a block of memory is for; machines may place classes differently.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// Chunks of several megabytes out of which slots are carved: huge pages where there are any.
+    Chunk,
+    /// Arrays of hash buckets.
+    Buckets,
+    /// Everything small and rare: worker slots, roots, tables of tables.
+    Control,
+}
+
+/// Computation between two shared accesses, for machines that price it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cost {
+    /// Searching one index leaf.
+    LeafSearch,
+    /// Searching one inner index node.
+    InnerSearch,
+    /// Hashing one key.
+    Hash,
+    /// Comparing `n` key bytes.
+    Compare,
+    /// Bookkeeping of one access in a read or write set.
+    Track,
+    /// Validating one entry.
+    Validate,
+    /// The logic of the application, per step.
+    Logic,
+}
+
+/// A shared 64-bit word with the atomic operations of the C11 memory model.
+///
+/// Orderings have their usual meaning; callers name the access that each one pairs with.
+pub trait Word: Sized + 'static {
+    /// A word holding `value`, constructed in place.
+    fn new(value: u64) -> Self;
+    /// Reads the word.
+    fn load(&self, order: Ordering) -> u64;
+    /// Writes the word.
+    fn store(&self, value: u64, order: Ordering);
+    /// Writes the word and returns what it held.
+    fn swap(&self, value: u64, order: Ordering) -> u64;
+    /// Writes `new` if the word holds `current`; `Err` carries what it held instead.
+    ///
+    /// # Errors
+    /// The value found, when it was not `current`.
+    fn compare_exchange(
+        &self,
+        current: u64,
+        new: u64,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u64, u64>;
+    /// Adds, wrapping, and returns what the word held.
+    fn fetch_add(&self, value: u64, order: Ordering) -> u64;
+    /// Ands and returns what the word held.
+    fn fetch_and(&self, value: u64, order: Ordering) -> u64;
+    /// Ors and returns what the word held.
+    fn fetch_or(&self, value: u64, order: Ordering) -> u64;
+    /// Takes the maximum and returns what the word held.
+    fn fetch_max(&self, value: u64, order: Ordering) -> u64;
+}
+
+/// The machine a database runs on. See the crate's head for the rules.
+///
+/// All functions are associated: the running thread or core is found by the machine itself.
+pub trait Machine: Sized + Send + Sync + 'static {
+    /// A shared word.
+    type Word: Word;
+    /// A shared pointer with three tag bits.
+    type Link<T: 'static>: Link<T>;
+
+    /// Bytes that a pool of slots should ask for at a time.
+    const CHUNK_BYTES: usize;
+    /// Whether accesses are simulated: callers may then prefer one generic instance (a virtual call
+    /// does not show) to many monomorphised ones.
+    const SIMULATED: bool;
+
+    /// Obtains memory; `None` when the machine has no more. The content is undefined.
+    fn alloc(layout: Layout, class: Class) -> Option<NonNull<u8>>;
+    /// Returns memory obtained from [`Machine::alloc`] with the same layout and class.
+    ///
+    /// # Safety
+    /// `block` came from `alloc` with `layout` and `class`, and nobody reaches it any more.
+    unsafe fn free(block: NonNull<u8>, layout: Layout, class: Class);
+    /// Declares `bytes` at `start` out of bounds until [`Machine::unpoison`]: a simulated access
+    /// stops the run with a report. Pools call it for slots on their free lists.
+    fn poison(start: *const u8, bytes: usize);
+    /// Takes a [`Machine::poison`] back.
+    fn unpoison(start: *const u8, bytes: usize);
+    /// A number that may order or place what lives at `start`: the same in every run of one seed.
+    fn address(start: *const u8) -> u64;
+
+    /// The running thread or simulated core.
+    fn worker() -> WorkerId;
+    /// The hardware core that it runs on at the moment.
+    fn core() -> CoreId;
+    /// The time.
+    fn now() -> Ticks;
+    /// [`Ticks`] per second, for turning durations into ticks.
+    fn ticks_per_second() -> u64;
+    /// A random number, from the run's seed where the machine has one.
+    fn random() -> u64;
+
+    /// A moment's delay inside a spin.
+    fn pause();
+    /// Lets somebody else run.
+    fn yield_now();
+    /// Sleeps until [`Machine::unpark`]; a permit given earlier makes it return at once. May wake
+    /// without reason.
+    fn park();
+    /// Sleeps until [`Machine::unpark`] or until the time has come.
+    fn park_until(time: Ticks) -> Woken;
+    /// Wakes `worker`, or lets its next park return at once.
+    fn unpark(worker: WorkerId);
+
+    /// A fence of the C11 memory model.
+    fn fence(order: Ordering);
+    /// The cheap side of an asymmetric pair of sequentially consistent fences: orders the caller's
+    /// accesses before and after it against any thread that runs [`Machine::heavy_fence`].
+    fn light_fence();
+    /// The dear side: acts as a full fence on every running thread.
+    fn heavy_fence();
+
+    /// Starts loading `lines` cache lines from `start`.
+    fn prefetch(start: *const u8, lines: u32);
+    /// The caller is about to wait for this memory: nothing natively, a switch to a sibling
+    /// transaction where the machine interleaves. Never called under a latch.
+    fn await_line(start: *const u8, lines: u32);
+    /// `n` units of computation at `site`; free natively.
+    fn work(site: Cost, n: u32);
+
+    /// Whether a planted bug is switched on for this run; natively the constant `false`.
+    fn fault(fault: &'static Fault) -> bool;
+    /// Tells the rig that a rare branch was taken, so that a campaign can prove that it was.
+    /// Nothing natively.
+    fn mark(name: &'static str);
+}

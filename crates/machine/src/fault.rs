@@ -1,0 +1,34 @@
+//! Planted bugs: one line at the step that each removes, off on every machine that does real work.
+//!
+//! A fault is a `static` beside the code that it breaks; the rig that claims to guard the step
+//! switches it on for one run and must then report the declared verdict, while the same seed
+//! without it passes. Natively [`crate::Machine::fault`] is the constant `false` and folds away.
+
+/// The rig that guards against a fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rig {
+    /// Simulated interleavings, sequentially consistent: logic.
+    SimSc,
+    /// Simulated interleavings with store buffers: store-load barriers.
+    SimTso,
+    /// A loom model: acquire and release.
+    Loom,
+}
+
+/// A planted bug and the verdict that it must earn.
+#[derive(Debug)]
+pub struct Fault {
+    /// The name on the command line (`--plant NAME`).
+    pub name: &'static str,
+    /// The step that the fault removes, in one sentence.
+    pub step: &'static str,
+    /// The rig that must catch it.
+    pub rig: Rig,
+    /// The campaign workload that provokes it.
+    pub workload: &'static str,
+    /// Verdicts that count as caught: anomaly classes of the checker, `use of freed memory`,
+    /// `consistency`.
+    pub expected: &'static [&'static str],
+    /// The number of seeds within which it must be caught, at most 1,000.
+    pub seeds: u32,
+}

@@ -1,0 +1,359 @@
+//! The real machine: every operation is the plain instruction.
+
+use crate::{
+    Class, CoreId, Cost, Fault, LINE_BYTES, Link, Machine, Tagged, Ticks, Woken, Word, WorkerId,
+};
+use core::alloc::Layout;
+use core::cell::Cell;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+/// The cores you have, as fast as they go.
+pub struct Native;
+
+/// A shared word: an [`AtomicU64`].
+#[repr(transparent)]
+pub struct NativeWord(AtomicU64);
+
+impl Word for NativeWord {
+    #[inline]
+    fn new(value: u64) -> Self {
+        Self(AtomicU64::new(value))
+    }
+    #[inline]
+    fn load(&self, order: Ordering) -> u64 {
+        self.0.load(order)
+    }
+    #[inline]
+    fn store(&self, value: u64, order: Ordering) {
+        self.0.store(value, order);
+    }
+    #[inline]
+    fn swap(&self, value: u64, order: Ordering) -> u64 {
+        self.0.swap(value, order)
+    }
+    #[inline]
+    fn compare_exchange(
+        &self,
+        current: u64,
+        new: u64,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<u64, u64> {
+        self.0.compare_exchange(current, new, success, failure)
+    }
+    #[inline]
+    fn fetch_add(&self, value: u64, order: Ordering) -> u64 {
+        self.0.fetch_add(value, order)
+    }
+    #[inline]
+    fn fetch_and(&self, value: u64, order: Ordering) -> u64 {
+        self.0.fetch_and(value, order)
+    }
+    #[inline]
+    fn fetch_or(&self, value: u64, order: Ordering) -> u64 {
+        self.0.fetch_or(value, order)
+    }
+    #[inline]
+    fn fetch_max(&self, value: u64, order: Ordering) -> u64 {
+        self.0.fetch_max(value, order)
+    }
+}
+
+/// A shared pointer: an [`AtomicPtr`].
+#[repr(transparent)]
+pub struct NativeLink<T>(AtomicPtr<T>);
+
+impl<T> Link<T> for NativeLink<T> {
+    #[inline]
+    fn new(value: Tagged<T>) -> Self {
+        Self(AtomicPtr::new(value.into_raw()))
+    }
+    #[inline]
+    fn load(&self, order: Ordering) -> Tagged<T> {
+        Tagged::from_raw(self.0.load(order))
+    }
+    #[inline]
+    fn store(&self, value: Tagged<T>, order: Ordering) {
+        self.0.store(value.into_raw(), order);
+    }
+    #[inline]
+    fn swap(&self, value: Tagged<T>, order: Ordering) -> Tagged<T> {
+        Tagged::from_raw(self.0.swap(value.into_raw(), order))
+    }
+    #[inline]
+    fn compare_exchange(
+        &self,
+        current: Tagged<T>,
+        new: Tagged<T>,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<Tagged<T>, Tagged<T>> {
+        match self.0.compare_exchange(current.into_raw(), new.into_raw(), success, failure) {
+            Ok(found) => Ok(Tagged::from_raw(found)),
+            Err(found) => Err(Tagged::from_raw(found)),
+        }
+    }
+}
+
+/// Threads that have asked for their [`WorkerId`], by its number; `None` once one has ended.
+static THREADS: Mutex<Vec<Option<Thread>>> = Mutex::new(Vec::new());
+
+/// When the process first asked for the time.
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// Whether the kernel runs a barrier on all our threads on request; decides both fences, once.
+static MEMBARRIER: LazyLock<bool> = LazyLock::new(register_membarrier);
+
+/// A thread's entry in [`THREADS`], given back when the thread ends.
+struct Registration(WorkerId);
+
+impl Registration {
+    fn new() -> Self {
+        let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = threads.iter().position(Option::is_none).unwrap_or(threads.len());
+        let thread = Some(std::thread::current());
+        if free == threads.len() {
+            threads.push(thread);
+        } else {
+            threads[free] = thread;
+        }
+        Self(WorkerId(u32::try_from(free).expect("fewer threads than u32 counts")))
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        threads[self.0.0 as usize] = None;
+    }
+}
+
+thread_local! {
+    static REGISTRATION: Registration = Registration::new();
+    static RANDOM: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Registers the process for expedited barriers (Linux 4.14); `false` elsewhere.
+fn register_membarrier() -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: membarrier takes no pointers; an unknown command is refused with an error.
+        unsafe {
+            libc::syscall(
+                libc::SYS_membarrier,
+                libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED,
+                0,
+                0,
+            ) == 0
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    false
+}
+
+/// Gives up the processor `block` bytes of whole huge pages, where the system has them.
+fn advise_huge(block: NonNull<u8>, layout: Layout) {
+    #[cfg(target_os = "linux")]
+    if layout.align() >= 4096 {
+        // SAFETY: the block is ours and page-aligned; the advice changes no content.
+        unsafe { libc::madvise(block.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (block, layout);
+}
+
+impl Machine for Native {
+    type Word = NativeWord;
+    type Link<T: 'static> = NativeLink<T>;
+
+    const CHUNK_BYTES: usize = 2 << 20;
+    const SIMULATED: bool = false;
+
+    fn alloc(layout: Layout, class: Class) -> Option<NonNull<u8>> {
+        debug_assert!(layout.size() > 0);
+        // SAFETY: the layout is not empty.
+        let block = NonNull::new(unsafe { std::alloc::alloc(layout) })?;
+        if matches!(class, Class::Chunk | Class::Buckets) && layout.size() >= Self::CHUNK_BYTES {
+            advise_huge(block, layout);
+        }
+        Some(block)
+    }
+
+    unsafe fn free(block: NonNull<u8>, layout: Layout, _class: Class) {
+        // SAFETY: the caller vouches that the block came from `alloc` with this layout.
+        unsafe { std::alloc::dealloc(block.as_ptr(), layout) };
+    }
+
+    #[inline]
+    fn poison(_start: *const u8, _bytes: usize) {}
+    #[inline]
+    fn unpoison(_start: *const u8, _bytes: usize) {}
+
+    #[inline]
+    fn address(start: *const u8) -> u64 {
+        start.addr() as u64
+    }
+
+    fn worker() -> WorkerId {
+        REGISTRATION.with(|registration| registration.0)
+    }
+
+    fn core() -> CoreId {
+        #[cfg(target_os = "linux")]
+        {
+            // SAFETY: sched_getcpu has no preconditions.
+            let core = unsafe { libc::sched_getcpu() };
+            CoreId(u32::try_from(core).unwrap_or(0))
+        }
+        #[cfg(not(target_os = "linux"))]
+        CoreId(0)
+    }
+
+    fn now() -> Ticks {
+        u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn ticks_per_second() -> u64 {
+        1_000_000_000
+    }
+
+    fn random() -> u64 {
+        RANDOM.with(|state| {
+            let mut x = state.get();
+            if x == 0 {
+                // Seeded by the thread's number and the clock: runs that must repeat are simulated.
+                x = (u64::from(Self::worker().0) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                    ^ Self::now()
+                    | 1;
+            }
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            state.set(x);
+            x.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        })
+    }
+
+    #[inline]
+    fn pause() {
+        core::hint::spin_loop();
+    }
+
+    fn yield_now() {
+        std::thread::yield_now();
+    }
+
+    fn park() {
+        // Registered first, or nobody could wake us.
+        let _ = Self::worker();
+        std::thread::park();
+    }
+
+    fn park_until(time: Ticks) -> Woken {
+        let _ = Self::worker();
+        let now = Self::now();
+        if time > now {
+            std::thread::park_timeout(Duration::from_nanos(time - now));
+        }
+        if Self::now() >= time { Woken::ByTime } else { Woken::ByPeer }
+    }
+
+    fn unpark(worker: WorkerId) {
+        let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Some(thread)) = threads.get(worker.0 as usize) {
+            thread.unpark();
+        }
+    }
+
+    #[inline]
+    fn fence(order: Ordering) {
+        core::sync::atomic::fence(order);
+    }
+
+    #[inline]
+    fn light_fence() {
+        if *MEMBARRIER {
+            // The kernel runs the full barrier on this thread whenever a peer asks for one, so it
+            // suffices that the compiler keeps the order.
+            core::sync::atomic::compiler_fence(Ordering::SeqCst);
+        } else {
+            core::sync::atomic::fence(Ordering::SeqCst);
+        }
+    }
+
+    fn heavy_fence() {
+        core::sync::atomic::fence(Ordering::SeqCst);
+        #[cfg(target_os = "linux")]
+        if *MEMBARRIER {
+            // SAFETY: as for the registration; the process is registered.
+            let refused = unsafe {
+                libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0)
+            };
+            assert!(refused == 0, "membarrier refused although registered");
+        }
+    }
+
+    #[inline]
+    fn prefetch(start: *const u8, lines: u32) {
+        for line in 0..lines as usize {
+            let address = start.wrapping_add(line * LINE_BYTES);
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a prefetch never faults, whatever the address.
+            unsafe {
+                core::arch::x86_64::_mm_prefetch(
+                    address.cast::<i8>(),
+                    core::arch::x86_64::_MM_HINT_T0,
+                );
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            let _ = address;
+        }
+    }
+
+    #[inline]
+    fn await_line(_start: *const u8, _lines: u32) {}
+    #[inline]
+    fn work(_site: Cost, _n: u32) {}
+    #[inline]
+    fn fault(_fault: &'static Fault) -> bool {
+        false
+    }
+    #[inline]
+    fn mark(_name: &'static str) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unpark_before_the_park_is_not_lost() {
+        Native::unpark(Native::worker());
+        Native::park();
+    }
+
+    #[test]
+    fn a_thread_gives_its_number_back() {
+        let first = std::thread::spawn(Native::worker).join().expect("no panic");
+        let second = std::thread::spawn(Native::worker).join().expect("no panic");
+        // Other tests may take the number in between; what must not happen is growth without end.
+        assert!(second.0 <= first.0 + 8);
+    }
+
+    #[test]
+    fn parking_until_a_time_ends_by_time() {
+        let deadline = Native::now() + 1_000_000;
+        while Native::park_until(deadline) == Woken::ByPeer {}
+        assert!(Native::now() >= deadline);
+    }
+
+    #[test]
+    fn fences_run() {
+        Native::light_fence();
+        Native::heavy_fence();
+    }
+}
