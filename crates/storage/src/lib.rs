@@ -1,1 +1,27 @@
-//! placeholder
+//! Records in memory and the indexes that find them.
+//!
+//! This room knows no scheme, no transaction and no log: it is generic over the machine only. What
+//! it offers the engine above:
+//!
+//! - [`Heap`] and [`LocalHeap`]: slots of memory in size classes, type-stable where a transaction
+//!   may look at them again after its pin has ended, reclaimed by epochs;
+//! - [`RecordRef`]: a record, that is the header a scheme owns, a length and the payload words;
+//! - [`OrderedIndex`] (a Masstree) and [`HashIndex`], whose leaves and buckets carry a [`Guard`]
+//!   each, so that a scheme can protect what is *not* there;
+//! - [`key`]: order-preserving encoding of composite keys.
+
+mod heap;
+pub mod index;
+pub mod key;
+mod latch;
+mod record;
+mod shared;
+mod slots;
+
+pub use heap::{Heap, Kind, LocalHeap, OutOfMemory, Usage};
+pub use index::{Change, Changes, Cursor, Direction, Found, Guard, HashIndex, Hooks, Index};
+pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe, Seen};
+pub use latch::Latch;
+pub use record::{Header, RecordRef, VALUE_BYTES_MAX};
+pub use shared::Shared;
+pub use slots::{Slot, Slots, WORKERS_MAX};

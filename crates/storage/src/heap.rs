@@ -1,0 +1,481 @@
+//! Memory in slots of size classes, reclaimed by epochs.
+//!
+//! [`Heap`] is shared: it carves chunks into batches of slots and keeps the batches that workers
+//! give back. [`LocalHeap`] belongs to one worker: a stack of free slots per class, and the *limbo*
+//! of slots that readers may still be looking at. Steady state touches only the local one.
+//!
+//! Reclamation (thesis 4.6, with epochs of its own): a worker is *pinned* while it follows pointers
+//! into shared structures. What it unlinks goes to limbo tagged with its pin epoch plus one; the
+//! reclaim epoch advances only when every pinned worker is pinned in the current one, so a reader
+//! that could have seen the slot is pinned at most one epoch after the unlinking worker, and the
+//! slot is free once the epoch is three past the unlinker's pin.
+//!
+//! Type stability: the first [`Kind::stable_bytes`] of a freed slot stay readable for ever.
+
+use crate::record::{HEAD_BYTES, Record, RecordRef};
+use crate::slots::{Slot, Slots};
+use crate::{Latch, Shared};
+use chiliad_machine::{Class, Machine, Ordering, Word};
+use core::alloc::Layout;
+use core::ptr::NonNull;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What a slot is used for. Slots never change their kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A record.
+    Record,
+    /// A block that only a record's `link` leads to: an old version or an overflowing value.
+    Version,
+    /// An index leaf or hash bucket: begins with a [`crate::Guard`].
+    Leaf,
+    /// An inner index node.
+    Inner,
+}
+
+const KINDS: usize = 4;
+
+impl Kind {
+    /// Bytes at the start of a slot that stay readable after it was freed.
+    const fn stable_bytes(self) -> usize {
+        match self {
+            Self::Record | Self::Leaf => HEAD_BYTES,
+            Self::Version | Self::Inner => 0,
+        }
+    }
+}
+
+/// The memory limit is reached, or the machine has no more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutOfMemory;
+
+/// Memory in use, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    /// Obtained from the machine.
+    pub reserved_bytes: u64,
+    /// The limit; `u64::MAX` where there is none.
+    pub limit_bytes: u64,
+}
+
+/// Bytes of a batch that a worker takes or gives at a time.
+const BATCH_BYTES: usize = 8 << 10;
+const BATCH_SLOTS_MAX: usize = 64;
+/// Slots in limbo before their owner tries to advance the epoch.
+const LIMBO_TRY: usize = 256;
+
+const FINE_STEP: usize = 16;
+const FINE_MAX: usize = 512;
+const FINE_CLASSES: usize = FINE_MAX / FINE_STEP;
+/// Four classes for each doubling above [`FINE_MAX`], up to 2 MiB.
+const COARSE_DOUBLINGS: usize = 12;
+const CLASSES: usize = FINE_CLASSES + 4 * COARSE_DOUBLINGS;
+
+/// The bytes of a slot of `class`.
+#[inline]
+pub(crate) const fn class_bytes(class: u8) -> usize {
+    let class = class as usize;
+    if class < FINE_CLASSES {
+        (class + 1) * FINE_STEP
+    } else {
+        let coarse = class - FINE_CLASSES;
+        let base = FINE_MAX << (coarse / 4);
+        base + base / 4 * (coarse % 4 + 1)
+    }
+}
+
+/// The smallest class of at least `bytes`; `None` above the greatest.
+pub(crate) fn class_for(bytes: usize) -> Option<u8> {
+    if bytes <= FINE_MAX {
+        return Some((bytes.max(1).div_ceil(FINE_STEP) - 1) as u8);
+    }
+    (FINE_CLASSES..CLASSES).map(|class| class as u8).find(|&class| class_bytes(class) >= bytes)
+}
+
+fn batch_slots(class: u8) -> usize {
+    (BATCH_BYTES / class_bytes(class)).clamp(1, BATCH_SLOTS_MAX)
+}
+
+fn pool_index(kind: Kind, class: u8) -> usize {
+    kind as usize * CLASSES + class as usize
+}
+
+/// The shared part. Lives in the machine's memory, because its words do.
+pub struct Heap<M: Machine> {
+    limit_bytes: u64,
+    reserved_bytes: M::Word,
+    epoch: M::Word,
+    /// Held by the worker that is advancing the epoch.
+    advancing: Latch<M, ()>,
+    central: Latch<M, Central>,
+    /// The workers whose pins reclamation waits for.
+    pub slots: Slots<M>,
+}
+
+/// Chunks and free batches, behind the heap's latch.
+struct Central {
+    chunks: Vec<(NonNull<u8>, Layout)>,
+    cursor: NonNull<u8>,
+    left_bytes: usize,
+    free: Vec<Vec<NonNull<u8>>>,
+    /// Limbo of workers that have gone.
+    orphans: Vec<Retired>,
+}
+
+// SAFETY: the pointers are to memory that the heap owns; whoever holds the latch may use them.
+unsafe impl Send for Central {}
+
+#[derive(Clone, Copy)]
+struct Retired {
+    epoch: u64,
+    pool: u16,
+    place: NonNull<u8>,
+}
+
+impl<M: Machine> Heap<M> {
+    /// An empty heap that will reserve at most `limit_bytes`.
+    #[must_use]
+    pub fn new(limit_bytes: u64) -> Arc<Shared<M, Self>> {
+        Arc::new(Shared::new(Self {
+            limit_bytes,
+            reserved_bytes: M::Word::new(0),
+            epoch: M::Word::new(1),
+            advancing: Latch::new(()),
+            central: Latch::new(Central {
+                chunks: Vec::new(),
+                cursor: NonNull::dangling(),
+                left_bytes: 0,
+                free: vec![Vec::new(); KINDS * CLASSES],
+                orphans: Vec::new(),
+            }),
+            slots: Slots::new(),
+        }))
+    }
+
+    /// Memory in use.
+    pub fn usage(&self) -> Usage {
+        Usage {
+            reserved_bytes: self.reserved_bytes.load(Ordering::Relaxed),
+            limit_bytes: self.limit_bytes,
+        }
+    }
+
+    /// The reclaim epoch and the oldest epoch in which a worker is pinned, for statistics.
+    pub fn reclaim_lag(&self) -> u64 {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        let pins = self.slots.iter().map(|(_, slot)| slot.pin.load(Ordering::Relaxed));
+        pins.filter(|pin| pin & 1 == 1).map(|pin| epoch - (pin >> 1)).max().unwrap_or(0)
+    }
+
+    /// Accounts for `bytes` of memory that somebody is about to obtain from the machine.
+    ///
+    /// # Errors
+    /// When that would exceed the limit.
+    pub fn reserve(&self, bytes: usize) -> Result<(), OutOfMemory> {
+        let before = self.reserved_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        if before.saturating_add(bytes as u64) > self.limit_bytes {
+            self.unreserve(bytes);
+            return Err(OutOfMemory);
+        }
+        Ok(())
+    }
+
+    /// Takes a [`Heap::reserve`] back.
+    pub fn unreserve(&self, bytes: usize) {
+        self.reserved_bytes.fetch_add((bytes as u64).wrapping_neg(), Ordering::Relaxed);
+    }
+
+    /// Advances the reclaim epoch if no pinned worker stands in its way.
+    fn try_advance(&self) -> bool {
+        let Some(_advancing) = self.advancing.try_lock() else {
+            return false;
+        };
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        // Pairs with the light fence in `LocalHeap::pin`: either we see a worker's pin below, or
+        // the worker sees every unlink that happened before this fence.
+        M::heavy_fence();
+        let lagging = self.slots.iter().any(|(_, slot)| {
+            // Acquire pairs with the release in `unpin`: what the worker read, it has read.
+            let pin = slot.pin.load(Ordering::Acquire);
+            pin & 1 == 1 && pin >> 1 != epoch
+        });
+        if lagging {
+            return false;
+        }
+        // Release: whoever sees the new epoch also sees that the pins were passed.
+        self.epoch.store(epoch + 1, Ordering::Release);
+        true
+    }
+
+    /// Moves a batch of free slots to `target`, carving a chunk if none is left over.
+    fn refill(&self, kind: Kind, class: u8, target: &mut Vec<NonNull<u8>>) -> Result<(), OutOfMemory> {
+        let count = batch_slots(class);
+        let mut central = self.central.lock();
+        let pool = &mut central.free[pool_index(kind, class)];
+        if !pool.is_empty() {
+            let keep = pool.len().saturating_sub(count);
+            target.extend(pool.drain(keep..));
+            return Ok(());
+        }
+        let bytes = class_bytes(class);
+        let batch = (bytes * count).next_multiple_of(64);
+        if central.left_bytes < batch {
+            let chunk = M::CHUNK_BYTES.max(batch);
+            let layout = Layout::from_size_align(chunk, M::CHUNK_BYTES.min(2 << 20))
+                .expect("a power of two");
+            self.reserve(chunk)?;
+            let Some(start) = M::alloc(layout, Class::Chunk) else {
+                self.unreserve(chunk);
+                return Err(OutOfMemory);
+            };
+            central.chunks.push((start, layout));
+            central.cursor = start;
+            central.left_bytes = chunk;
+        }
+        for index in (0..count).rev() {
+            // SAFETY: the chunk has `batch` bytes left behind the cursor.
+            let place = unsafe { central.cursor.add(index * bytes) };
+            construct::<M>(place, bytes);
+            target.push(place);
+        }
+        // SAFETY: as above; the sum stays within the chunk or one past it.
+        central.cursor = unsafe { central.cursor.add(batch) };
+        central.left_bytes -= batch;
+        Ok(())
+    }
+}
+
+/// Makes a carved slot an array of words, once and for all.
+fn construct<M: Machine>(place: NonNull<u8>, bytes: usize) {
+    let words = place.cast::<M::Word>();
+    for index in 0..bytes / 8 {
+        // SAFETY: the slot is ours alone and `bytes` long.
+        unsafe { words.add(index).write(M::Word::new(0)) };
+    }
+}
+
+impl<M: Machine> Drop for Heap<M> {
+    fn drop(&mut self) {
+        for (start, layout) in self.central.lock().chunks.drain(..) {
+            // SAFETY: allocated with this layout; the heap's owner outlives all references.
+            unsafe { M::free(start, layout, Class::Chunk) };
+        }
+    }
+}
+
+/// A worker's part of the heap.
+pub struct LocalHeap<M: Machine> {
+    shared: Arc<Shared<M, Heap<M>>>,
+    slot: u32,
+    words: NonNull<Slot<M>>,
+    free: Vec<Vec<NonNull<u8>>>,
+    limbo: VecDeque<Retired>,
+    /// Retirements until the next attempt to advance.
+    patience: usize,
+}
+
+// SAFETY: it owns its slots; the pointers are to memory of the shared heap, which it keeps alive.
+unsafe impl<M: Machine> Send for LocalHeap<M> where Arc<Shared<M, Heap<M>>>: Send {}
+
+impl<M: Machine> LocalHeap<M> {
+    /// Registers a worker; `None` when all slots are taken.
+    #[must_use]
+    pub fn new(shared: &Arc<Shared<M, Heap<M>>>) -> Option<Self> {
+        let slot = shared.slots.acquire()?;
+        let words = NonNull::from(shared.slots.get(slot));
+        Some(Self {
+            shared: Arc::clone(shared),
+            slot,
+            words,
+            free: vec![Vec::new(); KINDS * CLASSES],
+            limbo: VecDeque::with_capacity(4 * LIMBO_TRY),
+            patience: LIMBO_TRY,
+        })
+    }
+
+    /// The shared part.
+    #[must_use]
+    pub fn shared(&self) -> &Arc<Shared<M, Heap<M>>> {
+        &self.shared
+    }
+
+    /// The worker's slot number.
+    #[must_use]
+    pub fn slot_number(&self) -> u32 {
+        self.slot
+    }
+
+    /// The worker's words.
+    #[must_use]
+    #[inline]
+    pub fn slot<'a>(&self) -> &'a Slot<M> {
+        // SAFETY: slots live as long as the shared heap; callers keep `self` or the heap alive.
+        unsafe { self.words.as_ref() }
+    }
+
+    /// Begins following pointers into shared structures. Not nested.
+    #[inline]
+    pub fn pin(&self) {
+        let slot = self.slot();
+        debug_assert!(slot.pin.load(Ordering::Relaxed) == 0, "pinned twice");
+        let epoch = self.shared.epoch.load(Ordering::Relaxed);
+        slot.pin.store(epoch << 1 | 1, Ordering::Relaxed);
+        // Pairs with the heavy fence in `try_advance`.
+        M::light_fence();
+    }
+
+    /// Stops following pointers.
+    #[inline]
+    pub fn unpin(&self) {
+        // Release pairs with the acquire in `try_advance`.
+        self.slot().pin.store(0, Ordering::Release);
+    }
+
+    /// Whether the worker is pinned.
+    #[inline]
+    #[must_use]
+    pub fn is_pinned(&self) -> bool {
+        self.slot().pin.load(Ordering::Relaxed) != 0
+    }
+
+    /// A slot of `kind` with at least `bytes`. Its stable bytes are as its last life left them.
+    ///
+    /// # Errors
+    /// When the memory limit is reached.
+    pub fn alloc(&mut self, kind: Kind, bytes: usize) -> Result<NonNull<u8>, OutOfMemory> {
+        let class = class_for(bytes).ok_or(OutOfMemory)?;
+        self.alloc_class(kind, class)
+    }
+
+    fn alloc_class(&mut self, kind: Kind, class: u8) -> Result<NonNull<u8>, OutOfMemory> {
+        let pool = &mut self.free[pool_index(kind, class)];
+        if pool.is_empty() {
+            self.shared.refill(kind, class, pool)?;
+        }
+        let place = pool.pop().expect("refilled");
+        let stable = kind.stable_bytes();
+        M::unpoison(place.as_ptr().wrapping_add(stable), class_bytes(class) - stable);
+        Ok(place)
+    }
+
+    /// A record (or version block) with an empty value and room for `bytes`; see
+    /// [`RecordRef`] for what survives from the slot's last life.
+    ///
+    /// # Errors
+    /// When the memory limit is reached.
+    pub fn alloc_record(&mut self, kind: Kind, bytes: usize) -> Result<RecordRef<M>, OutOfMemory> {
+        debug_assert!(matches!(kind, Kind::Record | Kind::Version));
+        let class = class_for(HEAD_BYTES + bytes.max(8)).ok_or(OutOfMemory)?;
+        let place = self.alloc_class(kind, class)?.cast::<Record<M>>();
+        // SAFETY: a slot of sufficient size, constructed as words; the head is three of them.
+        let record = unsafe { RecordRef::from_raw(place) };
+        record.begin_life(class);
+        Ok(record)
+    }
+
+    /// Frees a slot that nobody else has seen.
+    ///
+    /// # Safety
+    /// It came from [`LocalHeap::alloc`] of this heap with this kind and size, and no shared
+    /// structure leads to it or ever did since.
+    pub unsafe fn free(&mut self, kind: Kind, bytes: usize, place: NonNull<u8>) {
+        let class = class_for(bytes).expect("was allocated");
+        self.free_class(pool_index(kind, class), place);
+    }
+
+    /// Frees a record that nobody else has seen.
+    ///
+    /// # Safety
+    /// As for [`LocalHeap::free`].
+    pub unsafe fn free_record(&mut self, kind: Kind, record: RecordRef<M>) {
+        let place = NonNull::new(record.as_ptr().cast()).expect("not null");
+        self.free_class(pool_index(kind, record.class()), place);
+    }
+
+    fn free_class(&mut self, pool: usize, place: NonNull<u8>) {
+        let class = (pool % CLASSES) as u8;
+        let stable = [Kind::Record, Kind::Version, Kind::Leaf, Kind::Inner][pool / CLASSES].stable_bytes();
+        M::poison(place.as_ptr().wrapping_add(stable), class_bytes(class) - stable);
+        let slots = &mut self.free[pool];
+        slots.push(place);
+        let batch = batch_slots(class);
+        if slots.len() > 4 * batch {
+            // The coldest half goes back, so that one worker's garbage serves another's inserts.
+            let mut central = self.shared.central.lock();
+            central.free[pool].extend(slots.drain(..2 * batch));
+        }
+    }
+
+    /// Frees a slot once nobody who is pinned can be looking at it.
+    ///
+    /// # Safety
+    /// As for [`LocalHeap::free`], but the slot was shared: the caller is pinned, has unlinked it
+    /// during this pin, and nobody else retires it.
+    pub unsafe fn retire(&mut self, kind: Kind, bytes: usize, place: NonNull<u8>) {
+        let class = class_for(bytes).expect("was allocated");
+        self.retire_class(pool_index(kind, class), place);
+    }
+
+    /// Retires a record or version block.
+    ///
+    /// # Safety
+    /// As for [`LocalHeap::retire`].
+    pub unsafe fn retire_record(&mut self, kind: Kind, record: RecordRef<M>) {
+        let place = NonNull::new(record.as_ptr().cast()).expect("not null");
+        self.retire_class(pool_index(kind, record.class()), place);
+    }
+
+    fn retire_class(&mut self, pool: usize, place: NonNull<u8>) {
+        let pin = self.slot().pin.load(Ordering::Relaxed);
+        assert!(pin & 1 == 1, "retired without a pin");
+        let epoch = (pin >> 1) + 1;
+        self.limbo.push_back(Retired { epoch, pool: pool as u16, place });
+    }
+
+    /// Frees what readers have left behind; call it now and then, not pinned.
+    #[inline]
+    pub fn reclaim(&mut self) {
+        if self.limbo.len() >= self.patience {
+            self.reclaim_now();
+        }
+    }
+
+    #[cold]
+    fn reclaim_now(&mut self) {
+        debug_assert!(!self.is_pinned());
+        self.shared.try_advance();
+        let orphans = self.shared.central.try_lock().map(|mut it| core::mem::take(&mut it.orphans));
+        self.limbo.extend(orphans.into_iter().flatten());
+        // Acquire pairs with the release in `try_advance`.
+        let epoch = self.shared.epoch.load(Ordering::Acquire);
+        while let Some(&retired) = self.limbo.front() {
+            if retired.epoch + 2 > epoch {
+                break;
+            }
+            self.limbo.pop_front();
+            self.free_class(retired.pool as usize, retired.place);
+        }
+        // What is left waits for a reader: ask again only after as much again has gathered.
+        self.patience = self.limbo.len() + LIMBO_TRY;
+    }
+
+    /// Bytes waiting for readers to leave.
+    #[must_use]
+    pub fn limbo_bytes(&self) -> usize {
+        self.limbo.iter().map(|it| class_bytes((it.pool as usize % CLASSES) as u8)).sum()
+    }
+}
+
+impl<M: Machine> Drop for LocalHeap<M> {
+    fn drop(&mut self) {
+        let mut central = self.shared.central.lock();
+        for (pool, slots) in self.free.iter_mut().enumerate() {
+            central.free[pool].append(slots);
+        }
+        central.orphans.extend(self.limbo.drain(..));
+        drop(central);
+        self.unpin();
+        self.shared.slots.release(self.slot);
+    }
+}

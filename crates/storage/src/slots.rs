@@ -1,0 +1,114 @@
+//! Worker slots: what a worker shows the others, one cache line each.
+//!
+//! Three lifetimes, three words, so that none of them holds back what another is for:
+//!
+//! | word | from .. to | who waits for it |
+//! | --- | --- | --- |
+//! | `pin` | one engine call | reclamation of memory |
+//! | `window` | commit-epoch load .. writes installed (microseconds) | the commit epoch |
+//! | `lease` | a snapshot transaction | collection of old versions |
+//!
+//! Slots come in segments allocated on demand and never given back; a freed slot is reused.
+
+use crate::{Latch, Shared};
+use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
+
+/// The greatest number of workers that a database can have at once.
+pub const WORKERS_MAX: usize = 65_536;
+
+const SEGMENT_SLOTS: usize = 64;
+
+/// One worker's words. Zero means "not in it" for each.
+#[repr(C, align(64))]
+pub struct Slot<M: Machine> {
+    /// The reclaim epoch in which the worker is pinned, shifted left by one, with bit 0 set.
+    pub pin: M::Word,
+    /// The commit epoch that the worker saw when it opened its commit window.
+    pub window: M::Word,
+    /// The snapshot boundary that the worker reads at.
+    pub lease: M::Word,
+}
+
+const SEGMENTS_MAX: usize = WORKERS_MAX / SEGMENT_SLOTS;
+
+type Segment<M> = [Slot<M>; SEGMENT_SLOTS];
+
+/// All worker slots of a database.
+pub struct Slots<M: Machine> {
+    segments: [M::Link<Segment<M>>; SEGMENTS_MAX],
+    /// One more than the greatest slot number ever in use.
+    high: M::Word,
+    registry: Latch<M, Registry<M>>,
+}
+
+struct Registry<M: Machine> {
+    owned: Vec<Shared<M, Segment<M>>>,
+    free: Vec<u32>,
+}
+
+impl<M: Machine> Slots<M> {
+    /// No slot in use.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            segments: core::array::from_fn(|_| M::Link::new(Tagged::null())),
+            high: M::Word::new(0),
+            registry: Latch::new(Registry { owned: Vec::new(), free: Vec::new() }),
+        }
+    }
+
+    /// Takes a slot; `None` when all [`WORKERS_MAX`] are in use.
+    pub fn acquire(&self) -> Option<u32> {
+        let mut registry = self.registry.lock();
+        if let Some(slot) = registry.free.pop() {
+            return Some(slot);
+        }
+        let next = usize::try_from(self.high.load(Ordering::Relaxed)).expect("few slots");
+        if next == WORKERS_MAX {
+            return None;
+        }
+        if next % SEGMENT_SLOTS == 0 {
+            let segment: Shared<M, Segment<M>> = Shared::new(core::array::from_fn(|_| Slot {
+                pin: M::Word::new(0),
+                window: M::Word::new(0),
+                lease: M::Word::new(0),
+            }));
+            let place = core::ptr::from_ref(&*segment).cast_mut();
+            registry.owned.push(segment);
+            // Release pairs with the acquire in `get`: the slots are constructed.
+            self.segments[next / SEGMENT_SLOTS].store(Tagged::new(place, 0), Ordering::Release);
+        }
+        // Release pairs with the acquire in `iter`: the segment is linked.
+        self.high.store(next as u64 + 1, Ordering::Release);
+        Some(u32::try_from(next).expect("fewer than WORKERS_MAX"))
+    }
+
+    /// Gives a slot back, all of whose words are zero.
+    pub fn release(&self, slot: u32) {
+        self.registry.lock().free.push(slot);
+    }
+
+    /// The slot with a number that [`Slots::acquire`] gave out.
+    ///
+    /// # Panics
+    /// When it never did.
+    pub fn get(&self, slot: u32) -> &Slot<M> {
+        let slot = slot as usize;
+        let segment = self.segments[slot / SEGMENT_SLOTS].load(Ordering::Acquire);
+        assert!(!segment.is_null(), "a slot that was never acquired");
+        // SAFETY: segments live as long as `self`, which owns them.
+        unsafe { &(&*segment.pointer())[slot % SEGMENT_SLOTS] }
+    }
+
+    /// All slots ever in use, with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Slot<M>)> {
+        let high = u32::try_from(self.high.load(Ordering::Acquire)).expect("few slots");
+        (0..high).map(|slot| (slot, self.get(slot)))
+    }
+}
+
+impl<M: Machine> Default for Slots<M> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
