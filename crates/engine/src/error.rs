@@ -1,0 +1,154 @@
+//! What can go wrong, and whether trying again may help.
+
+use core::fmt;
+
+/// Why a scheme refused a transaction. The transaction may be run again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub enum Reason {
+    /// A record that was read has changed since.
+    ReadChanged,
+    /// A record that was read is being written by another transaction.
+    ReadLatched,
+    /// A key came or went in a range or at a key that was found absent.
+    Phantom,
+    /// A record to be written is latched by another transaction.
+    WriteLatched,
+    /// A record left its index between being found and being used.
+    Vanished,
+    /// The read set is no longer one state of the database (`Options::opacity`).
+    Inconsistent,
+    /// The partitions declared do not cover the access.
+    Partition,
+}
+
+impl Reason {
+    /// All reasons, in the order of [`Reason::index`].
+    pub const ALL: [Self; 7] = [
+        Self::ReadChanged,
+        Self::ReadLatched,
+        Self::Phantom,
+        Self::WriteLatched,
+        Self::Vanished,
+        Self::Inconsistent,
+        Self::Partition,
+    ];
+
+    /// A dense number, for counters.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The name used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadChanged => "read_changed",
+            Self::ReadLatched => "read_latched",
+            Self::Phantom => "phantom",
+            Self::WriteLatched => "write_latched",
+            Self::Vanished => "vanished",
+            Self::Inconsistent => "inconsistent",
+            Self::Partition => "partition",
+        }
+    }
+}
+
+/// A failed operation. Nothing stays latched, and the database goes on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Error {
+    /// The scheme refused the transaction: run it again ([`Error::is_retryable`]).
+    Conflict(Reason),
+    /// An insertion found the key present. The transaction may go on.
+    DuplicateKey,
+    /// A write would give two rows one key in the unique index of this name.
+    UniqueViolation {
+        /// The secondary index.
+        index: String,
+    },
+    /// The body asked for a rollback.
+    RolledBack,
+    /// No table has this name or number.
+    UnknownTable(String),
+    /// A table of this name exists.
+    TableExists(String),
+    /// The table has no index of this name.
+    UnknownIndex(String),
+    /// The key is longer than [`chiliad_storage::KEY_BYTES_MAX`].
+    KeyTooLong {
+        /// Its length in bytes.
+        bytes: usize,
+    },
+    /// The value is longer than [`crate::VALUE_BYTES_MAX`], or shorter than the key parts of a
+    /// secondary index reach.
+    ValueSize {
+        /// Its length in bytes.
+        bytes: usize,
+        /// What is accepted, in bytes.
+        accepted: (usize, usize),
+    },
+    /// A hash table cannot be scanned.
+    NotOrdered,
+    /// A snapshot or read-only transaction cannot write.
+    ReadOnly,
+    /// The memory limit is reached.
+    OutOfMemory {
+        /// The limit in bytes.
+        limit_bytes: u64,
+    },
+    /// All worker slots are in use.
+    TooManyWorkers,
+    /// The deadline passed before an attempt committed.
+    DeadlineExceeded,
+    /// The transaction has failed or ended already: only a rollback is left.
+    TransactionOver,
+    /// An option is out of range: which, and what is accepted.
+    InvalidOption(String),
+}
+
+impl Error {
+    /// Whether the same transaction may succeed when it is run again.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Conflict(_))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict(reason) => write!(f, "conflict ({}): run it again", reason.name()),
+            Self::DuplicateKey => write!(f, "the key is present already"),
+            Self::UniqueViolation { index } => {
+                write!(f, "the unique index {index} has this key already")
+            }
+            Self::RolledBack => write!(f, "rolled back by its own logic"),
+            Self::UnknownTable(name) => write!(f, "no table {name}"),
+            Self::TableExists(name) => write!(f, "there is a table {name} already"),
+            Self::UnknownIndex(name) => write!(f, "no index {name}"),
+            Self::KeyTooLong { bytes } => {
+                let max = chiliad_storage::KEY_BYTES_MAX;
+                write!(f, "a key of {bytes} bytes; at most {max} are accepted")
+            }
+            Self::ValueSize { bytes, accepted: (low, high) } => {
+                write!(f, "a value of {bytes} bytes; {low} to {high} are accepted")
+            }
+            Self::NotOrdered => write!(f, "a hash table cannot be scanned"),
+            Self::ReadOnly => write!(f, "a read-only transaction cannot write"),
+            Self::OutOfMemory { limit_bytes } => {
+                write!(f, "the memory limit of {limit_bytes} bytes is reached")
+            }
+            Self::TooManyWorkers => {
+                write!(f, "all {} worker slots are in use", chiliad_storage::WORKERS_MAX)
+            }
+            Self::DeadlineExceeded => write!(f, "the deadline passed before a commit"),
+            Self::TransactionOver => write!(f, "the transaction has failed or ended already"),
+            Self::InvalidOption(what) => write!(f, "{what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The engine's results.
+pub type Result<T> = core::result::Result<T, Error>;

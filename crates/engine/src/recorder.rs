@@ -1,0 +1,34 @@
+//! What a verified run reports: every access, with the stamps found in the bytes themselves.
+//!
+//! The stamp of a version is written above the scheme, into the payload, tombstones included; so
+//! when a scheme hands out the wrong version, the history shows it (`design.md`, section 4). The
+//! engine knows no history format: it calls a [`Recorder`].
+
+use crate::TableId;
+
+/// Identifies the version of a key: the transaction that wrote it. Zero: before the history began.
+pub type Stamp = u64;
+
+/// Receives the accesses of one worker's transactions, in order.
+pub trait Recorder: Send {
+    /// A transaction attempt begins at time `start`. `stamp` names it.
+    fn begin(&mut self, stamp: Stamp, start: u64, snapshot: bool);
+    /// `key` was read; `absent` if the version is a tombstone or nothing at all.
+    fn read(&mut self, table: TableId, key: &[u8], version: Stamp, absent: bool);
+    /// A scan of `range` ended after `last` (the last key looked at; `None`: it covered the range).
+    /// The rows it met follow by [`Recorder::scan_entry`].
+    fn scan(&mut self, table: TableId, range: &crate::Range<'_>, last: Option<&[u8]>);
+    /// A row of the scan announced last; tombstones are reported as `absent`.
+    fn scan_entry(&mut self, key: &[u8], version: Stamp, absent: bool);
+    /// A write was installed over `overwritten`; `order` is the place that the scheme claims for
+    /// it among the versions of the key.
+    fn write(&mut self, table: TableId, key: &[u8], overwritten: Stamp, order: u64, removed: bool);
+    /// The attempt committed in `epoch` at time `end`.
+    fn commit(&mut self, end: u64, epoch: u64, order: u64);
+    /// The attempt was refused or rolled back.
+    fn abort(&mut self, end: u64);
+    /// Bytes held so far, for the cap on a verified run's memory.
+    fn bytes(&self) -> usize;
+    /// Gives the recorder back to whoever knows its type.
+    fn into_any(self: Box<Self>) -> Box<dyn core::any::Any>;
+}

@@ -1,0 +1,97 @@
+//! What a table is: declared as data, so that a recovered database needs no callback.
+
+/// A table, by number. Numbers are never used again after a drop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub struct TableId(pub u32);
+
+/// How a table finds its rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndexKind {
+    /// By order: scans and single keys.
+    Ordered,
+    /// By hash: single keys only, with fewer cache misses.
+    Hash,
+}
+
+/// Where a part of a secondary key comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// The row's value.
+    Value,
+    /// The row's primary key, as encoded.
+    Key,
+}
+
+/// How the bytes of a key part are to be read, and thus ordered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PartType {
+    /// An unsigned little-endian integer of 1, 2, 4 or 8 bytes (`length`).
+    Unsigned,
+    /// A signed little-endian integer of 1, 2, 4 or 8 bytes (`length`).
+    Signed,
+    /// Bytes as they are, all `length` of them.
+    Bytes,
+    /// A length byte followed by room for `length - 1` bytes of text: only the text counts, in an
+    /// order in which a prefix comes first.
+    Text,
+}
+
+/// One part of a secondary key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyPart {
+    /// Value or primary key.
+    pub source: Source,
+    /// Bytes before the field.
+    pub offset: usize,
+    /// Bytes of the field.
+    pub length: usize,
+    /// How to read it.
+    pub part_type: PartType,
+    /// Whether greater comes first.
+    pub descending: bool,
+}
+
+/// A secondary index: rows found by parts of their value or primary key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SecondarySpec {
+    /// Its name, unique within the table.
+    pub name: String,
+    /// The parts, most significant first.
+    pub parts: Vec<KeyPart>,
+    /// Whether two rows may not share a key.
+    pub unique: bool,
+}
+
+/// A table's declaration.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableSpec {
+    /// Its name, unique in the database.
+    pub name: String,
+    /// How rows are found.
+    pub index: IndexKind,
+    /// A hint for sizing hash tables; they grow beyond it.
+    pub rows_expected: usize,
+    /// Its secondary indexes, maintained inside each transaction.
+    pub secondary: Vec<SecondarySpec>,
+}
+
+impl TableSpec {
+    /// An ordered table.
+    #[must_use]
+    pub fn ordered(name: &str) -> Self {
+        Self { name: name.into(), index: IndexKind::Ordered, rows_expected: 0, secondary: vec![] }
+    }
+
+    /// A hash table for about `rows_expected` rows.
+    #[must_use]
+    pub fn hash(name: &str, rows_expected: usize) -> Self {
+        Self { name: name.into(), index: IndexKind::Hash, rows_expected, secondary: vec![] }
+    }
+
+    /// The same table with one more secondary index.
+    #[must_use]
+    pub fn with_index(mut self, index: SecondarySpec) -> Self {
+        self.secondary.push(index);
+        self
+    }
+}

@@ -1,0 +1,229 @@
+//! The interface of a running transaction: what workloads, the facade and every client speak.
+//!
+//! Object-safe, so that a simulated run needs one instance of a procedure; natively procedures are
+//! monomorphised over it. Results are small handles into the transaction's own memory rather than
+//! references, so that many rows can be held at once, and so that an update goes straight to the
+//! record that the read found instead of descending the index again.
+
+use crate::{Result, TableId};
+
+/// A row that the transaction has read: where its bytes lie in the transaction's memory, and which
+/// access found it. Good until the transaction ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row {
+    pub(crate) access: u32,
+    pub(crate) start: u32,
+    pub(crate) length: u32,
+}
+
+/// One row of a scan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    pub(crate) key_start: u32,
+    pub(crate) key_length: u32,
+    /// The row.
+    pub row: Row,
+}
+
+/// The rows of one scan, for [`Transaction::entries`]. Good until the transaction ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scanned {
+    pub(crate) start: u32,
+    pub(crate) length: u32,
+}
+
+impl Scanned {
+    /// How many rows.
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.length as usize
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.length == 0
+    }
+}
+
+/// One look-up of a [`Transaction::get_many`].
+#[derive(Clone, Copy, Debug)]
+pub struct Get<'a> {
+    /// The table.
+    pub table: TableId,
+    /// The key.
+    pub key: &'a [u8],
+}
+
+/// The keys that a scan covers, the way it goes and how many rows it wants.
+#[derive(Clone, Copy, Debug)]
+pub struct Range<'a> {
+    /// Where the range begins: included, excluded or open.
+    pub low: core::ops::Bound<&'a [u8]>,
+    /// Where it ends.
+    pub high: core::ops::Bound<&'a [u8]>,
+    /// From high keys to low ones.
+    pub reverse: bool,
+    /// The number of rows after which the scan stops.
+    pub limit: usize,
+}
+
+impl<'a> Range<'a> {
+    /// All keys, upwards, without a limit.
+    #[must_use]
+    pub fn all() -> Self {
+        use core::ops::Bound::Unbounded;
+        Self { low: Unbounded, high: Unbounded, reverse: false, limit: usize::MAX }
+    }
+
+    /// `low <= key < high`, upwards.
+    #[must_use]
+    pub fn between(low: &'a [u8], high: &'a [u8]) -> Self {
+        use core::ops::Bound::{Excluded, Included};
+        Self { low: Included(low), high: Excluded(high), ..Self::all() }
+    }
+
+    /// `low <= key <= high`, upwards.
+    #[must_use]
+    pub fn closed(low: &'a [u8], high: &'a [u8]) -> Self {
+        use core::ops::Bound::Included;
+        Self { low: Included(low), high: Included(high), ..Self::all() }
+    }
+
+    /// The same keys downwards.
+    #[must_use]
+    pub fn reverse(self) -> Self {
+        Self { reverse: true, ..self }
+    }
+
+    /// At most `limit` rows.
+    #[must_use]
+    pub fn limit(self, limit: usize) -> Self {
+        Self { limit, ..self }
+    }
+}
+
+/// A transaction in progress.
+///
+/// Every operation may fail with [`crate::Error::Conflict`]; the transaction is then lost, and
+/// all later operations report [`crate::Error::TransactionOver`]. Until it commits a transaction
+/// that is bound to abort may see a state that never was (unless `Options::opacity` is on): do not
+/// act on what you read before the commit.
+pub trait Transaction {
+    /// Reads one row; `None` if the key is absent.
+    ///
+    /// # Errors
+    /// Conflicts; [`crate::Error::KeyTooLong`]; [`crate::Error::UnknownTable`].
+    fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>>;
+
+    /// Reads many rows, in any tables, with their cache misses in flight together. `rows` gets one
+    /// answer for each request.
+    ///
+    /// # Errors
+    /// As for [`Transaction::get`].
+    ///
+    /// # Panics
+    /// When `rows` is not as long as `requests`.
+    fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()>;
+
+    /// Reads the rows of a range; see [`Transaction::entries`].
+    ///
+    /// # Errors
+    /// As for [`Transaction::get`]; [`crate::Error::NotOrdered`].
+    fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned>;
+
+    /// Reads the rows whose key in the secondary index `index` (by position in the table's
+    /// declaration) lies in `range`; entries carry the *index* key.
+    ///
+    /// # Errors
+    /// As for [`Transaction::scan`]; [`crate::Error::UnknownIndex`].
+    fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned>;
+
+    /// The rows of a scan, in its order.
+    fn entries(&self, scanned: Scanned) -> &[Entry];
+
+    /// The key of a scanned row.
+    fn key(&self, entry: Entry) -> &[u8];
+
+    /// The bytes of a row, with the transaction's own changes to it.
+    fn bytes(&self, row: Row) -> &[u8];
+
+    /// Inserts a row.
+    ///
+    /// # Errors
+    /// [`crate::Error::DuplicateKey`] if the key is present (the transaction may go on),
+    /// [`crate::Error::UniqueViolation`], sizes, conflicts, memory.
+    fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Gives a row that was read a new value, of any length.
+    ///
+    /// # Errors
+    /// As for [`Transaction::insert`], but for the duplicate.
+    fn update(&mut self, row: Row, value: &[u8]) -> Result<()>;
+
+    /// Declares a row that was read as modified and gives its bytes to be changed in place; the
+    /// length stays.
+    ///
+    /// # Errors
+    /// As for [`Transaction::update`].
+    fn modify(&mut self, row: Row) -> Result<&mut [u8]>;
+
+    /// Writes a row whether it is present or not, without reading it where no secondary index
+    /// needs the old value.
+    ///
+    /// # Errors
+    /// As for [`Transaction::insert`], but for the duplicate.
+    fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Removes a row that was read.
+    ///
+    /// # Errors
+    /// As for [`Transaction::update`].
+    fn remove_row(&mut self, row: Row) -> Result<()>;
+
+    /// Removes a row if it is present, and says whether it was.
+    ///
+    /// # Errors
+    /// As for [`Transaction::get`].
+    fn remove(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
+        match self.get(table, key)? {
+            Some(row) => self.remove_row(row).map(|()| true),
+            None => Ok(false),
+        }
+    }
+}
+
+/// What a transaction means to do, told before it begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Intent<'a> {
+    /// It will not write.
+    pub read_only: bool,
+    /// It reads a snapshot in the past: never aborts, tracks nothing, and sees the state of up to
+    /// two snapshot epochs ago. Where the scheme has no snapshots it is a tracked read-only
+    /// transaction of the present. Implies `read_only`.
+    pub snapshot: bool,
+    /// The partitions it will touch, ascending, for schemes that need them.
+    pub partitions: &'a [u32],
+    /// How many attempts of the same transaction were refused before.
+    pub retries: u32,
+}
+
+impl Intent<'_> {
+    /// Reads and writes, in partition 0.
+    #[must_use]
+    pub fn update() -> Self {
+        Self { partitions: &[0], ..Self::default() }
+    }
+
+    /// Only reads, tracked, in the present.
+    #[must_use]
+    pub fn read_only() -> Self {
+        Self { read_only: true, partitions: &[0], ..Self::default() }
+    }
+
+    /// Only reads, in the past.
+    #[must_use]
+    pub fn snapshot() -> Self {
+        Self { read_only: true, snapshot: true, partitions: &[0], ..Self::default() }
+    }
+}
