@@ -1,1 +1,5 @@
-//! placeholder
+//! The workloads, and the drivers that run them.
+
+mod workload;
+
+pub use workload::{ClientSeat, Condition, Shape, Workload};

@@ -1,0 +1,92 @@
+//! What a workload is, seen from the drivers that run it: tables, rows to load, requests to make
+//! up, one procedure per request, and conditions that must hold at the end.
+//!
+//! A workload knows no scheme and no machine; its procedures are written once against
+//! [`Transaction`]. A request is made up before its transaction begins and is kept across retries,
+//! so that a refused transaction does the same again.
+
+use chiliad_engine::{Result, TableId, TableSpec, Transaction};
+
+/// What the driver must tell the engine before the transaction begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Shape {
+    /// Index into [`Workload::kinds`].
+    pub kind: usize,
+    /// It writes nothing.
+    pub read_only: bool,
+    /// It may read a snapshot of the past.
+    pub snapshot: bool,
+}
+
+/// Which client of how many, for generators that divide the key space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClientSeat {
+    /// From zero.
+    pub index: usize,
+    /// How many there are.
+    pub of: usize,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+/// A consistency condition that was looked at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Condition {
+    /// Its name in reports.
+    pub name: String,
+    /// What was wrong, or `None`.
+    pub failure: Option<String>,
+}
+
+/// A load that clients put on a database.
+pub trait Workload: Send + Sync + 'static {
+    /// One client: its random numbers, its home, the request in hand, its scratch memory. Made
+    /// once, reused for every request, so that steady state allocates nothing.
+    type Client: Send + 'static;
+
+    /// The name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// The names of its kinds of transaction, for reports.
+    fn kinds(&self) -> &'static [&'static str];
+
+    /// The tables to create, in order; their numbers arrive in [`Workload::load`] and
+    /// [`Workload::client`] in the same order.
+    fn tables(&self) -> Vec<TableSpec>;
+
+    /// The number of independent parts the load can be divided into.
+    fn load_parts(&self) -> usize;
+
+    /// Makes up part `part` of the initial rows, in ascending key order per table where it can.
+    ///
+    /// # Errors
+    /// Those of `insert`.
+    fn load(
+        &self,
+        tables: &[TableId],
+        part: usize,
+        seed: u64,
+        insert: &mut dyn FnMut(TableId, &[u8], &[u8]) -> Result<()>,
+    ) -> Result<()>;
+
+    /// A client at `seat`.
+    fn client(&self, tables: &[TableId], seat: ClientSeat) -> Self::Client;
+
+    /// Makes up the client's next request and stores it in the client. The partitions that it will
+    /// touch, ascending, go to `partitions` (which arrives empty).
+    fn next(&self, client: &mut Self::Client, partitions: &mut Vec<u32>) -> Shape;
+
+    /// Runs the request in hand inside `tx`. [`chiliad_engine::Error::RolledBack`] means that the
+    /// workload's own logic asked for it. Must be repeatable.
+    ///
+    /// # Errors
+    /// Those of the transaction.
+    fn execute<T: Transaction + ?Sized>(&self, client: &mut Self::Client, tx: &mut T) -> Result<()>;
+
+    /// Looks at the conditions that must hold between transactions, inside one read-only
+    /// transaction of a database at rest. Empty where the workload states none.
+    ///
+    /// # Errors
+    /// Those of the transaction.
+    fn conditions(&self, tables: &[TableId], tx: &mut dyn Transaction) -> Result<Vec<Condition>>;
+}
