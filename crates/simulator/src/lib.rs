@@ -1,1 +1,59 @@
-//! placeholder
+//! `Sim`: many simulated cores on one host thread, deterministic by seed.
+//!
+//! Every simulated core is a stackful coroutine. Every shared access (an operation on a
+//! [`chiliad_machine::Word`] or [`chiliad_machine::Link`], a fence, a look at the clock) is an
+//! *event*, before which the schedule may hand the host thread to another core. A [`Run`] is
+//! therefore a pure function of its [`Config`]: schedule, store buffers, memory and randomness all
+//! come out of the seed, and no host address, clock or hash seed takes part in any decision.
+//!
+//! ```
+//! use chiliad_machine::{Class, Machine, Ordering, Word};
+//! use chiliad_simulator::{Config, Run, Sim, Verdict};
+//! use std::alloc::Layout;
+//!
+//! type SimWord = <Sim as Machine>::Word;
+//! let mut run = Run::new(Config::new(1));
+//! let counter = run.outside(|| {
+//!     let block = Sim::alloc(Layout::new::<SimWord>(), Class::Control).expect("room");
+//!     let counter = block.cast::<SimWord>();
+//!     // SAFETY: the block is ours and large enough; it lives as long as the run.
+//!     unsafe {
+//!         counter.write(SimWord::new(0));
+//!         counter.as_ref()
+//!     }
+//! });
+//! for name in ["left", "right"] {
+//!     run.spawn(name, move || {
+//!         counter.fetch_add(1, Ordering::Relaxed);
+//!     });
+//! }
+//! let outcome = run.go();
+//! assert!(matches!(outcome.verdict, Verdict::Completed));
+//! assert_eq!(run.outside(|| counter.load(Ordering::Relaxed)), 2);
+//! ```
+//!
+//! From the bottom up: `random` (generators), `region` (memory and what is freed in it),
+//! `store_buffer` (total store order), `schedule` (who runs next), `state` (what one event does),
+//! `waiting` (parking, time, the end), `word` and `machine` (the seam's operations), `outcome`,
+//! `run`.
+
+mod config;
+mod hook;
+mod machine;
+mod outcome;
+mod random;
+mod region;
+mod run;
+mod schedule;
+mod state;
+mod store_buffer;
+mod waiting;
+mod word;
+
+pub use config::{Config, MemoryModel, Schedule};
+pub use machine::{Sim, stopping};
+pub use outcome::{
+    Access, CorePanic, Counters, Freed, Outcome, Trace, UseOfFreedMemory, Verdict, Waiter,
+};
+pub use run::{Run, trace_freeing};
+pub use word::{SimLink, SimWord};

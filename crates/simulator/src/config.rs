@@ -1,0 +1,83 @@
+//! What a run is a function of.
+//!
+//! Two runs of one program with equal configurations perform the same events in the same order.
+
+use chiliad_machine::Fault;
+
+/// Who runs after whom.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Schedule {
+    /// At every event another core, drawn evenly, takes over with a probability that the seed draws
+    /// once per run (from certain down to one in 256), so that seeds differ in character.
+    Random,
+    /// Cores have random priorities and the highest that can run does, but for a few preemptions
+    /// at random events, which put the running core behind all others. Bugs that need few ordering
+    /// constraints show with a probability that does not fall with the length of the run
+    /// (Burckhardt et al., "A randomized scheduler with probabilistic guarantees of finding bugs").
+    FewPreemptions {
+        /// How many preemptions a run has.
+        preemptions: u32,
+        /// The number of events among which they are drawn: about the length of the run.
+        horizon: u64,
+    },
+}
+
+impl Schedule {
+    /// Few preemptions with values that suit runs of some ten thousand events.
+    #[must_use]
+    pub const fn few_preemptions() -> Self {
+        Self::FewPreemptions { preemptions: 3, horizon: 20_000 }
+    }
+}
+
+/// In which order the stores of one core become visible to the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemoryModel {
+    /// Sequential consistency: at once. Finds errors of logic.
+    Sc,
+    /// Total store order: stores weaker than `SeqCst` pass through a buffer per core. Finds missing
+    /// barriers between a store and a later load.
+    Tso,
+}
+
+/// Everything that determines a run.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The source of all randomness of the run.
+    pub seed: u64,
+    /// Who runs after whom.
+    pub schedule: Schedule,
+    /// When stores become visible.
+    pub memory_model: MemoryModel,
+    /// The planted bug that is switched on.
+    pub fault: Option<&'static Fault>,
+    /// Memory that the run may allocate in all, in bytes. It is reserved, not touched.
+    pub region_bytes: usize,
+    /// Events after which the run is given up.
+    pub events_max: u64,
+    /// From this event on [`crate::stopping`] is true for cores that are no daemons.
+    pub stop_after: Option<u64>,
+    /// The free or poisoning, by its serial number, whose stack is recorded. See
+    /// [`crate::trace_freeing`].
+    pub trace_free: Option<u64>,
+    /// The size of a core's stack in bytes.
+    pub stack_bytes: usize,
+}
+
+impl Config {
+    /// A random schedule, sequentially consistent, no planted bug, 256 MiB, 10 million events.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            schedule: Schedule::Random,
+            memory_model: MemoryModel::Sc,
+            fault: None,
+            region_bytes: 256 << 20,
+            events_max: 10_000_000,
+            stop_after: None,
+            trace_free: None,
+            stack_bytes: 256 << 10,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `Sim`, the machine: each function finds the host thread's current run and asks it.
+
+use crate::outcome::Access;
+use crate::state::State;
+use crate::word::{SimLink, SimWord};
+use chiliad_machine::{Class, CoreId, Cost, Fault, Machine, Ordering, Ticks, Woken, WorkerId};
+use std::alloc::Layout;
+use std::ptr::NonNull;
+
+/// The simulated machine. See the crate's head.
+pub struct Sim;
+
+/// Whether the running core is told to stop: a daemon when all other cores have ended, any core when
+/// the run is over or past [`crate::Config::stop_after`]. Long loops look at it.
+#[must_use]
+pub fn stopping() -> bool {
+    State::current().stopping()
+}
+
+impl Machine for Sim {
+    type Word = SimWord;
+    type Link<T: 'static> = SimLink<T>;
+
+    const CHUNK_BYTES: usize = 16 << 10;
+    const SIMULATED: bool = true;
+
+    fn alloc(layout: Layout, _class: Class) -> Option<NonNull<u8>> {
+        let state = State::current();
+        let block = state.region.alloc(layout)?;
+        state.digest_address(Access::Store, state.region.offset(block.addr().get()) as u64);
+        Some(block)
+    }
+
+    unsafe fn free(block: NonNull<u8>, layout: Layout, _class: Class) {
+        State::current().free(block.addr().get(), layout);
+    }
+
+    fn poison(start: *const u8, bytes: usize) {
+        State::current().poison(start.addr(), bytes, true);
+    }
+
+    fn unpoison(start: *const u8, bytes: usize) {
+        State::current().poison(start.addr(), bytes, false);
+    }
+
+    fn address(start: *const u8) -> u64 {
+        let offset = State::current().region.offset(start.addr());
+        assert!(
+            State::current().region.contains(offset),
+            "Machine::address of something outside the run's memory: its host address differs from \
+             run to run"
+        );
+        offset as u64
+    }
+
+    fn worker() -> WorkerId {
+        WorkerId(State::current().running.get())
+    }
+
+    fn core() -> CoreId {
+        CoreId(State::current().running.get())
+    }
+
+    fn now() -> Ticks {
+        State::current().look_at_clock()
+    }
+
+    fn ticks_per_second() -> u64 {
+        1_000_000
+    }
+
+    fn random() -> u64 {
+        let state = State::current();
+        state.cores.borrow_mut()[state.running.get() as usize].random.next()
+    }
+
+    fn pause() {
+        State::current().pause();
+    }
+
+    fn yield_now() {
+        State::current().pause();
+    }
+
+    fn park() {
+        State::current().park(None);
+    }
+
+    fn park_until(time: Ticks) -> Woken {
+        State::current().park(Some(time))
+    }
+
+    fn unpark(worker: WorkerId) {
+        State::current().unpark(worker);
+    }
+
+    fn fence(order: Ordering) {
+        State::current().fence(order == Ordering::SeqCst, false);
+    }
+
+    /// Orders nothing by itself: the heavy side makes this core's stores visible when it must.
+    fn light_fence() {
+        State::current().fence(false, false);
+    }
+
+    fn heavy_fence() {
+        State::current().fence(true, true);
+    }
+
+    fn prefetch(_start: *const u8, _lines: u32) {
+        let state = State::current();
+        let mut counters = state.counters.get();
+        counters.prefetches += 1;
+        state.counters.set(counters);
+    }
+
+    fn await_line(_start: *const u8, _lines: u32) {
+        let state = State::current();
+        let mut counters = state.counters.get();
+        counters.lines_awaited += 1;
+        state.counters.set(counters);
+    }
+
+    fn work(_site: Cost, n: u32) {
+        let state = State::current();
+        let mut counters = state.counters.get();
+        counters.work += u64::from(n);
+        state.counters.set(counters);
+    }
+
+    fn fault(fault: &'static Fault) -> bool {
+        State::current().config.fault.is_some_and(|planted| std::ptr::eq(planted, fault))
+    }
+
+    fn mark(name: &'static str) {
+        State::current().marks.borrow_mut().insert(name);
+    }
+}

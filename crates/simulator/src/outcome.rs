@@ -1,0 +1,264 @@
+//! What a run ends with.
+
+use chiliad_machine::{Ticks, WorkerId};
+use std::backtrace::Backtrace;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// What was done to a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Access {
+    /// It was read.
+    Load = 1,
+    /// It was written.
+    Store = 2,
+    /// It was read and written in one step.
+    Rmw = 3,
+    /// Its block was freed.
+    Free = 4,
+    /// It was poisoned or unpoisoned.
+    Poison = 5,
+}
+
+/// A stack, captured where something happened and resolved only when it is shown.
+#[derive(Clone)]
+pub struct Trace(Arc<Backtrace>);
+
+impl Trace {
+    /// The stack of the caller.
+    pub(crate) fn capture() -> Self {
+        Self(Arc::new(Backtrace::force_capture()))
+    }
+}
+
+/// Functions that say nothing about the program: the language's and the simulator's own.
+const FOREIGN: [&str; 8] = [
+    "std::",
+    "core::",
+    "alloc::",
+    "corosensei::",
+    "chiliad_simulator::",
+    "__",
+    "rust_",
+    "stack_init_trampoline",
+];
+
+impl fmt::Display for Trace {
+    /// The frames of the simulated program, one per line, the innermost first.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        let mut lines = text.lines().peekable();
+        let mut shown = false;
+        while let Some(line) = lines.next() {
+            let place = lines.next_if(|next| next.trim_start().starts_with("at "));
+            let Some((_, function)) = line.split_once(": ") else { continue };
+            let bare = function.trim_start_matches(['<', '&']);
+            if FOREIGN.iter().any(|prefix| bare.starts_with(prefix)) {
+                continue;
+            }
+            if shown {
+                writeln!(f)?;
+            }
+            shown = true;
+            write!(f, "{function}")?;
+            if let Some(place) = place {
+                write!(f, " {}", place.trim_start())?;
+            }
+        }
+        if shown { Ok(()) } else { f.write_str("(no frames of the program)") }
+    }
+}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The free or poisoning that closed a word.
+#[derive(Clone, Debug)]
+pub struct Freed {
+    /// Which free or poisoning of the run it was: what [`crate::Config::trace_free`] asks for.
+    pub serial: u64,
+    /// Whose it was.
+    pub worker: WorkerId,
+    /// The name of that core.
+    pub name: String,
+    /// When it was.
+    pub event: u64,
+    /// Poisoned, not freed.
+    pub poisoned: bool,
+    /// The stack there, if the run was asked to record it.
+    pub trace: Option<Trace>,
+}
+
+/// An access to memory that was freed, poisoned or never handed out.
+#[derive(Clone, Debug)]
+pub struct UseOfFreedMemory {
+    /// The word.
+    pub address: u64,
+    /// What was done to it.
+    pub access: Access,
+    /// By whom.
+    pub worker: WorkerId,
+    /// The name of that core.
+    pub name: String,
+    /// When.
+    pub event: u64,
+    /// The stack there.
+    pub trace: Trace,
+    /// What closed the word; nothing if it was never handed out.
+    pub freed: Option<Freed>,
+}
+
+impl fmt::Display for UseOfFreedMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "use of freed memory: {:?} of {:#x} by core {} ({}) at event {}",
+            self.access, self.address, self.worker.0, self.name, self.event
+        )?;
+        writeln!(f, "{}", self.trace)?;
+        match &self.freed {
+            None => f.write_str("never allocated"),
+            Some(freed) => {
+                let how = if freed.poisoned { "poisoned" } else { "freed" };
+                let (worker, name, event) = (freed.worker.0, &freed.name, freed.event);
+                write!(f, "{how} by core {worker} ({name}) at event {event}")?;
+                match &freed.trace {
+                    None => write!(f, " (stack: run again with trace_free {})", freed.serial),
+                    Some(trace) => write!(f, "\n{trace}"),
+                }
+            }
+        }
+    }
+}
+
+/// A core that had not ended when the run was given up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiter {
+    /// The core.
+    pub worker: WorkerId,
+    /// Its name.
+    pub name: String,
+    /// Whether it was parked; it was running or spinning otherwise.
+    pub parked: bool,
+    /// Until when it was parked at most.
+    pub until: Option<Ticks>,
+    /// The event at which it parked, or the last one before it was switched away from.
+    pub since: u64,
+}
+
+/// A panic that nobody on the core caught.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CorePanic {
+    /// The core.
+    pub worker: WorkerId,
+    /// Its name.
+    pub name: String,
+    /// What it said and where.
+    pub message: String,
+    /// When its unwinding was over.
+    pub event: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// All cores returned.
+    Completed,
+    /// A core touched memory that it must not touch; the run stopped there.
+    UseOfFreedMemory(Box<UseOfFreedMemory>),
+    /// A core panicked; the others went on.
+    CorePanicked(CorePanic),
+    /// All cores were parked and nobody could wake them.
+    Deadlock {
+        /// They.
+        waiting: Vec<Waiter>,
+    },
+    /// The run had all its events and did not end.
+    EventLimit {
+        /// The cores that had not ended.
+        waiting: Vec<Waiter>,
+    },
+}
+
+impl Verdict {
+    /// A short name, such as `use of freed memory`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::UseOfFreedMemory(_) => "use of freed memory",
+            Self::CorePanicked(_) => "core panicked",
+            Self::Deadlock { .. } => "deadlock",
+            Self::EventLimit { .. } => "event limit",
+        }
+    }
+
+    /// Whether all cores returned.
+    #[must_use]
+    pub fn is_completed(&self) -> bool {
+        matches!(self, Self::Completed)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Completed => f.write_str(self.name()),
+            Self::UseOfFreedMemory(report) => write!(f, "{report}"),
+            Self::CorePanicked(panic) => {
+                write!(f, "core {} ({}) panicked: {}", panic.worker.0, panic.name, panic.message)
+            }
+            Self::Deadlock { waiting } | Self::EventLimit { waiting } => {
+                f.write_str(self.name())?;
+                for waiter in waiting {
+                    let how = if waiter.parked { "parked" } else { "running" };
+                    let (worker, name, since) = (waiter.worker.0, &waiter.name, waiter.since);
+                    write!(f, "\ncore {worker} ({name}) {how} since event {since}")?;
+                    if let Some(until) = waiter.until {
+                        write!(f, " until {until}")?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What cores did besides accesses, summed over the run. Nothing here takes simulated time yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Calls of `await_line`.
+    pub lines_awaited: u64,
+    /// Calls of `prefetch`.
+    pub prefetches: u64,
+    /// Units of `work`.
+    pub work: u64,
+}
+
+/// What a run ends with.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub verdict: Verdict,
+    /// Events performed by cores.
+    pub events: u64,
+    /// Switches from one core to another.
+    pub switches: u64,
+    /// All panics that reached a core's root, in order.
+    pub panics: Vec<CorePanic>,
+    /// Cores that neither returned nor stopped when told to and were discarded where they stood.
+    pub discarded: u32,
+    /// The rare branches taken.
+    pub marks: BTreeSet<&'static str>,
+    /// A digest of every event: its number, core, address and kind. Equal for equal runs.
+    pub trace_hash: u64,
+    /// Memory handed out, freed blocks included.
+    pub memory_bytes: u64,
+    /// What else was counted.
+    pub counters: Counters,
+}

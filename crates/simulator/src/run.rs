@@ -1,0 +1,212 @@
+//! One run: cores are spawned, run, and taken apart.
+//!
+//! - A core's stack is used again by later runs of the host thread.
+//! - A core that was suspended when the run ended is discarded where it stood: its destructors do not
+//!   run, since the coroutine's own way to run them ends the process when one of them panics. What it
+//!   owned on the host's heap leaks; what lived in the region goes with it.
+//! - A run that never went drops its closures like any value.
+
+use crate::config::Config;
+use crate::hook;
+use crate::outcome::{Outcome, UseOfFreedMemory, Verdict};
+use crate::state::State;
+use chiliad_machine::WorkerId;
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Stacks that a host thread keeps for later runs.
+const SPARE_MAX: usize = 128;
+
+thread_local! {
+    static SPARE: RefCell<Vec<(usize, DefaultStack)>> = const { RefCell::new(Vec::new()) };
+}
+
+type Fibre = Coroutine<(), (), ()>;
+type Body = Box<dyn FnOnce()>;
+
+/// A program on the simulated machine. See the crate's head for an example.
+pub struct Run {
+    /// Boxed: the current run is found by a pointer to it. Dropped last, for closures may hold what
+    /// lives in the region.
+    bodies: Vec<(WorkerId, Body)>,
+    gone: bool,
+    state: Box<State>,
+}
+
+impl Run {
+    /// A run without cores.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        hook::install();
+        Self { bodies: Vec::new(), gone: false, state: Box::new(State::new(config)) }
+    }
+
+    /// Executes `f` on the host's stack, as worker 0: its accesses are performed but not scheduled,
+    /// and count as no events. For loading before the cores start and for checks after they ended.
+    ///
+    /// # Panics
+    /// With its report, when `f` uses freed memory.
+    pub fn outside<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct Restore<'a>(&'a State, u64, u64, u32);
+        impl Drop for Restore<'_> {
+            fn drop(&mut self) {
+                self.0.event.set(self.1);
+                self.0.next.set(self.2);
+                self.0.running.set(self.3);
+            }
+        }
+        let state = &*self.state;
+        let _current = state.enter_run();
+        let _restore = Restore(state, state.event.get(), state.next.get(), state.running.get());
+        state.running.set(0);
+        state.next.set(u64::MAX);
+        f()
+    }
+
+    /// As [`Run::outside`], with a use of freed memory returned instead of a panic.
+    ///
+    /// # Errors
+    /// The report of the use of freed memory.
+    pub fn try_outside<R>(&self, f: impl FnOnce() -> R) -> Result<R, Box<UseOfFreedMemory>> {
+        let before = self.state.verdict.take();
+        let result = catch_unwind(AssertUnwindSafe(|| self.outside(f)));
+        let found = std::mem::replace(&mut *self.state.verdict.borrow_mut(), before);
+        match (result, found) {
+            (_, Some(Verdict::UseOfFreedMemory(report))) => Err(report),
+            (Ok(value), _) => Ok(value),
+            (Err(payload), _) => resume_unwind(payload),
+        }
+    }
+
+    /// Adds a core that runs `body`. The run lasts until all such cores have returned. Cores are
+    /// workers 1, 2, ... in the order in which they are added; worker 0 is whoever is outside.
+    pub fn spawn(&mut self, name: impl Into<String>, body: impl FnOnce() + 'static) -> WorkerId {
+        self.add(name.into(), false, Box::new(body))
+    }
+
+    /// Adds a core for background work, such as a ticker: when all cores that are no daemons have
+    /// returned it is told to stop ([`crate::stopping`]), and it shall then return.
+    pub fn spawn_daemon(
+        &mut self,
+        name: impl Into<String>,
+        body: impl FnOnce() + 'static,
+    ) -> WorkerId {
+        self.add(name.into(), true, Box::new(body))
+    }
+
+    fn add(&mut self, name: String, daemon: bool, body: Body) -> WorkerId {
+        assert!(!self.gone, "a run goes once: cores are added before that");
+        let worker = self.state.add_core(name, daemon);
+        self.bodies.push((worker, body));
+        worker
+    }
+
+    /// Runs all cores to their end.
+    ///
+    /// # Panics
+    /// When called twice.
+    pub fn go(&mut self) -> Outcome {
+        assert!(!self.gone, "a run goes once");
+        self.gone = true;
+        let state = &*self.state;
+        let _current = state.enter_run();
+        let count = u32::try_from(self.bodies.len()).unwrap_or(u32::MAX);
+        let daemons = state.cores.borrow().iter().filter(|core| core.daemon).count();
+        state.live.set(count);
+        state.live_workers.set(count - u32::try_from(daemons).unwrap_or(0));
+        let mut fibres: Vec<Fibre> =
+            self.bodies.drain(..).map(|(worker, body)| fibre(state, worker, body)).collect();
+        if count > 0 {
+            state.start();
+        }
+        while state.live.get() > 0 && !state.halted.get() {
+            let fibre = &mut fibres[state.running.get() as usize - 1];
+            match fibre.resume(()) {
+                CoroutineResult::Yield(()) | CoroutineResult::Return(()) => {}
+            }
+        }
+        state.running.set(0);
+        state.next.set(u64::MAX);
+        state.drain_all();
+        let mut discarded = 0;
+        for mut fibre in fibres {
+            if !fibre.done() {
+                discarded += 1;
+                // SAFETY: the stack's frames are never resumed or unwound. What they own leaks;
+                // nothing else points into them: cores share only the region and the host's heap.
+                unsafe { fibre.force_reset() };
+            }
+            keep_stack(state.config.stack_bytes, fibre.into_stack());
+        }
+        self.outcome(discarded)
+    }
+
+    fn outcome(&self, discarded: u32) -> Outcome {
+        let state = &*self.state;
+        let panics = state.panics.take();
+        let verdict = state.verdict.take().unwrap_or_else(|| {
+            panics.first().cloned().map_or(Verdict::Completed, Verdict::CorePanicked)
+        });
+        Outcome {
+            verdict,
+            events: state.event.get(),
+            switches: state.switches.get(),
+            panics,
+            discarded,
+            marks: state.marks.take(),
+            trace_hash: state.digest.get(),
+            memory_bytes: state.region.used_bytes(),
+            counters: state.counters.get(),
+        }
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let bodies = std::mem::take(&mut self.bodies);
+        if !bodies.is_empty() {
+            self.outside(|| drop(bodies));
+        }
+    }
+}
+
+/// A suspended core.
+fn fibre(state: &State, worker: WorkerId, body: Body) -> Fibre {
+    let bytes = state.config.stack_bytes;
+    let state: *const State = state;
+    Coroutine::with_stack(obtain_stack(bytes), move |yielder, ()| {
+        // SAFETY: the state outlives the coroutine, which `go` takes apart before it returns.
+        let state = unsafe { &*state };
+        state.cores.borrow_mut()[worker.0 as usize].yielder = yielder;
+        let result = catch_unwind(AssertUnwindSafe(body));
+        state.end_core(result);
+    })
+}
+
+fn obtain_stack(bytes: usize) -> DefaultStack {
+    let spare = SPARE.with_borrow_mut(|spare| {
+        let found = spare.iter().rposition(|(size, _)| *size == bytes)?;
+        Some(spare.swap_remove(found).1)
+    });
+    spare.unwrap_or_else(|| {
+        DefaultStack::new(bytes).expect("the host has address space for a core's stack")
+    })
+}
+
+fn keep_stack(bytes: usize, stack: DefaultStack) {
+    SPARE.with_borrow_mut(|spare| {
+        if spare.len() < SPARE_MAX {
+            spare.push((bytes, stack));
+        }
+    });
+}
+
+/// Runs `program` and, if it used freed memory, once more with the stack of the free recorded.
+pub fn trace_freeing(config: &Config, mut program: impl FnMut(Config) -> Outcome) -> Outcome {
+    let outcome = program(config.clone());
+    let Verdict::UseOfFreedMemory(report) = &outcome.verdict else { return outcome };
+    let Some(freed) = &report.freed else { return outcome };
+    program(Config { trace_free: Some(freed.serial), ..config.clone() })
+}

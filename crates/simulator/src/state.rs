@@ -1,0 +1,517 @@
+//! A run's state and what one event does to it.
+//!
+//! - The host thread's current run is a thread-local pointer, set while the run's own code executes
+//!   ([`State::enter_run`]) and null otherwise.
+//! - All fields are cells: the state is shared by all cores of the run, which take turns on one host
+//!   thread. No `RefCell` is borrowed while cores switch.
+//! - An event costs a counter, a compare, a look at the shadow and a step of the digest. Whatever
+//!   happens only sometimes happens when the counter reaches `next` ([`State::attend`]).
+//! - A core that is unwinding never switches: `panicking()` is true of the whole host thread, and
+//!   so it can only be true of the core that runs.
+//! - A verdict that forbids going on leaves the running core suspended for good; its stack is
+//!   discarded without running its destructors, since they would touch what is broken.
+
+use crate::config::{Config, MemoryModel};
+use crate::outcome::{Access, CorePanic, Counters, Freed, Trace, UseOfFreedMemory, Verdict};
+use crate::random::{Generator, Stream};
+use crate::region::{Closed, Closing, Region};
+use crate::schedule::Scheduler;
+use crate::store_buffer::StoreBuffers;
+use chiliad_machine::{Ticks, Woken, WorkerId};
+use corosensei::Yielder;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::ptr;
+use std::sync::atomic::AtomicPtr;
+
+thread_local! {
+    static CURRENT: Cell<*const State> = const { Cell::new(ptr::null()) };
+}
+
+/// Events for which a core is left alone after it was found unwinding.
+const UNWINDING_STRETCH: u64 = 256;
+
+/// Pauses of one unwinding core, or outside the schedule, after which it is clear that the wait can
+/// never end.
+const VAIN_PAUSES_MAX: u64 = 1 << 22;
+
+/// What `Event` contributes to the digest, for events that are no accesses.
+const FENCE_EVENT: u64 = 8;
+const WAIT_EVENT: u64 = 9;
+const SWITCH: u64 = 10;
+const CLOCK_EVENT: u64 = 11;
+
+/// What is known of one core; index 0 is the host's own stack.
+pub(crate) struct Core {
+    pub(crate) name: String,
+    pub(crate) daemon: bool,
+    pub(crate) ended: bool,
+    pub(crate) permit: bool,
+    pub(crate) parked: bool,
+    pub(crate) until: Option<Ticks>,
+    pub(crate) woken: Woken,
+    /// When it last parked or was switched away from.
+    pub(crate) since: u64,
+    pub(crate) yielder: *const Yielder<(), ()>,
+    pub(crate) random: Generator,
+}
+
+/// Everything about a run but the coroutines themselves.
+pub(crate) struct State {
+    pub(crate) event: Cell<u64>,
+    /// The event at which something is due.
+    pub(crate) next: Cell<u64>,
+    pub(crate) digest: Cell<u64>,
+    /// The worker that runs; 0 is the host's own stack, where nothing is scheduled.
+    pub(crate) running: Cell<u32>,
+    /// Whether any store buffer holds anything.
+    buffered: Cell<bool>,
+    pub(crate) region: Region,
+    pub(crate) config: Config,
+
+    /// How far the clock is ahead of the events.
+    pub(crate) skew: Cell<u64>,
+    pub(crate) switches: Cell<u64>,
+    drain_at: Cell<u64>,
+    /// The earliest time that a core waits for.
+    pub(crate) timer_at: Cell<Ticks>,
+    pub(crate) timers: RefCell<BTreeSet<(Ticks, u32)>>,
+    /// Events after which to give up: first the run, then its orderly end.
+    pub(crate) limit: Cell<u64>,
+    pub(crate) cores: RefCell<Vec<Core>>,
+    pub(crate) scheduler: RefCell<Scheduler>,
+    buffers: RefCell<StoreBuffers>,
+    /// Cores that have not ended; and of these, those that are no daemons.
+    pub(crate) live: Cell<u32>,
+    pub(crate) live_workers: Cell<u32>,
+    /// Jumps of the clock since a core that is no daemon ran.
+    pub(crate) vain_jumps: Cell<u64>,
+    vain_pauses: Cell<u64>,
+    /// The cores are told to stop.
+    pub(crate) ending: Cell<bool>,
+    /// No core may run any more.
+    pub(crate) halted: Cell<bool>,
+    pub(crate) verdict: RefCell<Option<Verdict>>,
+    pub(crate) panics: RefCell<Vec<CorePanic>>,
+    pub(crate) panic_message: RefCell<Option<String>>,
+    pub(crate) marks: RefCell<BTreeSet<&'static str>>,
+    pub(crate) counters: Cell<Counters>,
+    free_trace: RefCell<Option<Trace>>,
+}
+
+/// Makes a state the host thread's current one for as long as it lives.
+pub(crate) struct Current {
+    before: *const State,
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        CURRENT.set(self.before);
+    }
+}
+
+impl State {
+    pub(crate) fn new(config: Config) -> Self {
+        let state = Self {
+            event: Cell::new(0),
+            next: Cell::new(u64::MAX),
+            digest: Cell::new(config.seed),
+            running: Cell::new(0),
+            buffered: Cell::new(false),
+            region: Region::new(config.region_bytes, config.seed),
+            skew: Cell::new(0),
+            switches: Cell::new(0),
+            drain_at: Cell::new(u64::MAX),
+            timer_at: Cell::new(Ticks::MAX),
+            timers: RefCell::default(),
+            limit: Cell::new(config.events_max.max(1)),
+            cores: RefCell::default(),
+            scheduler: RefCell::new(Scheduler::new(config.seed, config.schedule)),
+            buffers: RefCell::new(StoreBuffers::new(config.seed)),
+            live: Cell::new(0),
+            live_workers: Cell::new(0),
+            vain_jumps: Cell::new(0),
+            vain_pauses: Cell::new(0),
+            ending: Cell::new(false),
+            halted: Cell::new(false),
+            verdict: RefCell::default(),
+            panics: RefCell::default(),
+            panic_message: RefCell::default(),
+            marks: RefCell::default(),
+            counters: Cell::default(),
+            free_trace: RefCell::default(),
+            config,
+        };
+        state.add_core("outside".to_owned(), false);
+        state
+    }
+
+    pub(crate) fn add_core(&self, name: String, daemon: bool) -> WorkerId {
+        let mut cores = self.cores.borrow_mut();
+        let worker = u32::try_from(cores.len()).expect("fewer cores than u32 counts");
+        cores.push(Core {
+            name,
+            daemon,
+            ended: false,
+            permit: false,
+            parked: false,
+            until: None,
+            woken: Woken::ByPeer,
+            since: 0,
+            yielder: ptr::null(),
+            random: Generator::new(self.config.seed, Stream::Core(worker)),
+        });
+        self.scheduler.borrow_mut().add_core();
+        self.buffers.borrow_mut().add_core();
+        WorkerId(worker)
+    }
+
+    /// Makes this the current run until the guard is dropped.
+    pub(crate) fn enter_run(&self) -> Current {
+        Current { before: CURRENT.replace(self) }
+    }
+
+    /// The current run, if there is one.
+    #[inline]
+    pub(crate) fn try_current<'a>() -> Option<&'a Self> {
+        // SAFETY: the pointer is set only between `enter_run` and the drop of its guard, during which
+        // the run is borrowed and its state, which is boxed, stays where it is. What runs in between
+        // can keep the reference no longer: callers use it within one operation of the machine.
+        unsafe { CURRENT.get().as_ref() }
+    }
+
+    /// The current run.
+    #[inline]
+    pub(crate) fn current<'a>() -> &'a Self {
+        match Self::try_current() {
+            Some(state) => state,
+            None => no_run(),
+        }
+    }
+
+    #[inline]
+    fn digest(&self, what: u64) {
+        let mixed = (self.digest.get() ^ what).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.digest.set(mixed ^ (mixed >> 32));
+    }
+
+    /// Adds something to the digest that is no event, such as a block handed out.
+    pub(crate) fn digest_address(&self, access: Access, address: u64) {
+        self.digest((address << 4) | access as u64);
+    }
+
+    /// An event at a word: others may run first, then the word must be accessible.
+    #[inline]
+    pub(crate) fn access(&self, host: usize, access: Access) {
+        self.count();
+        let offset = self.region.offset(host);
+        if !self.region.is_open(offset) {
+            self.stray(offset, access);
+        }
+        self.digest(((offset as u64) << 4) | access as u64);
+    }
+
+    #[inline]
+    fn count(&self) {
+        let event = self.event.get() + 1;
+        self.event.set(event);
+        if event >= self.next.get() {
+            self.attend();
+        }
+    }
+
+    /// An event that is no access.
+    fn other_event(&self, what: u64) {
+        self.count();
+        self.digest(what);
+    }
+
+    /// A look at the clock: an event, so that whoever waits for a time lets others run.
+    pub(crate) fn look_at_clock(&self) -> Ticks {
+        self.other_event(CLOCK_EVENT);
+        self.now()
+    }
+
+    /// The time.
+    pub(crate) fn now(&self) -> Ticks {
+        self.event.get() + self.skew.get()
+    }
+
+    /// Does what is due: gives up, wakes cores, drains a store, lets another core run.
+    #[cold]
+    #[inline(never)]
+    fn attend(&self) {
+        let running = self.running.get();
+        let event = self.event.get();
+        if running == 0 {
+            self.next.set(u64::MAX);
+            return;
+        }
+        if std::thread::panicking() {
+            self.next.set(event + UNWINDING_STRETCH);
+            return;
+        }
+        if event >= self.limit.get() {
+            self.exhaust();
+        }
+        self.wake_due();
+        self.drain_due();
+        let chosen = self.scheduler.borrow_mut().preempt(event, running);
+        self.switch_to(chosen);
+    }
+
+    fn drain_due(&self) {
+        let event = self.event.get();
+        if !self.buffered.get() || self.drain_at.get() > event {
+            return;
+        }
+        let mut buffers = self.buffers.borrow_mut();
+        buffers.drain_one();
+        self.buffered.set(!buffers.is_empty());
+        self.drain_at.set(event + buffers.gap());
+    }
+
+    /// Finds out when something is due next.
+    pub(crate) fn plan(&self) {
+        let mut next = self.limit.get().min(self.scheduler.borrow().switch_at());
+        next = next.min(self.timer_at.get().saturating_sub(self.skew.get()));
+        if self.buffered.get() {
+            next = next.min(self.drain_at.get());
+        }
+        self.next.set(next);
+    }
+
+    /// Lets `chosen` run, which may be the running core, and returns when the caller runs again.
+    pub(crate) fn switch_to(&self, chosen: u32) {
+        let running = self.running.get();
+        if chosen == running {
+            self.plan();
+            return;
+        }
+        self.cores.borrow_mut()[running as usize].since = self.event.get();
+        self.take_over(chosen);
+        self.suspend(running);
+    }
+
+    /// Books `chosen` as running.
+    pub(crate) fn take_over(&self, chosen: u32) {
+        self.switches.set(self.switches.get() + 1);
+        self.running.set(chosen);
+        self.digest((u64::from(chosen) << 4) | SWITCH);
+        self.plan();
+    }
+
+    fn suspend(&self, running: u32) {
+        let yielder = self.cores.borrow()[running as usize].yielder;
+        // SAFETY: the yielder lives at the root of this very coroutine's stack, which executes.
+        unsafe { (*yielder).suspend(()) };
+    }
+
+    /// Ends the run here and now: no core runs again.
+    pub(crate) fn halt(&self) -> ! {
+        self.halted.set(true);
+        loop {
+            self.suspend(self.running.get());
+        }
+    }
+
+    /// Lets another core run, if one can.
+    pub(crate) fn pause(&self) {
+        self.other_event(WAIT_EVENT);
+        let running = self.running.get();
+        if running == 0 || std::thread::panicking() {
+            self.pause_in_vain();
+            return;
+        }
+        let chosen = self.scheduler.borrow_mut().hand_over(self.event.get(), running);
+        self.switch_to(chosen);
+    }
+
+    /// Waiting where nobody else runs is a mistake of the program; it must not hang the host.
+    #[cold]
+    fn pause_in_vain(&self) {
+        let pauses = self.vain_pauses.get() + 1;
+        self.vain_pauses.set(pauses);
+        if pauses < VAIN_PAUSES_MAX {
+            return;
+        }
+        let seed = self.config.seed;
+        if self.running.get() == 0 {
+            panic!("a wait outside the schedule can never end (seed {seed})");
+        }
+        // Neither a panic nor a switch is possible while the core unwinds.
+        let said = self.panic_message.take().unwrap_or_default();
+        eprintln!("a simulated core waits for another while it unwinds (seed {seed}): {said}");
+        std::process::abort();
+    }
+
+    // Stores, under total store order.
+
+    /// Whether the running core holds stores back.
+    #[inline]
+    fn buffers_stores(&self) -> bool {
+        self.config.memory_model == MemoryModel::Tso && self.running.get() != 0
+    }
+
+    /// What the running core must see at a word instead of what memory holds.
+    #[inline]
+    pub(crate) fn forward(&self, target: *const AtomicPtr<()>) -> Option<*mut ()> {
+        if !self.buffered.get() {
+            return None;
+        }
+        self.buffers.borrow().forward(self.running.get(), target)
+    }
+
+    /// Takes a store of the running core into its buffer; `false` if it must be performed at once.
+    #[inline]
+    pub(crate) fn hold_back(&self, target: *const AtomicPtr<()>, value: *mut ()) -> bool {
+        if !self.buffers_stores() {
+            return false;
+        }
+        let mut buffers = self.buffers.borrow_mut();
+        buffers.store(self.running.get(), target, value);
+        if !self.buffered.get() && !buffers.is_empty() {
+            self.buffered.set(true);
+            let due = self.event.get() + buffers.gap();
+            self.drain_at.set(due);
+            self.next.set(self.next.get().min(due));
+        }
+        true
+    }
+
+    /// Makes the running core's stores visible.
+    #[inline]
+    pub(crate) fn drain_own(&self) {
+        if self.buffered.get() {
+            let mut buffers = self.buffers.borrow_mut();
+            buffers.drain(self.running.get());
+            self.buffered.set(!buffers.is_empty());
+        }
+    }
+
+    /// Makes all stores visible.
+    pub(crate) fn drain_all(&self) {
+        self.buffers.borrow_mut().drain_all();
+        self.buffered.set(false);
+    }
+
+    fn drain_range(&self, from: usize, to: usize) {
+        if self.buffered.get() {
+            let mut buffers = self.buffers.borrow_mut();
+            buffers.drain_range(from, to);
+            self.buffered.set(!buffers.is_empty());
+        }
+    }
+
+    /// A fence: `own` and `all` say whose stores it makes visible.
+    pub(crate) fn fence(&self, own: bool, all: bool) {
+        self.other_event(FENCE_EVENT);
+        if all {
+            self.drain_all();
+        } else if own {
+            self.drain_own();
+        }
+    }
+
+    // Memory.
+
+    fn closing(&self, poisoned: bool) -> Closing {
+        if self.config.trace_free == Some(self.region.next_serial()) {
+            self.free_trace.replace(Some(Trace::capture()));
+        }
+        Closing { worker: WorkerId(self.running.get()), event: self.event.get(), poisoned }
+    }
+
+    /// Frees a block at a host address.
+    pub(crate) fn free(&self, host: usize, layout: std::alloc::Layout) {
+        let offset = self.region.offset(host);
+        self.drain_range(host, host + layout.size());
+        self.digest_address(Access::Free, offset as u64);
+        if !self.region.free(offset, layout, self.closing(false)) {
+            self.stray(offset, Access::Free);
+        }
+    }
+
+    /// Poisons or unpoisons memory at a host address.
+    pub(crate) fn poison(&self, host: usize, bytes: usize, poison: bool) {
+        let offset = self.region.offset(host);
+        let freed = match self.region.closed(offset) {
+            None => false,
+            Some(Closed::NeverAllocated) => true,
+            Some(Closed::By(serial)) => {
+                self.region.closing(serial).is_none_or(|closing| !closing.poisoned)
+            }
+        };
+        if freed {
+            self.stray(offset, Access::Poison);
+            return;
+        }
+        if poison {
+            self.drain_range(host, host + bytes);
+            self.region.poison(offset, offset + bytes, self.closing(true));
+        } else {
+            self.region.unpoison(offset, offset + bytes);
+        }
+    }
+
+    /// An access to memory that must not be accessed: the run's verdict.
+    #[cold]
+    #[inline(never)]
+    fn stray(&self, offset: usize, access: Access) {
+        if !self.region.contains(offset) {
+            if std::thread::panicking() {
+                return;
+            }
+            panic!(
+                "{access:?} of a shared word outside the run's memory: shared words live in memory \
+                 obtained from Machine::alloc, and no longer than the run"
+            );
+        }
+        let worker = self.running.get();
+        let name = |worker: u32| self.cores.borrow()[worker as usize].name.clone();
+        let freed = match self.region.closed(offset) {
+            Some(Closed::By(serial)) => self.region.closing(serial).map(|closing| Freed {
+                serial,
+                worker: closing.worker,
+                name: name(closing.worker.0),
+                event: closing.event,
+                poisoned: closing.poisoned,
+                trace: self
+                    .free_trace
+                    .borrow()
+                    .clone()
+                    .filter(|_| self.config.trace_free == Some(serial)),
+            }),
+            _ => None,
+        };
+        let report = UseOfFreedMemory {
+            address: offset as u64,
+            access,
+            worker: WorkerId(worker),
+            name: name(worker),
+            event: self.event.get(),
+            trace: Trace::capture(),
+            freed,
+        };
+        let said = report.to_string();
+        self.verdict.borrow_mut().get_or_insert(Verdict::UseOfFreedMemory(Box::new(report)));
+        if std::thread::panicking() {
+            // The core cannot be left here without leaving the host thread panicking for good. The
+            // region stays mapped, so the access harms nobody; the run ends when the core does.
+            return;
+        }
+        if worker == 0 {
+            panic!("{said}");
+        }
+        self.halt();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn no_run() -> ! {
+    panic!(
+        "no simulated run is current on this thread: use Run::outside, and drop what lives in a \
+         run's memory inside it"
+    );
+}
