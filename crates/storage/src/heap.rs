@@ -6,9 +6,9 @@
 //!
 //! Reclamation (thesis 4.6, with epochs of its own): a worker is *pinned* while it follows pointers
 //! into shared structures. What it unlinks goes to limbo tagged with its pin epoch plus one; the
-//! reclaim epoch advances only when every pinned worker is pinned in the current one, so a reader
-//! that could have seen the slot is pinned at most one epoch after the unlinking worker, and the
-//! slot is free once the epoch is three past the unlinker's pin.
+//! reclaim epoch advances only when every pinned worker is pinned in the current one. While a
+//! worker is pinned in `p` the epoch is thus `p` or `p + 1`; a reader that could have seen what it
+//! unlinked is pinned in `p + 1` at the latest and has left once the epoch is `p + 3`.
 //!
 //! Type stability: the first [`Kind::stable_bytes`] of a freed slot stay readable for ever.
 
@@ -34,7 +34,9 @@ pub enum Kind {
     Inner,
 }
 
-const KINDS: usize = 4;
+/// In the order of their numbers, which choose a pool.
+const KINDS: [Kind; 4] = [Kind::Record, Kind::Version, Kind::Leaf, Kind::Inner];
+const POOLS: usize = KINDS.len() * CLASSES;
 
 impl Kind {
     /// Bytes at the start of a slot that stay readable after it was freed.
@@ -93,6 +95,11 @@ pub(crate) fn class_for(bytes: usize) -> Option<u8> {
     (FINE_CLASSES..CLASSES).map(|class| class as u8).find(|&class| class_bytes(class) >= bytes)
 }
 
+/// The class of a slot of `kind` with at least `bytes`: never less than what stays readable.
+fn class_of(kind: Kind, bytes: usize) -> Option<u8> {
+    class_for(bytes.max(kind.stable_bytes()))
+}
+
 fn batch_slots(class: u8) -> usize {
     (BATCH_BYTES / class_bytes(class)).clamp(1, BATCH_SLOTS_MAX)
 }
@@ -146,7 +153,7 @@ impl<M: Machine> Heap<M> {
                 chunks: Vec::new(),
                 cursor: NonNull::dangling(),
                 left_bytes: 0,
-                free: vec![Vec::new(); KINDS * CLASSES],
+                free: vec![Vec::new(); POOLS],
                 orphans: Vec::new(),
             }),
             slots: Slots::new(),
@@ -209,7 +216,12 @@ impl<M: Machine> Heap<M> {
     }
 
     /// Moves a batch of free slots to `target`, carving a chunk if none is left over.
-    fn refill(&self, kind: Kind, class: u8, target: &mut Vec<NonNull<u8>>) -> Result<(), OutOfMemory> {
+    fn refill(
+        &self,
+        kind: Kind,
+        class: u8,
+        target: &mut Vec<NonNull<u8>>,
+    ) -> Result<(), OutOfMemory> {
         let count = batch_slots(class);
         let mut central = self.central.lock();
         let pool = &mut central.free[pool_index(kind, class)];
@@ -219,30 +231,41 @@ impl<M: Machine> Heap<M> {
             return Ok(());
         }
         let bytes = class_bytes(class);
-        let batch = (bytes * count).next_multiple_of(64);
-        if central.left_bytes < batch {
-            let chunk = M::CHUNK_BYTES.max(batch);
-            let layout = Layout::from_size_align(chunk, M::CHUNK_BYTES.min(2 << 20))
-                .expect("a power of two");
-            self.reserve(chunk)?;
-            let Some(start) = M::alloc(layout, Class::Chunk) else {
-                self.unreserve(chunk);
-                return Err(OutOfMemory);
-            };
-            central.chunks.push((start, layout));
-            central.cursor = start;
-            central.left_bytes = chunk;
-        }
+        let start = self.carve(&mut central, (bytes * count).next_multiple_of(64))?;
         for index in (0..count).rev() {
-            // SAFETY: the chunk has `batch` bytes left behind the cursor.
-            let place = unsafe { central.cursor.add(index * bytes) };
+            // SAFETY: the batch has room for `count` slots.
+            let place = unsafe { start.add(index * bytes) };
             construct::<M>(place, bytes);
             target.push(place);
         }
-        // SAFETY: as above; the sum stays within the chunk or one past it.
-        central.cursor = unsafe { central.cursor.add(batch) };
-        central.left_bytes -= batch;
         Ok(())
+    }
+
+    /// `batch` bytes that were never used before, at a line's boundary.
+    fn carve(&self, central: &mut Central, batch: usize) -> Result<NonNull<u8>, OutOfMemory> {
+        // What would waste much of a chunk gets a block of its own, and the chunk stays in use.
+        let own = 2 * batch > M::CHUNK_BYTES;
+        if own || central.left_bytes < batch {
+            let (bytes, align) =
+                if own { (batch, 64) } else { (M::CHUNK_BYTES, M::CHUNK_BYTES.min(2 << 20)) };
+            let layout = Layout::from_size_align(bytes, align).map_err(|_| OutOfMemory)?;
+            self.reserve(bytes)?;
+            let Some(start) = M::alloc(layout, Class::Chunk) else {
+                self.unreserve(bytes);
+                return Err(OutOfMemory);
+            };
+            central.chunks.push((start, layout));
+            if own {
+                return Ok(start);
+            }
+            central.cursor = start;
+            central.left_bytes = bytes;
+        }
+        let start = central.cursor;
+        // SAFETY: the chunk has `batch` bytes left behind the cursor; one past its end is allowed.
+        central.cursor = unsafe { start.add(batch) };
+        central.left_bytes -= batch;
+        Ok(start)
     }
 }
 
@@ -288,7 +311,7 @@ impl<M: Machine> LocalHeap<M> {
             shared: Arc::clone(shared),
             slot,
             words,
-            free: vec![Vec::new(); KINDS * CLASSES],
+            free: vec![Vec::new(); POOLS],
             limbo: VecDeque::with_capacity(4 * LIMBO_TRY),
             patience: LIMBO_TRY,
         })
@@ -319,10 +342,20 @@ impl<M: Machine> LocalHeap<M> {
     pub fn pin(&self) {
         let slot = self.slot();
         debug_assert!(slot.pin.load(Ordering::Relaxed) == 0, "pinned twice");
-        let epoch = self.shared.epoch.load(Ordering::Relaxed);
-        slot.pin.store(epoch << 1 | 1, Ordering::Relaxed);
-        // Pairs with the heavy fence in `try_advance`.
-        M::light_fence();
+        let mut epoch = self.shared.epoch.load(Ordering::Relaxed);
+        loop {
+            slot.pin.store(epoch << 1 | 1, Ordering::Relaxed);
+            // Pairs with the heavy fence in `try_advance`.
+            M::light_fence();
+            // Acquire pairs with the release in `try_advance`: what was unlinked before the epoch
+            // began stays unseen. Looking again keeps the pin from naming an epoch that passed
+            // while it was being written; what we retire would then be tagged too old.
+            let now = self.shared.epoch.load(Ordering::Acquire);
+            if now == epoch {
+                return;
+            }
+            epoch = now;
+        }
     }
 
     /// Stops following pointers.
@@ -344,7 +377,7 @@ impl<M: Machine> LocalHeap<M> {
     /// # Errors
     /// When the memory limit is reached.
     pub fn alloc(&mut self, kind: Kind, bytes: usize) -> Result<NonNull<u8>, OutOfMemory> {
-        let class = class_for(bytes).ok_or(OutOfMemory)?;
+        let class = class_of(kind, bytes).ok_or(OutOfMemory)?;
         self.alloc_class(kind, class)
     }
 
@@ -380,7 +413,7 @@ impl<M: Machine> LocalHeap<M> {
     /// It came from [`LocalHeap::alloc`] of this heap with this kind and size, and no shared
     /// structure leads to it or ever did since.
     pub unsafe fn free(&mut self, kind: Kind, bytes: usize, place: NonNull<u8>) {
-        let class = class_for(bytes).expect("was allocated");
+        let class = class_of(kind, bytes).expect("was allocated");
         self.free_class(pool_index(kind, class), place);
     }
 
@@ -395,7 +428,7 @@ impl<M: Machine> LocalHeap<M> {
 
     fn free_class(&mut self, pool: usize, place: NonNull<u8>) {
         let class = (pool % CLASSES) as u8;
-        let stable = [Kind::Record, Kind::Version, Kind::Leaf, Kind::Inner][pool / CLASSES].stable_bytes();
+        let stable = KINDS[pool / CLASSES].stable_bytes();
         M::poison(place.as_ptr().wrapping_add(stable), class_bytes(class) - stable);
         let slots = &mut self.free[pool];
         slots.push(place);
@@ -413,7 +446,7 @@ impl<M: Machine> LocalHeap<M> {
     /// As for [`LocalHeap::free`], but the slot was shared: the caller is pinned, has unlinked it
     /// during this pin, and nobody else retires it.
     pub unsafe fn retire(&mut self, kind: Kind, bytes: usize, place: NonNull<u8>) {
-        let class = class_for(bytes).expect("was allocated");
+        let class = class_of(kind, bytes).expect("was allocated");
         self.retire_class(pool_index(kind, class), place);
     }
 
@@ -441,8 +474,9 @@ impl<M: Machine> LocalHeap<M> {
         }
     }
 
+    /// Frees what readers have left behind, however little has gathered.
     #[cold]
-    fn reclaim_now(&mut self) {
+    pub fn reclaim_now(&mut self) {
         debug_assert!(!self.is_pinned());
         self.shared.try_advance();
         let orphans = self.shared.central.try_lock().map(|mut it| core::mem::take(&mut it.orphans));

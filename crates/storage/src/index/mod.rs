@@ -10,7 +10,8 @@
 //! - offer look-ups as a [`Probe`] that advances by one dependent cache miss at a time, so that
 //!   many look-ups, in different tables too, can have their misses in flight together.
 //!
-//! The caller is pinned (see [`crate::LocalHeap::pin`]) during every call.
+//! The caller is pinned (see [`crate::LocalHeap::pin`]) during every call, and from the beginning of
+//! a probe to its end.
 
 mod hash;
 mod ordered;
@@ -53,6 +54,11 @@ impl<M: Machine> Guard<M> {
     #[inline]
     pub fn is_unchanged(&self, members: u64) -> bool {
         self.members() == members
+    }
+
+    /// The count as a word, for leaves that use it as their version too.
+    pub(crate) fn members_word(&self) -> &M::Word {
+        &self.members
     }
 
     /// Counts a change. The caller holds the leaf's latch. Returns the count before and after.

@@ -1,0 +1,1 @@
+//! Order-preserving encoding of composite keys.

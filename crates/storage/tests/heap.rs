@@ -1,0 +1,266 @@
+//! Slots, records and their reclamation.
+
+use chiliad_machine::{Link, Machine, Native, Ordering, Plain, Tagged, Word};
+use chiliad_storage::{Heap, Kind, LocalHeap, OutOfMemory, RecordRef, Shared, Slots};
+use std::collections::HashSet;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+const UNLIMITED: u64 = u64::MAX;
+
+fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at * 7 + length) as u8).collect()
+}
+
+fn every_length_round_trips<M: Machine>(lengths: impl Iterator<Item = usize>) {
+    let heap = Heap::<M>::new(UNLIMITED);
+    let mut local = LocalHeap::new(&heap).expect("a slot");
+    for length in lengths {
+        let record = local.alloc_record(Kind::Record, length).expect("memory");
+        assert!(record.capacity() >= length);
+        assert_eq!(record.length(), 0);
+        record.write(&pattern(length));
+        assert_eq!(record.length(), length);
+        assert!(!record.overflows());
+        let mut back = vec![0; length];
+        record.read(&mut back);
+        assert_eq!(back, pattern(length));
+        // SAFETY: nobody else has seen it.
+        unsafe { local.free_record(Kind::Record, record) };
+    }
+}
+
+#[test]
+fn records_of_every_length_round_trip() {
+    every_length_round_trips::<Native>((0..2100).chain([4096, 65_536, 1 << 20]));
+    every_length_round_trips::<Plain>((0..600).chain([4096, 65_536, 1 << 20]));
+}
+
+#[test]
+fn a_reused_slot_keeps_its_word_and_begins_a_new_life() {
+    let heap = Heap::<Plain>::new(UNLIMITED);
+    let mut local = LocalHeap::new(&heap).expect("a slot");
+    let record = local.alloc_record(Kind::Record, 100).expect("memory");
+    record.write(&pattern(100));
+    record.header().word.store(77, Ordering::Relaxed);
+    record.header().link.store(Tagged::new(record.as_ptr(), 1), Ordering::Relaxed);
+    record.set_length(100, true);
+    let life = record.life();
+    // SAFETY: nobody else has seen it.
+    unsafe { local.free_record(Kind::Record, record) };
+    let again = local.alloc_record(Kind::Record, 97).expect("memory");
+    assert_eq!(again, record, "the last slot freed is the first one reused");
+    assert_eq!(again.header().word.load(Ordering::Relaxed), 77);
+    assert!(again.header().link.load(Ordering::Relaxed).is_null());
+    assert_eq!(again.life(), life + 1);
+    assert_eq!(again.length(), 0);
+    assert!(!again.overflows());
+    assert!(again.capacity() >= 97);
+}
+
+#[test]
+fn an_overflowing_length_may_exceed_the_capacity() {
+    let heap = Heap::<Plain>::new(UNLIMITED);
+    let mut local = LocalHeap::new(&heap).expect("a slot");
+    let record = local.alloc_record(Kind::Record, 8).expect("memory");
+    let life = record.life();
+    record.set_length(10_000, true);
+    assert!(record.overflows());
+    assert_eq!((record.length(), record.life()), (10_000, life));
+    record.set_length(8, false);
+    assert!(!record.overflows());
+    assert!(record.capacity() < 10_000);
+}
+
+#[test]
+fn slots_do_not_overlap_and_pools_do_not_mix() {
+    let heap = Heap::<Plain>::new(UNLIMITED);
+    let mut local = LocalHeap::new(&heap).expect("a slot");
+    let mut spans = Vec::new();
+    for round in 0..400 {
+        for kind in [Kind::Record, Kind::Version, Kind::Leaf, Kind::Inner] {
+            let bytes = 1 + round * 13 % 700;
+            let place = local.alloc(kind, bytes).expect("memory");
+            spans.push((place.addr().get(), bytes));
+        }
+    }
+    spans.sort_unstable();
+    assert!(spans.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
+
+    let leaf = local.alloc(Kind::Leaf, 64).expect("memory");
+    // SAFETY: nobody else has seen it.
+    unsafe { local.free(Kind::Leaf, 64, leaf) };
+    let inner = local.alloc(Kind::Inner, 64).expect("memory");
+    assert_ne!(leaf, inner, "a leaf's slot never becomes something without a guard");
+    assert_eq!(local.alloc(Kind::Leaf, 64), Ok(leaf));
+}
+
+#[test]
+fn the_limit_is_a_typed_error_and_the_heap_goes_on() {
+    let heap = Heap::<Plain>::new(3 * Plain::CHUNK_BYTES as u64);
+    let mut local = LocalHeap::new(&heap).expect("a slot");
+    let mut records = Vec::new();
+    let refused = loop {
+        match local.alloc_record(Kind::Record, 100) {
+            Ok(record) => records.push(record),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(refused, OutOfMemory);
+    let usage = heap.usage();
+    assert!(usage.reserved_bytes <= usage.limit_bytes);
+    assert!(records.len() * 128 > 2 * Plain::CHUNK_BYTES, "most of it was usable");
+    let record = records.pop().expect("some");
+    // SAFETY: nobody else has seen it.
+    unsafe { local.free_record(Kind::Record, record) };
+    assert_eq!(local.alloc_record(Kind::Record, 100), Ok(record));
+    assert_eq!(heap.reserve(1 << 20), Err(OutOfMemory));
+    assert_eq!(heap.usage(), usage);
+    assert_eq!(local.alloc(Kind::Inner, usize::MAX >> 1), Err(OutOfMemory));
+}
+
+#[test]
+fn a_large_slot_does_not_waste_the_chunk() {
+    let heap = Heap::<Native>::new(UNLIMITED);
+    let mut local = LocalHeap::new(&heap).expect("a slot");
+    local.alloc(Kind::Record, 64).expect("memory");
+    local.alloc(Kind::Version, 1 << 20).expect("memory");
+    local.alloc(Kind::Version, 2 << 20).expect("memory");
+    let before = heap.usage().reserved_bytes;
+    for _ in 0..1000 {
+        local.alloc(Kind::Record, 128).expect("memory");
+    }
+    assert_eq!(heap.usage().reserved_bytes, before);
+}
+
+#[test]
+fn what_is_retired_waits_for_the_pinned() {
+    let heap = Heap::<Plain>::new(UNLIMITED);
+    let mut writer = LocalHeap::new(&heap).expect("a slot");
+    let reader = LocalHeap::new(&heap).expect("a slot");
+    reader.pin();
+    writer.pin();
+    let record = writer.alloc_record(Kind::Record, 40).expect("memory");
+    // SAFETY: pinned, and no structure leads to it.
+    unsafe { writer.retire_record(Kind::Record, record) };
+    writer.unpin();
+    for _ in 0..8 {
+        writer.reclaim_now();
+    }
+    assert_eq!(writer.limbo_bytes(), 64);
+    assert_eq!(heap.reclaim_lag(), 1);
+    reader.unpin();
+    for _ in 0..3 {
+        writer.reclaim_now();
+    }
+    assert_eq!((writer.limbo_bytes(), heap.reclaim_lag()), (0, 0));
+    assert_eq!(writer.alloc_record(Kind::Record, 40), Ok(record));
+}
+
+#[test]
+fn a_leaving_worker_hands_its_limbo_and_slots_on() {
+    let heap = Heap::<Plain>::new(UNLIMITED);
+    let mut first = LocalHeap::new(&heap).expect("a slot");
+    first.pin();
+    let record = first.alloc_record(Kind::Record, 40).expect("memory");
+    // SAFETY: pinned, and no structure leads to it.
+    unsafe { first.retire_record(Kind::Record, record) };
+    first.unpin();
+    let number = first.slot_number();
+    drop(first);
+    let mut second = LocalHeap::new(&heap).expect("a slot");
+    assert_eq!(second.slot_number(), number);
+    let before = heap.usage();
+    for _ in 0..4 {
+        second.reclaim_now();
+    }
+    let reused: HashSet<_> =
+        (0..64).map(|_| second.alloc_record(Kind::Record, 40).expect("memory").address()).collect();
+    assert!(reused.contains(&record.address()));
+    assert_eq!(heap.usage(), before);
+}
+
+#[test]
+fn worker_slots_are_found_again_and_reused() {
+    let slots = Slots::<Native>::new();
+    let taken: Vec<_> = (0..200).map(|_| slots.acquire().expect("room")).collect();
+    assert_eq!(taken.iter().collect::<HashSet<_>>().len(), 200);
+    for &slot in &taken {
+        slots.get(slot).window.store(u64::from(slot) + 1, Ordering::Relaxed);
+    }
+    let seen: Vec<_> = slots.iter().collect();
+    assert_eq!(seen.len(), 200);
+    for (slot, words) in seen {
+        assert_eq!(words.window.load(Ordering::Relaxed), u64::from(slot) + 1);
+    }
+    slots.release(taken[17]);
+    assert_eq!(slots.acquire(), Some(taken[17]));
+}
+
+/// One cell that writers replace and readers follow.
+struct Place {
+    link: <Native as Machine>::Link<chiliad_storage::Record<Native>>,
+}
+
+#[test]
+fn threads_never_see_a_record_change_under_a_pin() {
+    let heap = Heap::<Native>::new(64 << 20);
+    let place = Shared::<Native, _>::new(Place { link: Link::new(Tagged::null()) });
+    let ended = AtomicBool::new(false);
+    let replacements = 60_000_u64;
+    thread::scope(|scope| {
+        let (heap, place, ended) = (&heap, &place, &ended);
+        let writer = scope.spawn(move || {
+            let mut local = LocalHeap::new(heap).expect("a slot");
+            for number in 0..replacements {
+                let record = local.alloc_record(Kind::Record, 64).expect("reclaimed in time");
+                record.write(&[number as u8; 64]);
+                local.pin();
+                // Release pairs with the acquire of the readers.
+                let old = place.link.swap(Tagged::new(record.as_ptr(), 0), Ordering::AcqRel);
+                if let Some(old) = NonNull::new(old.pointer()) {
+                    // SAFETY: the link was the only way to it, and the only writer unlinked it.
+                    unsafe { local.retire_record(Kind::Record, RecordRef::from_raw(old)) };
+                }
+                local.unpin();
+                local.reclaim();
+            }
+            ended.store(true, Ordering::SeqCst);
+            local.limbo_bytes()
+        });
+        for _ in 0..3 {
+            scope.spawn(move || {
+                let local = LocalHeap::new(heap).expect("a slot");
+                while !ended.load(Ordering::SeqCst) {
+                    local.pin();
+                    let found = place.link.load(Ordering::Acquire);
+                    if let Some(found) = NonNull::new(found.pointer()) {
+                        // SAFETY: a record of a living heap.
+                        let record = unsafe { RecordRef::from_raw(found) };
+                        let (life, mut bytes) = (record.life(), [0; 64]);
+                        for _ in 0..4 {
+                            record.read(&mut bytes);
+                            assert!(bytes.iter().all(|&byte| byte == bytes[0]));
+                            assert_eq!(record.life(), life, "reused under a pin");
+                        }
+                    }
+                    local.unpin();
+                }
+            });
+        }
+        assert!(writer.join().expect("no panic") < 16 << 20, "limbo stays bounded");
+    });
+    assert!(heap.usage().reserved_bytes < 32 << 20);
+}
+
+#[test]
+fn the_heap_counts_what_it_reserved() {
+    let heap = Heap::<Native>::new(10 << 20);
+    heap.reserve(4 << 20).expect("within the limit");
+    assert_eq!(heap.usage().reserved_bytes, 4 << 20);
+    heap.unreserve(4 << 20);
+    assert_eq!(heap.usage().reserved_bytes, 0);
+    let word = Shared::<Native, _>::new(<Native as Machine>::Word::new(3));
+    assert_eq!(word.fetch_add(1, Ordering::Relaxed), 3);
+}
