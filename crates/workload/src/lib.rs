@@ -2,4 +2,4 @@
 
 mod workload;
 
-pub use workload::{ClientSeat, Condition, Shape, Workload};
+pub use workload::{ClientSeat, Condition, RunReadOnly, Shape, Workload};

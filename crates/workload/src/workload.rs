@@ -83,10 +83,17 @@ pub trait Workload: Send + Sync + 'static {
     /// Those of the transaction.
     fn execute<T: Transaction + ?Sized>(&self, client: &mut Self::Client, tx: &mut T) -> Result<()>;
 
-    /// Looks at the conditions that must hold between transactions, inside one read-only
-    /// transaction of a database at rest. Empty where the workload states none.
+    /// Looks at the conditions that must hold between transactions, in a database at rest. Each
+    /// call of `run` runs a body inside a read-only transaction of its own, so that the rows of a
+    /// large database need not fit into one transaction's memory. Empty where the workload states
+    /// no condition.
     ///
     /// # Errors
-    /// Those of the transaction.
-    fn conditions(&self, tables: &[TableId], tx: &mut dyn Transaction) -> Result<Vec<Condition>>;
+    /// Those of the transactions.
+    fn conditions(&self, tables: &[TableId], run: &mut RunReadOnly<'_>) -> Result<Vec<Condition>>;
 }
+
+/// Runs a body in a fresh read-only transaction. The body may be run again from its start when the
+/// transaction is refused.
+pub type RunReadOnly<'a> =
+    dyn FnMut(&mut dyn FnMut(&mut dyn Transaction) -> Result<()>) -> Result<()> + 'a;
