@@ -19,11 +19,11 @@ pub(crate) fn install() {
     });
 }
 
-/// Notes a panic of a core of this thread's run; `false` if none is running.
+/// Notes a panic of a core of this thread's run; `false` if the panic is not ours to keep.
 fn keep(info: &PanicHookInfo<'_>) -> bool {
     let Some(state) = State::try_current() else { return false };
     if state.running.get() == 0 {
-        return false;
+        return state.quiet.get();
     }
     let place = info.location().map_or_else(String::new, |at| format!(", {at}"));
     state.panic_message.replace(Some(format!("{}{place}", message(info.payload()))));

@@ -34,16 +34,10 @@ impl Trace {
 }
 
 /// Functions that say nothing about the program: the language's and the simulator's own.
-const FOREIGN: [&str; 8] = [
-    "std::",
-    "core::",
-    "alloc::",
-    "corosensei::",
-    "chiliad_simulator::",
-    "__",
-    "rust_",
-    "stack_init_trampoline",
-];
+const FOREIGN: [&str; 6] = ["std::", "core::", "alloc::", "chiliad_simulator::", "__", "rust_"];
+
+/// Where the program ends and what started it begins.
+const ROOTS: [&str; 2] = ["chiliad_simulator::run::", "corosensei::"];
 
 impl fmt::Display for Trace {
     /// The frames of the simulated program, one per line, the innermost first.
@@ -54,7 +48,10 @@ impl fmt::Display for Trace {
         while let Some(line) = lines.next() {
             let place = lines.next_if(|next| next.trim_start().starts_with("at "));
             let Some((_, function)) = line.split_once(": ") else { continue };
-            let bare = function.trim_start_matches(['<', '&']);
+            let bare = function.trim_start_matches(['<', '&', '(']);
+            if ROOTS.iter().any(|prefix| bare.starts_with(prefix)) {
+                break;
+            }
             if FOREIGN.iter().any(|prefix| bare.starts_with(prefix)) {
                 continue;
             }

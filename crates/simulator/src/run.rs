@@ -65,13 +65,16 @@ impl Run {
         f()
     }
 
-    /// As [`Run::outside`], with a use of freed memory returned instead of a panic.
+    /// As [`Run::outside`], with a use of freed memory returned instead of a panic. Other panics of
+    /// `f` are passed on, without having been shown.
     ///
     /// # Errors
     /// The report of the use of freed memory.
     pub fn try_outside<R>(&self, f: impl FnOnce() -> R) -> Result<R, Box<UseOfFreedMemory>> {
         let before = self.state.verdict.take();
+        self.state.quiet.set(true);
         let result = catch_unwind(AssertUnwindSafe(|| self.outside(f)));
+        self.state.quiet.set(false);
         let found = std::mem::replace(&mut *self.state.verdict.borrow_mut(), before);
         match (result, found) {
             (_, Some(Verdict::UseOfFreedMemory(report))) => Err(report),

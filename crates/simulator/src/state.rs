@@ -31,9 +31,8 @@ thread_local! {
 /// Events for which a core is left alone after it was found unwinding.
 const UNWINDING_STRETCH: u64 = 256;
 
-/// Pauses of one unwinding core, or outside the schedule, after which it is clear that the wait can
-/// never end.
-const VAIN_PAUSES_MAX: u64 = 1 << 22;
+/// Waits of unwinding cores and outside the schedule after which it is clear that one never ends.
+const VAIN_WAITS_MAX: u64 = 1 << 22;
 
 /// What `Event` contributes to the digest, for events that are no accesses.
 const FENCE_EVENT: u64 = 8;
@@ -86,13 +85,15 @@ pub(crate) struct State {
     pub(crate) live_workers: Cell<u32>,
     /// Jumps of the clock since a core that is no daemon ran.
     pub(crate) vain_jumps: Cell<u64>,
-    vain_pauses: Cell<u64>,
+    vain_waits: Cell<u64>,
     /// The cores are told to stop.
     pub(crate) ending: Cell<bool>,
     /// No core may run any more.
     pub(crate) halted: Cell<bool>,
     pub(crate) verdict: RefCell<Option<Verdict>>,
     pub(crate) panics: RefCell<Vec<CorePanic>>,
+    /// Panics outside the schedule are the caller's result and not shown.
+    pub(crate) quiet: Cell<bool>,
     pub(crate) panic_message: RefCell<Option<String>>,
     pub(crate) marks: RefCell<BTreeSet<&'static str>>,
     pub(crate) counters: Cell<Counters>,
@@ -131,11 +132,12 @@ impl State {
             live: Cell::new(0),
             live_workers: Cell::new(0),
             vain_jumps: Cell::new(0),
-            vain_pauses: Cell::new(0),
+            vain_waits: Cell::new(0),
             ending: Cell::new(false),
             halted: Cell::new(false),
             verdict: RefCell::default(),
             panics: RefCell::default(),
+            quiet: Cell::new(false),
             panic_message: RefCell::default(),
             marks: RefCell::default(),
             counters: Cell::default(),
@@ -249,6 +251,7 @@ impl State {
         }
         if std::thread::panicking() {
             self.next.set(event + UNWINDING_STRETCH);
+            self.wait_in_vain();
             return;
         }
         if event >= self.limit.get() {
@@ -320,7 +323,7 @@ impl State {
         self.other_event(WAIT_EVENT);
         let running = self.running.get();
         if running == 0 || std::thread::panicking() {
-            self.pause_in_vain();
+            self.wait_in_vain();
             return;
         }
         let chosen = self.scheduler.borrow_mut().hand_over(self.event.get(), running);
@@ -329,10 +332,10 @@ impl State {
 
     /// Waiting where nobody else runs is a mistake of the program; it must not hang the host.
     #[cold]
-    fn pause_in_vain(&self) {
-        let pauses = self.vain_pauses.get() + 1;
-        self.vain_pauses.set(pauses);
-        if pauses < VAIN_PAUSES_MAX {
+    pub(crate) fn wait_in_vain(&self) {
+        let waits = self.vain_waits.get() + 1;
+        self.vain_waits.set(waits);
+        if waits < VAIN_WAITS_MAX {
             return;
         }
         let seed = self.config.seed;

@@ -71,9 +71,8 @@ impl State {
         if permit {
             return Woken::ByPeer;
         }
-        if self.running.get() == 0 {
-            self.forward_clock(until);
-        }
+        self.wait_in_vain();
+        self.forward_clock(until);
         Woken::ByTime
     }
 

@@ -33,10 +33,12 @@ impl SimWord {
 }
 
 impl Word for SimWord {
+    #[inline]
     fn new(value: u64) -> Self {
         Self(AtomicU64::new(value))
     }
 
+    #[inline]
     fn load(&self, _order: Ordering) -> u64 {
         let state = State::current();
         state.access(self.target().addr(), Access::Load);
@@ -46,6 +48,7 @@ impl Word for SimWord {
         }
     }
 
+    #[inline]
     fn store(&self, value: u64, order: Ordering) {
         let state = State::current();
         state.access(self.target().addr(), Access::Store);
@@ -60,10 +63,12 @@ impl Word for SimWord {
         self.0.store(value, Relaxed);
     }
 
+    #[inline]
     fn swap(&self, value: u64, _order: Ordering) -> u64 {
         self.modify().swap(value, Relaxed)
     }
 
+    #[inline]
     fn compare_exchange(
         &self,
         current: u64,
@@ -74,18 +79,22 @@ impl Word for SimWord {
         self.modify().compare_exchange(current, new, Relaxed, Relaxed)
     }
 
+    #[inline]
     fn fetch_add(&self, value: u64, _order: Ordering) -> u64 {
         self.modify().fetch_add(value, Relaxed)
     }
 
+    #[inline]
     fn fetch_and(&self, value: u64, _order: Ordering) -> u64 {
         self.modify().fetch_and(value, Relaxed)
     }
 
+    #[inline]
     fn fetch_or(&self, value: u64, _order: Ordering) -> u64 {
         self.modify().fetch_or(value, Relaxed)
     }
 
+    #[inline]
     fn fetch_max(&self, value: u64, _order: Ordering) -> u64 {
         self.modify().fetch_max(value, Relaxed)
     }
@@ -111,10 +120,12 @@ impl<T> SimLink<T> {
 }
 
 impl<T> Link<T> for SimLink<T> {
+    #[inline]
     fn new(value: Tagged<T>) -> Self {
         Self(AtomicPtr::new(value.into_raw()))
     }
 
+    #[inline]
     fn load(&self, _order: Ordering) -> Tagged<T> {
         let state = State::current();
         state.access(self.target().addr(), Access::Load);
@@ -124,6 +135,7 @@ impl<T> Link<T> for SimLink<T> {
         })
     }
 
+    #[inline]
     fn store(&self, value: Tagged<T>, order: Ordering) {
         let state = State::current();
         state.access(self.target().addr(), Access::Store);
@@ -136,10 +148,12 @@ impl<T> Link<T> for SimLink<T> {
         self.0.store(raw, Relaxed);
     }
 
+    #[inline]
     fn swap(&self, value: Tagged<T>, _order: Ordering) -> Tagged<T> {
         Tagged::from_raw(self.modify().swap(value.into_raw(), Relaxed))
     }
 
+    #[inline]
     fn compare_exchange(
         &self,
         current: Tagged<T>,
