@@ -16,6 +16,22 @@ pub struct Row {
     pub(crate) length: u32,
 }
 
+impl Row {
+    /// A handle of an implementation of [`Transaction`]: what the numbers mean is its own business.
+    #[must_use]
+    #[inline]
+    pub fn from_parts(access: u32, start: u32, length: u32) -> Self {
+        Self { access, start, length }
+    }
+
+    /// Access, start and length.
+    #[must_use]
+    #[inline]
+    pub fn parts(self) -> (u32, u32, u32) {
+        (self.access, self.start, self.length)
+    }
+}
+
 /// One row of a scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
@@ -23,6 +39,22 @@ pub struct Entry {
     pub(crate) key_length: u32,
     /// The row.
     pub row: Row,
+}
+
+impl Entry {
+    /// An entry of an implementation of [`Transaction`].
+    #[must_use]
+    #[inline]
+    pub fn from_parts(key_start: u32, key_length: u32, row: Row) -> Self {
+        Self { key_start, key_length, row }
+    }
+
+    /// Start and length of the key.
+    #[must_use]
+    #[inline]
+    pub fn key_parts(self) -> (u32, u32) {
+        (self.key_start, self.key_length)
+    }
 }
 
 /// The rows of one scan, for [`Transaction::entries`]. Good until the transaction ends.
@@ -33,6 +65,20 @@ pub struct Scanned {
 }
 
 impl Scanned {
+    /// A handle of an implementation of [`Transaction`].
+    #[must_use]
+    #[inline]
+    pub fn from_parts(start: u32, length: u32) -> Self {
+        Self { start, length }
+    }
+
+    /// Start and length.
+    #[must_use]
+    #[inline]
+    pub fn parts(self) -> (u32, u32) {
+        (self.start, self.length)
+    }
+
     /// How many rows.
     #[must_use]
     pub fn len(self) -> usize {
