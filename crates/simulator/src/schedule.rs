@@ -4,9 +4,13 @@
 //! - A core that pauses or yields hands over to another whenever one can run, so that a spin never
 //!   keeps the core that it waits for from running.
 //! - Under few preemptions a core that ran very long without either is put behind the others too.
+//! - Under the random schedule a core that is switched away from may stall: it stays away for up to
+//!   thousands of events, as one that the host's system pre-empted would, and the others get far ahead
+//!   of it. How often and how long is drawn once per run. Nobody stalls when nobody else can run.
 
 use crate::config::Schedule;
 use crate::random::{Generator, Stream};
+use std::collections::BTreeSet;
 
 /// Events that a core may run on end under few preemptions.
 const STRETCH_MAX: u64 = 20_000;
@@ -16,7 +20,14 @@ const NOWHERE: usize = usize::MAX;
 
 enum Policy {
     Random {
+        /// Events between two switches, on average.
         mean: u64,
+        /// One in so many cores that are switched away from stalls; zero: none does.
+        stall_one_in: u64,
+        /// Events for which it stalls, on average.
+        stall_mean: u64,
+        /// Until when who stalls.
+        stalled: BTreeSet<(u64, u32)>,
     },
     FewPreemptions {
         /// One per core, all different; the highest runs.
@@ -46,10 +57,17 @@ impl Scheduler {
     pub(crate) fn new(seed: u64, schedule: Schedule) -> Self {
         let mut random = Generator::new(seed, Stream::Schedule);
         let policy = match schedule {
-            Schedule::Random => Policy::Random { mean: random.one_of(&[1, 2, 4, 16, 64, 256]) },
+            Schedule::Random => Policy::Random {
+                mean: random.one_of(&[1, 2, 4, 16, 64, 256]),
+                stall_one_in: random.one_of(&[0, 0, 16, 64, 256]),
+                stall_mean: random.one_of(&[64, 512, 4096]),
+                stalled: BTreeSet::new(),
+            },
             Schedule::FewPreemptions { preemptions, horizon } => {
+                // Nobody knows a run's length before: short ones get their share of preemptions too.
+                let horizon = (horizon >> random.below(6)).max(1);
                 let mut preemptions: Vec<u64> =
-                    (0..preemptions).map(|_| 1 + random.below(horizon.max(1))).collect();
+                    (0..preemptions).map(|_| 1 + random.below(horizon)).collect();
                 preemptions.sort_unstable_by(|a, b| b.cmp(a));
                 Policy::FewPreemptions { priorities: Vec::new(), lowest: 0, preemptions }
             }
@@ -75,15 +93,18 @@ impl Scheduler {
 
     /// `core` can run.
     pub(crate) fn admit(&mut self, core: u32, running: u32) {
-        if self.position[core as usize] != NOWHERE {
-            return;
-        }
-        self.position[core as usize] = self.runnable.len();
-        self.runnable.push(core);
+        self.enlist(core);
         if let Policy::FewPreemptions { priorities, .. } = &self.policy
             && priorities[core as usize] > priorities[running as usize]
         {
             self.switch_at = 0;
+        }
+    }
+
+    fn enlist(&mut self, core: u32) {
+        if self.position[core as usize] == NOWHERE {
+            self.position[core as usize] = self.runnable.len();
+            self.runnable.push(core);
         }
     }
 
@@ -96,6 +117,17 @@ impl Scheduler {
         self.runnable.swap_remove(position);
         if let Some(&moved) = self.runnable.get(position) {
             self.position[moved as usize] = position;
+        }
+    }
+
+    /// The running core, which has been removed, goes to sleep. Under few preemptions it is put behind
+    /// the others now and then, lest those that wake each other are all that runs.
+    pub(crate) fn sleep(&mut self, core: u32) {
+        if let Policy::FewPreemptions { priorities, lowest, .. } = &mut self.policy
+            && self.random.below(2) == 0
+        {
+            *lowest -= 1;
+            priorities[core as usize] = *lowest;
         }
     }
 
@@ -122,6 +154,7 @@ impl Scheduler {
             }
             return chosen;
         }
+        self.stall(event, running);
         self.choose(event, Some(running)).unwrap_or(running)
     }
 
@@ -134,13 +167,39 @@ impl Scheduler {
         self.choose(event, Some(running)).unwrap_or(running)
     }
 
+    /// Lets the running core stall, if there is another to run and the dice say so.
+    fn stall(&mut self, event: u64, running: u32) {
+        let Policy::Random { stall_one_in, stall_mean, stalled, .. } = &mut self.policy else {
+            return;
+        };
+        if *stall_one_in == 0 || self.runnable.len() < 2 || self.random.below(*stall_one_in) != 0 {
+            return;
+        }
+        stalled.insert((event + self.random.gap(*stall_mean), running));
+        self.remove(running);
+    }
+
+    /// Ends the stalls that are over, and the first in any case if nobody but `but` can run.
+    fn end_stalls(&mut self, event: u64, but: Option<u32>) {
+        while let Policy::Random { stalled, .. } = &mut self.policy
+            && let Some(&(until, core)) = stalled.first()
+        {
+            let alone = self.runnable.iter().all(|&other| Some(other) == but);
+            if until > event && !alone {
+                return;
+            }
+            stalled.remove(&(until, core));
+            self.enlist(core);
+        }
+    }
+
     /// A core that can run, other than `but`, and when to choose the next time.
     pub(crate) fn choose(&mut self, event: u64, but: Option<u32>) -> Option<u32> {
+        self.end_stalls(event, but);
         let chosen = match &self.policy {
             Policy::Random { .. } => {
                 let without = but.map_or(NOWHERE, |core| self.position[core as usize]);
-                let excluded = usize::from(without != NOWHERE);
-                let choices = self.runnable.len() - excluded;
+                let choices = self.runnable.len() - usize::from(without != NOWHERE);
                 if choices == 0 {
                     None
                 } else {
@@ -157,7 +216,7 @@ impl Scheduler {
         };
         self.since = event;
         self.switch_at = match &self.policy {
-            Policy::Random { mean } => event + self.random.gap(*mean),
+            Policy::Random { mean, .. } => event + self.random.gap(*mean),
             Policy::FewPreemptions { preemptions, .. } => {
                 let stretch = event + STRETCH_MAX;
                 preemptions.last().map_or(stretch, |&at| stretch.min(at.max(event + 1)))
@@ -194,6 +253,27 @@ mod tests {
             }
             assert!(ran.iter().all(|&turns| turns > 50), "{ran:?}");
         }
+    }
+
+    #[test]
+    fn a_stalled_core_stays_away_and_comes_back() {
+        let mut longest = 0;
+        for seed in 0..50 {
+            let mut scheduler = Scheduler::new(seed, Schedule::Random);
+            for core in 0..3 {
+                scheduler.add_core();
+                scheduler.admit(core, 0);
+            }
+            let (mut running, mut last) = (0, [0; 3]);
+            for event in 0..100_000 {
+                running = scheduler.preempt(event, running);
+                assert!(scheduler.position[running as usize] != NOWHERE);
+                longest = longest.max(event - last[running as usize]);
+                last[running as usize] = event;
+            }
+            assert!(last.iter().all(|&event| event > 30_000), "{last:?}");
+        }
+        assert!(longest > 10_000, "{longest}");
     }
 
     #[test]

@@ -300,6 +300,9 @@ impl State {
     pub(crate) fn take_over(&self, chosen: u32) {
         self.switches.set(self.switches.get() + 1);
         self.running.set(chosen);
+        if !self.cores.borrow()[chosen as usize].daemon {
+            self.vain_jumps.set(0);
+        }
         self.digest((u64::from(chosen) << 4) | SWITCH);
         self.plan();
     }

@@ -48,7 +48,11 @@ impl State {
             self.forward_clock(until);
             return Woken::ByTime;
         }
-        self.scheduler.borrow_mut().remove(running);
+        {
+            let mut scheduler = self.scheduler.borrow_mut();
+            scheduler.remove(running);
+            scheduler.sleep(running);
+        }
         if let Some(until) = until {
             self.timers.borrow_mut().insert((until, running));
             self.timer_at.set(self.timer_at.get().min(until));
@@ -129,9 +133,6 @@ impl State {
             self.wake_due();
             let chosen = self.scheduler.borrow_mut().choose(self.event.get(), None);
             if let Some(chosen) = chosen {
-                if !self.cores.borrow()[chosen as usize].daemon {
-                    self.vain_jumps.set(0);
-                }
                 return chosen;
             }
             let timer = self.timer_at.get();

@@ -172,3 +172,64 @@ fn memory_is_limited_and_addresses_are_offsets() {
         assert!(blocks.iter().all(|&address| address < 4 << 20 && address % 64 == 0));
     });
 }
+
+/// Uses a freed word while its core unwinds.
+struct Late(&'static SimWord);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        self.0.store(1, Release);
+    }
+}
+
+#[test]
+fn a_use_of_freed_memory_while_unwinding_leaves_the_host_thread_sound() {
+    for seed in 0..10 {
+        let mut run = Run::new(Config::new(seed));
+        let word = run.outside(|| &words(1)[0]);
+        run.spawn("bad", move || {
+            // SAFETY: that the word is used afterwards is what is tested.
+            unsafe {
+                Sim::free(NonNull::from(word).cast(), Layout::new::<SimWord>(), Class::Control);
+            }
+            let _late = Late(word);
+            panic!("on purpose");
+        });
+        run.spawn("other", || {
+            for _ in 0..100 {
+                Sim::pause();
+                assert!(!std::thread::panicking());
+            }
+        });
+        let outcome = run.go();
+        assert!(report(&outcome).is_some());
+        assert_eq!(outcome.panics.len(), 1);
+        assert!(!std::thread::panicking());
+    }
+}
+
+#[test]
+fn an_outcome_may_travel_between_threads() {
+    fn travels<T: Send + Sync>() {}
+    travels::<Outcome>();
+    travels::<Config>();
+}
+
+#[test]
+fn stale_pointers_may_see_their_address_again() {
+    let layout = Layout::new::<SimWord>();
+    let reused = (0..100).filter(|&seed| {
+        let run = Run::new(Config::new(seed));
+        run.outside(|| {
+            let mut addresses = std::collections::BTreeSet::new();
+            (0..20).any(|_| {
+                let block = Sim::alloc(layout, Class::Control).expect("room");
+                let fresh = addresses.insert(Sim::address(block.as_ptr()));
+                // SAFETY: nobody else knows the block.
+                unsafe { Sim::free(block, layout, Class::Control) };
+                !fresh
+            })
+        })
+    });
+    assert!((10..50).contains(&reused.count()));
+}
