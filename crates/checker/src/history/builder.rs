@@ -61,9 +61,7 @@ impl Builder {
             return Err(ReadErrorKind::Protocol("the stamp 0 is the initial state"));
         }
         let (op, scan) = (self.next_op()?, self.next_scan()?);
-        if self.history.transactions.len() >= NUMBERS_MAX {
-            return Err(ReadErrorKind::TooLarge);
-        }
+        number(self.history.transactions.len())?;
         self.history.transactions.push(Transaction {
             stamp,
             worker,
@@ -212,18 +210,15 @@ impl Builder {
     }
 }
 
-/// Half of what 32 bits can number: the checker numbers versions and keys, and transactions and
-/// its own auxiliary nodes, in one space each.
+/// Half of what 32 bits can number: the checker numbers versions and keys in one space, and
+/// transactions and its own auxiliary nodes in another.
 const NUMBERS_MAX: usize = (u32::MAX / 2) as usize;
 
 fn number(n: usize) -> Built<u32> {
-    // Operations use the whole range: nothing shares it.
-    u32::try_from(n).map_err(|_| ReadErrorKind::TooLarge)
+    if n > NUMBERS_MAX { Err(ReadErrorKind::TooLarge) } else { Ok(n as u32) }
 }
 
 fn intern(keys: &mut Keys, table: u32, key: &[u8]) -> Built<KeyId> {
-    if keys.len() >= NUMBERS_MAX {
-        return Err(ReadErrorKind::TooLarge);
-    }
+    number(keys.len())?;
     keys.intern(table, key).ok_or(ReadErrorKind::TooLarge)
 }

@@ -1,0 +1,166 @@
+//! The check of a history, from its parts to the verdict.
+//!
+//! ```text
+//! stamps -> versions -> chain -> absences -> ranges     what each operation saw and replaced
+//!        -> edges -> graph -> components                 is there a cycle at all?
+//!        -> tangle -> cycles                             which, of what class, how small?
+//!        -> witness                                      can the ambiguous reads be explained?
+//! ```
+//!
+//! Invariant: the first two rows are linear in the history but for sorting; the others look at
+//! what the second found suspicious.
+
+mod absence;
+mod bits;
+mod chain;
+mod cycles;
+mod edges;
+mod findings;
+mod graph;
+mod ranges;
+mod realtime;
+mod stamps;
+mod tangle;
+mod versions;
+mod witness;
+
+use edges::{Derived, Emitter, Reason};
+use findings::Findings;
+use graph::{Components, Graph};
+use tangle::Tangle;
+use versions::{NONE, Versions};
+
+use crate::anomaly::{EdgeKind, Isolation};
+use crate::history::History;
+use crate::verdict::{EdgeCounts, Verdict};
+
+/// What to check, and how much to say.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The level against which the history is judged. All anomalies are found in any case.
+    pub isolation: Isolation,
+    /// Real time counts: a transaction that started after another had ended must not precede it.
+    pub strict: bool,
+    /// Versions may be placed before existing ones, as multi-version timestamp ordering does:
+    /// where two writes replaced the same version, the claimed order arranges them.
+    pub version_insertion: bool,
+    /// How many anomalies of each class are kept with their explanation.
+    pub anomalies_max: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            isolation: Isolation::Serializable,
+            strict: false,
+            version_insertion: false,
+            anomalies_max: 10,
+        }
+    }
+}
+
+/// Judges a history.
+pub fn check(history: &History, options: &Options) -> Verdict {
+    let verdict = Verdict::new(options.isolation, options.strict);
+    let mut findings = Findings { history, verdict, keep: options.anomalies_max };
+    let mut derived = derive(history, options, &mut findings);
+    let (graph, edges, ambiguous) = build_graph(&mut derived, options, &mut findings);
+    let components = graph.components(|_| true);
+    if components.members.is_empty() {
+        let unexplained = match ambiguous {
+            0 => 0,
+            _ => witness::unexplained(&derived, &graph),
+        };
+        findings.verdict.unexplained_reads = unexplained;
+    } else {
+        drop(graph);
+        let tangle = build_tangle(&mut derived, options, &components);
+        cycles::report(&tangle, &derived, &mut findings);
+        findings.verdict.unexplained_reads = ambiguous;
+    }
+    let mut verdict = findings.verdict;
+    verdict.complete = history.header.complete;
+    verdict.transactions = history.transactions.len() as u64;
+    verdict.committed = history.transactions.iter().filter(|t| t.committed).count() as u64;
+    verdict.unfinished = history.unfinished;
+    verdict.operations = history.ops.len() as u64;
+    verdict.ambiguous_reads = ambiguous;
+    verdict.edges = edges;
+    verdict.anomalies.sort_by_key(|anomaly| anomaly.class);
+    verdict
+}
+
+fn derive<'h>(history: &'h History, options: &Options, findings: &mut Findings<'h>) -> Derived<'h> {
+    let stamps = stamps::Stamps::build(history, findings);
+    let mut versions = Versions::collect(history);
+    chain::link(&mut versions, history, &stamps, options, findings);
+    let absences = absence::candidates(history, &versions);
+    let ranges = ranges::Ranges::build(history, &versions, &absences);
+    let nodes = history.transactions.len() as u32;
+    Derived { history, stamps, versions, absences, ranges, nodes }
+}
+
+/// The whole graph without reasons, the number of its edges, and how many reads are ambiguous.
+fn build_graph<'h>(
+    derived: &mut Derived<'h>,
+    options: &Options,
+    findings: &mut Findings<'h>,
+) -> (Graph, EdgeCounts, u64) {
+    let history = derived.history;
+    let mut edges: Vec<(u32, u32)> = Vec::new();
+    let mut counts = EdgeCounts::default();
+    let transactions = derived.nodes;
+    let sink = |reason: Reason| {
+        let ends = (reason.from, reason.to);
+        // The records of an order all have the same writer: most repetitions are neighbours.
+        let recent = edges.len().saturating_sub(4);
+        if edges[recent..].contains(&ends) {
+            return;
+        }
+        edges.push(ends);
+        *match reason.kind {
+            EdgeKind::RealTime => &mut counts.auxiliary,
+            _ if reason.from >= transactions => &mut counts.auxiliary,
+            EdgeKind::WriteWrite => &mut counts.write_write,
+            EdgeKind::WriteRead => &mut counts.write_read,
+            EdgeKind::ReadWrite => &mut counts.read_write,
+            EdgeKind::PredicateReadWrite => &mut counts.predicate,
+        } += 1;
+    };
+    let mut emitter = Emitter { derived, findings: Some(findings), ambiguous: 0, sink };
+    emitter.overwrites(|_| true);
+    for (number, transaction) in history.transactions.iter().enumerate() {
+        if transaction.committed {
+            emitter.reads(number as u32);
+        }
+    }
+    emitter.links();
+    let ambiguous = emitter.ambiguous;
+    let mut sink = emitter.sink;
+    let helpers = if options.strict { realtime::emit(history, derived.nodes, &mut sink) } else { 0 };
+    (Graph::new(derived.nodes + helpers, edges), counts, ambiguous)
+}
+
+/// The edges within the components, with their reasons.
+fn build_tangle(derived: &mut Derived, options: &Options, components: &Components) -> Tangle {
+    let history = derived.history;
+    let transactions = history.transactions.len() as u32;
+    let of = |node: u32| components.of[node as usize];
+    let mut edges: Vec<Reason> = Vec::new();
+    let sink = |reason: Reason| {
+        if of(reason.from) != NONE && of(reason.from) == of(reason.to) {
+            edges.push(reason);
+        }
+    };
+    let mut emitter = Emitter { derived, findings: None, ambiguous: 0, sink };
+    emitter.overwrites(|node| of(node) != NONE);
+    for node in (0..transactions).filter(|&node| of(node) != NONE) {
+        emitter.reads(node);
+    }
+    emitter.links();
+    let sink = emitter.sink;
+    if options.strict {
+        realtime::emit(history, derived.nodes, sink);
+    }
+    Tangle::new(edges, transactions)
+}
