@@ -60,7 +60,10 @@ pub struct Config {
     /// The free or poisoning, by its serial number, whose stack is recorded. See
     /// [`crate::trace_freeing`].
     pub trace_free: Option<u64>,
-    /// The size of a core's stack in bytes.
+    /// How many accesses the outcome lists, the last ones of the run: to see how it came to its
+    /// verdict. Zero costs nothing.
+    pub transcript_last: usize,
+    /// The size of a core's stack in bytes. A core that needs more ends the process by a signal.
     pub stack_bytes: usize,
 }
 
@@ -77,6 +80,7 @@ impl Config {
             events_max: 10_000_000,
             stop_after: None,
             trace_free: None,
+            transcript_last: 0,
             stack_bytes: 256 << 10,
         }
     }

@@ -34,10 +34,11 @@
 //!
 //! From the bottom up: `random` (generators), `region` (memory and what is freed in it),
 //! `store_buffer` (total store order), `schedule` (who runs next), `state` (what one event does),
-//! `waiting` (parking, time, the end), `word` and `machine` (the seam's operations), `outcome`,
-//! `run`.
+//! `freed` (who touches what is freed), `waiting` (parking, time, the end), `word` and `machine` (the
+//! seam's operations), `outcome`, `run`.
 
 mod config;
+mod freed;
 mod hook;
 mod machine;
 mod outcome;
@@ -53,7 +54,7 @@ mod word;
 pub use config::{Config, MemoryModel, Schedule};
 pub use machine::{Sim, stopping};
 pub use outcome::{
-    Access, CorePanic, Counters, Freed, Outcome, Trace, UseOfFreedMemory, Verdict, Waiter,
+    Access, CorePanic, Counters, Freed, Outcome, Step, Trace, UseOfFreedMemory, Verdict, Waiter,
 };
 pub use run::{Run, trace_freeing};
 pub use word::{SimLink, SimWord};

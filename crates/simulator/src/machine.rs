@@ -27,7 +27,7 @@ impl Machine for Sim {
     fn alloc(layout: Layout, _class: Class) -> Option<NonNull<u8>> {
         let state = State::current();
         let block = state.region.alloc(layout)?;
-        state.digest_address(Access::Store, state.region.offset(block.addr().get()) as u64);
+        state.digest_address(Access::Alloc, state.region.offset(block.addr().get()) as u64);
         Some(block)
     }
 

@@ -20,6 +20,8 @@ pub enum Access {
     Free = 4,
     /// It was poisoned or unpoisoned.
     Poison = 5,
+    /// Its block was handed out.
+    Alloc = 6,
 }
 
 /// A stack, captured where something happened and resolved only when it is shown.
@@ -130,6 +132,26 @@ impl fmt::Display for UseOfFreedMemory {
                 }
             }
         }
+    }
+}
+
+/// One access of the transcript.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// When.
+    pub event: u64,
+    /// Whose.
+    pub worker: WorkerId,
+    /// What was done.
+    pub access: Access,
+    /// To which word or block.
+    pub address: u64,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { event, worker, access, address } = self;
+        write!(f, "{event:>9} core {:>3} {access:?} {address:#x}", worker.0)
     }
 }
 
@@ -254,6 +276,8 @@ pub struct Outcome {
     pub marks: BTreeSet<&'static str>,
     /// A digest of every event: its number, core, address and kind. Equal for equal runs.
     pub trace_hash: u64,
+    /// The last accesses, if the run was asked to list them.
+    pub transcript: Vec<Step>,
     /// Memory handed out, freed blocks included.
     pub memory_bytes: u64,
     /// What else was counted.

@@ -160,6 +160,7 @@ impl Run {
             discarded,
             marks: state.marks.take(),
             trace_hash: state.digest.get(),
+            transcript: state.transcript.take().into(),
             memory_bytes: state.region.used_bytes(),
             counters: state.counters.get(),
         }

@@ -12,15 +12,15 @@
 //!   discarded without running its destructors, since they would touch what is broken.
 
 use crate::config::{Config, MemoryModel};
-use crate::outcome::{Access, CorePanic, Counters, Freed, Trace, UseOfFreedMemory, Verdict};
+use crate::outcome::{Access, CorePanic, Counters, Step, Trace, Verdict};
 use crate::random::{Generator, Stream};
-use crate::region::{Closed, Closing, Region};
+use crate::region::Region;
 use crate::schedule::Scheduler;
 use crate::store_buffer::StoreBuffers;
 use chiliad_machine::{Ticks, Woken, WorkerId};
 use corosensei::Yielder;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ptr;
 use std::sync::atomic::AtomicPtr;
 
@@ -97,7 +97,8 @@ pub(crate) struct State {
     pub(crate) panic_message: RefCell<Option<String>>,
     pub(crate) marks: RefCell<BTreeSet<&'static str>>,
     pub(crate) counters: Cell<Counters>,
-    free_trace: RefCell<Option<Trace>>,
+    pub(crate) transcript: RefCell<VecDeque<Step>>,
+    pub(crate) free_trace: RefCell<Option<Trace>>,
 }
 
 /// Makes a state the host thread's current one for as long as it lives.
@@ -141,6 +142,7 @@ impl State {
             panic_message: RefCell::default(),
             marks: RefCell::default(),
             counters: Cell::default(),
+            transcript: RefCell::default(),
             free_trace: RefCell::default(),
             config,
         };
@@ -199,7 +201,21 @@ impl State {
 
     /// Adds something to the digest that is no event, such as a block handed out.
     pub(crate) fn digest_address(&self, access: Access, address: u64) {
+        if self.config.transcript_last > 0 {
+            self.list(access, address);
+        }
         self.digest((address << 4) | access as u64);
+    }
+
+    /// Adds an access to the transcript.
+    #[cold]
+    fn list(&self, access: Access, address: u64) {
+        let worker = WorkerId(self.running.get());
+        let mut transcript = self.transcript.borrow_mut();
+        if transcript.len() == self.config.transcript_last {
+            transcript.pop_front();
+        }
+        transcript.push_back(Step { event: self.event.get(), worker, access, address });
     }
 
     /// An event at a word: others may run first, then the word must be accessible.
@@ -207,6 +223,9 @@ impl State {
     pub(crate) fn access(&self, host: usize, access: Access) {
         self.count();
         let offset = self.region.offset(host);
+        if self.config.transcript_last > 0 {
+            self.list(access, offset as u64);
+        }
         if !self.region.is_open(offset) {
             self.stray(offset, access);
         }
@@ -401,7 +420,7 @@ impl State {
         self.buffered.set(false);
     }
 
-    fn drain_range(&self, from: usize, to: usize) {
+    pub(crate) fn drain_range(&self, from: usize, to: usize) {
         if self.buffered.get() {
             let mut buffers = self.buffers.borrow_mut();
             buffers.drain_range(from, to);
@@ -417,99 +436,6 @@ impl State {
         } else if own {
             self.drain_own();
         }
-    }
-
-    // Memory.
-
-    fn closing(&self, poisoned: bool) -> Closing {
-        if self.config.trace_free == Some(self.region.next_serial()) {
-            self.free_trace.replace(Some(Trace::capture()));
-        }
-        Closing { worker: WorkerId(self.running.get()), event: self.event.get(), poisoned }
-    }
-
-    /// Frees a block at a host address.
-    pub(crate) fn free(&self, host: usize, layout: std::alloc::Layout) {
-        let offset = self.region.offset(host);
-        self.drain_range(host, host + layout.size());
-        self.digest_address(Access::Free, offset as u64);
-        if !self.region.free(offset, layout, self.closing(false)) {
-            self.stray(offset, Access::Free);
-        }
-    }
-
-    /// Poisons or unpoisons memory at a host address.
-    pub(crate) fn poison(&self, host: usize, bytes: usize, poison: bool) {
-        let offset = self.region.offset(host);
-        let freed = match self.region.closed(offset) {
-            None => false,
-            Some(Closed::NeverAllocated) => true,
-            Some(Closed::By(serial)) => {
-                self.region.closing(serial).is_none_or(|closing| !closing.poisoned)
-            }
-        };
-        if freed {
-            self.stray(offset, Access::Poison);
-            return;
-        }
-        if poison {
-            self.drain_range(host, host + bytes);
-            self.region.poison(offset, offset + bytes, self.closing(true));
-        } else {
-            self.region.unpoison(offset, offset + bytes);
-        }
-    }
-
-    /// An access to memory that must not be accessed: the run's verdict.
-    #[cold]
-    #[inline(never)]
-    fn stray(&self, offset: usize, access: Access) {
-        if !self.region.contains(offset) {
-            if std::thread::panicking() {
-                return;
-            }
-            panic!(
-                "{access:?} of a shared word outside the run's memory: shared words live in memory \
-                 obtained from Machine::alloc, and no longer than the run"
-            );
-        }
-        let worker = self.running.get();
-        let name = |worker: u32| self.cores.borrow()[worker as usize].name.clone();
-        let freed = match self.region.closed(offset) {
-            Some(Closed::By(serial)) => self.region.closing(serial).map(|closing| Freed {
-                serial,
-                worker: closing.worker,
-                name: name(closing.worker.0),
-                event: closing.event,
-                poisoned: closing.poisoned,
-                trace: self
-                    .free_trace
-                    .borrow()
-                    .clone()
-                    .filter(|_| self.config.trace_free == Some(serial)),
-            }),
-            _ => None,
-        };
-        let report = UseOfFreedMemory {
-            address: offset as u64,
-            access,
-            worker: WorkerId(worker),
-            name: name(worker),
-            event: self.event.get(),
-            trace: Trace::capture(),
-            freed,
-        };
-        let said = report.to_string();
-        self.verdict.borrow_mut().get_or_insert(Verdict::UseOfFreedMemory(Box::new(report)));
-        if std::thread::panicking() {
-            // The core cannot be left here without leaving the host thread panicking for good. The
-            // region stays mapped, so the access harms nobody; the run ends when the core does.
-            return;
-        }
-        if worker == 0 {
-            panic!("{said}");
-        }
-        self.halt();
     }
 }
 

@@ -77,6 +77,11 @@ fn a_use_of_freed_memory_is_reported_with_both_stacks() {
             assert!(!freed.poisoned && freed.event <= report.event);
             assert!((1..=2).contains(&outcome.discarded));
             if found == 1 {
+                let listed = program(Config { transcript_last: 5, ..config.clone() });
+                assert_eq!(listed.trace_hash, outcome.trace_hash);
+                assert_eq!(listed.transcript.len(), 5);
+                let last = listed.transcript.last().expect("five");
+                assert_eq!((last.event, last.address), (report.event, report.address));
                 let said = report.to_string();
                 assert!(said.contains("follow_the_stale_pointer"), "{said}");
                 assert!(said.contains("free_too_early"), "{said}");
