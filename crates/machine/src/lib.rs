@@ -19,6 +19,7 @@
 //! 4. threads are started by whoever holds a concrete machine (the facade, a driver): code that is
 //!    generic over `M` offers loops to run and never spawns.
 
+mod affinity;
 mod bytes;
 mod fault;
 mod link;
@@ -26,6 +27,7 @@ mod native;
 mod plain;
 mod spin;
 
+pub use affinity::{allowed_cores, restrict_to_cores};
 pub use bytes::{copy_in, copy_out, words_for};
 pub use fault::{Fault, Rig};
 pub use link::{Link, Tagged};

@@ -1,0 +1,50 @@
+//! How long a refused transaction waits before it runs again.
+//!
+//! Waiting feeds no contention only if it ends at different times for different clients, so every
+//! wait is drawn at random, and stays far below a time slice, so that no client starves.
+
+use super::sampling::Generator;
+use chiliad_machine::Machine;
+
+/// The policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Backoff {
+    /// Try again at once.
+    None,
+    /// Up to [`RANDOM_PAUSES`] pauses.
+    Random,
+    /// Up to [`FIRST_PAUSES`] pauses, doubled with each refusal up to [`LONGEST_PAUSES`].
+    Exponential,
+}
+
+/// The longest random wait, in pauses of the machine.
+const RANDOM_PAUSES: u64 = 128;
+
+/// The longest wait after the first refusal.
+const FIRST_PAUSES: u64 = 16;
+
+/// The longest wait at all: some twenty to fifty microseconds natively.
+const LONGEST_PAUSES: u64 = 1024;
+
+/// Refusals after which a client also lets others run: whoever is in its way may have lost the core.
+const POLITE_RETRIES: u32 = 4;
+
+impl Backoff {
+    /// Waits after the `retries`-th refusal of one transaction, counted from one.
+    #[cold]
+    pub(crate) fn wait<M: Machine>(self, retries: u32, random: &mut Generator) {
+        let longest = match self {
+            Self::None => return,
+            Self::Random => RANDOM_PAUSES,
+            Self::Exponential => {
+                (FIRST_PAUSES << retries.saturating_sub(1).min(16)).min(LONGEST_PAUSES)
+            }
+        };
+        for _ in 0..random.below(longest) {
+            M::pause();
+        }
+        if retries >= POLITE_RETRIES {
+            M::yield_now();
+        }
+    }
+}

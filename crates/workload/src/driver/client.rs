@@ -1,0 +1,193 @@
+//! One client's loop: make up a request, run it until it ends, count.
+//!
+//! This is all that stands between two transactions of a native run, so it reads no clock but for
+//! the transactions chosen to be timed, allocates nothing, and writes to memory of its own but for
+//! one count that the driver watches.
+
+use super::history::HistoryRecorder;
+use super::open_loop::Arrivals;
+use super::sampling::{Generator, Sampler, TIMED_ONE_IN};
+use super::signals::{Phase, Signals};
+use super::target::{Call, ClientReport, unwrap_recorder};
+use super::{Failure, Length, Plan, Retry, Tally};
+use crate::{ClientSeat, Shape, Workload};
+use chiliad_engine::scheme::Scheme;
+use chiliad_engine::{Error, Intent, Result, Worker};
+use chiliad_machine::Machine;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// How a transaction ended.
+enum Ended {
+    Committed,
+    RolledBack,
+    /// The run was over, or the request was given up, before it went through.
+    Dropped,
+}
+
+/// A client on its worker.
+pub(crate) struct Client<'a, M: Machine, S: Scheme<M>, W: Workload, C> {
+    worker: Worker<M, S>,
+    workload: &'a W,
+    state: W::Client,
+    seat: ClientSeat,
+    plan: &'a Plan,
+    signals: Arc<Signals>,
+    partitions: Vec<u32>,
+    random: Generator,
+    sampler: Sampler,
+    tally: Tally,
+    committed: u64,
+    call: PhantomData<fn() -> C>,
+}
+
+impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> {
+    /// A client that has done nothing yet.
+    pub(crate) fn new(
+        mut worker: Worker<M, S>,
+        workload: &'a W,
+        state: W::Client,
+        seat: ClientSeat,
+        plan: &'a Plan,
+        signals: Arc<Signals>,
+    ) -> Self {
+        if plan.recording.is_some() {
+            worker.set_recorder(Box::new(HistoryRecorder::new(seat.index, signals.clone())));
+        }
+        // What is slow anyway, or must miss no arrival, is timed in full.
+        let timed_in_full = plan.rate.is_some() || plan.recording.is_some() || M::SIMULATED;
+        Self {
+            worker,
+            workload,
+            state,
+            seat,
+            plan,
+            signals,
+            partitions: Vec::with_capacity(64),
+            random: Generator::new(plan.seed, seat.index),
+            sampler: Sampler::new(if timed_in_full { 1 } else { TIMED_ONE_IN }),
+            tally: Tally::new(workload.kinds().len()),
+            committed: 0,
+            call: PhantomData,
+        }
+    }
+
+    /// Runs transactions until the run is over or the client has done its share.
+    pub(crate) fn run(&mut self) -> std::result::Result<(), Failure> {
+        let mut left = self.share();
+        let mut arrivals = self.arrivals();
+        let mut phase = Phase::Warmup;
+        loop {
+            let now = self.signals.phase();
+            if now != phase {
+                if now == Phase::Stop {
+                    return Ok(());
+                }
+                phase = now;
+                self.tally.clear();
+            }
+            let arrival = match &mut arrivals {
+                None => None,
+                Some(arrivals) => match arrivals.next::<M>(&mut self.random, &self.signals) {
+                    Some(arrival) => Some(arrival),
+                    None => return Ok(()),
+                },
+            };
+            self.transaction(arrival).map_err(Failure::doing("running a transaction"))?;
+            if phase == Phase::Measure {
+                left -= 1;
+                if left == 0 {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The transactions that this client contributes to the measured window.
+    fn share(&self) -> u64 {
+        match self.plan.length {
+            Length::Time(_) => u64::MAX,
+            Length::Transactions(all) => {
+                let (of, index) = (self.seat.of as u64, self.seat.index as u64);
+                // A client with nothing to do still does one: shares of zero never end.
+                (all / of + u64::from(index < all % of)).max(1)
+            }
+        }
+    }
+
+    fn arrivals(&self) -> Option<Arrivals> {
+        let rate = self.plan.rate? / self.seat.of as f64;
+        Some(Arrivals::new::<M>(rate))
+    }
+
+    /// Makes up one request and runs it to its end.
+    #[inline]
+    fn transaction(&mut self, arrival: Option<u64>) -> Result<()> {
+        self.partitions.clear();
+        let shape = self.workload.next(&mut self.state, &mut self.partitions);
+        let timed = self.sampler.take(&mut self.random);
+        let start = if timed { Some(arrival.unwrap_or_else(M::now)) } else { None };
+        let ended = self.attempts(shape)?;
+        let kind = &mut self.tally.kinds[shape.kind];
+        match ended {
+            Ended::Committed => {
+                kind.committed += 1;
+                self.committed += 1;
+                self.signals.client(self.seat.index).set(self.committed);
+            }
+            Ended::RolledBack => kind.rolled_back += 1,
+            Ended::Dropped => return Ok(()),
+        }
+        if let Some(start) = start {
+            let ticks = M::now().saturating_sub(start);
+            self.tally.time(shape.kind, ticks * (1_000_000_000 / M::ticks_per_second()));
+        }
+        Ok(())
+    }
+
+    /// Runs the request in hand until it goes through.
+    #[inline]
+    fn attempts(&mut self, shape: Shape) -> Result<Ended> {
+        let mut retries = 0;
+        loop {
+            let reason = match self.attempt(shape, retries) {
+                Ok(()) => return Ok(Ended::Committed),
+                Err(Error::Conflict(reason)) => reason,
+                Err(Error::RolledBack) => return Ok(Ended::RolledBack),
+                Err(error) => return Err(error),
+            };
+            retries += 1;
+            self.tally.kinds[shape.kind].aborted += 1;
+            self.tally.reasons[reason.index()] += 1;
+            if self.plan.retry == Retry::New || self.signals.phase() == Phase::Stop {
+                return Ok(Ended::Dropped);
+            }
+            self.plan.backoff.wait::<M>(retries, &mut self.random);
+        }
+    }
+
+    /// Runs the request in hand once.
+    #[inline]
+    fn attempt(&mut self, shape: Shape, retries: u32) -> Result<()> {
+        let intent = Intent {
+            read_only: shape.read_only,
+            snapshot: shape.snapshot,
+            partitions: &self.partitions,
+            retries,
+        };
+        let mut tx = self.worker.begin(&intent)?;
+        match C::execute(self.workload, &mut self.state, &mut tx) {
+            Ok(()) => tx.commit().map(|_| ()),
+            Err(error) => {
+                tx.rollback();
+                Err(error)
+            }
+        }
+    }
+
+    /// What the client counted and recorded.
+    pub(crate) fn finish(mut self) -> ClientReport {
+        let recorder = self.worker.take_recorder().and_then(unwrap_recorder);
+        ClientReport { tally: self.tally, recorder, ended: M::now() }
+    }
+}

@@ -1,0 +1,45 @@
+//! The drivers: they load a workload's rows, put its clients on a machine, count what happens and
+//! have it verified.
+//!
+//! ```text
+//! native.rs     clients are OS threads          simulated.rs  clients are simulated cores
+//!        \                                          /
+//!         target.rs   a database with a workload's tables, its scheme forgotten
+//!             |
+//!         client.rs   one client's loop: the only code here that is compiled per scheme
+//!             |
+//!         tally.rs    counts and histograms       history.rs  what a verified run records
+//! ```
+//!
+//! Invariants: a request is made up before its transaction begins and is kept across retries;
+//! a transaction counts in the phase in which it ends; nothing is allocated between two requests
+//! of a client; what the drivers themselves share (phases, counters) is no part of the database and
+//! causes no simulated event.
+
+mod backoff;
+mod client;
+mod history;
+mod load;
+mod native;
+mod open_loop;
+mod plan;
+mod progress;
+mod report;
+mod sampling;
+mod series;
+mod signals;
+mod simulated;
+mod tally;
+mod target;
+mod verify;
+
+pub use backoff::Backoff;
+pub use native::run_native;
+pub use plan::{Length, Plan, Recording, Retry};
+pub use progress::{NoProgress, Progress};
+pub use report::{Breakdown, Failure, NativeReport, SimulatedReport};
+pub use series::Sample;
+pub use simulated::{SimulatedPlan, run_simulated};
+pub use tally::{KindTally, Tally};
+pub use target::{Bound, Direct, Target, Virtual};
+pub use verify::{Judgement, judge, write_history};

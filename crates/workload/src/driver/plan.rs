@@ -1,0 +1,59 @@
+//! What a run is to do, resolved: nothing in here is left to a default.
+
+use super::Backoff;
+use std::time::Duration;
+
+/// When the measured window ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// After this time, simulated in simulation.
+    Time(Duration),
+    /// After this many transactions, divided evenly among the clients in advance.
+    Transactions(u64),
+}
+
+/// What a refused transaction does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Retry {
+    /// The same request again, until it goes through.
+    Same,
+    /// The request is dropped and the next one made up.
+    New,
+}
+
+/// Whether and how much of the history is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Recording {
+    /// Memory for the history of all clients, in bytes. A run that reaches it ends early.
+    pub memory_bytes_max: u64,
+}
+
+/// A run of a workload's clients on an opened database.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Concurrent clients.
+    pub clients: usize,
+    /// Hardware cores that they may run on; natively only.
+    pub cores: usize,
+    /// The seed of rows and requests.
+    pub seed: u64,
+    /// Time before the measured window.
+    pub warmup: Duration,
+    /// The measured window.
+    pub length: Length,
+    /// Arrivals per second over all clients, for an open loop; `None`: a client's next transaction
+    /// begins when its last has ended.
+    pub rate: Option<f64>,
+    /// How long a refused transaction waits before it runs again.
+    pub backoff: Backoff,
+    /// What it does then.
+    pub retry: Retry,
+    /// The length of a commit epoch.
+    pub epoch: Duration,
+    /// Keep the history; the database was opened with stamps then.
+    pub recording: Option<Recording>,
+    /// Look at the workload's conditions when all clients have stopped.
+    pub conditions: bool,
+    /// Sample throughput and memory every 100 ms; natively only.
+    pub series: bool,
+}

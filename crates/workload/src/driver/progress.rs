@@ -1,0 +1,23 @@
+//! What a driver tells whoever waits for it.
+
+use std::time::Duration;
+
+/// Listens to a run. Called from the driver's own thread, a few times per second.
+pub trait Progress: Sync {
+    /// `done` of `of` parts are loaded.
+    fn loading(&self, done: usize, of: usize) {
+        let _ = (done, of);
+    }
+    /// The clients run: `measured` of the window (zero in the warm-up) has passed, and `committed`
+    /// transactions were committed since the start.
+    fn running(&self, measured: Duration, committed: u64) {
+        let _ = (measured, committed);
+    }
+    /// The clients have stopped and the history is being checked.
+    fn checking(&self) {}
+}
+
+/// Nobody listens.
+pub struct NoProgress;
+
+impl Progress for NoProgress {}

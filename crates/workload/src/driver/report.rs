@@ -1,0 +1,100 @@
+//! What a run ends with.
+
+use super::{Sample, Tally};
+use crate::Condition;
+use chiliad_checker::Recorder;
+use chiliad_engine::Error;
+use std::fmt;
+
+/// Where the time of the sampled transactions went, as shares that sum to one.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Breakdown {
+    /// The transactions' own work.
+    pub useful: f64,
+    /// Attempts that were refused.
+    pub abort: f64,
+    /// Obtaining timestamps.
+    pub timestamp: f64,
+    /// Finding records.
+    pub index: f64,
+    /// Waiting for others, back-off included.
+    pub wait: f64,
+    /// The scheme's bookkeeping.
+    pub manager: f64,
+}
+
+/// A native run.
+pub struct NativeReport {
+    /// The length of the measured window.
+    pub seconds: f64,
+    /// What was counted in it.
+    pub tally: Tally,
+    /// Where the time went; `None` if the engine was not asked.
+    pub breakdown: Option<Breakdown>,
+    /// What the clients recorded; empty unless the plan asked for it.
+    pub recorders: Vec<Recorder>,
+    /// The run was not cut short by the cap on the history's memory.
+    pub complete: bool,
+    /// The workload's conditions; `None` unless the plan asked for them.
+    pub conditions: Option<Vec<Condition>>,
+    /// Throughput and memory over the window; empty unless the plan asked for it.
+    pub series: Vec<Sample>,
+    /// Resident memory of the process at the end of the window, in bytes.
+    pub memory_bytes: u64,
+    /// Seconds that loading took.
+    pub load_seconds: f64,
+}
+
+/// A simulated run.
+pub struct SimulatedReport {
+    /// How the machine ended, and what it counted.
+    pub outcome: chiliad_simulator::Outcome,
+    /// The length of the measured window in ticks.
+    pub ticks: u64,
+    /// What was counted in it.
+    pub tally: Tally,
+    /// What the clients recorded; empty unless the plan asked for it.
+    pub recorders: Vec<Recorder>,
+    /// The run was not cut short by the cap on the history's memory.
+    pub complete: bool,
+    /// The workload's conditions; `None` unless asked for, or where the run did not complete.
+    pub conditions: Option<Vec<Condition>>,
+    /// Why clients gave up, in the order in which they did: errors that no retry mends.
+    pub failures: Vec<Failure>,
+    /// Seconds of the host spent loading.
+    pub load_seconds: f64,
+    /// Seconds of the host spent simulating.
+    pub seconds: f64,
+}
+
+/// Why a run could not be brought to its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// The engine refused for a reason that a retry does not mend.
+    Engine {
+        /// What was being done.
+        doing: &'static str,
+        /// The engine's answer.
+        error: Error,
+    },
+    /// A client panicked.
+    Panic(String),
+}
+
+impl Failure {
+    /// Says what was being done when the engine failed.
+    pub(crate) fn doing(doing: &'static str) -> impl FnOnce(Error) -> Self {
+        move |error| Self::Engine { doing, error }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine { doing, error } => write!(f, "{doing}: {error}"),
+            Self::Panic(message) => write!(f, "a client panicked: {message}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,175 @@
+//! The simulated driver: every client is a core, one more core turns the epochs, and a run is a
+//! function of its plan and the machine's configuration.
+//!
+//! The database is opened and loaded outside scheduling, and looked at again there when all cores
+//! have returned. A run that did not complete leaves latches held, so nobody touches its database
+//! any more: it is given up with the region that holds it.
+
+use super::signals::{Phase, Signals};
+use super::target::{ClientReport, RunSignals};
+use super::{Failure, Length, Plan, SimulatedReport, Tally, Target};
+use crate::ClientSeat;
+use chiliad_machine::{Machine, Ticks};
+use chiliad_simulator::{Config, Outcome, Run, Sim, stopping};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A run on the simulated machine.
+#[derive(Clone, Debug)]
+pub struct SimulatedPlan {
+    /// What the clients do; one core each. Times are simulated ones.
+    pub plan: Plan,
+    /// The machine.
+    pub config: Config,
+}
+
+/// What the cores leave behind, on the host's heap.
+struct Yield {
+    clients: RefCell<Vec<ClientReport>>,
+    failures: RefCell<Vec<Failure>>,
+    /// When the measured window began and ended.
+    window: Cell<(Ticks, Ticks)>,
+}
+
+/// Opens a database with `open`, loads it and runs its clients on a simulated machine.
+///
+/// # Errors
+/// What went wrong before the cores started. What goes wrong later is in the report.
+pub fn run_simulated(
+    plan: &SimulatedPlan,
+    open: impl FnOnce() -> Result<Box<dyn Target>, Failure>,
+) -> Result<SimulatedReport, Failure> {
+    let started = Instant::now();
+    let mut run = Run::new(plan.config.clone());
+    let target: Rc<dyn Target> = Rc::from(run.outside(|| -> Result<_, Failure> {
+        let target = open()?;
+        load(&*target, plan.plan.seed)?;
+        Ok(target)
+    })?);
+    let load_seconds = started.elapsed().as_secs_f64();
+    let limit = plan.plan.recording.map_or(u64::MAX, |recording| recording.memory_bytes_max);
+    let signals = Arc::new(Signals::new(plan.plan.clients, limit));
+    let left = Rc::new(Yield {
+        clients: RefCell::default(),
+        failures: RefCell::default(),
+        window: Cell::new((0, 0)),
+    });
+    spawn_clients(&mut run, plan, &target, &signals, &left);
+    spawn_clock(&mut run, plan, &signals, &left);
+    spawn_ticker(&mut run, plan, &target);
+    let started = Instant::now();
+    let outcome = run.go();
+    let seconds = started.elapsed().as_secs_f64();
+    let conditions = finish(&run, plan, target, &outcome)?;
+    let kinds = left.clients.borrow().first().map_or(0, |client| client.tally.kinds.len());
+    let mut tally = Tally::new(kinds);
+    let mut recorders = Vec::new();
+    for client in left.clients.take() {
+        tally.add(&client.tally);
+        recorders.extend(client.recorder);
+    }
+    let (begin, end) = left.window.get();
+    Ok(SimulatedReport {
+        outcome,
+        ticks: end.saturating_sub(begin),
+        tally,
+        recorders,
+        complete: !signals.ended_early(),
+        conditions,
+        failures: left.failures.take(),
+        load_seconds,
+        seconds,
+    })
+}
+
+fn load(target: &dyn Target, seed: u64) -> Result<(), Failure> {
+    let mut parts = 0..target.load_parts();
+    target.load(seed, &mut || parts.next())
+}
+
+fn spawn_clients(
+    run: &mut Run,
+    plan: &SimulatedPlan,
+    target: &Rc<dyn Target>,
+    signals: &Arc<Signals>,
+    left: &Rc<Yield>,
+) {
+    for index in 0..plan.plan.clients {
+        let (target, left) = (target.clone(), left.clone());
+        let (shared, plan) = (RunSignals(signals.clone()), plan.plan.clone());
+        run.spawn(format!("client {index}"), move || {
+            let seat = ClientSeat { index, of: plan.clients, seed: plan.seed };
+            let result = target.run_client(seat, &plan, &shared);
+            let (begin, _) = left.window.get();
+            left.window.set((begin, Sim::now()));
+            match result {
+                Ok(client) => left.clients.borrow_mut().push(client),
+                Err(failure) => left.failures.borrow_mut().push(failure),
+            }
+        });
+    }
+}
+
+/// The core that ends the warm-up and, for a run of a given time, the window.
+fn spawn_clock(run: &mut Run, plan: &SimulatedPlan, signals: &Arc<Signals>, left: &Rc<Yield>) {
+    let (warmup, length) = (ticks(plan.plan.warmup), plan.plan.length);
+    let (signals, left) = (signals.clone(), left.clone());
+    if warmup == 0 && matches!(length, Length::Transactions(_)) {
+        signals.set(Phase::Measure);
+        return;
+    }
+    run.spawn_daemon("clock", move || {
+        sleep_until(warmup);
+        left.window.set((Sim::now(), Sim::now()));
+        signals.set(Phase::Measure);
+        if let Length::Time(length) = length {
+            sleep_until(warmup + ticks(length));
+            signals.set(Phase::Stop);
+        }
+    });
+}
+
+fn spawn_ticker(run: &mut Run, plan: &SimulatedPlan, target: &Rc<dyn Target>) {
+    let (target, epoch) = (target.clone(), ticks(plan.plan.epoch).max(1));
+    run.spawn_daemon("epochs", move || {
+        let mut next = epoch;
+        while !stopping() {
+            Sim::park_until(next);
+            target.tick();
+            next = Sim::now() + epoch;
+        }
+    });
+}
+
+/// Sleeps until `time` or until all clients have returned.
+fn sleep_until(time: Ticks) {
+    while Sim::now() < time && !stopping() {
+        Sim::park_until(time);
+    }
+}
+
+/// Looks at the conditions and closes the database, unless the run left it in pieces.
+fn finish(
+    run: &Run,
+    plan: &SimulatedPlan,
+    target: Rc<dyn Target>,
+    outcome: &Outcome,
+) -> Result<Option<Vec<crate::Condition>>, Failure> {
+    if !outcome.verdict.is_completed() || outcome.discarded > 0 {
+        std::mem::forget(target);
+        return Ok(None);
+    }
+    run.outside(|| {
+        let conditions = plan.plan.conditions.then(|| target.conditions()).transpose();
+        drop(target);
+        conditions
+    })
+}
+
+/// A time in ticks of the simulated machine.
+fn ticks(time: Duration) -> Ticks {
+    let ticks = time.as_nanos() * u128::from(Sim::ticks_per_second()) / 1_000_000_000;
+    u64::try_from(ticks).unwrap_or(u64::MAX)
+}

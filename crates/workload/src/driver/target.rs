@@ -1,0 +1,214 @@
+//! A database with a workload's tables in it, its scheme forgotten.
+//!
+//! A driver starts threads or simulated cores, and each makes one call here that lasts as long as
+//! the run: the only virtual call on the way. What is behind it is compiled once per machine,
+//! scheme and workload, and is nothing but [`super::client`].
+
+use super::client::Client;
+use super::signals::{Phase, Signals};
+use super::{Failure, Plan, Tally};
+use crate::{ClientSeat, Condition, Workload};
+use chiliad_checker::Recorder;
+use chiliad_engine::scheme::Scheme;
+use chiliad_engine::{Database, Intent, Options, TableId, Transaction};
+use chiliad_machine::Machine;
+use std::any::Any;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// What a client brings back.
+pub struct ClientReport {
+    pub(crate) tally: Tally,
+    pub(crate) recorder: Option<Recorder>,
+    /// When the client's last transaction ended, by the machine's clock.
+    pub(crate) ended: u64,
+}
+
+/// A database with a workload's tables.
+pub trait Target {
+    /// The workload's name.
+    fn workload(&self) -> &'static str;
+    /// The names of its kinds of transaction.
+    fn kinds(&self) -> &'static [&'static str];
+    /// The tables, by number, with their names.
+    fn tables(&self) -> Vec<(u32, String)>;
+    /// The number of parts that the rows can be loaded in.
+    fn load_parts(&self) -> usize;
+    /// Loads the parts that `next` hands out, on the calling worker.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn load(&self, seed: u64, next: &mut dyn FnMut() -> Option<usize>) -> Result<(), Failure>;
+    /// Advances the commit epoch.
+    fn tick(&self);
+    /// Runs the client at `seat` on the calling worker until the signals say stop.
+    ///
+    /// # Errors
+    /// Errors of the engine that no retry mends.
+    fn run_client(
+        &self,
+        seat: ClientSeat,
+        plan: &Plan,
+        run: &RunSignals,
+    ) -> Result<ClientReport, Failure>;
+    /// Looks at the workload's conditions, with all clients at rest.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn conditions(&self) -> Result<Vec<Condition>, Failure>;
+}
+
+/// What a driver shares with its clients.
+#[derive(Clone)]
+pub struct RunSignals(pub(crate) Arc<Signals>);
+
+/// How a procedure reaches its transaction.
+pub trait Call: 'static {
+    /// Runs the client's request in hand inside `tx`.
+    ///
+    /// # Errors
+    /// Those of the transaction.
+    fn execute<W: Workload, T: Transaction>(
+        workload: &W,
+        client: &mut W::Client,
+        tx: &mut T,
+    ) -> chiliad_engine::Result<()>;
+}
+
+/// Compiled for the scheme: native runs.
+pub struct Direct;
+
+impl Call for Direct {
+    #[inline]
+    fn execute<W: Workload, T: Transaction>(
+        workload: &W,
+        client: &mut W::Client,
+        tx: &mut T,
+    ) -> chiliad_engine::Result<()> {
+        workload.execute(client, tx)
+    }
+}
+
+/// One instance for all schemes: simulated runs, in which a virtual call does not show.
+pub struct Virtual;
+
+impl Call for Virtual {
+    fn execute<W: Workload, T: Transaction>(
+        workload: &W,
+        client: &mut W::Client,
+        tx: &mut T,
+    ) -> chiliad_engine::Result<()> {
+        workload.execute::<dyn Transaction + '_>(client, tx)
+    }
+}
+
+/// A [`Target`]: a database under scheme `S` and a workload, with procedures called as `C` says.
+pub struct Bound<M: Machine, S: Scheme<M>, W, C> {
+    database: Database<M, S>,
+    workload: Arc<W>,
+    tables: Vec<TableId>,
+    names: Vec<String>,
+    call: PhantomData<fn() -> C>,
+}
+
+impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Bound<M, S, W, C> {
+    /// Opens a database and creates the workload's tables.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn open(workload: Arc<W>, options: Options) -> Result<Self, Failure> {
+        let database = Database::open(options).map_err(Failure::doing("opening the database"))?;
+        let specs = workload.tables();
+        let names = specs.iter().map(|spec| spec.name.clone()).collect();
+        let tables = specs
+            .into_iter()
+            .map(|spec| database.create_table(spec))
+            .collect::<Result<_, _>>()
+            .map_err(Failure::doing("creating the tables"))?;
+        Ok(Self { database, workload, tables, names, call: PhantomData })
+    }
+}
+
+impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C> {
+    fn workload(&self) -> &'static str {
+        self.workload.name()
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        self.workload.kinds()
+    }
+
+    fn tables(&self) -> Vec<(u32, String)> {
+        self.tables.iter().map(|table| table.0).zip(self.names.iter().cloned()).collect()
+    }
+
+    fn load_parts(&self) -> usize {
+        self.workload.load_parts()
+    }
+
+    fn load(&self, seed: u64, next: &mut dyn FnMut() -> Option<usize>) -> Result<(), Failure> {
+        let mut worker = self.database.worker().map_err(Failure::doing("loading"))?;
+        while let Some(part) = next() {
+            let mut insert =
+                |table: TableId, key: &[u8], value: &[u8]| worker.load(table, key, value);
+            self.workload
+                .load(&self.tables, part, seed, &mut insert)
+                .map_err(Failure::doing("loading"))?;
+        }
+        Ok(())
+    }
+
+    fn tick(&self) {
+        self.database.tick();
+    }
+
+    fn run_client(
+        &self,
+        seat: ClientSeat,
+        plan: &Plan,
+        run: &RunSignals,
+    ) -> Result<ClientReport, Failure> {
+        let worker = self.database.worker().map_err(Failure::doing("starting a client"))?;
+        let state = self.workload.client(&self.tables, seat);
+        let mut client =
+            Client::<M, S, W, C>::new(worker, &*self.workload, state, seat, plan, run.0.clone());
+        let result = client.run();
+        if result.is_err() {
+            run.0.set(Phase::Stop);
+        }
+        result.map(|()| client.finish())
+    }
+
+    fn conditions(&self) -> Result<Vec<Condition>, Failure> {
+        let mut worker = self.database.worker().map_err(Failure::doing("checking conditions"))?;
+        let mut run = |body: &mut dyn FnMut(&mut dyn Transaction) -> chiliad_engine::Result<()>| {
+            let mut retries = 0;
+            loop {
+                let mut tx = worker.begin(&Intent { retries, ..Intent::read_only() })?;
+                match body(&mut tx) {
+                    Ok(()) => match tx.commit() {
+                        Ok(_) => return Ok(()),
+                        Err(error) if error.is_retryable() => retries += 1,
+                        Err(error) => return Err(error),
+                    },
+                    Err(error) => {
+                        tx.rollback();
+                        if !error.is_retryable() {
+                            return Err(error);
+                        }
+                        retries += 1;
+                    }
+                }
+            }
+        };
+        self.workload
+            .conditions(&self.tables, &mut run)
+            .map_err(Failure::doing("checking conditions"))
+    }
+}
+
+/// Gives the history back that a worker's recorder holds.
+pub(crate) fn unwrap_recorder(recorder: Box<dyn chiliad_engine::Recorder>) -> Option<Recorder> {
+    let any: Box<dyn Any> = recorder.into_any();
+    any.downcast::<super::history::HistoryRecorder>().ok().map(|recorder| recorder.into_buffer())
+}
