@@ -11,7 +11,7 @@
 //! - A verdict that forbids going on leaves the running core suspended for good; its stack is
 //!   discarded without running its destructors, since they would touch what is broken.
 
-use crate::config::{Config, MemoryModel};
+use crate::config::Config;
 use crate::outcome::{Access, CorePanic, Counters, Step, Trace, Verdict};
 use crate::random::{Generator, Stream};
 use crate::region::Region;
@@ -22,7 +22,6 @@ use corosensei::Yielder;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::ptr;
-use std::sync::atomic::AtomicPtr;
 
 thread_local! {
     static CURRENT: Cell<*const State> = const { Cell::new(ptr::null()) };
@@ -34,8 +33,8 @@ const UNWINDING_STRETCH: u64 = 256;
 /// Waits of unwinding cores and outside the schedule after which it is clear that one never ends.
 const VAIN_WAITS_MAX: u64 = 1 << 22;
 
-/// What `Event` contributes to the digest, for events that are no accesses.
-const FENCE_EVENT: u64 = 8;
+// What enters the digest for what is no access; accesses are numbered below these.
+pub(crate) const FENCE_EVENT: u64 = 8;
 const WAIT_EVENT: u64 = 9;
 const SWITCH: u64 = 10;
 const CLOCK_EVENT: u64 = 11;
@@ -64,14 +63,14 @@ pub(crate) struct State {
     /// The worker that runs; 0 is the host's own stack, where nothing is scheduled.
     pub(crate) running: Cell<u32>,
     /// Whether any store buffer holds anything.
-    buffered: Cell<bool>,
+    pub(crate) buffered: Cell<bool>,
     pub(crate) region: Region,
     pub(crate) config: Config,
 
     /// How far the clock is ahead of the events.
     pub(crate) skew: Cell<u64>,
     pub(crate) switches: Cell<u64>,
-    drain_at: Cell<u64>,
+    pub(crate) drain_at: Cell<u64>,
     /// The earliest time that a core waits for.
     pub(crate) timer_at: Cell<Ticks>,
     pub(crate) timers: RefCell<BTreeSet<(Ticks, u32)>>,
@@ -79,7 +78,7 @@ pub(crate) struct State {
     pub(crate) limit: Cell<u64>,
     pub(crate) cores: RefCell<Vec<Core>>,
     pub(crate) scheduler: RefCell<Scheduler>,
-    buffers: RefCell<StoreBuffers>,
+    pub(crate) buffers: RefCell<StoreBuffers>,
     /// Cores that have not ended; and of these, those that are no daemons.
     pub(crate) live: Cell<u32>,
     pub(crate) live_workers: Cell<u32>,
@@ -242,7 +241,7 @@ impl State {
     }
 
     /// An event that is no access.
-    fn other_event(&self, what: u64) {
+    pub(crate) fn other_event(&self, what: u64) {
         self.count();
         self.digest(what);
     }
@@ -280,17 +279,6 @@ impl State {
         self.drain_due();
         let chosen = self.scheduler.borrow_mut().preempt(event, running);
         self.switch_to(chosen);
-    }
-
-    fn drain_due(&self) {
-        let event = self.event.get();
-        if !self.buffered.get() || self.drain_at.get() > event {
-            return;
-        }
-        let mut buffers = self.buffers.borrow_mut();
-        buffers.drain_one();
-        self.buffered.set(!buffers.is_empty());
-        self.drain_at.set(event + buffers.gap());
     }
 
     /// Finds out when something is due next.
@@ -368,74 +356,6 @@ impl State {
         let said = self.panic_message.take().unwrap_or_default();
         eprintln!("a simulated core waits for another while it unwinds (seed {seed}): {said}");
         std::process::abort();
-    }
-
-    // Stores, under total store order.
-
-    /// Whether the running core holds stores back.
-    #[inline]
-    fn buffers_stores(&self) -> bool {
-        self.config.memory_model == MemoryModel::Tso && self.running.get() != 0
-    }
-
-    /// What the running core must see at a word instead of what memory holds.
-    #[inline]
-    pub(crate) fn forward(&self, target: *const AtomicPtr<()>) -> Option<*mut ()> {
-        if !self.buffered.get() {
-            return None;
-        }
-        self.buffers.borrow().forward(self.running.get(), target)
-    }
-
-    /// Takes a store of the running core into its buffer; `false` if it must be performed at once.
-    #[inline]
-    pub(crate) fn hold_back(&self, target: *const AtomicPtr<()>, value: *mut ()) -> bool {
-        if !self.buffers_stores() {
-            return false;
-        }
-        let mut buffers = self.buffers.borrow_mut();
-        buffers.store(self.running.get(), target, value);
-        if !self.buffered.get() && !buffers.is_empty() {
-            self.buffered.set(true);
-            let due = self.event.get() + buffers.gap();
-            self.drain_at.set(due);
-            self.next.set(self.next.get().min(due));
-        }
-        true
-    }
-
-    /// Makes the running core's stores visible.
-    #[inline]
-    pub(crate) fn drain_own(&self) {
-        if self.buffered.get() {
-            let mut buffers = self.buffers.borrow_mut();
-            buffers.drain(self.running.get());
-            self.buffered.set(!buffers.is_empty());
-        }
-    }
-
-    /// Makes all stores visible.
-    pub(crate) fn drain_all(&self) {
-        self.buffers.borrow_mut().drain_all();
-        self.buffered.set(false);
-    }
-
-    pub(crate) fn drain_range(&self, from: usize, to: usize) {
-        if self.buffered.get() {
-            let mut buffers = self.buffers.borrow_mut();
-            buffers.drain_range(from, to);
-            self.buffered.set(!buffers.is_empty());
-        }
-    }
-
-    /// A fence: `own` and `all` say whose stores it makes visible.
-    pub(crate) fn fence(&self, own: bool, all: bool) {
-        self.other_event(FENCE_EVENT);
-        if all {
-            self.drain_all();
-        } else if own {
-            self.drain_own();
-        }
     }
 }
 
