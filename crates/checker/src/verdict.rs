@@ -101,8 +101,8 @@ impl Verdict {
 
     /// Judges an anomaly and counts it; keeps it while there are fewer than `keep` of its class.
     pub(crate) fn add(&mut self, mut anomaly: Anomaly, keep: usize) {
-        anomaly.violation = self.isolation.forbids(&anomaly)
-            || (self.strict && anomaly.class == Class::RealTime);
+        anomaly.violation =
+            self.isolation.forbids(&anomaly) || (self.strict && anomaly.class == Class::RealTime);
         self.violations += u64::from(anomaly.violation);
         self.serializable &= !Isolation::Serializable.forbids(&anomaly);
         self.counts[anomaly.class as usize] += 1;
@@ -128,10 +128,17 @@ impl fmt::Display for Verdict {
         writeln!(f, "), {} operations", self.operations)?;
         let e = &self.edges;
         let counts = (e.write_write, e.write_read, e.read_write, e.predicate);
-        writeln!(f, "edges: {} ww, {} wr, {} rw, {} predicate", counts.0, counts.1, counts.2, counts.3)?;
+        writeln!(
+            f,
+            "edges: {} ww, {} wr, {} rw, {} predicate",
+            counts.0, counts.1, counts.2, counts.3
+        )?;
         if self.ambiguous_reads > 0 {
             let (all, open) = (self.ambiguous_reads, self.unexplained_reads);
-            writeln!(f, "ambiguous absences: {all}, of which no serial order found explains {open}")?;
+            writeln!(
+                f,
+                "ambiguous absences: {all}, of which no serial order found explains {open}"
+            )?;
         }
         for (class, count) in self.classes() {
             writeln!(f, "{class}: {count}")?;

@@ -150,7 +150,8 @@ impl Linker<'_, '_> {
         let is_insert = |&version: &u32| self.versions.writes[version as usize].is_insert();
         let (mut births, continued): (Vec<u32>, Vec<u32>) = roots.into_iter().partition(is_insert);
         // A life that did not end can only be the last.
-        births.sort_by_key(|&birth| !self.versions.writes[self.tail(birth) as usize].is_tombstone());
+        births
+            .sort_by_key(|&birth| !self.versions.writes[self.tail(birth) as usize].is_tombstone());
         self.fork(key, initial, &continued);
         let mut tail = continued.first().map_or(initial, |&first| self.tail(first));
         for birth in births {
@@ -209,8 +210,9 @@ impl Linker<'_, '_> {
         for &other in others {
             self.versions.forks.push((node, other));
             let [a, b] = [first, other].map(|v| self.versions.writes[v as usize].writer);
-            // Where both saw what they replaced, they form a cycle, which says more.
-            if !(self.observed(a, key, node) && self.observed(b, key, node)) {
+            // Where both saw what they replaced, they form a cycle, which says more. One writer
+            // twice was reported before.
+            if a != b && !(self.observed(a, key, node) && self.observed(b, key, node)) {
                 self.report_fork(key, a, b);
             }
         }
@@ -224,9 +226,10 @@ impl Linker<'_, '_> {
 
     /// A transaction read the node, not only replaced it.
     fn observed(&self, transaction: u32, key: KeyId, node: u32) -> bool {
-        let seen = self.versions.write(node).map_or(Stamp::INITIAL, |write| {
-            self.history.transactions[write.writer as usize].stamp
-        });
+        let seen = self
+            .versions
+            .write(node)
+            .map_or(Stamp::INITIAL, |write| self.history.transactions[write.writer as usize].stamp);
         let range = self.history.transactions[transaction as usize].op_range();
         let mut reads = self.history.ops[range].iter().filter(|op| !op.kind().is_write());
         reads.any(|op| op.key == key && op.stamp == seen)

@@ -30,11 +30,7 @@ use crate::stamp::{Stamp, Version};
 const BUDGET: u64 = 50_000_000;
 
 /// Finds, names and reports the cycles of a tangle.
-pub(crate) fn report<'h>(
-    tangle: &Tangle,
-    derived: &Derived<'h>,
-    findings: &mut Findings<'h>,
-) {
+pub(crate) fn report<'h>(tangle: &Tangle, derived: &Derived<'h>, findings: &mut Findings<'h>) {
     let mut reporter = Reporter { derived, findings, known: HashSet::new() };
     use EdgeKind::{PredicateReadWrite, ReadWrite, RealTime, WriteRead, WriteWrite};
     reporter.level(tangle, &[WriteWrite]);
@@ -61,7 +57,8 @@ impl Reporter<'_, '_> {
         for (number, members) in components.members.iter().enumerate() {
             let inside = |_, _, edge: u32| {
                 let target = tangle.graph.targets[edge as usize];
-                kinds.contains(&tangle.kind(edge)) && components.of[target as usize] == number as u32
+                kinds.contains(&tangle.kind(edge))
+                    && components.of[target as usize] == number as u32
             };
             if let Some(cycle) = hunt.smallest(members, inside) {
                 self.add(&cycle);

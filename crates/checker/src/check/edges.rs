@@ -175,7 +175,11 @@ impl<'h, F: FnMut(Reason)> Emitter<'_, 'h, F> {
             (Writer::Committed(writer), Some(write)) if write.index() != op.index() => {
                 findings.direct(Class::G1b, &[reader, writer], &[op.key], || {
                     let last = write.index();
-                    format!("{}: write {} of {seen} was read; the last is {last}", key(), seen.index)
+                    format!(
+                        "{}: write {} of {seen} was read; the last is {last}",
+                        key(),
+                        seen.index
+                    )
                 });
             }
             (Writer::Committed(writer), Some(_)) => {

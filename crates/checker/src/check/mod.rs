@@ -137,7 +137,8 @@ fn build_graph<'h>(
     emitter.links();
     let ambiguous = emitter.ambiguous;
     let mut sink = emitter.sink;
-    let helpers = if options.strict { realtime::emit(history, derived.nodes, &mut sink) } else { 0 };
+    let helpers =
+        if options.strict { realtime::emit(history, derived.nodes, &mut sink) } else { 0 };
     (Graph::new(derived.nodes + helpers, edges), counts, ambiguous)
 }
 

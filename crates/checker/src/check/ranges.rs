@@ -125,9 +125,9 @@ impl Ranges {
 
     /// All subsets that may have a tree, each with the direction of its edges.
     pub(crate) fn subsets(&mut self) -> impl Iterator<Item = (&mut Subset, bool)> {
-        self.tables.iter_mut().flat_map(|(_, table)| {
-            [(&mut table.inserted, true), (&mut table.removed, false)]
-        })
+        self.tables
+            .iter_mut()
+            .flat_map(|(_, table)| [(&mut table.inserted, true), (&mut table.removed, false)])
     }
 
     /// The ranks that the scan covered: its bounds, cut off where a limit stopped it.
@@ -230,7 +230,8 @@ impl Tree {
 
     /// The parts that make up an interval of positions: at most two on each level.
     pub(crate) fn cover(&mut self, range: std::ops::Range<usize>, mut visit: impl FnMut(Part)) {
-        let (mut low, mut high) = (range.start as u32 + self.leaves, range.end as u32 + self.leaves);
+        let (mut low, mut high) =
+            (range.start as u32 + self.leaves, range.end as u32 + self.leaves);
         while low < high {
             if low & 1 == 1 {
                 visit(self.part(low));

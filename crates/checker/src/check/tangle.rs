@@ -103,7 +103,13 @@ pub(crate) struct Hunt<'a> {
 impl<'a> Hunt<'a> {
     pub(crate) fn new(tangle: &'a Tangle, budget: u64) -> Hunt<'a> {
         let nodes = tangle.graph.nodes() as usize;
-        Hunt { tangle, seen: vec![(0, 0); nodes], parent: vec![(NONE, NONE); nodes], round: 0, budget }
+        Hunt {
+            tangle,
+            seen: vec![(0, 0); nodes],
+            parent: vec![(NONE, NONE); nodes],
+            round: 0,
+            budget,
+        }
     }
 
     /// The smallest cycle through one of `starts` over the edges that `allowed` lets pass; it is
@@ -121,9 +127,8 @@ impl<'a> Hunt<'a> {
                 break;
             }
             if !self.tangle.is_helper(start)
-                && let Some(path) = self.back_to(start, shorter_than, |source, edge| {
-                    allowed(start, source, edge)
-                })
+                && let Some(path) =
+                    self.back_to(start, shorter_than, |source, edge| allowed(start, source, edge))
             {
                 best = Some(self.tangle.steps(&path));
             }

@@ -1,4 +1,6 @@
 //! stub
 use super::edges::Derived;
 use super::graph::Graph;
-pub(crate) fn unexplained(_d: &Derived, _g: &Graph) -> u64 { 0 }
+pub(crate) fn unexplained(_d: &Derived, _g: &Graph) -> u64 {
+    0
+}

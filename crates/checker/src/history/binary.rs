@@ -112,9 +112,7 @@ pub(super) fn read_any(reader: impl Read) -> Result<History, ReadError> {
     rest.map_err(|error| ReadError::new(ReadErrorKind::Io(error), file.at))?;
     match str::from_utf8(&bytes) {
         Ok(text) => text_read::read(text),
-        Err(error) => {
-            Err(ReadError::new(ReadErrorKind::NotAHistory, error.valid_up_to() as u64))
-        }
+        Err(error) => Err(ReadError::new(ReadErrorKind::NotAHistory, error.valid_up_to() as u64)),
     }
 }
 
@@ -151,7 +149,9 @@ fn read_binary(file: &mut File<impl Read>) -> Result<History, ReadError> {
             }
             return match file.read_up_to(&mut [0])? {
                 0 => Ok(history),
-                _ => Err(ReadError::new(ReadErrorKind::Damaged("bytes after the end"), file.at - 1)),
+                _ => {
+                    Err(ReadError::new(ReadErrorKind::Damaged("bytes after the end"), file.at - 1))
+                }
             };
         } else {
             return Err(damaged("an unknown block"));

@@ -3,7 +3,7 @@
 //! Invariant: a chunk is read without trust. Every length is checked against the bytes that are
 //! left, and every error names its offset.
 
-use super::builder::{Built, Builder, Outcome, ScanHead};
+use super::builder::{Builder, Built, Outcome, ScanHead};
 use super::model::{End, Op, OpKind, Scan};
 use super::recorder::{Bound, Direction, Recorder, WriteKind, flag, opcode};
 use super::{Header, History, ReadError, ReadErrorKind};

@@ -137,4 +137,3 @@ impl Transaction {
         self.ops.start as usize..self.ops.end as usize
     }
 }
-

@@ -44,7 +44,10 @@ fn line(out: &mut String, what: std::fmt::Arguments) {
 /// The line that opens a transaction, without the word `txn`.
 pub(crate) fn describe(transaction: &Transaction) -> String {
     let t = transaction;
-    let mut out = format!("{} worker {} start {} end {}", t.stamp, t.worker, t.start, t.end);
+    let mut out = format!("{} worker {} start {}", t.stamp, t.worker, t.start);
+    if t.end != u64::MAX {
+        out += &format!(" end {}", t.end);
+    }
     if t.committed {
         out += &format!(" order {} epoch {}", t.order, t.epoch);
     }
