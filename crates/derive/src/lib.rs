@@ -1,1 +1,38 @@
-//! placeholder
+//! `#[derive(Row)]` and `#[derive(Key)]` for the facade crate `chiliad`, which re-exports both and
+//! documents how to use them.
+//!
+//! A row is laid out as its fields in order, each at a fixed offset, and at most one field of
+//! variable length at the end. What a secondary index is made of is thereby plain data (offsets,
+//! lengths, types), which the engine evaluates without calling the application. The macros work on
+//! tokens only: sizes and offsets are constant expressions over the traits of `chiliad`, so that
+//! type aliases and the application's own field types work like the built-in ones.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod index;
+mod key;
+mod row;
+mod shape;
+
+use proc_macro::TokenStream;
+
+/// Makes a struct with named fields a row of a table: encoding, decoding, a constant for the place
+/// of each field, and the secondary indexes that `#[index(..)]` declares.
+///
+/// Documented with examples at `chiliad::Row`.
+#[proc_macro_derive(Row, attributes(index, row))]
+pub fn derive_row(input: TokenStream) -> TokenStream {
+    finish(syn::parse(input).and_then(|input| row::expand(&input)))
+}
+
+/// Makes a struct of key parts a primary key, ordered by its fields from the first to the last.
+///
+/// Documented with examples at `chiliad::Key`.
+#[proc_macro_derive(Key, attributes(key))]
+pub fn derive_key(input: TokenStream) -> TokenStream {
+    finish(syn::parse(input).and_then(|input| key::expand(&input)))
+}
+
+fn finish(expanded: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
+    expanded.unwrap_or_else(|error| error.into_compile_error()).into()
+}

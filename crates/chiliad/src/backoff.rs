@@ -1,0 +1,94 @@
+//! How long a refused transaction waits before it is run again.
+
+use chiliad_machine::{Machine, Native};
+use std::time::{Duration, Instant};
+
+/// A policy for waiting between two attempts of one transaction.
+///
+/// Waiting is randomised, so that two transactions that met do not meet again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Backoff {
+    /// Run it again at once.
+    None,
+    /// Wait for a random time below this one.
+    Random(Duration),
+    /// Wait for a random time below a window, which begins at `first`, doubles with each attempt
+    /// and stays at `most`.
+    Exponential {
+        /// The window after the first refusal.
+        first: Duration,
+        /// The widest window.
+        most: Duration,
+    },
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self::Exponential { first: Duration::from_micros(2), most: Duration::from_millis(1) }
+    }
+}
+
+/// Below this the scheduler's own delay would exceed the wait.
+const SLEEP_FROM: Duration = Duration::from_micros(100);
+
+impl Backoff {
+    /// The window after `refusals` refusals (at least one).
+    fn window(self, refusals: u32) -> Duration {
+        match self {
+            Self::None => Duration::ZERO,
+            Self::Random(window) => window,
+            Self::Exponential { first, most } => {
+                let doublings = refusals.saturating_sub(1).min(31);
+                first.saturating_mul(1 << doublings).min(most)
+            }
+        }
+    }
+
+    /// Waits before the attempt that follows `refusals` refusals, but not beyond `until`.
+    pub(crate) fn wait(self, refusals: u32, until: Option<Instant>) {
+        let window = self.window(refusals);
+        let nanos = u64::try_from(window.as_nanos()).unwrap_or(u64::MAX);
+        if nanos == 0 {
+            return;
+        }
+        let mut wait = Duration::from_nanos(Native::random() % nanos);
+        let now = Instant::now();
+        if let Some(until) = until {
+            wait = wait.min(until.saturating_duration_since(now));
+        }
+        if wait >= SLEEP_FROM {
+            std::thread::sleep(wait);
+            return;
+        }
+        // Others get the core meanwhile: the one we wait for may need it.
+        while now.elapsed() < wait {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Backoff;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn the_window_doubles_up_to_its_cap() {
+        let backoff = Backoff::Exponential {
+            first: Duration::from_micros(3),
+            most: Duration::from_micros(20),
+        };
+        let windows = [1, 2, 3, 4, 99].map(|refusals| backoff.window(refusals).as_micros());
+        assert_eq!(windows, [3, 6, 12, 20, 20]);
+        assert_eq!(Backoff::None.window(5), Duration::ZERO);
+    }
+
+    #[test]
+    fn no_wait_goes_beyond_the_deadline() {
+        let start = Instant::now();
+        for _ in 0..20 {
+            Backoff::Random(Duration::from_secs(60)).wait(1, Some(start));
+        }
+        assert!(start.elapsed() < Duration::from_secs(5));
+    }
+}

@@ -1,0 +1,257 @@
+//! How a database is opened, and how a transaction is run.
+
+use crate::backoff::Backoff;
+use chiliad_engine::{Error, Snapshots};
+use core::fmt;
+use core::str::FromStr;
+use std::time::Duration;
+
+/// The concurrency-control scheme of a database: chosen when it is opened, never by recompiling.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub enum Scheme {
+    /// Optimistic, with decentralised commit and epochs; the one to use unless you know better.
+    #[default]
+    Silo,
+    /// As `Silo`, but every commit draws its number from one shared counter. Serializable; there to
+    /// measure what a shared counter costs.
+    GlobalTid,
+    /// No transactions at all: each operation is atomic by itself. **Not serializable**; there to
+    /// measure what transactions cost.
+    KeyValue,
+    /// A lock per partition, taken before the transaction begins. Serializable, and fast when
+    /// transactions stay in one partition and say so ([`RunOptions::partitions`]).
+    Partitioned,
+}
+
+impl Scheme {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Silo, Self::GlobalTid, Self::KeyValue, Self::Partitioned];
+
+    /// The name on command lines.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Silo => "silo",
+            Self::GlobalTid => "global-tid",
+            Self::KeyValue => "key-value",
+            Self::Partitioned => "partitioned",
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Scheme {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::ALL.into_iter().find(|scheme| scheme.name() == name).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            Error::InvalidOption(format!("no scheme {name}: there are {names}"))
+        })
+    }
+}
+
+/// Run-time options of a database.
+///
+/// ```
+/// use chiliad::{Database, Options, Scheme, Snapshots};
+/// use std::time::Duration;
+///
+/// let options = Options::default()
+///     .scheme("silo".parse()?)
+///     .memory_bytes_max(256 << 20)
+///     .snapshots(Snapshots::Always)
+///     .epoch(Duration::from_millis(10));
+/// let db = Database::open(options)?;
+/// assert_eq!(db.options().scheme, Scheme::Silo);
+/// # Ok::<(), chiliad::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// How transactions are kept apart.
+    pub scheme: Scheme,
+    /// Memory that tables may reserve, in bytes; `u64::MAX` for no limit. A write beyond it fails
+    /// with [`Error::OutOfMemory`], and the database goes on.
+    pub memory_bytes_max: u64,
+    /// When old versions are kept for [`Database::snapshot`](crate::Database::snapshot).
+    pub snapshots: Snapshots,
+    /// The length of a commit epoch; a snapshot is up to 25 of them old.
+    pub epoch: Duration,
+    /// Check what a transaction has read while it runs, so that its closure is not left for long
+    /// with a state that never was. Without it a transaction that is bound to be retried may see
+    /// one until it commits.
+    pub opacity: bool,
+    /// The number of partitions, for [`Scheme::Partitioned`].
+    pub partitions: u32,
+    /// How long to wait before a refused transaction is run again.
+    pub backoff: Backoff,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let engine = chiliad_engine::Options::default();
+        Self {
+            scheme: Scheme::default(),
+            memory_bytes_max: engine.memory_bytes_max,
+            snapshots: engine.snapshots,
+            epoch: engine.epoch,
+            opacity: true,
+            partitions: engine.partitions,
+            backoff: Backoff::default(),
+        }
+    }
+}
+
+impl Options {
+    /// Sets [`Options::scheme`].
+    #[must_use]
+    pub fn scheme(self, scheme: Scheme) -> Self {
+        Self { scheme, ..self }
+    }
+
+    /// Sets [`Options::memory_bytes_max`].
+    #[must_use]
+    pub fn memory_bytes_max(self, memory_bytes_max: u64) -> Self {
+        Self { memory_bytes_max, ..self }
+    }
+
+    /// Sets [`Options::snapshots`].
+    #[must_use]
+    pub fn snapshots(self, snapshots: Snapshots) -> Self {
+        Self { snapshots, ..self }
+    }
+
+    /// Sets [`Options::epoch`].
+    #[must_use]
+    pub fn epoch(self, epoch: Duration) -> Self {
+        Self { epoch, ..self }
+    }
+
+    /// Sets [`Options::opacity`].
+    #[must_use]
+    pub fn opacity(self, opacity: bool) -> Self {
+        Self { opacity, ..self }
+    }
+
+    /// Sets [`Options::partitions`].
+    #[must_use]
+    pub fn partitions(self, partitions: u32) -> Self {
+        Self { partitions, ..self }
+    }
+
+    /// Sets [`Options::backoff`].
+    #[must_use]
+    pub fn backoff(self, backoff: Backoff) -> Self {
+        Self { backoff, ..self }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let refuse = |what: &str| Err(Error::InvalidOption(what.into()));
+        if self.epoch.is_zero() {
+            return refuse("epoch must be longer than zero");
+        }
+        if self.partitions == 0 {
+            return refuse("partitions must be at least 1");
+        }
+        Ok(())
+    }
+
+    pub(crate) fn engine(&self) -> chiliad_engine::Options {
+        chiliad_engine::Options {
+            memory_bytes_max: self.memory_bytes_max,
+            snapshots: self.snapshots,
+            epoch: self.epoch,
+            opacity: self.opacity,
+            partitions: self.partitions,
+            ..chiliad_engine::Options::default()
+        }
+    }
+}
+
+/// How one transaction is run.
+///
+/// ```
+/// use chiliad::RunOptions;
+/// use std::time::Duration;
+///
+/// let patient = RunOptions::default().deadline(Duration::from_millis(500)).retries_max(100);
+/// let audit = RunOptions::default().read_only();
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct RunOptions {
+    /// How long after the call the transaction must have committed; then
+    /// [`Error::DeadlineExceeded`], and nothing has happened. An operation in progress is not
+    /// interrupted: the time is looked at in each operation and before the commit.
+    pub deadline: Option<Duration>,
+    /// It writes nothing: a write fails with [`Error::ReadOnly`]. Unlike a snapshot it sees the
+    /// present, and may have to be run again.
+    pub read_only: bool,
+    /// The partitions that it touches, for [`Scheme::Partitioned`]; ignored by the others. All of
+    /// them if empty, which is always right and never fast.
+    pub partitions: Vec<u32>,
+    /// How often it may be run again; then the conflict is returned. `None`: for ever.
+    pub retries_max: Option<u32>,
+}
+
+impl RunOptions {
+    /// Sets [`RunOptions::deadline`].
+    #[must_use]
+    pub fn deadline(self, deadline: Duration) -> Self {
+        Self { deadline: Some(deadline), ..self }
+    }
+
+    /// Sets [`RunOptions::read_only`].
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        Self { read_only: true, ..self }
+    }
+
+    /// Sets [`RunOptions::partitions`], in any order.
+    #[must_use]
+    pub fn partitions(self, partitions: impl IntoIterator<Item = u32>) -> Self {
+        let mut partitions: Vec<u32> = partitions.into_iter().collect();
+        partitions.sort_unstable();
+        partitions.dedup();
+        Self { partitions, ..self }
+    }
+
+    /// Sets [`RunOptions::retries_max`].
+    #[must_use]
+    pub fn retries_max(self, retries_max: u32) -> Self {
+        Self { retries_max: Some(retries_max), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Options, RunOptions, Scheme};
+    use std::time::Duration;
+
+    #[test]
+    fn schemes_have_names() {
+        for scheme in Scheme::ALL {
+            assert_eq!(scheme.to_string().parse::<Scheme>().unwrap(), scheme);
+        }
+        let error = "optimistic".parse::<Scheme>().unwrap_err();
+        assert!(error.to_string().contains("silo, global-tid"), "{error}");
+    }
+
+    #[test]
+    fn options_out_of_range_are_refused() {
+        assert!(Options::default().check().is_ok());
+        assert!(Options::default().epoch(Duration::ZERO).check().is_err());
+        assert!(Options::default().partitions(0).check().is_err());
+    }
+
+    #[test]
+    fn partitions_are_put_in_order() {
+        assert_eq!(RunOptions::default().partitions([3, 1, 3]).partitions, [1, 3]);
+    }
+}

@@ -1,0 +1,46 @@
+//! What both macros ask of the struct they stand on.
+
+use syn::{Attribute, Data, DeriveInput, Field, Fields, Path, Result, Type};
+
+/// The named fields of a struct without generic parameters.
+pub(crate) fn named_fields<'a>(input: &'a DeriveInput, what: &str) -> Result<Vec<&'a Field>> {
+    if !input.generics.params.is_empty() {
+        let message = format!("a {what} cannot have generic parameters: its layout is fixed");
+        return Err(syn::Error::new_spanned(&input.generics, message));
+    }
+    let refuse = |what_it_is: &str| {
+        let message = format!("a {what} is a struct with named fields, not {what_it_is}");
+        Err(syn::Error::new_spanned(&input.ident, message))
+    };
+    match &input.data {
+        Data::Struct(data) => match &data.fields {
+            Fields::Named(fields) => Ok(fields.named.iter().collect()),
+            Fields::Unnamed(_) => refuse("a tuple struct"),
+            Fields::Unit => refuse("a unit struct"),
+        },
+        Data::Enum(_) => refuse("an enum"),
+        Data::Union(_) => refuse("a union"),
+    }
+}
+
+/// The path of the facade crate: `::chiliad`, or what `#[row(crate = path)]` says.
+pub(crate) fn crate_path(attributes: &[Attribute], name: &str) -> Result<Path> {
+    let mut path: Path = syn::parse_quote!(::chiliad);
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident(name)) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("crate") {
+                path = meta.value()?.parse()?;
+                Ok(())
+            } else {
+                Err(meta.error("the only option is `crate = path`"))
+            }
+        })?;
+    }
+    Ok(path)
+}
+
+/// Whether a type is written as `String` or `Vec<u8>`, with or without its path.
+pub(crate) fn is_variable(ty: &Type) -> bool {
+    let Type::Path(path) = ty else { return false };
+    path.path.segments.last().is_some_and(|last| last.ident == "String" || last.ident == "Vec")
+}
