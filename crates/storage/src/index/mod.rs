@@ -13,14 +13,14 @@
 //! The caller is pinned (see [`crate::LocalHeap::pin`]) during every call, and from the beginning of
 //! a probe to its end.
 
-mod hash;
+pub mod hash;
 mod ordered;
 
 pub use hash::HashIndex;
 pub use ordered::OrderedIndex;
 
 use crate::{Header, LocalHeap, OutOfMemory, RecordRef};
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Link, Machine, Ordering, Word};
 use core::ptr::NonNull;
 
 /// The longest key in bytes.
@@ -43,6 +43,12 @@ pub struct Guard<M: Machine> {
 }
 
 impl<M: Machine> Guard<M> {
+    /// A guard that the scheme has not touched.
+    pub(crate) fn new(members: u64) -> Self {
+        let link = M::Link::new(chiliad_machine::Tagged::null());
+        Self { header: Header { word: M::Word::new(0), link }, members: M::Word::new(members) }
+    }
+
     /// The count now.
     #[inline]
     pub fn members(&self) -> u64 {
@@ -330,7 +336,7 @@ impl<M: Machine> Index<M> {
         key: &[u8],
         record: RecordRef<M>,
         hooks: &mut dyn Hooks<M>,
-        confirm: &mut dyn FnMut() -> bool,
+        confirm: &mut dyn FnMut(&Guard<M>) -> bool,
     ) -> bool {
         match self {
             Self::Ordered(index) => index.unlink(heap, key, record, hooks, confirm),

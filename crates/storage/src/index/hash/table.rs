@@ -1,0 +1,219 @@
+//! The array of buckets: pieces of memory behind a directory, so that it grows without moving.
+//!
+//! Piece 0 holds the buckets that the table began with, a power of two. Each doubling after that
+//! comes in [`PIECES_PER_LEVEL`] equal pieces, so that a large table does not reserve as much again
+//! at once. Pieces are freed with the table.
+
+use super::bucket::Bucket;
+use super::protocol;
+use crate::{Heap, Latch, OutOfMemory, Shared};
+use chiliad_machine::{Class, Link, Machine, Ordering, Tagged, Word};
+use core::alloc::Layout;
+use core::ptr::NonNull;
+use std::sync::Arc;
+
+const PIECE_BITS: u32 = 2;
+const PIECES_PER_LEVEL: usize = 1 << PIECE_BITS;
+const LEVELS_MAX: usize = 40;
+const PIECES: usize = 1 + LEVELS_MAX * PIECES_PER_LEVEL;
+
+/// Entries per bucket, on average, beyond which the table grows. Six fit in a bucket: fewer would
+/// waste memory, more would lengthen look-ups by a chained node too often.
+const LOAD_MAX: u64 = 5;
+
+/// One insertion in so many touches the shared count: the ones whose hash says so, which makes the
+/// count exact for those keys and unbiased for all.
+const SAMPLE: u64 = 8;
+
+/// The shared words of a table.
+#[repr(C)]
+pub(super) struct Root<M: Machine> {
+    /// The number of buckets: see [`protocol`].
+    pub buckets: M::Word,
+    pieces: [M::Link<Bucket<M>>; PIECES],
+    count: CountLine<M>,
+}
+
+/// Written often; on a line of its own.
+#[repr(C, align(64))]
+struct CountLine<M: Machine> {
+    /// Keys whose hash is a multiple of the sampling period.
+    sampled: M::Word,
+    /// Held by the worker that divides buckets.
+    growing: Latch<M, ()>,
+}
+
+/// The array of buckets.
+pub(super) struct Table<M: Machine> {
+    pub root: Shared<M, Root<M>>,
+    heap: Arc<Shared<M, Heap<M>>>,
+    /// The binary logarithm of the buckets in piece 0.
+    first_bits: u32,
+}
+
+const fn sample<M: Machine>() -> u64 {
+    // Simulated tables are tiny; theirs is exact.
+    if M::SIMULATED { 1 } else { SAMPLE }
+}
+
+fn layout<M: Machine>(buckets: u64) -> Option<Layout> {
+    let bytes = usize::try_from(buckets).ok()?.checked_mul(size_of::<Bucket<M>>())?;
+    let huge = M::CHUNK_BYTES.min(2 << 20);
+    Layout::from_size_align(bytes, if bytes >= huge { huge } else { 128 }).ok()
+}
+
+impl<M: Machine> Table<M> {
+    /// A table with room for `keys` before it has to grow.
+    pub(super) fn new(heap: &Arc<Shared<M, Heap<M>>>, keys: usize) -> Result<Self, OutOfMemory> {
+        let wanted = (keys as u64).div_ceil(LOAD_MAX).max(PIECES_PER_LEVEL as u64);
+        let first = wanted.checked_next_power_of_two().ok_or(OutOfMemory)?;
+        let root = Shared::new(Root {
+            buckets: M::Word::new(first),
+            pieces: core::array::from_fn(|_| M::Link::new(Tagged::null())),
+            count: CountLine { sampled: M::Word::new(0), growing: Latch::new(()) },
+        });
+        let table = Self { root, heap: Arc::clone(heap), first_bits: first.ilog2() };
+        let place = table.alloc_piece(0)?;
+        for index in 0..first as usize {
+            // SAFETY: the piece has room for `first` buckets.
+            unsafe { place.add(index).write(Bucket::new(0)) };
+        }
+        Ok(table)
+    }
+
+    /// The piece and the place in it of a bucket.
+    #[inline]
+    fn locate(&self, index: u64) -> (usize, usize) {
+        if index >> self.first_bits == 0 {
+            return (0, index as usize);
+        }
+        let level = index.ilog2();
+        let bits = level - PIECE_BITS;
+        let part = (index >> bits) as usize & (PIECES_PER_LEVEL - 1);
+        let piece = 1 + (level - self.first_bits) as usize * PIECES_PER_LEVEL + part;
+        (piece, index as usize & ((1 << bits) - 1))
+    }
+
+    /// Buckets in `piece`.
+    fn piece_buckets(&self, piece: usize) -> u64 {
+        if piece == 0 {
+            return 1 << self.first_bits;
+        }
+        let level = self.first_bits as usize + (piece - 1) / PIECES_PER_LEVEL;
+        1 << (level - PIECE_BITS as usize)
+    }
+
+    fn alloc_piece(&self, piece: usize) -> Result<NonNull<Bucket<M>>, OutOfMemory> {
+        let layout = layout::<M>(self.piece_buckets(piece)).ok_or(OutOfMemory)?;
+        self.heap.reserve(layout.size())?;
+        let Some(place) = M::alloc(layout, Class::Buckets) else {
+            self.heap.unreserve(layout.size());
+            return Err(OutOfMemory);
+        };
+        let place = place.cast::<Bucket<M>>();
+        // Release pairs with the acquire in `bucket`; what it leads to is published by the number
+        // of buckets.
+        self.root.pieces[piece].store(Tagged::new(place.as_ptr(), 0), Ordering::Release);
+        Ok(place)
+    }
+
+    /// The bucket at `index`, below a number of buckets that was published.
+    #[inline]
+    pub(super) fn bucket(&self, index: u64) -> &Bucket<M> {
+        let (piece, at) = self.locate(index);
+        // Acquire pairs with the release in `alloc_piece`.
+        let place = self.root.pieces[piece].load(Ordering::Acquire);
+        // SAFETY: bucket `index` was published, so its piece is linked and it is constructed;
+        // neither goes before the table does.
+        unsafe { &*place.pointer().add(at) }
+    }
+
+    /// The number of buckets.
+    #[inline]
+    pub(super) fn buckets(&self) -> u64 {
+        // Acquire pairs with the release in `publish`: the buckets are constructed.
+        self.root.buckets.load(Ordering::Acquire)
+    }
+
+    /// Constructs the bucket behind the last one, latched. The caller is the one who grows.
+    pub(super) fn prepare(&self, index: u64) -> Result<&Bucket<M>, OutOfMemory> {
+        debug_assert_eq!(index, self.buckets());
+        let (piece, at) = self.locate(index);
+        let links = self.root.pieces.get(piece).ok_or(OutOfMemory)?;
+        let place = match NonNull::new(links.load(Ordering::Acquire).pointer()) {
+            Some(place) => place,
+            None => self.alloc_piece(piece)?,
+        };
+        // SAFETY: the bucket lies in its piece, and nobody looks at it before it is published.
+        unsafe {
+            let bucket = place.add(at);
+            bucket.write(Bucket::new(protocol::LATCHED));
+            Ok(bucket.as_ref())
+        }
+    }
+
+    /// Publishes one bucket more. The caller holds it and the one it was divided from.
+    pub(super) fn publish(&self, buckets: u64) {
+        // Release pairs with the acquire in `buckets`. Readers that note the version of either
+        // half afterwards see the number through that version.
+        self.root.buckets.store(buckets, Ordering::Release);
+    }
+
+    /// Counts a key that came; whether the table may have to grow.
+    #[inline]
+    pub(super) fn count_in(&self, hash: u64) -> bool {
+        let sampled = (hash >> 40).is_multiple_of(sample::<M>());
+        if sampled {
+            self.root.count.sampled.fetch_add(1, Ordering::Relaxed);
+        }
+        sampled && self.is_crowded()
+    }
+
+    /// Counts a key that went.
+    #[inline]
+    pub(super) fn count_out(&self, hash: u64) {
+        if (hash >> 40).is_multiple_of(sample::<M>()) {
+            self.root.count.sampled.fetch_add(1_u64.wrapping_neg(), Ordering::Relaxed);
+        }
+    }
+
+    /// The number of keys, estimated.
+    pub(super) fn keys(&self) -> u64 {
+        // A key may be counted out a moment before it is counted in.
+        let sampled = self.root.count.sampled.load(Ordering::Relaxed).cast_signed();
+        sampled.max(0).cast_unsigned() * sample::<M>()
+    }
+
+    /// Whether the table should grow.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.keys() > self.root.buckets.load(Ordering::Relaxed) * LOAD_MAX
+    }
+
+    /// How many divisions one insertion makes at most.
+    pub(super) const fn divisions_max() -> u64 {
+        // Those that keep up with the insertions between two samples, and as many again several
+        // times, for when somebody lost the core while it held the right to grow.
+        4 * sample::<M>().div_ceil(LOAD_MAX)
+    }
+
+    /// The right to divide buckets, if nobody else is at it.
+    pub(super) fn try_grow(&self) -> Option<impl Drop + '_> {
+        self.root.count.growing.try_lock()
+    }
+}
+
+impl<M: Machine> Drop for Table<M> {
+    fn drop(&mut self) {
+        for piece in 0..PIECES {
+            let place = self.root.pieces[piece].load(Ordering::Relaxed).pointer();
+            let Some(place) = NonNull::new(place) else {
+                continue;
+            };
+            if let Some(layout) = layout::<M>(self.piece_buckets(piece)) {
+                // SAFETY: allocated with this layout, and whoever drops the table is alone with it.
+                unsafe { M::free(place.cast(), layout, Class::Buckets) };
+                self.heap.unreserve(layout.size());
+            }
+        }
+    }
+}

@@ -1,0 +1,542 @@
+//! The hash index against a plain map, and its own promises.
+
+use chiliad_machine::{Machine, Native, Plain};
+use chiliad_storage::{
+    Change, Found, HashIndex, Heap, Hooks, Inserted, Kind, LocalHeap, NoHooks, OutOfMemory,
+    RecordRef, Seen, Shared,
+};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::thread;
+
+/// A small generator, so that runs repeat.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        (self.next() >> 33) % bound
+    }
+}
+
+struct Rig<M: Machine> {
+    index: HashIndex<M>,
+    local: LocalHeap<M>,
+    heap: Arc<Shared<M, Heap<M>>>,
+    changes: Vec<Change<M>>,
+}
+
+impl<M: Machine> Rig<M> {
+    fn new(limit_bytes: u64, expected_keys: usize) -> Self {
+        let heap = Heap::new(limit_bytes);
+        let index = HashIndex::new(&heap, expected_keys).expect("memory");
+        let local = LocalHeap::new(&heap).expect("a slot");
+        Self { index, local, heap, changes: Vec::new() }
+    }
+
+    fn record(&mut self, value: u64) -> RecordRef<M> {
+        let record = self.local.alloc_record(Kind::Record, 8).expect("memory");
+        record.write(&value.to_le_bytes());
+        record
+    }
+
+    fn insert(&mut self, key: &[u8], record: RecordRef<M>) -> Result<Inserted<M>, OutOfMemory> {
+        self.changes.clear();
+        self.local.pin();
+        let done = self.index.insert(&mut self.local, key, record, &mut NoHooks, &mut self.changes);
+        self.local.unpin();
+        done
+    }
+
+    fn get(&self, key: &[u8]) -> Found<M> {
+        self.local.pin();
+        let found = self.index.get(&self.local, key);
+        let mut probe = self.index.probe(key);
+        let mut steps = 0;
+        let stepped = loop {
+            steps += 1;
+            if let Some(found) = self.index.step(&self.local, &mut probe, key) {
+                break found;
+            }
+        };
+        self.local.unpin();
+        assert!(steps < 20);
+        match (found, stepped) {
+            (Found::Record(a), Found::Record(b)) => assert_eq!(a, b),
+            (Found::Absent(a), Found::Absent(b)) => assert_eq!(a.members, b.members),
+            _ => panic!("a look-up and its stepped form differ"),
+        }
+        found
+    }
+
+    fn unlink(&mut self, key: &[u8], record: RecordRef<M>, agree: bool) -> bool {
+        self.local.pin();
+        let mut confirm = |_: &chiliad_storage::Guard<M>| agree;
+        let done = self.index.unlink(&mut self.local, key, record, &mut NoHooks, &mut confirm);
+        self.local.unpin();
+        self.local.reclaim();
+        done
+    }
+
+    fn content(&self) -> HashMap<Vec<u8>, u64> {
+        let mut content = HashMap::new();
+        self.local.pin();
+        self.index.walk(&self.local, |key, record| {
+            assert!(content.insert(key.to_vec(), value(record)).is_none(), "walked twice");
+        });
+        self.local.unpin();
+        content
+    }
+}
+
+fn value<M: Machine>(record: RecordRef<M>) -> u64 {
+    let mut bytes = [0; 8];
+    record.read(&mut bytes);
+    u64::from_le_bytes(bytes)
+}
+
+fn absent<M: Machine>(found: Found<M>) -> Seen<M> {
+    match found {
+        Found::Absent(seen) => seen,
+        Found::Record(_) => panic!("present"),
+    }
+}
+
+fn present<M: Machine>(found: Found<M>) -> RecordRef<M> {
+    match found {
+        Found::Record(record) => record,
+        Found::Absent(_) => panic!("absent"),
+    }
+}
+
+/// A key of a random length, from few enough that they meet again.
+fn random_key(random: &mut Random) -> Vec<u8> {
+    let length = match random.below(10) {
+        0..4 => random.below(10),
+        4..8 => random.below(41),
+        8 => random.below(400),
+        _ => random.below(4097),
+    };
+    let (byte, last) = (random.below(3) as u8, random.below(8) as u8);
+    let mut key = vec![byte * 0x7f; length as usize];
+    if let Some(end) = key.last_mut() {
+        *end = last;
+    }
+    key
+}
+
+fn against_a_map<M: Machine>(operations: u32, seed: u64) {
+    let mut rig = Rig::<M>::new(u64::MAX, 0);
+    let mut random = Random(seed);
+    let mut model: HashMap<Vec<u8>, RecordRef<M>> = HashMap::new();
+    for number in 0..u64::from(operations) {
+        let key = random_key(&mut random);
+        match random.below(8) {
+            0..3 => {
+                let record = rig.record(number);
+                match (rig.insert(&key, record).expect("memory"), model.get(&key)) {
+                    (Inserted::Yes, None) => {
+                        assert!(matches!(rig.changes[0], Change::Counted { .. }));
+                        model.insert(key, record);
+                    }
+                    (Inserted::Exists(found), Some(&known)) => {
+                        assert!(found == known && rig.changes.is_empty());
+                    }
+                    _ => panic!("insertion and model differ"),
+                }
+            }
+            3..5 => {
+                let agree = random.below(4) > 0;
+                if let Some(&record) = model.get(&key) {
+                    let other = rig.record(0);
+                    assert!(!rig.unlink(&key, other, true), "another record");
+                    assert_eq!(rig.unlink(&key, record, agree), agree);
+                    if agree {
+                        model.remove(&key);
+                    }
+                }
+            }
+            _ => match (rig.get(&key), model.get(&key)) {
+                (Found::Record(found), Some(&known)) => assert_eq!(found, known),
+                (Found::Absent(seen), None) => assert!(seen.holds()),
+                _ => panic!("look-up and model differ"),
+            },
+        }
+    }
+    let expected: HashMap<_, _> = model.iter().map(|(key, &it)| (key.clone(), value(it))).collect();
+    assert_eq!(rig.content(), expected);
+    let buckets = rig.index.buckets();
+    assert!(buckets > 4, "it grew");
+    let Rig { index, mut local, .. } = rig;
+    let mut dismantled = HashMap::new();
+    index.dismantle(&mut local, |key, record| {
+        dismantled.insert(key.to_vec(), value(record));
+    });
+    assert_eq!(dismantled, expected);
+}
+
+#[test]
+fn random_operations_agree_with_a_map() {
+    let operations = if cfg!(miri) { 300 } else { 60_000 };
+    for seed in 1..4 {
+        against_a_map::<Plain>(operations, seed);
+        against_a_map::<Native>(operations, seed + 10);
+    }
+}
+
+#[test]
+fn neighbouring_lengths_are_different_keys() {
+    let mut rig = Rig::<Plain>::new(u64::MAX, 0);
+    let keys: Vec<Vec<u8>> =
+        (0..40).flat_map(|length| [vec![0; length], vec![length as u8; length]]).collect();
+    let keys: HashSet<_> = keys.into_iter().collect();
+    for (number, key) in keys.iter().enumerate() {
+        let record = rig.record(number as u64);
+        assert!(matches!(rig.insert(key, record), Ok(Inserted::Yes)));
+    }
+    for (number, key) in keys.iter().enumerate() {
+        assert_eq!(value(present(rig.get(key))), number as u64);
+    }
+}
+
+#[test]
+fn an_absent_look_up_changes_when_its_key_comes() {
+    let mut rig = Rig::<Plain>::new(u64::MAX, 0);
+    let keys: Vec<_> = (0..3000_u32).map(|it| it.to_be_bytes()).collect();
+    let seen: Vec<_> = keys.iter().map(|key| absent(rig.get(key))).collect();
+    let divisions_expected = rig.index.buckets();
+    for (number, (key, early)) in keys.iter().zip(&seen).enumerate() {
+        let late = absent(rig.get(key));
+        assert!(late.holds());
+        let record = rig.record(number as u64);
+        rig.insert(key, record).expect("memory");
+        assert!(!early.holds() && !late.holds(), "key {number}");
+    }
+    assert!(rig.index.buckets() > 100 * divisions_expected);
+}
+
+#[test]
+fn reported_changes_repair_the_callers_own_node_set() {
+    // A transaction that looks up and inserts alone must find its whole node set unchanged after
+    // it has applied what its own insertions reported.
+    let mut rig = Rig::<Plain>::new(u64::MAX, 0);
+    let keys: Vec<_> = (0..2000_u32).map(|it| (it * 7).to_be_bytes()).collect();
+    let probes: Vec<_> = (0..2000_u32).map(|it| (it * 7 + 3).to_be_bytes()).collect();
+    let mut nodes = HashMap::new();
+    for probe in &probes {
+        let seen = absent(rig.get(probe));
+        nodes.insert(seen.guard_ptr(), seen);
+    }
+    for key in keys {
+        let record = rig.record(1);
+        rig.insert(&key, record).expect("memory");
+        for change in rig.changes.drain(..) {
+            match change {
+                Change::Counted { after, before } => {
+                    if let Some(seen) = nodes.get_mut(&after.guard_ptr()) {
+                        assert_eq!(seen.members, before);
+                        *seen = after;
+                    }
+                }
+                Change::Handed { from, to } => {
+                    if nodes.contains_key(&from) {
+                        nodes.insert(to.guard_ptr(), to);
+                    }
+                }
+            }
+        }
+    }
+    assert!(nodes.values().all(Seen::holds));
+    for probe in &probes {
+        let seen = absent(rig.get(probe));
+        assert_eq!(nodes[&seen.guard_ptr()].members, seen.members);
+    }
+}
+
+#[test]
+fn a_division_hands_the_schemes_words_on() {
+    struct Count(u32);
+    impl Hooks<Plain> for Count {
+        fn hand_on(
+            &mut self,
+            old: &chiliad_storage::Guard<Plain>,
+            new: &chiliad_storage::Guard<Plain>,
+        ) {
+            assert!(!core::ptr::eq(old, new));
+            self.0 += 1;
+        }
+    }
+    let mut rig = Rig::<Plain>::new(u64::MAX, 0);
+    let mut count = Count(0);
+    let before = rig.index.buckets();
+    for number in 0..500_u64 {
+        let record = rig.record(number);
+        rig.local.pin();
+        let key = number.to_be_bytes();
+        let done = rig.index.insert(&mut rig.local, &key, record, &mut count, &mut Vec::new());
+        assert!(matches!(done, Ok(Inserted::Yes)));
+        rig.local.unpin();
+    }
+    assert_eq!(u64::from(count.0), rig.index.buckets() - before);
+}
+
+#[test]
+fn everything_unlinked_leaves_room_to_reuse() {
+    let mut rig = Rig::<Native>::new(u64::MAX, 0);
+    let keys: Vec<Vec<u8>> =
+        (0..20_000_u64)
+            .map(|it| {
+                if it % 2 == 0 {
+                    it.to_be_bytes().to_vec()
+                } else {
+                    it.to_string().repeat(3).into()
+                }
+            })
+            .collect();
+    let mut reserved = 0;
+    for round in 0..12 {
+        let mut records = Vec::new();
+        for key in &keys {
+            let record = rig.record(round);
+            assert!(matches!(rig.insert(key, record), Ok(Inserted::Yes)));
+            records.push(record);
+        }
+        assert_eq!(rig.content().len(), keys.len());
+        for (key, &record) in keys.iter().zip(&records) {
+            assert!(rig.unlink(key, record, true));
+            absent(rig.get(key));
+            // SAFETY: the index was the only way to it.
+            unsafe { rig.local.free_record(Kind::Record, record) };
+        }
+        assert_eq!(rig.content().len(), 0);
+        assert_eq!(rig.index.keys_estimated(), 0);
+        for _ in 0..4 {
+            rig.local.reclaim_now();
+        }
+        if round == 3 {
+            reserved = rig.heap.usage().reserved_bytes;
+        }
+    }
+    assert_eq!(rig.heap.usage().reserved_bytes, reserved, "steady state needs nothing new");
+}
+
+#[test]
+fn memory_that_runs_out_is_an_error_and_nothing_is_lost() {
+    let limit = 40 * Plain::CHUNK_BYTES as u64;
+    let mut rig = Rig::<Plain>::new(limit, 0);
+    let mut inserted = Vec::new();
+    // Keys in cells, so that insertion itself needs memory.
+    let shared_record = rig.record(5);
+    let mut refused = 0;
+    for number in 0..100_000_u64 {
+        let key = format!("key number {number:>60}");
+        match rig.insert(key.as_bytes(), shared_record) {
+            Ok(Inserted::Yes) => inserted.push(key),
+            Ok(Inserted::Exists(_)) => panic!("new"),
+            Err(OutOfMemory) => {
+                assert!(rig.changes.is_empty());
+                absent(rig.get(key.as_bytes()));
+                refused += 1;
+                if refused == 100 {
+                    break;
+                }
+            }
+        }
+    }
+    assert_eq!(refused, 100);
+    assert!(inserted.len() > 1000);
+    assert!(rig.heap.usage().reserved_bytes <= limit);
+    for key in &inserted {
+        assert_eq!(present(rig.get(key.as_bytes())), shared_record);
+    }
+    for key in &inserted[..500] {
+        assert!(rig.unlink(key.as_bytes(), shared_record, true));
+    }
+    for _ in 0..4 {
+        rig.local.reclaim_now();
+    }
+    for key in &inserted[..400] {
+        assert!(matches!(rig.insert(key.as_bytes(), shared_record), Ok(Inserted::Yes)));
+    }
+    assert!(matches!(HashIndex::new(&rig.heap, 1 << 40), Err(OutOfMemory)));
+    let before = rig.heap.usage().reserved_bytes;
+    drop(rig.index);
+    assert!(rig.heap.usage().reserved_bytes < before, "the buckets are given back");
+}
+
+#[test]
+fn expected_keys_fit_without_growth() {
+    let mut rig = Rig::<Native>::new(u64::MAX, 10_000);
+    let buckets = rig.index.buckets();
+    for number in 0..9_500_u64 {
+        let record = rig.record(number);
+        rig.insert(&number.to_be_bytes(), record).expect("memory");
+    }
+    assert_eq!(rig.index.buckets(), buckets);
+}
+
+/// Readers verify while four threads insert a million keys into a table that began tiny.
+#[test]
+fn growth_under_threads_loses_nothing() {
+    const THREADS: u64 = 4;
+    let keys: u64 = if cfg!(debug_assertions) { 400_000 } else { 1_000_000 };
+    let heap = Heap::<Native>::new(u64::MAX);
+    let index = HashIndex::new(&heap, 16).expect("memory");
+    let key = |number: u64| match number % 3 {
+        0 => number.to_be_bytes().to_vec(),
+        1 => format!("a longer key {number}").into_bytes(),
+        _ => number.to_be_bytes()[3..].to_vec(),
+    };
+    let progress: Vec<_> = (0..THREADS).map(|_| AtomicU64::new(0)).collect();
+    let ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (heap, index, progress, ended) = (&heap, &index, &progress, &ended);
+        let writers: Vec<_> = (0..THREADS)
+            .map(|writer| {
+                scope.spawn(move || {
+                    let mut local = LocalHeap::new(heap).expect("a slot");
+                    let mut changes = Vec::new();
+                    for number in (writer..keys).step_by(THREADS as usize) {
+                        let record = local.alloc_record(Kind::Record, 8).expect("memory");
+                        record.write(&number.to_le_bytes());
+                        local.pin();
+                        let done = index.insert(
+                            &mut local,
+                            &key(number),
+                            record,
+                            &mut NoHooks,
+                            &mut changes,
+                        );
+                        assert!(matches!(done, Ok(Inserted::Yes)));
+                        local.unpin();
+                        local.reclaim();
+                        changes.clear();
+                        progress[writer as usize].store(number + 1, SeqCst);
+                    }
+                })
+            })
+            .collect();
+        for reader in 0..2 {
+            scope.spawn(move || {
+                let local = LocalHeap::new(heap).expect("a slot");
+                let mut random = Random(99 + reader);
+                while !ended.load(SeqCst) {
+                    let writer = random.below(THREADS);
+                    let reached = progress[writer as usize].load(SeqCst);
+                    let number = random.below(keys) / THREADS * THREADS + writer;
+                    local.pin();
+                    match index.get(&local, &key(number)) {
+                        Found::Record(record) => assert_eq!(value(record), number),
+                        Found::Absent(_) => assert!(number >= reached, "lost {number}"),
+                    }
+                    local.unpin();
+                }
+            });
+        }
+        for writer in writers {
+            writer.join().expect("no panic");
+        }
+        ended.store(true, SeqCst);
+    });
+    let local = LocalHeap::new(&heap).expect("a slot");
+    local.pin();
+    let mut count = 0;
+    index.walk(&local, |found, record| {
+        assert_eq!(found, key(value(record)));
+        count += 1;
+    });
+    assert_eq!(count, keys);
+    local.unpin();
+    let estimate = index.keys_estimated();
+    assert!(estimate.abs_diff(keys) < keys / 50, "{estimate}");
+    let load = keys as f64 / index.buckets() as f64;
+    assert!((3.0..6.0).contains(&load), "{load}");
+}
+
+/// Threads insert and unlink the same few keys; whoever succeeds owns the record until it unlinks.
+#[test]
+fn contended_keys_have_one_owner() {
+    let heap = Heap::<Native>::new(u64::MAX);
+    let index = HashIndex::new(&heap, 0).expect("memory");
+    let owners: Vec<_> = (0..24).map(|_| AtomicBool::new(false)).collect();
+    thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let (heap, index, owners) = (&heap, &index, &owners);
+            scope.spawn(move || {
+                let mut local = LocalHeap::new(heap).expect("a slot");
+                let mut random = Random(thread + 1);
+                let mut changes = Vec::new();
+                for _ in 0..60_000 {
+                    let number = random.below(24) as usize;
+                    let key = vec![number as u8; number];
+                    let record = local.alloc_record(Kind::Record, 8).expect("memory");
+                    local.pin();
+                    let done = index.insert(&mut local, &key, record, &mut NoHooks, &mut changes);
+                    changes.clear();
+                    if matches!(done, Ok(Inserted::Yes)) {
+                        assert!(!owners[number].swap(true, SeqCst));
+                        assert_eq!(present(index.get(&local, &key)), record);
+                        owners[number].store(false, SeqCst);
+                        let taken =
+                            index.unlink(&mut local, &key, record, &mut NoHooks, &mut |_| true);
+                        assert!(taken);
+                        // SAFETY: unlinked during this pin.
+                        unsafe { local.retire_record(Kind::Record, record) };
+                    } else {
+                        // SAFETY: nobody has seen it.
+                        unsafe { local.free_record(Kind::Record, record) };
+                    }
+                    local.unpin();
+                    local.reclaim();
+                }
+            });
+        }
+    });
+    let local = LocalHeap::new(&heap).expect("a slot");
+    local.pin();
+    index.walk(&local, |_, _| panic!("all were unlinked"));
+    local.unpin();
+}
+
+#[test]
+fn a_walk_sees_every_key_that_stays_once_while_the_table_grows() {
+    let heap = Heap::<Native>::new(u64::MAX);
+    let index = HashIndex::new(&heap, 0).expect("memory");
+    let insert = |local: &mut LocalHeap<Native>, number: u64| {
+        let record = local.alloc_record(Kind::Record, 8).expect("memory");
+        record.write(&number.to_le_bytes());
+        local.pin();
+        let key = number.to_be_bytes();
+        let done = index.insert(local, &key, record, &mut NoHooks, &mut Vec::new());
+        assert!(matches!(done, Ok(Inserted::Yes)));
+        local.unpin();
+    };
+    let mut local = LocalHeap::new(&heap).expect("a slot");
+    (0..2_000).for_each(|number| insert(&mut local, number));
+    let ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (heap, index, insert, ended) = (&heap, &index, &insert, &ended);
+        scope.spawn(move || {
+            let mut local = LocalHeap::new(heap).expect("a slot");
+            (2_000..300_000).for_each(|number| insert(&mut local, number));
+            ended.store(true, SeqCst);
+        });
+        scope.spawn(move || {
+            let local = LocalHeap::new(heap).expect("a slot");
+            while !ended.load(SeqCst) {
+                let mut seen = HashSet::new();
+                local.pin();
+                index.walk(&local, |_, record| assert!(seen.insert(value(record))));
+                local.unpin();
+                assert!((0..2_000).all(|number| seen.contains(&number)));
+            }
+        });
+    });
+}
