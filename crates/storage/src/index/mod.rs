@@ -14,10 +14,10 @@
 //! a probe to its end.
 
 pub mod hash;
-mod ordered;
+pub mod ordered;
 
 pub use hash::HashIndex;
-pub use ordered::OrderedIndex;
+pub use ordered::{OrderedIndex, Shape};
 
 use crate::{Header, LocalHeap, OutOfMemory, RecordRef};
 use chiliad_machine::{Link, Machine, Ordering, Word};
@@ -79,6 +79,11 @@ impl<M: Machine> Guard<M> {
     pub(crate) fn kill(&self) {
         let before = self.members.load(Ordering::Relaxed);
         self.members.store((before + 1) | DEAD, Ordering::Release);
+    }
+
+    /// Whether the leaf has left the tree.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.members.load(Ordering::Relaxed) & DEAD != 0
     }
 
     /// The slot becomes a new leaf, which nobody else has seen yet. Returns the count.
@@ -225,6 +230,8 @@ pub struct Cursor {
     pub direction: Direction,
     /// Nothing is left.
     pub finished: bool,
+    /// Room for the bytes of the layers above a leaf.
+    pub(crate) prefix: Vec<u8>,
 }
 
 /// One leaf's worth of a scan, as it stood at one moment: the caller tracks `seen`, then reads the

@@ -1,0 +1,400 @@
+//! Scanning, a leaf at a time, in both directions.
+//!
+//! Nothing is held between two leaves: a [`Cursor`] is a position in the key space and an end, and
+//! [`OrderedIndex::next_leaf`] descends anew, to the leaf that covers the keys right behind the
+//! position. It reports a *piece*: an interval of keys from the position to a new one, the entries
+//! in it, and the leaf's guard with its count.
+//!
+//! Invariant (see the index's head for what the writers contribute): when the leaf's version was
+//! validated, the leaf covered the whole interval, the entries were all there was in it, and the
+//! count was the one reported. The next piece begins where this one ends, whatever happens to the
+//! tree in between, so the pieces cover the range without a gap, and any key that comes or goes in
+//! the range afterwards changes a count that was reported. Pieces without entries are reported like
+//! others: they testify to a gap.
+//!
+//! Where a piece ends:
+//!
+//! - at the leaf's *fence*, the tightest separator met on the way down through the layer, and at
+//!   the end of the layer's part of the key space where there is none;
+//! - at a layer: an entry that is a layer's root belongs to other leaves. The entries before it are
+//!   one piece, then come the layer's leaves, then the entries behind it. A piece that would be an
+//!   empty interval (the position is right at the layer) is no piece: the descent goes on into the
+//!   layer.
+//!
+//! Fences are conservative: a range may have grown since the separator was read, and if it has
+//! shrunk, the leaf's version or its holder's has changed, and the descent begins again.
+//!
+//! Masstree walks a list of leaves (section 4.6.4); here there is none to maintain, the descent hits
+//! cached nodes but for the leaf, and reverse scans are the mirror image instead of a special case.
+
+use super::cell::Cell;
+use super::get::seen;
+use super::node::{
+    Entry, KIND_CELL, KIND_LAYER, LEAF_SLOTS, Leaf, NODE_LINES, TAG_INNER, Target, inner_of,
+    leaf_of, prefetch_node, record_of,
+};
+use super::slice::{RANK_LONGER, SLICE_BYTES, least_of, rank_at, slice_at, step_over};
+use super::version::{NodeVersion, Stamp};
+use super::{OrderedIndex, faults};
+use crate::{Cursor, Direction, LeafRun, LocalHeap};
+use chiliad_machine::{Link, Machine, Ordering, Tagged};
+use core::ops::Bound;
+
+impl Cursor {
+    /// A scan of the keys between two bounds.
+    #[must_use]
+    pub fn new(low: Bound<&[u8]>, high: Bound<&[u8]>, direction: Direction) -> Self {
+        let mut cursor = Self::default();
+        cursor.reset(low, high, direction);
+        cursor
+    }
+
+    /// Begins another scan, keeping the room.
+    pub fn reset(&mut self, low: Bound<&[u8]>, high: Bound<&[u8]>, direction: Direction) {
+        let (from, to) = match direction {
+            Direction::Forward => (low, high),
+            Direction::Reverse => (high, low),
+        };
+        self.inclusive = set_bound(&mut self.position, from);
+        self.end_inclusive = set_bound(&mut self.end, to);
+        self.direction = direction;
+        self.finished = false;
+        self.finished = self.is_at_end();
+    }
+
+    /// Whether nothing lies between the position and the end.
+    fn is_at_end(&self) -> bool {
+        let before_all = self.direction == Direction::Reverse
+            && !self.inclusive
+            && self.position.as_ref().is_some_and(Vec::is_empty);
+        if before_all {
+            return true;
+        }
+        let (Some(position), Some(end)) = (&self.position, &self.end) else {
+            return false;
+        };
+        let order = match self.direction {
+            Direction::Forward => position.cmp(end),
+            Direction::Reverse => end.cmp(position),
+        };
+        order.is_gt() || order.is_eq() && !(self.inclusive && self.end_inclusive)
+    }
+
+    /// Whether a key lies beyond the end.
+    fn is_beyond_end(&self, key: &[u8]) -> bool {
+        let Some(end) = &self.end else {
+            return false;
+        };
+        let order = match self.direction {
+            Direction::Forward => key.cmp(end),
+            Direction::Reverse => end.as_slice().cmp(key),
+        };
+        order.is_gt() || order.is_eq() && !self.end_inclusive
+    }
+}
+
+/// Sets one side of a cursor and returns whether the bound itself is included.
+fn set_bound(side: &mut Option<Vec<u8>>, bound: Bound<&[u8]>) -> bool {
+    let (key, inclusive) = match bound {
+        Bound::Included(key) => (key, true),
+        Bound::Excluded(key) => (key, false),
+        Bound::Unbounded => {
+            *side = None;
+            return true;
+        }
+    };
+    let kept = side.get_or_insert_default();
+    kept.clear();
+    kept.extend_from_slice(key);
+    inclusive
+}
+
+/// What a descent through one layer looks for: the first entry at or behind (slice, rank) forward,
+/// the last at or before it in reverse, and within a rank of longer keys those that `rest` allows.
+#[derive(Clone, Copy)]
+struct Aim<'k> {
+    slice: u64,
+    rank: u64,
+    /// The position's bytes behind the slice, if it goes on; it then divides the keys of the rank.
+    rest: Option<&'k [u8]>,
+}
+
+impl<'k> Aim<'k> {
+    /// Where in a layer a position aims; no position is the layer's beginning (forward) or its end
+    /// (reverse).
+    fn new(position: Option<&'k [u8]>, inclusive: bool, direction: Direction) -> Self {
+        let reverse = direction == Direction::Reverse;
+        let Some(key) = position else {
+            return match reverse {
+                false => Self { slice: 0, rank: 0, rest: None },
+                true => Self { slice: u64::MAX, rank: RANK_LONGER, rest: None },
+            };
+        };
+        let (slice, rank) = (slice_at(key, 0), rank_at(key, 0));
+        if rank == RANK_LONGER {
+            return Self { slice, rank, rest: Some(&key[SLICE_BYTES..]) };
+        }
+        match (reverse, inclusive) {
+            (_, true) => Self { slice, rank, rest: None },
+            (false, false) => Self { slice, rank: rank + 1, rest: None },
+            (true, false) if key.last() == Some(&0) => Self { slice, rank: rank - 1, rest: None },
+            // The least key of its slice: all that lies before it has lesser slices. (It is not
+            // the empty key, before which there is nothing: the cursor is then finished.)
+            (true, false) => Self { slice: slice.saturating_sub(1), rank: RANK_LONGER, rest: None },
+        }
+    }
+}
+
+/// A leaf as a descent found it, validated.
+struct Visit<'t, M: Machine> {
+    leaf: &'t Leaf<M>,
+    seen: crate::Seen<M>,
+    entries: [Entry; LEAF_SLOTS],
+    count: usize,
+    /// The separators around the leaf in its layer, where there are any.
+    low: Option<u64>,
+    high: Option<u64>,
+    stamp: Stamp,
+}
+
+/// Where the descent through the next layer begins.
+struct Entrance<'t, M: Machine> {
+    version: &'t NodeVersion<M>,
+    stamp: Stamp,
+    root: Tagged<Target>,
+}
+
+/// Where a piece ends.
+enum PieceEnd {
+    /// At the entry of this slice, which is a layer.
+    Layer(u64),
+    /// Forward: at the separator above; reverse: at the one below.
+    Fence(u64),
+    /// At the end of the layer.
+    LayerEnd,
+}
+
+impl<M: Machine> OrderedIndex<M> {
+    /// Reports the next piece of a scan in `run` and moves the cursor behind it. Returns `false`,
+    /// with nothing in `run`, when the scan is finished already.
+    ///
+    /// A piece may be without entries; its guard counts all the same.
+    pub fn next_leaf(
+        &self,
+        heap: &LocalHeap<M>,
+        cursor: &mut Cursor,
+        run: &mut LeafRun<M>,
+    ) -> bool {
+        debug_assert!(heap.is_pinned());
+        run.clear();
+        if cursor.finished {
+            return false;
+        }
+        let position = cursor.position.take();
+        let mut prefix = core::mem::take(&mut cursor.prefix);
+        let end = loop {
+            prefix.clear();
+            if let Some(end) = self.try_piece(cursor, position.as_deref(), &mut prefix, run) {
+                break end;
+            }
+            run.clear();
+        };
+        let mut position = position.unwrap_or_default();
+        position.clear();
+        position.extend_from_slice(&prefix);
+        cursor.prefix = prefix;
+        advance(cursor, position, &end);
+        if cursor.finished {
+            trim(cursor, run);
+        }
+        if run.records.is_empty() && M::fault(&faults::SCAN_SKIPS_EMPTY_LEAF) {
+            run.seen = None;
+        }
+        true
+    }
+
+    /// One attempt, with the bytes of the layers above the piece left in `prefix`.
+    fn try_piece(
+        &self,
+        cursor: &Cursor,
+        position: Option<&[u8]>,
+        prefix: &mut Vec<u8>,
+        run: &mut LeafRun<M>,
+    ) -> Option<PieceEnd> {
+        let (direction, inclusive) = (cursor.direction, cursor.inclusive);
+        let anchor = &self.anchor;
+        let stamp = anchor.version.read();
+        let root = anchor.root.load(Ordering::Relaxed);
+        let mut entrance = Entrance { version: &anchor.version, stamp, root };
+        let mut position = position;
+        loop {
+            let aim = Aim::new(position, inclusive, direction);
+            let visit = Self::visit(&entrance, aim.slice)?;
+            let entries = &visit.entries[..visit.count];
+            let first = match direction {
+                Direction::Forward => {
+                    entries.iter().position(|it| (it.slice, it.rank()) >= (aim.slice, aim.rank))
+                }
+                Direction::Reverse => {
+                    entries.iter().rposition(|it| (it.slice, it.rank()) <= (aim.slice, aim.rank))
+                }
+            };
+            if let Some(first) = first
+                && let Entry { slice, kind: KIND_LAYER, link } = entries[first]
+                && slice == aim.slice
+                && aim.rank == RANK_LONGER
+            {
+                prefix.extend_from_slice(&slice.to_be_bytes());
+                entrance =
+                    Entrance { version: &visit.leaf.version, stamp: visit.stamp, root: link };
+                position = aim.rest;
+                continue;
+            }
+            run.seen = Some(visit.seen);
+            let piece = match (direction, first) {
+                (_, None) => &[],
+                (Direction::Forward, Some(first)) => &entries[first..],
+                (Direction::Reverse, Some(last)) => &entries[..=last],
+            };
+            return Some(collect(run, prefix, piece, aim, cursor, &visit));
+        }
+    }
+
+    /// Descends through a layer to the leaf that covers `slice`; `None` if somebody was in the way.
+    fn visit<'t>(entrance: &Entrance<'t, M>, slice: u64) -> Option<Visit<'t, M>> {
+        let Entrance { mut version, mut stamp, root: mut child } = *entrance;
+        let (mut low, mut high) = (None, None);
+        loop {
+            prefetch_node::<M>(child);
+            if !version.holds(stamp) {
+                return None;
+            }
+            M::await_line(child.pointer().cast_const().cast(), NODE_LINES);
+            if child.tag() != TAG_INNER {
+                break;
+            }
+            // SAFETY: its holder was validated after the link was read; the caller is pinned.
+            let inner = unsafe { inner_of::<M>(child) };
+            let below = inner.version.read();
+            if !version.holds(stamp) {
+                return None;
+            }
+            let index = inner.search(slice);
+            if index > 0 {
+                low = Some(inner.key(index - 1));
+            }
+            if index < below.count() {
+                high = Some(inner.key(index));
+            }
+            child = inner.child(index).load(Ordering::Relaxed);
+            (version, stamp) = (&inner.version, below);
+        }
+        // SAFETY: as above.
+        let leaf = unsafe { leaf_of::<M>(child) };
+        let below = leaf.version.read();
+        if !version.holds(stamp) {
+            return None;
+        }
+        let entries = leaf.copy_out(below.count());
+        let mut testimony = seen(leaf);
+        if !leaf.version.holds(below) {
+            return None;
+        }
+        if M::fault(&faults::GUARD_READ_TOO_LATE) {
+            testimony = seen(leaf);
+        }
+        let count = below.count();
+        Some(Visit { leaf, seen: testimony, entries, count, low, high, stamp: below })
+    }
+}
+
+/// Puts the records of a piece, up to a layer, into `run` and says where the piece ends. The cells
+/// that the entries lead to stay as they are for the caller's pin.
+fn collect<M: Machine>(
+    run: &mut LeafRun<M>,
+    prefix: &[u8],
+    piece: &[Entry],
+    aim: Aim<'_>,
+    cursor: &Cursor,
+    visit: &Visit<'_, M>,
+) -> PieceEnd {
+    for entry in piece.iter().filter(|entry| entry.kind == KIND_CELL) {
+        M::prefetch(entry.link.pointer().cast_const().cast(), 1);
+    }
+    let reverse = cursor.direction == Direction::Reverse;
+    let mut forwards = piece.iter();
+    let mut backwards = piece.iter().rev();
+    while let Some(entry) = if reverse { backwards.next() } else { forwards.next() } {
+        if entry.kind == KIND_LAYER {
+            return PieceEnd::Layer(entry.slice);
+        }
+        let bytes = (entry.kind as usize).min(SLICE_BYTES);
+        if entry.kind == KIND_CELL {
+            // SAFETY: a cell entry of a validated state; the caller is pinned.
+            let cell = unsafe { Cell::<M>::from_target(entry.link) };
+            if entry.slice == aim.slice
+                && let Some(rest) = aim.rest
+            {
+                let order = cell.compare(rest);
+                let order = if reverse { order.reverse() } else { order };
+                if order.is_lt() || order.is_eq() && !cursor.inclusive {
+                    continue;
+                }
+            }
+            run.keys.extend_from_slice(prefix);
+            run.keys.extend_from_slice(&entry.slice.to_be_bytes());
+            cell.append_to(&mut run.keys);
+            run.records.push((run.keys.len() as u32, cell.record()));
+        } else {
+            run.keys.extend_from_slice(prefix);
+            run.keys.extend_from_slice(&entry.slice.to_be_bytes()[..bytes]);
+            // SAFETY: an inline entry of a validated state.
+            let record = unsafe { record_of(entry.link) };
+            run.records.push((run.keys.len() as u32, record));
+        }
+    }
+    let fence = if reverse { visit.low } else { visit.high };
+    if fence.is_some() && reverse {
+        M::mark("reverse scan over fence");
+    }
+    fence.map_or(PieceEnd::LayerEnd, PieceEnd::Fence)
+}
+
+/// Moves the cursor to the end of a piece; `position` holds the bytes of the layers above it.
+fn advance(cursor: &mut Cursor, mut position: Vec<u8>, end: &PieceEnd) {
+    let forward = cursor.direction == Direction::Forward;
+    let more = match *end {
+        PieceEnd::Layer(slice) => {
+            position.extend_from_slice(&slice.to_be_bytes());
+            cursor.inclusive = false;
+            // Forward: behind the key that is the layer's prefix. Reverse: before the first key
+            // that is behind the layer; there is one, or the layer would have been entered.
+            forward || step_over(&mut position)
+        }
+        PieceEnd::Fence(separator) => {
+            // The least key above the separator, which is not the greatest slice.
+            least_of(separator + 1, &mut position);
+            cursor.inclusive = forward;
+            true
+        }
+        PieceEnd::LayerEnd => {
+            cursor.inclusive = true;
+            // Forward: the first key behind the layer. Reverse: the key that is its prefix.
+            if forward { step_over(&mut position) } else { !position.is_empty() }
+        }
+    };
+    cursor.position = Some(position);
+    cursor.finished = !more || cursor.is_at_end();
+}
+
+/// Takes out of the last piece what lies beyond the end.
+fn trim<M: Machine>(cursor: &Cursor, run: &mut LeafRun<M>) {
+    while let Some(&(end, _)) = run.records.last() {
+        let start = run.records.iter().rev().nth(1).map_or(0, |&(end, _)| end);
+        if !cursor.is_beyond_end(&run.keys[start as usize..end as usize]) {
+            break;
+        }
+        run.records.pop();
+        run.keys.truncate(start as usize);
+    }
+}
