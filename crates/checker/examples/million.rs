@@ -1,6 +1,9 @@
 //! How long a check takes: a history shaped like TPC-C, a million transactions by default.
 //!
-//! `cargo run --release -p chiliad-checker --example million [TRANSACTIONS] [WORKERS]`
+//! `cargo run --release -p chiliad-checker --example million [TRANSACTIONS] [WORKERS] [STALE]`
+//!
+//! `STALE` is how many reads in a million see the previous version: the graph of a broken engine,
+//! in which nearly all transactions hang together, is the hardest to explain.
 //!
 //! The generator executes the transactions of the standard mix one after the other, over a model of
 //! the versions, and so yields a serializable history with the accesses of the real thing: hot
@@ -43,6 +46,8 @@ struct Generator {
     random: u64,
     stamp: Stamp,
     at: usize,
+    stale: u64,
+    previous: HashMap<Key, Stamp>,
 }
 
 impl Generator {
@@ -56,12 +61,18 @@ impl Generator {
     }
 
     fn read(&mut self, table: u32, key: [u64; 4]) {
-        let version = self.version((table, key));
+        let mut version = self.version((table, key));
+        if self.stale > 0 && self.below(1_000_000) < self.stale {
+            version = self.previous.get(&(table, key)).copied().unwrap_or_default().into();
+        }
         self.recorders[self.at].read(table, &bytes(table, key), version);
     }
 
     fn write(&mut self, table: u32, key: [u64; 4], kind: WriteKind) {
         let over = self.current.insert((table, key), self.stamp).unwrap_or_default();
+        if self.stale > 0 && over != Stamp::INITIAL {
+            self.previous.insert((table, key), over);
+        }
         self.recorders[self.at].write(table, &bytes(table, key), kind, over, 0);
     }
 
@@ -176,6 +187,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1).map(|n| n.parse::<u64>().expect("a number"));
     let transactions = arguments.next().unwrap_or(1_000_000);
     let workers = arguments.next().unwrap_or(2);
+    let stale = arguments.next().unwrap_or(0);
 
     let places = (WAREHOUSES * DISTRICTS) as usize;
     let mut generator = Generator {
@@ -187,6 +199,8 @@ fn main() {
         random: 1,
         stamp: Stamp::INITIAL,
         at: 0,
+        stale,
+        previous: HashMap::new(),
     };
     for n in 0..transactions {
         generator.at = (n % workers) as usize;
@@ -205,7 +219,7 @@ fn main() {
     }
     let recorders = generator.recorders;
     let bytes: usize = recorders.iter().map(Recorder::bytes).sum();
-    drop((generator.current, generator.lines));
+    drop((generator.current, generator.lines, generator.previous));
 
     let names = TABLES.iter().map(|name| (*name).to_owned());
     let tables = (0..).zip(names).collect();

@@ -226,13 +226,16 @@ impl Linker<'_, '_> {
 
     /// A transaction read the node, not only replaced it.
     fn observed(&self, transaction: u32, key: KeyId, node: u32) -> bool {
-        let seen = self
-            .versions
-            .write(node)
-            .map_or(Stamp::INITIAL, |write| self.history.transactions[write.writer as usize].stamp);
+        let (seen, present) = match self.versions.write(node) {
+            Some(write) => {
+                let stamp = self.history.transactions[write.writer as usize].stamp;
+                (stamp, !write.is_tombstone())
+            }
+            None => (Stamp::INITIAL, self.versions.present.get(key)),
+        };
         let range = self.history.transactions[transaction as usize].op_range();
         let mut reads = self.history.ops[range].iter().filter(|op| !op.kind().is_write());
-        reads.any(|op| op.key == key && op.stamp == seen)
+        reads.any(|op| op.key == key && op.stamp == seen && op.kind().is_present() == present)
     }
 
     /// Puts all versions in claimed order. A write that read what it replaced must still follow it.

@@ -8,7 +8,7 @@
 
 use super::absence::Absence;
 use super::findings::{Findings, show_key};
-use super::ranges::{DIRECT_MAX, MANY_KEYS, Part, Ranges, Subset, Tree};
+use super::ranges::{MANY_KEYS, Part, Ranges, Subset, Tree};
 use super::stamps::{Stamps, Writer};
 use super::versions::Versions;
 use crate::anomaly::{Class, EdgeKind};
@@ -35,6 +35,7 @@ pub(crate) struct Derived<'a> {
     pub(crate) ranges: Ranges,
     /// How many nodes the graph has so far: transactions, then helpers.
     pub(crate) nodes: u32,
+    pub(crate) gap_edges_max: usize,
 }
 
 /// Emits edges into `sink`. Findings are reported where there is somebody to take them.
@@ -43,6 +44,8 @@ pub(crate) struct Emitter<'a, 'h, F> {
     pub(crate) findings: Option<&'a mut Findings<'h>>,
     pub(crate) ambiguous: u64,
     pub(crate) sink: F,
+    /// The gaps of the scan at hand.
+    pub(crate) gaps: Vec<(u32, u32)>,
 }
 
 impl<'h, F: FnMut(Reason)> Emitter<'_, 'h, F> {
@@ -204,14 +207,23 @@ impl<'h, F: FnMut(Reason)> Emitter<'_, 'h, F> {
     /// A point read that found no record.
     fn absence(&mut self, reader: u32, key: KeyId) {
         let absence = self.derived.absences[key as usize];
+        self.ambiguous += u64::from(absence.is_ambiguous());
+        if self.removed_itself(reader, key) {
+            return;
+        }
         if absence.never() {
             return self.lost(reader, key);
         }
-        self.ambiguous += u64::from(absence.is_ambiguous());
         if let Some(first) = self.derived.versions.write(absence.first) {
             self.emit(first.writer, reader, key, EdgeKind::WriteRead);
         }
         self.anti(reader, absence.last, key, EdgeKind::ReadWrite);
+    }
+
+    /// The reader removed the key: what it did not find may be its own doing.
+    fn removed_itself(&self, reader: u32, key: KeyId) -> bool {
+        let own = self.derived.versions.find(key, reader);
+        own.is_some_and(|own| self.derived.versions.writes[own as usize].is_tombstone())
     }
 
     fn lost(&mut self, reader: u32, key: KeyId) {
@@ -226,33 +238,13 @@ impl<'h, F: FnMut(Reason)> Emitter<'_, 'h, F> {
     /// What a scan did not return.
     fn scan(&mut self, reader: u32, scan: &Scan) {
         let history = self.derived.history;
-        let (low, high) = self.derived.ranges.covered(history, scan);
-        let mut gap = if scan.descending { high } else { low };
-        let mut ordered = true;
-        for op in &history.ops[scan.entries.start as usize..scan.entries.end as usize] {
-            let rank = self.derived.ranges.rank(op.key);
-            let fits = if scan.descending {
-                low <= rank && rank < gap
-            } else {
-                gap <= rank && rank < high
-            };
-            if !fits {
-                ordered = false;
-                continue;
-            }
-            if scan.descending {
-                self.gap(reader, scan, rank + 1, gap);
-                gap = rank;
-            } else {
-                self.gap(reader, scan, gap, rank);
-                gap = rank + 1;
-            }
+        // The gaps change the trees beside them, hence the copy; nearly always there are none.
+        let mut gaps = std::mem::take(&mut self.gaps);
+        let ordered = self.derived.ranges.gaps(history, scan, |low, high| gaps.push((low, high)));
+        for (low, high) in gaps.drain(..) {
+            self.gap(reader, scan, low, high);
         }
-        if scan.descending {
-            self.gap(reader, scan, low, gap);
-        } else {
-            self.gap(reader, scan, gap, high);
-        }
+        self.gaps = gaps;
         if !ordered && let Some(findings) = self.findings.as_deref_mut() {
             let ops = &history.ops[scan.entries.start as usize..scan.entries.end as usize];
             let keys: Vec<KeyId> = ops.iter().map(|op| op.key).take(40).collect();
@@ -264,28 +256,34 @@ impl<'h, F: FnMut(Reason)> Emitter<'_, 'h, F> {
 
     /// The keys of ranks `low..high` were not found.
     fn gap(&mut self, reader: u32, scan: &Scan, low: u32, high: u32) {
-        if low >= high {
-            return;
-        }
         let at = self.derived.ranges.table_at(scan.table);
         let table = self.derived.ranges.table(at);
-        self.ambiguous += table.ambiguous_between(low, high);
-        let solid = table.solid.between(low, high);
-        let inserted = table.inserted.between(low, high);
-        let removed = table.removed.between(low, high);
-        for position in solid {
+        self.ambiguous += table.ambiguous.between(low, high).len() as u64;
+        let widest =
+            table.inserted.between(low, high).len().max(table.removed.between(low, high).len());
+        for position in table.solid.between(low, high) {
             let key = self.derived.ranges.table(at).solid.keys[position];
-            self.lost(reader, key);
+            if !self.removed_itself(reader, key) {
+                self.lost(reader, key);
+            }
         }
-        if inserted.len() > DIRECT_MAX || removed.len() > DIRECT_MAX {
-            return self.wide_gap(reader, at, low, high);
+        if widest > self.derived.gap_edges_max {
+            self.wide_gap(reader, at, low, high);
+        } else {
+            self.narrow_gap(reader, at, low, high);
         }
-        for position in inserted {
+    }
+
+    /// A gap with few keys: an edge for each.
+    fn narrow_gap(&mut self, reader: u32, at: usize, low: u32, high: u32) {
+        for position in self.derived.ranges.table(at).inserted.between(low, high) {
             let key = self.derived.ranges.table(at).inserted.keys[position];
-            let last = self.derived.absences[key as usize].last;
-            self.anti(reader, last, key, EdgeKind::PredicateReadWrite);
+            if !self.removed_itself(reader, key) {
+                let last = self.derived.absences[key as usize].last;
+                self.anti(reader, last, key, EdgeKind::PredicateReadWrite);
+            }
         }
-        for position in removed {
+        for position in self.derived.ranges.table(at).removed.between(low, high) {
             let key = self.derived.ranges.table(at).removed.keys[position];
             let first = self.derived.versions.write(self.derived.absences[key as usize].first);
             let writer = first.expect("a removed key has a tombstone").writer;
@@ -293,8 +291,8 @@ impl<'h, F: FnMut(Reason)> Emitter<'_, 'h, F> {
         }
     }
 
-    /// A gap through the trees. Keys that the reader wrote itself are left out: through a helper
-    /// it would stand before itself.
+    /// A gap through the trees. Keys that the reader wrote itself are taken one by one: through a
+    /// helper it would stand before itself.
     fn wide_gap(&mut self, reader: u32, at: usize, low: u32, high: u32) {
         let history = self.derived.history;
         let range = history.transactions[reader as usize].op_range();
@@ -305,14 +303,14 @@ impl<'h, F: FnMut(Reason)> Emitter<'_, 'h, F> {
         let mut own: Vec<u32> = own.map(|op| ranges.rank(op.key)).collect();
         own.retain(|&rank| low <= rank && rank < high);
         own.sort_unstable();
-        own.push(high);
+        own.dedup();
         let mut from = low;
         for rank in own {
-            if from < rank {
-                self.cover(reader, at, from, rank);
-            }
+            self.cover(reader, at, from, rank);
+            self.narrow_gap(reader, at, rank, rank + 1);
             from = rank + 1;
         }
+        self.cover(reader, at, from, high);
     }
 
     fn cover(&mut self, reader: u32, at: usize, low: u32, high: u32) {

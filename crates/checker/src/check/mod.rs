@@ -17,6 +17,7 @@ mod cycles;
 mod edges;
 mod findings;
 mod graph;
+mod order;
 mod ranges;
 mod realtime;
 mod stamps;
@@ -46,6 +47,9 @@ pub struct Options {
     pub version_insertion: bool,
     /// How many anomalies of each class are kept with their explanation.
     pub anomalies_max: usize,
+    /// Where a scan found nothing in a range of keys, an edge is made for each of up to so many
+    /// keys; above that, helper nodes stand for them. Changes the cost of a check, not its result.
+    pub gap_edges_max: usize,
 }
 
 impl Default for Options {
@@ -55,6 +59,7 @@ impl Default for Options {
             strict: false,
             version_insertion: false,
             anomalies_max: 10,
+            gap_edges_max: 16,
         }
     }
 }
@@ -97,7 +102,8 @@ fn derive<'h>(history: &'h History, options: &Options, findings: &mut Findings<'
     let absences = absence::candidates(history, &versions);
     let ranges = ranges::Ranges::build(history, &versions, &absences);
     let nodes = history.transactions.len() as u32;
-    Derived { history, stamps, versions, absences, ranges, nodes }
+    let gap_edges_max = options.gap_edges_max;
+    Derived { history, stamps, versions, absences, ranges, nodes, gap_edges_max }
 }
 
 /// The whole graph without reasons, the number of its edges, and how many reads are ambiguous.
@@ -127,7 +133,8 @@ fn build_graph<'h>(
             EdgeKind::PredicateReadWrite => &mut counts.predicate,
         } += 1;
     };
-    let mut emitter = Emitter { derived, findings: Some(findings), ambiguous: 0, sink };
+    let mut emitter =
+        Emitter { derived, findings: Some(findings), ambiguous: 0, sink, gaps: Vec::new() };
     emitter.overwrites(|_| true);
     for (number, transaction) in history.transactions.iter().enumerate() {
         if transaction.committed {
@@ -153,7 +160,7 @@ fn build_tangle(derived: &mut Derived, options: &Options, components: &Component
             edges.push(reason);
         }
     };
-    let mut emitter = Emitter { derived, findings: None, ambiguous: 0, sink };
+    let mut emitter = Emitter { derived, findings: None, ambiguous: 0, sink, gaps: Vec::new() };
     emitter.overwrites(|node| of(node) != NONE);
     for node in (0..transactions).filter(|&node| of(node) != NONE) {
         emitter.reads(node);

@@ -24,9 +24,6 @@ use crate::history::History;
 use crate::history::keys::{KeyId, NO_KEY};
 use crate::history::model::{End, Scan};
 
-/// A gap with more keys than this goes through the tree.
-pub(crate) const DIRECT_MAX: usize = 16;
-
 /// The tables that were scanned.
 pub(crate) struct Ranges {
     /// The rank of each key in its table; of no meaning in tables that were never scanned.
@@ -44,8 +41,8 @@ pub(crate) struct Table {
     pub(crate) removed: Subset,
     /// Keys that were never absent.
     pub(crate) solid: Subset,
-    /// How many keys below each rank are ambiguous where they are not found.
-    ambiguous: Vec<u32>,
+    /// Keys that were absent more than once: not found, they are ambiguous.
+    pub(crate) ambiguous: Subset,
 }
 
 /// Some keys of a table, in order.
@@ -130,8 +127,54 @@ impl Ranges {
             .flat_map(|(_, table)| [(&mut table.inserted, true), (&mut table.removed, false)])
     }
 
+    /// All tables, by place.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.tables.iter().map(|(_, table)| table)
+    }
+
+    /// The place of the table of an ambiguous key, and the position of the key among the ambiguous
+    /// ones; `None` if the table was never scanned.
+    pub(crate) fn question(&self, history: &History, key: KeyId) -> Option<(usize, usize)> {
+        let number = history.keys.table(key);
+        let at = self.tables.binary_search_by_key(&number, |&(number, _)| number).ok()?;
+        let rank = self.rank(key);
+        Some((at, self.table(at).ambiguous.between(0, rank).end))
+    }
+
+    /// The intervals of ranks, none of them empty, that a scan covered and in which it returned
+    /// nothing. False if its entries leave its order or its range.
+    pub(crate) fn gaps(
+        &self,
+        history: &History,
+        scan: &Scan,
+        mut visit: impl FnMut(u32, u32),
+    ) -> bool {
+        let (mut low, mut high) = self.covered(history, scan);
+        let mut ordered = true;
+        for op in &history.ops[scan.entries.start as usize..scan.entries.end as usize] {
+            let rank = self.rank(op.key);
+            if rank < low || high <= rank {
+                ordered = false;
+                continue;
+            }
+            let (from, to) = if scan.descending { (rank + 1, high) } else { (low, rank) };
+            if from < to {
+                visit(from, to);
+            }
+            if scan.descending {
+                high = rank;
+            } else {
+                low = rank + 1;
+            }
+        }
+        if low < high {
+            visit(low, high);
+        }
+        ordered
+    }
+
     /// The ranks that the scan covered: its bounds, cut off where a limit stopped it.
-    pub(crate) fn covered(&self, history: &History, scan: &Scan) -> (u32, u32) {
+    fn covered(&self, history: &History, scan: &Scan) -> (u32, u32) {
         let all = self.table(self.table_at(scan.table)).keys.len() as u32;
         let mut low = match scan.low {
             End::Unbounded => 0,
@@ -164,7 +207,7 @@ impl Table {
             inserted: Subset::new(&keys, inserted),
             removed: Subset::new(&keys, removed),
             solid: Subset::new(&keys, |key| absence(key).never()),
-            ambiguous: count_below(&keys, |key| absence(key).is_ambiguous()),
+            ambiguous: Subset::new(&keys, |key| absence(key).is_ambiguous()),
             keys,
         }
     }
@@ -172,11 +215,6 @@ impl Table {
     /// All keys of the table, sorted.
     pub(crate) fn keys(&self) -> &[KeyId] {
         &self.keys
-    }
-
-    /// How many keys between two ranks were absent more than once.
-    pub(crate) fn ambiguous_between(&self, low: u32, high: u32) -> u64 {
-        u64::from(self.ambiguous[high as usize] - self.ambiguous[low as usize])
     }
 }
 

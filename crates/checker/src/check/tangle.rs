@@ -4,7 +4,7 @@
 //! Invariants: nodes are numbered anew, densely, transactions and helpers alike; a path through
 //! helpers counts as one edge, whose kind is that of its parts.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use super::edges::Reason;
 use super::graph::Graph;
@@ -48,10 +48,12 @@ impl Tangle {
         let mut names: Vec<u32> = edges.iter().flat_map(|e| [e.from, e.to]).collect();
         names.sort_unstable();
         names.dedup();
-        let number: HashMap<u32, u32> =
-            names.iter().enumerate().map(|(at, &name)| (name, at as u32)).collect();
+        let mut number = vec![NONE; names.last().map_or(0, |&last| last as usize + 1)];
+        for (at, &name) in names.iter().enumerate() {
+            number[name as usize] = at as u32;
+        }
         // Sorted by source, so the edges keep their order in the graph, and so do the labels.
-        let ends = edges.iter().map(|e| (number[&e.from], number[&e.to])).collect();
+        let ends = edges.iter().map(|e| (number[e.from as usize], number[e.to as usize])).collect();
         let labels = edges.iter().map(|e| Label { kind: e.kind, key: e.key }).collect();
         Tangle { graph: Graph::new(names.len() as u32, ends), labels, names, transactions }
     }
@@ -149,6 +151,9 @@ impl<'a> Hunt<'a> {
         let mut queue = VecDeque::from([(start, 0_u32)]);
         self.seen[start as usize] = (self.round, 0);
         while let Some((node, distance)) = queue.pop_front() {
+            if distance as usize + 1 >= shorter_than {
+                return None;
+            }
             if self.seen[node as usize] != (self.round, distance) {
                 continue;
             }
@@ -159,10 +164,7 @@ impl<'a> Hunt<'a> {
                     continue;
                 }
                 if target == start {
-                    if (distance as usize + 1) < shorter_than {
-                        return Some(self.path(start, node, edge));
-                    }
-                    return None;
+                    return Some(self.path(start, node, edge));
                 }
                 let helper = self.tangle.is_helper(target);
                 let next = distance + u32::from(!helper);
