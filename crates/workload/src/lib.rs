@@ -1,5 +1,11 @@
 //! The workloads, and the drivers that run them.
 
+#![forbid(unsafe_code)]
+
+pub mod random;
+pub mod row;
+pub mod tpcc;
 mod workload;
+pub mod zipf;
 
 pub use workload::{ClientSeat, Condition, RunReadOnly, Shape, Workload};

@@ -1,0 +1,123 @@
+//! Delivery (clause 2.7): the oldest new order of each district goes out. One transaction for all
+//! ten; a district without a new order is skipped.
+//!
+//! Ten scans of one row take the orders from the queues; one group finds the orders, one the
+//! customers; ten scans find the lines. The oldest is found from the left edge of the queue, where
+//! earlier deliveries have removed all before it; no hint outside the database.
+
+use super::customer;
+use super::schema::{self, Tables, order, order_line, present};
+use super::{Terminal, Tpcc};
+use chiliad_engine::{Get, Range, Result, Row, TableId, Transaction};
+
+const DISTRICTS_MAX: usize = 10;
+
+/// What the terminal's user filled in (clause 2.7.1).
+#[derive(Default)]
+pub(super) struct Request {
+    w: u16,
+    carrier: u8,
+    date: u64,
+    districts: u8,
+}
+
+/// An order that goes out.
+#[derive(Clone, Copy, Default)]
+struct Outgoing {
+    d: u8,
+    o: u32,
+    lines: usize,
+    /// What its lines cost.
+    amount: i64,
+}
+
+impl Request {
+    pub(super) fn draw(&mut self, tpcc: &Tpcc, terminal: &mut Terminal) {
+        self.w = terminal.home;
+        self.carrier = terminal.random.range(1, 10) as u8;
+        self.date = terminal.date;
+        self.districts = tpcc.sizes.districts;
+    }
+
+    pub(super) fn run<T: Transaction + ?Sized>(&self, tables: &Tables, tx: &mut T) -> Result<u64> {
+        let mut room = [Outgoing::default(); DISTRICTS_MAX];
+        let count = self.take_oldest(tables, tx, &mut room)?;
+        let outgoing = &mut room[..count];
+
+        let mut keys = [[0; 7]; DISTRICTS_MAX];
+        for (key, order) in keys.iter_mut().zip(&*outgoing) {
+            *key = schema::key::order(self.w, order.d, order.o);
+        }
+        let orders = find(tx, tables.order, &keys[..count])?;
+        let mut keys = [[0; 5]; DISTRICTS_MAX];
+        for (at, order) in outgoing.iter_mut().enumerate() {
+            let row = tx.modify(present(orders[at])?)?;
+            order::O_CARRIER_ID.set(row, self.carrier);
+            order.lines = usize::from(order::O_OL_CNT.get(row));
+            keys[at] = schema::key::customer(self.w, order.d, order::O_C_ID.get(row));
+        }
+        for order in &mut *outgoing {
+            self.deliver_lines(tables, tx, order)?;
+        }
+        let customers = find(tx, tables.customer, &keys[..count])?;
+        for (at, order) in outgoing.iter().enumerate() {
+            customer::deliver(tx.modify(present(customers[at])?)?, order.amount);
+        }
+        Ok(count as u64)
+    }
+
+    /// Takes the oldest new order of each district out of its queue. Returns how many there were.
+    fn take_oldest<T: Transaction + ?Sized>(
+        &self,
+        tables: &Tables,
+        tx: &mut T,
+        outgoing: &mut [Outgoing; DISTRICTS_MAX],
+    ) -> Result<usize> {
+        let mut count = 0;
+        for d in 1..=self.districts {
+            let low = schema::key::order(self.w, d, 0);
+            let high = schema::key::order(self.w, d, u32::MAX);
+            let oldest = tx.scan(tables.new_order, Range::closed(&low, &high).limit(1))?;
+            let Some(&entry) = tx.entries(oldest).first() else { continue };
+            let o = schema::key::order_number(tx.key(entry));
+            tx.remove_row(entry.row)?;
+            outgoing[count] = Outgoing { d, o, ..Outgoing::default() };
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn deliver_lines<T: Transaction + ?Sized>(
+        &self,
+        tables: &Tables,
+        tx: &mut T,
+        order: &mut Outgoing,
+    ) -> Result<()> {
+        let low = schema::key::order_line(self.w, order.d, order.o, 0);
+        let high = schema::key::order_line(self.w, order.d, order.o, u8::MAX);
+        let range = Range::closed(&low, &high).limit(order.lines);
+        let lines = tx.scan(tables.order_line, range)?;
+        for at in 0..lines.len() {
+            let line = tx.entries(lines)[at].row;
+            let row = tx.modify(line)?;
+            order_line::OL_DELIVERY_D.set(row, self.date);
+            order.amount += i64::from(order_line::OL_AMOUNT.get(row));
+        }
+        Ok(())
+    }
+}
+
+/// Finds the rows with `keys`, at most one for each district, in one group.
+fn find<T: Transaction + ?Sized, const BYTES: usize>(
+    tx: &mut T,
+    table: TableId,
+    keys: &[[u8; BYTES]],
+) -> Result<[Option<Row>; DISTRICTS_MAX]> {
+    let mut gets = [Get { table, key: &[] }; DISTRICTS_MAX];
+    for (get, key) in gets.iter_mut().zip(keys) {
+        get.key = key;
+    }
+    let mut rows = [None; DISTRICTS_MAX];
+    tx.get_many(&gets[..keys.len()], &mut rows[..keys.len()])?;
+    Ok(rows)
+}

@@ -1,0 +1,93 @@
+//! Order-status (clause 2.6): what became of a customer's last order.
+//!
+//! Reads the customer's two parts in one group (by last name, 60 times in a hundred, after a scan of
+//! the index by name), the last order through the index of orders by customer, backwards, and its
+//! lines.
+
+use super::customer::{self, Found};
+use super::schema::{self, Tables, present};
+use super::schema::{customer_info, order, order_line};
+use super::{By, Terminal, Tpcc};
+use chiliad_engine::{Get, Range, Result, Transaction};
+
+/// What the terminal's user filled in (clause 2.6.1).
+pub(super) struct Request {
+    w: u16,
+    d: u8,
+    by: By,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self { w: 0, d: 0, by: By::Number(0) }
+    }
+}
+
+impl Request {
+    pub(super) fn draw(&mut self, tpcc: &Tpcc, terminal: &mut Terminal) {
+        self.w = terminal.home;
+        self.d = terminal.any_district(&tpcc.sizes);
+        self.by = By::draw(terminal, &tpcc.sizes);
+    }
+
+    pub(super) fn run<T: Transaction + ?Sized>(&self, tables: &Tables, tx: &mut T) -> Result<u64> {
+        let found = match self.by {
+            By::Number(c) => Found { c, info: None },
+            By::Name(last) => customer::by_name(tables, tx, self.w, self.d, &last)?,
+        };
+        let shown = self.show_customer(tables, tx, found)?;
+        // Every customer has an order from the start (clause 4.3.3.1).
+        let low = schema::key::order_customer(self.w, self.d, found.c, 0);
+        let high = schema::key::order_customer(self.w, self.d, found.c, u32::MAX);
+        let range = Range::closed(&low, &high).reverse().limit(1);
+        let last = tx.scan(tables.order_customer, range)?;
+        let entry = *present(tx.entries(last).first())?;
+        let o = schema::key::order_of_customer(tx.key(entry));
+        Ok(shown ^ self.show_order(tables, tx, o)?)
+    }
+
+    fn show_customer<T: Transaction + ?Sized>(
+        &self,
+        tables: &Tables,
+        tx: &mut T,
+        found: Found,
+    ) -> Result<u64> {
+        let key = schema::key::customer(self.w, self.d, found.c);
+        let gets = [
+            Get { table: tables.customer, key: &key },
+            Get { table: tables.customer_info, key: &key },
+        ];
+        let mut rows = [None, found.info];
+        let asked = if found.info.is_some() { 1 } else { 2 };
+        tx.get_many(&gets[..asked], &mut rows[..asked])?;
+        let balance = schema::customer::C_BALANCE.get(tx.bytes(present(rows[0])?));
+        let info = tx.bytes(present(rows[1])?);
+        let names = customer_info::C_FIRST.get(info).len() + customer_info::C_LAST.get(info).len();
+        Ok(balance as u64 ^ (names as u64) << 48)
+    }
+
+    fn show_order<T: Transaction + ?Sized>(
+        &self,
+        tables: &Tables,
+        tx: &mut T,
+        o: u32,
+    ) -> Result<u64> {
+        let row = present(tx.get(tables.order, &schema::key::order(self.w, self.d, o))?)?;
+        let row = tx.bytes(row);
+        let count = usize::from(order::O_OL_CNT.get(row));
+        let mut shown = order::O_ENTRY_D.get(row) ^ u64::from(order::O_CARRIER_ID.get(row));
+        let low = schema::key::order_line(self.w, self.d, o, 0);
+        let high = schema::key::order_line(self.w, self.d, o, u8::MAX);
+        let lines = tx.scan(tables.order_line, Range::closed(&low, &high).limit(count))?;
+        for &entry in tx.entries(lines) {
+            let line = tx.bytes(entry.row);
+            shown = shown.wrapping_mul(31)
+                ^ u64::from(order_line::OL_I_ID.get(line))
+                ^ u64::from(order_line::OL_AMOUNT.get(line)) << 20
+                ^ u64::from(order_line::OL_SUPPLY_W_ID.get(line)) << 40
+                ^ u64::from(order_line::OL_QUANTITY.get(line)) << 56
+                ^ order_line::OL_DELIVERY_D.get(line);
+        }
+        Ok(shown)
+    }
+}

@@ -1,0 +1,195 @@
+//! Payment (clause 2.5): a customer pays, at the home warehouse or, 15 times in a hundred, as the
+//! customer of another one.
+//!
+//! 60 times in a hundred the customer is named by the last name: a scan of the index by name, of
+//! which the one at position ceil(n/2) by first name is meant. Warehouse, district and the parts of
+//! the customer are then found in one group of four (three where the scan found one of them). A
+//! customer with bad credit gets the payment written in front of C_DATA, which grows up to its limit.
+//! It inserts a row of HISTORY, numbered by the client.
+
+use super::customer::{self, Found};
+use super::schema::{self, Tables, present};
+use super::schema::{customer_info, district, history, warehouse};
+use super::{By, Terminal, Tpcc};
+use chiliad_engine::{Error, Get, Range, Result, Row, Transaction};
+use std::io::Write;
+
+/// What the terminal's user filled in (clause 2.5.1), and room to work in.
+pub(super) struct Request {
+    w: u16,
+    d: u8,
+    /// The customer's warehouse and district.
+    c_w: u16,
+    c_d: u8,
+    by: By,
+    amount: u32,
+    date: u64,
+    /// The number of the row of HISTORY.
+    sequence: u32,
+    data_max: usize,
+    /// The new C_DATA.
+    data: Vec<u8>,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self {
+            w: 0,
+            d: 0,
+            c_w: 0,
+            c_d: 0,
+            by: By::Number(0),
+            amount: 0,
+            date: 0,
+            sequence: 0,
+            data_max: 0,
+            data: Vec::with_capacity(1024),
+        }
+    }
+}
+
+impl Request {
+    pub(super) fn draw(&mut self, tpcc: &Tpcc, terminal: &mut Terminal, partitions: &mut Vec<u32>) {
+        let sizes = &tpcc.sizes;
+        self.w = terminal.home;
+        self.d = terminal.any_district(sizes);
+        (self.c_w, self.c_d) = (self.w, self.d);
+        if tpcc.warehouses() > 1 && terminal.random.below(100) < 15 {
+            self.c_w = terminal.other_warehouse(tpcc.warehouses());
+            self.c_d = terminal.any_district(sizes);
+            partitions.push(u32::from(self.c_w) - 1);
+            partitions.sort_unstable();
+        }
+        self.by = By::draw(terminal, sizes);
+        self.amount = terminal.random.range(100, 500_000);
+        self.date = terminal.date;
+        self.data_max = sizes.data_max;
+        self.sequence = terminal.history;
+        terminal.history += 1;
+    }
+
+    pub(super) fn run<T: Transaction + ?Sized>(
+        &mut self,
+        tables: &Tables,
+        terminal: &mut Terminal,
+        tx: &mut T,
+    ) -> Result<u64> {
+        let found = match self.by {
+            By::Number(c) => Found { c, info: None },
+            By::Name(last) => customer::by_name(tables, tx, self.c_w, self.c_d, &last)?,
+        };
+        let [warehouse, district, customer, info] = self.look_up(tables, tx, found)?;
+
+        let row = tx.modify(warehouse)?;
+        warehouse::W_YTD.set(row, warehouse::W_YTD.get(row) + u64::from(self.amount));
+        let mut names = [0; 24];
+        let mut length = append(&mut names, 0, warehouse::W_NAME.get(row));
+        length = append(&mut names, length, b"    ");
+        let row = tx.modify(district)?;
+        district::D_YTD.set(row, district::D_YTD.get(row) + u64::from(self.amount));
+        length = append(&mut names, length, district::D_NAME.get(row));
+
+        let row = tx.modify(customer)?;
+        let balance = customer::pay(row, self.amount);
+        let shown = tx.bytes(info);
+        let has_bad_credit = customer_info::C_CREDIT.get(shown) == b"BC";
+        let folded = u64::from(customer_info::C_DISCOUNT.get(shown)) ^ balance as u64;
+        if has_bad_credit {
+            self.note_bad_credit(tables, tx, found.c)?;
+        }
+        self.insert_history(tables, terminal, tx, found.c, &names[..length])?;
+        Ok(folded)
+    }
+
+    fn look_up<T: Transaction + ?Sized>(
+        &self,
+        tables: &Tables,
+        tx: &mut T,
+        found: Found,
+    ) -> Result<[Row; 4]> {
+        let w = schema::key::warehouse(self.w);
+        let d = schema::key::district(self.w, self.d);
+        let c = schema::key::customer(self.c_w, self.c_d, found.c);
+        let gets = [
+            Get { table: tables.warehouse, key: &w },
+            Get { table: tables.district, key: &d },
+            Get { table: tables.customer, key: &c },
+            Get { table: tables.customer_info, key: &c },
+        ];
+        let mut rows = [None, None, None, found.info];
+        let asked = if found.info.is_some() { 3 } else { 4 };
+        tx.get_many(&gets[..asked], &mut rows[..asked])?;
+        Ok([present(rows[0])?, present(rows[1])?, present(rows[2])?, present(rows[3])?])
+    }
+
+    /// Writes the payment in front of C_DATA and cuts it at its limit (clause 2.5.2.2).
+    fn note_bad_credit<T: Transaction + ?Sized>(
+        &mut self,
+        tables: &Tables,
+        tx: &mut T,
+        c: u16,
+    ) -> Result<()> {
+        let key = schema::key::customer(self.c_w, self.c_d, c);
+        let row = present(tx.get(tables.customer_data, &key)?)?;
+        let Self { w, d, c_w, c_d, amount, .. } = *self;
+        let (whole, cents) = (amount / 100, amount % 100);
+        self.data.clear();
+        // Writing to a vector cannot fail.
+        let _ = write!(self.data, "{c} {c_d} {c_w} {d} {w} {whole}.{cents:02}|");
+        self.data.extend_from_slice(tx.bytes(row));
+        self.data.truncate(self.data_max);
+        tx.update(row, &self.data)
+    }
+
+    fn insert_history<T: Transaction + ?Sized>(
+        &mut self,
+        tables: &Tables,
+        terminal: &mut Terminal,
+        tx: &mut T,
+        c: u16,
+        names: &[u8],
+    ) -> Result<()> {
+        let mut row = [0; history::BYTES + 24];
+        history::H_C_ID.set(&mut row, c);
+        history::H_C_D_ID.set(&mut row, self.c_d);
+        history::H_C_W_ID.set(&mut row, self.c_w);
+        history::H_D_ID.set(&mut row, self.d);
+        history::H_W_ID.set(&mut row, self.w);
+        history::H_DATE.set(&mut row, self.date);
+        history::H_AMOUNT.set(&mut row, self.amount);
+        let end = history::BYTES + names.len();
+        row[history::BYTES..end].copy_from_slice(names);
+        loop {
+            let key = schema::key::history(terminal.number, self.sequence);
+            match tx.insert(tables.history, &key, &row[..end]) {
+                Err(Error::DuplicateKey) => {
+                    // An earlier run on the same database used this client's numbers: go on
+                    // behind the last.
+                    self.sequence = next_sequence(tables, tx, terminal.number)?;
+                    terminal.history = self.sequence + 1;
+                }
+                other => return other,
+            }
+        }
+    }
+}
+
+/// The number behind the last row of HISTORY that client `number` wrote.
+fn next_sequence<T: Transaction + ?Sized>(
+    tables: &Tables,
+    tx: &mut T,
+    number: u32,
+) -> Result<u32> {
+    let low = schema::key::history(number, 0);
+    let high = schema::key::history(number, u32::MAX);
+    let last = tx.scan(tables.history, Range::closed(&low, &high).reverse().limit(1))?;
+    let last = tx.entries(last).first().map(|&entry| tx.key(entry));
+    Ok(last.map_or(0, |key| schema::key::history_sequence(key) + 1))
+}
+
+/// Copies `text` to `target` at `at` and returns the end.
+#[inline]
+fn append(target: &mut [u8], at: usize, text: &[u8]) -> usize {
+    target[at..at + text.len()].copy_from_slice(text);
+    at + text.len()
+}

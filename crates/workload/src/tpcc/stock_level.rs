@@ -1,0 +1,84 @@
+//! Stock-level (clause 2.8): how many of the items sold by the last 20 orders of a district are low.
+//!
+//! One look-up of the district, one scan of some 200 order lines, and the stock of each distinct
+//! item, in groups.
+
+use super::Terminal;
+use super::schema::{self, Tables, district, order_line, present, stock};
+use chiliad_engine::{Get, Range, Result, Transaction};
+
+/// Look-ups in a group: more would gain nothing.
+const GROUP: usize = 64;
+/// Slots for items that were met: a power of two, several times the 300 that 20 orders can hold.
+const SLOTS: usize = 1024;
+
+/// What the terminal's user filled in (clause 2.8.1), and room to work in.
+pub(super) struct Request {
+    w: u16,
+    d: u8,
+    threshold: u32,
+    /// The items met, hashed; 0 is free.
+    met: Box<[u32; SLOTS]>,
+    /// The keys of their stock.
+    keys: Vec<[u8; 6]>,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Self { w: 0, d: 0, threshold: 0, met: Box::new([0; SLOTS]), keys: Vec::with_capacity(SLOTS) }
+    }
+}
+
+impl Request {
+    pub(super) fn draw(&mut self, terminal: &mut Terminal) {
+        self.w = terminal.home;
+        self.d = terminal.district;
+        self.threshold = terminal.random.range(10, 20);
+    }
+
+    pub(super) fn run<T: Transaction + ?Sized>(
+        &mut self,
+        tables: &Tables,
+        tx: &mut T,
+    ) -> Result<u64> {
+        let row = present(tx.get(tables.district, &schema::key::district(self.w, self.d))?)?;
+        let next = district::D_NEXT_O_ID.get(tx.bytes(row));
+        let low = schema::key::order_line(self.w, self.d, next.saturating_sub(20), 0);
+        let high = schema::key::order_line(self.w, self.d, next, 0);
+        let lines = tx.scan(tables.order_line, Range::between(&low, &high))?;
+        self.met.fill(0);
+        self.keys.clear();
+        for &entry in tx.entries(lines) {
+            self.meet(order_line::OL_I_ID.get(tx.bytes(entry.row)));
+        }
+        let mut low_stocks = 0;
+        for keys in self.keys.chunks(GROUP) {
+            let mut gets = [Get { table: tables.stock, key: &[] }; GROUP];
+            for (get, key) in gets.iter_mut().zip(keys) {
+                get.key = key;
+            }
+            let mut rows = [None; GROUP];
+            tx.get_many(&gets[..keys.len()], &mut rows[..keys.len()])?;
+            for &row in &rows[..keys.len()] {
+                let quantity = stock::S_QUANTITY.get(tx.bytes(present(row)?));
+                low_stocks += u64::from(quantity < self.threshold);
+            }
+        }
+        Ok(low_stocks)
+    }
+
+    /// Remembers an item, unless it was met before.
+    #[inline]
+    fn meet(&mut self, item: u32) {
+        let mut slot = (item.wrapping_mul(0x9e37_79b9) >> 22) as usize;
+        // In a state that never was there may be more lines than 20 orders have.
+        while self.met[slot] != item && self.keys.len() < SLOTS - 1 {
+            if self.met[slot] == 0 {
+                self.met[slot] = item;
+                self.keys.push(schema::key::stock(self.w, item));
+                return;
+            }
+            slot = (slot + 1) % SLOTS;
+        }
+    }
+}
