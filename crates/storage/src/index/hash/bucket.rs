@@ -185,15 +185,25 @@ pub(super) enum Scan<M: Machine> {
 }
 
 /// Looks for `word` with `tag` in part of a bucket; the caller compares versions afterwards.
+///
+/// All words are compared before any branch: which entry it is cannot be predicted, and a core that
+/// need not guess goes on to the next look-up meanwhile.
 #[inline]
-pub(super) fn scan<M: Machine>(entries: &[Entry<M>], word: u64, tag: usize) -> Scan<M> {
-    for entry in entries {
-        if entry.word.load(Ordering::Relaxed) == word {
-            let link = entry.link();
-            if link.tag() == tag && !link.is_null() {
-                return Scan::Hit(link);
-            }
+pub(super) fn scan<M: Machine, const N: usize>(
+    entries: &[Entry<M>; N],
+    word: u64,
+    tag: usize,
+) -> Scan<M> {
+    let mut equal = 0_u32;
+    for (at, entry) in entries.iter().enumerate() {
+        equal |= u32::from(entry.word.load(Ordering::Relaxed) == word) << at;
+    }
+    while equal != 0 {
+        let link = entries[equal.trailing_zeros() as usize].link();
+        if link.tag() == tag && !link.is_null() {
+            return Scan::Hit(link);
         }
+        equal &= equal - 1;
     }
     Scan::Miss
 }
