@@ -26,8 +26,9 @@ use crate::history::keys::KeyId;
 use crate::history::model::OpKind;
 use crate::stamp::{Stamp, Version};
 
-/// How many edges the searches for smallest cycles may look at, for each level. About a second.
-const BUDGET: u64 = 50_000_000;
+/// How many edges the searches for smallest cycles may look at, for each level: a fraction of a
+/// second.
+const BUDGET: u64 = 10_000_000;
 
 /// Finds, names and reports the cycles of a tangle.
 pub(crate) fn report<'h>(tangle: &Tangle, derived: &Derived<'h>, findings: &mut Findings<'h>) {
