@@ -205,7 +205,7 @@ fn main() {
     for n in 0..transactions {
         generator.at = (n % workers) as usize;
         generator.stamp = Stamp::new((n % workers) as u32, n / workers + 1);
-        let start = (10 * n).saturating_sub(5 * workers);
+        let start = (10 * n).saturating_sub(generator.below(10 * workers));
         generator.recorders[generator.at].begin(generator.stamp, start, false);
         let (w, d) = (generator.below(WAREHOUSES), generator.below(DISTRICTS));
         match generator.below(100) {
@@ -215,7 +215,8 @@ fn main() {
             92..96 => generator.delivery(w),
             _ => generator.stock_level(w, d),
         }
-        generator.recorders[generator.at].commit(10 * n + 9, n + 1, n / 10_000);
+        let end = 10 * n + 9 + generator.below(10 * workers);
+        generator.recorders[generator.at].commit(end, n + 1, n / 10_000);
     }
     let recorders = generator.recorders;
     let bytes: usize = recorders.iter().map(Recorder::bytes).sum();

@@ -5,6 +5,7 @@
 //!
 //! - an anomaly that the checker reports means that no serial order explains the history;
 //! - no anomaly, and no unexplained read, means that one does;
+//! - of the histories with ambiguous reads, hardly any is left undecided;
 //! - the same for strict serializability, with the orders that respect real time.
 //!
 //! A serial order explains a history if each transaction sees what it saw in the state that those
@@ -388,7 +389,7 @@ fn compare(seed: u64, tally: &mut Tally) {
     let committed: Vec<&Run> = runs.iter().filter(|run| run.committed).collect();
     for strict in [false, true] {
         let brute = Brute { runs: committed.clone(), kept, strict }.serializable();
-        let gap_edges_max = if seed % 2 == 0 { 0 } else { 16 };
+        let gap_edges_max = if seed.is_multiple_of(2) { 0 } else { 16 };
         let verdict = check(&history, &Options { strict, gap_edges_max, ..Options::default() });
         let text = || format!("seed {seed}, strict {strict}\n{}\n{verdict}", history.to_text());
         tally.ambiguous += u32::from(verdict.ambiguous_reads > 0);
@@ -414,5 +415,5 @@ fn agrees_with_brute_force() {
     }
     println!("{tally:?}");
     assert!(tally.serializable > 10_000 && tally.anomalous > 10_000, "{tally:?}");
-    assert!(tally.ambiguous > 5_000 && tally.open < tally.ambiguous / 4, "{tally:?}");
+    assert!(tally.ambiguous > 5_000 && tally.open < tally.ambiguous / 100, "{tally:?}");
 }

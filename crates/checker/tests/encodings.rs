@@ -128,6 +128,8 @@ fn binary(header: &Header, recorders: &[Recorder]) -> Vec<u8> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn all_ways_lead_to_the_same_history(header in header(), transactions in transactions()) {
         let recorders = record(&transactions);

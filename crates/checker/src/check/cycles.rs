@@ -30,9 +30,15 @@ use crate::stamp::{Stamp, Version};
 /// second.
 const BUDGET: u64 = 10_000_000;
 
-/// Finds, names and reports the cycles of a tangle.
-pub(crate) fn report<'h>(tangle: &Tangle, derived: &Derived<'h>, findings: &mut Findings<'h>) {
-    let mut reporter = Reporter { derived, findings, known: HashSet::new() };
+/// Finds, names and reports the cycles of a tangle. With `by_cases`, some edges hold because the
+/// other way to explain an ambiguous read closes a cycle too.
+pub(crate) fn report<'h>(
+    tangle: &Tangle,
+    derived: &Derived<'h>,
+    findings: &mut Findings<'h>,
+    by_cases: bool,
+) {
+    let mut reporter = Reporter { derived, findings, by_cases, known: HashSet::new() };
     use EdgeKind::{PredicateReadWrite, ReadWrite, RealTime, WriteRead, WriteWrite};
     reporter.level(tangle, &[WriteWrite]);
     reporter.level(tangle, &[WriteWrite, WriteRead]);
@@ -46,6 +52,7 @@ pub(crate) fn report<'h>(tangle: &Tangle, derived: &Derived<'h>, findings: &mut 
 struct Reporter<'a, 'h> {
     derived: &'a Derived<'h>,
     findings: &'a mut Findings<'h>,
+    by_cases: bool,
     /// The cycles reported, by class and sorted transactions.
     known: HashSet<(Class, Vec<u32>)>,
 }
@@ -176,6 +183,9 @@ impl Reporter<'_, '_> {
         }
         if cycle.len() > SHOWN_MAX {
             out += &format!("  ({} more)\n", cycle.len() - SHOWN_MAX);
+        }
+        if self.by_cases {
+            out += "  (for an absence that may be another: that closes a cycle too)\n";
         }
         out
     }

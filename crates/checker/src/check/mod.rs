@@ -70,18 +70,22 @@ pub fn check(history: &History, options: &Options) -> Verdict {
     let mut findings = Findings { history, verdict, keep: options.anomalies_max };
     let mut derived = derive(history, options, &mut findings);
     let (graph, edges, ambiguous) = build_graph(&mut derived, options, &mut findings);
-    let components = graph.components(|_| true);
-    if components.members.is_empty() {
-        let unexplained = match ambiguous {
-            0 => 0,
-            _ => witness::unexplained(&derived, &graph),
-        };
-        findings.verdict.unexplained_reads = unexplained;
-    } else {
-        drop(graph);
-        let tangle = build_tangle(&mut derived, options, &components);
-        cycles::report(&tangle, &derived, &mut findings);
-        findings.verdict.unexplained_reads = ambiguous;
+    let mut components = graph.components(|_| true);
+    findings.verdict.unexplained_reads = ambiguous;
+    let mut closing = Vec::new();
+    if components.members.is_empty() && ambiguous > 0 {
+        let examination = witness::examine(&derived, &graph);
+        findings.verdict.unexplained_reads = examination.unexplained;
+        closing = examination.closing;
+        if !closing.is_empty() {
+            let more = closing.iter().map(|reason| (reason.from, reason.to));
+            components = graph.extended(more).components(|_| true);
+        }
+    }
+    drop(graph);
+    if !components.members.is_empty() {
+        let tangle = build_tangle(&mut derived, options, &components, &closing);
+        cycles::report(&tangle, &derived, &mut findings, !closing.is_empty());
     }
     let mut verdict = findings.verdict;
     verdict.complete = history.header.complete;
@@ -149,8 +153,13 @@ fn build_graph<'h>(
     (Graph::new(derived.nodes + helpers, edges), counts, ambiguous)
 }
 
-/// The edges within the components, with their reasons.
-fn build_tangle(derived: &mut Derived, options: &Options, components: &Components) -> Tangle {
+/// The edges within the components, with their reasons, and those that a proof added.
+fn build_tangle(
+    derived: &mut Derived,
+    options: &Options,
+    components: &Components,
+    closing: &[Reason],
+) -> Tangle {
     let history = derived.history;
     let transactions = history.transactions.len() as u32;
     let of = |node: u32| components.of[node as usize];
@@ -166,7 +175,8 @@ fn build_tangle(derived: &mut Derived, options: &Options, components: &Component
         emitter.reads(node);
     }
     emitter.links();
-    let sink = emitter.sink;
+    let mut sink = emitter.sink;
+    closing.iter().for_each(|&reason| sink(reason));
     if options.strict {
         realtime::emit(history, derived.nodes, sink);
     }

@@ -38,18 +38,37 @@ impl<'a> Order<'a> {
         Order { graph, added: HashMap::new(), nodes, positions, marked }
     }
 
+    /// Whether an edge can be added without closing a cycle.
+    pub(crate) fn admits(&mut self, source: u32, target: u32) -> bool {
+        self.positions[source as usize] < self.positions[target as usize]
+            || self.followers(source, target).0.last() != Some(&source)
+    }
+
     /// Adds an edge. What must follow its target moves behind its source; nothing else moves.
     /// False, and no change, where that would close a cycle.
     pub(crate) fn add(&mut self, source: u32, target: u32) -> bool {
-        let (low, high) = (self.positions[target as usize], self.positions[source as usize]);
-        if low > high {
-            self.added.entry(source).or_default().push(target);
-            return true;
+        let low = self.positions[target as usize];
+        if low <= self.positions[source as usize] {
+            let (moved, stay) = self.followers(source, target);
+            if moved.last() == Some(&source) {
+                return false;
+            }
+            for (position, node) in (low..).zip(stay.into_iter().chain(moved)) {
+                self.nodes[position as usize] = node;
+                self.positions[node as usize] = position;
+            }
         }
-        let region = low as usize..high as usize + 1;
+        self.added.entry(source).or_default().push(target);
+        true
+    }
+
+    /// The nodes from `target` up to `source` in order, those first that must follow the target,
+    /// it included, then the others.
+    fn followers(&mut self, source: u32, target: u32) -> (Vec<u32>, Vec<u32>) {
+        let (low, high) = (self.positions[target as usize], self.positions[source as usize]);
+        let region = &self.nodes[low as usize..high as usize + 1];
         self.marked[target as usize] = true;
-        for position in region.clone() {
-            let node = self.nodes[position];
+        for &node in region {
             if !self.marked[node as usize] {
                 continue;
             }
@@ -60,21 +79,12 @@ impl<'a> Order<'a> {
                 }
             }
         }
-        let closes = self.marked[source as usize];
         let (moved, stay): (Vec<u32>, Vec<u32>) =
-            self.nodes[region.clone()].iter().partition(|&&node| self.marked[node as usize]);
+            region.iter().partition(|&&node| self.marked[node as usize]);
         for &node in &moved {
             self.marked[node as usize] = false;
         }
-        if closes {
-            return false;
-        }
-        for (position, node) in region.zip(stay.into_iter().chain(moved)) {
-            self.nodes[position] = node;
-            self.positions[node as usize] = position as u32;
-        }
-        self.added.entry(source).or_default().push(target);
-        true
+        (moved, stay)
     }
 }
 
@@ -117,6 +127,7 @@ mod tests {
         assert_eq!(order.nodes, [0, 3, 1, 2]);
         assert!(order.add(2, 0));
         assert_eq!(order.nodes, [1, 2, 0, 3]);
+        assert!(!order.admits(3, 2) && order.admits(3, 1));
         assert!(!order.add(3, 2));
         assert_eq!(order.nodes, [1, 2, 0, 3]);
         assert!(order.add(3, 1));

@@ -1,88 +1,145 @@
 //! A witness for ambiguous reads: a serial order in which every read sees what it saw.
 //!
-//! An ambiguous absence gives a choice: the reader stands before the insert of a life of the key,
-//! or after its removal. Choices enough make the question hard in general; in practice nearly all
-//! are settled by time. So a serial order near to real time is taken and replayed over the keys in
-//! question. Where a reader would have seen a record that it did not see, the order is bent there,
-//! the nearer way first, and replayed again. An order that replays without a mismatch proves the
-//! history serializable. If none is found, nothing is proven either way, and the number of reads
-//! that stay unexplained is told.
+//! An ambiguous absence gives a choice for each life of its key: the reader stands before the
+//! insert that began it, or after the removal that ended it. Choices enough make the question hard
+//! in general; in practice nearly all are settled by time. So a serial order near to real time is
+//! taken and replayed over the keys in question. Where a reader would see a record that it did not
+//! see, there are three cases:
 //!
-//! Invariant: only orders of the graph are replayed, so that all other reads are right in them.
+//! - Neither way is open, since each would close a cycle: the history is not serializable, and
+//!   that is proven.
+//! - One way is open: it was so, and the order is bent that way.
+//! - Both are open. When only such are left, the nearer way is tried.
+//!
+//! An order that replays without a mismatch proves the history serializable. If guesses do not
+//! lead to one, nothing is proven either way, and the number of reads left unexplained is told.
+//!
+//! Invariants: only orders of the graph are replayed, so that all other reads are right in them;
+//! what was guessed never becomes part of a proof.
 
-use super::edges::Derived;
+use super::edges::{Derived, Reason};
 use super::graph::Graph;
 use super::order::Order;
 use super::versions::NONE;
+use crate::anomaly::EdgeKind;
 use crate::history::History;
 use crate::history::keys::KeyId;
 use crate::history::model::OpKind;
 use crate::stamp::Stamp;
 
-/// How often an order is bent and replayed.
+/// How often an order is bent and replayed, in each of the two phases.
 const ROUNDS: usize = 16;
 
 /// How many mismatches of a replay are mended; with more than this the order is far from true.
 const MENDED_MAX: usize = 10_000;
 
-/// How many ambiguous reads no serial order that was tried explains.
-pub(crate) fn unexplained(derived: &Derived, graph: &Graph) -> u64 {
-    let history = derived.history;
+/// What came of the search.
+#[derive(Default)]
+pub(crate) struct Examination {
+    /// How many ambiguous reads no serial order that was tried explains.
+    pub(crate) unexplained: u64,
+    /// Edges that hold and close a cycle; empty unless one is proven.
+    pub(crate) closing: Vec<Reason>,
+}
+
+/// A read that found nothing where the replay has a record.
+#[derive(Clone, Copy)]
+struct Mismatch {
+    reader: u32,
+    key: KeyId,
+    scanned: bool,
+}
+
+/// Searches for a serial order of an acyclic graph that explains the ambiguous reads.
+pub(crate) fn examine(derived: &Derived, graph: &Graph) -> Examination {
     let mut deadlines = vec![u64::MAX; graph.nodes() as usize];
-    for (deadline, transaction) in deadlines.iter_mut().zip(&history.transactions) {
+    for (deadline, transaction) in deadlines.iter_mut().zip(&derived.history.transactions) {
         // A snapshot lies before its transaction.
         *deadline = if transaction.snapshot { transaction.start } else { transaction.end };
     }
     let mut order = Order::new(graph, deadlines);
-    let mut left = u64::MAX;
-    for _ in 0..ROUNDS {
+    let mut unexplained = u64::MAX;
+    let mut forced: Vec<Reason> = Vec::new();
+    let mut guessing = false;
+    let mut rounds = ROUNDS;
+    while rounds > 0 {
+        rounds -= 1;
         let mut replay = Replay::new(derived);
         replay.run(&order);
-        left = left.min(replay.count);
-        if left == 0 {
+        unexplained = unexplained.min(replay.count);
+        if unexplained == 0 {
             break;
         }
         let mut bent = false;
-        for &(reader, key) in &replay.mismatches {
-            bent |= mend(derived, &mut order, reader, key);
+        for mismatch in replay.mismatches {
+            let ways = ways(derived, &order, mismatch);
+            if guessing {
+                bent |= ways.iter().any(|way| order.add(way.from, way.to));
+                continue;
+            }
+            let mut open = ways.iter().filter(|way| order.admits(way.from, way.to));
+            match (open.next().copied(), open.next()) {
+                (Some(_), Some(_)) => {}
+                (Some(only), None) => {
+                    bent |= order.add(only.from, only.to);
+                    forced.push(only);
+                }
+                (None, _) => {
+                    // Any of the ways closes a cycle; the insert that was missed says most.
+                    if let Some(&way) = ways.iter().max_by_key(|way| way.kind.is_anti()) {
+                        forced.push(way);
+                        return Examination { unexplained, closing: forced };
+                    }
+                }
+            }
         }
-        if !bent {
+        if !bent && guessing {
             break;
+        }
+        if !bent || (rounds == 0 && !guessing) {
+            (guessing, rounds) = (true, ROUNDS);
         }
     }
-    left
+    Examination { unexplained, closing: Vec::new() }
 }
 
-/// Moves the reader before the insert of the life of the key in which it stands, or the removal
-/// before the reader. False where neither can be.
-fn mend(derived: &Derived, order: &mut Order, reader: u32, key: KeyId) -> bool {
+/// The ways out of a mismatch, the nearer one first: the reader before the insert of the life of
+/// the key in which it stands, or the removal that ended this life before the reader.
+fn ways(derived: &Derived, order: &Order, mismatch: Mismatch) -> Vec<Reason> {
+    let Mismatch { reader, key, scanned } = mismatch;
     let versions = &derived.versions;
-    let place = |order: &Order, node: u32| order.positions[node as usize];
-    let here = place(order, reader);
+    let place = |node: u32| order.positions[node as usize];
+    let here = place(reader);
+    let mut live = versions.present.get(key);
     let mut insert = None;
-    let mut remove = None;
-    // The life in which the reader stands: the last insert before it, the first removal after it.
     let mut node = versions.next(versions.initial(key));
-    while node != NONE {
+    while node != NONE && place(versions.writes[node as usize].writer) < here {
         let write = versions.writes[node as usize];
-        let before = place(order, write.writer) < here;
-        if before && write.is_tombstone() {
-            insert = None;
-        } else if before && write.is_insert() {
+        live = !write.is_tombstone();
+        if write.is_insert() {
             insert = Some(write.writer);
-        } else if !before && write.is_tombstone() {
-            remove = Some(write.writer);
-            break;
         }
         node = write.next;
     }
-    let back = insert.map_or(u32::MAX, |writer| here - place(order, writer));
-    let ahead = remove.map_or(u32::MAX, |writer| place(order, writer).saturating_sub(here));
-    let mut ways = [(back, insert.map(|w| (reader, w))), (ahead, remove.map(|w| (w, reader)))];
-    ways.sort_unstable();
-    ways.into_iter().any(|(_, way)| {
-        way.is_some_and(|(source, target)| source != target && order.add(source, target))
-    })
+    // An earlier mending may have moved the reader out of this life already.
+    if !live {
+        return Vec::new();
+    }
+    while node != NONE && !versions.writes[node as usize].is_tombstone() {
+        node = versions.writes[node as usize].next;
+    }
+    let mut ways = Vec::new();
+    if let Some(to) = insert {
+        let kind = if scanned { EdgeKind::PredicateReadWrite } else { EdgeKind::ReadWrite };
+        ways.push((here - place(to), Reason { from: reader, to, key, kind }));
+    }
+    if let Some(write) = versions.write(node).filter(|write| write.writer != reader) {
+        let kind = EdgeKind::WriteRead;
+        let reason = Reason { from: write.writer, to: reader, key, kind };
+        ways.push((place(write.writer) - here, reason));
+    }
+    ways.sort_by_key(|&(distance, _)| distance);
+    ways.into_iter().map(|(_, reason)| reason).collect()
 }
 
 /// The state of the keys in question while an order is replayed.
@@ -91,7 +148,7 @@ struct Replay<'a, 'h> {
     live: Vec<bool>,
     /// For each scanned table, which of its ambiguous keys are live, by position.
     marks: Vec<Marks>,
-    mismatches: Vec<(u32, KeyId)>,
+    mismatches: Vec<Mismatch>,
     count: u64,
 }
 
@@ -129,12 +186,12 @@ impl<'a, 'h> Replay<'a, 'h> {
         let transaction = &history.transactions[number as usize];
         let ops = &history.ops[transaction.op_range()];
         let in_question = |key: KeyId| self.derived.absences[key as usize].is_ambiguous();
-        let mut missing: Vec<KeyId> = Vec::new();
+        let mut missing: Vec<(KeyId, bool)> = Vec::new();
         for op in ops {
             let unnamed = op.stamp == Stamp::INITIAL && !op.kind().is_present();
             if unnamed && !op.kind().is_write() && in_question(op.key) && self.live[op.key as usize]
             {
-                missing.push(op.key);
+                missing.push((op.key, false));
             }
         }
         for scan in history.scans_of(transaction) {
@@ -144,17 +201,17 @@ impl<'a, 'h> Replay<'a, 'h> {
                 let range = question.between(low, high);
                 let mut from = range.start;
                 while let Some(position) = self.marks[at].next(from, range.end) {
-                    missing.push(question.keys[position]);
+                    missing.push((question.keys[position], true));
                     from = position + 1;
                 }
             });
         }
         // What it removed itself it may have looked for afterwards.
         let removed = |key| ops.iter().any(|op| op.key == key && op.kind() == OpKind::Remove);
-        for key in missing.into_iter().filter(|&key| !removed(key)) {
+        for (key, scanned) in missing.into_iter().filter(|&(key, _)| !removed(key)) {
             self.count += 1;
             if self.mismatches.len() < MENDED_MAX {
-                self.mismatches.push((number, key));
+                self.mismatches.push(Mismatch { reader: number, key, scanned });
             }
         }
         for op in ops.iter().filter(|op| op.kind().is_write()) {
