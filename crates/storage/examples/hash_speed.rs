@@ -25,7 +25,7 @@ struct Draws(u64, u64);
 impl Draws {
     fn next(&mut self) -> [u8; 8] {
         self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        key((u128::from(self.0) * u128::from(self.1) >> 64) as u64)
+        key(((u128::from(self.0) * u128::from(self.1)) >> 64) as u64)
     }
 }
 

@@ -456,8 +456,9 @@ fn growth_under_threads_loses_nothing() {
     local.unpin();
     let estimate = index.keys_estimated();
     assert!(estimate.abs_diff(keys) < keys / 50, "{estimate}");
+    // Growth lags behind where somebody lost the core while it held the right to grow.
     let load = keys as f64 / index.buckets() as f64;
-    assert!((3.0..6.0).contains(&load), "{load}");
+    assert!((3.0..12.0).contains(&load), "{load}");
 }
 
 /// Threads insert and unlink the same few keys; whoever succeeds owns the record until it unlinks.

@@ -168,7 +168,7 @@ mod tests {
             dispersion(|it| it.to_le_bytes().to_vec()),
             dispersion(|it| (it << 20).to_be_bytes().to_vec()),
             dispersion(|it| (it as u32).to_be_bytes().to_vec()),
-            dispersion(|it| [(it / 3000) as u8, 7, (it % 3000 >> 8) as u8, it as u8].to_vec()),
+            dispersion(|it| [(it / 3000) as u8, 7, ((it % 3000) >> 8) as u8, it as u8].to_vec()),
             dispersion(|it| format!("user{it:012}").into_bytes()),
             dispersion(|it| [it / 100, it % 100, 5].map(u64::to_be_bytes).concat()),
             dispersion(|it| [[0; 32].as_slice(), &it.to_be_bytes()].concat()),

@@ -1,1 +1,0 @@
-//! Order-preserving encoding of composite keys.
