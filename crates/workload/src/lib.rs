@@ -2,10 +2,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod driver;
 pub mod random;
 pub mod row;
 pub mod tpcc;
 mod workload;
 pub mod zipf;
 
-pub use workload::{ClientSeat, Condition, RunReadOnly, Shape, Workload};
+pub use workload::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};

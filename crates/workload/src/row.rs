@@ -175,9 +175,8 @@ pub(crate) use columns;
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     mod sample {
+        use crate::row::{Chars, Date, Text};
         crate::row::columns! {
             ID: u16,
             WHEN: Date,

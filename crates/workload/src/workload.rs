@@ -66,7 +66,7 @@ pub trait Workload: Send + Sync + 'static {
         tables: &[TableId],
         part: usize,
         seed: u64,
-        insert: &mut dyn FnMut(TableId, &[u8], &[u8]) -> Result<()>,
+        insert: &mut InsertRow<'_>,
     ) -> Result<()>;
 
     /// A client at `seat`.
@@ -92,6 +92,9 @@ pub trait Workload: Send + Sync + 'static {
     /// Those of the transactions.
     fn conditions(&self, tables: &[TableId], run: &mut RunReadOnly<'_>) -> Result<Vec<Condition>>;
 }
+
+/// Inserts an initial row: table, key, value.
+pub type InsertRow<'a> = dyn FnMut(TableId, &[u8], &[u8]) -> Result<()> + 'a;
 
 /// Runs a body in a fresh read-only transaction. The body may be run again from its start when the
 /// transaction is refused.

@@ -71,8 +71,8 @@ impl Zipf {
                 let u = high + random.unit() * (low - high);
                 let x = integral_inverse(u, theta);
                 let rank = (x + 0.5).floor().clamp(1.0, self.items as f64);
-                let accepted = rank - x <= shortcut
-                    || u >= integral(rank + 0.5, theta) - rank.powf(-theta);
+                let accepted =
+                    rank - x <= shortcut || u >= integral(rank + 0.5, theta) - rank.powf(-theta);
                 if accepted {
                     return rank as u64 - 1;
                 }

@@ -11,11 +11,10 @@ use super::schema::{
     warehouse,
 };
 use super::{DATE_OF_LOAD, Tpcc};
+use crate::InsertRow;
 use crate::random::{Chance, Random};
 use crate::row::{Column, Text};
 use chiliad_engine::{Result, TableId};
-
-type Insert<'a> = dyn FnMut(TableId, &[u8], &[u8]) -> Result<()> + 'a;
 
 /// Every customer has paid this once, in cents.
 const FIRST_PAYMENT: u32 = 1000;
@@ -33,7 +32,7 @@ pub(super) fn part(
     tables: Tables,
     part: usize,
     seed: u64,
-    insert: &mut Insert<'_>,
+    insert: &mut InsertRow<'_>,
 ) -> Result<()> {
     let random = Random::new(seed, 0x10ad_0000_0000 + part as u64);
     let mut loader = Loader { tpcc, tables, random, insert, row: vec![0; 1024] };
@@ -56,7 +55,7 @@ struct Loader<'a> {
     tpcc: &'a Tpcc,
     tables: Tables,
     random: Random,
-    insert: &'a mut Insert<'a>,
+    insert: &'a mut InsertRow<'a>,
     /// The row in the making.
     row: Vec<u8>,
 }
@@ -251,8 +250,8 @@ impl Loader<'_> {
     }
 
     fn order_line(&mut self, w: u16, is_delivered: bool) {
-        use order_line::{OL_AMOUNT, OL_DELIVERY_D, OL_DIST_INFO, OL_I_ID, OL_QUANTITY};
         use order_line::OL_SUPPLY_W_ID;
+        use order_line::{OL_AMOUNT, OL_DELIVERY_D, OL_DIST_INFO, OL_I_ID, OL_QUANTITY};
         let amount = if is_delivered { 0 } else { self.random.range(1, 999_999) };
         OL_I_ID.set(&mut self.row, self.random.range(1, self.tpcc.sizes.items));
         OL_SUPPLY_W_ID.set(&mut self.row, w);

@@ -25,7 +25,7 @@ mod stock_level;
 pub use options::{Mix, Scale, TpccOptions, WAREHOUSES_MAX};
 
 use crate::random::{Chance, Random};
-use crate::{ClientSeat, Condition, RunReadOnly, Shape, Workload};
+use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
 use chiliad_engine::{Result, TableId, TableSpec, Transaction};
 use options::Sizes;
 use random::Constants;
@@ -66,7 +66,13 @@ impl Tpcc {
         });
         let sizes = options.sizes();
         let remote_item = Chance::percent(options.remote_item);
-        Ok(Self { options, sizes, remote_item, rollbacks: Chance::percent(sizes.rollbacks), shares })
+        Ok(Self {
+            options,
+            sizes,
+            remote_item,
+            rollbacks: Chance::percent(sizes.rollbacks),
+            shares,
+        })
     }
 
     /// The options.
@@ -198,7 +204,7 @@ impl Workload for Tpcc {
         tables: &[TableId],
         part: usize,
         seed: u64,
-        insert: &mut dyn FnMut(TableId, &[u8], &[u8]) -> Result<()>,
+        insert: &mut InsertRow<'_>,
     ) -> Result<()> {
         load::part(self, Tables::new(tables), part, seed, insert)
     }
@@ -231,11 +237,7 @@ impl Workload for Tpcc {
             _ => client.stock_level.draw(terminal),
         }
         let read_only = !matches!(client.kind, NEW_ORDER | PAYMENT | DELIVERY);
-        Shape {
-            kind: client.kind,
-            read_only,
-            snapshot: read_only && self.options.snapshot_reads,
-        }
+        Shape { kind: client.kind, read_only, snapshot: read_only && self.options.snapshot_reads }
     }
 
     fn execute<T: Transaction + ?Sized>(&self, client: &mut Client, tx: &mut T) -> Result<()> {

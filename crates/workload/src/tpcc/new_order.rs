@@ -7,7 +7,9 @@
 
 use super::random::has_original;
 use super::schema::{self, Tables, present};
-use super::schema::{customer_info, district, item, order, order_line, stock, stock_info, warehouse};
+use super::schema::{
+    customer_info, district, item, order, order_line, stock, stock_info, warehouse,
+};
 use super::{Terminal, Tpcc};
 use chiliad_engine::{Error, Get, Result, Row, Transaction};
 
@@ -110,14 +112,15 @@ impl Request {
 
         self.insert_order(tables, tx, o)?;
         let (items, stocks) = rows[3..].split_at(self.count);
+        let (stocks, infos) = stocks.split_at(self.stock_count);
         let (mut sum, mut brands) = (0, 0);
-        for at in 0..self.count {
+        for (number, (line, &item)) in (1..).zip(self.lines.iter().zip(items)) {
             // An item that is not in use: the order is not to be (clause 2.4.2.3).
-            let Some(item) = items[at] else { return Err(Error::RolledBack) };
-            let stock = usize::from(self.lines[at].stock);
-            let info = present(stocks[self.stock_count + stock])?;
-            let (amount, brand) =
-                self.order_line(tables, tx, (o, at), item, present(stocks[stock])?, info)?;
+            let Some(item) = item else { return Err(Error::RolledBack) };
+            let stock = usize::from(line.stock);
+            let rows = [item, present(stocks[stock])?, present(infos[stock])?];
+            let key = schema::key::order_line(self.w, self.d, o, number);
+            let (amount, brand) = self.order_line(tables, tx, line, key, rows)?;
             sum += u64::from(amount);
             brands = brands << 1 | u64::from(brand);
         }
@@ -170,19 +173,17 @@ impl Request {
         tx.insert(tables.order_customer, &key, &[])
     }
 
-    /// Takes line `at` of order `o` out of the stock and inserts it. Returns its amount and whether
-    /// it is a brand.
+    /// Takes a line of the order out of the stock and inserts it under `key`. Returns its amount
+    /// and whether it is a brand.
     #[inline]
     fn order_line<T: Transaction + ?Sized>(
         &self,
         tables: &Tables,
         tx: &mut T,
-        (o, at): (u32, usize),
-        item: Row,
-        stock: Row,
-        info: Row,
+        line: &Line,
+        key: [u8; 8],
+        [item, stock, info]: [Row; 3],
     ) -> Result<(u32, bool)> {
-        let line = &self.lines[at];
         let item = tx.bytes(item);
         let amount = item::I_PRICE.get(item) * u32::from(line.quantity);
         let may_be_brand = has_original(item::I_DATA.get(item));
@@ -197,7 +198,6 @@ impl Request {
         order_line::OL_DIST_INFO.set(&mut row, stock_info::s_dist(self.d).get(info));
 
         take(tx.modify(stock)?, u32::from(line.quantity), line.supplier != self.w);
-        let key = schema::key::order_line(self.w, self.d, o, at as u8 + 1);
         tx.insert(tables.order_line, &key, &row)?;
         Ok((amount, brand))
     }

@@ -175,11 +175,7 @@ impl Request {
 }
 
 /// The number behind the last row of HISTORY that client `number` wrote.
-fn next_sequence<T: Transaction + ?Sized>(
-    tables: &Tables,
-    tx: &mut T,
-    number: u32,
-) -> Result<u32> {
+fn next_sequence<T: Transaction + ?Sized>(tables: &Tables, tx: &mut T, number: u32) -> Result<u32> {
     let low = schema::key::history(number, 0);
     let high = schema::key::history(number, u32::MAX);
     let last = tx.scan(tables.history, Range::closed(&low, &high).reverse().limit(1))?;

@@ -25,7 +25,13 @@ pub(super) struct Request {
 
 impl Default for Request {
     fn default() -> Self {
-        Self { w: 0, d: 0, threshold: 0, met: Box::new([0; SLOTS]), keys: Vec::with_capacity(SLOTS) }
+        Self {
+            w: 0,
+            d: 0,
+            threshold: 0,
+            met: Box::new([0; SLOTS]),
+            keys: Vec::with_capacity(SLOTS),
+        }
     }
 }
 

@@ -55,12 +55,7 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(
-        tpcc: &Tpcc,
-        tables: &'a Tables,
-        (w, d): (u16, u8),
-        next_order: u32,
-    ) -> Self {
+    pub(super) fn new(tpcc: &Tpcc, tables: &'a Tables, (w, d): (u16, u8), next_order: u32) -> Self {
         let customers = tpcc.sizes.customers;
         Self {
             tables,
