@@ -17,8 +17,8 @@ pub enum Reason {
     Vanished,
     /// The read set is no longer one state of the database (`Options::opacity`).
     Inconsistent,
-    /// The partitions declared do not cover the access.
-    Partition,
+    /// The commit epoch has given out all its identifiers; the next one will do.
+    EpochFull,
 }
 
 impl Reason {
@@ -30,7 +30,7 @@ impl Reason {
         Self::WriteLatched,
         Self::Vanished,
         Self::Inconsistent,
-        Self::Partition,
+        Self::EpochFull,
     ];
 
     /// A dense number, for counters.
@@ -49,7 +49,7 @@ impl Reason {
             Self::WriteLatched => "write_latched",
             Self::Vanished => "vanished",
             Self::Inconsistent => "inconsistent",
-            Self::Partition => "partition",
+            Self::EpochFull => "epoch_full",
         }
     }
 }

@@ -1,5 +1,7 @@
 //! How a database is opened.
 
+use crate::error::{Error, Result};
+use chiliad_machine::Machine;
 use std::time::Duration;
 
 /// When old versions are kept for snapshot transactions.
@@ -22,8 +24,10 @@ pub struct Options {
     pub memory_bytes_max: u64,
     /// When old versions are kept.
     pub snapshots: Snapshots,
-    /// The length of a commit epoch. A snapshot epoch is 25 of them.
+    /// The length of a commit epoch.
     pub epoch: Duration,
+    /// Commit epochs per snapshot epoch: how far apart the states lie that snapshots can see.
+    pub snapshot_every: u64,
     /// Revalidate the read set while it grows, so that no transaction acts on a state that never
     /// was for long.
     pub opacity: bool,
@@ -39,9 +43,41 @@ impl Default for Options {
             memory_bytes_max: u64::MAX,
             snapshots: Snapshots::OnDemand,
             epoch: Duration::from_millis(40),
+            snapshot_every: 25,
             opacity: true,
             partitions: 1,
             verify: false,
         }
     }
 }
+
+impl Options {
+    /// The length of a commit epoch in ticks of the machine.
+    pub(crate) fn epoch_ticks<M: Machine>(&self) -> u64 {
+        let ticks = self.epoch.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;
+        u64::try_from(ticks).unwrap_or(u64::MAX)
+    }
+
+    /// Refuses options that no database can run with.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] names the option and what is accepted.
+    pub(crate) fn validate(&self) -> Result<()> {
+        let refuse = |what: String| Err(Error::InvalidOption(what));
+        if self.epoch < Duration::from_micros(1) || self.epoch > Duration::from_secs(3600) {
+            return refuse(format!("epoch {:?}: 1us to 1h are accepted", self.epoch));
+        }
+        if !(1..=1_000_000).contains(&self.snapshot_every) {
+            let given = self.snapshot_every;
+            return refuse(format!("snapshot_every {given}: 1 to 1000000 are accepted"));
+        }
+        if !(1..=PARTITIONS_MAX).contains(&self.partitions) {
+            let given = self.partitions;
+            return refuse(format!("partitions {given}: 1 to {PARTITIONS_MAX} are accepted"));
+        }
+        Ok(())
+    }
+}
+
+/// The greatest number of partitions.
+const PARTITIONS_MAX: u32 = 65_536;

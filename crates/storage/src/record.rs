@@ -75,6 +75,11 @@ impl<M: Machine> core::fmt::Debug for RecordRef<M> {
     }
 }
 
+// SAFETY: a record is words; it may be reached from any thread where the words may.
+unsafe impl<M: Machine> Send for RecordRef<M> where M::Word: Sync {}
+// SAFETY: as above.
+unsafe impl<M: Machine> Sync for RecordRef<M> where M::Word: Sync {}
+
 impl<M: Machine> RecordRef<M> {
     /// # Safety
     /// `place` is a record slot of a living heap.
@@ -189,6 +194,16 @@ impl<M: Machine> RecordRef<M> {
     pub fn write(self, source: &[u8]) {
         copy_in(self.payload(source.len()), source);
         self.set_length(source.len(), false);
+    }
+
+    /// Copies the in-place payload and the length of `source`, which must fit and whose writers the
+    /// caller excludes.
+    pub fn copy_from(self, source: Self) {
+        let bytes = source.length();
+        for (target, word) in self.payload(bytes).iter().zip(source.payload(bytes)) {
+            target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        self.set_length(bytes, false);
     }
 
     /// Starts loading the record's lines: the head and up to `bytes` of payload.

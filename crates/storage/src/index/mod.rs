@@ -14,6 +14,8 @@
 //! a probe to its end.
 
 pub mod hash;
+#[cfg(test)]
+mod loom_machine;
 pub mod ordered;
 
 pub use hash::HashIndex;
@@ -101,6 +103,11 @@ pub struct Seen<M: Machine> {
     pub members: u64,
 }
 
+// SAFETY: a guard is words; it may be reached from any thread where the words may.
+unsafe impl<M: Machine> Send for Seen<M> where M::Word: Sync {}
+// SAFETY: as above.
+unsafe impl<M: Machine> Sync for Seen<M> where M::Word: Sync {}
+
 impl<M: Machine> Clone for Seen<M> {
     fn clone(&self) -> Self {
         *self
@@ -182,6 +189,9 @@ pub enum Change<M: Machine> {
         to: Seen<M>,
     },
 }
+
+// SAFETY: it names guards, which may be reached from any thread where the words may.
+unsafe impl<M: Machine> Send for Change<M> where M::Word: Sync {}
 
 /// The changes of one operation, in order. Reused, so that steady state does not allocate.
 pub type Changes<M> = Vec<Change<M>>;
@@ -285,6 +295,9 @@ pub enum Probe<M: Machine> {
     /// In a hash index.
     Hash(hash::HashProbe<M>),
 }
+
+// SAFETY: it names nodes, which may be reached from any thread where the words may.
+unsafe impl<M: Machine> Send for Probe<M> where M::Word: Sync {}
 
 impl<M: Machine> Index<M> {
     /// Finds `key`'s record.

@@ -1,0 +1,106 @@
+//! The private memory of one transaction in flight: row copies, keys, new values.
+//!
+//! Offsets rather than references, so that it may grow while rows are held. It is emptied, not
+//! freed, between transactions: steady state allocates nothing.
+
+use core::ops::Range;
+
+/// Bytes that a fresh arena has room for.
+const INITIAL_BYTES: usize = 16 << 10;
+/// What an arena keeps after a transaction that was larger than usual.
+const KEEP_BYTES_MAX: usize = 4 << 20;
+
+/// A bump allocator of bytes. The buffer is initialised to its full length, so that handing out a
+/// piece costs a comparison and an addition.
+pub struct Arena {
+    buffer: Vec<u8>,
+    used: usize,
+}
+
+/// A piece of the arena.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Piece {
+    pub start: u32,
+    pub length: u32,
+}
+
+impl Piece {
+    #[inline]
+    pub fn range(self) -> Range<usize> {
+        self.start as usize..self.start as usize + self.length as usize
+    }
+}
+
+impl Arena {
+    pub fn new() -> Self {
+        Self { buffer: vec![0; INITIAL_BYTES], used: 0 }
+    }
+
+    /// Forgets everything.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.used = 0;
+        if self.buffer.len() > KEEP_BYTES_MAX {
+            self.buffer = vec![0; INITIAL_BYTES];
+        }
+    }
+
+    /// A piece of `length` bytes with whatever content.
+    ///
+    /// # Panics
+    /// When one transaction holds more than 4 GiB.
+    #[inline]
+    pub fn reserve(&mut self, length: usize) -> Piece {
+        let end = self.used + length;
+        if end > self.buffer.len() {
+            self.grow(end);
+        }
+        let piece = Piece { start: self.used as u32, length: length as u32 };
+        self.used = end;
+        piece
+    }
+
+    #[cold]
+    fn grow(&mut self, end: usize) {
+        assert!(u32::try_from(end).is_ok(), "a transaction holds at most 4 GiB");
+        self.buffer.resize(end.next_power_of_two(), 0);
+    }
+
+    /// Gives back what was reserved since `mark`, an earlier [`Arena::used`].
+    #[inline]
+    pub fn truncate(&mut self, mark: usize) {
+        self.used = mark;
+    }
+
+    /// Bytes in use.
+    #[inline]
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
+    /// Copies `bytes` in.
+    #[inline]
+    pub fn push(&mut self, bytes: &[u8]) -> Piece {
+        let piece = self.reserve(bytes.len());
+        self.buffer[piece.range()].copy_from_slice(bytes);
+        piece
+    }
+
+    /// Copies a piece to the end.
+    #[inline]
+    pub fn duplicate(&mut self, piece: Piece) -> Piece {
+        let copy = self.reserve(piece.length as usize);
+        self.buffer.copy_within(piece.range(), copy.start as usize);
+        copy
+    }
+
+    #[inline]
+    pub fn get(&self, piece: Piece) -> &[u8] {
+        &self.buffer[piece.range()]
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, piece: Piece) -> &mut [u8] {
+        &mut self.buffer[piece.range()]
+    }
+}

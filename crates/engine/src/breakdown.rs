@@ -1,0 +1,115 @@
+//! Where a sampled transaction spends its time (thousand-cores.txt, section 4.1): six parts.
+//!
+//! One transaction in a while is followed with the clock, chosen before it begins and followed
+//! through its retries; all others pay one branch per switch.
+
+use chiliad_machine::Machine;
+use core::marker::PhantomData;
+
+/// A part of a transaction's time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The application's logic and its accesses to records.
+    Useful,
+    /// Attempts that were refused, from begin to roll-back.
+    Abort,
+    /// Taking a timestamp.
+    Timestamp,
+    /// Looking up, inserting and scanning in indexes.
+    Index,
+    /// Waiting for others: latches, locks, back-off.
+    Wait,
+    /// The scheme's own work: tracking, latching, validating, installing.
+    Manager,
+}
+
+impl Part {
+    /// All parts, in the order of reports.
+    pub const ALL: [Self; 6] =
+        [Self::Useful, Self::Abort, Self::Timestamp, Self::Index, Self::Wait, Self::Manager];
+
+    /// The name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Useful => "useful",
+            Self::Abort => "abort",
+            Self::Timestamp => "timestamp",
+            Self::Index => "index",
+            Self::Wait => "wait",
+            Self::Manager => "manager",
+        }
+    }
+}
+
+/// The clock of one sampled transaction.
+pub struct Clockwork<M: Machine> {
+    on: bool,
+    part: Part,
+    since: u64,
+    /// This attempt.
+    attempt: [u64; Part::ALL.len()],
+    /// The transaction so far, refused attempts folded into [`Part::Abort`].
+    total: [u64; Part::ALL.len()],
+    machine: PhantomData<M>,
+}
+
+impl<M: Machine> Clockwork<M> {
+    pub fn new() -> Self {
+        let zero = [0; Part::ALL.len()];
+        let (attempt, total) = (zero, zero);
+        Self { on: false, part: Part::Useful, since: 0, attempt, total, machine: PhantomData }
+    }
+
+    /// Follows the next transaction.
+    pub fn arm(&mut self) {
+        *self = Self::new();
+        self.on = true;
+    }
+
+    /// An attempt begins; the time since the last one was spent waiting.
+    #[inline]
+    pub fn begin(&mut self) {
+        if self.on {
+            let now = M::now();
+            if self.since != 0 {
+                self.total[Part::Wait as usize] += now - self.since;
+            }
+            self.since = now;
+            self.part = Part::Useful;
+            self.attempt = [0; Part::ALL.len()];
+        }
+    }
+
+    /// What follows belongs to `part`. Returns the part until now.
+    #[inline]
+    pub fn switch(&mut self, part: Part) -> Part {
+        if self.on {
+            let now = M::now();
+            self.attempt[self.part as usize] += now - self.since;
+            self.since = now;
+        }
+        core::mem::replace(&mut self.part, part)
+    }
+
+    /// The attempt was refused: all its time was for nothing.
+    #[inline]
+    pub fn abort(&mut self) {
+        if self.on {
+            self.switch(Part::Wait);
+            self.total[Part::Abort as usize] += self.attempt.iter().sum::<u64>();
+            self.attempt = [0; Part::ALL.len()];
+        }
+    }
+
+    /// Ends the sample.
+    pub fn take(&mut self) -> [u64; Part::ALL.len()] {
+        self.switch(Part::Useful);
+        let mut sum = self.total;
+        for (total, part) in sum.iter_mut().zip(self.attempt) {
+            *total += part;
+        }
+        *self = Self::new();
+        sum
+    }
+}

@@ -1,0 +1,116 @@
+//! The commit, the same for all schemes, on one screen: prepare, append, install, release.
+
+use crate::access::Kind;
+use crate::breakdown::Part;
+use crate::catalog::View;
+use crate::error::Result;
+use crate::scheme::{CommitPoint, Context, Garbage, Scheme};
+use crate::stamp;
+use crate::worker::{Core, State, context};
+use chiliad_machine::Machine;
+
+impl<M: Machine, S: Scheme<M>> Core<M, S> {
+    #[inline]
+    pub fn commit(&mut self, view: &View<M>) -> Result<CommitPoint> {
+        self.align_indexes(view)?;
+        self.clockwork.switch(Part::Manager);
+        if self.stamped {
+            self.stamp_values();
+        }
+        self.heap.pin();
+        // Prepare: conflicting transactions are excluded from here on.
+        let point = match self.scheme.prepare(&mut context!(self), &mut self.writes) {
+            Ok(point) => point,
+            Err(refusal) => {
+                self.heap.unpin();
+                return Err(self.lose(refusal));
+            }
+        };
+        if self.recorder.is_some() && self.stamped {
+            self.record_writes(point);
+        }
+        // Install.
+        for at in 0..self.writes.entries.len() {
+            let value = self.writes.entries[at].value;
+            let value = self.arena.get(value);
+            self.scheme.install(&mut context!(self), point, &mut self.writes, at, value);
+        }
+        if !self.writes.is_empty() {
+            self.leave_tombstones(point);
+            if S::COLLECTS_BEFORE_RELEASE {
+                self.scheme.collect(&mut context!(self), view, usize::MAX);
+            }
+        }
+        // Release: conflicting transactions may go on.
+        self.scheme.release(&mut context!(self));
+        self.heap.unpin();
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| self.stamped) {
+            recorder.commit(M::now(), point.epoch, point.order);
+        }
+        self.tally.committed += 1;
+        self.state = State::Idle;
+        self.clockwork.switch(Part::Useful);
+        Ok(point)
+    }
+
+    /// Puts the stamp behind each new value; a tombstone's value is its stamp.
+    #[cold]
+    fn stamp_values(&mut self) {
+        for at in 0..self.writes.entries.len() {
+            let write = &self.writes.entries[at];
+            let value = write.value;
+            let stamped = match write.kind {
+                Kind::Put => {
+                    let stamp = stamp::make(self.stamp, self.arena.get(value));
+                    let copy = self.arena.duplicate(value);
+                    let behind = self.arena.push(&stamp);
+                    crate::arena::Piece { length: copy.length + behind.length, ..copy }
+                }
+                Kind::Remove => self.arena.push(&stamp::make(self.stamp, &[])),
+            };
+            self.writes.entries[at].value = stamped;
+        }
+    }
+
+    /// Reports the writes and the versions that they are about to overwrite.
+    #[cold]
+    fn record_writes(&mut self, point: CommitPoint) {
+        let mut old = core::mem::take(&mut self.key);
+        let Some(mut recorder) = self.recorder.take() else {
+            return;
+        };
+        for write in &self.writes.entries {
+            S::current_bytes(write.record, &mut old);
+            let overwritten = stamp::read(&old);
+            let removed = write.kind == Kind::Remove;
+            recorder.write(
+                write.table,
+                self.arena.get(write.key),
+                overwritten,
+                point.order,
+                removed,
+            );
+        }
+        self.recorder = Some(recorder);
+        self.key = old;
+    }
+
+    /// Rows removed leave their index later.
+    #[inline]
+    fn leave_tombstones(&mut self, point: CommitPoint) {
+        let kept = self.inner.words.epochs.keeps_versions() && S::INFO.snapshots;
+        for write in &self.writes.entries {
+            if write.kind == Kind::Remove {
+                self.scheme.leave_garbage(Garbage {
+                    table: write.table.0,
+                    record: write.record,
+                    key: Some(self.arena.get(write.key).into()),
+                    placeholder: false,
+                    epoch: if kept { point.epoch } else { 0 },
+                    life: write.life,
+                });
+            }
+        }
+        self.writes.clear();
+    }
+}

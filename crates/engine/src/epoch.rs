@@ -1,0 +1,264 @@
+//! Commit epochs, and the snapshot boundaries laid over them.
+//!
+//! The commit epoch `E` is advanced by a ticker every `Options::epoch`. A transaction loads it
+//! inside its *commit window*, after it has excluded conflicting writers and before it validates
+//! (thesis 4.7 fixes it at begin; then a transaction of epoch `e + 1` may read what one of epoch `e`
+//! later overwrites, and the snapshot between the two is no prefix of the serial order).
+//!
+//! Every `snapshot_every`-th epoch is a *boundary* `b`: the snapshot at `b` is the effect of all
+//! transactions of epochs below `b`. It may be read once no window below `b` is open. `oldest` is
+//! the boundary below which nobody reads any more: versions that only older snapshots could see may
+//! be collected.
+//!
+//! Kept on demand, versions are kept from the boundary `armed` on; zero means that nobody has asked.
+
+use crate::options::Snapshots;
+use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
+use chiliad_storage::{Latch, Slot, Slots};
+
+/// Snapshot epochs without a lease after which versions are no longer kept on demand.
+const DISARM_AFTER: u64 = 4;
+
+/// The smallest epoch: zero stands for "no window" and "no lease".
+pub(crate) const FIRST_EPOCH: u64 = 1;
+
+/// The snapshot is taken one epoch too early: transactions that are still installing belong to it.
+pub static SNAPSHOT_TOO_NEW: Fault = Fault {
+    name: "snapshot-too-new",
+    step: "a boundary is published before the commit windows below it have closed",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &["G-single", "G2", "G2-item", "G1c"],
+    seeds: 1000,
+};
+
+/// The collector works one snapshot ahead of the readers.
+pub static COLLECT_TOO_EAGER: Fault = Fault {
+    name: "collect-too-eager",
+    step: "the oldest boundary in use is computed without regard to leases",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &["use of freed memory", "G-single", "G2", "G2-item", "G1c"],
+    seeds: 1000,
+};
+
+/// What a commit window found: the epoch that the transaction commits in.
+pub struct Epochs<M: Machine> {
+    current: M::Word,
+    /// The newest boundary that may be read.
+    boundary: M::Word,
+    oldest: M::Word,
+    armed: M::Word,
+    /// Set for one tick before `armed` is cleared: no snapshot begins any more, versions are still
+    /// kept for one that has begun unseen.
+    closing: M::Word,
+    snapshot_every: u64,
+    mode: Snapshots,
+    /// Held by who advances; guards the idle count.
+    ticking: Latch<M, Ticking>,
+}
+
+struct Ticking {
+    last_lease: u64,
+}
+
+impl<M: Machine> Epochs<M> {
+    pub fn new(mode: Snapshots, snapshot_every: u64) -> Self {
+        // A run starts just above a boundary, so that the first snapshot is the empty database.
+        let armed = if mode == Snapshots::Always { snapshot_every } else { 0 };
+        Self {
+            current: M::Word::new(snapshot_every.max(FIRST_EPOCH)),
+            boundary: M::Word::new(snapshot_every),
+            oldest: M::Word::new(snapshot_every),
+            armed: M::Word::new(armed),
+            closing: M::Word::new(0),
+            snapshot_every,
+            mode,
+            ticking: Latch::new(Ticking { last_lease: 0 }),
+        }
+    }
+
+    /// The epoch now.
+    #[inline]
+    pub fn current(&self) -> u64 {
+        self.current.load(Ordering::Acquire)
+    }
+
+    /// Snapshots below this boundary are over.
+    #[inline]
+    pub fn oldest(&self) -> u64 {
+        self.oldest.load(Ordering::Acquire)
+    }
+
+    /// Whether any snapshot, now or later, may need versions that are overwritten now.
+    #[inline]
+    pub fn keeps_versions(&self) -> bool {
+        self.armed.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether a version of epoch `old` must be kept when one of epoch `new` overwrites it: there is
+    /// a boundary that the old one lies below and the new one does not.
+    #[inline]
+    pub fn must_keep(&self, old: u64, new: u64) -> bool {
+        let armed = self.armed.load(Ordering::Relaxed);
+        if armed == 0 {
+            return false;
+        }
+        // The last boundary at or below `new`.
+        let boundary = new - new % self.snapshot_every;
+        boundary > old && boundary >= armed
+    }
+
+    /// Opens the commit window of `slot` and returns the commit epoch. The caller holds all its
+    /// write latches, and a full fence lies between them and this call.
+    #[inline]
+    pub fn open_window(&self, slot: &Slot<M>) -> u64 {
+        loop {
+            let epoch = self.current.load(Ordering::Acquire);
+            slot.window.store(epoch, Ordering::Relaxed);
+            // Pairs with the heavy fence in `tick`: either the ticker sees our window, or we see
+            // its new epoch here and open the window anew.
+            M::light_fence();
+            if self.current.load(Ordering::Acquire) == epoch {
+                return epoch;
+            }
+        }
+    }
+
+    /// Closes the commit window: everything is installed, or nothing will be.
+    #[inline]
+    pub fn close_window(&self, slot: &Slot<M>) {
+        // Release pairs with the acquire of the window in `tick`: the writes are visible.
+        slot.window.store(0, Ordering::Release);
+    }
+
+    /// Advances the commit epoch and, where one is due, the snapshot boundary. Cheap; called by the
+    /// ticker and by whoever waits for a boundary that the ticker has not reached. Returns the
+    /// epoch through which all transactions have installed.
+    pub fn tick(&self, slots: &Slots<M>) -> u64 {
+        let mut ticking = self.ticking.lock();
+        let epoch = self.current.load(Ordering::Relaxed) + 1;
+        // Release: who sees the epoch sees what was armed before it.
+        self.current.store(epoch, Ordering::Release);
+        // Pairs with the light fences in `open_window` and `lease`.
+        M::heavy_fence();
+        let stable = if M::fault(&SNAPSHOT_TOO_NEW) {
+            epoch
+        } else {
+            // Acquire pairs with the release in `close_window`.
+            let windows = slots.iter().map(|(_, slot)| slot.window.load(Ordering::Acquire));
+            windows.filter(|&window| window != 0).min().unwrap_or(epoch) - 1
+        };
+        self.advance_boundary(&mut ticking, stable, slots);
+        stable
+    }
+
+    fn advance_boundary(&self, ticking: &mut Ticking, stable: u64, slots: &Slots<M>) {
+        let reached = stable + 1;
+        let boundary = reached - reached % self.snapshot_every;
+        if boundary > self.boundary.load(Ordering::Relaxed) {
+            // Release pairs with the acquire in `lease`: the windows below are closed.
+            self.boundary.store(boundary, Ordering::Release);
+            // Pairs with the light fence in `lease`.
+            M::heavy_fence();
+        }
+        let boundary = self.boundary.load(Ordering::Relaxed);
+        let leases = slots.iter().map(|(_, slot)| slot.lease.load(Ordering::Acquire));
+        let oldest_lease = leases.filter(|&lease| lease != 0).min();
+        if oldest_lease.is_some() || ticking.last_lease == 0 {
+            ticking.last_lease = boundary;
+        }
+        let idle = boundary.saturating_sub(ticking.last_lease) / self.snapshot_every;
+        if self.mode == Snapshots::OnDemand {
+            self.disarm_if(idle >= DISARM_AFTER && oldest_lease.is_none());
+        }
+        let oldest = if M::fault(&COLLECT_TOO_EAGER) {
+            boundary + self.snapshot_every
+        } else {
+            oldest_lease.unwrap_or(boundary)
+        };
+        // Release: the collector that sees it also sees that the readers have gone.
+        self.oldest.store(oldest.max(self.oldest.load(Ordering::Relaxed)), Ordering::Release);
+    }
+
+    /// Stops keeping versions in two ticks, between which `tick` runs a heavy fence: a snapshot that
+    /// had not seen `closing` is seen by its lease, one that sees it asks for versions anew.
+    fn disarm_if(&self, idle: bool) {
+        let closing = self.closing.load(Ordering::Relaxed) != 0;
+        if self.armed.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        if idle && closing {
+            self.armed.store(0, Ordering::Relaxed);
+        }
+        self.closing.store(u64::from(idle && !closing), Ordering::Release);
+    }
+
+    /// Leases a snapshot boundary for `slot` and returns it. Waits for the next boundary if versions
+    /// were not being kept; the caller holds nothing.
+    pub fn lease(&self, slots: &Slots<M>, slot: &Slot<M>, interval: u64) -> u64 {
+        let mut spin = Spin::<M>::new();
+        loop {
+            let armed = self.armed.load(Ordering::Acquire);
+            let boundary = self.boundary.load(Ordering::Acquire);
+            if armed == 0 || self.closing.load(Ordering::Acquire) != 0 {
+                self.keep_versions();
+                continue;
+            }
+            if boundary < armed {
+                // A ticker does this in its own time; if there is none, it is up to us.
+                if spin.turns() == 0 && interval == 0 {
+                    self.tick(slots);
+                } else {
+                    M::park_until(M::now() + interval);
+                }
+                spin.wait();
+                continue;
+            }
+            slot.lease.store(boundary, Ordering::Relaxed);
+            // Pairs with the heavy fence in `advance_boundary`: either our lease is seen, or the
+            // boundary has moved and we take the new one.
+            M::light_fence();
+            let unchanged = self.boundary.load(Ordering::Acquire) == boundary
+                && self.armed.load(Ordering::Acquire) == armed
+                && self.closing.load(Ordering::Acquire) == 0;
+            if unchanged {
+                return boundary;
+            }
+            slot.lease.store(0, Ordering::Release);
+        }
+    }
+
+    /// Ends a lease.
+    pub fn end_lease(&self, slot: &Slot<M>) {
+        // Release pairs with the acquire in `advance_boundary`: our reads are done.
+        slot.lease.store(0, Ordering::Release);
+    }
+
+    /// Asks for versions to be kept from the next boundary on.
+    #[cold]
+    pub fn keep_versions(&self) {
+        if self.mode == Snapshots::Off {
+            return;
+        }
+        let mut ticking = self.ticking.lock();
+        self.closing.store(0, Ordering::Release);
+        if self.armed.load(Ordering::Relaxed) == 0 {
+            // Writers of the current epoch may have looked already, and the boundary must lie
+            // above every epoch in which they did.
+            let next = self.current.load(Ordering::Relaxed) + 1;
+            let boundary = next.next_multiple_of(self.snapshot_every);
+            ticking.last_lease = boundary;
+            self.armed.store(boundary, Ordering::Release);
+        }
+    }
+
+    /// The epoch, the newest boundary and the oldest one in use, for statistics.
+    pub fn overview(&self) -> (u64, u64, u64) {
+        (
+            self.current.load(Ordering::Relaxed),
+            self.boundary.load(Ordering::Relaxed),
+            self.oldest.load(Ordering::Relaxed),
+        )
+    }
+}

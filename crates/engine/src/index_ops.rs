@@ -1,0 +1,142 @@
+//! Keeping secondary indexes in line with their rows, inside the transaction.
+//!
+//! Rows changed in place by `modify` are compared with what they were at the next operation that
+//! uses an index of theirs, and at the commit at the latest.
+
+use crate::access::Kind;
+use crate::arena::Piece;
+use crate::catalog::{Table, View};
+use crate::error::{Error, Result};
+use crate::scheme::Scheme;
+use crate::worker::Core;
+use chiliad_machine::Machine;
+
+impl<M: Machine, S: Scheme<M>> Core<M, S> {
+    /// Brings the entries of all changed rows in line.
+    #[inline]
+    pub fn align_indexes(&mut self, view: &View<M>) -> Result<()> {
+        if self.dirty == 0 {
+            return Ok(());
+        }
+        self.align_dirty(view)
+    }
+
+    #[cold]
+    fn align_dirty(&mut self, view: &View<M>) -> Result<()> {
+        // Entries are added to the write set on the way: these are not dirty.
+        for at in 0..self.writes.entries.len() {
+            let write = &mut self.writes.entries[at];
+            if !write.dirty {
+                continue;
+            }
+            let (id, key, before, after) = (write.table, write.key, write.before, write.value);
+            let kept = write.kind == Kind::Put;
+            if kept {
+                self.realign(view, view.get(id)?, key, before, after)?;
+                let now = self.arena.duplicate(after);
+                self.writes.entries[at].before = now;
+            }
+            self.writes.entries[at].dirty = false;
+            self.dirty -= 1;
+        }
+        Ok(())
+    }
+
+    /// One row's entries, from one value to the other.
+    fn realign(
+        &mut self,
+        view: &View<M>,
+        table: &Table<M>,
+        key: Piece,
+        before: Piece,
+        after: Piece,
+    ) -> Result<()> {
+        let same = |core: &Self, secondary: &crate::secondary::Secondary| {
+            secondary.same_key(core.arena.get(before), core.arena.get(after))
+        };
+        if table.secondary.iter().all(|secondary| same(self, secondary)) {
+            return Ok(());
+        }
+        let key_bytes = self.arena.get(key).to_vec();
+        let after_bytes = self.arena.get(after).to_vec();
+        let before_bytes = self.arena.get(before).to_vec();
+        self.check_unique(view, table, &key_bytes, Some(&before_bytes), &after_bytes)?;
+        for secondary in &table.secondary {
+            if secondary.same_key(&before_bytes, &after_bytes) {
+                continue;
+            }
+            let mut entry = Vec::new();
+            secondary.encode(&key_bytes, &before_bytes, &mut entry);
+            self.remove_entry(view, secondary.table, &entry)?;
+            entry.clear();
+            secondary.encode(&key_bytes, &after_bytes, &mut entry);
+            self.insert(view, secondary.table, &entry, &key_bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a value whose key in a unique index another row has. `before` is the value that it
+    /// replaces.
+    pub fn check_unique(
+        &mut self,
+        view: &View<M>,
+        table: &Table<M>,
+        key: &[u8],
+        before: Option<&[u8]>,
+        value: &[u8],
+    ) -> Result<()> {
+        for secondary in &table.secondary {
+            secondary.check(key, value)?;
+            let moved = before.is_none_or(|before| !secondary.same_key(before, value));
+            if !secondary.spec.unique || !moved {
+                continue;
+            }
+            let mut entry = Vec::new();
+            secondary.encode(key, value, &mut entry);
+            if self.get(secondary.table, view.get(secondary.table)?, &entry)?.is_some() {
+                return Err(Error::UniqueViolation { index: secondary.spec.name.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a new row's entries.
+    pub fn insert_entries(
+        &mut self,
+        view: &View<M>,
+        table: &Table<M>,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        for secondary in &table.secondary {
+            let mut entry = Vec::new();
+            secondary.encode(key, value, &mut entry);
+            self.insert(view, secondary.table, &entry, key)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a row's entries.
+    pub fn remove_entries(
+        &mut self,
+        view: &View<M>,
+        table: &Table<M>,
+        key: Piece,
+        value: Piece,
+    ) -> Result<()> {
+        for secondary in &table.secondary {
+            let mut entry = Vec::new();
+            secondary.encode(self.arena.get(key), self.arena.get(value), &mut entry);
+            self.remove_entry(view, secondary.table, &entry)?;
+        }
+        Ok(())
+    }
+
+    fn remove_entry(&mut self, view: &View<M>, table: crate::TableId, entry: &[u8]) -> Result<()> {
+        match self.get(table, view.get(table)?, entry)? {
+            Some(row) => self.remove_row(view, row),
+            // Belongs to a state that will not validate.
+            None => Ok(()),
+        }
+    }
+}

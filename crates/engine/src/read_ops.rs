@@ -1,0 +1,406 @@
+//! Reading: single rows, groups of rows, ranges.
+//!
+//! Each operation is one pin: index, record, unpin. What is copied out stays valid without it.
+
+use crate::access::{Access, Kind, NONE};
+use crate::arena::Piece;
+use crate::breakdown::Part;
+use crate::catalog;
+use crate::catalog::{Table, View};
+use crate::error::{Error, Reason, Result};
+use crate::scheme::{Context, Refusal, Scheme};
+use crate::stamp::{self, STAMP_BYTES};
+use crate::table::TableId;
+use crate::transaction::{Entry, Get, Range, Row, Scanned};
+use crate::worker::{Core, context};
+use chiliad_machine::Machine;
+use chiliad_storage::{Direction, Found, Index, KEY_BYTES_MAX, LeafRun, RecordRef, Seen};
+
+/// Look-ups whose cache misses are in flight together: as many as a core has buffers for, and a
+/// few more to keep them busy.
+const GROUP: usize = 48;
+
+/// A record looked at: its row, absence, or the news that it has left its index.
+pub(crate) enum Looked {
+    Row(Row),
+    Absent,
+    Redo,
+}
+
+impl<M: Machine, S: Scheme<M>> Core<M, S> {
+    #[inline]
+    pub fn get(&mut self, id: TableId, table: &Table<M>, key: &[u8]) -> Result<Option<Row>> {
+        check_key(key)?;
+        self.heap.pin();
+        let row = self.find(id, table, key);
+        self.heap.unpin();
+        row
+    }
+
+    /// The row at `key`. Pinned.
+    #[inline]
+    pub(crate) fn find(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        key: &[u8],
+    ) -> Result<Option<Row>> {
+        loop {
+            let part = self.clockwork.switch(Part::Index);
+            let found = table.index.get(&self.heap, key);
+            self.clockwork.switch(part);
+            match self.use_found(id, table, key, found)? {
+                Looked::Row(row) => return Ok(Some(row)),
+                Looked::Absent => return Ok(None),
+                Looked::Redo => M::mark("record looked up again"),
+            }
+        }
+    }
+
+    #[inline]
+    fn use_found(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        key: &[u8],
+        found: Found<M>,
+    ) -> Result<Looked> {
+        match found {
+            Found::Record(record) => self.look_at(id, key, record),
+            Found::Absent(seen) => self.miss(id, table, key, seen),
+        }
+    }
+
+    /// The key is not in the index, as `seen` testifies.
+    pub(crate) fn miss(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        key: &[u8],
+        seen: Seen<M>,
+    ) -> Result<Looked> {
+        if let Some(graveyard) = &table.graveyard {
+            let stamp = graveyard.stamp(key);
+            if !seen.holds() {
+                return Ok(Looked::Redo);
+            }
+            if let Some(recorder) = &mut self.recorder {
+                recorder.read(id, key, stamp, true);
+            }
+        }
+        let step = self.scheme.passed(&mut context!(self), seen);
+        Ok(self.settle(step)?.map_or(Looked::Redo, |()| Looked::Absent))
+    }
+
+    /// Reads a record that the index led to, or the transaction's own write of it. Pinned.
+    #[inline]
+    fn look_at(&mut self, id: TableId, key: &[u8], record: RecordRef<M>) -> Result<Looked> {
+        if let Some(write) = self.writes.find(record) {
+            return Ok(self.own_write(id, key, record, write));
+        }
+        let key_piece = self.arena.push(key);
+        let part = self.clockwork.switch(Part::Manager);
+        let step = self.scheme.read(&mut context!(self), record, &mut self.arena, &self.writes);
+        self.clockwork.switch(part);
+        let Some(mut version) = self.settle(step)? else {
+            return Ok(Looked::Redo);
+        };
+        if self.stamped {
+            let stamp = stamp::read(self.arena.get(version.bytes));
+            version.bytes.length = version.bytes.length.saturating_sub(STAMP_BYTES as u32);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.read(id, key, stamp, version.absent);
+            }
+        }
+        if version.absent {
+            return Ok(Looked::Absent);
+        }
+        self.learn_size(id, version.bytes.length);
+        let value = version.bytes;
+        Ok(Looked::Row(self.note(Access { record, table: id, key: key_piece, value, write: NONE })))
+    }
+
+    #[inline]
+    fn learn_size(&mut self, id: TableId, bytes: u32) {
+        match self.row_bytes.get_mut(id.0 as usize) {
+            Some(known) => *known = bytes,
+            None => self.row_bytes.resize(id.0 as usize + 1, 128),
+        }
+    }
+
+    fn own_write(&mut self, id: TableId, key: &[u8], record: RecordRef<M>, write: u32) -> Looked {
+        let own = &self.writes.entries[write as usize];
+        let value = own.value;
+        if own.kind == Kind::Remove {
+            return Looked::Absent;
+        }
+        let key = self.arena.push(key);
+        Looked::Row(self.note(Access { record, table: id, key, value, write }))
+    }
+
+    /// The bytes behind a row.
+    #[inline]
+    pub fn bytes(&self, row: Row) -> &[u8] {
+        let access = &self.accesses[row.access as usize];
+        let piece = match access.write {
+            NONE => access.value,
+            write => self.writes.entries[write as usize].value,
+        };
+        self.arena.get(piece)
+    }
+
+    pub fn get_many(
+        &mut self,
+        view: &View<M>,
+        requests: &[Get<'_>],
+        rows: &mut [Option<Row>],
+    ) -> Result<()> {
+        assert_eq!(requests.len(), rows.len(), "one answer for each request");
+        for (requests, rows) in requests.chunks(GROUP).zip(rows.chunks_mut(GROUP)) {
+            self.heap.pin();
+            let done = self.find_group(view, requests, rows);
+            self.heap.unpin();
+            done?;
+        }
+        Ok(())
+    }
+
+    /// Descends the group a step at a time, so that each step's miss is in flight while the others
+    /// take theirs; then reads the records, which the last steps have asked for.
+    fn find_group(
+        &mut self,
+        view: &View<M>,
+        requests: &[Get<'_>],
+        rows: &mut [Option<Row>],
+    ) -> Result<()> {
+        let part = self.clockwork.switch(Part::Index);
+        self.probes.clear();
+        self.found.clear();
+        for request in requests {
+            check_key(request.key)?;
+            self.probes.push(view.get(request.table)?.index.probe(request.key));
+            self.found.push(None);
+        }
+        let mut pending = requests.len();
+        while pending > 0 {
+            for (at, request) in requests.iter().enumerate() {
+                if self.found[at].is_some() {
+                    continue;
+                }
+                let index = &view.get(request.table)?.index;
+                let found = index.step(&self.heap, &mut self.probes[at], request.key);
+                if let Some(Found::Record(record)) = found {
+                    let bytes = self.row_bytes.get(request.table.0 as usize);
+                    record.prefetch(bytes.map_or(128, |&bytes| bytes as usize));
+                }
+                pending -= usize::from(found.is_some());
+                self.found[at] = found;
+            }
+        }
+        self.clockwork.switch(part);
+        for (at, request) in requests.iter().enumerate() {
+            let table = view.get(request.table)?;
+            let found = self.found[at].take().expect("every probe has ended");
+            rows[at] = match self.use_found(request.table, table, request.key, found)? {
+                Looked::Row(row) => Some(row),
+                Looked::Absent => None,
+                Looked::Redo => self.find(request.table, table, request.key)?,
+            };
+        }
+        Ok(())
+    }
+
+    pub fn scan(&mut self, id: TableId, table: &Table<M>, range: &Range<'_>) -> Result<Scanned> {
+        let start = self.entries.len() as u32;
+        let Index::Ordered(index) = &table.index else {
+            return Err(Error::NotOrdered);
+        };
+        for bound in [range.low, range.high] {
+            use core::ops::Bound::{Excluded, Included};
+            if let Included(key) | Excluded(key) = bound {
+                check_key(key)?;
+            }
+        }
+        let direction = if range.reverse { Direction::Reverse } else { Direction::Forward };
+        self.cursor.reset(range.low, range.high, direction);
+        self.met.clear();
+        let mut left = range.limit;
+        let mut run = core::mem::take(&mut self.run);
+        let mut scanned = Ok(());
+        let mut more = left > 0;
+        while more && scanned.is_ok() {
+            self.heap.pin();
+            let part = self.clockwork.switch(Part::Index);
+            more = index.next_leaf(&self.heap, &mut self.cursor, &mut run);
+            self.clockwork.switch(part);
+            scanned = self.scan_run(id, table, &run, &mut left);
+            self.heap.unpin();
+            more &= left > 0;
+        }
+        self.run = run;
+        scanned?;
+        if self.stamped {
+            self.record_scan(id, range, left == 0);
+        }
+        Ok(Scanned { start, length: self.entries.len() as u32 - start })
+    }
+
+    /// Reads the records of one leaf until nothing is `left` to read. Pinned.
+    fn scan_run(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        run: &LeafRun<M>,
+        left: &mut usize,
+    ) -> Result<()> {
+        if let Some(seen) = run.seen {
+            let step = self.scheme.passed(&mut context!(self), seen);
+            self.settle(step)?;
+        }
+        for (_, record) in run.iter() {
+            record.prefetch(64);
+        }
+        for (key, record) in run.iter() {
+            if *left == 0 {
+                return Ok(());
+            }
+            let key_start = self.arena.used() as u32;
+            let recorder = self.recorder.take();
+            let looked = self.look_at(id, key, record);
+            self.recorder = recorder;
+            match looked? {
+                Looked::Row(row) => {
+                    *left -= 1;
+                    let key = self.accesses[row.access as usize].key;
+                    self.entries.push(Entry { key_start: key.start, key_length: key.length, row });
+                    self.meet(key, record, row.start + row.length, false);
+                }
+                Looked::Absent => {
+                    let key = Piece { start: key_start, length: key.len() as u32 };
+                    self.meet_absent(key, record);
+                }
+                Looked::Redo => self.scan_again(id, table, key, left)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A record of the leaf has left its index since. A tracked transaction would notice at its
+    /// commit; a snapshot never aborts and looks the key up again.
+    #[cold]
+    fn scan_again(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        key: &[u8],
+        left: &mut usize,
+    ) -> Result<()> {
+        if !self.in_past {
+            return Err(self.lose(Refusal::new(Reason::Phantom)));
+        }
+        M::mark("snapshot looked a scanned key up again");
+        let recorder = self.recorder.take();
+        let found = self.find(id, table, key);
+        self.recorder = recorder;
+        if let Some(row) = found? {
+            *left -= 1;
+            let access = &self.accesses[row.access as usize];
+            let (key, record) = (access.key, access.record);
+            self.entries.push(Entry { key_start: key.start, key_length: key.length, row });
+            self.meet(key, record, row.start + row.length, false);
+        }
+        Ok(())
+    }
+
+    /// Takes note, for the recorder, of a version whose stamp stands at `stamp_start`.
+    #[inline]
+    fn meet(&mut self, key: Piece, record: RecordRef<M>, stamp_start: u32, absent: bool) {
+        if !self.stamped || self.recorder.is_none() {
+            return;
+        }
+        let version = if self.writes.find(record).is_some() {
+            self.stamp
+        } else {
+            let access = self.accesses.last().expect("just noted");
+            debug_assert_eq!(access.value.start + access.value.length, stamp_start);
+            let length = access.value.length + STAMP_BYTES as u32;
+            stamp::read(self.arena.get(Piece { start: access.value.start, length }))
+        };
+        self.met.push((key, version, absent));
+    }
+
+    fn meet_absent(&mut self, key: Piece, record: RecordRef<M>) {
+        if !self.stamped || self.recorder.is_none() {
+            return;
+        }
+        if self.writes.find(record).is_some() {
+            // The transaction has removed it itself; its key is not in the arena at that place.
+            let write = self.writes.find(record).expect("just found");
+            let key = self.writes.entries[write as usize].key;
+            self.met.push((key, self.stamp, true));
+            return;
+        }
+        // `look_at` has left key and stamp behind each other.
+        let start = key.start + key.length;
+        let stamp = stamp::read(self.arena.get(Piece { start, length: STAMP_BYTES as u32 }));
+        self.met.push((key, stamp, true));
+    }
+
+    #[cold]
+    fn record_scan(&mut self, id: TableId, range: &Range<'_>, limited: bool) {
+        let Some(recorder) = &mut self.recorder else {
+            return;
+        };
+        let last = self.met.last().filter(|_| limited).map(|met| self.arena.get(met.0));
+        recorder.scan(id, range, last);
+        for &(key, version, absent) in &self.met {
+            recorder.scan_entry(self.arena.get(key), version, absent);
+        }
+    }
+
+    pub fn scan_index(
+        &mut self,
+        view: &View<M>,
+        table: TableId,
+        index: usize,
+        range: &Range<'_>,
+    ) -> Result<Scanned> {
+        self.align_indexes(view)?;
+        let declared: &catalog::Table<M> = view.get(table)?;
+        let Some(secondary) = declared.secondary.get(index) else {
+            return Err(Error::UnknownIndex(format!("number {index} of {}", declared.spec.name)));
+        };
+        let scanned = self.scan(secondary.table, view.get(secondary.table)?, range)?;
+        let mut kept = scanned.start as usize;
+        for at in scanned.start as usize..scanned.start as usize + scanned.len() {
+            let entry = self.entries[at];
+            let key = self.take_key(entry.row);
+            let row = self.get(table, declared, &key);
+            self.key = key;
+            // An entry whose row is gone belongs to a state that will not validate.
+            if let Some(row) = row? {
+                self.entries[kept] = Entry { row, ..entry };
+                kept += 1;
+            }
+        }
+        self.entries.truncate(kept);
+        Ok(Scanned { start: scanned.start, length: kept as u32 - scanned.start })
+    }
+
+    /// The bytes of a row in the scratch key, which the caller puts back.
+    fn take_key(&mut self, row: Row) -> Vec<u8> {
+        let mut key = core::mem::take(&mut self.key);
+        key.clear();
+        key.extend_from_slice(self.bytes(row));
+        key
+    }
+}
+
+/// Refuses keys that no index holds.
+#[inline]
+pub(crate) fn check_key(key: &[u8]) -> Result<()> {
+    if key.len() > KEY_BYTES_MAX {
+        return Err(Error::KeyTooLong { bytes: key.len() });
+    }
+    Ok(())
+}

@@ -1,0 +1,243 @@
+//! A concurrency-control scheme: what it promises and the hooks that the engine calls.
+//!
+//! The engine finds records and keeps the write set; the scheme decides what a reader may see and
+//! who may write. One file per idea, one line per name (see [`names`]). The life of a transaction:
+//!
+//! ```text
+//! begin -> { read | absent | place, inserted | intend }* -> prepare -> install* -> release
+//!                                                      \-> abort
+//! ```
+//!
+//! All schemes defer their writes to `install`, so there is one commit for all of them
+//! (`commit.rs`). No hook waits for another transaction while it holds a latch or a pin; a hook
+//! that cannot go on says so by its [`Step`].
+
+mod floor;
+pub mod names;
+mod partitioned;
+mod silo;
+pub(crate) mod tid;
+
+pub use partitioned::Partitioned;
+pub use silo::{FAULTS, GlobalTid, KeyValue, Silo};
+
+use crate::Options;
+use crate::access::WriteSet;
+use crate::arena::{Arena, Piece};
+use crate::epoch::Epochs;
+use crate::error::Reason;
+use crate::transaction::Intent;
+use chiliad_machine::Machine;
+use chiliad_storage::{Change, Hooks, Index, LocalHeap, RecordRef, Seen};
+
+/// The strongest isolation that all histories of a scheme have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Isolation {
+    /// Equivalent to some serial order.
+    Serializable,
+    /// Each operation is atomic, a transaction is not.
+    None,
+}
+
+impl Isolation {
+    /// The name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Serializable => "serializable",
+            Self::None => "none",
+        }
+    }
+}
+
+/// What a scheme is, as `chiliad schemes` prints it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Info {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// What all its histories have.
+    pub isolation: Isolation,
+    /// Whether the serial order agrees with real time.
+    pub strict: bool,
+    /// Whether snapshot transactions read the past without being tracked.
+    pub snapshots: bool,
+    /// Whether the partitions must be declared before a transaction begins.
+    pub needs_partitions: bool,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+/// Why a scheme refuses a transaction, and over which record if it can tell.
+pub struct Refusal<M: Machine> {
+    /// `None`: there is no memory for what the transaction writes.
+    pub reason: Option<Reason>,
+    pub record: Option<RecordRef<M>>,
+}
+
+impl<M: Machine> Refusal<M> {
+    pub fn over(reason: Reason, record: RecordRef<M>) -> Self {
+        Self { reason: Some(reason), record: Some(record) }
+    }
+
+    pub fn new(reason: Reason) -> Self {
+        Self { reason: Some(reason), record: None }
+    }
+
+    pub fn out_of_memory() -> Self {
+        Self { reason: None, record: None }
+    }
+}
+
+/// How a hook went.
+pub enum Step<M: Machine, T> {
+    /// It is done.
+    Done(T),
+    /// The record is no longer what the index led to: look it up again.
+    Redo,
+    /// The transaction is lost.
+    Abort(Refusal<M>),
+}
+
+/// The version of a record that a read found.
+#[derive(Clone, Copy)]
+pub struct Version {
+    /// The key is absent in it.
+    pub absent: bool,
+    /// Its bytes in the arena; for an absent version the stamp, in a verified run, or nothing.
+    pub bytes: Piece,
+}
+
+/// Where a transaction takes place among others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommitPoint {
+    pub epoch: u64,
+    /// Grows along the versions of each record.
+    pub order: u64,
+}
+
+/// What a hook may use of the database and of the worker.
+pub struct Context<'a, M: Machine, S: Scheme<M>> {
+    pub shared: &'a S::Shared,
+    pub epochs: &'a Epochs<M>,
+    pub heap: &'a mut LocalHeap<M>,
+    /// Every version ends in a stamp.
+    pub stamped: bool,
+    pub opacity: bool,
+    /// Snapshot transactions read the past.
+    pub snapshots: bool,
+}
+
+/// A scheme. The value itself is one worker's part: read sets and the like, reused.
+pub trait Scheme<M: Machine>: Sized + 'static {
+    /// What it is and promises.
+    const INFO: Info;
+    /// Tombstones leave their index before the transaction releases what it holds.
+    const COLLECTS_BEFORE_RELEASE: bool = false;
+    /// What all workers share; lives in the machine's memory.
+    type Shared: 'static;
+
+    /// The part that all workers share, for a database opened with `options`.
+    fn shared(options: &Options) -> Self::Shared;
+
+    /// One worker's part.
+    fn new() -> Self;
+
+    /// The transaction begins; `Abort` if it cannot.
+    fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()>;
+
+    /// Reads `record` into `arena`. The caller is pinned.
+    fn read(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+        writes: &WriteSet<M>,
+    ) -> Step<M, Version>;
+
+    /// The keys of a leaf were looked at: a key was not there, or a scan passed.
+    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()>;
+
+    /// Makes a fresh record an absent one that only this transaction may write, before it is
+    /// inserted into an index.
+    fn place(&mut self, record: RecordRef<M>);
+
+    /// Takes a placed record back, which the index has not taken.
+    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>);
+
+    /// `record` has been inserted, or not; either way the index changed so.
+    fn inserted(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        changes: &[Change<M>],
+    ) -> Step<M, ()>;
+
+    /// Called by the index under leaf latches.
+    fn hooks(&mut self) -> &mut dyn Hooks<M>;
+
+    /// Whether what was read is still one state of the database.
+    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>>;
+
+    /// Excludes conflicting transactions, validates, and takes a place in the order. On `Err` the
+    /// engine calls `abort`.
+    fn prepare(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &mut WriteSet<M>,
+    ) -> Result<CommitPoint, Refusal<M>>;
+
+    /// Installs the write at `index`: `value`, or absence (then `value` is the tombstone's stamp).
+    fn install(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        point: CommitPoint,
+        writes: &mut WriteSet<M>,
+        index: usize,
+        value: &[u8],
+    );
+
+    /// All writes are installed.
+    fn release(&mut self, cx: &mut Context<'_, M, Self>);
+
+    /// Gives up: releases whatever `place` and `prepare` took. Never waits.
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>);
+
+    /// The transaction has ended, either way, and left a tombstone or a placeholder behind.
+    fn leave_garbage(&mut self, garbage: Garbage<M>);
+
+    /// Collects up to `budget` versions and tombstones that nobody needs. Pinned.
+    fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize);
+
+    /// Whether [`Scheme::collect`] has something to look at.
+    fn has_garbage(&self) -> bool;
+
+    /// Gives what is left to collect to another worker.
+    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>);
+
+    /// The bytes of the version that this transaction is about to overwrite, for the recorder.
+    fn current_bytes(record: RecordRef<M>, out: &mut Vec<u8>);
+}
+
+/// A record that may have to leave its index, or shed versions.
+pub struct Garbage<M: Machine> {
+    pub table: u32,
+    pub record: RecordRef<M>,
+    /// The key, where the record is to leave its index.
+    pub key: Option<Box<[u8]>>,
+    /// It was inserted by a transaction that did not commit.
+    pub placeholder: bool,
+    /// Snapshots at or below this epoch may need it; zero: nobody does.
+    pub epoch: u64,
+    /// The life of the slot that is meant.
+    pub life: u32,
+}
+
+/// The tables' indexes, for collection.
+pub trait Tables<M: Machine> {
+    /// The index of `table`, if the table still exists.
+    fn with_index(&self, table: u32, use_it: &mut dyn FnMut(&Index<M>, Option<&Graveyard<M>>));
+}
+
+pub use crate::stamp::Graveyard;

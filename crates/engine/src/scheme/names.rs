@@ -1,0 +1,53 @@
+//! The list of schemes: one line per name.
+
+use super::{GlobalTid, Info, KeyValue, Partitioned, Scheme, Silo};
+use chiliad_machine::{Machine, Native};
+
+/// Something to do under a scheme whose name is known at run time.
+pub trait UnderScheme<M: Machine> {
+    /// What it yields.
+    type Output;
+    /// Does it.
+    fn run<S: Scheme<M>>(self) -> Self::Output;
+}
+
+/// A scheme whose databases threads may share.
+pub trait NativeScheme: Scheme<Native, Shared: Send + Sync> + Send {}
+
+impl<S: Scheme<Native, Shared: Send + Sync> + Send> NativeScheme for S {}
+
+/// Something to do natively under a scheme whose name is known at run time.
+pub trait UnderNativeScheme {
+    /// What it yields.
+    type Output;
+    /// Does it.
+    fn run<S: NativeScheme>(self) -> Self::Output;
+}
+
+macro_rules! schemes {
+    ($($scheme:ident),*) => {
+        /// All schemes, in the order of reports.
+        #[must_use]
+        pub fn all<M: Machine>() -> Vec<Info> {
+            vec![$(<$scheme<M> as Scheme<M>>::INFO),*]
+        }
+
+        /// Does `it` under the scheme called `name`; `None` if there is none.
+        pub fn under<M: Machine, U: UnderScheme<M>>(name: &str, it: U) -> Option<U::Output> {
+            $(if <$scheme<M> as Scheme<M>>::INFO.name == name {
+                return Some(it.run::<$scheme<M>>());
+            })*
+            None
+        }
+
+        /// As [`under`], on threads.
+        pub fn under_native<U: UnderNativeScheme>(name: &str, it: U) -> Option<U::Output> {
+            $(if <$scheme<Native> as Scheme<Native>>::INFO.name == name {
+                return Some(it.run::<$scheme<Native>>());
+            })*
+            None
+        }
+    };
+}
+
+schemes!(Silo, GlobalTid, KeyValue, Partitioned);

@@ -1,0 +1,333 @@
+//! The partitioned store (maflingo-silo.txt 6.5): one lock per partition, taken in ascending order
+//! before the transaction begins, and nothing else.
+//!
+//! ```text
+//!  63                                   3    2      1     0
+//! +--------------------------------------+------+--------+---+
+//! | order (epoch and counter, see tid.rs)| dead | absent | 0 |
+//! +--------------------------------------+------+--------+---+
+//! ```
+//!
+//! Whoever holds the partitions of all records that it touches is alone with them: reads copy,
+//! writes write, no word is checked twice. The indexes are shared by all partitions and keep their
+//! own latches. What leaves an index does so before the locks are released, since afterwards
+//! somebody else may be reading it.
+//!
+//! That the declared partitions cover every access is the workload's promise; the checker sees
+//! when it is broken.
+
+use super::floor::{self, Floors};
+use super::tid;
+use super::{
+    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
+};
+use crate::Options;
+use crate::access::{Kind, WriteSet};
+use crate::arena::Arena;
+use crate::error::Reason;
+use crate::stamp;
+use crate::transaction::Intent;
+use chiliad_machine::{Class, Link, Machine, Ordering, Spin, Tagged, Word};
+use chiliad_storage::{Change, Guard, Hooks, Kind as SlotKind, RecordRef, Seen};
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+/// One worker's part.
+pub struct Partitioned<M: Machine> {
+    held: Vec<u32>,
+    last: u64,
+    floor: u64,
+    floors: Floors,
+    garbage: Vec<Garbage<M>>,
+}
+
+/// A lock on a line of its own.
+#[repr(C, align(64))]
+struct Lock<M: Machine> {
+    held: M::Word,
+}
+
+/// The locks of all partitions.
+pub struct Locks<M: Machine> {
+    first: NonNull<Lock<M>>,
+    count: u32,
+}
+
+// SAFETY: it owns the array, whose words may be shared where the machine's words may.
+unsafe impl<M: Machine> Send for Locks<M> where M::Word: Send {}
+// SAFETY: as above.
+unsafe impl<M: Machine> Sync for Locks<M> where M::Word: Sync {}
+
+impl<M: Machine> Locks<M> {
+    fn layout(count: u32) -> Layout {
+        Layout::array::<Lock<M>>(count as usize).expect("options bound the number of partitions")
+    }
+
+    fn new(count: u32) -> Self {
+        let block = M::alloc(Self::layout(count), Class::Control).expect("memory for locks");
+        let first = block.cast::<Lock<M>>();
+        for index in 0..count as usize {
+            // SAFETY: the block has room for `count` locks.
+            unsafe { first.add(index).write(Lock { held: M::Word::new(0) }) };
+        }
+        Self { first, count }
+    }
+
+    fn get(&self, partition: u32) -> &Lock<M> {
+        assert!(partition < self.count, "partition {partition} of {}", self.count);
+        // SAFETY: within the array, which lives as long as `self`.
+        unsafe { self.first.add(partition as usize).as_ref() }
+    }
+}
+
+impl<M: Machine> Drop for Locks<M> {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout; words need no drop.
+        unsafe { M::free(self.first.cast(), Self::layout(self.count), Class::Control) };
+    }
+}
+
+impl<M: Machine> Partitioned<M> {
+    fn unlock_all(&mut self, locks: &Locks<M>) {
+        for partition in self.held.drain(..) {
+            // Release pairs with the acquire in `begin`: the next holder sees all our writes.
+            locks.get(partition).held.store(0, Ordering::Release);
+        }
+    }
+}
+
+impl<M: Machine> Scheme<M> for Partitioned<M> {
+    const INFO: Info = Info {
+        name: "partitioned",
+        summary: "one lock per partition, taken in order before the transaction begins",
+        isolation: Isolation::Serializable,
+        strict: true,
+        snapshots: false,
+        needs_partitions: true,
+        source: "maflingo-silo.txt 6.5",
+    };
+    const COLLECTS_BEFORE_RELEASE: bool = true;
+
+    type Shared = Locks<M>;
+
+    fn shared(options: &Options) -> Locks<M> {
+        Locks::new(options.partitions)
+    }
+
+    fn new() -> Self {
+        Self { held: Vec::new(), last: 0, floor: 0, floors: Floors, garbage: Vec::new() }
+    }
+
+    fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
+        debug_assert!(intent.partitions.is_sorted_by(|a, b| a < b), "ascending, each once");
+        self.floor = 0;
+        for &partition in intent.partitions {
+            let lock = cx.shared.get(partition);
+            let mut spin = Spin::<M>::new();
+            // Acquire pairs with the release in `unlock_all`.
+            while lock.held.load(Ordering::Relaxed) != 0
+                || lock.held.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err()
+            {
+                spin.wait();
+            }
+            self.held.push(partition);
+        }
+        Step::Done(())
+    }
+
+    #[inline]
+    fn read(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+        _writes: &WriteSet<M>,
+    ) -> Step<M, Version> {
+        let word = record.header().word.load(Ordering::Relaxed);
+        if word & tid::DEAD != 0 {
+            return Step::Redo;
+        }
+        let absent = word & tid::ABSENT != 0;
+        let source = value_of(record);
+        let length = if absent && !cx.stamped { 0 } else { source.length() };
+        let bytes = arena.reserve(length);
+        source.read(arena.get_mut(bytes));
+        Step::Done(Version { absent, bytes })
+    }
+
+    #[inline]
+    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, _seen: Seen<M>) -> Step<M, ()> {
+        Step::Done(())
+    }
+
+    fn place(&mut self, record: RecordRef<M>) {
+        let word = &record.header().word;
+        word.store(tid::next_life(word.load(Ordering::Relaxed)) | tid::ABSENT, Ordering::Relaxed);
+    }
+
+    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        // SAFETY: the index has not taken it.
+        unsafe { cx.heap.free_record(SlotKind::Record, record) };
+    }
+
+    fn inserted(
+        &mut self,
+        _cx: &mut Context<'_, M, Self>,
+        _record: RecordRef<M>,
+        changes: &[Change<M>],
+    ) -> Step<M, ()> {
+        self.floor = self.floor.max(floor::after(changes));
+        Step::Done(())
+    }
+
+    fn hooks(&mut self) -> &mut dyn Hooks<M> {
+        &mut self.floors
+    }
+
+    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        Ok(())
+    }
+
+    fn prepare(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &mut WriteSet<M>,
+    ) -> Result<CommitPoint, Refusal<M>> {
+        let stamp = if cx.stamped { stamp::STAMP_BYTES } else { 0 };
+        for write in &mut writes.entries {
+            let word = write.record.header().word.load(Ordering::Relaxed);
+            if word & tid::DEAD != 0 || write.record.life() != write.life {
+                return Err(Refusal::over(Reason::Vanished, write.record));
+            }
+            write.prior = word;
+            let bytes = write.value.length as usize;
+            if write.kind == Kind::Put && bytes.max(stamp) > write.record.capacity() {
+                let block = cx.heap.alloc_record(SlotKind::Version, bytes);
+                write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
+            }
+        }
+        let epoch = cx.epochs.open_window(cx.heap.slot());
+        let prior = writes.entries.iter().map(|write| write.prior);
+        let greatest = prior.fold(self.last.max(self.floor), u64::max);
+        self.last = tid::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
+        Ok(CommitPoint { epoch, order: self.last })
+    }
+
+    fn install(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        point: CommitPoint,
+        writes: &mut WriteSet<M>,
+        index: usize,
+        value: &[u8],
+    ) {
+        let write = &mut writes.entries[index];
+        let record = write.record;
+        let link = &record.header().link;
+        if let Some(block) = block_of(record) {
+            // SAFETY: it leaves the record here, and only the partition's holder knew it.
+            unsafe { cx.heap.retire_record(SlotKind::Version, block) };
+            link.store(Tagged::null(), Ordering::Relaxed);
+        }
+        match write.spare[1].take() {
+            Some(block) => {
+                block.write(value);
+                link.store(Tagged::new(block.as_ptr(), 0), Ordering::Relaxed);
+                record.set_length(0, true);
+            }
+            None => record.write(value),
+        }
+        let absent = if write.kind == Kind::Remove { tid::ABSENT } else { 0 };
+        record.header().word.store(point.order | absent, Ordering::Relaxed);
+    }
+
+    fn release(&mut self, cx: &mut Context<'_, M, Self>) {
+        cx.epochs.close_window(cx.heap.slot());
+        self.unlock_all(cx.shared);
+    }
+
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
+        for block in writes.entries.iter_mut().filter_map(|write| write.spare[1].take()) {
+            // SAFETY: put by for this transaction and never linked.
+            unsafe { cx.heap.free_record(SlotKind::Version, block) };
+        }
+        cx.epochs.close_window(cx.heap.slot());
+        self.unlock_all(cx.shared);
+    }
+
+    fn leave_garbage(&mut self, garbage: Garbage<M>) {
+        self.garbage.push(garbage);
+    }
+
+    fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, _budget: usize) {
+        if self.held.is_empty() {
+            // Its partitions may be somebody else's by now: what a panic left behind stays.
+            return;
+        }
+        for garbage in core::mem::take(&mut self.garbage) {
+            self.unlink(cx, tables, &garbage);
+        }
+    }
+
+    fn has_garbage(&self) -> bool {
+        !self.garbage.is_empty()
+    }
+
+    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
+        heir.append(&mut self.garbage);
+    }
+
+    fn current_bytes(record: RecordRef<M>, out: &mut Vec<u8>) {
+        let source = value_of(record);
+        out.resize(source.length(), 0);
+        source.read(out);
+    }
+}
+
+impl<M: Machine> Partitioned<M> {
+    fn unlink(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        tables: &dyn Tables<M>,
+        garbage: &Garbage<M>,
+    ) {
+        let record = garbage.record;
+        let key = garbage.key.as_deref().unwrap_or(&[]);
+        let word = record.header().word.load(Ordering::Relaxed);
+        let heap = &mut *cx.heap;
+        let mut gone = false;
+        tables.with_index(garbage.table, &mut |index, graveyard| {
+            if let Some(graveyard) = graveyard.filter(|_| !garbage.placeholder) {
+                let mut bytes = [0; stamp::STAMP_BYTES];
+                record.read(&mut bytes);
+                graveyard.bury(key, word & !tid::FLAGS, stamp::read(&bytes));
+            }
+            let mut confirm = |guard: &Guard<M>| {
+                if word & (tid::ABSENT | tid::DEAD) != tid::ABSENT {
+                    return false;
+                }
+                floor::raise(guard, word & !tid::FLAGS);
+                record.header().word.store(word | tid::DEAD, Ordering::Release);
+                true
+            };
+            gone = index.unlink(heap, key, record, &mut self.floors, &mut confirm);
+        });
+        if gone {
+            // SAFETY: it has left its index during this pin, by our hand.
+            unsafe { cx.heap.retire_record(SlotKind::Record, record) };
+        }
+    }
+}
+
+/// The block that holds an overflowing value.
+fn block_of<M: Machine>(record: RecordRef<M>) -> Option<RecordRef<M>> {
+    let link = record.header().link.load(Ordering::Relaxed);
+    let block = NonNull::new(link.pointer()).filter(|_| record.overflows());
+    // SAFETY: an overflowing record's link leads to its block, which only its holder frees.
+    block.map(|block| unsafe { RecordRef::from_raw(block) })
+}
+
+/// Where the value's bytes are.
+fn value_of<M: Machine>(record: RecordRef<M>) -> RecordRef<M> {
+    block_of(record).unwrap_or(record)
+}

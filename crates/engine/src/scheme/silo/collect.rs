@@ -1,0 +1,132 @@
+//! The collector (thesis 4.8): unneeded versions leave their chains, tombstones their indexes.
+//!
+//! There is no tree walker: each worker queues what its own commits made superfluous and takes a
+//! few items off the queue after each transaction, as soon as no snapshot can need them. The cost
+//! is thus paid where the garbage is made, and space is bounded by what one or two snapshot epochs
+//! overwrite.
+
+use super::{Optimistic, block_at, drop_version, faults, older, tid};
+use crate::scheme::{Context, Garbage, Tables, floor};
+use crate::stamp;
+use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
+use chiliad_storage::{Guard, Kind as SlotKind};
+
+impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
+    /// Handles up to `budget` items whose time has come.
+    pub(super) fn collect_some(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        tables: &dyn Tables<M>,
+        budget: usize,
+    ) {
+        let oldest = cx.epochs.oldest();
+        for _ in 0..budget {
+            let due = self.later.front().is_some_and(|garbage| garbage.epoch < oldest);
+            let garbage = match self.now.pop_front() {
+                Some(garbage) => garbage,
+                None if due => self.later.pop_front().expect("just seen"),
+                None => return,
+            };
+            let kept = match garbage.key.is_some() {
+                true => self.unlink(cx, tables, garbage),
+                false => self.shorten(cx, garbage),
+            };
+            if let Some(garbage) = kept {
+                // Somebody holds its latch: later.
+                self.later.push_back(garbage);
+                return;
+            }
+        }
+    }
+
+    /// Cuts the chain of a record that was overwritten a snapshot epoch ago. Gives the item back if
+    /// the record is being written.
+    fn shorten(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        garbage: Garbage<M>,
+    ) -> Option<Garbage<M>> {
+        let record = garbage.record;
+        let word = &record.header().word;
+        let found = match tid::try_latch(word) {
+            Ok(found) => found,
+            // A dead record's chain goes with it.
+            Err(found) if found & tid::DEAD != 0 => return None,
+            Err(_) => return Some(garbage),
+        };
+        if record.life() == garbage.life {
+            // Release: readers may be on their way along the chain.
+            M::fence(Ordering::Release);
+            let head = record.overflows().then(|| record.header().link.load(Ordering::Relaxed));
+            let first = self.cut(cx, older(record), tid::epoch(found));
+            match head.and_then(block_at) {
+                Some(block) => block.header().link.store(first, Ordering::Release),
+                None => record.header().link.store(first, Ordering::Release),
+            }
+        }
+        tid::publish(word, found);
+        None
+    }
+
+    /// Takes a tombstone or an abandoned placeholder out of its index. Gives the item back if the
+    /// record is being written.
+    fn unlink(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        tables: &dyn Tables<M>,
+        garbage: Garbage<M>,
+    ) -> Option<Garbage<M>> {
+        let record = garbage.record;
+        let found = record.header().word.load(Ordering::Acquire);
+        let reborn = found & tid::ABSENT == 0 && found & tid::LATCH == 0;
+        if record.life() != garbage.life || found & tid::DEAD != 0 || reborn {
+            return None;
+        }
+        if found & tid::LATCH != 0 {
+            return Some(garbage);
+        }
+        let key = garbage.key.as_deref().unwrap_or(&[]);
+        let heap = &mut *cx.heap;
+        let mut gone = false;
+        tables.with_index(garbage.table, &mut |index, graveyard| {
+            if let Some(graveyard) = graveyard.filter(|_| !garbage.placeholder) {
+                let mut bytes = [0; stamp::STAMP_BYTES];
+                record.read(&mut bytes[..record.length().min(stamp::STAMP_BYTES)]);
+                graveyard.bury(key, found & !tid::FLAGS, stamp::read(&bytes));
+            }
+            let mut confirm = |guard: &Guard<M>| {
+                let dead =
+                    if M::fault(&faults::UNLINK_NOT_DEAD) { found } else { found | tid::DEAD };
+                let word = &record.header().word;
+                // Release pairs with readers' acquire. Fails if the record was reborn or latched.
+                let died =
+                    word.compare_exchange(found, dead, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+                if died {
+                    floor::raise(guard, found & !tid::FLAGS);
+                }
+                died
+            };
+            gone = index.unlink(heap, key, record, &mut self.floors, &mut confirm);
+        });
+        if gone {
+            self.retire(cx, &garbage);
+            return None;
+        }
+        // Reborn in between, or latched: the next look will tell.
+        Some(garbage)
+    }
+
+    /// Frees a record that has left its index, with all its versions.
+    fn retire(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) {
+        M::mark("record unlinked");
+        let record = garbage.record;
+        let mut next = block_at(record.header().link.load(Ordering::Acquire));
+        record.header().link.store(Tagged::null(), Ordering::Release);
+        while let Some(block) = next {
+            next = block_at(block.header().link.load(Ordering::Acquire));
+            drop_version(cx, block);
+        }
+        // SAFETY: it has left its index during this pin, by our hand alone.
+        unsafe { cx.heap.retire_record(SlotKind::Record, record) };
+    }
+}

@@ -1,0 +1,333 @@
+//! The three phases of a commit (thesis 4.2, figure 4-1) and the installation of one write
+//! (chapter 5, figure 5-1).
+
+use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, block_at, faults, give_back, latched, tid};
+use crate::access::{Kind, Write, WriteSet};
+use crate::error::Reason;
+use crate::scheme::{CommitPoint, Context, Garbage, Refusal};
+use chiliad_machine::{Link, Machine, Ordering, Spin, Tagged, Word};
+use chiliad_storage::{Kind as SlotKind, RecordRef};
+
+/// Waits on a latched record before the writer gives up: holders keep a latch for microseconds.
+const PATIENCE: u32 = 256;
+/// Reads between two looks at the whole read set, where opacity is asked for.
+const OPAQUE_EVERY: usize = 64;
+
+impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
+    /// Latches, fences, loads the epoch, validates, and takes a TID.
+    #[inline]
+    pub(super) fn commit_point(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &mut WriteSet<M>,
+    ) -> Result<CommitPoint, Refusal<M>> {
+        if self.snapshot != 0 {
+            return Ok(CommitPoint { epoch: self.snapshot, order: 0 });
+        }
+        if !writes.is_empty() {
+            self.set_blocks_by(cx, writes)?;
+            self.latch_all(writes)?;
+        }
+        // The serialization point. Full: the latches are visible before any word below is looked
+        // at, and what readers copied cannot be of after; pairs with the same fence of peers.
+        if !M::fault(&faults::NO_FENCE) {
+            M::fence(Ordering::SeqCst);
+        }
+        let mut epoch = cx.epochs.open_window(cx.heap.slot());
+        if M::fault(&faults::EPOCH_AT_BEGIN) {
+            epoch = self.first_epoch;
+        }
+        if VARIANT != KEY_VALUE {
+            self.check(writes)?;
+        }
+        let order = self.take_tid(cx, writes, epoch)?;
+        self.last = order;
+        Ok(CommitPoint { epoch, order })
+    }
+
+    /// Phase 1, in the order of addresses, so that no two wait for each other for long.
+    fn latch_all(&mut self, writes: &mut WriteSet<M>) -> Result<(), Refusal<M>> {
+        let WriteSet { entries, order, .. } = writes;
+        order.clear();
+        order.extend((0..entries.len() as u32).filter(|&at| !entries[at as usize].placed));
+        order.sort_unstable_by_key(|&at| entries[at as usize].record.address());
+        for &mut at in order {
+            let write = &mut entries[at as usize];
+            if M::fault(&faults::NO_WRITE_LATCH) {
+                write.prior = write.record.header().word.load(Ordering::Relaxed) & !tid::LATCH;
+                continue;
+            }
+            write.prior = latch(write.record)?;
+            write.latched = true;
+            if write.record.life() != write.life {
+                return Err(Refusal::over(Reason::Vanished, write.record));
+            }
+        }
+        Ok(())
+    }
+
+    /// Phase 2.
+    pub(super) fn check(&self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        for read in &self.reads {
+            // Acquire: what we conclude from the word holds for what we look at afterwards.
+            let word = read.record.header().word.load(Ordering::Acquire);
+            if !tid::same_version(word, read.word) && !M::fault(&faults::NO_READ_VALIDATION) {
+                return Err(Refusal::over(Reason::ReadChanged, read.record));
+            }
+            if word & tid::LATCH != 0
+                && writes.find(read.record).is_none()
+                && !M::fault(&faults::FOREIGN_LATCH_IGNORED)
+            {
+                return Err(latched(read.record));
+            }
+        }
+        for node in &self.nodes {
+            if !node.holds() && !M::fault(&faults::NODE_SET_NOT_VALIDATED) {
+                return Err(Refusal::new(Reason::Phantom));
+            }
+        }
+        Ok(())
+    }
+
+    fn take_tid(
+        &self,
+        cx: &Context<'_, M, Self>,
+        writes: &WriteSet<M>,
+        epoch: u64,
+    ) -> Result<u64, Refusal<M>> {
+        if VARIANT == GLOBAL_TID {
+            // Relaxed: latches order the transactions that share a record.
+            let count = cx.shared.counter.fetch_add(1, Ordering::Relaxed);
+            return Ok(count * (tid::FLAGS + 1));
+        }
+        let mut greatest = 0;
+        if !M::fault(&faults::TID_NOT_ABOVE_READ) {
+            greatest = self.reads.iter().map(|read| read.word).fold(self.last, u64::max);
+        }
+        if !M::fault(&faults::FLOOR_FORGOTTEN) {
+            greatest = greatest.max(self.floor);
+        }
+        if !M::fault(&faults::TID_NOT_ABOVE_OVERWRITTEN) {
+            greatest = writes.entries.iter().map(|write| write.prior).fold(greatest, u64::max);
+        }
+        debug_assert!(tid::epoch(greatest) <= epoch || M::SIMULATED);
+        tid::next(greatest, epoch).ok_or_else(|| {
+            M::mark("epoch full");
+            Refusal::new(Reason::EpochFull)
+        })
+    }
+
+    /// Sets blocks by for what `install_one` may have to keep or to hold, since an installation
+    /// cannot fail.
+    fn set_blocks_by(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &mut WriteSet<M>,
+    ) -> Result<(), Refusal<M>> {
+        let keeps = VARIANT == SILO && cx.epochs.keeps_versions();
+        let stamp = if cx.stamped { crate::stamp::STAMP_BYTES } else { 0 };
+        for write in &mut writes.entries {
+            let record = write.record;
+            let new_bytes =
+                stamp + if write.kind == Kind::Put { write.value.length as usize } else { 0 };
+            if new_bytes > record.capacity() {
+                let block = cx.heap.alloc_record(SlotKind::Version, new_bytes);
+                write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
+            }
+            let due = keeps && !write.placed && {
+                let old = tid::epoch(record.header().word.load(Ordering::Relaxed));
+                // The epoch may move on before the commit: one more block than needed is given back.
+                cx.epochs.must_keep(old, cx.epochs.current() + 1)
+            };
+            if due {
+                // Whatever is in place when the latch is held is no longer than this.
+                let block = cx.heap.alloc_record(SlotKind::Version, record.capacity());
+                write.spare[0] = Some(block.map_err(|_| Refusal::out_of_memory())?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Phase 3 for one write, which also unlatches the record.
+    #[inline]
+    pub(super) fn install_one(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        point: CommitPoint,
+        write: &mut Write<M>,
+        value: &[u8],
+    ) {
+        let record = write.record;
+        let absent = if write.kind == Kind::Remove { tid::ABSENT } else { 0 };
+        if M::fault(&faults::UNLATCHED_BEFORE_TID) {
+            tid::publish(&record.header().word, write.prior & !tid::LATCH);
+        }
+        let plain = write.spare[0].is_none()
+            && write.spare[1].is_none()
+            && !record.overflows()
+            && record.header().link.load(Ordering::Relaxed).is_null();
+        if plain {
+            record.write(value);
+        } else {
+            self.install_chained(cx, point, write, value);
+        }
+        tid::publish(&record.header().word, point.order | absent);
+    }
+
+    /// The same where older versions hang on the record, or its value does not fit.
+    #[cold]
+    fn install_chained(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        point: CommitPoint,
+        write: &mut Write<M>,
+        value: &[u8],
+    ) {
+        let record = write.record;
+        let link = &record.header().link;
+        let head = if record.overflows() { block_at(link.load(Ordering::Relaxed)) } else { None };
+        let mut chain = match head {
+            Some(block) => block.header().link.load(Ordering::Relaxed),
+            None => link.load(Ordering::Relaxed),
+        };
+        let keep = VARIANT == SILO
+            && write.spare[0].is_some()
+            && cx.epochs.must_keep(tid::epoch(write.prior), point.epoch)
+            && !M::fault(&faults::OLD_VERSION_LOST);
+        if keep {
+            M::mark("old version put by");
+            chain = match head {
+                // An overflowing value is a version block already, under the TID it was written by.
+                Some(block) => Tagged::new(block.as_ptr(), 0),
+                None => put_by(record, write.spare[0].take().expect("checked"), chain, write.prior),
+            };
+            self.later.push_back(Garbage {
+                table: write.table.0,
+                record,
+                key: None,
+                placeholder: false,
+                epoch: point.epoch,
+                life: write.life,
+            });
+        } else if let Some(block) = head {
+            // SAFETY: the link is about to lead elsewhere, under the record's latch.
+            unsafe { cx.heap.retire_record(SlotKind::Version, block) };
+        }
+        chain = self.cut(cx, chain, point.epoch);
+        match write.spare[1].take() {
+            Some(block) => {
+                M::mark("value outgrew its record");
+                block.write(value);
+                block.header().word.store(point.order, Ordering::Relaxed);
+                block.header().link.store(chain, Ordering::Relaxed);
+                // Release pairs with the acquire in `copy_overflow`: the block is filled.
+                link.store(Tagged::new(block.as_ptr(), 0), Ordering::Release);
+                record.set_length(0, true);
+            }
+            None => {
+                link.store(chain, Ordering::Release);
+                record.write(value);
+            }
+        }
+        if let Some(unused) = write.spare[0].take() {
+            give_back(cx.heap, unused);
+        }
+    }
+
+    /// Shortens the chain of versions below one of epoch `above` to what snapshots still need.
+    pub(super) fn cut(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        chain: Tagged<chiliad_storage::Record<M>>,
+        above: u64,
+    ) -> Tagged<chiliad_storage::Record<M>> {
+        let oldest = cx.epochs.oldest();
+        let mut above = above;
+        let mut kept: Option<RecordRef<M>> = None;
+        let mut next = block_at(chain);
+        // A version is needed while the one above it is not in the oldest snapshot.
+        while let Some(block) = next.filter(|_| above >= oldest) {
+            above = tid::epoch(block.header().word.load(Ordering::Relaxed));
+            kept = Some(block);
+            next = block_at(block.header().link.load(Ordering::Relaxed));
+        }
+        let first = match kept {
+            Some(block) => {
+                // Release: nothing to publish, but readers may be on their way along the link.
+                block.header().link.store(Tagged::null(), Ordering::Release);
+                chain
+            }
+            None => Tagged::null(),
+        };
+        while let Some(block) = next {
+            next = block_at(block.header().link.load(Ordering::Relaxed));
+            drop_version(cx, block);
+        }
+        first
+    }
+}
+
+/// Copies the version in place to `block`, at the head of `chain`.
+fn put_by<M: Machine>(
+    record: RecordRef<M>,
+    block: RecordRef<M>,
+    chain: Tagged<chiliad_storage::Record<M>>,
+    prior: u64,
+) -> Tagged<chiliad_storage::Record<M>> {
+    block.copy_from(record);
+    block.header().word.store(prior & !tid::LATCH, Ordering::Relaxed);
+    block.header().link.store(chain, Ordering::Relaxed);
+    Tagged::new(block.as_ptr(), 0)
+}
+
+/// Gives up a version that has been cut off.
+pub(super) fn drop_version<M: Machine, const VARIANT: u8>(
+    cx: &mut Context<'_, M, Optimistic<M, VARIANT>>,
+    block: RecordRef<M>,
+) {
+    M::mark("version collected");
+    if M::fault(&faults::VERSION_FREED_AT_ONCE) {
+        give_back(cx.heap, block);
+        return;
+    }
+    // SAFETY: it was unlinked under the record's latch during this pin.
+    unsafe { cx.heap.retire_record(SlotKind::Version, block) };
+}
+
+/// Latches a record to be written, waiting for a moment.
+fn latch<M: Machine>(record: RecordRef<M>) -> Result<u64, Refusal<M>> {
+    let mut spin = Spin::<M>::new();
+    for _ in 0..PATIENCE {
+        match tid::try_latch(&record.header().word) {
+            Ok(prior) => return Ok(prior),
+            Err(found) if found & tid::DEAD != 0 => {
+                return Err(Refusal::over(Reason::Vanished, record));
+            }
+            // A placeholder's holder may be in user code.
+            Err(found) if found & (tid::ABSENT | tid::LATCH) == tid::ABSENT | tid::LATCH => break,
+            Err(_) => spin.wait(),
+        }
+    }
+    Err(Refusal::over(Reason::WriteLatched, record))
+}
+
+impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
+    /// Revalidates now and then, so that a transaction does not act for long on a state that never
+    /// was: when a version is newer than the transaction's first epoch, or the set has grown.
+    pub(super) fn stay_opaque(
+        &mut self,
+        cx: &Context<'_, M, Self>,
+        word: u64,
+        writes: &WriteSet<M>,
+    ) -> Result<(), Refusal<M>> {
+        if self.first_epoch == 0 {
+            self.first_epoch = cx.epochs.current();
+        }
+        if tid::epoch(word) <= self.first_epoch && self.reads.len() % OPAQUE_EVERY != 0 {
+            return Ok(());
+        }
+        self.first_epoch = cx.epochs.current();
+        self.check(writes)
+            .map_err(|refusal| Refusal { reason: Some(Reason::Inconsistent), ..refusal })
+    }
+}

@@ -1,0 +1,198 @@
+//! Silo's planted bugs: each removes one step of the protocol.
+
+use crate::epoch::{COLLECT_TOO_EAGER, SNAPSHOT_TOO_NEW};
+use chiliad_machine::{Fault, Rig};
+
+const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
+
+pub(super) static NO_READ_VALIDATION: Fault = Fault {
+    name: "no-read-validation",
+    step: "the words of records read are not compared at commit",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+pub(super) static FOREIGN_LATCH_IGNORED: Fault = Fault {
+    name: "foreign-latch-ignored",
+    step: "a record read counts as unchanged although another transaction holds its latch",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: NOT_SERIALIZABLE,
+    seeds: 1000,
+};
+
+pub(super) static NO_NODE_SET: Fault = Fault {
+    name: "no-node-set",
+    step: "leaves passed by scans and absent look-ups are not remembered",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &["G2", "G2-item", "G-single", "G1c"],
+    seeds: 1000,
+};
+
+pub(super) static NODE_SET_NOT_VALIDATED: Fault = Fault {
+    name: "node-set-not-validated",
+    step: "membership counts are not compared at commit",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &["G2", "G2-item", "G-single", "G1c"],
+    seeds: 1000,
+};
+
+pub(super) static TID_NOT_ABOVE_OVERWRITTEN: Fault = Fault {
+    name: "tid-not-above-overwritten",
+    step: "the TID need not exceed those of the versions overwritten",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &["order reversal"],
+    seeds: 1000,
+};
+
+pub(super) static TID_NOT_ABOVE_READ: Fault = Fault {
+    name: "tid-not-above-read",
+    step: "the TID need not exceed those of the versions read, nor the worker's last",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &["order reversal"],
+    seeds: 1000,
+};
+
+pub(super) static FLOOR_FORGOTTEN: Fault = Fault {
+    name: "floor-forgotten",
+    step: "an insertion need not commit above the tombstone that has left its leaf",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &["order reversal"],
+    seeds: 1000,
+};
+
+pub(super) static EPOCH_AT_BEGIN: Fault = Fault {
+    name: "epoch-at-begin",
+    step: "the commit epoch is the one in which the transaction began",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &["G-single", "G2", "G2-item", "G1c", "order reversal"],
+    seeds: 1000,
+};
+
+pub(super) static UNLATCHED_BEFORE_TID: Fault = Fault {
+    name: "unlatched-before-tid",
+    step: "the latch is released before the new TID is written",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &[
+        "G-single",
+        "G2",
+        "G2-item",
+        "G1c",
+        "lost update",
+        "order reversal",
+        "read of unknown version",
+    ],
+    seeds: 1000,
+};
+
+pub(super) static NO_FENCE: Fault = Fault {
+    name: "no-fence",
+    step: "validation may run before the write latches are visible",
+    rig: Rig::SimTso,
+    workload: "scan",
+    expected: NOT_SERIALIZABLE,
+    seeds: 1000,
+};
+
+pub(super) static TORN_READ: Fault = Fault {
+    name: "torn-read",
+    step: "a copy is not checked against the word after it was made",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &["read of unknown version"],
+    seeds: 1000,
+};
+
+pub(super) static NO_WRITE_LATCH: Fault = Fault {
+    name: "no-write-latch",
+    step: "records that are only overwritten are not latched",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &[
+        "lost update",
+        "G0",
+        "G-single",
+        "G2",
+        "G2-item",
+        "G1c",
+        "order reversal",
+        "read of unknown version",
+    ],
+    seeds: 1000,
+};
+
+pub(super) static OLD_VERSION_LOST: Fault = Fault {
+    name: "old-version-lost",
+    step: "the overwritten version is not put by for snapshots",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &["G-single", "G2", "G2-item", "G1c"],
+    seeds: 1000,
+};
+
+pub(super) static UNLINK_NOT_DEAD: Fault = Fault {
+    name: "unlink-not-dead",
+    step: "a record that leaves its index is not marked dead",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &[
+        "G2",
+        "G2-item",
+        "G-single",
+        "lost update",
+        "G1c",
+        "G0",
+        "read of unknown version",
+        "use of freed memory",
+    ],
+    seeds: 1000,
+};
+
+pub(super) static OWN_CHANGES_FORGIVEN: Fault = Fault {
+    name: "own-changes-forgiven",
+    step: "the node set is brought up to date whatever the count was before one's own insertion",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &["G2", "G2-item", "G-single", "G1c"],
+    seeds: 1000,
+};
+
+pub(super) static VERSION_FREED_AT_ONCE: Fault = Fault {
+    name: "version-freed-at-once",
+    step: "a version cut off a chain is freed without waiting for its readers",
+    rig: Rig::SimSc,
+    workload: "scan",
+    expected: &["use of freed memory"],
+    seeds: 1000,
+};
+
+/// All of them, with those of the epochs that they stand on.
+pub static FAULTS: &[&Fault] = &[
+    &NO_READ_VALIDATION,
+    &FOREIGN_LATCH_IGNORED,
+    &NO_NODE_SET,
+    &NODE_SET_NOT_VALIDATED,
+    &TID_NOT_ABOVE_OVERWRITTEN,
+    &TID_NOT_ABOVE_READ,
+    &FLOOR_FORGOTTEN,
+    &EPOCH_AT_BEGIN,
+    &UNLATCHED_BEFORE_TID,
+    &NO_FENCE,
+    &TORN_READ,
+    &NO_WRITE_LATCH,
+    &OLD_VERSION_LOST,
+    &UNLINK_NOT_DEAD,
+    &OWN_CHANGES_FORGIVEN,
+    &VERSION_FREED_AT_ONCE,
+    &SNAPSHOT_TOO_NEW,
+    &COLLECT_TOO_EAGER,
+];

@@ -1,0 +1,360 @@
+//! Silo: optimistic, with decentralised TIDs and epochs (maflingo-silo.txt, chapters 4 and 5).
+//!
+//! Readers write nothing shared. A transaction remembers the TID word of each record that it read
+//! (*read set*) and the membership count of each leaf in which it missed a key or scanned (*node
+//! set*). To commit it
+//!
+//! 1. latches the records that it writes, in the order of their addresses;
+//! 2. runs a full fence, opens its commit window and loads the commit epoch in it (not at begin, as
+//!    the thesis has it; see `epoch.rs`);
+//! 3. validates that every word and count is as it was and that nobody else holds a latch on a
+//!    record it read;
+//! 4. takes the smallest TID in the epoch above all that it read, overwrote or gave out before;
+//! 5. installs: old version put by if a snapshot may need it, payload, new word, which unlatches.
+//!
+//! Three names: `silo`; `global-tid`, whose TIDs come from one shared counter (6.3); and
+//! `key-value`, which tracks and validates nothing, so that each operation is atomic and a
+//! transaction is not (6.3).
+//!
+//! Inserts (4.5): an absent record is placed in the index before the commit, latched from the
+//! start. Who meets it reads "absent" without waiting and will notice at its own commit. The node
+//! set is fixed up for the leaf changes that the transaction makes itself. Deletes: the tombstone is
+//! an ordinary version; `collect.rs` takes the record out of the index later and leaves its TID in
+//! the leaf's guard (the *floor*), so that a later insertion of the same key commits above it.
+
+mod collect;
+mod commit;
+mod faults;
+mod read;
+
+use commit::drop_version;
+
+pub use faults::FAULTS;
+
+use super::floor::{self, Floors};
+use super::tid;
+use super::{
+    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
+};
+use crate::Options;
+use crate::access::WriteSet;
+use crate::arena::Arena;
+use crate::error::Reason;
+use crate::transaction::Intent;
+use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
+use chiliad_storage::{Change, Hooks, LocalHeap, RecordRef, Seen};
+use std::collections::VecDeque;
+
+const SILO: u8 = 0;
+const GLOBAL_TID: u8 = 1;
+const KEY_VALUE: u8 = 2;
+
+/// Decentralised optimistic concurrency control.
+pub type Silo<M> = Optimistic<M, SILO>;
+/// The same with TIDs from one counter.
+pub type GlobalTid<M> = Optimistic<M, GLOBAL_TID>;
+/// The same store without transactions.
+pub type KeyValue<M> = Optimistic<M, KEY_VALUE>;
+
+/// A record that was read, and the header word then.
+struct Read<M: Machine> {
+    record: RecordRef<M>,
+    word: u64,
+}
+
+/// One worker's part of the scheme, in one of its three variants.
+pub struct Optimistic<M: Machine, const VARIANT: u8> {
+    reads: Vec<Read<M>>,
+    nodes: Vec<Seen<M>>,
+    /// The boundary read at, or zero for a transaction of the present.
+    snapshot: u64,
+    /// The last TID given out by this worker.
+    last: u64,
+    /// The greatest TID that the transaction must exceed, besides those in the read set.
+    floor: u64,
+    /// The epoch in which the first read took place, for opacity.
+    first_epoch: u64,
+    floors: Floors,
+    /// Garbage that nobody needs.
+    now: VecDeque<Garbage<M>>,
+    /// Garbage that snapshots may need, in the order of epochs.
+    later: VecDeque<Garbage<M>>,
+}
+
+/// What all workers share.
+pub struct Global<M: Machine> {
+    /// The next TID of `global-tid`.
+    counter: M::Word,
+    /// Ticks to wait between looks at a boundary that is due.
+    interval: u64,
+}
+
+impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
+    /// Whether reads are remembered and validated.
+    const TRACKS: bool = VARIANT != KEY_VALUE;
+}
+
+impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
+    const INFO: Info = match VARIANT {
+        SILO => Info {
+            name: "silo",
+            summary: "decentralised optimistic concurrency control with epochs and snapshots",
+            isolation: Isolation::Serializable,
+            strict: true,
+            snapshots: true,
+            needs_partitions: false,
+            source: "maflingo-silo.txt 4, 5",
+        },
+        GLOBAL_TID => Info {
+            name: "global-tid",
+            summary: "silo with transaction identifiers from one shared counter",
+            isolation: Isolation::Serializable,
+            strict: true,
+            snapshots: false,
+            needs_partitions: false,
+            source: "maflingo-silo.txt 6.3",
+        },
+        _ => Info {
+            name: "key-value",
+            summary: "atomic single operations and no transactions at all",
+            isolation: Isolation::None,
+            strict: false,
+            snapshots: false,
+            needs_partitions: false,
+            source: "maflingo-silo.txt 6.3",
+        },
+    };
+
+    type Shared = Global<M>;
+
+    fn shared(options: &Options) -> Global<M> {
+        Global { counter: M::Word::new(1), interval: options.epoch_ticks::<M>() }
+    }
+
+    fn new() -> Self {
+        Self {
+            reads: Vec::with_capacity(64),
+            nodes: Vec::with_capacity(32),
+            snapshot: 0,
+            last: 0,
+            floor: 0,
+            first_epoch: 0,
+            floors: Floors,
+            now: VecDeque::new(),
+            later: VecDeque::new(),
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
+        self.reads.clear();
+        self.nodes.clear();
+        self.floor = 0;
+        self.snapshot = 0;
+        self.first_epoch = 0;
+        if intent.snapshot && cx.snapshots {
+            let slots = &cx.heap.shared().slots;
+            self.snapshot = cx.epochs.lease(slots, cx.heap.slot(), cx.shared.interval);
+        } else if M::fault(&faults::EPOCH_AT_BEGIN) {
+            self.first_epoch = cx.epochs.current();
+        }
+        Step::Done(())
+    }
+
+    #[inline]
+    fn read(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+        writes: &WriteSet<M>,
+    ) -> Step<M, Version> {
+        if self.snapshot != 0 {
+            return read::snapshot(record, self.snapshot, arena, cx.stamped);
+        }
+        let (word, version) = match read::present(record, arena, cx.stamped) {
+            Step::Done(found) => found,
+            Step::Redo => return Step::Redo,
+            Step::Abort(refusal) => return Step::Abort(refusal),
+        };
+        if Self::TRACKS {
+            self.reads.push(Read { record, word });
+            if cx.opacity {
+                if let Err(refusal) = self.stay_opaque(cx, word, writes) {
+                    return Step::Abort(refusal);
+                }
+            }
+        }
+        Step::Done(version)
+    }
+
+    #[inline]
+    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+        if Self::TRACKS && self.snapshot == 0 && !M::fault(&faults::NO_NODE_SET) {
+            self.nodes.push(seen);
+        }
+        Step::Done(())
+    }
+
+    #[inline]
+    fn place(&mut self, record: RecordRef<M>) {
+        let word = &record.header().word;
+        // Nobody else has seen it in this life.
+        let life = tid::next_life(word.load(Ordering::Relaxed));
+        word.store(life | tid::ABSENT | tid::LATCH, Ordering::Relaxed);
+    }
+
+    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        // SAFETY: the index has not taken it, so nobody else has seen it.
+        unsafe { cx.heap.free_record(chiliad_storage::Kind::Record, record) };
+    }
+
+    fn inserted(
+        &mut self,
+        _cx: &mut Context<'_, M, Self>,
+        _record: RecordRef<M>,
+        changes: &[Change<M>],
+    ) -> Step<M, ()> {
+        self.fix_up(changes);
+        Step::Done(())
+    }
+
+    fn hooks(&mut self) -> &mut dyn Hooks<M> {
+        &mut self.floors
+    }
+
+    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        self.check(writes)
+    }
+
+    #[inline]
+    fn prepare(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &mut WriteSet<M>,
+    ) -> Result<CommitPoint, Refusal<M>> {
+        self.commit_point(cx, writes)
+    }
+
+    #[inline]
+    fn install(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        point: CommitPoint,
+        writes: &mut WriteSet<M>,
+        index: usize,
+        value: &[u8],
+    ) {
+        self.install_one(cx, point, &mut writes.entries[index], value);
+    }
+
+    #[inline]
+    fn release(&mut self, cx: &mut Context<'_, M, Self>) {
+        cx.epochs.close_window(cx.heap.slot());
+        self.end_snapshot(cx);
+    }
+
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
+        for write in &mut writes.entries {
+            for block in write.spare.iter_mut().filter_map(Option::take) {
+                give_back(cx.heap, block);
+            }
+            if !write.latched && !write.placed {
+                continue;
+            }
+            let word = &write.record.header().word;
+            // We hold the latch, so the word is as we left it: the version stays as it was.
+            tid::publish(word, word.load(Ordering::Relaxed) & !tid::LATCH);
+        }
+        cx.epochs.close_window(cx.heap.slot());
+        self.end_snapshot(cx);
+    }
+
+    fn leave_garbage(&mut self, garbage: Garbage<M>) {
+        if garbage.epoch == 0 {
+            self.now.push_back(garbage);
+        } else {
+            self.later.push_back(garbage);
+        }
+    }
+
+    fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
+        self.collect_some(cx, tables, budget);
+    }
+
+    #[inline]
+    fn has_garbage(&self) -> bool {
+        !self.now.is_empty() || !self.later.is_empty()
+    }
+
+    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
+        heir.extend(self.now.drain(..).chain(self.later.drain(..)));
+    }
+
+    fn current_bytes(record: RecordRef<M>, out: &mut Vec<u8>) {
+        read::latched_bytes(record, out);
+    }
+}
+
+impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
+    fn end_snapshot(&mut self, cx: &mut Context<'_, M, Self>) {
+        if self.snapshot != 0 {
+            self.snapshot = 0;
+            cx.epochs.end_lease(cx.heap.slot());
+        }
+    }
+
+    /// Takes note of leaf changes that the transaction made itself (thesis 4.5): what had been seen
+    /// before counts as seen after. An entry that had not been seen as it was just before is left
+    /// alone and fails at validation.
+    fn fix_up(&mut self, changes: &[Change<M>]) {
+        self.floor = self.floor.max(floor::after(changes));
+        for change in changes {
+            match change {
+                Change::Counted { after, before } => {
+                    let forgiving = M::fault(&faults::OWN_CHANGES_FORGIVEN);
+                    for node in &mut self.nodes {
+                        let current = node.members == *before || forgiving;
+                        if node.guard_ptr() == after.guard_ptr() && current {
+                            node.members = after.members;
+                        }
+                    }
+                }
+                Change::Handed { from, to } => {
+                    if self.nodes.iter().any(|node| node.guard_ptr() == *from) {
+                        self.nodes.push(*to);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Gives a block that nobody else has seen back to the heap.
+fn give_back<M: Machine>(heap: &mut LocalHeap<M>, block: RecordRef<M>) {
+    // SAFETY: the block was put by for this transaction and never linked anywhere.
+    unsafe { heap.free_record(chiliad_storage::Kind::Version, block) };
+}
+
+/// Where `record`'s older versions hang: behind the block that holds an overflowing value, if any.
+fn older<M: Machine>(record: RecordRef<M>) -> Tagged<chiliad_storage::Record<M>> {
+    let first = record.header().link.load(Ordering::Acquire);
+    if record.overflows() {
+        if let Some(block) = block_at(first) {
+            return block.header().link.load(Ordering::Acquire);
+        }
+    }
+    first
+}
+
+/// The block that a link leads to.
+fn block_at<M: Machine>(link: Tagged<chiliad_storage::Record<M>>) -> Option<RecordRef<M>> {
+    // SAFETY: links of records lead to version blocks of the same heap, which stay readable while
+    // the caller is pinned or holds the record's latch.
+    core::ptr::NonNull::new(link.pointer()).map(|block| unsafe { RecordRef::from_raw(block) })
+}
+
+/// A refusal because `record` is latched by another transaction.
+fn latched<M: Machine>(record: RecordRef<M>) -> Refusal<M> {
+    Refusal::over(Reason::ReadLatched, record)
+}

@@ -1,0 +1,173 @@
+//! Reading a record that may be modified in place (thesis chapter 5, figure 5-2), in the present and
+//! in the past.
+
+use super::{block_at, faults, latched, older, tid};
+use crate::arena::Arena;
+use crate::scheme::{Step, Version};
+use chiliad_machine::{Link, Machine, Ordering, Spin, Word};
+use chiliad_storage::RecordRef;
+
+/// Waits on a latched record before the reader gives up. A holder is between its first latch and
+/// its last write; one that lost its core may take longer than it is worth.
+const PATIENCE: u32 = 4096;
+
+/// The newest version, with the word that names it.
+#[inline]
+pub(super) fn present<M: Machine>(
+    record: RecordRef<M>,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Step<M, (u64, Version)> {
+    let word = &record.header().word;
+    let mark = arena.used();
+    let mut spin = Spin::<M>::new();
+    let mut waits = 0;
+    loop {
+        // Acquire pairs with `tid::publish`: the payload of this word is visible.
+        let before = word.load(Ordering::Acquire);
+        if before & tid::DEAD != 0 {
+            return Step::Redo;
+        }
+        if before & tid::ABSENT != 0 {
+            match absent(record, before, arena, stamped) {
+                Some(version) => return Step::Done((before & !tid::LATCH, version)),
+                None if before & tid::LATCH != 0 => return Step::Abort(latched(record)),
+                None => {}
+            }
+        } else if before & tid::LATCH == 0 {
+            let bytes = copy(record, arena);
+            // Acquire: the copy above happens before the check below; pairs with the fence between
+            // latching and writing in `commit_point`.
+            M::fence(Ordering::Acquire);
+            if word.load(Ordering::Relaxed) == before || M::fault(&faults::TORN_READ) {
+                return Step::Done((before, Version { absent: false, bytes }));
+            }
+        } else {
+            waits += 1;
+            if waits > PATIENCE {
+                return Step::Abort(latched(record));
+            }
+            M::mark("read waited for a latch");
+            spin.wait();
+        }
+        arena.truncate(mark);
+    }
+}
+
+/// An absent version needs no waiting for a latch: there is nothing to tear but the stamp, whose
+/// check tells. `None`: the stamp is being changed.
+fn absent<M: Machine>(
+    record: RecordRef<M>,
+    before: u64,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Option<Version> {
+    let none = Version { absent: true, bytes: arena.reserve(0) };
+    if !stamped {
+        return Some(none);
+    }
+    let bytes = copy(record, arena);
+    M::fence(Ordering::Acquire);
+    let intact = record.header().word.load(Ordering::Relaxed) == before
+        && crate::stamp::read(arena.get(bytes)) != crate::stamp::TORN;
+    intact.then_some(Version { absent: true, bytes })
+}
+
+/// Copies the payload of the newest version, which may be torn.
+#[inline]
+fn copy<M: Machine>(record: RecordRef<M>, arena: &mut Arena) -> crate::arena::Piece {
+    if record.overflows() {
+        return copy_overflow(record, arena);
+    }
+    // A torn length may exceed the record: the copy stays within, and the check fails.
+    let bytes = arena.reserve(record.length().min(record.capacity()));
+    record.read(arena.get_mut(bytes));
+    bytes
+}
+
+#[cold]
+fn copy_overflow<M: Machine>(record: RecordRef<M>, arena: &mut Arena) -> crate::arena::Piece {
+    // Acquire pairs with the release store of the link in `install_one`: the block is filled.
+    match block_at(record.header().link.load(Ordering::Acquire)) {
+        Some(block) => {
+            let bytes = arena.reserve(block.length().min(block.capacity()));
+            block.read(arena.get_mut(bytes));
+            bytes
+        }
+        None => arena.reserve(0),
+    }
+}
+
+/// The version that the snapshot at `boundary` contains: the newest of an epoch below it
+/// (thesis 4.7). Never aborts.
+pub(super) fn snapshot<M: Machine>(
+    record: RecordRef<M>,
+    boundary: u64,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Step<M, Version> {
+    let word = &record.header().word;
+    let mark = arena.used();
+    let mut spin = Spin::<M>::new();
+    loop {
+        arena.truncate(mark);
+        let before = word.load(Ordering::Acquire);
+        if before & tid::DEAD != 0 {
+            return Step::Redo;
+        }
+        if tid::epoch(before) < boundary {
+            if before & tid::ABSENT != 0 {
+                if let Some(version) = absent(record, before, arena, stamped) {
+                    return Step::Done(version);
+                }
+            } else if before & tid::LATCH == 0 {
+                let bytes = copy(record, arena);
+                M::fence(Ordering::Acquire);
+                if word.load(Ordering::Relaxed) == before {
+                    return Step::Done(Version { absent: false, bytes });
+                }
+            }
+        } else if before & tid::LATCH == 0 {
+            let chain = older(record);
+            M::fence(Ordering::Acquire);
+            if word.load(Ordering::Relaxed) == before {
+                return Step::Done(older_version(chain, boundary, arena, stamped));
+            }
+        }
+        // A holder is about to overwrite what we came for: it will put it by.
+        spin.wait();
+    }
+}
+
+/// Walks the older versions, which nobody changes any more.
+fn older_version<M: Machine>(
+    chain: chiliad_machine::Tagged<chiliad_storage::Record<M>>,
+    boundary: u64,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Version {
+    let mut next = block_at(chain);
+    while let Some(block) = next {
+        let word = block.header().word.load(Ordering::Relaxed);
+        if tid::epoch(word) < boundary {
+            M::mark("snapshot read an old version");
+            let absent = word & tid::ABSENT != 0;
+            let length = if absent && !stamped { 0 } else { block.length() };
+            let bytes = arena.reserve(length.min(block.capacity()));
+            block.read(arena.get_mut(bytes));
+            return Version { absent, bytes };
+        }
+        next = block_at(block.header().link.load(Ordering::Acquire));
+    }
+    // The key did not exist yet: stamp zero, in a verified run.
+    let stamp = crate::stamp::make(0, &[]);
+    Version { absent: true, bytes: arena.push(if stamped { &stamp } else { &[] }) }
+}
+
+/// The bytes of a record that the caller has latched.
+pub(super) fn latched_bytes<M: Machine>(record: RecordRef<M>, out: &mut Vec<u8>) {
+    let link = record.header().link.load(Ordering::Relaxed);
+    let source = if record.overflows() { block_at(link).unwrap_or(record) } else { record };
+    out.resize(source.length().min(source.capacity()), 0);
+    source.read(out);
+}

@@ -1,0 +1,101 @@
+//! The TID word (thesis 4.1, with the thesis' separate data-version word folded in).
+//!
+//! ```text
+//!  63                    24 23              3    2     1      0
+//! +------------------------+-----------------+------+--------+-------+
+//! | commit epoch (40)      | counter (21)    | dead | absent | latch |
+//! +------------------------+-----------------+------+--------+-------+
+//! ```
+//!
+//! - **latch**: a transaction that is committing, or that has inserted the record, may write it.
+//! - **absent**: the version is a tombstone, or a record that is being inserted.
+//! - **dead**: the record has left its index. The word never returns to a value that somebody read.
+//!
+//! There are no bits for a core: per-record monotonicity is all that validation needs, and a
+//! transaction is identified elsewhere. The TID of a version is greater than that of every version
+//! that its transaction read or overwrote.
+//!
+//! A writer holds the latch, runs a release fence, changes the payload, and then stores the new
+//! word, which is also the unlatching; a reader checks the word before and after copying. The
+//! functions are generic over the word so that loom can check them.
+
+use chiliad_machine::{Ordering, Word};
+
+pub(crate) const LATCH: u64 = 1;
+pub(crate) const ABSENT: u64 = 2;
+pub(crate) const DEAD: u64 = 4;
+pub(crate) const FLAGS: u64 = LATCH | ABSENT | DEAD;
+
+const COUNTER_SHIFT: u32 = 3;
+const COUNTER_BITS: u32 = 21;
+pub(crate) const EPOCH_SHIFT: u32 = COUNTER_SHIFT + COUNTER_BITS;
+
+/// The commit epoch of a word's version.
+#[inline]
+pub(crate) fn epoch(word: u64) -> u64 {
+    word >> EPOCH_SHIFT
+}
+
+/// The smallest TID above `greatest` in `epoch`, flags clear; `None` when the epoch's counter is
+/// used up, which the transaction sits out until the next epoch (thesis chapter 5).
+#[inline]
+pub(crate) fn next(greatest: u64, epoch: u64) -> Option<u64> {
+    let first = epoch << EPOCH_SHIFT;
+    let above = (greatest | FLAGS) + 1;
+    if above <= first {
+        return Some(first);
+    }
+    (above >> EPOCH_SHIFT == epoch).then_some(above)
+}
+
+/// The first word of a slot's new life: no word that anybody saw in an earlier one, flags clear.
+#[inline]
+pub(crate) fn next_life(word: u64) -> u64 {
+    (word | FLAGS) + 1
+}
+
+/// Takes the latch; `Err` with the word found if it is held or the record is dead.
+#[inline]
+pub(crate) fn try_latch<W: Word>(word: &W) -> Result<u64, u64> {
+    let found = word.load(Ordering::Relaxed);
+    if found & (LATCH | DEAD) != 0 {
+        return Err(found);
+    }
+    // Acquire pairs with the release in `publish`: we see the version that we overwrite.
+    word.compare_exchange(found, found | LATCH, Ordering::Acquire, Ordering::Relaxed)
+}
+
+/// Stores the latch holder's last word on the record, which unlatches it.
+#[inline]
+pub(crate) fn publish<W: Word>(word: &W, value: u64) {
+    debug_assert!(value & LATCH == 0);
+    // Release pairs with the acquire in `try_latch` and in readers: the payload comes first.
+    word.store(value, Ordering::Release);
+}
+
+/// Whether `word` still names the version that a reader saw, latched or not.
+#[inline]
+pub(crate) fn same_version(word: u64, seen: u64) -> bool {
+    (word ^ seen) & !LATCH == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tid_exceeds_what_was_seen_and_lies_in_its_epoch() {
+        let seen = 7 << EPOCH_SHIFT | 9 << COUNTER_SHIFT | ABSENT;
+        let same = next(seen, 7).expect("room");
+        assert!(same > seen && epoch(same) == 7 && same & FLAGS == 0);
+        assert_eq!(next(seen, 8), Some(8 << EPOCH_SHIFT));
+        assert_eq!(next(0, 3), Some(3 << EPOCH_SHIFT));
+    }
+
+    #[test]
+    fn a_full_counter_waits_for_the_next_epoch() {
+        let full = 7 << EPOCH_SHIFT | ((1 << COUNTER_BITS) - 1) << COUNTER_SHIFT;
+        assert_eq!(next(full, 7), None);
+        assert_eq!(next(full, 8), Some(8 << EPOCH_SHIFT));
+    }
+}

@@ -1,0 +1,125 @@
+//! Secondary indexes: tables of their own (thesis 4.4), from parts of a row to its primary key.
+//!
+//! An index is declared as data ([`KeyPart`]) and evaluated here, without a callback. Its rows are
+//! ordinary records under the scheme: their key is the encoded parts, followed by the primary key
+//! unless the index is unique; their value is the primary key.
+
+use crate::error::{Error, Result};
+use crate::table::{KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
+
+/// A secondary index in use.
+pub struct Secondary {
+    pub spec: SecondarySpec,
+    /// The table that holds its rows.
+    pub table: TableId,
+    /// Bytes that a value must have for all parts to lie within.
+    pub value_bytes_min: usize,
+    key_bytes_min: usize,
+}
+
+impl Secondary {
+    pub fn new(spec: SecondarySpec, table: TableId) -> Self {
+        let reach = |source| {
+            let parts = spec.parts.iter().filter(|part| part.source == source);
+            parts.map(|part| part.offset + part.length).max().unwrap_or(0)
+        };
+        let (value_bytes_min, key_bytes_min) = (reach(Source::Value), reach(Source::Key));
+        Self { spec, table, value_bytes_min, key_bytes_min }
+    }
+
+    /// Whether all parts of a row lie within it.
+    pub fn check(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        let accepted = (self.value_bytes_min, crate::VALUE_BYTES_MAX);
+        if value.len() < self.value_bytes_min {
+            return Err(Error::ValueSize { bytes: value.len(), accepted });
+        }
+        if key.len() < self.key_bytes_min {
+            let accepted = (self.key_bytes_min, crate::KEY_BYTES_MAX);
+            return Err(Error::ValueSize { bytes: key.len(), accepted });
+        }
+        Ok(())
+    }
+
+    /// Whether two values of one row have the same index key.
+    pub fn same_key(&self, before: &[u8], after: &[u8]) -> bool {
+        self.spec.parts.iter().filter(|part| part.source == Source::Value).all(|part| {
+            let range = part.offset..part.offset + part.length;
+            before[range.clone()] == after[range]
+        })
+    }
+
+    /// Appends the index key of a checked row to `out`.
+    pub fn encode(&self, key: &[u8], value: &[u8], out: &mut Vec<u8>) {
+        for part in &self.spec.parts {
+            let source = if part.source == Source::Value { value } else { key };
+            let start = out.len();
+            encode_part(part, &source[part.offset..part.offset + part.length], out);
+            if part.descending {
+                out[start..].iter_mut().for_each(|byte| *byte = !*byte);
+            }
+        }
+        if !self.spec.unique {
+            out.extend_from_slice(key);
+        }
+    }
+}
+
+fn encode_part(part: &KeyPart, field: &[u8], out: &mut Vec<u8>) {
+    match part.part_type {
+        // Little-endian in the row, big-endian in a key: byte order is then key order.
+        PartType::Unsigned => out.extend(field.iter().rev()),
+        PartType::Signed => {
+            let start = out.len();
+            out.extend(field.iter().rev());
+            out[start] ^= 0x80;
+        }
+        PartType::Bytes => out.extend_from_slice(field),
+        PartType::Text => {
+            let length = usize::from(field[0]).min(field.len() - 1);
+            push_text(&field[1..1 + length], out);
+        }
+    }
+}
+
+/// Text in an order in which a prefix comes first: zero bytes are escaped, two of them end it.
+/// The same as [`chiliad_storage::key`] has for strings.
+fn push_text(text: &[u8], out: &mut Vec<u8>) {
+    for &byte in text {
+        out.push(byte);
+        if byte == 0 {
+            out.push(0xff);
+        }
+    }
+    out.extend([0, 0]);
+}
+
+impl TableSpec {
+    /// Refuses declarations that no row could satisfy.
+    pub(crate) fn validate(&self) -> Result<()> {
+        let refuse = |what: String| Err(Error::InvalidOption(what));
+        if self.name.is_empty() || self.name.contains('/') {
+            return refuse(format!("table name {:?}: not empty and without '/'", self.name));
+        }
+        for (at, index) in self.secondary.iter().enumerate() {
+            if self.secondary[..at].iter().any(|other| other.name == index.name) {
+                return refuse(format!("table {}: two indexes named {}", self.name, index.name));
+            }
+            let named = |what: &str| format!("index {} of table {}: {what}", index.name, self.name);
+            if index.parts.is_empty() {
+                return refuse(named("at least one key part is needed"));
+            }
+            for part in &index.parts {
+                let integer = matches!(part.part_type, PartType::Unsigned | PartType::Signed);
+                if part.length == 0 || integer && !matches!(part.length, 1 | 2 | 4 | 8) {
+                    return refuse(named(
+                        "integers have 1, 2, 4 or 8 bytes, other parts at least 1",
+                    ));
+                }
+                if part.part_type == PartType::Text && part.length > 256 {
+                    return refuse(named("a text part has at most 255 bytes of text"));
+                }
+            }
+        }
+        Ok(())
+    }
+}

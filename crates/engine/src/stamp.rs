@@ -1,0 +1,78 @@
+//! Stamps: in a verified run each version, tombstones included, ends in sixteen bytes that name its
+//! writer, written above the scheme and read from the bytes that the caller gets.
+//!
+//! ```text
+//!   value bytes | stamp (8) | check (8): a hash of stamp and value
+//! ```
+//!
+//! A copy torn by a scheme that forgot to validate has a check that does not fit and is reported as
+//! a version that nobody wrote.
+
+use crate::recorder::Stamp;
+use chiliad_machine::Machine;
+use chiliad_storage::Latch;
+use std::collections::BTreeMap;
+
+/// Bytes that a stamp adds to each version.
+pub(crate) const STAMP_BYTES: usize = 16;
+
+/// Reported for bytes that no transaction wrote as they are.
+pub(crate) const TORN: Stamp = u64::MAX;
+
+fn check(stamp: Stamp, value: &[u8]) -> u64 {
+    let mut hash = stamp ^ 0x9e37_79b9_7f4a_7c15 ^ value.len() as u64;
+    for chunk in value.chunks(8) {
+        let mut bytes = [0; 8];
+        bytes[..chunk.len()].copy_from_slice(chunk);
+        hash = (hash ^ u64::from_le_bytes(bytes)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        hash ^= hash >> 32;
+    }
+    hash | 1
+}
+
+/// The stamp of `value`, to be put behind it.
+pub(crate) fn make(stamp: Stamp, value: &[u8]) -> [u8; STAMP_BYTES] {
+    let mut bytes = [0; STAMP_BYTES];
+    bytes[..8].copy_from_slice(&stamp.to_le_bytes());
+    bytes[8..].copy_from_slice(&check(stamp, value).to_le_bytes());
+    bytes
+}
+
+/// Reads the stamp off the end of `bytes`; [`TORN`] if it does not fit the value before it.
+pub(crate) fn read(bytes: &[u8]) -> Stamp {
+    let Some(split) = bytes.len().checked_sub(STAMP_BYTES) else {
+        return TORN;
+    };
+    let (value, stamp) = bytes.split_at(split);
+    let word = |range: core::ops::Range<usize>| {
+        u64::from_le_bytes(stamp[range].try_into().expect("eight bytes"))
+    };
+    let found = word(0..8);
+    if word(8..16) == check(found, value) { found } else { TORN }
+}
+
+/// The stamps of tombstones that have left their index, so that a later look-up can still say which
+/// version of nothing it saw. Kept in verified runs only, by key.
+pub struct Graveyard<M: Machine> {
+    stones: Latch<M, BTreeMap<Box<[u8]>, (u64, Stamp)>>,
+}
+
+impl<M: Machine> Graveyard<M> {
+    pub fn new() -> Self {
+        Self { stones: Latch::new(BTreeMap::new()) }
+    }
+
+    /// A tombstone of `order` is about to leave; an older one never replaces a newer one.
+    pub fn bury(&self, key: &[u8], order: u64, stamp: Stamp) {
+        let mut stones = self.stones.lock();
+        let entry = stones.entry(key.into()).or_insert((0, 0));
+        if order > entry.0 {
+            *entry = (order, stamp);
+        }
+    }
+
+    /// The newest tombstone of `key` that has left, or zero.
+    pub fn stamp(&self, key: &[u8]) -> Stamp {
+        self.stones.lock().get(key).map_or(0, |stone| stone.1)
+    }
+}

@@ -1,0 +1,171 @@
+//! A transaction in hand: the interface of [`Transaction`] on a worker, and its two endings.
+
+use crate::error::{Error, Result};
+use crate::scheme::{CommitPoint, Scheme};
+use crate::table::TableId;
+use crate::transaction::{Entry, Get, Range, Row, Scanned, Transaction};
+use crate::worker::{State, Worker};
+use chiliad_machine::Machine;
+
+/// Where a committed transaction took place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Committed {
+    /// Its commit epoch.
+    pub epoch: u64,
+    /// Its place among the versions of each record that it wrote.
+    pub order: u64,
+}
+
+impl From<CommitPoint> for Committed {
+    fn from(point: CommitPoint) -> Self {
+        Self { epoch: point.epoch, order: point.order }
+    }
+}
+
+/// A transaction in progress on a worker. Rolled back when dropped.
+pub struct Tx<'w, M: Machine, S: Scheme<M>> {
+    pub(crate) worker: &'w mut Worker<M, S>,
+}
+
+impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
+    pub(crate) fn new(worker: &'w mut Worker<M, S>) -> Self {
+        Self { worker }
+    }
+
+    /// Makes the changes visible to others, all or none.
+    ///
+    /// # Errors
+    /// The conflict that the transaction met, now or at any earlier operation, even if its caller
+    /// ignored it; [`Error::OutOfMemory`]; [`Error::UniqueViolation`] for changes made by
+    /// [`Transaction::modify`]. It is rolled back then.
+    #[inline]
+    pub fn commit(self) -> Result<Committed> {
+        let Worker { view, core } = &mut *self.worker;
+        let committed = match &core.state {
+            State::Active => core.commit(view),
+            State::Lost(error) => Err(error.clone()),
+            State::Idle => Err(Error::TransactionOver),
+        };
+        if committed.is_err() {
+            core.collect_early(view);
+            core.roll_back(false);
+        }
+        core.clean_up(view);
+        committed.map(Committed::from)
+    }
+
+    /// Forgets all changes.
+    pub fn rollback(self) {
+        let Worker { view, core } = &mut *self.worker;
+        core.collect_early(view);
+        core.roll_back(matches!(core.state, State::Active));
+        core.clean_up(view);
+    }
+
+    /// Whether what was read so far is one state of the database. After a panic in user code this
+    /// tells a conflict from a bug.
+    ///
+    /// # Errors
+    /// The conflict.
+    pub fn validate(&mut self) -> Result<()> {
+        let core = &mut self.worker.core;
+        match &core.state {
+            State::Active => {}
+            State::Lost(error) => return Err(error.clone()),
+            State::Idle => return Err(Error::TransactionOver),
+        }
+        match core.scheme.validate(&core.writes) {
+            Ok(()) => Ok(()),
+            Err(refusal) => Err(core.lose(refusal)),
+        }
+    }
+}
+
+impl<M: Machine, S: Scheme<M>> Drop for Tx<'_, M, S> {
+    #[inline]
+    fn drop(&mut self) {
+        let core = &mut self.worker.core;
+        match core.state {
+            State::Idle => {}
+            State::Active => core.roll_back(true),
+            State::Lost(_) => core.roll_back(false),
+        }
+    }
+}
+
+impl<M: Machine, S: Scheme<M>> Transaction for Tx<'_, M, S> {
+    #[inline]
+    fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
+        let Worker { view, core } = &mut *self.worker;
+        core.ready(false)?;
+        core.get(table, view.get(table)?, key)
+    }
+
+    #[inline]
+    fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
+        let Worker { view, core } = &mut *self.worker;
+        core.ready(false)?;
+        core.get_many(view, requests, rows)
+    }
+
+    fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {
+        let Worker { view, core } = &mut *self.worker;
+        core.ready(false)?;
+        core.scan(table, view.get(table)?, &range)
+    }
+
+    fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
+        let Worker { view, core } = &mut *self.worker;
+        core.ready(false)?;
+        core.scan_index(view, table, index, &range)
+    }
+
+    #[inline]
+    fn entries(&self, scanned: Scanned) -> &[Entry] {
+        let start = scanned.start as usize;
+        &self.worker.core.entries[start..start + scanned.len()]
+    }
+
+    #[inline]
+    fn key(&self, entry: Entry) -> &[u8] {
+        let piece = crate::arena::Piece { start: entry.key_start, length: entry.key_length };
+        self.worker.core.arena.get(piece)
+    }
+
+    #[inline]
+    fn bytes(&self, row: Row) -> &[u8] {
+        self.worker.core.bytes(row)
+    }
+
+    #[inline]
+    fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        let Worker { view, core } = &mut *self.worker;
+        core.ready(true)?;
+        core.insert(view, table, key, value)
+    }
+
+    fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
+        let Worker { view, core } = &mut *self.worker;
+        core.ready(true)?;
+        core.update(view, row, value)
+    }
+
+    #[inline]
+    fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
+        let Worker { view, core } = &mut *self.worker;
+        core.ready(true)?;
+        core.modify(view, row)
+    }
+
+    fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        let Worker { view, core } = &mut *self.worker;
+        core.ready(true)?;
+        core.put(view, table, key, value)
+    }
+
+    fn remove_row(&mut self, row: Row) -> Result<()> {
+        let Worker { view, core } = &mut *self.worker;
+        core.ready(true)?;
+        core.remove_row(view, row)
+    }
+}

@@ -1,0 +1,364 @@
+//! A worker: runs one transaction at a time, and owns everything that is reused between them.
+
+use crate::access::{Access, WriteSet};
+use crate::arena::{Arena, Piece};
+use crate::breakdown::Clockwork;
+use crate::catalog::View;
+use crate::database::Inner;
+use crate::error::{Error, Reason, Result};
+use crate::options::Snapshots;
+use crate::recorder::{Recorder, Stamp};
+use crate::scheme::{Context, Garbage, Refusal, Scheme, Step};
+use crate::stats::Tally;
+use crate::table::TableId;
+use crate::transaction::{Entry, Intent, Row};
+use crate::tx::Tx;
+use chiliad_machine::Machine;
+use chiliad_storage::{Changes, Cursor, Found, LeafRun, LocalHeap, Probe, RecordRef};
+use std::sync::Arc;
+
+/// Transactions between two hand-overs of the tally.
+const TALLY_EVERY: u64 = 256;
+/// Items of garbage looked at after each transaction: more than one makes on average.
+const COLLECT_BUDGET: usize = 16;
+
+/// Runs one transaction at a time on a database. Any thread may use it, one at a time.
+pub struct Worker<M: Machine, S: Scheme<M>> {
+    pub(crate) view: View<M>,
+    pub(crate) core: Core<M, S>,
+}
+
+/// Whether the worker has a transaction in hand.
+pub(crate) enum State {
+    Idle,
+    Active,
+    /// It failed with this and can only be rolled back.
+    Lost(Error),
+}
+
+/// The worker without its view of the catalog, so that a table can be held while it works.
+pub(crate) struct Core<M: Machine, S: Scheme<M>> {
+    pub inner: Arc<Inner<M, S>>,
+    pub heap: LocalHeap<M>,
+    pub scheme: S,
+    pub arena: Arena,
+    pub accesses: Vec<Access<M>>,
+    pub writes: WriteSet<M>,
+    pub entries: Vec<Entry>,
+    pub run: LeafRun<M>,
+    pub cursor: Cursor,
+    pub changes: Changes<M>,
+    pub probes: Vec<Probe<M>>,
+    pub found: Vec<Option<Found<M>>>,
+    pub state: State,
+    pub read_only: bool,
+    pub in_past: bool,
+    /// Writes whose secondary index entries have to be brought in line.
+    pub dirty: usize,
+    pub stamped: bool,
+    pub opacity: bool,
+    pub snapshots: bool,
+    pub recorder: Option<Box<dyn Recorder>>,
+    /// What the transaction's versions are stamped with.
+    pub stamp: Stamp,
+    pub sequence: u64,
+    pub tally: Tally,
+    /// Lengths of rows seen last, by table, to know how many lines to ask for.
+    pub row_bytes: Vec<u32>,
+    /// Scratch for encoded keys.
+    pub key: Vec<u8>,
+    /// What a scan met, for the recorder: key, version, absent.
+    pub met: Vec<(Piece, Stamp, bool)>,
+    pub clockwork: Clockwork<M>,
+}
+
+impl<M: Machine, S: Scheme<M>> Worker<M, S> {
+    pub(crate) fn new(inner: Arc<Inner<M, S>>) -> Result<Self> {
+        let heap = LocalHeap::new(&inner.heap).ok_or(Error::TooManyWorkers)?;
+        let options = &inner.options;
+        let core = Core {
+            stamped: options.verify,
+            opacity: options.opacity,
+            snapshots: S::INFO.snapshots && options.snapshots != Snapshots::Off,
+            inner,
+            heap,
+            scheme: S::new(),
+            arena: Arena::new(),
+            accesses: Vec::with_capacity(64),
+            writes: WriteSet::new(),
+            entries: Vec::new(),
+            run: LeafRun::default(),
+            cursor: Cursor::default(),
+            changes: Changes::new(),
+            probes: Vec::new(),
+            found: Vec::new(),
+            state: State::Idle,
+            read_only: false,
+            in_past: false,
+            dirty: 0,
+            recorder: None,
+            stamp: 0,
+            sequence: 0,
+            tally: Tally::default(),
+            row_bytes: Vec::new(),
+            key: Vec::new(),
+            met: Vec::new(),
+            clockwork: Clockwork::new(),
+        };
+        Ok(Self { view: View::new(), core })
+    }
+
+    /// Begins a transaction. It ends by [`Tx::commit`], [`Tx::rollback`] or by being dropped.
+    ///
+    /// # Errors
+    /// A conflict, for schemes that can refuse this early; [`Error::InvalidOption`] for a partition
+    /// that does not exist.
+    pub fn begin(&mut self, intent: &Intent<'_>) -> Result<Tx<'_, M, S>> {
+        let partitions = self.core.inner.options.partitions;
+        if S::INFO.needs_partitions && intent.partitions.iter().any(|&it| it >= partitions) {
+            let given = intent.partitions;
+            let what = format!("partitions {given:?}: 0 to {} are accepted", partitions - 1);
+            return Err(Error::InvalidOption(what));
+        }
+        debug_assert!(matches!(self.core.state, State::Idle), "a worker has one transaction");
+        self.view.refresh(&self.core.inner.words.catalog);
+        self.core.begin(intent)?;
+        Ok(Tx::new(self))
+    }
+
+    /// Inserts a row outside any transaction, for loading tables that nobody uses yet.
+    ///
+    /// # Errors
+    /// As for [`crate::Transaction::insert`].
+    pub fn load(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        use crate::Transaction;
+        let recorder = self.core.recorder.take();
+        self.core.sequence = self.core.sequence.wrapping_sub(1);
+        let loaded = (|| {
+            let mut tx = self.begin(&Intent::update())?;
+            // Loaded rows count as versions from before the history.
+            tx.worker.core.stamp = 0;
+            tx.insert(table, key, value)?;
+            tx.commit().map(|_| ())
+        })();
+        self.core.recorder = recorder;
+        loaded
+    }
+
+    /// Reports the accesses of this worker's transactions to `recorder` from now on. Only useful
+    /// with `Options::verify`.
+    pub fn set_recorder(&mut self, recorder: Box<dyn Recorder>) {
+        self.core.recorder = Some(recorder);
+    }
+
+    /// Takes the recorder back.
+    pub fn take_recorder(&mut self) -> Option<Box<dyn Recorder>> {
+        self.core.recorder.take()
+    }
+
+    /// The recorder in use.
+    #[must_use]
+    pub fn recorder(&self) -> Option<&dyn Recorder> {
+        self.core.recorder.as_deref()
+    }
+
+    /// Collects what this worker and those that have gone left behind. For a worker that is idle
+    /// while others work; transactions do it by themselves.
+    pub fn maintain(&mut self) {
+        if let Some(mut orphans) = self.core.inner.words.orphans.try_lock() {
+            for garbage in orphans.drain(..) {
+                self.core.scheme.leave_garbage(garbage);
+            }
+        }
+        self.view.refresh(&self.core.inner.words.catalog);
+        self.core.collect(&self.view, usize::MAX);
+    }
+
+    /// Follows the next transaction, through its retries, with the clock: see
+    /// [`Worker::take_sample`].
+    pub fn sample_next(&mut self) {
+        self.core.clockwork.arm();
+    }
+
+    /// Ticks that the sampled transaction spent in each [`crate::Part`], from its first attempt to
+    /// its end; ends the sample.
+    pub fn take_sample(&mut self) -> [u64; crate::Part::ALL.len()] {
+        self.core.clockwork.take()
+    }
+}
+
+impl<M: Machine, S: Scheme<M>> Drop for Worker<M, S> {
+    fn drop(&mut self) {
+        let words = &self.core.inner.words;
+        self.core.scheme.hand_over(&mut words.orphans.lock());
+        words.retired.lock().absorb(&mut self.core.tally);
+    }
+}
+
+/// The context of a hook, from the fields of a [`Core`].
+macro_rules! context {
+    ($core:expr) => {
+        Context {
+            shared: &$core.inner.words.scheme,
+            epochs: &$core.inner.words.epochs,
+            heap: &mut $core.heap,
+            stamped: $core.stamped,
+            opacity: $core.opacity,
+            snapshots: $core.snapshots,
+        }
+    };
+}
+pub(crate) use context;
+
+impl<M: Machine, S: Scheme<M>> Core<M, S> {
+    #[inline]
+    fn begin(&mut self, intent: &Intent<'_>) -> Result<()> {
+        self.arena.clear();
+        self.accesses.clear();
+        self.entries.clear();
+        self.read_only = intent.read_only || intent.snapshot;
+        self.in_past = intent.snapshot && self.snapshots;
+        self.sequence = self.sequence.wrapping_add(1);
+        self.clockwork.begin();
+        if self.stamped {
+            self.begin_stamped();
+        }
+        match self.scheme.begin(&mut context!(self), intent) {
+            Step::Done(()) => {
+                self.state = State::Active;
+                Ok(())
+            }
+            Step::Abort(refusal) => {
+                let error = self.lose(refusal);
+                self.roll_back(false);
+                Err(error)
+            }
+            Step::Redo => unreachable!("begin has no record to look up again"),
+        }
+    }
+
+    #[cold]
+    fn begin_stamped(&mut self) {
+        // Slot numbers begin at zero, stamps at one; a worker's attempts are numbered.
+        self.stamp = (u64::from(self.heap.slot_number()) + 1) << 40 | self.sequence;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.begin(self.stamp, M::now(), self.in_past);
+        }
+    }
+
+    /// The transaction cannot go on.
+    #[cold]
+    pub fn lose(&mut self, refusal: Refusal<M>) -> Error {
+        let Some(reason) = refusal.reason else {
+            let error = self.inner.out_of_memory();
+            self.state = State::Lost(error.clone());
+            return error;
+        };
+        self.count_conflict(reason, refusal.record);
+        self.state = State::Lost(Error::Conflict(reason));
+        Error::Conflict(reason)
+    }
+
+    fn count_conflict(&mut self, reason: Reason, record: Option<RecordRef<M>>) {
+        let Self { accesses, writes, arena, tally, .. } = self;
+        let place = record.and_then(|record| {
+            let read = accesses.iter().find(|access| access.record == record);
+            let read = read.map(|access| (access.table, access.key));
+            let write = || writes.entries.iter().find(|write| write.record == record);
+            read.or_else(|| write().map(|write| (write.table, write.key)))
+        });
+        tally.conflict(reason, place.map(|(table, key)| (table, arena.get(key))));
+    }
+
+    /// Turns a hook's answer into a result; `None`: look the record up again.
+    #[inline]
+    pub fn settle<T>(&mut self, step: Step<M, T>) -> Result<Option<T>> {
+        match step {
+            Step::Done(value) => Ok(Some(value)),
+            Step::Redo => Ok(None),
+            Step::Abort(refusal) => Err(self.lose(refusal)),
+        }
+    }
+
+    /// Whether an operation may go on.
+    #[inline]
+    pub fn ready(&self, writes: bool) -> Result<()> {
+        if !matches!(self.state, State::Active) {
+            return Err(Error::TransactionOver);
+        }
+        if writes && self.read_only {
+            return Err(Error::ReadOnly);
+        }
+        Ok(())
+    }
+
+    /// Gives the transaction up and leaves nothing latched. `own` if its own logic asked for it.
+    pub fn roll_back(&mut self, own: bool) {
+        if own {
+            self.tally.rolled_back += 1;
+        }
+        self.scheme.abort(&mut context!(self), &mut self.writes);
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| self.stamped) {
+            recorder.abort(M::now());
+        }
+        self.leave_placeholders();
+        self.writes.clear();
+        self.dirty = 0;
+        self.state = State::Idle;
+        self.clockwork.abort();
+    }
+
+    /// What the transaction has put into indexes is to leave them again.
+    fn leave_placeholders(&mut self) {
+        for write in &mut self.writes.entries {
+            if core::mem::take(&mut write.placed) {
+                self.scheme.leave_garbage(Garbage {
+                    table: write.table.0,
+                    record: write.record,
+                    key: Some(self.arena.get(write.key).into()),
+                    placeholder: true,
+                    epoch: 0,
+                    life: write.record.life(),
+                });
+            }
+        }
+    }
+
+    /// Before a roll-back: a scheme that takes its garbage along does so now.
+    pub fn collect_early(&mut self, view: &View<M>) {
+        if S::COLLECTS_BEFORE_RELEASE {
+            self.leave_placeholders();
+            self.collect(view, usize::MAX);
+        }
+    }
+
+    /// The transaction is over: hand the tally over now and then, collect a little.
+    #[inline]
+    pub fn clean_up(&mut self, view: &View<M>) {
+        if self.sequence % TALLY_EVERY == 0 {
+            self.inner.words.retired.lock().absorb(&mut self.tally);
+        }
+        if self.scheme.has_garbage() {
+            self.collect(view, COLLECT_BUDGET);
+        }
+        self.heap.reclaim();
+    }
+
+    fn collect(&mut self, view: &View<M>, budget: usize) {
+        self.heap.pin();
+        self.scheme.collect(&mut context!(self), view, budget);
+        self.heap.unpin();
+    }
+
+    /// Remembers a record found for later use by its [`Row`].
+    #[inline]
+    pub fn note(&mut self, access: Access<M>) -> Row {
+        let row = Row {
+            access: self.accesses.len() as u32,
+            start: access.value.start,
+            length: access.value.length,
+        };
+        self.accesses.push(access);
+        row
+    }
+}

@@ -1,0 +1,332 @@
+//! Writing: everything is deferred; an insertion alone shows in the index before the commit, as an
+//! absent record that only this transaction may write (thesis 4.5).
+
+use crate::access::{Access, Kind, NONE, Write};
+use crate::arena::Piece;
+use crate::breakdown::Part;
+use crate::catalog::{Table, View};
+use crate::error::{Error, Result};
+use crate::read_ops::check_key;
+use crate::scheme::{Context, Scheme};
+use crate::stamp::{self, STAMP_BYTES};
+use crate::table::TableId;
+use crate::transaction::Row;
+use crate::worker::{Core, context};
+use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_storage::{Found, Inserted, Kind as SlotKind, RecordRef, VALUE_BYTES_MAX};
+
+impl<M: Machine, S: Scheme<M>> Core<M, S> {
+    pub fn insert(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        let table = view.get(id)?;
+        check_key(key)?;
+        check_value(value)?;
+        if table.secondary.is_empty() {
+            return self.insert_one(id, table, key, value);
+        }
+        self.align_indexes(view)?;
+        if self.get(id, table, key)?.is_some() {
+            return Err(Error::DuplicateKey);
+        }
+        self.check_unique(view, table, key, None, value)?;
+        self.insert_one(id, table, key, value)?;
+        self.insert_entries(view, table, key, value)
+    }
+
+    /// Inserts into one index.
+    fn insert_one(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        self.heap.pin();
+        let inserted = self.insert_pinned(id, table, key, value);
+        self.heap.unpin();
+        inserted
+    }
+
+    fn insert_pinned(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        loop {
+            let part = self.clockwork.switch(Part::Index);
+            let placed = self.place(table, key, value.len());
+            self.clockwork.switch(part);
+            match placed? {
+                Placed::Fresh(record) => {
+                    self.push_placed(id, key, value, record)?;
+                    return Ok(());
+                }
+                Placed::Found(record) => match self.claim(id, key, record)? {
+                    Claim::Present => return Err(Error::DuplicateKey),
+                    Claim::Own(write) => {
+                        let value = self.arena.push(value);
+                        let own = &mut self.writes.entries[write as usize];
+                        (own.kind, own.value) = (Kind::Put, value);
+                        return Ok(());
+                    }
+                    Claim::Absent => {
+                        let write = self.new_write(id, key, value, record, false);
+                        self.writes.push(write);
+                        return Ok(());
+                    }
+                    Claim::Redo => {}
+                },
+            }
+        }
+    }
+
+    /// Finds the key's record or puts a fresh one into the index, latched and absent.
+    fn place(&mut self, table: &Table<M>, key: &[u8], bytes: usize) -> Result<Placed<M>> {
+        let bytes = bytes + if self.stamped { STAMP_BYTES } else { 0 };
+        let fresh = self.heap.alloc_record(SlotKind::Record, bytes);
+        let record = fresh.map_err(|_| self.inner.out_of_memory())?;
+        self.scheme.place(record);
+        if self.stamped {
+            // Not a stamp yet: who reads it in this instant is refused.
+            record.write(&[0; STAMP_BYTES]);
+        }
+        self.changes.clear();
+        let hooks = self.scheme.hooks();
+        let inserted = table.index.insert(&mut self.heap, key, record, hooks, &mut self.changes);
+        let done = match inserted {
+            Ok(Inserted::Yes) => Ok(Placed::Fresh(record)),
+            Ok(Inserted::Exists(found)) => Ok(Placed::Found(found)),
+            Err(_) => Err(self.inner.out_of_memory()),
+        };
+        if !matches!(done, Ok(Placed::Fresh(_))) {
+            self.scheme.give_up(&mut context!(self), record);
+        }
+        if let (Ok(Placed::Fresh(_)), Some(graveyard)) = (&done, &table.graveyard) {
+            // The key is in the index now, so no other tombstone of it can be buried.
+            record.write(&stamp::make(graveyard.stamp(key), &[]));
+        }
+        // Even a failed insertion may have split leaves.
+        let changes = core::mem::take(&mut self.changes);
+        let step = self.scheme.inserted(&mut context!(self), record, &changes);
+        self.changes = changes;
+        self.settle(step)?;
+        done
+    }
+
+    fn push_placed(
+        &mut self,
+        id: TableId,
+        key: &[u8],
+        value: &[u8],
+        record: RecordRef<M>,
+    ) -> Result<()> {
+        let write = self.new_write(id, key, value, record, true);
+        self.writes.push(write);
+        Ok(())
+    }
+
+    fn new_write(
+        &mut self,
+        id: TableId,
+        key: &[u8],
+        value: &[u8],
+        record: RecordRef<M>,
+        placed: bool,
+    ) -> Write<M> {
+        let prior = if placed { record.header().word.load(Ordering::Relaxed) } else { 0 };
+        Write {
+            record,
+            table: id,
+            kind: Kind::Put,
+            key: self.arena.push(key),
+            value: self.arena.push(value),
+            before: Piece::default(),
+            existed: false,
+            placed,
+            dirty: false,
+            life: record.life(),
+            prior,
+            latched: false,
+            spare: [None, None],
+        }
+    }
+
+    /// Looks at a record that an insertion found under its key.
+    fn claim(&mut self, id: TableId, key: &[u8], record: RecordRef<M>) -> Result<Claim> {
+        if let Some(write) = self.writes.find(record) {
+            let present = self.writes.entries[write as usize].kind == Kind::Put;
+            return Ok(if present { Claim::Present } else { Claim::Own(write) });
+        }
+        let mark = self.arena.used();
+        let step = self.scheme.read(&mut context!(self), record, &mut self.arena, &self.writes);
+        let Some(version) = self.settle(step)? else {
+            return Ok(Claim::Redo);
+        };
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| self.stamped) {
+            let stamp = stamp::read(self.arena.get(version.bytes));
+            recorder.read(id, key, stamp, version.absent);
+        }
+        self.arena.truncate(mark);
+        Ok(if version.absent { Claim::Absent } else { Claim::Present })
+    }
+
+    /// The write of a row's record: the one there is, or a new one that keeps the value.
+    #[inline]
+    fn write_of(&mut self, row: Row, keep_before: bool) -> u32 {
+        let access = &self.accesses[row.access as usize];
+        if access.write != NONE {
+            return access.write;
+        }
+        let (record, id, key, value) = (access.record, access.table, access.key, access.value);
+        let write = match self.writes.find(record) {
+            Some(write) => write,
+            None => {
+                let before =
+                    if keep_before { self.arena.duplicate(value) } else { Piece::default() };
+                self.writes.push(Write {
+                    record,
+                    table: id,
+                    kind: Kind::Put,
+                    key,
+                    value,
+                    before,
+                    existed: true,
+                    placed: false,
+                    dirty: false,
+                    life: record.life(),
+                    prior: 0,
+                    latched: false,
+                    spare: [None, None],
+                })
+            }
+        };
+        self.accesses[row.access as usize].write = write;
+        write
+    }
+
+    pub fn update(&mut self, view: &View<M>, row: Row, value: &[u8]) -> Result<()> {
+        check_value(value)?;
+        let access: &Access<M> = &self.accesses[row.access as usize];
+        let table = view.get(access.table)?;
+        let indexed = !table.secondary.is_empty();
+        let key = access.key;
+        for secondary in &table.secondary {
+            secondary.check(self.arena.get(key), value)?;
+        }
+        let write = self.write_of(row, indexed);
+        let value = self.arena.push(value);
+        let own = &mut self.writes.entries[write as usize];
+        (own.kind, own.value) = (Kind::Put, value);
+        self.mark_dirty(write, indexed);
+        if indexed { self.align_indexes(view) } else { Ok(()) }
+    }
+
+    #[inline]
+    pub fn modify(&mut self, view: &View<M>, row: Row) -> Result<&mut [u8]> {
+        let table = self.accesses[row.access as usize].table;
+        let indexed = !view.get(table)?.secondary.is_empty();
+        let write = self.write_of(row, indexed);
+        self.mark_dirty(write, indexed);
+        let own = &mut self.writes.entries[write as usize];
+        if own.kind == Kind::Remove {
+            own.kind = Kind::Put;
+        }
+        Ok(self.arena.get_mut(own.value))
+    }
+
+    #[inline]
+    fn mark_dirty(&mut self, write: u32, indexed: bool) {
+        if indexed {
+            let own = &mut self.writes.entries[write as usize];
+            self.dirty += usize::from(!own.dirty);
+            own.dirty = true;
+        }
+    }
+
+    pub fn put(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        let table = view.get(id)?;
+        check_key(key)?;
+        check_value(value)?;
+        if !table.secondary.is_empty() {
+            return match self.get(id, table, key)? {
+                Some(row) => self.update(view, row, value),
+                None => self.insert(view, id, key, value),
+            };
+        }
+        self.heap.pin();
+        let put = self.put_pinned(id, table, key, value);
+        self.heap.unpin();
+        put
+    }
+
+    fn put_pinned(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        let part = self.clockwork.switch(Part::Index);
+        let mut found = table.index.get(&self.heap, key);
+        if let Found::Absent(_) = found {
+            match self.place(table, key, value.len())? {
+                Placed::Fresh(record) => {
+                    self.clockwork.switch(part);
+                    return self.push_placed(id, key, value, record);
+                }
+                Placed::Found(record) => found = Found::Record(record),
+            }
+        }
+        self.clockwork.switch(part);
+        let Found::Record(record) = found else {
+            unreachable!("found or placed");
+        };
+        if let Some(write) = self.writes.find(record) {
+            let value = self.arena.push(value);
+            let own = &mut self.writes.entries[write as usize];
+            (own.kind, own.value) = (Kind::Put, value);
+        } else {
+            let write = self.new_write(id, key, value, record, false);
+            self.writes.push(write);
+        }
+        Ok(())
+    }
+
+    pub fn remove_row(&mut self, view: &View<M>, row: Row) -> Result<()> {
+        let table = view.get(self.accesses[row.access as usize].table)?;
+        let indexed = !table.secondary.is_empty();
+        if indexed {
+            // Its entries must be those of the value that they are removed for.
+            self.align_indexes(view)?;
+        }
+        let write = self.write_of(row, indexed);
+        let own = &mut self.writes.entries[write as usize];
+        let (key, value) = (own.key, own.value);
+        let removed = own.kind == Kind::Put;
+        own.kind = Kind::Remove;
+        if indexed && removed {
+            self.remove_entries(view, table, key, value)?;
+        }
+        Ok(())
+    }
+}
+
+enum Placed<M: Machine> {
+    Fresh(RecordRef<M>),
+    Found(RecordRef<M>),
+}
+
+enum Claim {
+    Present,
+    Absent,
+    Own(u32),
+    Redo,
+}
+
+fn check_value(value: &[u8]) -> Result<()> {
+    if value.len() > VALUE_BYTES_MAX {
+        return Err(Error::ValueSize { bytes: value.len(), accepted: (0, VALUE_BYTES_MAX) });
+    }
+    Ok(())
+}

@@ -1,0 +1,286 @@
+//! One worker, every scheme, on the one-core machine: what each operation does.
+
+use chiliad_engine::names::{UnderScheme, under};
+use chiliad_engine::{
+    Database, Error, Get, Intent, KeyPart, Options, PartType, Range, Scheme, SecondarySpec, Source,
+    TableId, TableSpec, Transaction,
+};
+use chiliad_machine::{Machine, Native, Plain};
+
+const SCHEMES: [&str; 4] = ["silo", "global-tid", "key-value", "partitioned"];
+
+struct Run<F>(F);
+
+trait Body<M: Machine> {
+    fn body<S: Scheme<M>>(&self, db: &Database<M, S>);
+}
+
+impl<M: Machine, F: Body<M>> UnderScheme<M> for Run<F> {
+    type Output = ();
+    fn run<S: Scheme<M>>(self) {
+        for verify in [false, true] {
+            let db =
+                Database::<M, S>::open(Options { verify, ..Options::default() }).expect("opens");
+            self.0.body(&db);
+        }
+    }
+}
+
+fn on_all<F: Body<Plain> + Body<Native> + Copy>(body: F) {
+    for name in SCHEMES {
+        under::<Plain, _>(name, Run(body)).expect("a scheme");
+        under::<Native, _>(name, Run(body)).expect("a scheme");
+    }
+}
+
+fn read<M: Machine, S: Scheme<M>>(
+    db: &Database<M, S>,
+    table: TableId,
+    key: &[u8],
+) -> Option<Vec<u8>> {
+    let mut worker = db.worker().expect("a slot");
+    let mut tx = worker.begin(&Intent::read_only()).expect("begins");
+    let row = tx.get(table, key).expect("no conflict");
+    let bytes = row.map(|row| tx.bytes(row).to_vec());
+    tx.commit().expect("no conflict");
+    bytes
+}
+
+#[derive(Clone, Copy)]
+struct Crud;
+
+impl<M: Machine> Body<M> for Crud {
+    fn body<S: Scheme<M>>(&self, db: &Database<M, S>) {
+        for spec in [TableSpec::ordered("o"), TableSpec::hash("h", 10)] {
+            let table = db.create_table(spec).expect("created");
+            let mut worker = db.worker().expect("a slot");
+            let mut tx = worker.begin(&Intent::update()).expect("begins");
+            assert_eq!(tx.get(table, b"a").expect("reads"), None);
+            tx.insert(table, b"a", b"one").expect("inserts");
+            assert_eq!(tx.insert(table, b"a", b"two"), Err(Error::DuplicateKey));
+            let row = tx.get(table, b"a").expect("reads").expect("own write");
+            assert_eq!(tx.bytes(row), b"one");
+            tx.modify(row).expect("modifies")[0] = b'O';
+            assert_eq!(tx.bytes(row), b"One");
+            tx.commit().expect("commits");
+            assert_eq!(read(db, table, b"a").as_deref(), Some(&b"One"[..]));
+
+            // Growth beyond the record, and back.
+            for length in [1000, 3, 70_000, 0] {
+                let mut tx = worker.begin(&Intent::update()).expect("begins");
+                let row = tx.get(table, b"a").expect("reads").expect("present");
+                let value = vec![7; length];
+                tx.update(row, &value).expect("updates");
+                tx.commit().expect("commits");
+                assert_eq!(read(db, table, b"a"), Some(value));
+            }
+
+            // A roll-back leaves nothing.
+            let mut tx = worker.begin(&Intent::update()).expect("begins");
+            tx.insert(table, b"b", b"gone").expect("inserts");
+            let row = tx.get(table, b"a").expect("reads").expect("present");
+            tx.remove_row(row).expect("removes");
+            assert_eq!(tx.get(table, b"a").expect("reads"), None);
+            tx.rollback();
+            assert_eq!(read(db, table, b"b"), None);
+            assert!(read(db, table, b"a").is_some());
+
+            // Remove, insert again, put.
+            for round in 0..3u8 {
+                let mut tx = worker.begin(&Intent::update()).expect("begins");
+                assert!(tx.remove(table, b"a").expect("removes"));
+                assert!(!tx.remove(table, b"a").expect("removes"));
+                tx.commit().expect("commits");
+                assert_eq!(read(db, table, b"a"), None);
+                let mut tx = worker.begin(&Intent::update()).expect("begins");
+                match round {
+                    0 => tx.insert(table, b"a", &[round]).expect("inserts"),
+                    _ => tx.put(table, b"a", &[round]).expect("puts"),
+                }
+                tx.put(table, b"p", &[round]).expect("puts");
+                tx.commit().expect("commits");
+                assert_eq!(read(db, table, b"a"), Some(vec![round]));
+                assert_eq!(read(db, table, b"p"), Some(vec![round]));
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_come_change_and_go() {
+    on_all(Crud);
+}
+
+#[derive(Clone, Copy)]
+struct Scans;
+
+impl<M: Machine> Body<M> for Scans {
+    fn body<S: Scheme<M>>(&self, db: &Database<M, S>) {
+        let table = db.create_table(TableSpec::ordered("t")).expect("created");
+        let mut worker = db.worker().expect("a slot");
+        for key in 0..100u32 {
+            worker.load(table, &key.to_be_bytes(), &[key as u8]).expect("loads");
+        }
+        let mut tx = worker.begin(&Intent::update()).expect("begins");
+        let (low, high) = (10u32.to_be_bytes(), 20u32.to_be_bytes());
+        let keys = |tx: &dyn Transaction, scanned| -> Vec<u8> {
+            tx.entries(scanned).iter().map(|entry| tx.bytes(entry.row)[0]).collect()
+        };
+        let scanned = tx.scan(table, Range::between(&low, &high)).expect("scans");
+        assert_eq!(keys(&tx, scanned), (10..20).collect::<Vec<_>>());
+        let entry = tx.entries(scanned)[3];
+        assert_eq!(tx.key(entry), 13u32.to_be_bytes());
+        tx.remove_row(entry.row).expect("removes");
+        tx.insert(table, &[0, 0, 0, 15, 1], b"\xff").expect("inserts");
+        let range = Range::closed(&low, &high).reverse().limit(7);
+        let scanned = tx.scan(table, range).expect("scans");
+        assert_eq!(keys(&tx, scanned), [20, 19, 18, 17, 16, 0xff, 15]);
+        let scanned = tx.scan(table, Range::all()).expect("scans");
+        assert_eq!(scanned.len(), 100);
+        tx.commit().expect("commits");
+        assert_eq!(read(db, table, &13u32.to_be_bytes()), None);
+
+        let mut tx = worker.begin(&Intent::update()).expect("begins");
+        let keys: Vec<_> = (0..100u32).map(u32::to_be_bytes).collect();
+        let requests: Vec<_> = keys.iter().map(|key| Get { table, key }).collect();
+        let mut rows = vec![None; 100];
+        tx.get_many(&requests, &mut rows).expect("reads");
+        for (key, row) in rows.iter().enumerate() {
+            assert_eq!(row.map(|row| tx.bytes(row)[0] as usize), (key != 13).then_some(key));
+        }
+        tx.commit().expect("commits");
+    }
+}
+
+#[test]
+fn scans_see_committed_and_own_rows() {
+    on_all(Scans);
+}
+
+#[derive(Clone, Copy)]
+struct Indexes;
+
+impl<M: Machine> Body<M> for Indexes {
+    fn body<S: Scheme<M>>(&self, db: &Database<M, S>) {
+        let part = |offset, length, part_type| KeyPart {
+            source: Source::Value,
+            offset,
+            length,
+            part_type,
+            descending: false,
+        };
+        let spec = TableSpec::ordered("people")
+            .with_index(SecondarySpec {
+                name: "by_age".into(),
+                parts: vec![part(0, 2, PartType::Unsigned)],
+                unique: false,
+            })
+            .with_index(SecondarySpec {
+                name: "by_badge".into(),
+                parts: vec![part(2, 1, PartType::Bytes)],
+                unique: true,
+            });
+        let table = db.create_table(spec).expect("created");
+        let mut worker = db.worker().expect("a slot");
+        let row = |age: u16, badge: u8| [age.to_le_bytes().to_vec(), vec![badge]].concat();
+        let mut tx = worker.begin(&Intent::update()).expect("begins");
+        tx.insert(table, b"ann", &row(300, 1)).expect("inserts");
+        tx.insert(table, b"bob", &row(40, 2)).expect("inserts");
+        tx.insert(table, b"cid", &row(300, 3)).expect("inserts");
+        let twice = tx.insert(table, b"dan", &row(1, 2));
+        assert_eq!(twice, Err(Error::UniqueViolation { index: "by_badge".into() }));
+        assert!(matches!(tx.insert(table, b"e", &[1]), Err(Error::ValueSize { .. })));
+        tx.commit().expect("commits");
+
+        let names = |worker: &mut chiliad_engine::Worker<M, S>, age: u16| -> Vec<Vec<u8>> {
+            let mut tx = worker.begin(&Intent::read_only()).expect("begins");
+            let (low, high) = (age.to_be_bytes(), (age + 1).to_be_bytes());
+            let scanned = tx.scan_index(table, 0, Range::between(&low, &high)).expect("scans");
+            let keys =
+                tx.entries(scanned).iter().map(|&entry| tx.key(entry)[2..].to_vec()).collect();
+            tx.commit().expect("commits");
+            keys
+        };
+        assert_eq!(names(&mut worker, 300), [b"ann".to_vec(), b"cid".to_vec()]);
+        let mut tx = worker.begin(&Intent::update()).expect("begins");
+        let ann = tx.get(table, b"ann").expect("reads").expect("present");
+        tx.modify(ann).expect("modifies")[..2].copy_from_slice(&40u16.to_le_bytes());
+        let bob = tx.get(table, b"bob").expect("reads").expect("present");
+        tx.remove_row(bob).expect("removes");
+        tx.commit().expect("commits");
+        assert_eq!(names(&mut worker, 300), [b"cid".to_vec()]);
+        assert_eq!(names(&mut worker, 40), [b"ann".to_vec()]);
+        let mut tx = worker.begin(&Intent::update()).expect("begins");
+        let cid = tx.get(table, b"cid").expect("reads").expect("present");
+        tx.modify(cid).expect("modifies")[2] = 1;
+        assert_eq!(tx.commit(), Err(Error::UniqueViolation { index: "by_badge".into() }));
+        assert_eq!(names(&mut worker, 300), [b"cid".to_vec()]);
+    }
+}
+
+#[test]
+fn secondary_indexes_follow_their_rows() {
+    on_all(Indexes);
+}
+
+#[test]
+fn a_snapshot_sees_the_past() {
+    use chiliad_engine::{Silo, Snapshots};
+    type Db = Database<Plain, Silo<Plain>>;
+    for snapshots in [Snapshots::Always, Snapshots::OnDemand] {
+        let options = Options { snapshots, snapshot_every: 2, ..Options::default() };
+        let db = Db::open(options).expect("opens");
+        let table = db.create_table(TableSpec::ordered("t")).expect("created");
+        let mut writer = db.worker().expect("a slot");
+        let mut reader = db.worker().expect("a slot");
+        writer.load(table, b"k", b"old").expect("loads");
+        writer.load(table, b"gone", b"old").expect("loads");
+        for _ in 0..3 {
+            db.tick();
+        }
+        if snapshots == Snapshots::OnDemand {
+            // The first asks for versions to be kept; nobody ticks but us, so ask from a thread's
+            // point of view: arm, tick past the boundary, then read.
+            db.keep_versions();
+            for _ in 0..4 {
+                db.tick();
+            }
+        }
+        let mut past = reader.begin(&Intent::snapshot()).expect("begins");
+        for round in 0..10u8 {
+            let mut tx = writer.begin(&Intent::update()).expect("begins");
+            tx.put(table, b"k", &vec![round; 10 + usize::from(round) * 40]).expect("puts");
+            tx.remove(table, b"gone").expect("removes");
+            tx.put(table, &[round], b"new").expect("puts");
+            tx.commit().expect("commits");
+            db.tick();
+            writer.maintain();
+            let row = past.get(table, b"k").expect("reads").expect("present");
+            assert_eq!(past.bytes(row), b"old");
+            assert!(past.get(table, b"gone").expect("reads").is_some());
+            assert_eq!(past.scan(table, Range::all()).expect("scans").len(), 2);
+        }
+        past.commit().expect("a snapshot never aborts");
+        for _ in 0..4 {
+            db.tick();
+        }
+        writer.maintain();
+        let mut now = reader.begin(&Intent::snapshot()).expect("begins");
+        assert_eq!(now.scan(table, Range::all()).expect("scans").len(), 11);
+        now.commit().expect("commits");
+    }
+}
+
+fn is_shareable<T: Send + Sync>() {}
+fn can_move<T: Send>() {}
+
+fn shares<S: chiliad_engine::names::NativeScheme>() {
+    is_shareable::<Database<Native, S>>();
+    can_move::<chiliad_engine::Worker<Native, S>>();
+}
+
+#[test]
+fn a_native_database_is_shared_between_threads() {
+    shares::<chiliad_engine::Silo<Native>>();
+    shares::<chiliad_engine::Partitioned<Native>>();
+}
