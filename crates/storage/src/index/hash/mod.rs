@@ -25,6 +25,8 @@ mod change;
 mod digest;
 pub mod faults;
 #[cfg(test)]
+pub(crate) mod loom_machine;
+#[cfg(test)]
 mod models;
 mod protocol;
 mod split;
@@ -259,10 +261,10 @@ impl<M: Machine> HashIndex<M> {
     /// `hash` no longer belongs there.
     #[inline]
     fn settled(&self, bucket: &Bucket<M>, index: u64, hash: u64) -> Option<u64> {
-        let version = protocol::stable::<M>(bucket.version())?;
-        let settled = protocol::place(hash, self.table.buckets()) == index
-            || M::fault(&faults::READER_SKIPS_MAPPING);
-        settled.then_some(version)
+        if M::fault(&faults::READER_SKIPS_MAPPING) {
+            return protocol::stable::<M>(bucket.version());
+        }
+        protocol::settled::<M>(bucket.version(), &self.table.root.buckets, index, hash)
     }
 
     /// Searches `key`'s bucket, waiting for writers, until all it saw belongs together.

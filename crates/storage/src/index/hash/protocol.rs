@@ -39,6 +39,21 @@ pub(super) fn stable<M: Machine>(version: &M::Word) -> Option<u64> {
     (seen & LATCHED == 0).then_some(seen)
 }
 
+/// The version of the bucket at `index`, unless a writer is inside or the table has grown since the
+/// index was computed and `hash` no longer belongs there.
+#[inline]
+pub(super) fn settled<M: Machine>(
+    version: &M::Word,
+    buckets: &M::Word,
+    index: u64,
+    hash: u64,
+) -> Option<u64> {
+    let seen = stable::<M>(version)?;
+    // Relaxed, for the acquire in `stable` orders it: whoever divided the bucket before `seen`
+    // published the number first.
+    (place(hash, buckets.load(Ordering::Relaxed)) == index).then_some(seen)
+}
+
 /// Whether everything read since [`stable`] returned `seen` belongs together.
 #[inline]
 pub(super) fn unchanged<M: Machine>(version: &M::Word, seen: u64) -> bool {
