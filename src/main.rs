@@ -1,2 +1,55 @@
-//! placeholder
-fn main() {}
+//! The command `chiliad`: parse, choose, call, print.
+//!
+//! Exit status: 0 done, 1 a verification, a consistency condition or a run failed, 2 bad input.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod bench;
+mod campaign;
+mod check;
+mod failure;
+mod host;
+mod index;
+mod output;
+mod plants;
+mod progress;
+mod repeat;
+mod result;
+mod runs;
+mod schemes;
+mod settings;
+mod simulate;
+mod summary;
+mod sweep;
+mod workloads;
+
+use args::Command;
+use failure::Stop;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match words().and_then(|words| run(&words)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(stop) => stop.report(),
+    }
+}
+
+/// The words after the program's name.
+fn words() -> Result<Vec<String>, Stop> {
+    let word = |word: std::ffi::OsString| {
+        word.into_string().map_err(|word| {
+            Stop::bad(word.to_string_lossy(), "not UTF-8; accepted: words in UTF-8")
+        })
+    };
+    std::env::args_os().skip(1).map(word).collect()
+}
+
+fn run(words: &[String]) -> Result<(), Stop> {
+    match args::parse(words)?.command {
+        Command::Bench(_) | Command::Simulate(_) => runs::run(words),
+        Command::Campaign(flags) => campaign::run(&flags),
+        Command::Check(flags) => check::run(&flags),
+        Command::Schemes(flags) => schemes::run(&flags),
+    }
+}

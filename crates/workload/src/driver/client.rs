@@ -6,13 +6,12 @@
 
 use super::history::HistoryRecorder;
 use super::open_loop::Arrivals;
-use super::sampling::{Generator, Sampler, TIMED_ONE_IN};
+use super::sampling::{FOLLOWED_ONE_IN, Generator, Sampler, TIMED_ONE_IN};
 use super::signals::{Phase, Signals};
 use super::target::{Call, ClientReport, unwrap_recorder};
 use super::{Failure, Length, Plan, Retry, Tally};
 use crate::{ClientSeat, Shape, Workload};
-use chiliad_engine::scheme::Scheme;
-use chiliad_engine::{Error, Intent, Result, Worker};
+use chiliad_engine::{Error, Intent, Result, Scheme, Worker};
 use chiliad_machine::Machine;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -35,7 +34,8 @@ pub(crate) struct Client<'a, M: Machine, S: Scheme<M>, W: Workload, C> {
     signals: Arc<Signals>,
     partitions: Vec<u32>,
     random: Generator,
-    sampler: Sampler,
+    timed: Sampler,
+    followed: Sampler,
     tally: Tally,
     committed: u64,
     call: PhantomData<fn() -> C>,
@@ -65,7 +65,8 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             signals,
             partitions: Vec::with_capacity(64),
             random: Generator::new(plan.seed, seat.index),
-            sampler: Sampler::new(if timed_in_full { 1 } else { TIMED_ONE_IN }),
+            timed: Sampler::new(if timed_in_full { 1 } else { TIMED_ONE_IN }),
+            followed: Sampler::new(FOLLOWED_ONE_IN),
             tally: Tally::new(workload.kinds().len()),
             committed: 0,
             call: PhantomData,
@@ -125,9 +126,17 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     fn transaction(&mut self, arrival: Option<u64>) -> Result<()> {
         self.partitions.clear();
         let shape = self.workload.next(&mut self.state, &mut self.partitions);
-        let timed = self.sampler.take(&mut self.random);
+        let timed = self.timed.take(&mut self.random);
+        // Simulated time means nothing yet, and looking at it is an event.
+        let followed = !M::SIMULATED && self.followed.take(&mut self.random);
+        if followed {
+            self.worker.sample_next();
+        }
         let start = if timed { Some(arrival.unwrap_or_else(M::now)) } else { None };
         let ended = self.attempts(shape)?;
+        if followed {
+            self.tally.add_parts(self.worker.take_sample());
+        }
         let kind = &mut self.tally.kinds[shape.kind];
         match ended {
             Ended::Committed => {
@@ -179,6 +188,9 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         match C::execute(self.workload, &mut self.state, &mut tx) {
             Ok(()) => tx.commit().map(|_| ()),
             Err(error) => {
+                // What a transaction says that acted on a state that never was is no answer.
+                let error =
+                    if error.is_retryable() { error } else { tx.validate().err().unwrap_or(error) };
                 tx.rollback();
                 Err(error)
             }

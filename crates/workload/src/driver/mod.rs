@@ -17,9 +17,11 @@
 //! causes no simulated event.
 
 mod backoff;
+mod catalog;
 mod client;
 mod history;
 mod load;
+mod lookup;
 mod native;
 mod open_loop;
 mod plan;
@@ -34,11 +36,13 @@ mod target;
 mod verify;
 
 pub use backoff::Backoff;
+pub use catalog::{AnyWorkload, NativeTarget, faults, open_native, open_simulated, schemes};
+pub use lookup::{Lookup, LookupReport, run_lookup};
 pub use native::run_native;
 pub use plan::{Length, Plan, Recording, Retry};
 pub use progress::{NoProgress, Progress};
 pub use report::{Breakdown, Failure, NativeReport, SimulatedReport};
-pub use series::Sample;
+pub use series::{Sample, resident_bytes};
 pub use simulated::{SimulatedPlan, run_simulated};
 pub use tally::{KindTally, Tally};
 pub use target::{Bound, Direct, Target, Virtual};

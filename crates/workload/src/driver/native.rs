@@ -85,16 +85,22 @@ fn run_clients(
     let shared = RunSignals(signals.clone());
     let cores = allowed_cores();
     thread::scope(|scope| {
-        let clients: Vec<_> = (0..plan.clients)
-            .map(|index| {
-                let (shared, cores) = (&shared, &cores);
-                scope.spawn(move || {
-                    place(cores, plan, index);
-                    let seat = ClientSeat { index, of: plan.clients, seed: plan.seed };
-                    target.run_client(seat, plan, shared)
-                })
-            })
-            .collect();
+        let mut clients = Vec::with_capacity(plan.clients);
+        for index in 0..plan.clients {
+            let (shared, cores) = (&shared, &cores);
+            let client = thread::Builder::new().spawn_scoped(scope, move || {
+                place(cores, plan.cores, plan.clients, index);
+                let seat = ClientSeat { index, of: plan.clients, seed: plan.seed };
+                target.run_client(seat, plan, shared)
+            });
+            match client {
+                Ok(client) => clients.push(client),
+                Err(error) => {
+                    signals.set(Phase::Stop);
+                    return Err(Failure::Host(format!("thread {index} could not start: {error}")));
+                }
+            }
+        }
         let mut watch = Watch { plan, signals: &signals, progress, clients: &clients };
         let measured = watch.measure();
         let memory_bytes = resident_bytes();
@@ -109,7 +115,6 @@ fn run_clients(
         Ok(NativeReport {
             seconds,
             tally: joined.tally,
-            breakdown: None,
             recorders: joined.recorders,
             complete: !signals.ended_early(),
             conditions: None,
@@ -120,13 +125,14 @@ fn run_clients(
     })
 }
 
-/// Lets the calling thread run where the plan says. A system that refuses runs it anywhere.
-fn place(cores: &[usize], plan: &Plan, index: usize) {
-    let usable = &cores[..plan.cores.min(cores.len())];
+/// Lets the calling thread, client `index`, run on `wanted` of `cores`: on one of its own if there
+/// are enough. A system that refuses runs it anywhere.
+pub(super) fn place(cores: &[usize], wanted: usize, clients: usize, index: usize) {
+    let usable = &cores[..wanted.min(cores.len())];
     if usable.is_empty() {
         return;
     }
-    let own = if plan.clients <= usable.len() { &usable[index..=index] } else { usable };
+    let own = if clients <= usable.len() { &usable[index..=index] } else { usable };
     let _ = restrict_to_cores(own);
 }
 

@@ -29,8 +29,6 @@ pub struct NativeReport {
     pub seconds: f64,
     /// What was counted in it.
     pub tally: Tally,
-    /// Where the time went; `None` if the engine was not asked.
-    pub breakdown: Option<Breakdown>,
     /// What the clients recorded; empty unless the plan asked for it.
     pub recorders: Vec<Recorder>,
     /// The run was not cut short by the cap on the history's memory.
@@ -79,6 +77,8 @@ pub enum Failure {
     },
     /// A client panicked.
     Panic(String),
+    /// The host refused threads.
+    Host(String),
 }
 
 impl Failure {
@@ -92,6 +92,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine { doing, error } => write!(f, "{doing}: {error}"),
+            Self::Host(problem) => f.write_str(problem),
             Self::Panic(message) => write!(f, "a client panicked: {message}"),
         }
     }

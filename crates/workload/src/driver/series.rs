@@ -44,7 +44,8 @@ impl Series {
 }
 
 /// Resident memory of the process in bytes; zero where the system does not tell.
-pub(crate) fn resident_bytes() -> u64 {
+#[must_use]
+pub fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());

@@ -1,6 +1,7 @@
 //! What one client, and then the run, counts.
 
-use chiliad_engine::Reason;
+use super::Breakdown;
+use chiliad_engine::{Part, Reason};
 use hdrhistogram::Histogram;
 
 /// The longest latency that is told from longer ones, in nanoseconds: about 69 seconds.
@@ -50,6 +51,8 @@ pub struct Tally {
     pub kinds: Vec<KindTally>,
     /// Refusals by [`Reason::index`].
     pub reasons: [u64; Reason::ALL.len()],
+    /// Ticks that the sampled transactions spent in each [`Part`].
+    pub parts: [u64; Part::ALL.len()],
 }
 
 impl Tally {
@@ -57,13 +60,14 @@ impl Tally {
     #[must_use]
     pub fn new(kinds: usize) -> Self {
         let kinds = (0..kinds).map(|_| KindTally::new()).collect();
-        Self { kinds, reasons: [0; Reason::ALL.len()] }
+        Self { kinds, reasons: [0; Reason::ALL.len()], parts: [0; Part::ALL.len()] }
     }
 
     /// Forgets all counts and keeps the room.
     pub(crate) fn clear(&mut self) {
         self.kinds.iter_mut().for_each(KindTally::clear);
         self.reasons.fill(0);
+        self.parts.fill(0);
     }
 
     /// Adds another tally of the same workload.
@@ -74,6 +78,29 @@ impl Tally {
         for (mine, theirs) in self.reasons.iter_mut().zip(&other.reasons) {
             *mine += theirs;
         }
+        self.add_parts(other.parts);
+    }
+
+    /// Adds where a sampled transaction spent its time.
+    pub(crate) fn add_parts(&mut self, parts: [u64; Part::ALL.len()]) {
+        for (mine, theirs) in self.parts.iter_mut().zip(parts) {
+            *mine += theirs;
+        }
+    }
+
+    /// Where the sampled transactions spent their time; `None` if none was sampled.
+    #[must_use]
+    pub fn breakdown(&self) -> Option<Breakdown> {
+        let all: u64 = self.parts.iter().sum();
+        let share = |part: Part| self.parts[part as usize] as f64 / all as f64;
+        (all > 0).then(|| Breakdown {
+            useful: share(Part::Useful),
+            abort: share(Part::Abort),
+            timestamp: share(Part::Timestamp),
+            index: share(Part::Index),
+            wait: share(Part::Wait),
+            manager: share(Part::Manager),
+        })
     }
 
     /// Records a latency, at most what a histogram can tell from longer ones.

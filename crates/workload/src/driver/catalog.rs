@@ -1,0 +1,126 @@
+//! What there is to run: every workload under every scheme, on both machines.
+//!
+//! Natively procedures are compiled once per scheme; in simulation once, over a virtual
+//! transaction.
+
+use super::Failure;
+use super::target::{Bound, Direct, Target, Virtual};
+use crate::Workload;
+use crate::tpcc::{Tpcc, TpccOptions};
+use chiliad_engine::names::{self, NativeScheme, UnderNativeScheme, UnderScheme};
+use chiliad_engine::{Error, Info, Options, Scheme};
+use chiliad_machine::{Fault, Native};
+use chiliad_simulator::Sim;
+use std::sync::{Arc, LazyLock};
+
+/// A workload with its options.
+#[derive(Clone, Debug)]
+pub enum AnyWorkload {
+    /// TPC-C.
+    Tpcc(TpccOptions),
+}
+
+/// All schemes, in the order of reports.
+#[must_use]
+pub fn schemes() -> &'static [Info] {
+    static SCHEMES: LazyLock<Vec<Info>> = LazyLock::new(names::all::<Native>);
+    &SCHEMES
+}
+
+/// All planted bugs of this build.
+#[must_use]
+pub fn faults() -> Vec<&'static Fault> {
+    use chiliad_storage::index::{hash, ordered};
+    let engine = chiliad_engine::faults().iter();
+    engine.chain(ordered::faults::FAULTS).chain(hash::faults::FAULTS).copied().collect()
+}
+
+/// A native database, to be shared by threads.
+pub type NativeTarget = Box<dyn Target + Send + Sync>;
+
+/// Opens a native database with the tables of `workload` under the scheme `info`.
+///
+/// # Errors
+/// Those of the engine and of the workload's options.
+pub fn open_native(
+    info: &Info,
+    workload: &AnyWorkload,
+    options: Options,
+) -> Result<NativeTarget, Failure> {
+    match workload {
+        AnyWorkload::Tpcc(tpcc) => native(info, valid(Tpcc::new(tpcc.clone()))?, options),
+    }
+}
+
+/// Opens a database on the current simulated run with the tables of `workload` under the scheme
+/// `info`.
+///
+/// # Errors
+/// Those of the engine and of the workload's options.
+pub fn open_simulated(
+    info: &Info,
+    workload: &AnyWorkload,
+    options: Options,
+) -> Result<Box<dyn Target>, Failure> {
+    match workload {
+        AnyWorkload::Tpcc(tpcc) => simulated(info, valid(Tpcc::new(tpcc.clone()))?, options),
+    }
+}
+
+fn valid<W>(workload: Result<W, String>) -> Result<W, Failure> {
+    workload.map_err(|problem| Failure::Engine {
+        doing: "making up the workload",
+        error: Error::InvalidOption(problem),
+    })
+}
+
+fn unknown(info: &Info) -> Failure {
+    let error = Error::InvalidOption(format!("scheme {}: unknown", info.name));
+    Failure::Engine { doing: "opening the database", error }
+}
+
+fn native<W: Workload>(
+    info: &Info,
+    workload: W,
+    options: Options,
+) -> Result<NativeTarget, Failure> {
+    let open = OpenNative { workload, options };
+    names::under_native(info.name, open).unwrap_or_else(|| Err(unknown(info)))
+}
+
+struct OpenNative<W> {
+    workload: W,
+    options: Options,
+}
+
+impl<W: Workload> UnderNativeScheme for OpenNative<W> {
+    type Output = Result<NativeTarget, Failure>;
+
+    fn run<S: NativeScheme>(self) -> Self::Output {
+        let target = Bound::<Native, S, W, Direct>::open(Arc::new(self.workload), self.options)?;
+        Ok(Box::new(target))
+    }
+}
+
+fn simulated<W: Workload>(
+    info: &Info,
+    workload: W,
+    options: Options,
+) -> Result<Box<dyn Target>, Failure> {
+    let open = OpenSimulated { workload, options };
+    names::under::<Sim, _>(info.name, open).unwrap_or_else(|| Err(unknown(info)))
+}
+
+struct OpenSimulated<W> {
+    workload: W,
+    options: Options,
+}
+
+impl<W: Workload> UnderScheme<Sim> for OpenSimulated<W> {
+    type Output = Result<Box<dyn Target>, Failure>;
+
+    fn run<S: Scheme<Sim>>(self) -> Self::Output {
+        let target = Bound::<Sim, S, W, Virtual>::open(Arc::new(self.workload), self.options)?;
+        Ok(Box::new(target))
+    }
+}

@@ -1,0 +1,188 @@
+//! The command line as typed: flags, their bounds and their help. What the flags mean together is
+//! decided in [`crate::settings`].
+
+mod refusal;
+mod run;
+pub mod values;
+mod workloads;
+
+pub use run::{
+    BackoffFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags, RetryFlag, RunFlags,
+    ScheduleFlag, SnapshotsFlag, typed,
+};
+pub use workloads::{IndexFlags, IndexKindFlag, MixFlag, ScaleFlag, TpccFlags, YesNo};
+
+use crate::failure::Stop;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// Main-memory serializable transactions: benchmarks, simulation, verification.
+///
+/// Times are written with their unit (10s, 40ms, 200us), sizes in bytes or with a unit (4GiB).
+/// Exit status: 0 done, 1 a verification or a run failed, 2 bad input.
+#[derive(Parser)]
+#[command(name = "chiliad", version, disable_help_subcommand = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run a workload natively and print a summary.
+    #[command(subcommand)]
+    Bench(BenchCommand),
+    /// Run a workload on the simulated machine: a function of the flags and the seed.
+    #[command(subcommand)]
+    Simulate(SimulateCommand),
+    /// Run many seeded interleavings on the simulated machine, verify each, and optionally show
+    /// that planted bugs are caught.
+    Campaign(CampaignFlags),
+    /// Check a recorded history.
+    Check(CheckFlags),
+    /// List the concurrency-control schemes.
+    Schemes(SchemesFlags),
+}
+
+/// `chiliad bench WORKLOAD`.
+#[derive(Subcommand)]
+pub enum BenchCommand {
+    /// TPC-C: nine tables, five transactions, twelve consistency conditions.
+    Tpcc(Box<Bench<TpccFlags>>),
+    /// Look-ups in an index alone, single or in groups, each reading its record.
+    Index(Box<IndexBench>),
+}
+
+/// `chiliad simulate WORKLOAD`.
+#[derive(Subcommand)]
+pub enum SimulateCommand {
+    /// TPC-C: nine tables, five transactions, twelve consistency conditions.
+    Tpcc(Box<Simulate<TpccFlags>>),
+}
+
+/// A native run of a workload with flags `W`.
+#[derive(Args)]
+pub struct Bench<W: Args> {
+    /// The workload's own flags.
+    #[command(flatten)]
+    pub workload: W,
+    /// The run.
+    #[command(flatten)]
+    pub run: RunFlags,
+    /// Threads, clients, arrivals.
+    #[command(flatten)]
+    pub native: NativeFlags,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// A simulated run of a workload with flags `W`.
+#[derive(Args)]
+pub struct Simulate<W: Args> {
+    /// The workload's own flags.
+    #[command(flatten)]
+    pub workload: W,
+    /// The run.
+    #[command(flatten)]
+    pub run: RunFlags,
+    /// The machine.
+    #[command(flatten)]
+    pub machine: MachineFlags,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// `chiliad bench index`.
+#[derive(Args)]
+pub struct IndexBench {
+    /// The index.
+    #[command(flatten)]
+    pub index: IndexFlags,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// `chiliad campaign`.
+#[derive(Args)]
+pub struct CampaignFlags {
+    /// Seeds to run: from A up to, but without, B. Half of them run under total store order;
+    /// random schedules and few preemptions take turns.
+    #[arg(long, value_name = "A..B", default_value = "0..200", value_parser = values::seeds)]
+    pub seeds: Range<u64>,
+    /// A scheme by name, or `all` that are serializable.
+    #[arg(long, value_name = "NAME|all", default_value = "all")]
+    pub scheme: String,
+    /// A workload by name, or `all` that campaigns know.
+    #[arg(long, value_name = "NAME|all", default_value = "all")]
+    pub workload: String,
+    /// Show that a planted bug is caught: its name, `all`, or `list` to print them. The seeds are
+    /// then those that the bug's own table promises.
+    #[arg(long, value_name = "BUG|all|list")]
+    pub plant: Option<String>,
+    /// Simulated cores, 2 to 64 [default: 4 to 8, by the seed].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 2, 64))]
+    pub cores: Option<usize>,
+    /// Seeds that run at once, 1 to 256 [default: one per core of the host].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 256))]
+    pub threads: Option<usize>,
+    /// Write the result as JSON; `-` is standard output, which then holds nothing else.
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// Print nothing but results that failed.
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// `chiliad check FILE`.
+#[derive(Args)]
+pub struct CheckFlags {
+    /// A history, in the binary or in the text form.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The isolation that the history must have.
+    #[arg(long, value_name = "LEVEL", default_value = "serializable")]
+    pub isolation: String,
+    /// Real time counts too: a transaction that started after another had ended comes after it.
+    #[arg(long)]
+    pub strict: bool,
+    /// Write the verdict as JSON; `-` is standard output, which then holds nothing else.
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// Print nothing; the exit status tells.
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// `chiliad schemes`.
+#[derive(Args)]
+pub struct SchemesFlags {
+    /// Write the list as JSON; `-` is standard output, which then holds nothing else.
+    #[arg(long, value_name = "FILE|-", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+}
+
+/// Parses the words after the program's name.
+pub fn parse(words: &[String]) -> Result<Arguments, Stop> {
+    let line = std::iter::once("chiliad").chain(words.iter().map(String::as_str));
+    Arguments::try_parse_from(line).map_err(|error| {
+        let mut command = Arguments::command();
+        command.build();
+        refusal::stop(&error, &command, words)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flags_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,164 @@
+//! The flags of a run: scheme, length, retries, verification; the native and the simulated machine;
+//! where results go.
+
+use super::values;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What every run has.
+#[derive(Args)]
+pub struct RunFlags {
+    /// The concurrency-control scheme; see `chiliad schemes`.
+    #[arg(long, value_name = "NAME", default_value = "silo")]
+    pub scheme: String,
+    /// The length of the measured window [default: 10s natively; simulated runs count
+    /// transactions].
+    #[arg(long, value_name = "TIME", value_parser = values::time_above_zero,
+          conflicts_with = "transactions")]
+    pub duration: Option<Duration>,
+    /// Measure this many transactions instead of a time: 1 or more, divided among the clients
+    /// [default in simulation: 50 a core].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, u64::MAX))]
+    pub transactions: Option<u64>,
+    /// Time before the measured window [default: 2s natively, none for --transactions and in
+    /// simulation].
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub warmup: Option<Duration>,
+    /// The seed of rows and requests; in simulation of the whole run.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Run this many times, 1 to 1000, and report medians.
+    #[arg(long, value_name = "N", default_value = "1",
+          value_parser = |s: &str| values::count(s, 1, 1000))]
+    pub repeat: usize,
+    /// Run once for each value of another flag, such as theta=0:0.9:0.1 or threads=1,2,4.
+    #[arg(long, value_name = "FLAG=A:B:STEP|FLAG=a,b,c")]
+    pub sweep: Option<String>,
+    /// Record the history and check it, and the workload's consistency conditions.
+    #[arg(long)]
+    pub verify: bool,
+    /// Memory for the history; a run that reaches it ends early.
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", value_parser = values::size)]
+    pub verify_memory: u64,
+    /// Write the recorded history to this file, in the binary form.
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
+    /// How long a refused transaction waits before it runs again [default: exponential natively,
+    /// none in simulation].
+    #[arg(long, value_enum, value_name = "POLICY")]
+    pub backoff: Option<BackoffFlag>,
+    /// Whether a refused transaction runs the same request again or makes up a new one.
+    #[arg(long, value_enum, value_name = "REQUEST", default_value = "same")]
+    pub retry: RetryFlag,
+    /// When versions are kept for snapshot transactions [default: on-demand; always where the
+    /// workload reads snapshots].
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub snapshots: Option<SnapshotsFlag>,
+    /// The length of a commit epoch, 1us to 1h [default: 40ms natively, 200us in simulation].
+    #[arg(long, value_name = "TIME", value_parser = values::time_above_zero)]
+    pub epoch: Option<Duration>,
+}
+
+/// What a native run has besides.
+#[derive(Args)]
+pub struct NativeFlags {
+    /// Cores that the clients may run on, 1 to 65536 [default: all].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 65_536))]
+    pub threads: Option<usize>,
+    /// Concurrent clients, each a thread of the operating system, 1 to 65536 [default: as many as
+    /// --threads].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 65_536))]
+    pub clients: Option<usize>,
+    /// Open loop: this many arrivals per second, 0.001 to 1e9, at random distances; latencies
+    /// count from the arrival [default: a closed loop].
+    #[arg(long, value_name = "PER-SECOND", value_parser = |s: &str| values::real(s, 0.001, 1e9))]
+    pub rate: Option<f64>,
+    /// Write throughput and resident memory, each 100 ms, to this file (CSV).
+    #[arg(long, value_name = "FILE")]
+    pub series: Option<PathBuf>,
+}
+
+/// What a simulated run has besides.
+#[derive(Args)]
+pub struct MachineFlags {
+    /// Simulated cores, one client each, 1 to 1024.
+    #[arg(long, value_name = "N", default_value = "4",
+          value_parser = |s: &str| values::count(s, 1, 1024))]
+    pub cores: usize,
+    /// Which core performs the next access.
+    #[arg(long, value_enum, value_name = "NAME", default_value = "random")]
+    pub schedule: ScheduleFlag,
+    /// When a core's stores become visible to the others: at once, or through a store buffer.
+    #[arg(long, value_enum, value_name = "MODEL", default_value = "sc")]
+    pub memory_model: MemoryModelFlag,
+    /// Switch a planted bug on; `chiliad campaign --plant list` names them.
+    #[arg(long, value_name = "BUG")]
+    pub plant: Option<String>,
+}
+
+/// Where results go.
+#[derive(Args)]
+pub struct OutputFlags {
+    /// Write the result as JSON, one line per run; `-` is standard output, which then holds
+    /// nothing else.
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// No progress bar and no summary.
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// `--backoff`.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum BackoffFlag {
+    /// At once.
+    None,
+    /// A random wait.
+    Random,
+    /// A random wait that doubles with each refusal, up to a limit.
+    Exponential,
+}
+
+/// `--retry`.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum RetryFlag {
+    /// The same request until it goes through.
+    Same,
+    /// The next request.
+    New,
+}
+
+/// `--snapshots`.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum SnapshotsFlag {
+    /// From the start.
+    Always,
+    /// From the first snapshot on.
+    OnDemand,
+    /// Never: snapshot transactions are tracked ones of the present.
+    Off,
+}
+
+/// `--schedule`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ScheduleFlag {
+    /// Any, with a probability that the seed draws.
+    Random,
+    /// The same until one of a few preemptions.
+    FewPreemptions,
+}
+
+/// `--memory-model`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MemoryModelFlag {
+    /// Sequential consistency.
+    Sc,
+    /// Total store order.
+    Tso,
+}
+
+/// A flag's value as it is typed.
+pub fn typed(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+}

@@ -1,0 +1,103 @@
+//! `chiliad bench`: one native run.
+
+use crate::failure::Stop;
+use crate::progress::Bar;
+use crate::result::{Consistency, Counts, RunResult, Verified};
+use crate::runs::Files;
+use crate::settings::Settings;
+use chiliad_checker::{Isolation, Recorder};
+use chiliad_engine::Error;
+use chiliad_workload::driver::{
+    Failure, Judgement, Progress, Sample, Target, judge, open_native, run_native, write_history,
+};
+use std::io::{self, Write};
+
+/// Runs the workload natively.
+pub fn run(settings: &Settings, quiet: bool, files: &mut Files) -> Result<RunResult, Stop> {
+    let bar = Bar::new(settings.plan.length, quiet);
+    let target =
+        open_native(settings.scheme, &settings.workload, settings.engine.clone()).map_err(stop)?;
+    let mut report = run_native(&*target, &settings.plan, &bar).map_err(stop)?;
+    bar.checking();
+    let recorders = std::mem::take(&mut report.recorders);
+    let judgement = judgement(settings, &*target, report.complete)?;
+    let verified = verify(settings, &judgement, recorders, files)?;
+    drop(bar);
+    if let Some(file) = files.series.take() {
+        file.finish(|file| write_series(&report.series, file))?;
+    }
+    let (build, host_cpu) = RunResult::host();
+    let breakdown = report.tally.breakdown();
+    Ok(RunResult {
+        workload: target.workload().into(),
+        scheme: settings.scheme.name.into(),
+        machine: "native",
+        threads: settings.plan.cores,
+        clients: settings.plan.clients,
+        seed: settings.plan.seed,
+        seconds: report.seconds,
+        counts: Counts::new(&report.tally, target.kinds(), Some(report.seconds), breakdown),
+        verified,
+        consistency: report.conditions.as_deref().and_then(Consistency::new),
+        simulation: None,
+        options: settings.shown.clone(),
+        build,
+        host_memory_bytes: report.memory_bytes,
+        host_cpu,
+    })
+}
+
+/// What a history of this run is judged against.
+pub fn judgement(
+    settings: &Settings,
+    target: &dyn Target,
+    complete: bool,
+) -> Result<Judgement, Stop> {
+    let promised = settings.scheme.isolation.name();
+    let isolation = Isolation::from_name(promised)
+        .ok_or_else(|| Stop::Failed(format!("the checker knows no isolation `{promised}`")))?;
+    Ok(Judgement::new(target, isolation, complete))
+}
+
+/// Writes and checks what was recorded, as far as it was asked for.
+pub fn verify(
+    settings: &Settings,
+    judgement: &Judgement,
+    recorders: Vec<Recorder>,
+    files: &mut Files,
+) -> Result<Option<Verified>, Stop> {
+    if let Some(file) = files.history.take() {
+        file.finish(|file| write_history(judgement, &recorders, file))?;
+    }
+    if !settings.verify {
+        return Ok(None);
+    }
+    let verdict = judge(judgement, recorders)
+        .map_err(|error| Stop::Failed(format!("the recorded history: {error}")))?;
+    Ok(Some(Verified::new(&verdict)))
+}
+
+fn write_series(samples: &[Sample], file: &mut dyn Write) -> io::Result<()> {
+    writeln!(file, "seconds,throughput_tps,memory_bytes")?;
+    for sample in samples {
+        let Sample { seconds, throughput_tps, memory_bytes } = sample;
+        writeln!(file, "{seconds:.3},{throughput_tps:.1},{memory_bytes}")?;
+    }
+    Ok(())
+}
+
+/// A driver's failure as a reason to stop: what only other flags mend is bad input.
+pub fn stop(failure: Failure) -> Stop {
+    match &failure {
+        Failure::Engine { error: Error::InvalidOption(what), .. } => {
+            Stop::BadInput(format!("--{what}"))
+        }
+        Failure::Engine { error: error @ Error::TooManyWorkers, .. } => {
+            Stop::bad("--clients", format!("{error}; accepted: fewer clients"))
+        }
+        Failure::Host(problem) => {
+            Stop::bad("--clients", format!("{problem}; accepted: fewer clients"))
+        }
+        _ => Stop::Failed(failure.to_string()),
+    }
+}

@@ -1,0 +1,150 @@
+//! One case: a command line of `chiliad simulate`, and what running it shows.
+
+use crate::args::{self, Command, SimulateCommand};
+use crate::failure::Stop;
+use crate::result::RunResult;
+use crate::runs::Files;
+use crate::{settings, simulate};
+use chiliad_machine::Rig;
+
+/// A simulated, verified run.
+#[derive(Clone)]
+pub struct Case {
+    /// The workload's name.
+    pub workload: &'static str,
+    /// The scheme's name.
+    pub scheme: &'static str,
+    /// The seed.
+    pub seed: u64,
+    /// Simulated cores.
+    pub cores: usize,
+    /// Total store order rather than sequential consistency.
+    pub tso: bool,
+    /// Few preemptions rather than a random schedule.
+    pub few_preemptions: bool,
+    /// A planted bug.
+    pub plant: Option<&'static str>,
+}
+
+/// What a case showed.
+pub struct Shown {
+    /// What is wrong, by name: anomaly classes, `consistency`, how the machine stopped. Empty if
+    /// nothing is.
+    pub verdicts: Vec<String>,
+    /// The same for people, with the cycle.
+    pub text: String,
+    /// Rare branches taken.
+    pub marks: Vec<&'static str>,
+    /// Transactions checked.
+    pub transactions: u64,
+    /// Events simulated.
+    pub events: u64,
+}
+
+impl Case {
+    /// The case of `seed`: half the seeds under total store order, the schedules in turn, 4 to 8
+    /// cores unless told.
+    pub fn new(
+        workload: &'static str,
+        scheme: &'static str,
+        seed: u64,
+        cores: Option<usize>,
+    ) -> Self {
+        Self {
+            workload,
+            scheme,
+            seed,
+            cores: cores.unwrap_or(4 + (seed % 5) as usize),
+            tso: seed % 2 == 1,
+            few_preemptions: seed / 2 % 2 == 1,
+            plant: None,
+        }
+    }
+
+    /// The same under the memory model of `rig`.
+    pub fn on(self, rig: Rig) -> Self {
+        Self { tso: rig == Rig::SimTso, ..self }
+    }
+
+    /// The same with a planted bug.
+    pub fn plant(self, name: &'static str) -> Self {
+        Self { plant: Some(name), ..self }
+    }
+
+    /// The words after the program's name.
+    fn words(&self) -> Vec<String> {
+        let schedule = if self.few_preemptions { "few-preemptions" } else { "random" };
+        let memory_model = if self.tso { "tso" } else { "sc" };
+        let mut line = format!(
+            "simulate {} --scheme {} --cores {} --seed {} --schedule {schedule} --memory-model \
+             {memory_model} --verify",
+            self.workload, self.scheme, self.cores, self.seed
+        );
+        if let Some(plant) = self.plant {
+            line.push_str(&format!(" --plant {plant}"));
+        }
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    /// What to type to run the case.
+    pub fn line(&self) -> String {
+        format!("chiliad {}", self.words().join(" "))
+    }
+
+    /// Runs it.
+    pub fn run(&self) -> Result<Shown, Stop> {
+        let mut files = Files::default();
+        let result = match args::parse(&self.words())?.command {
+            Command::Simulate(SimulateCommand::Tpcc(flags)) => {
+                let (settings, plan) = settings::simulated(&flags)?;
+                simulate::run(&settings, &plan, &mut files)
+            }
+            _ => Err(Stop::Failed("not a simulated run".into())),
+        }?;
+        Ok(Shown::new(&result))
+    }
+}
+
+impl Shown {
+    fn new(result: &RunResult) -> Self {
+        let mut shown = Self {
+            verdicts: Vec::new(),
+            text: String::new(),
+            marks: Vec::new(),
+            transactions: 0,
+            events: 0,
+        };
+        if let Some(simulation) = &result.simulation {
+            shown.marks.clone_from(&simulation.marks);
+            shown.events = simulation.events;
+            if simulation.verdict != "completed" {
+                shown.add(simulation.verdict, &simulation.failures.join("\n"));
+            }
+        }
+        if let Some(verified) = &result.verified {
+            shown.transactions = verified.transactions;
+            for anomaly in verified.anomalies.iter().filter(|anomaly| anomaly.violation) {
+                shown.add(anomaly.class, &anomaly.text);
+            }
+            if !verified.complete {
+                shown.add("incomplete", "the history reached its limit of memory");
+            }
+        }
+        if let Some(consistency) = result.consistency.as_ref().filter(|c| !c.failed.is_empty()) {
+            shown.add("consistency", &consistency.failed.join("\n"));
+        }
+        shown
+    }
+
+    fn add(&mut self, verdict: &str, text: &str) {
+        if !self.verdicts.iter().any(|known| known == verdict) {
+            self.verdicts.push(verdict.to_owned());
+            self.text.push_str(&format!("{verdict}\n{}\n", text.trim_end()));
+        }
+    }
+
+    /// Nothing is wrong.
+    pub fn passed(&self) -> bool {
+        self.verdicts.is_empty()
+    }
+}

@@ -1,0 +1,80 @@
+//! `chiliad campaign`: many seeded interleavings, each verified; or planted bugs, each caught.
+//!
+//! A case of a campaign is a command line of `chiliad simulate`, parsed and run like any other, so
+//! that what a campaign finds can be replayed by typing it.
+
+mod case;
+mod marks;
+mod planted;
+mod seeds;
+
+use crate::args::CampaignFlags;
+use crate::failure::Stop;
+use crate::runs::Sink;
+use crate::{host, plants, settings};
+use chiliad_workload::driver::schemes;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// The workloads that campaigns know.
+const WORKLOADS: [&str; 3] = ["scan", "tpcc", "ycsb"];
+
+/// Runs the campaign.
+pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {
+    let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
+    let scope = Scope {
+        schemes: chosen_schemes(&flags.scheme)?,
+        workloads: chosen_workloads(&flags.workload)?,
+        cores: flags.cores,
+        threads: flags.threads.unwrap_or_else(host::cores),
+        quiet: flags.quiet,
+    };
+    let passed = match flags.plant.as_deref() {
+        None => seeds::run(flags.seeds.clone(), &scope, &mut sink)?,
+        Some("list") => {
+            sink.say(&plants::table())?;
+            true
+        }
+        Some(name) => planted::run(name, flags.seeds.start, &scope, &mut sink)?,
+    };
+    sink.finish()?;
+    if passed { Ok(()) } else { Err(Stop::FailedAndSaid) }
+}
+
+/// What a campaign covers, and how.
+struct Scope {
+    schemes: Vec<&'static str>,
+    workloads: Vec<&'static str>,
+    cores: Option<usize>,
+    threads: usize,
+    quiet: bool,
+}
+
+fn chosen_schemes(name: &str) -> Result<Vec<&'static str>, Stop> {
+    if name != "all" {
+        return Ok(vec![settings::scheme(name)?.name]);
+    }
+    let transactional = schemes().iter().filter(|info| settings::promises_transactions(info));
+    Ok(transactional.map(|info| info.name).collect())
+}
+
+fn chosen_workloads(name: &str) -> Result<Vec<&'static str>, Stop> {
+    if name == "all" {
+        return Ok(WORKLOADS.to_vec());
+    }
+    let known = WORKLOADS.into_iter().find(|&known| known == name);
+    known.map(|name| vec![name]).ok_or_else(|| {
+        let names = WORKLOADS.join(", ");
+        Stop::bad("--workload", format!("`{name}` is unknown; accepted: all, {names}"))
+    })
+}
+
+/// A progress bar over `length` cases.
+fn bar(length: u64, quiet: bool) -> ProgressBar {
+    let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(length) };
+    if let Ok(style) =
+        ProgressStyle::with_template("{pos} of {len} [{bar:30}] {per_sec}, {eta} left {msg}")
+    {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}

@@ -1,0 +1,152 @@
+//! Planted bugs: each must be caught within the seeds that its own table names.
+//!
+//! Caught means: the clean run of a seed passes, and the run of the same seed with the bug gives
+//! one of the expected verdicts. A hang, a crash or another verdict is not counted, and a clean run
+//! that fails ends the search.
+
+use super::case::Case;
+use super::{Scope, bar};
+use crate::failure::Stop;
+use crate::host::BUILD;
+use crate::plants;
+use crate::runs::Sink;
+use chiliad_machine::{Fault, Rig};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// How the search for one bug ended.
+enum Search {
+    /// With this case and verdict.
+    Caught { case: Case, verdict: String, text: String },
+    /// A clean run failed.
+    CleanFailed { case: Case, text: String },
+    /// No seed gave an expected verdict; these came up instead.
+    Escaped { others: Vec<String> },
+    /// Another rig guards against it.
+    Elsewhere,
+}
+
+/// Searches for the bug of this name, or for all; whether each was caught.
+pub fn run(name: &str, first_seed: u64, scope: &Scope, sink: &mut Sink) -> Result<bool, Stop> {
+    let faults = if name == "all" { plants::all() } else { vec![plants::find(name)?] };
+    let next = AtomicUsize::new(0);
+    let found: Mutex<Vec<Option<Result<Search, Stop>>>> =
+        Mutex::new(faults.iter().map(|_| None).collect());
+    let bar = bar(faults.len() as u64, scope.quiet);
+    thread::scope(|threads| {
+        for _ in 0..scope.threads {
+            threads.spawn(|| {
+                while let Some(fault) = {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    faults.get(number).map(|fault| (number, *fault))
+                } {
+                    let (number, fault) = fault;
+                    let search = search(fault, first_seed, scope);
+                    if let Ok(mut found) = found.lock() {
+                        found[number] = Some(search);
+                    }
+                    bar.inc(1);
+                }
+            });
+        }
+    });
+    bar.finish_and_clear();
+    let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut passed = true;
+    let mut rows = Vec::new();
+    sink.say(&format!("{:<28}{:<9}{:<7}verdict\n", "planted bug", "rig", "seed"))?;
+    for (fault, search) in faults.iter().zip(found) {
+        let search = search.unwrap_or(Ok(Search::Elsewhere))?;
+        passed &= search.is_good();
+        sink.say(&search.row(fault))?;
+        rows.push(search.to_json(fault));
+    }
+    if let (Some(row), true) = (rows.first(), name != "all") {
+        sink.say(&format!("\n{}\n", row["text"].as_str().unwrap_or_default()))?;
+    }
+    sink.json(&json!({"plants": rows, "passed": passed, "build": BUILD}))?;
+    Ok(passed)
+}
+
+fn search(fault: &'static Fault, first_seed: u64, scope: &Scope) -> Result<Search, Stop> {
+    if fault.rig == Rig::Loom {
+        return Ok(Search::Elsewhere);
+    }
+    let scheme = scope.schemes[0];
+    let workload = super::WORKLOADS.into_iter().find(|&known| known == fault.workload);
+    let workload = workload.ok_or_else(|| {
+        Stop::Failed(format!("{}: no campaign workload `{}`", fault.name, fault.workload))
+    })?;
+    let mut others: Vec<String> = Vec::new();
+    for seed in first_seed..first_seed + u64::from(fault.seeds) {
+        let clean = Case::new(workload, scheme, seed, scope.cores).on(fault.rig);
+        let shown = clean.run()?;
+        if !shown.passed() {
+            return Ok(Search::CleanFailed { case: clean, text: shown.text });
+        }
+        let case = clean.plant(fault.name);
+        let shown = case.run()?;
+        let caught = shown.verdicts.iter().find(|name| fault.expected.contains(&name.as_str()));
+        if let Some(verdict) = caught.cloned() {
+            return Ok(Search::Caught { case, verdict, text: shown.text });
+        }
+        others.extend(shown.verdicts);
+        others.sort();
+        others.dedup();
+    }
+    Ok(Search::Escaped { others })
+}
+
+impl Search {
+    /// Caught, or somebody else's task.
+    fn is_good(&self) -> bool {
+        matches!(self, Self::Caught { .. } | Self::Elsewhere)
+    }
+
+    fn row(&self, fault: &Fault) -> String {
+        let (seed, verdict) = match self {
+            Self::Caught { case, verdict, .. } => (case.seed.to_string(), verdict.clone()),
+            Self::CleanFailed { case, .. } => {
+                (case.seed.to_string(), format!("THE CLEAN RUN FAILED: {}", case.line()))
+            }
+            Self::Escaped { others } if others.is_empty() => {
+                ("-".into(), format!("NOT CAUGHT within {} seeds", fault.seeds))
+            }
+            Self::Escaped { others } => {
+                let others = others.join(", ");
+                ("-".into(), format!("NOT CAUGHT within {} seeds, but {others}", fault.seeds))
+            }
+            Self::Elsewhere => ("-".into(), "by `cargo test`: loom explores all orders".into()),
+        };
+        let mut row = String::new();
+        // Writing to a string cannot fail.
+        let _ = writeln!(row, "{:<28}{:<9}{seed:<7}{verdict}", fault.name, plants::rig(fault.rig));
+        row
+    }
+
+    fn to_json(&self, fault: &Fault) -> Value {
+        let mut row = json!({
+            "name": fault.name, "step": fault.step, "rig": plants::rig(fault.rig),
+            "workload": fault.workload, "expected": fault.expected, "seeds": fault.seeds,
+            "caught": matches!(self, Self::Caught { .. }),
+        });
+        match self {
+            Self::Caught { case, verdict, text } => {
+                row["seed"] = case.seed.into();
+                row["verdict"] = verdict.as_str().into();
+                row["replay"] = case.line().into();
+                row["text"] = text.as_str().into();
+            }
+            Self::CleanFailed { case, text } => {
+                row["clean_run_failed"] = case.line().into();
+                row["text"] = text.as_str().into();
+            }
+            Self::Escaped { others } => row["other_verdicts"] = others.as_slice().into(),
+            Self::Elsewhere => {}
+        }
+        row
+    }
+}

@@ -1,0 +1,40 @@
+//! Planted bugs by name.
+
+use crate::failure::Stop;
+use chiliad_machine::{Fault, Rig};
+use std::fmt::Write;
+
+/// All planted bugs of this build, the engine's first.
+pub fn all() -> Vec<&'static Fault> {
+    chiliad_workload::driver::faults()
+}
+
+/// The planted bug of this name.
+pub fn find(name: &str) -> Result<&'static Fault, Stop> {
+    all().into_iter().find(|fault| fault.name == name).ok_or_else(|| {
+        let names: Vec<&str> = all().iter().map(|fault| fault.name).collect();
+        Stop::bad("--plant", format!("`{name}` is unknown; accepted: {}", names.join(", ")))
+    })
+}
+
+/// The rig's name.
+pub fn rig(rig: Rig) -> &'static str {
+    match rig {
+        Rig::SimSc => "sim-sc",
+        Rig::SimTso => "sim-tso",
+        Rig::Loom => "loom",
+    }
+}
+
+/// The table that `--plant list` prints.
+pub fn table() -> String {
+    let mut out = String::new();
+    for fault in all() {
+        let (name, rig, seeds) = (fault.name, rig(fault.rig), fault.seeds);
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{name:<28}{rig:<9}{:<7}within {seeds} seeds", fault.workload);
+        let _ = writeln!(out, "    {}", fault.step);
+        let _ = writeln!(out, "    expected: {}", fault.expected.join(", "));
+    }
+    out
+}

@@ -1,0 +1,296 @@
+//! The result of one run as JSON: the fields of the documented contract, in its order.
+
+use crate::host::{self, BUILD, Build};
+use chiliad_checker::Verdict;
+use chiliad_engine::Reason;
+use chiliad_workload::Condition;
+use chiliad_workload::driver::{Breakdown, KindTally, Tally};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// One run.
+#[derive(Serialize)]
+pub struct RunResult {
+    /// The workload's name.
+    pub workload: String,
+    /// The scheme's name.
+    pub scheme: String,
+    /// `native` or `simulated`.
+    pub machine: &'static str,
+    /// Cores that the clients could run on.
+    pub threads: usize,
+    /// Concurrent clients.
+    pub clients: usize,
+    /// The seed.
+    pub seed: u64,
+    /// The length of the measured window, simulated in simulation.
+    pub seconds: f64,
+    /// What was counted.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// The history's verdict.
+    pub verified: Option<Verified>,
+    /// The workload's conditions.
+    pub consistency: Option<Consistency>,
+    /// What only a simulated run has.
+    #[serde(flatten)]
+    pub simulation: Option<Simulation>,
+    /// Every resolved option that changes a run.
+    pub options: Map<String, Value>,
+    /// The build.
+    pub build: Build,
+    /// Resident memory of the process at the end of the window.
+    pub host_memory_bytes: u64,
+    /// The processor.
+    pub host_cpu: String,
+}
+
+/// Counts and rates.
+#[derive(Serialize)]
+pub struct Counts {
+    committed: u64,
+    aborted: u64,
+    rolled_back: u64,
+    throughput_tps: Option<f64>,
+    abort_rate: f64,
+    abort_reasons: Map<String, Value>,
+    latency_us: Option<Latency>,
+    durable_latency_us: Option<Latency>,
+    breakdown: Option<Shares>,
+    transactions: Map<String, Value>,
+}
+
+/// Percentiles in microseconds.
+#[derive(Serialize)]
+pub struct Latency {
+    p50: f64,
+    p95: f64,
+    p99: f64,
+    p999: f64,
+    max: f64,
+}
+
+/// Where the time went.
+#[derive(Serialize)]
+pub struct Shares {
+    useful: f64,
+    abort: f64,
+    timestamp: f64,
+    index: f64,
+    wait: f64,
+    manager: f64,
+}
+
+/// A kind of transaction.
+#[derive(Serialize)]
+struct KindCounts {
+    committed: u64,
+    aborted: u64,
+    rolled_back: u64,
+    latency_us: Option<Latency>,
+}
+
+/// The history's verdict.
+#[derive(Serialize)]
+pub struct Verified {
+    /// Nothing contradicts serializability.
+    pub serializable: bool,
+    /// The level that the run was judged against.
+    pub isolation: &'static str,
+    /// The run has what its scheme promises.
+    pub passed: bool,
+    /// The run was not cut short by the cap on the history's memory.
+    pub complete: bool,
+    /// Transactions checked, refused attempts included.
+    pub transactions: u64,
+    /// Operations checked.
+    pub operations: u64,
+    /// Absences whose version stayed open and that no serial order found explains.
+    pub unexplained_reads: u64,
+    /// What was found.
+    pub anomalies: Vec<FoundAnomaly>,
+}
+
+/// An anomaly.
+#[derive(Serialize)]
+pub struct FoundAnomaly {
+    /// Its class, in Adya's terms.
+    pub class: &'static str,
+    /// Whether the isolation level forbids it.
+    pub violation: bool,
+    /// The transactions of its cycle.
+    pub transactions: Vec<String>,
+    /// The cycle with its operations.
+    pub text: String,
+}
+
+/// The workload's conditions.
+#[derive(Serialize)]
+pub struct Consistency {
+    /// How many were looked at.
+    pub checked: usize,
+    /// Those that do not hold, and why.
+    pub failed: Vec<String>,
+}
+
+/// What only a simulated run has.
+#[derive(Serialize)]
+pub struct Simulation {
+    /// Simulated cores with a client.
+    pub cores: usize,
+    /// Simulated cycles; null without a timing model.
+    pub cycles: Option<u64>,
+    /// Cache-line look-ups; null without a timing model.
+    pub accesses: Option<u64>,
+    /// Cache misses; null without a timing model.
+    pub misses: Option<u64>,
+    /// How the machine ended: `completed`, `failed` or what stopped it.
+    pub verdict: &'static str,
+    /// What went wrong, in words.
+    pub failures: Vec<String>,
+    /// Accesses to shared memory, fences and looks at the clock.
+    pub events: u64,
+    /// Switches from one core to another.
+    pub switches: u64,
+    /// A digest of all events.
+    pub trace_hash: String,
+    /// Simulated memory handed out.
+    pub memory_bytes: u64,
+    /// Rare branches taken.
+    pub marks: Vec<&'static str>,
+    /// Seconds spent simulating.
+    pub host_seconds: f64,
+    /// Seconds spent loading.
+    pub host_load_seconds: f64,
+    /// Null without a timing model.
+    pub host_accesses_per_second: Option<f64>,
+    /// Null without a timing model.
+    pub host_misses_per_second: Option<f64>,
+    /// Events per second of the host.
+    pub host_events_per_second: f64,
+}
+
+impl Counts {
+    /// From a tally over `seconds`; `None`: there is no time.
+    pub fn new(
+        tally: &Tally,
+        kinds: &[&str],
+        seconds: Option<f64>,
+        breakdown: Option<Breakdown>,
+    ) -> Self {
+        let (committed, aborted) = (tally.committed(), tally.aborted());
+        let rolled_back = tally.rolled_back();
+        let attempts = committed + aborted + rolled_back;
+        let reasons = Reason::ALL.into_iter().map(|r| (r.name(), tally.reasons[r.index()]));
+        let kinds = kinds.iter().zip(&tally.kinds);
+        Self {
+            committed,
+            aborted,
+            rolled_back,
+            throughput_tps: seconds.map(|seconds| committed as f64 / seconds.max(1e-9)),
+            abort_rate: aborted as f64 / (attempts.max(1)) as f64,
+            abort_reasons: reasons
+                .filter(|&(_, count)| count > 0)
+                .map(|(name, count)| (name.to_owned(), count.into()))
+                .collect(),
+            latency_us: Latency::new(&tally.latency_ns()),
+            durable_latency_us: None,
+            breakdown: breakdown.map(Shares::new),
+            transactions: kinds
+                .map(|(name, kind)| ((*name).to_owned(), kind_value(kind)))
+                .collect(),
+        }
+    }
+}
+
+fn kind_value(kind: &KindTally) -> Value {
+    let counts = KindCounts {
+        committed: kind.committed,
+        aborted: kind.aborted,
+        rolled_back: kind.rolled_back,
+        latency_us: Latency::new(&kind.latency_ns),
+    };
+    serde_json::to_value(counts).unwrap_or(Value::Null)
+}
+
+impl Latency {
+    /// From a histogram of nanoseconds; `None` where nothing was timed.
+    fn new(ns: &hdrhistogram::Histogram<u32>) -> Option<Self> {
+        let at = |quantile| ns.value_at_quantile(quantile) as f64 / 1_000.0;
+        (!ns.is_empty()).then(|| Self {
+            p50: at(0.5),
+            p95: at(0.95),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: ns.max() as f64 / 1_000.0,
+        })
+    }
+}
+
+impl Shares {
+    fn new(shares: Breakdown) -> Self {
+        let Breakdown { useful, abort, timestamp, index, wait, manager } = shares;
+        Self { useful, abort, timestamp, index, wait, manager }
+    }
+}
+
+impl Verified {
+    /// From the checker's verdict.
+    pub fn new(verdict: &Verdict) -> Self {
+        let anomalies = verdict.anomalies.iter().map(|anomaly| FoundAnomaly {
+            class: anomaly.class.name(),
+            violation: anomaly.violation,
+            transactions: anomaly.transactions.iter().map(ToString::to_string).collect(),
+            text: anomaly.text.clone(),
+        });
+        Self {
+            serializable: verdict.serializable,
+            isolation: verdict.isolation.name(),
+            passed: verdict.passed(),
+            complete: verdict.complete,
+            transactions: verdict.transactions,
+            operations: verdict.operations,
+            unexplained_reads: verdict.unexplained_reads,
+            anomalies: anomalies.collect(),
+        }
+    }
+}
+
+impl Consistency {
+    /// From the conditions looked at; `None` where the workload states none.
+    pub fn new(conditions: &[Condition]) -> Option<Self> {
+        let failed = conditions.iter().filter_map(|condition| {
+            let failure = condition.failure.as_ref()?;
+            Some(format!("{}: {failure}", condition.name))
+        });
+        (!conditions.is_empty())
+            .then(|| Self { checked: conditions.len(), failed: failed.collect() })
+    }
+}
+
+impl RunResult {
+    /// What is wrong with the run, in words; `None` if it passed.
+    pub fn problem(&self) -> Option<String> {
+        let mut problems = Vec::new();
+        if let Some(verified) = self.verified.as_ref().filter(|verified| !verified.passed) {
+            problems.push(format!("the history violates {}", verified.isolation));
+        }
+        if let Some(failed) = self.consistency.as_ref().filter(|c| !c.failed.is_empty()) {
+            problems.push(format!("{} conditions do not hold", failed.failed.len()));
+        }
+        if let Some(simulation) = self.simulation.as_ref().filter(|s| s.verdict != "completed") {
+            problems.push(format!("the machine stopped: {}", simulation.verdict));
+        }
+        (!problems.is_empty()).then(|| problems.join("; "))
+    }
+
+    /// As JSON.
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or(Value::Null)
+    }
+
+    /// The part of a result that every run has alike.
+    pub fn host() -> (Build, String) {
+        (BUILD, host::cpu())
+    }
+}

@@ -1,0 +1,229 @@
+//! What the flags of a run mean together: every default filled in, every combination checked.
+
+use crate::args::{
+    BackoffFlag, Bench, MachineFlags, MemoryModelFlag, NativeFlags, RetryFlag, RunFlags,
+    ScheduleFlag, Simulate, SnapshotsFlag, values,
+};
+use crate::failure::Stop;
+use crate::host;
+use crate::workloads::WorkloadFlags;
+use chiliad_engine::Info;
+use chiliad_engine::{Options, Snapshots};
+use chiliad_simulator::{Config, MemoryModel, Schedule};
+use chiliad_workload::driver::{
+    AnyWorkload, Backoff, Length, Plan, Recording, Retry, SimulatedPlan, schemes,
+};
+use clap::Args;
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// Natively measured time where none is asked for.
+const DURATION: Duration = Duration::from_secs(10);
+
+/// Native warm-up where none is asked for.
+const WARMUP: Duration = Duration::from_secs(2);
+
+/// Native commit epoch.
+const EPOCH: Duration = Duration::from_millis(40);
+
+/// Commit epochs per snapshot epoch, natively.
+const SNAPSHOT_EVERY: u64 = 25;
+
+/// Simulated commit epoch: many of them in a run of a few ten thousand events.
+const EPOCH_SIMULATED: Duration = Duration::from_micros(500);
+
+/// Commit epochs per snapshot epoch in simulation.
+const SNAPSHOT_EVERY_SIMULATED: u64 = 3;
+
+/// Transactions per simulated core where no number is asked for.
+const TRANSACTIONS_PER_CORE: u64 = 12;
+
+/// Events after which a simulated run is given up.
+const EVENTS_MAX: u64 = 2_000_000_000;
+
+/// The options shown in results, in order.
+pub type Shown = Map<String, Value>;
+
+/// A run of a workload, native or simulated.
+pub struct Settings {
+    /// The workload with its options.
+    pub workload: AnyWorkload,
+    /// The scheme.
+    pub scheme: &'static Info,
+    /// How the database is opened.
+    pub engine: Options,
+    /// What the clients do.
+    pub plan: Plan,
+    /// Check the history and the conditions.
+    pub verify: bool,
+    /// Every resolved option that changes a run.
+    pub shown: Shown,
+}
+
+/// What a workload's defaults depend on.
+pub struct Scope {
+    /// Concurrent clients.
+    pub clients: usize,
+    /// The scheme.
+    pub scheme: &'static Info,
+    /// On the simulated machine.
+    pub simulated: bool,
+}
+
+/// The scheme of this name.
+pub fn scheme(name: &str) -> Result<&'static Info, Stop> {
+    schemes().iter().find(|info| info.name == name).ok_or_else(|| {
+        let names: Vec<&str> = schemes().iter().map(|info| info.name).collect();
+        Stop::bad("--scheme", format!("`{name}` is unknown; accepted: {}", names.join(", ")))
+    })
+}
+
+/// The settings of a native run.
+pub fn native<W: WorkloadFlags + Args>(flags: &Bench<W>) -> Result<Settings, Stop> {
+    let cores = flags.native.threads.unwrap_or_else(host::cores);
+    let clients = flags.native.clients.unwrap_or(cores);
+    let scope = Scope { clients, scheme: scheme(&flags.run.scheme)?, simulated: false };
+    let mut settings = resolve(&flags.workload, &flags.run, &scope)?;
+    settings.plan.cores = cores;
+    settings.plan.rate = flags.native.rate;
+    settings.plan.series = flags.native.series.is_some();
+    show_native(&mut settings, &flags.native);
+    Ok(settings)
+}
+
+fn show_native(settings: &mut Settings, flags: &NativeFlags) {
+    settings.shown.insert("threads".into(), settings.plan.cores.into());
+    settings.shown.insert("clients".into(), settings.plan.clients.into());
+    settings.shown.insert("rate".into(), flags.rate.into());
+}
+
+/// The settings of a simulated run, and its machine.
+pub fn simulated<W: WorkloadFlags + Args>(
+    flags: &Simulate<W>,
+) -> Result<(Settings, SimulatedPlan), Stop> {
+    let MachineFlags { cores, schedule, memory_model, plant } = &flags.machine;
+    let scope = Scope { clients: *cores, scheme: scheme(&flags.run.scheme)?, simulated: true };
+    let mut settings = resolve(&flags.workload, &flags.run, &scope)?;
+    let mut config = Config::new(flags.run.seed);
+    config.schedule = match schedule {
+        ScheduleFlag::Random => Schedule::Random,
+        ScheduleFlag::FewPreemptions => Schedule::few_preemptions(),
+    };
+    config.memory_model = match memory_model {
+        MemoryModelFlag::Sc => MemoryModel::Sc,
+        MemoryModelFlag::Tso => MemoryModel::Tso,
+    };
+    config.fault = plant.as_deref().map(crate::plants::find).transpose()?;
+    config.events_max = EVENTS_MAX;
+    config.region_bytes = 4 << 30;
+    let shown = &mut settings.shown;
+    shown.insert("cores".into(), (*cores).into());
+    shown.insert("schedule".into(), crate::args::typed(schedule).into());
+    shown.insert("memory_model".into(), crate::args::typed(memory_model).into());
+    shown.insert("plant".into(), plant.clone().into());
+    let plan = SimulatedPlan { plan: settings.plan.clone(), config };
+    Ok((settings, plan))
+}
+
+fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Result<Settings, Stop> {
+    let mut shown = Shown::new();
+    shown.insert("scheme".into(), scope.scheme.name.into());
+    let resolved = workload.resolve(scope, &mut shown)?;
+    let plan = plan(run, scope);
+    let snapshots = match run.snapshots {
+        Some(SnapshotsFlag::Always) => Snapshots::Always,
+        Some(SnapshotsFlag::OnDemand) => Snapshots::OnDemand,
+        Some(SnapshotsFlag::Off) => Snapshots::Off,
+        None if resolved.reads_snapshots => Snapshots::Always,
+        None => Snapshots::OnDemand,
+    };
+    let engine = Options {
+        snapshots,
+        epoch: plan.epoch,
+        snapshot_every: if scope.simulated { SNAPSHOT_EVERY_SIMULATED } else { SNAPSHOT_EVERY },
+        opacity: false,
+        partitions: resolved.partitions,
+        verify: plan.recording.is_some(),
+        ..Options::default()
+    };
+    show_run(&mut shown, run, &plan, &engine);
+    let workload = resolved.workload;
+    Ok(Settings { workload, scheme: scope.scheme, engine, plan, verify: run.verify, shown })
+}
+
+fn plan(run: &RunFlags, scope: &Scope) -> Plan {
+    let length = match (run.transactions, run.duration) {
+        (Some(transactions), _) => Length::Transactions(transactions),
+        (None, Some(time)) => Length::Time(time),
+        (None, None) if scope.simulated => {
+            Length::Transactions(TRANSACTIONS_PER_CORE * scope.clients as u64)
+        }
+        (None, None) => Length::Time(DURATION),
+    };
+    let counted = matches!(length, Length::Transactions(_));
+    let no_warmup = counted || scope.simulated;
+    let recorded = run.verify || run.history.is_some();
+    Plan {
+        clients: scope.clients,
+        cores: scope.clients,
+        seed: run.seed,
+        warmup: run.warmup.unwrap_or(if no_warmup { Duration::ZERO } else { WARMUP }),
+        length,
+        rate: None,
+        backoff: match run.backoff {
+            Some(BackoffFlag::None) => Backoff::None,
+            Some(BackoffFlag::Random) => Backoff::Random,
+            Some(BackoffFlag::Exponential) => Backoff::Exponential,
+            None if scope.simulated => Backoff::None,
+            None => Backoff::Exponential,
+        },
+        retry: match run.retry {
+            RetryFlag::Same => Retry::Same,
+            RetryFlag::New => Retry::New,
+        },
+        epoch: run.epoch.unwrap_or(if scope.simulated { EPOCH_SIMULATED } else { EPOCH }),
+        recording: recorded.then_some(Recording { memory_bytes_max: run.verify_memory }),
+        // Without transactions there is no state between them that conditions could speak of.
+        conditions: run.verify && promises_transactions(scope.scheme),
+        series: false,
+    }
+}
+
+/// Whether the scheme has transactions at all.
+pub fn promises_transactions(scheme: &Info) -> bool {
+    scheme.isolation != chiliad_engine::Isolation::None
+}
+
+fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
+    let (duration, transactions) = match plan.length {
+        Length::Time(time) => (Some(values::show_time(time)), None),
+        Length::Transactions(number) => (None, Some(number)),
+    };
+    let backoff = match plan.backoff {
+        Backoff::None => "none",
+        Backoff::Random => "random",
+        Backoff::Exponential => "exponential",
+    };
+    let snapshots = match engine.snapshots {
+        Snapshots::Always => "always",
+        Snapshots::OnDemand => "on-demand",
+        Snapshots::Off => "off",
+    };
+    let fields: [(&str, Value); 12] = [
+        ("duration", duration.into()),
+        ("transactions", transactions.into()),
+        ("warmup", values::show_time(plan.warmup).into()),
+        ("seed", plan.seed.into()),
+        ("repeat", run.repeat.into()),
+        ("verify", run.verify.into()),
+        ("verify_memory", run.verify_memory.into()),
+        ("backoff", backoff.into()),
+        ("retry", crate::args::typed(&run.retry).into()),
+        ("snapshots", snapshots.into()),
+        ("epoch", values::show_time(plan.epoch).into()),
+        ("snapshot_every", engine.snapshot_every.into()),
+    ];
+    for (name, value) in fields {
+        shown.insert(name.into(), value);
+    }
+}

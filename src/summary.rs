@@ -1,0 +1,181 @@
+//! A result for people.
+
+use serde_json::Value;
+use std::fmt::Write;
+
+/// The readable form of a result, as JSON has it.
+pub fn text(result: &Value) -> String {
+    let mut out = String::new();
+    head(&mut out, result);
+    counts(&mut out, result);
+    transactions(&mut out, result);
+    breakdown(&mut out, &result["breakdown"]);
+    simulation(&mut out, result);
+    verified(&mut out, &result["verified"]);
+    consistency(&mut out, &result["consistency"]);
+    out
+}
+
+fn line(out: &mut String, name: &str, text: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "  {name:<12} {text}");
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or("")
+}
+
+fn head(out: &mut String, result: &Value) {
+    let (workload, scheme) = (word(&result["workload"]), word(&result["scheme"]));
+    let (machine, clients) = (word(&result["machine"]), &result["clients"]);
+    let (threads, seed) = (&result["threads"], &result["seed"]);
+    let under = if scheme.is_empty() { String::new() } else { format!(" under {scheme}") };
+    let _ = writeln!(
+        out,
+        "{workload}{under}, {machine}: {clients} clients on {threads} cores, seed {seed}"
+    );
+    if let Some(runs) = result["runs"].as_array() {
+        line(out, "medians of", &format!("{} runs", runs.len()));
+    }
+}
+
+fn counts(out: &mut String, result: &Value) {
+    let committed = whole(&result["committed"]);
+    let seconds = result["seconds"].as_f64().unwrap_or(0.0);
+    match result["throughput_tps"].as_f64() {
+        Some(rate) => {
+            let rate = thousands(rate.round() as u64);
+            line(out, "throughput", &format!("{rate} per second ({committed} in {seconds:.2} s)"));
+        }
+        None => line(out, "committed", &committed),
+    }
+    let rate = result["abort_rate"].as_f64().unwrap_or(0.0) * 100.0;
+    let mut text = format!("{} ({rate:.2} %)", whole(&result["aborted"]));
+    for (reason, count) in result["abort_reasons"].as_object().into_iter().flatten() {
+        let _ = write!(text, ", {reason} {}", whole(count));
+    }
+    line(out, "aborted", &text);
+    if result["rolled_back"].as_u64().is_some_and(|count| count > 0) {
+        line(out, "rolled back", &whole(&result["rolled_back"]));
+    }
+    if !result["latency_us"].is_null() {
+        line(out, "latency", &latency(&result["latency_us"]));
+    }
+    if let Some(bytes) = result["host_memory_bytes"].as_u64() {
+        line(out, "memory", &format!("{:.1} MiB resident", bytes as f64 / (1 << 20) as f64));
+    }
+}
+
+fn latency(value: &Value) -> String {
+    let at = |name: &str| value[name].as_f64().unwrap_or(0.0);
+    format!(
+        "p50 {:.1}  p95 {:.1}  p99 {:.1}  p99.9 {:.1}  max {:.1} us",
+        at("p50"),
+        at("p95"),
+        at("p99"),
+        at("p999"),
+        at("max")
+    )
+}
+
+fn transactions(out: &mut String, result: &Value) {
+    let Some(kinds) = result["transactions"].as_object().filter(|kinds| kinds.len() > 1) else {
+        return;
+    };
+    for (name, kind) in kinds {
+        let mut text = format!("{:>12} committed", whole(&kind["committed"]));
+        let _ = write!(text, ", {} aborted", whole(&kind["aborted"]));
+        if let Some(p50) = kind["latency_us"]["p50"].as_f64() {
+            let p99 = kind["latency_us"]["p99"].as_f64().unwrap_or(0.0);
+            let _ = write!(text, ", p50 {p50:.1}  p99 {p99:.1} us");
+        }
+        line(out, name, &text);
+    }
+}
+
+fn breakdown(out: &mut String, shares: &Value) {
+    let Some(shares) = shares.as_object() else { return };
+    let part = |(name, share): (&String, &Value)| {
+        format!("{name} {:.1} %", share.as_f64().unwrap_or(0.0) * 100.0)
+    };
+    line(out, "time", &shares.iter().map(part).collect::<Vec<_>>().join("  "));
+}
+
+fn simulation(out: &mut String, result: &Value) {
+    if result["events"].is_null() {
+        return;
+    }
+    let (events, verdict) = (whole(&result["events"]), word(&result["verdict"]));
+    let switches = whole(&result["switches"]);
+    line(out, "machine", &format!("{verdict} after {events} events, {switches} switches"));
+    for failure in result["failures"].as_array().into_iter().flatten() {
+        let _ = writeln!(out, "\n{}\n", word(failure));
+    }
+    let rate = result["host_events_per_second"].as_f64().unwrap_or(0.0) / 1e6;
+    let seconds = result["host_seconds"].as_f64().unwrap_or(0.0);
+    let load = result["host_load_seconds"].as_f64().unwrap_or(0.0);
+    let text = format!("{seconds:.3} s ({rate:.1} million events/s), loading {load:.3} s");
+    line(out, "host", &text);
+}
+
+fn verified(out: &mut String, verified: &Value) {
+    if verified.is_null() {
+        return;
+    }
+    let outcome = if verified["passed"] == true { "holds" } else { "VIOLATED" };
+    let mut text = format!("{} {outcome}", word(&verified["isolation"]));
+    let _ = write!(text, ", {} transactions", whole(&verified["transactions"]));
+    if verified["complete"] == false {
+        text.push_str(", ended early: the history reached --verify-memory");
+    }
+    line(out, "verified", &text);
+    for anomaly in verified["anomalies"].as_array().into_iter().flatten() {
+        let allowed = if anomaly["violation"] == true { "" } else { " (allowed here)" };
+        let _ = writeln!(out, "\n{}{allowed}\n{}", word(&anomaly["class"]), word(&anomaly["text"]));
+    }
+}
+
+fn consistency(out: &mut String, consistency: &Value) {
+    if consistency.is_null() {
+        return;
+    }
+    let failed = consistency["failed"].as_array().map_or(0, Vec::len);
+    let checked = consistency["checked"].as_u64().unwrap_or(0);
+    let text = match failed {
+        0 => format!("all {checked} conditions hold"),
+        _ => format!("{failed} of {checked} conditions DO NOT HOLD"),
+    };
+    line(out, "consistency", &text);
+    for failure in consistency["failed"].as_array().into_iter().flatten() {
+        line(out, "", word(failure));
+    }
+}
+
+fn whole(value: &Value) -> String {
+    thousands(value.as_u64().unwrap_or(0))
+}
+
+/// A number with its thousands set apart.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(thousands(number), text);
+        }
+    }
+}
