@@ -59,6 +59,7 @@ impl<M: Machine> CellRef<M> {
     /// The link was tagged as leading to a cell, and the caller is pinned since it was read.
     #[inline]
     pub(super) unsafe fn from_link(link: Tagged<Record<M>>) -> Self {
+        debug_assert!(link.tag() == super::digest::CELL && !link.is_null());
         // SAFETY: entries that are not empty lead somewhere.
         Self(unsafe { NonNull::new_unchecked(link.pointer().cast()) })
     }

@@ -203,6 +203,7 @@ impl<M: Machine> HashIndex<M> {
                 return false;
             }
             let link = entry.link();
+            assert!(!link.is_null() && link.tag() == digest.tag, "an entry changed unlatched");
             let emptied = take_out(bucket, entry);
             protocol::unlatch::<M>(bucket.version(), version + protocol::STEP);
             retire_nodes(heap, emptied);
