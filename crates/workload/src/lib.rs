@@ -7,6 +7,7 @@ pub mod random;
 pub mod row;
 pub mod tpcc;
 mod workload;
+pub mod ycsb;
 pub mod zipf;
 
 pub use workload::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};

@@ -5,7 +5,7 @@
 //! [`Transaction`]. A request is made up before its transaction begins and is kept across retries,
 //! so that a refused transaction does the same again.
 
-use chiliad_engine::{Result, TableId, TableSpec, Transaction};
+use chiliad_engine::{Error, Reason, Result, TableId, TableSpec, Transaction};
 
 /// What the driver must tell the engine before the transaction begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -81,7 +81,8 @@ pub trait Workload: Send + Sync + 'static {
     ///
     /// # Errors
     /// Those of the transaction.
-    fn execute<T: Transaction + ?Sized>(&self, client: &mut Self::Client, tx: &mut T) -> Result<()>;
+    fn execute<T: Transaction + ?Sized>(&self, client: &mut Self::Client, tx: &mut T)
+    -> Result<()>;
 
     /// Looks at the conditions that must hold between transactions, in a database at rest. Each
     /// call of `run` runs a body inside a read-only transaction of its own, so that the rows of a
@@ -100,3 +101,20 @@ pub type InsertRow<'a> = dyn FnMut(TableId, &[u8], &[u8]) -> Result<()> + 'a;
 /// transaction is refused.
 pub type RunReadOnly<'a> =
     dyn FnMut(&mut dyn FnMut(&mut dyn Transaction) -> Result<()>) -> Result<()> + 'a;
+
+/// A row that the workload's rules say is there. Where it is not, the transaction has met a state
+/// that never was, and must be run again.
+#[inline]
+pub(crate) fn present<R>(row: Option<R>) -> Result<R> {
+    row.ok_or(Error::Conflict(Reason::Vanished))
+}
+
+/// The outcome of inserting under a key that is free by what the transaction has read. Where it is
+/// taken, somebody else has changed what was read, and the transaction must be run again.
+#[inline]
+pub(crate) fn free(inserted: Result<()>) -> Result<()> {
+    match inserted {
+        Err(Error::DuplicateKey) => Err(Error::Conflict(Reason::ReadChanged)),
+        other => other,
+    }
+}

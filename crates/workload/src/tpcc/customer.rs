@@ -2,7 +2,8 @@
 //! an order.
 
 use super::random::LastName;
-use super::schema::{self, Tables, customer, customer_info, present};
+use super::schema::{self, Tables, customer, customer_info};
+use crate::workload::present;
 use chiliad_engine::{Range, Result, Row, Transaction};
 
 /// A customer that a request names.

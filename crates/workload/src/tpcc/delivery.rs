@@ -6,8 +6,9 @@
 //! earlier deliveries have removed all before it; no hint outside the database.
 
 use super::customer;
-use super::schema::{self, Tables, order, order_line, present};
+use super::schema::{self, Tables, order, order_line};
 use super::{Terminal, Tpcc};
+use crate::workload::present;
 use chiliad_engine::{Get, Range, Result, Row, TableId, Transaction};
 
 const DISTRICTS_MAX: usize = 10;

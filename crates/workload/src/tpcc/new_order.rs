@@ -6,11 +6,12 @@
 //! that is not in use, which comes out at the last line, after everything else was written.
 
 use super::random::has_original;
-use super::schema::{self, Tables, present};
+use super::schema::{self, Tables};
 use super::schema::{
     customer_info, district, item, order, order_line, stock, stock_info, warehouse,
 };
 use super::{Terminal, Tpcc};
+use crate::workload::{free, present};
 use chiliad_engine::{Error, Get, Result, Row, Transaction};
 
 /// The most lines of an order.
@@ -167,10 +168,10 @@ impl Request {
         order::O_OL_CNT.set(&mut row, self.count as u8);
         order::O_ALL_LOCAL.set(&mut row, u8::from(self.all_local));
         let key = schema::key::order(self.w, self.d, o);
-        tx.insert(tables.order, &key, &row)?;
-        tx.insert(tables.new_order, &key, &[])?;
+        free(tx.insert(tables.order, &key, &row))?;
+        free(tx.insert(tables.new_order, &key, &[]))?;
         let key = schema::key::order_customer(self.w, self.d, self.c, o);
-        tx.insert(tables.order_customer, &key, &[])
+        free(tx.insert(tables.order_customer, &key, &[]))
     }
 
     /// Takes a line of the order out of the stock and inserts it under `key`. Returns its amount
@@ -198,7 +199,7 @@ impl Request {
         order_line::OL_DIST_INFO.set(&mut row, stock_info::s_dist(self.d).get(info));
 
         take(tx.modify(stock)?, u32::from(line.quantity), line.supplier != self.w);
-        tx.insert(tables.order_line, &key, &row)?;
+        free(tx.insert(tables.order_line, &key, &row))?;
         Ok((amount, brand))
     }
 }

@@ -5,9 +5,10 @@
 //! lines.
 
 use super::customer::{self, Found};
-use super::schema::{self, Tables, present};
+use super::schema::{self, Tables};
 use super::schema::{customer_info, order, order_line};
 use super::{By, Terminal, Tpcc};
+use crate::workload::present;
 use chiliad_engine::{Get, Range, Result, Transaction};
 
 /// What the terminal's user filled in (clause 2.6.1).

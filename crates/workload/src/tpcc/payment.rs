@@ -8,9 +8,10 @@
 //! It inserts a row of HISTORY, numbered by the client.
 
 use super::customer::{self, Found};
-use super::schema::{self, Tables, present};
+use super::schema::{self, Tables};
 use super::schema::{customer_info, district, history, warehouse};
 use super::{By, Terminal, Tpcc};
+use crate::workload::present;
 use chiliad_engine::{Error, Get, Range, Result, Row, Transaction};
 use std::io::Write;
 

@@ -383,10 +383,3 @@ pub mod stock_info {
     /// Column `S_DATA`: 26 to 50 characters.
     pub const S_DATA: Tail = Tail(240);
 }
-
-/// A row that the schema says is there. When it is not, the transaction has met a state that never
-/// was, and must be run again.
-#[inline]
-pub(super) fn present<R>(row: Option<R>) -> chiliad_engine::Result<R> {
-    row.ok_or(chiliad_engine::Error::Conflict(chiliad_engine::Reason::Vanished))
-}

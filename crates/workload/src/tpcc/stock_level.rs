@@ -4,7 +4,8 @@
 //! item, in groups.
 
 use super::Terminal;
-use super::schema::{self, Tables, district, order_line, present, stock};
+use super::schema::{self, Tables, district, order_line, stock};
+use crate::workload::present;
 use chiliad_engine::{Get, Range, Result, Transaction};
 
 /// Look-ups in a group: more would gain nothing.

@@ -12,8 +12,9 @@
 
 mod orders;
 
-use super::schema::{self, Tables, district, history, present, warehouse};
+use super::schema::{self, Tables, district, history, warehouse};
 use super::{Tpcc, consistency::orders::Walk};
+use crate::workload::present;
 use crate::{Condition, RunReadOnly};
 use chiliad_engine::{Get, Range, Result};
 use core::ops::Bound;

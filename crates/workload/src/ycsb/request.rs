@@ -1,0 +1,268 @@
+//! One client of YCSB: how it makes up a transaction, and how it runs one.
+
+use super::{Ycsb, YcsbOptions, key};
+use crate::random::Random;
+use crate::workload::present;
+use crate::{ClientSeat, Shape};
+use chiliad_engine::{Get, Range, Result, Row, TableId, Transaction};
+use core::ops::Bound;
+
+/// Look-ups in a group: more would gain nothing.
+const GROUP: usize = 32;
+/// Draws of a key that is taken already, after which the next free one is taken.
+const DRAWS_MAX: u32 = 64;
+
+const READ: usize = 0;
+const WRITE: usize = 1;
+const SCAN: usize = 2;
+
+/// One client: its random numbers, the request in hand, and room to work in.
+pub struct Client {
+    table: TableId,
+    random: Random,
+    /// Its own partition.
+    home: u32,
+    /// The keys to be looked up: those only read, then those read and modified; then those to be
+    /// written blindly; then those where scans begin.
+    keys: Vec<[u8; 8]>,
+    reads: usize,
+    modifies: usize,
+    writes: usize,
+    /// The numbers of the keys drawn, sorted once there are many.
+    taken: Vec<u64>,
+    /// The partitions of the request.
+    parts: Vec<u32>,
+    rows: Vec<Option<Row>>,
+    /// The value of blind writes. Its first word counts the client's writes.
+    value: Vec<u8>,
+    count: u64,
+    /// What was read, folded into a number, so that the compiler cannot leave out reading it.
+    shown: u64,
+}
+
+impl Client {
+    pub(super) fn new(options: &YcsbOptions, table: TableId, seat: ClientSeat) -> Self {
+        let ops = options.ops;
+        let mut value = vec![0; options.record_bytes];
+        let mut random = Random::new(seat.seed, 0x7c_5b00_0000 + seat.index as u64);
+        random.letters(&mut value[8..]);
+        Self {
+            table,
+            random,
+            home: seat.index as u32 % options.partitions,
+            keys: Vec::with_capacity(ops),
+            reads: 0,
+            modifies: 0,
+            writes: 0,
+            taken: Vec::with_capacity(ops),
+            parts: Vec::with_capacity(options.parts_per_txn as usize),
+            rows: vec![None; ops],
+            value,
+            count: (seat.index as u64) << 40,
+            shown: 0,
+        }
+    }
+
+    /// What was read last, folded into a number.
+    #[must_use]
+    pub fn shown(&self) -> u64 {
+        self.shown
+    }
+
+    #[inline]
+    pub(super) fn draw(&mut self, ycsb: &Ycsb, partitions: &mut Vec<u32>) -> Shape {
+        let options = ycsb.options();
+        self.choose_partitions(ycsb);
+        let (mut modifies, mut writes, mut scans) = (0, 0, 0);
+        self.reads = 0;
+        for _ in 0..options.ops {
+            if options.scan_ratio > 0.0 && self.random.chance(ycsb.scans) {
+                scans += 1;
+            } else if self.random.chance(ycsb.reads) {
+                self.reads += 1;
+            } else if options.rmw {
+                modifies += 1;
+            } else {
+                writes += 1;
+            }
+        }
+        (self.modifies, self.writes) = (modifies, writes);
+        self.draw_keys(ycsb);
+        if scans > 0 && options.partitions > 1 {
+            // Neighbours belong to all partitions in turn.
+            partitions.extend(0..options.partitions);
+        } else {
+            partitions.extend_from_slice(&self.parts);
+        }
+        self.count += 1;
+        let read_only = modifies + writes == 0;
+        let kind = match (scans, read_only) {
+            (0, true) => READ,
+            (0, false) => WRITE,
+            _ => SCAN,
+        };
+        Shape { kind, read_only, snapshot: read_only && options.snapshot_reads }
+    }
+
+    /// The client's own partition, and by chance some others; ascending.
+    #[inline]
+    fn choose_partitions(&mut self, ycsb: &Ycsb) {
+        self.parts.clear();
+        self.parts.push(self.home);
+        let options = ycsb.options();
+        if options.multi_partition == 0.0 || !self.random.chance(ycsb.multi_partition) {
+            return;
+        }
+        while self.parts.len() < options.parts_per_txn as usize {
+            let part = self.random.below(options.partitions);
+            if !self.parts.contains(&part) {
+                self.parts.push(part);
+            }
+        }
+        self.parts.sort_unstable();
+    }
+
+    #[inline]
+    fn draw_keys(&mut self, ycsb: &Ycsb) {
+        let ops = ycsb.options().ops;
+        self.keys.clear();
+        if ops == 1 {
+            self.keys.push(key(ycsb.draw(&mut self.random, self.parts[0])));
+            return;
+        }
+        self.taken.clear();
+        for at in 0..ops {
+            // Each partition once, then any of them.
+            let part = match self.parts.get(at) {
+                Some(&part) => part,
+                None if self.parts.len() == 1 => self.parts[0],
+                None => self.parts[self.random.below(self.parts.len() as u32) as usize],
+            };
+            let number = self.draw_free(ycsb, part);
+            self.keys.push(key(number));
+        }
+    }
+
+    /// Draws a key that the request does not have yet.
+    fn draw_free(&mut self, ycsb: &Ycsb, part: u32) -> u64 {
+        let is_sorted = ycsb.options().ops > 2 * GROUP;
+        for _ in 0..DRAWS_MAX {
+            let number = ycsb.draw(&mut self.random, part);
+            if self.take(number, is_sorted) {
+                return number;
+            }
+        }
+        // So few keys are likely that they are all taken.
+        let step = u64::from(ycsb.options().partitions);
+        let mut place = ycsb.ranks.draw(&mut self.random);
+        loop {
+            place = (place + 1) % ycsb.ranks.items();
+            let number = place * step + u64::from(part);
+            if self.take(number, is_sorted) {
+                return number;
+            }
+        }
+    }
+
+    /// Takes a key unless the request has it.
+    #[inline]
+    fn take(&mut self, number: u64, is_sorted: bool) -> bool {
+        if !is_sorted {
+            let is_free = !self.taken.contains(&number);
+            if is_free {
+                self.taken.push(number);
+            }
+            return is_free;
+        }
+        let Err(place) = self.taken.binary_search(&number) else { return false };
+        self.taken.insert(place, number);
+        true
+    }
+
+    #[inline]
+    pub(super) fn run<T: Transaction + ?Sized>(
+        &mut self,
+        options: &YcsbOptions,
+        tx: &mut T,
+    ) -> Result<()> {
+        if options.ops > 1 {
+            return self.run_many(options, tx);
+        }
+        let key = self.keys[0];
+        if self.reads + self.modifies == 1 {
+            let row = present(tx.get(self.table, &key)?)?;
+            self.shown = fold(tx.bytes(row));
+            if self.modifies == 1 {
+                self.fill(tx.modify(row)?);
+            }
+            return Ok(());
+        }
+        self.write_and_scan(options, tx, 0)
+    }
+
+    fn run_many<T: Transaction + ?Sized>(
+        &mut self,
+        options: &YcsbOptions,
+        tx: &mut T,
+    ) -> Result<()> {
+        let looked_up = self.reads + self.modifies;
+        let table = self.table;
+        let keys = self.keys[..looked_up].chunks(GROUP);
+        for (keys, rows) in keys.zip(self.rows[..looked_up].chunks_mut(GROUP)) {
+            let mut gets = [Get { table, key: &[] }; GROUP];
+            for (get, key) in gets.iter_mut().zip(keys) {
+                get.key = key;
+            }
+            tx.get_many(&gets[..keys.len()], rows)?;
+        }
+        let mut shown = 0;
+        for &row in &self.rows[..looked_up] {
+            shown ^= fold(tx.bytes(present(row)?));
+        }
+        self.shown = shown;
+        for &row in &self.rows[self.reads..looked_up] {
+            self.fill(tx.modify(present(row)?)?);
+        }
+        self.write_and_scan(options, tx, looked_up)
+    }
+
+    /// The rest of the keys, from number `first` on: blind writes, then scans.
+    #[inline]
+    fn write_and_scan<T: Transaction + ?Sized>(
+        &mut self,
+        options: &YcsbOptions,
+        tx: &mut T,
+        first: usize,
+    ) -> Result<()> {
+        let (writes, scans) = self.keys[first..].split_at(self.writes);
+        self.value[..8].copy_from_slice(&self.count.to_le_bytes());
+        for key in writes {
+            tx.put(self.table, key, &self.value)?;
+        }
+        for key in scans {
+            let range = Range { low: Bound::Included(key), ..Range::all() };
+            let scanned = tx.scan(self.table, range.limit(options.scan_length))?;
+            for &entry in tx.entries(scanned) {
+                self.shown ^= fold(tx.bytes(entry.row));
+            }
+        }
+        Ok(())
+    }
+
+    /// The record after a read-modify-write: a count that goes on, and a new filling.
+    #[inline]
+    fn fill(&self, record: &mut [u8]) {
+        let (count, filling) = record.split_at_mut(8);
+        let mut word = [0; 8];
+        word.copy_from_slice(count);
+        count.copy_from_slice(&u64::from_le_bytes(word).wrapping_add(1).to_le_bytes());
+        filling.fill(self.count as u8);
+    }
+}
+
+#[inline]
+fn fold(record: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&record[..8]);
+    u64::from_le_bytes(word) ^ u64::from(record[record.len() - 1]) << 56
+}
