@@ -159,7 +159,7 @@ impl<'a, M: Machine> Worker<'a, M> {
     fn look_up(&mut self, n: usize) {
         self.heap.pin();
         match self.find(&self.keys.key(n)) {
-            Some(record) => assert_eq!(number_of(record), n),
+            Some(record) => assert_eq!(number_of(record), n, "another key's record"),
             None => assert!(!self.keys.is_in(n), "a stable key is not found"),
         }
         self.heap.unpin();
@@ -192,7 +192,7 @@ impl<'a, M: Machine> Worker<'a, M> {
             let more = self.index.next_leaf(&self.heap, &mut cursor, &mut run);
             for (key, record) in run.iter() {
                 let n = number_of(record);
-                assert_eq!(key, self.keys.key(n), "a key with another key's record");
+                assert_eq!(key, self.keys.key(n), "another key's record");
                 let in_order = last.as_deref().is_none_or(|last| match way {
                     Direction::Forward => last < key,
                     Direction::Reverse => last > key,

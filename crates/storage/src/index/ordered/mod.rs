@@ -46,6 +46,8 @@ pub mod faults;
 mod get;
 mod insert;
 mod layer;
+#[cfg(test)]
+mod models;
 mod node;
 mod path;
 mod remove;

@@ -105,7 +105,11 @@ impl<M: Machine> OrderedIndex<M> {
         loop {
             let path = self.locate(key);
             if path.stamp.count() > 0 {
-                return;
+                // The search may have missed a layer's entry in a torn leaf.
+                if path.leaf.version.holds(path.stamp) {
+                    return;
+                }
+                continue;
             }
             // Whether or not the leaf went: look again, until what we find is not empty.
             match path.place.holder {
