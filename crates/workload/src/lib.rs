@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod driver;
+pub mod micro;
 pub mod random;
 pub mod row;
 pub mod tpcc;

@@ -84,6 +84,12 @@ impl Model {
         self.replace(table, key, row);
     }
 
+    /// Changes a secondary index behind everybody's back.
+    pub fn tamper_index(&mut self, name: &str, index: usize, change: impl FnOnce(&mut Map)) {
+        let table = self.table(name);
+        change(&mut self.tables[table.0 as usize].indexes[index]);
+    }
+
     /// Runs `body`; an error undoes it.
     pub fn transaction<R>(
         &mut self,

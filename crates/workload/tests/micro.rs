@@ -1,0 +1,140 @@
+//! The small loads: every kind of transaction comes up, the conditions hold, and fail when the rows
+//! do not agree.
+
+mod model;
+
+use chiliad_engine::TableId;
+use chiliad_workload::Workload;
+use chiliad_workload::micro::{Bank, BankOptions, Churn, ChurnOptions};
+use model::{Model, Outcome};
+use std::collections::BTreeSet;
+
+fn churn(hash: bool) -> (Churn, Model) {
+    let churn = Churn::new(ChurnOptions { hash, ..ChurnOptions::default() }).unwrap();
+    let model = Model::load(&churn, 3);
+    (churn, model)
+}
+
+#[test]
+fn churn_uses_everything_and_keeps_its_conditions() {
+    for hash in [false, true] {
+        let (churn, mut model) = churn(hash);
+        assert_eq!(churn.name(), if hash { "hash" } else { "scan" });
+        let mut clients = model.clients(&churn, 4, 1);
+        let mut kinds = [0; 5];
+        let (mut longest, mut fewest, mut most) = (0, usize::MAX, 0);
+        for at in 0..10_000 {
+            let (kind, _) = model.step(&churn, &mut clients[at % 4]);
+            kinds[kind] += 1;
+            let items = model.rows("items");
+            longest = items.values().map(Vec::len).max().unwrap_or(0).max(longest);
+            (fewest, most) = (fewest.min(items.len()), most.max(items.len()));
+        }
+        assert!(kinds.iter().all(|&count| count > 500), "{kinds:?}");
+        assert!(longest > 250 && fewest < 9 && most > 22, "{longest} {fewest} {most}");
+        let counts = model.counts;
+        assert!(counts.inserts > 1000 && counts.removes > 1000, "{counts:?}");
+        assert_eq!(counts.scans > 0, !hash);
+        assert_eq!(model.broken(&churn), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn churn_s_keys_differ_in_length_and_share_prefixes() {
+    let (_, model) = churn(false);
+    let keys: BTreeSet<&Vec<u8>> = model.rows("items").keys().collect();
+    let lengths: BTreeSet<usize> = keys.iter().map(|key| key.len()).collect();
+    assert_eq!(lengths, BTreeSet::from([2, 12, 28, 33]));
+    let layered = keys.iter().filter(|key| key.starts_with(b"churning and churning an"));
+    assert!(layered.count() > 5);
+}
+
+#[test]
+fn churn_s_conditions_can_fail() {
+    for hash in [false, true] {
+        let (churn, mut model) = churn(hash);
+        let slot = 3u32.to_be_bytes();
+        model.tamper("pool", &slot, |row| *row = None);
+        assert_eq!(model.broken(&churn), ["tokens"]);
+        model.tamper("pool", &slot, |row| *row = Some(0u64.to_le_bytes().to_vec()));
+        assert_eq!(model.broken(&churn), ["tokens"]);
+        model.tamper("pool", &slot, |row| *row = Some(1u64.to_le_bytes().to_vec()));
+        assert_eq!(model.broken(&churn), Vec::<String>::new());
+        model.tamper("pairs", &[0, 0, 0, 1, 1], |row| {
+            *row = Some((-6i64).to_le_bytes().to_vec());
+        });
+        assert_eq!(model.broken(&churn), ["pairs"]);
+    }
+}
+
+#[test]
+fn the_bank_uses_everything_and_keeps_its_conditions() {
+    let bank = Bank::new(BankOptions::default()).unwrap();
+    let mut model = Model::load(&bank, 3);
+    let mut clients = model.clients(&bank, 4, 1);
+    let (mut kinds, mut refused, mut fewest) = ([0; 6], 0, usize::MAX);
+    for at in 0..10_000 {
+        let (kind, outcome) = model.step(&bank, &mut clients[at % 4]);
+        kinds[kind] += 1;
+        refused += u32::from(outcome == Outcome::RolledBack);
+        fewest = fewest.min(model.rows("accounts").len());
+        if at % 1000 == 0 {
+            assert_eq!(model.broken(&bank), Vec::<String>::new());
+        }
+    }
+    assert!(kinds.iter().all(|&count| count > 500), "{kinds:?}");
+    assert!(refused > 300 && fewest < 9, "{refused} {fewest}");
+    assert_eq!(model.broken(&bank), Vec::<String>::new());
+}
+
+#[test]
+fn the_bank_s_conditions_can_fail() {
+    let bank = Bank::new(BankOptions::default()).unwrap();
+    let mut model = Model::load(&bank, 3);
+    let key = 5u32.to_be_bytes();
+    model.tamper("accounts", &key, |row| row.as_mut().unwrap()[0] += 1);
+    assert_eq!(model.broken(&bank), ["sum"]);
+    model.tamper("accounts", &key, |row| row.as_mut().unwrap()[0] -= 1);
+    // An index row that leads to a row that says otherwise, and one too few.
+    model.tamper_index("accounts", 0, |index| {
+        let (entry, _) = index.pop_last().unwrap();
+        let other = index.first_key_value().unwrap().1.clone();
+        index.insert(entry, other);
+    });
+    assert_eq!(model.broken(&bank), ["cards"]);
+    model.tamper_index("accounts", 1, |index| {
+        index.pop_first();
+    });
+    assert_eq!(model.broken(&bank), ["cards", "owners"]);
+}
+
+#[test]
+fn bad_options_are_named_with_what_is_accepted() {
+    let error = Churn::new(ChurnOptions { keys: 1, ..ChurnOptions::default() }).unwrap_err();
+    assert_eq!(error, "--keys 1: accepted is 8 to 65536");
+    let error = Bank::new(BankOptions { cards: 12, ..BankOptions::default() }).unwrap_err();
+    assert_eq!(error, "--cards 12: accepted is 13 or more");
+    let error = Bank::new(BankOptions { accounts: 1, ..BankOptions::default() }).unwrap_err();
+    assert_eq!(error, "--accounts 1: accepted is 2 to 10000000");
+}
+
+#[test]
+fn requests_are_repeatable() {
+    for hash in [false, true] {
+        let (churn, mut model) = churn(hash);
+        let mut client = model.clients(&churn, 1, 4).remove(0);
+        for _ in 0..500 {
+            churn.next(&mut client, &mut vec![]);
+            let mut shown = vec![];
+            for refused in [true, false] {
+                let _ = model.transaction(false, |tx| {
+                    churn.execute(&mut client, tx)?;
+                    if refused { Err(chiliad_engine::Error::DeadlineExceeded) } else { Ok(()) }
+                });
+                shown.push(client.shown());
+            }
+            assert_eq!(shown[0], shown[1]);
+        }
+        assert_eq!(model.table("items"), TableId(0));
+    }
+}
