@@ -29,7 +29,7 @@ fn run(config: Config, style: usize, count: usize, rounds: usize) -> Outcome {
         let mut heap = LocalHeap::new(&shared).expect("a slot");
         let index = OrderedIndex::new(&mut heap).expect("room");
         // Without stable keys the tree is emptied now and then.
-        let keys = Keys { count, workers: 4, style, populated: seed % 4 != 0 };
+        let keys = Keys { count, workers: 4, style, populated: !seed.is_multiple_of(4) };
         populate(&index, &mut heap, &keys);
         Rc::new(World { index, heap: shared, keys, kept: Cell::new(0) })
     });
@@ -62,8 +62,9 @@ fn run(config: Config, style: usize, count: usize, rounds: usize) -> Outcome {
 }
 
 fn config(seed: u64, fault: Option<&'static Fault>) -> Config {
-    let memory_model = if seed % 2 == 0 { MemoryModel::Sc } else { MemoryModel::Tso };
-    let schedule = if seed % 3 == 0 { Schedule::few_preemptions() } else { Schedule::Random };
+    let memory_model = if seed.is_multiple_of(2) { MemoryModel::Sc } else { MemoryModel::Tso };
+    let schedule =
+        if seed.is_multiple_of(3) { Schedule::few_preemptions() } else { Schedule::Random };
     Config { memory_model, schedule, fault, ..Config::new(seed) }
 }
 

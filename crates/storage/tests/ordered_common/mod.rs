@@ -36,7 +36,7 @@ impl Keys {
     }
 
     pub fn is_stable(n: usize) -> bool {
-        n % STABLE == 0
+        n.is_multiple_of(STABLE)
     }
 
     /// Whether a key is always in.
