@@ -1,16 +1,81 @@
-//! placeholder
+//! Chiliad: a main-memory, serializable, multi-core OLTP storage engine to embed.
+//!
+//! Data lives in memory, in tables of typed rows under ordered keys, with secondary indexes. A
+//! transaction is a closure: it reads and writes as if it were alone, and runs on the thread that
+//! calls it, in parallel with those of other threads.
+//!
+//! ```
+//! use chiliad::{Database, Row, Table, Text};
+//!
+//! #[derive(Row, Debug)]
+//! #[index(by_owner(owner))]
+//! struct Account {
+//!     owner: Text<16>,
+//!     balance: i64,
+//! }
+//!
+//! let db = Database::in_memory()?;
+//! let accounts: Table<u64, Account> = db.create_table("accounts")?;
+//!
+//! db.run(|tx| {
+//!     tx.insert(&accounts, &1, &Account { owner: Text::new("ann")?, balance: 100 })?;
+//!     tx.insert(&accounts, &2, &Account { owner: Text::new("bob")?, balance: 100 })
+//! })?;
+//!
+//! // From ann to bob: all of it or nothing, whatever other threads do.
+//! db.run(|tx| {
+//!     tx.update(&accounts, &1, |account| account.balance -= 30)?;
+//!     tx.update(&accounts, &2, |account| account.balance += 30)
+//! })?;
+//!
+//! let bobs = db.run(|tx| tx.find(&accounts, Account::BY_OWNER, &("bob",)).values())?;
+//! assert_eq!(bobs[0].balance, 130);
+//! # Ok::<(), chiliad::Error>(())
+//! ```
+//!
+//! Where to go on:
+//!
+//! - [`Database`]: opening, tables, [`run`](Database::run) and what it promises,
+//!   [`snapshot`](Database::snapshot), bulk load, statistics;
+//! - [`Transaction`] and [`Reader`]: what can be done inside;
+//! - [`Row`] and [`Key`]: how types become rows and keys, [`Index`]: look-ups by other fields;
+//! - [`Options`] and [`Scheme`]: memory limit, snapshots, how transactions are kept apart;
+//! - [`Worker`]: transactions without the look-up, or without a closure;
+//! - [`raw`]: bytes under bytes.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+// The derive macros' code says `::chiliad`, in this crate's own tests too.
 extern crate self as chiliad;
+
 mod backoff;
+mod cache;
+mod database;
+mod dispatch;
 mod error;
 pub mod key;
 mod options;
-pub mod raw { pub use chiliad_engine::{TableId, KeyPart, PartType, SecondarySpec, Source}; }
+pub mod raw;
+mod reader;
 mod row;
+mod scan;
+mod seat;
 mod table;
+mod ticker;
+mod transaction;
+mod worker;
+
 pub use backoff::Backoff;
+pub use database::Database;
 pub use key::{Desc, Key, Lookup, Part, PartOf, Prefix};
-pub use options::*;
-pub use row::*;
-pub use table::*;
-pub use chiliad_engine::{Error, Result};
+pub use options::{Options, RunOptions, Scheme};
+pub use reader::{Fetched, Reader};
+pub use row::{Field, Fixed, Indexable, Row, Tail, Text};
+pub use scan::{Find, Scan};
+pub use table::{Index, Table};
+pub use transaction::{Snapshot, Transaction};
+pub use worker::Worker;
+
 pub use chiliad_derive::{Key, Row};
+pub use chiliad_engine::{Error, Reason, Result, Snapshots};
+pub use chiliad_engine::{Hold, HotRecord, Stats, Usage};

@@ -56,6 +56,9 @@ impl FromStr for Scheme {
     }
 }
 
+/// The greatest number of workers that the engine has slots for.
+const WORKERS_MAX: usize = 65_536;
+
 /// Run-time options of a database.
 ///
 /// ```
@@ -81,14 +84,20 @@ pub struct Options {
     pub memory_bytes_max: u64,
     /// When old versions are kept for [`Database::snapshot`](crate::Database::snapshot).
     pub snapshots: Snapshots,
-    /// The length of a commit epoch; a snapshot is up to 25 of them old.
+    /// The length of a commit epoch, 40 ms by default.
     pub epoch: Duration,
+    /// Commit epochs per snapshot epoch, 25 by default: how far apart the states lie that
+    /// [`Database::snapshot`](crate::Database::snapshot) can see.
+    pub snapshot_every: u64,
     /// Check what a transaction has read while it runs, so that its closure is not left for long
     /// with a state that never was. Without it a transaction that is bound to be retried may see
     /// one until it commits.
     pub opacity: bool,
     /// The number of partitions, for [`Scheme::Partitioned`].
     pub partitions: u32,
+    /// Workers at once: each thread that runs transactions has one, a transaction within another
+    /// takes one more, and so does each [`Worker`](crate::Worker).
+    pub workers_max: usize,
     /// How long to wait before a refused transaction is run again.
     pub backoff: Backoff,
 }
@@ -101,8 +110,10 @@ impl Default for Options {
             memory_bytes_max: engine.memory_bytes_max,
             snapshots: engine.snapshots,
             epoch: engine.epoch,
+            snapshot_every: engine.snapshot_every,
             opacity: true,
             partitions: engine.partitions,
+            workers_max: WORKERS_MAX,
             backoff: Backoff::default(),
         }
     }
@@ -133,6 +144,12 @@ impl Options {
         Self { epoch, ..self }
     }
 
+    /// Sets [`Options::snapshot_every`].
+    #[must_use]
+    pub fn snapshot_every(self, snapshot_every: u64) -> Self {
+        Self { snapshot_every, ..self }
+    }
+
     /// Sets [`Options::opacity`].
     #[must_use]
     pub fn opacity(self, opacity: bool) -> Self {
@@ -145,21 +162,26 @@ impl Options {
         Self { partitions, ..self }
     }
 
+    /// Sets [`Options::workers_max`].
+    #[must_use]
+    pub fn workers_max(self, workers_max: usize) -> Self {
+        Self { workers_max, ..self }
+    }
+
     /// Sets [`Options::backoff`].
     #[must_use]
     pub fn backoff(self, backoff: Backoff) -> Self {
         Self { backoff, ..self }
     }
 
+    /// Refuses what is out of range; the engine does the same for its own options.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let refuse = |what: &str| Err(Error::InvalidOption(what.into()));
-        if self.epoch.is_zero() {
-            return refuse("epoch must be longer than zero");
+        if (1..=WORKERS_MAX).contains(&self.workers_max) {
+            return Ok(());
         }
-        if self.partitions == 0 {
-            return refuse("partitions must be at least 1");
-        }
-        Ok(())
+        let given = self.workers_max;
+        let message = format!("workers_max {given}: 1 to {WORKERS_MAX} are accepted");
+        Err(Error::InvalidOption(message))
     }
 
     pub(crate) fn engine(&self) -> chiliad_engine::Options {
@@ -167,6 +189,7 @@ impl Options {
             memory_bytes_max: self.memory_bytes_max,
             snapshots: self.snapshots,
             epoch: self.epoch,
+            snapshot_every: self.snapshot_every,
             opacity: self.opacity,
             partitions: self.partitions,
             ..chiliad_engine::Options::default()
@@ -231,8 +254,7 @@ impl RunOptions {
 
 #[cfg(test)]
 mod tests {
-    use super::{Options, RunOptions, Scheme};
-    use std::time::Duration;
+    use super::{RunOptions, Scheme};
 
     #[test]
     fn schemes_have_names() {
@@ -241,13 +263,6 @@ mod tests {
         }
         let error = "optimistic".parse::<Scheme>().unwrap_err();
         assert!(error.to_string().contains("silo, global-tid"), "{error}");
-    }
-
-    #[test]
-    fn options_out_of_range_are_refused() {
-        assert!(Options::default().check().is_ok());
-        assert!(Options::default().epoch(Duration::ZERO).check().is_err());
-        assert!(Options::default().partitions(0).check().is_err());
     }
 
     #[test]

@@ -17,21 +17,27 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let name = &input.ident;
     let names: Vec<_> = fields.iter().filter_map(|field| field.ident.as_ref()).collect();
     let types: Vec<_> = fields.iter().map(|field| &field.ty).collect();
+    // Pairs within pairs: there are tuples of eight parts at most, and keys of more.
+    let nest = |items: Vec<TokenStream>| {
+        let pair = |rest, item| quote!((#item, #rest));
+        items.into_iter().rev().reduce(pair).map(|all| quote!((#all,))).unwrap_or_default()
+    };
+    let pattern = nest(names.iter().map(|name| quote!(#name)).collect());
+    let tuple = nest(types.iter().map(|ty| quote!(#ty)).collect());
     let prefixes = (1..=types.len()).map(|length| prefix(&krate, name, &types[..length]));
     Ok(quote! {
         #[automatically_derived]
         impl #krate::Key for #name {
-            fn decode(mut key: &[u8]) -> #krate::Result<Self> {
-                let parts = Self { #(#names: <#types as #krate::Part>::take(&mut key)?,)* };
-                #krate::key::finish(key)?;
-                ::core::result::Result::Ok(parts)
+            fn decode(key: &[u8]) -> #krate::Result<Self> {
+                let #pattern = #krate::key::decode::<#tuple>(key)?;
+                ::core::result::Result::Ok(Self { #(#names),* })
             }
         }
 
         #[automatically_derived]
         impl #krate::Lookup<#name> for #name {
             fn encode(&self, key: &mut ::std::vec::Vec<u8>) {
-                #(<#types as #krate::PartOf<#types>>::append(&self.#names, key);)*
+                #(<#types as #krate::key::KeyPart>::write(&self.#names, key);)*
             }
         }
 
@@ -48,7 +54,7 @@ fn prefix(krate: &Path, name: &syn::Ident, types: &[&syn::Type]) -> TokenStream 
             for (#(#parameters,)*)
         {
             fn encode_prefix(&self, key: &mut ::std::vec::Vec<u8>) {
-                #(#krate::PartOf::append(&self.#places, key);)*
+                #(#krate::key::KeyPart::write(&self.#places, key);)*
             }
         }
     }
@@ -68,7 +74,10 @@ mod tests {
         let input: DeriveInput = parse_quote! { struct Seat { flight: u32, row: u8 } };
         let code = expand(&input).expect("accepted").to_string().replace(' ', "");
         assert_eq!(code.matches("::chiliad::Prefix<Seat>").count(), 2, "{code}");
-        assert!(code.contains("impl<P0:::chiliad::PartOf<u32>,P1:::chiliad::PartOf<u8>>"), "{code}");
+        assert!(
+            code.contains("impl<P0:::chiliad::PartOf<u32>,P1:::chiliad::PartOf<u8>>"),
+            "{code}"
+        );
     }
 
     #[test]

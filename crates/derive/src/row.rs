@@ -78,9 +78,10 @@ impl<'a> Layout<'a> {
             })
         });
         let fields: TokenStream = fields.collect();
-        let indexes = self.indexes.iter().enumerate().map(|(position, index)| {
-            index.constant(krate, &self.input.vis, position, &self.fixed)
-        });
+        let indexes =
+            self.indexes.iter().enumerate().map(|(position, index)| {
+                index.constant(krate, &self.input.vis, position, &self.fixed)
+            });
         quote! { #fields #(#indexes)* }
     }
 

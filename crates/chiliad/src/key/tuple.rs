@@ -1,15 +1,13 @@
 //! Tuples of parts as keys, and their prefixes.
 
-use super::{Key, Lookup, Part, PartOf, Prefix, finish};
+use super::{Key, KeyPart, Lookup, Part, PartOf, Prefix, decode};
 use crate::Result;
 
 macro_rules! tuples {
     ($(($($part:ident $borrowed:ident $place:tt),+);)*) => {$(
         impl<$($part: Part),+> Key for ($($part,)+) {
-            fn decode(mut key: &[u8]) -> Result<Self> {
-                let parts = ($($part::take(&mut key)?,)+);
-                finish(key)?;
-                Ok(parts)
+            fn decode(key: &[u8]) -> Result<Self> {
+                decode::<Self>(key)
             }
         }
 
@@ -17,7 +15,7 @@ macro_rules! tuples {
             for ($($borrowed,)+)
         {
             fn encode(&self, key: &mut Vec<u8>) {
-                $(self.$place.append(key);)+
+                $(KeyPart::write(&self.$place, key);)+
             }
         }
     )*};
@@ -37,7 +35,7 @@ macro_rules! prefixes {
             Prefix<($($part,)+ $($rest,)*)> for ($($borrowed,)+)
         {
             fn encode_prefix(&self, key: &mut Vec<u8>) {
-                $(self.$place.append(key);)+
+                $(KeyPart::write(&self.$place, key);)+
             }
         }
     )*};

@@ -1,0 +1,178 @@
+//! The engine under a scheme that is chosen at run time: one `match` per call, no virtual call.
+
+use crate::options::{Options, Scheme};
+use crate::raw::{Entry, Get, Range, Row, Scanned, TableId, TableSpec};
+use crate::{Result, Stats};
+use chiliad_engine::{Committed, GlobalTid, Intent, KeyValue, Partitioned, Silo};
+use chiliad_machine::Native;
+
+/// Runs `$body` with `$inner` bound to what the enum holds, whichever scheme that is.
+macro_rules! each {
+    ($any:expr, $inner:ident => $body:expr) => {
+        match $any {
+            Self::Silo($inner) => $body,
+            Self::GlobalTid($inner) => $body,
+            Self::KeyValue($inner) => $body,
+            Self::Partitioned($inner) => $body,
+        }
+    };
+}
+
+/// As [`each`], with the result wrapped in the variant of the same scheme of `$other`.
+macro_rules! each_as {
+    ($any:expr, $other:ident, $inner:ident => $body:expr) => {
+        match $any {
+            Self::Silo($inner) => $other::Silo($body),
+            Self::GlobalTid($inner) => $other::GlobalTid($body),
+            Self::KeyValue($inner) => $other::KeyValue($body),
+            Self::Partitioned($inner) => $other::Partitioned($body),
+        }
+    };
+}
+
+#[derive(Clone)]
+pub(crate) enum AnyDatabase {
+    Silo(chiliad_engine::Database<Native, Silo<Native>>),
+    GlobalTid(chiliad_engine::Database<Native, GlobalTid<Native>>),
+    KeyValue(chiliad_engine::Database<Native, KeyValue<Native>>),
+    Partitioned(chiliad_engine::Database<Native, Partitioned<Native>>),
+}
+
+pub(crate) enum AnyWorker {
+    Silo(chiliad_engine::Worker<Native, Silo<Native>>),
+    GlobalTid(chiliad_engine::Worker<Native, GlobalTid<Native>>),
+    KeyValue(chiliad_engine::Worker<Native, KeyValue<Native>>),
+    Partitioned(chiliad_engine::Worker<Native, Partitioned<Native>>),
+}
+
+pub(crate) enum AnyTransaction<'w> {
+    Silo(chiliad_engine::Tx<'w, Native, Silo<Native>>),
+    GlobalTid(chiliad_engine::Tx<'w, Native, GlobalTid<Native>>),
+    KeyValue(chiliad_engine::Tx<'w, Native, KeyValue<Native>>),
+    Partitioned(chiliad_engine::Tx<'w, Native, Partitioned<Native>>),
+}
+
+impl AnyDatabase {
+    pub fn open(options: &Options) -> Result<Self> {
+        use chiliad_engine::Database;
+        let engine = options.engine();
+        Ok(match options.scheme {
+            Scheme::Silo => Self::Silo(Database::open(engine)?),
+            Scheme::GlobalTid => Self::GlobalTid(Database::open(engine)?),
+            Scheme::KeyValue => Self::KeyValue(Database::open(engine)?),
+            Scheme::Partitioned => Self::Partitioned(Database::open(engine)?),
+        })
+    }
+
+    pub fn create_table(&self, spec: TableSpec) -> Result<TableId> {
+        each!(self, db => db.create_table(spec))
+    }
+
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        each!(self, db => db.drop_table(name))
+    }
+
+    pub fn worker(&self) -> Result<AnyWorker> {
+        Ok(each_as!(self, AnyWorker, db => db.worker()?))
+    }
+
+    pub fn tick(&self) {
+        each!(self, db => db.tick());
+    }
+
+    pub fn stats(&self) -> Stats {
+        each!(self, db => db.stats())
+    }
+}
+
+impl AnyWorker {
+    pub fn begin(&mut self, intent: &Intent<'_>) -> Result<AnyTransaction<'_>> {
+        Ok(each_as!(self, AnyTransaction, worker => worker.begin(intent)?))
+    }
+
+    pub fn load(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        each!(self, worker => worker.load(table, key, value))
+    }
+}
+
+impl AnyTransaction<'_> {
+    /// Whether what was read so far is one state of the database.
+    pub fn validate(&mut self) -> Result<()> {
+        each!(self, tx => tx.validate())
+    }
+
+    pub fn commit(self) -> Result<Committed> {
+        each!(self, tx => tx.commit())
+    }
+
+    pub fn rollback(self) {
+        each!(self, tx => tx.rollback());
+    }
+}
+
+impl chiliad_engine::Transaction for AnyTransaction<'_> {
+    #[inline]
+    fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
+        each!(self, tx => tx.get(table, key))
+    }
+
+    #[inline]
+    fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
+        each!(self, tx => tx.get_many(requests, rows))
+    }
+
+    #[inline]
+    fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {
+        each!(self, tx => tx.scan(table, range))
+    }
+
+    #[inline]
+    fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
+        each!(self, tx => tx.scan_index(table, index, range))
+    }
+
+    #[inline]
+    fn entries(&self, scanned: Scanned) -> &[Entry] {
+        each!(self, tx => tx.entries(scanned))
+    }
+
+    #[inline]
+    fn key(&self, entry: Entry) -> &[u8] {
+        each!(self, tx => tx.key(entry))
+    }
+
+    #[inline]
+    fn bytes(&self, row: Row) -> &[u8] {
+        each!(self, tx => tx.bytes(row))
+    }
+
+    #[inline]
+    fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        each!(self, tx => tx.insert(table, key, value))
+    }
+
+    #[inline]
+    fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
+        each!(self, tx => tx.update(row, value))
+    }
+
+    #[inline]
+    fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
+        each!(self, tx => tx.modify(row))
+    }
+
+    #[inline]
+    fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        each!(self, tx => tx.put(table, key, value))
+    }
+
+    #[inline]
+    fn remove_row(&mut self, row: Row) -> Result<()> {
+        each!(self, tx => tx.remove_row(row))
+    }
+
+    #[inline]
+    fn remove(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
+        each!(self, tx => tx.remove(table, key))
+    }
+}

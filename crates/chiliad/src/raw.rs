@@ -1,0 +1,197 @@
+//! Tables as bytes under bytes: what the typed layer stands on.
+//!
+//! Tables are declared by a [`TableSpec`] ([`Database::create_table_raw`]), keys and values are byte
+//! strings, and a row that was read is a small handle ([`Row`]) by which it can be updated without
+//! looking it up again. [`Reader::raw`] leads from a transaction to this interface.
+//!
+//! ```
+//! use chiliad::Database;
+//! use chiliad::raw::{Range, TableSpec, Transaction};
+//!
+//! let db = Database::in_memory()?;
+//! let pages = db.create_table_raw(TableSpec::ordered("pages"))?;
+//! let pages_after = db.run(|tx| {
+//!     let tx = tx.raw();
+//!     tx.insert(pages, b"/index", b"hello")?;
+//!     tx.put(pages, b"/about", b"us")?;
+//!     if let Some(row) = tx.get(pages, b"/index")? {
+//!         tx.update(row, b"hello, world")?;
+//!     }
+//!     let scanned = tx.scan(pages, Range::all().reverse())?;
+//!     let keys = tx.entries(scanned).iter().map(|&entry| tx.key(entry).to_vec());
+//!     Ok(keys.collect::<Vec<_>>())
+//! })?;
+//! assert_eq!(pages_after, [b"/index", b"/about"]);
+//! # Ok::<(), chiliad::Error>(())
+//! ```
+//!
+//! [`Database::create_table_raw`]: crate::Database::create_table_raw
+//! [`Reader::raw`]: crate::Reader::raw
+
+pub use chiliad_engine::{Entry, Get, Range, Row, Scanned, Transaction};
+pub use chiliad_engine::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
+pub use chiliad_engine::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+
+use crate::dispatch::AnyTransaction;
+use crate::{Error, Reason, Result};
+use std::time::Instant;
+
+/// A running transaction, untyped: use it through the trait [`Transaction`].
+///
+/// Handles of rows belong to the transaction that gave them out.
+pub struct Untyped<'w> {
+    any: AnyTransaction<'w>,
+    watch: Watch,
+}
+
+/// What became of the operations so far.
+struct Watch {
+    deadline: Option<Instant>,
+    /// The transaction is lost, whatever its closure makes of it.
+    conflict: Option<Reason>,
+    /// A failure that may have left an operation half done: there is no commit after it.
+    failure: Option<Error>,
+}
+
+impl Watch {
+    /// Refuses to go on after the deadline.
+    #[inline]
+    fn ready(&self) -> Result<()> {
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Err(Error::DeadlineExceeded),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a commit may be tried.
+    fn verdict(&mut self) -> Result<()> {
+        if let Some(reason) = self.conflict {
+            return Err(Error::Conflict(reason));
+        }
+        self.ready()?;
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    #[inline]
+    fn note<T>(&mut self, result: Result<T>) -> Result<T> {
+        if let Err(error) = &result {
+            self.note_error(error);
+        }
+        result
+    }
+
+    #[cold]
+    fn note_error(&mut self, error: &Error) {
+        match error {
+            Error::Conflict(reason) => self.conflict = Some(*reason),
+            Error::OutOfMemory { .. } => self.failure = Some(error.clone()),
+            _ => {}
+        }
+    }
+}
+
+impl<'w> Untyped<'w> {
+    pub(crate) fn new(any: AnyTransaction<'w>, deadline: Option<Instant>) -> Self {
+        Self { any, watch: Watch { deadline, conflict: None, failure: None } }
+    }
+
+    /// Why the transaction cannot commit: it has met a conflict, or what it has read is no state
+    /// that ever was.
+    pub(crate) fn conflict(&mut self) -> Option<Reason> {
+        self.watch.conflict.or_else(|| match self.any.validate() {
+            Err(Error::Conflict(reason)) => Some(reason),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn commit(mut self) -> Result<chiliad_engine::Committed> {
+        match self.watch.verdict() {
+            Ok(()) => self.any.commit(),
+            Err(error) => {
+                self.any.rollback();
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) fn rollback(self) {
+        self.any.rollback();
+    }
+}
+
+impl Transaction for Untyped<'_> {
+    #[inline]
+    fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
+        self.watch.ready()?;
+        self.watch.note(self.any.get(table, key))
+    }
+
+    #[inline]
+    fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
+        self.watch.ready()?;
+        self.watch.note(self.any.get_many(requests, rows))
+    }
+
+    #[inline]
+    fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {
+        self.watch.ready()?;
+        self.watch.note(self.any.scan(table, range))
+    }
+
+    #[inline]
+    fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
+        self.watch.ready()?;
+        self.watch.note(self.any.scan_index(table, index, range))
+    }
+
+    #[inline]
+    fn entries(&self, scanned: Scanned) -> &[Entry] {
+        self.any.entries(scanned)
+    }
+
+    #[inline]
+    fn key(&self, entry: Entry) -> &[u8] {
+        self.any.key(entry)
+    }
+
+    #[inline]
+    fn bytes(&self, row: Row) -> &[u8] {
+        self.any.bytes(row)
+    }
+
+    #[inline]
+    fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        self.watch.ready()?;
+        self.watch.note(self.any.insert(table, key, value))
+    }
+
+    #[inline]
+    fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
+        self.watch.ready()?;
+        self.watch.note(self.any.update(row, value))
+    }
+
+    #[inline]
+    fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
+        self.watch.ready()?;
+        self.watch.note(self.any.modify(row))
+    }
+
+    #[inline]
+    fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        self.watch.ready()?;
+        self.watch.note(self.any.put(table, key, value))
+    }
+
+    #[inline]
+    fn remove_row(&mut self, row: Row) -> Result<()> {
+        self.watch.ready()?;
+        self.watch.note(self.any.remove_row(row))
+    }
+
+    #[inline]
+    fn remove(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
+        self.watch.ready()?;
+        self.watch.note(self.any.remove(table, key))
+    }
+}

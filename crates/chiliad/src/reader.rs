@@ -1,0 +1,312 @@
+//! The reading half of a transaction, shared by transactions that write and by snapshots.
+
+use crate::key::{Lookup, Prefix};
+use crate::raw::{Get, TableId, Transaction as _, Untyped};
+use crate::scan::{Bounds, Find, Scan};
+use crate::{Error, Index, Key, Result, Row, Table};
+use chiliad_engine::Row as Handle;
+use core::marker::PhantomData;
+use core::ops::{Deref, RangeBounds};
+
+/// Buffers of a worker, reused by its transactions.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+}
+
+/// What can be read in a transaction.
+///
+/// Both [`Transaction`](crate::Transaction) and [`Snapshot`](crate::Snapshot) give it (by
+/// dereferencing), so that a function that takes a `&mut Reader` serves both:
+///
+/// ```
+/// use chiliad::{Database, Reader, Result, Table};
+///
+/// fn total(reader: &mut Reader<'_>, accounts: Table<u64, i64>) -> Result<i64> {
+///     Ok(reader.scan(&accounts, ..).values()?.iter().sum())
+/// }
+///
+/// let db = Database::in_memory()?;
+/// let accounts = db.create_table("accounts")?;
+/// db.bulk_load(&accounts, (0..10).map(|id| (id, 5)))?;
+/// assert_eq!(db.run(|tx| total(tx, accounts))?, 50);
+/// # Ok::<(), chiliad::Error>(())
+/// ```
+///
+/// Every operation may fail with [`Error::Conflict`]: hand it on with `?`, and the transaction is
+/// run again. One that is swallowed is not forgotten: the transaction does not commit.
+pub struct Reader<'w> {
+    raw: Untyped<'w>,
+    pub(crate) scratch: &'w mut Scratch,
+    database: u64,
+}
+
+/// A row with the handle under which the transaction holds it: change it and give it to
+/// [`Transaction::store`](crate::Transaction::store), which does not look it up again, or give it
+/// to [`Transaction::delete`](crate::Transaction::delete).
+///
+/// It cannot leave the transaction that it was read in.
+#[derive(Clone, Debug)]
+pub struct Fetched<'w, V> {
+    pub(crate) handle: Handle,
+    /// The row's value, to be changed at will.
+    pub value: V,
+    /// Ties the handle to one transaction: lifetimes of two transactions are never equal.
+    of: PhantomData<fn(&'w ()) -> &'w ()>,
+}
+
+impl<V> Fetched<'_, V> {
+    fn new(handle: Handle, value: V) -> Self {
+        Self { handle, value, of: PhantomData }
+    }
+}
+
+impl<V> Deref for Fetched<'_, V> {
+    type Target = V;
+
+    fn deref(&self) -> &V {
+        &self.value
+    }
+}
+
+impl<V> core::ops::DerefMut for Fetched<'_, V> {
+    fn deref_mut(&mut self) -> &mut V {
+        &mut self.value
+    }
+}
+
+/// Look-ups that go to the engine together.
+const GROUP: usize = 16;
+
+impl<'w> Reader<'w> {
+    pub(crate) fn new(raw: Untyped<'w>, scratch: &'w mut Scratch, database: u64) -> Self {
+        Self { raw, scratch, database }
+    }
+
+    /// The untyped transaction beneath. In a snapshot its writing operations fail with
+    /// [`Error::ReadOnly`].
+    pub fn raw(&mut self) -> &mut Untyped<'w> {
+        &mut self.raw
+    }
+
+    pub(crate) fn into_raw(self) -> Untyped<'w> {
+        self.raw
+    }
+
+    /// The number of a table, if it is one of this database.
+    pub(crate) fn table<K, V>(&self, table: &Table<K, V>) -> Result<TableId> {
+        if table.database == self.database {
+            Ok(table.id)
+        } else {
+            Err(Error::UnknownTable(format!("number {} of another database", table.id.0)))
+        }
+    }
+
+    /// The row under `key`, or `None`.
+    ///
+    /// # Errors
+    /// Conflicts; [`Error::KeyTooLong`]; [`Error::UnknownTable`] once the table is dropped; others
+    /// when the stored bytes are no row of type `V`.
+    pub fn get<K, V: Row>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &(impl Lookup<K> + ?Sized),
+    ) -> Result<Option<V>> {
+        match self.handle(table, key)? {
+            Some(row) => V::decode(self.raw.bytes(row)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether there is a row under `key`.
+    ///
+    /// # Errors
+    /// As for [`Reader::get`].
+    pub fn contains<K, V>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &(impl Lookup<K> + ?Sized),
+    ) -> Result<bool> {
+        self.handle(table, key).map(|row| row.is_some())
+    }
+
+    /// The row under `key`, held so that it can be stored or deleted without a second look-up.
+    ///
+    /// ```
+    /// # use chiliad::{Database, Table};
+    /// # let db = Database::in_memory()?;
+    /// # let accounts: Table<u64, i64> = db.create_table("accounts")?;
+    /// # db.bulk_load(&accounts, [(7, 100)])?;
+    /// db.run(|tx| {
+    ///     if let Some(mut balance) = tx.fetch(&accounts, &7)? {
+    ///         *balance += 20;
+    ///         tx.store(&balance)?;
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(db.run(|tx| tx.get(&accounts, &7))?, Some(120));
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Reader::get`].
+    pub fn fetch<K, V: Row>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &(impl Lookup<K> + ?Sized),
+    ) -> Result<Option<Fetched<'w, V>>> {
+        match self.handle(table, key)? {
+            Some(row) => self.fetched(row).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The rows under many keys, in the order of the keys: their cache misses overlap, which makes
+    /// it several times faster than one [`Reader::get`] after the other.
+    ///
+    /// ```
+    /// # use chiliad::{Database, Table};
+    /// # let db = Database::in_memory()?;
+    /// # let prices: Table<u32, u64> = db.create_table("prices")?;
+    /// db.bulk_load(&prices, [(1, 10), (2, 20), (3, 30)])?;
+    /// assert_eq!(db.run(|tx| tx.get_many(&prices, &[3, 9, 1]))?, [Some(30), None, Some(10)]);
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Reader::get`].
+    pub fn get_many<K, V: Row>(
+        &mut self,
+        table: &Table<K, V>,
+        keys: &[impl Lookup<K>],
+    ) -> Result<Vec<Option<V>>> {
+        let id = self.table(table)?;
+        let mut values = Vec::with_capacity(keys.len());
+        for group in keys.chunks(GROUP) {
+            let mut ends = [0; GROUP];
+            self.scratch.key.clear();
+            for (key, end) in group.iter().zip(&mut ends) {
+                key.encode(&mut self.scratch.key);
+                *end = self.scratch.key.len();
+            }
+            let mut start = 0;
+            let requests = ends.map(|end| {
+                let key = &self.scratch.key[start..end.max(start)];
+                start = end.max(start);
+                Get { table: id, key }
+            });
+            let mut rows = [None; GROUP];
+            let rows = &mut rows[..group.len()];
+            self.raw.get_many(&requests[..group.len()], rows)?;
+            for row in rows {
+                values.push(row.map(|row| V::decode(self.raw.bytes(row))).transpose()?);
+            }
+        }
+        Ok(values)
+    }
+
+    /// The rows whose keys lie in `range`: a description of the scan, which is run by its last
+    /// method ([`Scan::rows`] and others).
+    ///
+    /// ```
+    /// # use chiliad::{Database, Table};
+    /// # let db = Database::in_memory()?;
+    /// # let prices: Table<u32, u64> = db.create_table("prices")?;
+    /// db.bulk_load(&prices, (1..=9).map(|item| (item, 10 * u64::from(item))))?;
+    /// db.run(|tx| {
+    ///     assert_eq!(tx.scan(&prices, 2..=4).rows()?, [(2, 20), (3, 30), (4, 40)]);
+    ///     assert_eq!(tx.scan(&prices, ..).rev().limit(2).keys()?, [9, 8]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    pub fn scan<K: Key, V: Row>(
+        &mut self,
+        table: &Table<K, V>,
+        range: impl RangeBounds<K>,
+    ) -> Scan<'_, 'w, K, V> {
+        Scan::new(self, *table, Bounds::of(&range))
+    }
+
+    /// The rows whose keys begin with `prefix`, a tuple of leading parts.
+    ///
+    /// ```
+    /// # use chiliad::{Database, Table};
+    /// # let db = Database::in_memory()?;
+    /// let lines: Table<(u32, u8), u64> = db.create_table("lines")?;
+    /// db.bulk_load(&lines, [((1, 1), 5), ((2, 1), 6), ((2, 2), 7), ((3, 1), 8)])?;
+    /// let order_2 = db.run(|tx| tx.scan_prefix(&lines, &(2,)).values())?;
+    /// assert_eq!(order_2, [6, 7]);
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    pub fn scan_prefix<K: Key, V: Row>(
+        &mut self,
+        table: &Table<K, V>,
+        prefix: &impl Prefix<K>,
+    ) -> Scan<'_, 'w, K, V> {
+        Scan::new(self, *table, Bounds::of_prefix(prefix))
+    }
+
+    /// The rows whose key in the secondary index `index` begins with `prefix`, in the index's
+    /// order. For an example see [`Index`].
+    pub fn find<K, V: Row, I>(
+        &mut self,
+        table: &Table<K, V>,
+        index: Index<V, I>,
+        prefix: &impl Prefix<I>,
+    ) -> Find<'_, 'w, K, V> {
+        Find::new(self, *table, index.position(), Bounds::of_prefix(prefix))
+    }
+
+    /// The rows whose key in the secondary index `index` lies in `range`, in the index's order.
+    ///
+    /// ```
+    /// # use chiliad::{Database, Row, Table};
+    /// #[derive(Row)]
+    /// #[index(by_stock(stock))]
+    /// struct Item {
+    ///     stock: u32,
+    /// }
+    ///
+    /// # let db = Database::in_memory()?;
+    /// let items: Table<u32, Item> = db.create_table("items")?;
+    /// db.bulk_load(&items, (0..10).map(|id| (id, Item { stock: 100 - 10 * id })))?;
+    /// let scarce = db.run(|tx| tx.find_range(&items, Item::BY_STOCK, ..(30,)).values())?;
+    /// assert_eq!(scarce.iter().map(|item| item.stock).collect::<Vec<_>>(), [10, 20]);
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    pub fn find_range<K, V: Row, I: Key>(
+        &mut self,
+        table: &Table<K, V>,
+        index: Index<V, I>,
+        range: impl RangeBounds<I>,
+    ) -> Find<'_, 'w, K, V> {
+        Find::new(self, *table, index.position(), Bounds::of(&range))
+    }
+
+    /// Where the transaction holds the row under `key`.
+    pub(crate) fn handle<K, V>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &(impl Lookup<K> + ?Sized),
+    ) -> Result<Option<Handle>> {
+        let id = self.table(table)?;
+        self.scratch.key.clear();
+        key.encode(&mut self.scratch.key);
+        self.raw.get(id, &self.scratch.key)
+    }
+
+    pub(crate) fn fetched<V: Row>(&self, row: Handle) -> Result<Fetched<'w, V>> {
+        V::decode(self.raw.bytes(row)).map(|value| Fetched::new(row, value))
+    }
+
+    /// The untyped transaction, with the scratch memory beside it.
+    pub(crate) fn parts(&mut self) -> (&mut Untyped<'w>, &mut Scratch) {
+        (&mut self.raw, self.scratch)
+    }
+
+    pub(crate) fn untyped(&self) -> &Untyped<'w> {
+        &self.raw
+    }
+}

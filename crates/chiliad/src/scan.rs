@@ -1,0 +1,280 @@
+//! Scans over the keys of a table and over its secondary indexes, described first and run by their
+//! last method.
+
+use crate::key::{Lookup, Prefix};
+use crate::raw::{Entry, Range, Scanned, Transaction as _};
+use crate::{Fetched, Key, Reader, Result, Row, Table};
+use chiliad_engine::key::prefix_end;
+use core::ops::{Bound, RangeBounds};
+
+/// A range of encoded keys.
+pub(crate) struct Bounds {
+    low: Bound<Vec<u8>>,
+    high: Bound<Vec<u8>>,
+}
+
+fn encoded<K: Key>(bound: Bound<&K>) -> Bound<Vec<u8>> {
+    bound.map(|key| {
+        let mut bytes = Vec::new();
+        Lookup::<K>::encode(key, &mut bytes);
+        bytes
+    })
+}
+
+/// Where the keys that begin with `prefix` end.
+fn above(prefix: &[u8]) -> Bound<Vec<u8>> {
+    prefix_end(prefix).map_or(Bound::Unbounded, Bound::Excluded)
+}
+
+impl Bounds {
+    pub fn of<K: Key>(range: &impl RangeBounds<K>) -> Self {
+        Self { low: encoded(range.start_bound()), high: encoded(range.end_bound()) }
+    }
+
+    pub fn of_prefix<K>(prefix: &impl Prefix<K>) -> Self {
+        let mut low = Vec::new();
+        prefix.encode_prefix(&mut low);
+        Self { high: above(&low), low: Bound::Included(low) }
+    }
+
+    /// Index keys go on with the primary key: a bound stands for all of them that begin with it.
+    fn of_leading(self) -> Self {
+        let high = match self.high {
+            Bound::Included(key) => above(&key),
+            other => other,
+        };
+        let low = match self.low {
+            Bound::Excluded(key) => prefix_end(&key).map_or(Bound::Excluded(key), Bound::Included),
+            other => other,
+        };
+        Self { low, high }
+    }
+
+    fn range(&self, reverse: bool, limit: usize) -> Range<'_> {
+        Range {
+            low: self.low.as_ref().map(Vec::as_slice),
+            high: self.high.as_ref().map(Vec::as_slice),
+            reverse,
+            limit,
+        }
+    }
+
+    /// Whether no key can lie in the range, as in `5..3`.
+    fn is_empty(&self) -> bool {
+        use Bound::{Excluded, Included};
+        match (&self.low, &self.high) {
+            (Included(low), Included(high)) => low > high,
+            (Included(low) | Excluded(low), Included(high) | Excluded(high)) => low >= high,
+            _ => false,
+        }
+    }
+}
+
+/// A scan of a table: from [`Reader::scan`] or [`Reader::scan_prefix`].
+#[must_use = "a scan is run by `rows`, `keys`, `values`, `fetch`, `for_each` or `count`"]
+pub struct Scan<'r, 'w, K, V> {
+    reader: &'r mut Reader<'w>,
+    table: Table<K, V>,
+    bounds: Bounds,
+    reverse: bool,
+    limit: usize,
+}
+
+impl<'r, 'w, K: Key, V: Row> Scan<'r, 'w, K, V> {
+    pub(crate) fn new(reader: &'r mut Reader<'w>, table: Table<K, V>, bounds: Bounds) -> Self {
+        Self { reader, table, bounds, reverse: false, limit: usize::MAX }
+    }
+
+    /// The same rows in the opposite order.
+    pub fn rev(self) -> Self {
+        Self { reverse: !self.reverse, ..self }
+    }
+
+    /// At most `limit` rows. The scan reads no further, and conflicts with nothing beyond.
+    pub fn limit(self, limit: usize) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// Keys and rows.
+    ///
+    /// # Errors
+    /// As for [`Reader::get`]; [`Error::NotOrdered`](crate::Error::NotOrdered) for a hash table.
+    pub fn rows(self) -> Result<Vec<(K, V)>> {
+        self.collect(|reader, entry| {
+            let raw = reader.untyped();
+            Ok((K::decode(raw.key(entry))?, V::decode(raw.bytes(entry.row))?))
+        })
+    }
+
+    /// Only the keys.
+    ///
+    /// # Errors
+    /// As for [`Scan::rows`].
+    pub fn keys(self) -> Result<Vec<K>> {
+        self.collect(|reader, entry| K::decode(reader.untyped().key(entry)))
+    }
+
+    /// Only the rows.
+    ///
+    /// # Errors
+    /// As for [`Scan::rows`].
+    pub fn values(self) -> Result<Vec<V>> {
+        self.collect(|reader, entry| V::decode(reader.untyped().bytes(entry.row)))
+    }
+
+    /// Keys and rows, held so that they can be stored or deleted without looking them up again.
+    ///
+    /// # Errors
+    /// As for [`Scan::rows`].
+    pub fn fetch(self) -> Result<Vec<(K, Fetched<'w, V>)>> {
+        self.collect(|reader, entry| {
+            Ok((K::decode(reader.untyped().key(entry))?, reader.fetched(entry.row)?))
+        })
+    }
+
+    /// The first row in the order of the scan.
+    ///
+    /// # Errors
+    /// As for [`Scan::rows`].
+    pub fn first(self) -> Result<Option<(K, V)>> {
+        self.limit(1).rows().map(|mut rows| rows.pop())
+    }
+
+    /// Calls `visit` with each key and row, without collecting them.
+    ///
+    /// # Errors
+    /// As for [`Scan::rows`]; those of `visit`, which end the visits.
+    pub fn for_each(self, mut visit: impl FnMut(K, V) -> Result<()>) -> Result<()> {
+        let (reader, scanned) = self.run()?;
+        let raw = reader.untyped();
+        for &entry in scanned.iter().flat_map(|&scanned| raw.entries(scanned)) {
+            visit(K::decode(raw.key(entry))?, V::decode(raw.bytes(entry.row))?)?;
+        }
+        Ok(())
+    }
+
+    /// How many rows.
+    ///
+    /// # Errors
+    /// As for [`Scan::rows`].
+    pub fn count(self) -> Result<usize> {
+        self.run().map(|(_, scanned)| scanned.map_or(0, Scanned::len))
+    }
+
+    fn run(self) -> Result<(&'r mut Reader<'w>, Option<Scanned>)> {
+        let id = self.reader.table(&self.table)?;
+        if self.bounds.is_empty() || self.limit == 0 {
+            return Ok((self.reader, None));
+        }
+        let scanned = self.reader.raw().scan(id, self.bounds.range(self.reverse, self.limit))?;
+        Ok((self.reader, Some(scanned)))
+    }
+
+    fn collect<T>(self, make: impl Fn(&Reader<'w>, Entry) -> Result<T>) -> Result<Vec<T>> {
+        let (reader, scanned) = self.run()?;
+        collect(reader, scanned, make)
+    }
+}
+
+/// A look-up through a secondary index: from [`Reader::find`] or [`Reader::find_range`].
+#[must_use = "a look-up is run by `values`, `fetch`, `first`, `first_fetch` or `count`"]
+pub struct Find<'r, 'w, K, V> {
+    reader: &'r mut Reader<'w>,
+    table: Table<K, V>,
+    index: usize,
+    bounds: Bounds,
+    reverse: bool,
+    limit: usize,
+}
+
+impl<'r, 'w, K, V: Row> Find<'r, 'w, K, V> {
+    pub(crate) fn new(
+        reader: &'r mut Reader<'w>,
+        table: Table<K, V>,
+        index: usize,
+        bounds: Bounds,
+    ) -> Self {
+        let bounds = bounds.of_leading();
+        Self { reader, table, index, bounds, reverse: false, limit: usize::MAX }
+    }
+
+    /// The same rows in the opposite order.
+    pub fn rev(self) -> Self {
+        Self { reverse: !self.reverse, ..self }
+    }
+
+    /// At most `limit` rows.
+    pub fn limit(self, limit: usize) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// The rows.
+    ///
+    /// # Errors
+    /// As for [`Reader::get`]; [`Error::UnknownIndex`](crate::Error::UnknownIndex) for a table that
+    /// was declared without it.
+    pub fn values(self) -> Result<Vec<V>> {
+        self.collect(|reader, entry| V::decode(reader.untyped().bytes(entry.row)))
+    }
+
+    /// The rows, held so that they can be stored or deleted without looking them up again.
+    ///
+    /// # Errors
+    /// As for [`Find::values`].
+    pub fn fetch(self) -> Result<Vec<Fetched<'w, V>>> {
+        self.collect(|reader, entry| reader.fetched(entry.row))
+    }
+
+    /// The first row: the only one, if the index is unique and its key was given in full.
+    ///
+    /// # Errors
+    /// As for [`Find::values`].
+    pub fn first(self) -> Result<Option<V>> {
+        self.limit(1).values().map(|mut rows| rows.pop())
+    }
+
+    /// The first row, held.
+    ///
+    /// # Errors
+    /// As for [`Find::values`].
+    pub fn first_fetch(self) -> Result<Option<Fetched<'w, V>>> {
+        self.limit(1).fetch().map(|mut rows| rows.pop())
+    }
+
+    /// How many rows.
+    ///
+    /// # Errors
+    /// As for [`Find::values`].
+    pub fn count(self) -> Result<usize> {
+        self.run().map(|(_, scanned)| scanned.map_or(0, Scanned::len))
+    }
+
+    fn run(self) -> Result<(&'r mut Reader<'w>, Option<Scanned>)> {
+        let id = self.reader.table(&self.table)?;
+        if self.bounds.is_empty() || self.limit == 0 {
+            return Ok((self.reader, None));
+        }
+        let range = self.bounds.range(self.reverse, self.limit);
+        let scanned = self.reader.raw().scan_index(id, self.index, range)?;
+        Ok((self.reader, Some(scanned)))
+    }
+
+    fn collect<T>(self, make: impl Fn(&Reader<'w>, Entry) -> Result<T>) -> Result<Vec<T>> {
+        let (reader, scanned) = self.run()?;
+        collect(reader, scanned, make)
+    }
+}
+
+fn collect<'w, T>(
+    reader: &Reader<'w>,
+    scanned: Option<Scanned>,
+    make: impl Fn(&Reader<'w>, Entry) -> Result<T>,
+) -> Result<Vec<T>> {
+    match scanned {
+        Some(scanned) => {
+            let entries = reader.untyped().entries(scanned);
+            entries.iter().map(|&entry| make(reader, entry)).collect()
+        }
+        None => Ok(Vec::new()),
+    }
+}

@@ -1,0 +1,55 @@
+//! The thread that advances a database's epochs.
+
+use crate::dispatch::AnyDatabase;
+use crate::{Error, Result};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Ends its thread when it is dropped.
+pub(crate) struct Ticker {
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Stop {
+    asked: Mutex<bool>,
+    bell: Condvar,
+}
+
+impl Ticker {
+    pub fn start(engine: AnyDatabase, epoch: Duration) -> Result<Self> {
+        let stop = Arc::new(Stop::default());
+        let seen = Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name("chiliad-ticker".into())
+            .spawn(move || {
+                while !seen.after(epoch) {
+                    engine.tick();
+                }
+            })
+            .map_err(|error| Error::InvalidOption(format!("no thread for the epochs: {error}")))?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Stop {
+    /// Waits for `time`, or less if the ticker is asked to stop: then `true`.
+    fn after(&self, time: Duration) -> bool {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.bell.wait_timeout_while(asked, time, |asked| !*asked);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        *self.stop.asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stop.bell.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A panic of the ticker was reported when it happened; a drop has nobody to tell.
+            let _ = thread.join();
+        }
+    }
+}

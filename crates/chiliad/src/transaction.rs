@@ -1,0 +1,213 @@
+//! Transactions that write, and snapshots that do not.
+
+use crate::key::Lookup;
+use crate::raw::Transaction as _;
+use crate::{Fetched, Reader, Reason, Result, Row, Table};
+use core::ops::{Deref, DerefMut};
+
+/// A transaction: what [`Database::run`](crate::Database::run) hands to its closure. It reads by
+/// the methods of [`Reader`] and writes by its own.
+///
+/// Its writes are seen by itself at once and by others when it has committed. To roll back, return
+/// an error from the closure: [`Error::RolledBack`](crate::Error::RolledBack) or one of your own.
+pub struct Transaction<'w> {
+    reader: Reader<'w>,
+}
+
+impl<'w> Deref for Transaction<'w> {
+    type Target = Reader<'w>;
+
+    fn deref(&self) -> &Reader<'w> {
+        &self.reader
+    }
+}
+
+impl<'w> DerefMut for Transaction<'w> {
+    fn deref_mut(&mut self) -> &mut Reader<'w> {
+        &mut self.reader
+    }
+}
+
+impl<'w> Transaction<'w> {
+    pub(crate) fn new(reader: Reader<'w>) -> Self {
+        Self { reader }
+    }
+
+    /// Why the transaction cannot commit, if it is known that it cannot.
+    pub(crate) fn conflict(&mut self) -> Option<Reason> {
+        self.reader.raw().conflict()
+    }
+
+    /// Makes what the transaction wrote visible, and durable together with all that it read.
+    ///
+    /// Only for transactions begun by [`Worker::begin`](crate::Worker::begin); the others commit
+    /// when their closure returns `Ok`.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`](crate::Error::Conflict) if the scheme refuses it: nothing has happened,
+    /// and it may be run again. [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded).
+    pub fn commit(self) -> Result<()> {
+        self.reader.into_raw().commit().map(|_| ())
+    }
+
+    /// Undoes the transaction; dropping it does the same.
+    pub fn rollback(self) {
+        self.reader.into_raw().rollback();
+    }
+
+    /// Inserts a row under a key that has none.
+    ///
+    /// ```
+    /// # use chiliad::{Database, Error, Table};
+    /// # let db = Database::in_memory()?;
+    /// # let names: Table<u64, String> = db.create_table("names")?;
+    /// db.run(|tx| {
+    ///     tx.insert(&names, &1, &"ann".into())?;
+    ///     // The transaction may go on after a duplicate.
+    ///     assert_eq!(tx.insert(&names, &1, &"bob".into()), Err(Error::DuplicateKey));
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(db.run(|tx| tx.get(&names, &1))?.as_deref(), Some("ann"));
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DuplicateKey`](crate::Error::DuplicateKey), after which the transaction may go on;
+    /// [`UniqueViolation`](crate::Error::UniqueViolation), [`KeyTooLong`](crate::Error::KeyTooLong),
+    /// [`ValueSize`](crate::Error::ValueSize), [`OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`ReadOnly`](crate::Error::ReadOnly), [`UnknownTable`](crate::Error::UnknownTable),
+    /// conflicts.
+    pub fn insert<K, V: Row>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &(impl Lookup<K> + ?Sized),
+        row: &V,
+    ) -> Result<()> {
+        let id = self.reader.table(table)?;
+        self.encode(key, row);
+        let (raw, scratch) = self.reader.parts();
+        raw.insert(id, &scratch.key, &scratch.value)
+    }
+
+    /// Writes a row, whether its key had one or not.
+    ///
+    /// # Errors
+    /// As for [`Transaction::insert`], but for the duplicate.
+    pub fn put<K, V: Row>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &(impl Lookup<K> + ?Sized),
+        row: &V,
+    ) -> Result<()> {
+        let id = self.reader.table(table)?;
+        self.encode(key, row);
+        let (raw, scratch) = self.reader.parts();
+        raw.put(id, &scratch.key, &scratch.value)
+    }
+
+    /// Changes the row under `key` by `change`, if there is one, and says whether there was.
+    ///
+    /// ```
+    /// # use chiliad::{Database, Table};
+    /// # let db = Database::in_memory()?;
+    /// # let accounts: Table<u64, i64> = db.create_table("accounts")?;
+    /// # db.bulk_load(&accounts, [(7, 100)])?;
+    /// db.run(|tx| {
+    ///     assert!(tx.update(&accounts, &7, |balance| *balance += 20)?);
+    ///     assert!(!tx.update(&accounts, &8, |balance| *balance += 20)?);
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(db.run(|tx| tx.get(&accounts, &7))?, Some(120));
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Transaction::put`] and [`Reader::get`].
+    pub fn update<K, V: Row>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &(impl Lookup<K> + ?Sized),
+        change: impl FnOnce(&mut V),
+    ) -> Result<bool> {
+        let Some(mut row) = self.reader.fetch(table, key)? else { return Ok(false) };
+        change(&mut row.value);
+        self.store(&row)?;
+        Ok(true)
+    }
+
+    /// Removes the row under `key`, and says whether there was one.
+    ///
+    /// # Errors
+    /// As for [`Reader::get`]; [`ReadOnly`](crate::Error::ReadOnly).
+    pub fn remove<K, V>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &(impl Lookup<K> + ?Sized),
+    ) -> Result<bool> {
+        let id = self.reader.table(table)?;
+        let (raw, scratch) = self.reader.parts();
+        scratch.key.clear();
+        key.encode(&mut scratch.key);
+        raw.remove(id, &scratch.key)
+    }
+
+    /// Writes back a row that was fetched and changed.
+    ///
+    /// # Errors
+    /// As for [`Transaction::put`].
+    pub fn store<V: Row>(&mut self, row: &Fetched<'w, V>) -> Result<()> {
+        let (raw, scratch) = self.reader.parts();
+        scratch.value.clear();
+        row.value.encode(&mut scratch.value);
+        raw.update(row.handle, &scratch.value)
+    }
+
+    /// Removes a row that was fetched.
+    ///
+    /// # Errors
+    /// As for [`Transaction::remove`].
+    pub fn delete<V>(&mut self, row: Fetched<'w, V>) -> Result<()> {
+        self.reader.raw().remove_row(row.handle)
+    }
+
+    fn encode<K, V: Row>(&mut self, key: &(impl Lookup<K> + ?Sized), row: &V) {
+        let scratch = &mut *self.reader.scratch;
+        scratch.key.clear();
+        key.encode(&mut scratch.key);
+        scratch.value.clear();
+        row.encode(&mut scratch.value);
+    }
+}
+
+/// A read-only transaction in the past: what [`Database::snapshot`](crate::Database::snapshot) hands
+/// to its closure. It reads by the methods of [`Reader`] and has none that write:
+///
+/// ```compile_fail
+/// # use chiliad::{Database, Table};
+/// # let db = Database::in_memory().unwrap();
+/// # let accounts: Table<u64, i64> = db.create_table("accounts").unwrap();
+/// db.snapshot(|snapshot| snapshot.put(&accounts, &7, &0)).unwrap();
+/// ```
+pub struct Snapshot<'t, 'w> {
+    reader: &'t mut Reader<'w>,
+}
+
+impl<'t, 'w> Snapshot<'t, 'w> {
+    pub(crate) fn new(tx: &'t mut Transaction<'w>) -> Self {
+        Self { reader: &mut tx.reader }
+    }
+}
+
+impl<'w> Deref for Snapshot<'_, 'w> {
+    type Target = Reader<'w>;
+
+    fn deref(&self) -> &Reader<'w> {
+        self.reader
+    }
+}
+
+impl<'w> DerefMut for Snapshot<'_, 'w> {
+    fn deref_mut(&mut self) -> &mut Reader<'w> {
+        self.reader
+    }
+}

@@ -1,0 +1,87 @@
+//! Workers for those who want to hold them.
+
+use crate::seat::{Plan, Seat};
+use crate::{Database, Error, Result, RunOptions, Snapshot, Transaction};
+use std::time::Instant;
+
+/// Runs transactions, one at a time, without the look-up that [`Database::run`] makes.
+///
+/// A worker may move to another thread. It keeps its database open.
+///
+/// ```
+/// use chiliad::{Database, RunOptions, Table};
+///
+/// let db = Database::in_memory()?;
+/// let counters: Table<u32, u64> = db.create_table("counters")?;
+/// let mut worker = db.worker()?;
+/// worker.run(|tx| tx.put(&counters, &1, &10))?;
+///
+/// // Without a closure: the caller decides when to commit, and runs it again if that fails.
+/// let mut tx = worker.begin(&RunOptions::default())?;
+/// tx.update(&counters, &1, |count| *count += 1)?;
+/// tx.commit()?;
+/// assert_eq!(worker.run(|tx| tx.get(&counters, &1))?, Some(11));
+/// # Ok::<(), chiliad::Error>(())
+/// ```
+pub struct Worker {
+    /// Before the database: it is dropped first.
+    seat: Seat,
+    database: Database,
+}
+
+impl Worker {
+    pub(crate) fn new(database: Database) -> Result<Self> {
+        Ok(Self { seat: database.seat()?, database })
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// As [`Database::run`].
+    ///
+    /// # Errors
+    /// As for [`Database::run`].
+    pub fn run<T>(&mut self, body: impl FnMut(&mut Transaction<'_>) -> Result<T>) -> Result<T> {
+        self.run_with(&RunOptions::default(), body)
+    }
+
+    /// As [`Database::run_with`].
+    ///
+    /// # Errors
+    /// As for [`Database::run_with`].
+    pub fn run_with<T, E: From<Error>>(
+        &mut self,
+        options: &RunOptions,
+        body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
+    ) -> core::result::Result<T, E> {
+        let plan = Plan { options, snapshot: false };
+        self.seat.run(self.database.rules(), plan, body)
+    }
+
+    /// As [`Database::snapshot`].
+    ///
+    /// # Errors
+    /// As for [`Database::snapshot`].
+    pub fn snapshot<T>(
+        &mut self,
+        mut body: impl FnMut(&mut Snapshot<'_, '_>) -> Result<T>,
+    ) -> Result<T> {
+        let plan = Plan { options: &RunOptions::default(), snapshot: true };
+        self.seat.run(self.database.rules(), plan, |tx| body(&mut Snapshot::new(tx)))
+    }
+
+    /// Begins a transaction that the caller commits or rolls back; conflicts come out as
+    /// [`Error::Conflict`] and are the caller's to run again. The options' `retries_max` has no
+    /// meaning here.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] and others of the scheme.
+    pub fn begin(&mut self, options: &RunOptions) -> Result<Transaction<'_>> {
+        let deadline = options.deadline.and_then(|after| Instant::now().checked_add(after));
+        let plan = Plan { options, snapshot: false };
+        self.seat.begin(self.database.rules(), plan, deadline, 0)
+    }
+}

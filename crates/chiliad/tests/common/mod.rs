@@ -1,0 +1,73 @@
+//! What the tests share.
+#![allow(dead_code, reason = "each test file uses some of it")]
+
+use chiliad::{Database, Error, Options, Row, RunOptions, Scheme, Snapshots, Table};
+use std::time::Duration;
+
+/// All schemes under which transactions are serializable.
+pub const SERIALIZABLE: [Scheme; 3] = [Scheme::Silo, Scheme::GlobalTid, Scheme::Partitioned];
+
+/// Schemes that detect conflicts when a transaction commits.
+pub const OPTIMISTIC: [Scheme; 2] = [Scheme::Silo, Scheme::GlobalTid];
+
+pub fn open(scheme: Scheme) -> Database {
+    Database::open(Options::default().scheme(scheme)).unwrap()
+}
+
+/// A database whose snapshots are a few milliseconds apart.
+pub fn open_with_snapshots(scheme: Scheme) -> Database {
+    let options = Options::default()
+        .scheme(scheme)
+        .snapshots(Snapshots::Always)
+        .epoch(Duration::from_millis(1))
+        .snapshot_every(3);
+    Database::open(options).unwrap()
+}
+
+/// A table of counters `0..rows`, all zero.
+pub fn counters(db: &Database, rows: u64) -> Table<u64, u64> {
+    let table = db.create_table("counters").unwrap();
+    db.bulk_load(&table, (0..rows).map(|key| (key, 0))).unwrap();
+    table
+}
+
+/// Long enough for any transaction that is not stuck.
+pub fn patience() -> RunOptions {
+    RunOptions::default().deadline(Duration::from_secs(20))
+}
+
+/// Another thread can still write these rows: nothing is left latched or locked.
+pub fn others_can_write<V: Row + Send + Sync>(
+    db: &Database,
+    table: Table<u64, V>,
+    rows: impl IntoIterator<Item = (u64, V)> + Send,
+) {
+    std::thread::scope(|scope| {
+        let written = scope.spawn(|| {
+            let rows: Vec<(u64, V)> = rows.into_iter().collect();
+            db.run_with(&patience(), |tx| {
+                for (key, row) in &rows {
+                    tx.put(&table, key, row)?;
+                }
+                Ok::<_, Error>(())
+            })
+        });
+        written.join().unwrap().expect("the rows can be written");
+    });
+}
+
+/// Numbers that look random, the same in every run.
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn below(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % sides
+    }
+}
