@@ -90,7 +90,7 @@ fn write_series(samples: &[Sample], file: &mut dyn Write) -> io::Result<()> {
 pub fn stop(failure: Failure) -> Stop {
     match &failure {
         Failure::Engine { error: Error::InvalidOption(what), .. } => {
-            Stop::BadInput(format!("--{what}"))
+            Stop::BadInput(if what.starts_with("--") { what.clone() } else { format!("--{what}") })
         }
         Failure::Engine { error: error @ Error::TooManyWorkers, .. } => {
             Stop::bad("--clients", format!("{error}; accepted: fewer clients"))

@@ -4,7 +4,8 @@
 //! Repetitions go round the points, so that a drift of the computer meets all of them alike.
 
 use crate::args::{
-    self, Arguments, Bench, BenchCommand, Command, OutputFlags, RunFlags, Simulate, SimulateCommand,
+    self, Arguments, Bench, BenchCommand, BenchWorkload, Command, OutputFlags, RunFlags, Simulate,
+    SimulateWorkload, each_workload,
 };
 use crate::failure::Stop;
 use crate::output::{OutputFile, print};
@@ -53,9 +54,13 @@ pub fn run(words: &[String]) -> Result<(), Stop> {
 
 fn sweep_of(command: &Command) -> Option<&str> {
     let sweep = match command {
-        Command::Bench(BenchCommand::Tpcc(bench)) => &bench.run.sweep,
         Command::Bench(BenchCommand::Index(bench)) => &bench.index.sweep,
-        Command::Simulate(SimulateCommand::Tpcc(simulate)) => &simulate.run.sweep,
+        Command::Bench(BenchCommand::Workload(bench)) => {
+            each_workload!(bench, BenchWorkload, flags => &flags.run.sweep)
+        }
+        Command::Simulate(simulate) => {
+            each_workload!(simulate, SimulateWorkload, flags => &flags.run.sweep)
+        }
         Command::Campaign(_) | Command::Check(_) | Command::Schemes(_) => &None,
     };
     sweep.as_deref()
@@ -63,14 +68,18 @@ fn sweep_of(command: &Command) -> Option<&str> {
 
 fn prepare(arguments: Arguments, swept: bool) -> Result<(Point, Common), Stop> {
     match arguments.command {
-        Command::Bench(BenchCommand::Tpcc(flags)) => native(*flags, swept),
+        Command::Bench(BenchCommand::Workload(bench)) => {
+            each_workload!(bench, BenchWorkload, flags => native(*flags, swept))
+        }
         Command::Bench(BenchCommand::Index(flags)) => {
             let (repeat, quiet) = (flags.index.repeat, flags.output.quiet);
             let index = flags.index;
             let point: Point = Box::new(move |_| index::run(&index, quiet));
             Ok((point, Common { repeat, output: flags.output, files: Files::default() }))
         }
-        Command::Simulate(SimulateCommand::Tpcc(flags)) => simulated(*flags, swept),
+        Command::Simulate(simulate) => {
+            each_workload!(simulate, SimulateWorkload, flags => simulated(*flags, swept))
+        }
         Command::Campaign(_) | Command::Check(_) | Command::Schemes(_) => {
             Err(Stop::Failed("not a run".into()))
         }

@@ -1,10 +1,16 @@
 //! From a workload's flags to the workload, with what its defaults depend on.
 
-use crate::args::{MixFlag, ScaleFlag, TpccFlags, YesNo, typed};
+use crate::args::{
+    BankFlags, ChurnFlags, HashFlags, IndexKindFlag, MixFlag, ScaleFlag, ScanFlags, TpccFlags,
+    YcsbFlags, YesNo, typed,
+};
 use crate::failure::Stop;
 use crate::settings::{Scope, Shown};
 use chiliad_workload::driver::AnyWorkload;
+use chiliad_workload::micro::{BankOptions, ChurnOptions};
 use chiliad_workload::tpcc::{Mix, Scale, TpccOptions};
+use chiliad_workload::ycsb::YcsbOptions;
+use serde_json::Value;
 
 /// A workload, resolved.
 pub struct Resolved {
@@ -27,6 +33,86 @@ fn valid(result: Result<(), String>) -> Result<(), Stop> {
     result.map_err(Stop::BadInput)
 }
 
+fn yes_no(is: bool) -> Value {
+    if is { "yes" } else { "no" }.into()
+}
+
+/// `--snapshot-reads`, which only a scheme with snapshots can do.
+fn snapshot_reads(flag: Option<YesNo>, default: bool, scope: &Scope) -> Result<bool, Stop> {
+    match flag {
+        None => Ok(default),
+        Some(YesNo::Yes) if !scope.scheme.snapshots => {
+            let scheme = scope.scheme.name;
+            let problem = format!("the scheme {scheme} has no snapshots; accepted: no");
+            Err(Stop::bad("--snapshot-reads", problem))
+        }
+        Some(choice) => Ok(choice == YesNo::Yes),
+    }
+}
+
+impl WorkloadFlags for YcsbFlags {
+    fn resolve(&self, scope: &Scope, shown: &mut Shown) -> Result<Resolved, Stop> {
+        let micro = match self.scale {
+            Some(scale) => scale == ScaleFlag::Micro,
+            None => scope.simulated,
+        };
+        let base = if micro { YcsbOptions::micro() } else { YcsbOptions::default() };
+        let partitions = match self.partitions {
+            Some(partitions) => u32::try_from(partitions).unwrap_or(u32::MAX),
+            None if scope.scheme.needs_partitions => u32::try_from(scope.clients).unwrap_or(1),
+            None => base.partitions,
+        };
+        let options = YcsbOptions {
+            records: self.records.unwrap_or(base.records),
+            record_bytes: self.record_bytes.unwrap_or(base.record_bytes),
+            ops: self.ops.unwrap_or(base.ops),
+            read_ratio: self.read_ratio.unwrap_or(base.read_ratio),
+            rmw: self.rmw || base.rmw,
+            theta: self.theta.unwrap_or(base.theta),
+            scramble: self.scramble.map_or(base.scramble, |choice| choice == YesNo::Yes),
+            scan_ratio: self.scan_ratio.unwrap_or(base.scan_ratio),
+            scan_length: self.scan_length.unwrap_or(base.scan_length),
+            partitions,
+            multi_partition: self.multi_partition.unwrap_or(base.multi_partition),
+            parts_per_txn: self
+                .parts_per_txn
+                .map_or(base.parts_per_txn, |parts| u32::try_from(parts).unwrap_or(u32::MAX)),
+            hash: self.index.map_or(base.hash, |index| index == IndexKindFlag::Hash),
+            snapshot_reads: snapshot_reads(self.snapshot_reads, base.snapshot_reads, scope)?,
+        };
+        valid(options.validate())?;
+        show_ycsb(&options, micro, shown);
+        Ok(Resolved {
+            partitions,
+            reads_snapshots: options.snapshot_reads,
+            workload: AnyWorkload::Ycsb(options),
+        })
+    }
+}
+
+fn show_ycsb(options: &YcsbOptions, micro: bool, shown: &mut Shown) {
+    let fields: [(&str, Value); 15] = [
+        ("scale", if micro { "micro" } else { "spec" }.into()),
+        ("records", options.records.into()),
+        ("record_bytes", options.record_bytes.into()),
+        ("ops", options.ops.into()),
+        ("read_ratio", options.read_ratio.into()),
+        ("rmw", options.rmw.into()),
+        ("theta", options.theta.into()),
+        ("scramble", yes_no(options.scramble)),
+        ("scan_ratio", options.scan_ratio.into()),
+        ("scan_length", options.scan_length.into()),
+        ("partitions", options.partitions.into()),
+        ("multi_partition", options.multi_partition.into()),
+        ("parts_per_txn", options.parts_per_txn.into()),
+        ("index", if options.hash { "hash" } else { "ordered" }.into()),
+        ("snapshot_reads", yes_no(options.snapshot_reads)),
+    ];
+    for (name, value) in fields {
+        shown.insert(name.into(), value);
+    }
+}
+
 impl WorkloadFlags for TpccFlags {
     fn resolve(&self, scope: &Scope, shown: &mut Shown) -> Result<Resolved, Stop> {
         let scale = match self.scale {
@@ -37,16 +123,7 @@ impl WorkloadFlags for TpccFlags {
         };
         let micro = scale == Scale::Micro;
         let warehouses = self.warehouses.unwrap_or(if scope.simulated { 2 } else { scope.clients });
-        let snapshot_reads = match self.snapshot_reads {
-            None => scope.scheme.snapshots,
-            Some(YesNo::No) => false,
-            Some(YesNo::Yes) if scope.scheme.snapshots => true,
-            Some(YesNo::Yes) => {
-                let scheme = scope.scheme.name;
-                let problem = format!("the scheme {scheme} has no snapshots; accepted: no");
-                return Err(Stop::bad("--snapshot-reads", problem));
-            }
-        };
+        let snapshot_reads = snapshot_reads(self.snapshot_reads, scope.scheme.snapshots, scope)?;
         let options = TpccOptions {
             warehouses: u32::try_from(warehouses).unwrap_or(u32::MAX),
             mix: match self.mix {
@@ -65,11 +142,72 @@ impl WorkloadFlags for TpccFlags {
         shown.insert("warehouses".into(), warehouses.into());
         shown.insert("mix".into(), typed(&self.mix).into());
         shown.insert("remote_item".into(), options.remote_item.into());
-        shown.insert("snapshot_reads".into(), if snapshot_reads { "yes" } else { "no" }.into());
+        shown.insert("snapshot_reads".into(), yes_no(snapshot_reads));
         Ok(Resolved {
             partitions: options.warehouses,
             workload: AnyWorkload::Tpcc(options),
             reads_snapshots: snapshot_reads,
         })
+    }
+}
+
+impl WorkloadFlags for ScanFlags {
+    fn resolve(&self, scope: &Scope, shown: &mut Shown) -> Result<Resolved, Stop> {
+        churn(&self.churn, false, scope, shown)
+    }
+}
+
+impl WorkloadFlags for HashFlags {
+    fn resolve(&self, scope: &Scope, shown: &mut Shown) -> Result<Resolved, Stop> {
+        churn(&self.churn, true, scope, shown)
+    }
+}
+
+fn small(flag: Option<u64>, default: u32) -> u32 {
+    flag.map_or(default, |value| u32::try_from(value).unwrap_or(u32::MAX))
+}
+
+fn churn(
+    flags: &ChurnFlags,
+    hash: bool,
+    scope: &Scope,
+    shown: &mut Shown,
+) -> Result<Resolved, Stop> {
+    let base = ChurnOptions::default();
+    let options = ChurnOptions {
+        hash,
+        keys: small(flags.keys, base.keys),
+        slots: small(flags.slots, base.slots),
+        pairs: small(flags.pairs, base.pairs),
+        record_bytes: flags.record_bytes.unwrap_or(base.record_bytes),
+        snapshot_reads: snapshot_reads(flags.snapshot_reads, scope.scheme.snapshots, scope)?,
+    };
+    valid(options.validate())?;
+    shown.insert("keys".into(), options.keys.into());
+    shown.insert("slots".into(), options.slots.into());
+    shown.insert("pairs".into(), options.pairs.into());
+    shown.insert("record_bytes".into(), options.record_bytes.into());
+    shown.insert("snapshot_reads".into(), yes_no(options.snapshot_reads));
+    let reads_snapshots = options.snapshot_reads;
+    Ok(Resolved { workload: AnyWorkload::Churn(options), partitions: 1, reads_snapshots })
+}
+
+impl WorkloadFlags for BankFlags {
+    fn resolve(&self, scope: &Scope, shown: &mut Shown) -> Result<Resolved, Stop> {
+        let base = BankOptions::default();
+        let accounts = small(self.accounts, base.accounts);
+        let options = BankOptions {
+            accounts,
+            cards: small(self.cards, accounts.saturating_add(4)),
+            owners: self.owners.map_or(base.owners, |n| u16::try_from(n).unwrap_or(u16::MAX)),
+            snapshot_reads: snapshot_reads(self.snapshot_reads, scope.scheme.snapshots, scope)?,
+        };
+        valid(options.validate())?;
+        shown.insert("accounts".into(), options.accounts.into());
+        shown.insert("cards".into(), options.cards.into());
+        shown.insert("owners".into(), options.owners.into());
+        shown.insert("snapshot_reads".into(), yes_no(options.snapshot_reads));
+        let reads_snapshots = options.snapshot_reads;
+        Ok(Resolved { workload: AnyWorkload::Bank(options), partitions: 1, reads_snapshots })
     }
 }

@@ -10,7 +10,10 @@ pub use run::{
     BackoffFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags, RetryFlag, RunFlags,
     ScheduleFlag, SnapshotsFlag, typed,
 };
-pub use workloads::{IndexFlags, IndexKindFlag, MixFlag, ScaleFlag, TpccFlags, YesNo};
+pub use workloads::{
+    BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, MixFlag, ScaleFlag, ScanFlags,
+    TpccFlags, YcsbFlags, YesNo,
+};
 
 use crate::failure::Stop;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -37,7 +40,7 @@ pub enum Command {
     Bench(BenchCommand),
     /// Run a workload on the simulated machine: a function of the flags and the seed.
     #[command(subcommand)]
-    Simulate(SimulateCommand),
+    Simulate(SimulateWorkload),
     /// Run many seeded interleavings on the simulated machine, verify each, and optionally show
     /// that planted bugs are caught.
     Campaign(CampaignFlags),
@@ -50,18 +53,56 @@ pub enum Command {
 /// `chiliad bench WORKLOAD`.
 #[derive(Subcommand)]
 pub enum BenchCommand {
-    /// TPC-C: nine tables, five transactions, twelve consistency conditions.
-    Tpcc(Box<Bench<TpccFlags>>),
+    /// A workload with transactions.
+    #[command(flatten)]
+    Workload(BenchWorkload),
     /// Look-ups in an index alone, single or in groups, each reading its record.
     Index(Box<IndexBench>),
 }
 
-/// `chiliad simulate WORKLOAD`.
+/// The workloads of `chiliad bench`.
 #[derive(Subcommand)]
-pub enum SimulateCommand {
+pub enum BenchWorkload {
+    /// Reads, writes and scans of one table of equal rows.
+    Ycsb(Box<Bench<YcsbFlags>>),
+    /// TPC-C: nine tables, five transactions, twelve consistency conditions.
+    Tpcc(Box<Bench<TpccFlags>>),
+    /// A few rows that come, go and come back under an ordered index, and scans of them.
+    Scan(Box<Bench<ScanFlags>>),
+    /// A few rows that come, go and come back under a hash index.
+    Hash(Box<Bench<HashFlags>>),
+    /// Accounts with a unique and an ordinary secondary index.
+    Bank(Box<Bench<BankFlags>>),
+}
+
+/// The workloads of `chiliad simulate`.
+#[derive(Subcommand)]
+pub enum SimulateWorkload {
+    /// Reads, writes and scans of one table of equal rows.
+    Ycsb(Box<Simulate<YcsbFlags>>),
     /// TPC-C: nine tables, five transactions, twelve consistency conditions.
     Tpcc(Box<Simulate<TpccFlags>>),
+    /// A few rows that come, go and come back under an ordered index, and scans of them.
+    Scan(Box<Simulate<ScanFlags>>),
+    /// A few rows that come, go and come back under a hash index.
+    Hash(Box<Simulate<HashFlags>>),
+    /// Accounts with a unique and an ordinary secondary index.
+    Bank(Box<Simulate<BankFlags>>),
 }
+
+/// Evaluates `$body` with `$flags` bound to the flags of whichever workload `$of` holds.
+macro_rules! each_workload {
+    ($of:expr, $kind:ident, $flags:ident => $body:expr) => {
+        match $of {
+            $kind::Ycsb($flags) => $body,
+            $kind::Tpcc($flags) => $body,
+            $kind::Scan($flags) => $body,
+            $kind::Hash($flags) => $body,
+            $kind::Bank($flags) => $body,
+        }
+    };
+}
+pub(crate) use each_workload;
 
 /// A native run of a workload with flags `W`.
 #[derive(Args)]

@@ -3,41 +3,56 @@
 use super::values;
 use clap::{Args, ValueEnum};
 
-/// `ycsb`.
+/// `ycsb`. Defaults of a scale are filled in by the workload.
 #[derive(Args)]
 pub struct YcsbFlags {
-    /// How large tables are: as asked for, or a handful of rows for simulated runs.
+    /// How large the table is: as asked for, or a handful of rows that many transactions want
+    /// [default: spec natively, micro in simulation].
     #[arg(long, value_enum, value_name = "SCALE")]
     pub scale: Option<ScaleFlag>,
-    /// Rows of the table, 1 to 4000000000 [default: 1000000; at micro scale 64].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 4_000_000_000))]
+    /// Rows of the table, 1 to 1099511627776 [default: 1000000, micro 40].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 1 << 40))]
     pub records: Option<u64>,
-    /// Bytes of a row's value, 16 to 65536 [default: 100; at micro scale 24].
+    /// Bytes of a row's value, 16 to 65536 [default: 100, micro 24].
     #[arg(long, value_name = "BYTES", value_parser = |s: &str| values::count(s, 16, 65_536))]
     pub record_bytes: Option<usize>,
-    /// Accesses per transaction, 1 to 1024, to distinct rows [default: 16; at micro scale 4].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 1024))]
+    /// Accesses per transaction, to distinct rows, 1 to 1000 [default: 16, micro 4].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 1000))]
     pub ops: Option<usize>,
-    /// Accesses that read, in percent; the others write.
-    #[arg(long, value_name = "PERCENT", default_value = "50", value_parser = values::percent)]
-    pub read_ratio: f64,
-    /// Writes read the row first and modify it.
+    /// Accesses that only read, in percent of those that are no scans [default: 50].
+    #[arg(long, value_name = "PERCENT", value_parser = values::percent)]
+    pub read_ratio: Option<f64>,
+    /// Writes read the row first and modify it [default: micro yes].
     #[arg(long)]
     pub rmw: bool,
-    /// Skew of the Zipfian choice of rows, 0 (none) to 2.
-    #[arg(long, value_name = "THETA", default_value = "0",
-          value_parser = |s: &str| values::real(s, 0.0, 2.0))]
-    pub theta: f64,
-    /// Partitions of the table [default: the clients where the scheme needs partitions, else 1].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 65_536))]
-    pub partitions: Option<usize>,
-    /// Transactions that touch several partitions, in percent.
-    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = values::percent)]
-    pub multi_partition: f64,
-    /// Partitions that such a transaction touches.
-    #[arg(long, value_name = "N", default_value = "2",
-          value_parser = |s: &str| values::count(s, 2, 1024))]
-    pub parts_per_txn: usize,
+    /// Skew of the Zipfian choice of rows, 0 (none) to 2 [default: 0, micro 0.6].
+    #[arg(long, value_name = "THETA", value_parser = |s: &str| values::real(s, 0.0, 2.0))]
+    pub theta: Option<f64>,
+    /// Whether likely rows lie anywhere rather than side by side [default: yes].
+    #[arg(long, value_enum, value_name = "YES|NO")]
+    pub scramble: Option<YesNo>,
+    /// Accesses that are scans, in percent [default: 0, micro 10].
+    #[arg(long, value_name = "PERCENT", value_parser = values::percent)]
+    pub scan_ratio: Option<f64>,
+    /// Rows of a scan, 1 to 100000 [default: 100, micro 5].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 100_000))]
+    pub scan_length: Option<usize>,
+    /// Partitions of the table, 1 to 65536 [default: as many as clients where the scheme needs
+    /// partitions, else 1].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 65_536))]
+    pub partitions: Option<u64>,
+    /// Transactions that touch several partitions, in percent [default: 0].
+    #[arg(long, value_name = "PERCENT", value_parser = values::percent)]
+    pub multi_partition: Option<f64>,
+    /// Partitions that such a transaction touches, 1 to 1000 [default: 2].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 1000))]
+    pub parts_per_txn: Option<u64>,
+    /// How rows are found [default: ordered].
+    #[arg(long, value_enum, value_name = "INDEX")]
+    pub index: Option<IndexKindFlag>,
+    /// Whether transactions that only read do so in a snapshot of the past [default: no].
+    #[arg(long, value_enum, value_name = "YES|NO")]
+    pub snapshot_reads: Option<YesNo>,
 }
 
 /// `tpcc`.
@@ -65,7 +80,56 @@ pub struct TpccFlags {
 
 /// `scan`.
 #[derive(Args)]
-pub struct ScanFlags {}
+pub struct ScanFlags {
+    /// The rows.
+    #[command(flatten)]
+    pub churn: ChurnFlags,
+}
+
+/// `hash`.
+#[derive(Args)]
+pub struct HashFlags {
+    /// The rows.
+    #[command(flatten)]
+    pub churn: ChurnFlags,
+}
+
+/// What `scan` and `hash` have in common.
+#[derive(Args)]
+pub struct ChurnFlags {
+    /// Keys under which rows come and go, 8 to 65536 [default: 40].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 8, 65_536))]
+    pub keys: Option<u64>,
+    /// Slots for a third as many tokens, which move to empty slots, 3 to 1000000 [default: 18].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 3, 1_000_000))]
+    pub slots: Option<u64>,
+    /// Pairs of balances whose sums must not be negative, 1 to 1000000 [default: 3].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 1_000_000))]
+    pub pairs: Option<u64>,
+    /// The greatest length of a value, 8 to 65536 [default: 300].
+    #[arg(long, value_name = "BYTES", value_parser = |s: &str| values::count(s, 8, 65_536))]
+    pub record_bytes: Option<usize>,
+    /// Whether audits read a snapshot of the past [default: yes where the scheme has snapshots].
+    #[arg(long, value_enum, value_name = "YES|NO")]
+    pub snapshot_reads: Option<YesNo>,
+}
+
+/// `bank`.
+#[derive(Args)]
+pub struct BankFlags {
+    /// Accounts, 2 to 10000000 [default: 12].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 2, 10_000_000))]
+    pub accounts: Option<u64>,
+    /// Numbers of cards, more than accounts [default: 4 more than --accounts].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 3, 4_000_000_000))]
+    pub cards: Option<u64>,
+    /// Owners, 1 to 65535 [default: 4].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 65_535))]
+    pub owners: Option<u64>,
+    /// Whether audits read a snapshot of the past [default: yes where the scheme has snapshots].
+    #[arg(long, value_enum, value_name = "YES|NO")]
+    pub snapshot_reads: Option<YesNo>,
+}
 
 /// `index`.
 #[derive(Args)]

@@ -1,6 +1,6 @@
 //! One case: a command line of `chiliad simulate`, and what running it shows.
 
-use crate::args::{self, Command, SimulateCommand};
+use crate::args::{self, Command, SimulateWorkload, each_workload};
 use crate::failure::Stop;
 use crate::result::RunResult;
 use crate::runs::Files;
@@ -94,13 +94,12 @@ impl Case {
     /// Runs it.
     pub fn run(&self) -> Result<Shown, Stop> {
         let mut files = Files::default();
-        let result = match args::parse(&self.words())?.command {
-            Command::Simulate(SimulateCommand::Tpcc(flags)) => {
-                let (settings, plan) = settings::simulated(&flags)?;
-                simulate::run(&settings, &plan, &mut files)
-            }
-            _ => Err(Stop::Failed("not a simulated run".into())),
-        }?;
+        let Command::Simulate(simulate) = args::parse(&self.words())?.command else {
+            return Err(Stop::Failed("not a simulated run".into()));
+        };
+        let (settings, plan) =
+            each_workload!(simulate, SimulateWorkload, flags => settings::simulated(&flags))?;
+        let result = simulate::run(&settings, &plan, &mut files)?;
         Ok(Shown::new(&result))
     }
 }

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 pub const SEEDS_MIN: u64 = 200;
 
 /// By workload. Marks are set where the branch is, by `Machine::mark`.
-const EXPECTED: [(&str, &[&str]); 3] = [("scan", &[]), ("tpcc", &[]), ("ycsb", &[])];
+const EXPECTED: [(&str, &[&str]); 5] =
+    [("scan", &[]), ("hash", &[]), ("bank", &[]), ("tpcc", &[]), ("ycsb", &[])];
 
 /// The marks that `workload` must hit and did not.
 pub fn missing(workload: &str, hit: &BTreeSet<&'static str>, _scope: &Scope) -> Vec<&'static str> {

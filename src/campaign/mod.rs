@@ -16,7 +16,7 @@ use chiliad_workload::driver::schemes;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The workloads that campaigns know.
-const WORKLOADS: [&str; 3] = ["scan", "tpcc", "ycsb"];
+const WORKLOADS: [&str; 5] = ["scan", "hash", "bank", "tpcc", "ycsb"];
 
 /// Runs the campaign.
 pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {

@@ -6,7 +6,9 @@
 use super::Failure;
 use super::target::{Bound, Direct, Target, Virtual};
 use crate::Workload;
+use crate::micro::{Bank, BankOptions, Churn, ChurnOptions};
 use crate::tpcc::{Tpcc, TpccOptions};
+use crate::ycsb::{Ycsb, YcsbOptions};
 use chiliad_engine::names::{self, NativeScheme, UnderNativeScheme, UnderScheme};
 use chiliad_engine::{Error, Info, Options, Scheme};
 use chiliad_machine::{Fault, Native};
@@ -18,6 +20,12 @@ use std::sync::{Arc, LazyLock};
 pub enum AnyWorkload {
     /// TPC-C.
     Tpcc(TpccOptions),
+    /// YCSB.
+    Ycsb(YcsbOptions),
+    /// Rows that come and go.
+    Churn(ChurnOptions),
+    /// Accounts with secondary indexes.
+    Bank(BankOptions),
 }
 
 /// All schemes, in the order of reports.
@@ -49,6 +57,9 @@ pub fn open_native(
 ) -> Result<NativeTarget, Failure> {
     match workload {
         AnyWorkload::Tpcc(tpcc) => native(info, valid(Tpcc::new(tpcc.clone()))?, options),
+        AnyWorkload::Ycsb(ycsb) => native(info, valid(Ycsb::new(ycsb.clone()))?, options),
+        AnyWorkload::Churn(churn) => native(info, valid(Churn::new(churn.clone()))?, options),
+        AnyWorkload::Bank(bank) => native(info, valid(Bank::new(bank.clone()))?, options),
     }
 }
 
@@ -64,6 +75,9 @@ pub fn open_simulated(
 ) -> Result<Box<dyn Target>, Failure> {
     match workload {
         AnyWorkload::Tpcc(tpcc) => simulated(info, valid(Tpcc::new(tpcc.clone()))?, options),
+        AnyWorkload::Ycsb(ycsb) => simulated(info, valid(Ycsb::new(ycsb.clone()))?, options),
+        AnyWorkload::Churn(churn) => simulated(info, valid(Churn::new(churn.clone()))?, options),
+        AnyWorkload::Bank(bank) => simulated(info, valid(Bank::new(bank.clone()))?, options),
     }
 }
 

@@ -12,9 +12,13 @@ use std::sync::Arc;
 ///
 /// The engine announces a scan with its end known, and its entries follow; the checker wants the
 /// end last. So a scan stays open here until the first call that is no entry of it.
+///
+/// The checker also distinguishes an insertion from an update, which the engine's writes do not say:
+/// a transaction that inserts has looked at the absence first, so absences are remembered.
 pub(crate) struct HistoryRecorder {
     buffer: checker::Recorder,
     open_scan: Option<bool>,
+    absent: Absences,
     signals: Arc<Signals>,
     counted_bytes: usize,
 }
@@ -24,7 +28,8 @@ impl HistoryRecorder {
     pub(crate) fn new(index: usize, signals: Arc<Signals>) -> Self {
         let worker = u32::try_from(index).unwrap_or(u32::MAX);
         let buffer = checker::Recorder::new(worker);
-        Self { buffer, open_scan: None, signals, counted_bytes: 0 }
+        let absent = Absences::default();
+        Self { buffer, open_scan: None, absent, signals, counted_bytes: 0 }
     }
 
     /// What was recorded.
@@ -51,6 +56,38 @@ impl HistoryRecorder {
     }
 }
 
+/// The keys that the transaction in hand has found absent.
+#[derive(Default)]
+struct Absences {
+    /// Table, and where the key ends in `bytes`.
+    keys: Vec<(TableId, usize)>,
+    bytes: Vec<u8>,
+    /// The table of the scan that is open.
+    scanned: Option<TableId>,
+}
+
+impl Absences {
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.bytes.clear();
+        self.scanned = None;
+    }
+
+    fn add(&mut self, table: TableId, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.keys.push((table, self.bytes.len()));
+    }
+
+    fn contain(&self, table: TableId, key: &[u8]) -> bool {
+        let mut start = 0;
+        self.keys.iter().any(|&(known, end)| {
+            let bytes = &self.bytes[start..end];
+            start = end;
+            known == table && bytes == key
+        })
+    }
+}
+
 fn version(stamp: Stamp) -> Version {
     Version::from(checker::Stamp(stamp))
 }
@@ -65,12 +102,14 @@ fn bound(bound: Bound<&[u8]>) -> checker::Bound<'_> {
 
 impl Recorder for HistoryRecorder {
     fn begin(&mut self, stamp: Stamp, start: u64, snapshot: bool) {
+        self.absent.clear();
         self.buffer.begin(checker::Stamp(stamp), start, snapshot);
     }
 
     fn read(&mut self, table: TableId, key: &[u8], stamp: Stamp, absent: bool) {
         self.close_scan();
         if absent {
+            self.absent.add(table, key);
             self.buffer.absent(table.0, key, version(stamp));
         } else {
             self.buffer.read(table.0, key, version(stamp));
@@ -82,10 +121,14 @@ impl Recorder for HistoryRecorder {
         let direction = if range.reverse { Direction::Descending } else { Direction::Ascending };
         self.buffer.scan_begin(table.0, bound(range.low), bound(range.high), direction);
         self.open_scan = Some(last.is_some());
+        self.absent.scanned = Some(table);
     }
 
     fn scan_entry(&mut self, key: &[u8], stamp: Stamp, absent: bool) {
         if absent {
+            if let Some(table) = self.absent.scanned {
+                self.absent.add(table, key);
+            }
             self.buffer.scan_tombstone(key, version(stamp));
         } else {
             self.buffer.scan_entry(key, version(stamp));
@@ -94,7 +137,11 @@ impl Recorder for HistoryRecorder {
 
     fn write(&mut self, table: TableId, key: &[u8], over: Stamp, _order: u64, removed: bool) {
         self.close_scan();
-        let kind = if removed { WriteKind::Remove } else { WriteKind::Update };
+        let kind = match removed {
+            true => WriteKind::Remove,
+            false if self.absent.contain(table, key) => WriteKind::Insert,
+            false => WriteKind::Update,
+        };
         self.buffer.write(table.0, key, kind, checker::Stamp(over), 0);
     }
 
