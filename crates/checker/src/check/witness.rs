@@ -52,12 +52,48 @@ struct Mismatch {
 
 /// Searches for a serial order of an acyclic graph that explains the ambiguous reads.
 pub(crate) fn examine(derived: &Derived, graph: &Graph) -> Examination {
+    let mut order = Order::new(graph, deadlines(derived, graph, Near::Time));
+    let by_time = count(derived, &order);
+    if by_time == 0 {
+        return Examination::default();
+    }
+    let claimed = Order::new(graph, deadlines(derived, graph, Near::Claim));
+    if count(derived, &claimed) < by_time {
+        order = claimed;
+    }
+    bend(derived, order)
+}
+
+/// What a first order should be near to.
+#[derive(Clone, Copy, PartialEq)]
+enum Near {
+    Time,
+    Claim,
+}
+
+/// The deadline of each node, for an order that is near to real time or to the claimed order.
+fn deadlines(derived: &Derived, graph: &Graph, near: Near) -> Vec<u64> {
     let mut deadlines = vec![u64::MAX; graph.nodes() as usize];
     for (deadline, transaction) in deadlines.iter_mut().zip(&derived.history.transactions) {
-        // A snapshot lies before its transaction.
-        *deadline = if transaction.snapshot { transaction.start } else { transaction.end };
+        *deadline = match near {
+            Near::Claim => transaction.order,
+            // A snapshot lies before its transaction.
+            Near::Time if transaction.snapshot => transaction.start,
+            Near::Time => transaction.end,
+        };
     }
-    let mut order = Order::new(graph, deadlines);
+    deadlines
+}
+
+/// How many ambiguous reads an order does not explain.
+fn count(derived: &Derived, order: &Order) -> u64 {
+    let mut replay = Replay::new(derived);
+    replay.run(order);
+    replay.count
+}
+
+/// Bends an order until it explains all, a contradiction is proven, or nothing more is gained.
+fn bend(derived: &Derived, mut order: Order) -> Examination {
     let mut unexplained = u64::MAX;
     let mut forced: Vec<Reason> = Vec::new();
     let mut guessing = false;
@@ -103,7 +139,7 @@ pub(crate) fn examine(derived: &Derived, graph: &Graph) -> Examination {
     Examination { unexplained, closing: Vec::new() }
 }
 
-/// The ways out of a mismatch, the nearer one first: the reader before the insert of the life of
+/// The ways out of a mismatch, that first which agrees with the claimed order, then the nearer: the reader before the insert of the life of
 /// the key in which it stands, or the removal that ended this life before the reader.
 fn ways(derived: &Derived, order: &Order, mismatch: Mismatch) -> Vec<Reason> {
     let Mismatch { reader, key, scanned } = mismatch;
@@ -138,7 +174,8 @@ fn ways(derived: &Derived, order: &Order, mismatch: Mismatch) -> Vec<Reason> {
         let reason = Reason { from: write.writer, to: reader, key, kind };
         ways.push((place(write.writer) - here, reason));
     }
-    ways.sort_by_key(|&(distance, _)| distance);
+    let claimed = |node: u32| derived.history.transactions[node as usize].order;
+    ways.sort_by_key(|&(distance, way)| (claimed(way.from) >= claimed(way.to), distance));
     ways.into_iter().map(|(_, reason)| reason).collect()
 }
 
