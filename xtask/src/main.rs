@@ -1,2 +1,51 @@
-//! placeholder
-fn main() {}
+//! `cargo xtask`: what a maintainer runs beside `cargo test`.
+//!
+//! - `tidy`: the rules of the architecture, as a check;
+//! - `deep`: what needs more than stable Rust, skipped with a printed line where it is missing;
+//! - `compare`: our command and a peer's, in turn.
+
+mod compare;
+mod deep;
+mod tidy;
+
+use clap::{Parser, Subcommand};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Checks and measurements of this repository")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Check the rules of the architecture; fails when one is broken
+    Tidy,
+    /// Run Miri, sanitizers and long loom models, as far as the toolchain has them
+    Deep(deep::Arguments),
+    /// Run our benchmark and a peer's in turn and print the ratio
+    Compare(compare::Arguments),
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask lies in the root").to_owned()
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().task {
+        Task::Tidy => tidy::run(&root()),
+        Task::Deep(arguments) => deep::run(&arguments, &root()),
+        Task::Compare(arguments) => compare::run(&arguments, &root()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! `cargo xtask deep`: what needs more than stable Rust, or more than a few minutes.
+//!
+//! - **Miri** on the tests that run on the one-core machine: undefined behaviour, provenance, leaks;
+//! - **AddressSanitizer** and **ThreadSanitizer** on the stress tests on real threads;
+//! - **loom** models with more preemptions than `cargo test` gives them.
+//!
+//! A part that the installed toolchains cannot run is skipped with a printed line and does not fail.
+
+use clap::{Args, ValueEnum};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// Only these parts
+    #[arg(value_enum)]
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Miri,
+    Address,
+    Thread,
+    Loom,
+}
+
+/// Tests for Miri: package, target, names. It interprets some thousand times more slowly than the
+/// machine runs, so those that fill large tables or many threads are left out.
+const MIRI: &[&[&str]] = &[
+    &["-p", "chiliad-machine", "--lib", "--", "plain", "bytes", "link"],
+    &["-p", "chiliad-storage", "--lib", "--", "--skip", "models", "--skip", "digest"],
+    &["-p", "chiliad-storage", "--test", "key"],
+    &["-p", "chiliad-engine", "--lib", "--", "--skip", "models"],
+    &["-p", "chiliad-engine", "--test", "one_core"],
+];
+
+/// Tests on real threads, for both sanitizers.
+const STRESS: &[&[&str]] = &[
+    &["-p", "chiliad-storage", "--test", "heap"],
+    &["-p", "chiliad-storage", "--test", "hash"],
+    &["-p", "chiliad-storage", "--test", "ordered_threads"],
+    &["-p", "chiliad-engine", "--test", "threads"],
+];
+
+/// The crates with loom models.
+const LOOM: &[&[&str]] =
+    &[&["-p", "chiliad-storage", "--lib", "models"], &["-p", "chiliad-engine", "--lib", "models"]];
+/// Preemptions that `cargo test` leaves to this.
+const LOOM_PREEMPTIONS: &str = "5";
+
+/// Runs the parts asked for.
+///
+/// # Errors
+/// The commands that failed.
+pub fn run(arguments: &Arguments, root: &Path) -> Result<(), String> {
+    let wanted = |part| arguments.parts.is_empty() || arguments.parts.contains(&part);
+    let mut deep = Deep { root, failed: Vec::new() };
+    if wanted(Part::Miri) {
+        deep.miri();
+    }
+    if wanted(Part::Address) {
+        deep.sanitizer("address");
+    }
+    if wanted(Part::Thread) {
+        deep.sanitizer("thread");
+    }
+    if wanted(Part::Loom) {
+        deep.loom();
+    }
+    match deep.failed.as_slice() {
+        [] => Ok(()),
+        failed => Err(format!("failed:\n  {}", failed.join("\n  "))),
+    }
+}
+
+struct Deep<'a> {
+    root: &'a Path,
+    failed: Vec<String>,
+}
+
+impl Deep<'_> {
+    fn miri(&mut self) {
+        if !succeeds(&["+nightly", "miri", "--version"]) {
+            return skip("Miri", "rustup component add --toolchain nightly miri rust-src");
+        }
+        // Isolation off: tests print the time. Leaks are errors, as they should be.
+        let flags = [("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-strict-provenance".to_owned())];
+        for test in MIRI {
+            self.cargo(&[&["+nightly", "miri", "test"], *test].concat(), &flags);
+        }
+    }
+
+    /// The standard library is built along, or the sanitizer would not see into it.
+    fn sanitizer(&mut self, name: &str) {
+        let Some(host) = nightly_host().filter(|host| host == "x86_64-unknown-linux-gnu") else {
+            return skip(name, "a nightly toolchain on x86-64 Linux");
+        };
+        if !has_library_source() {
+            return skip(name, "rustup component add --toolchain nightly rust-src");
+        }
+        let flags = [
+            ("RUSTFLAGS", format!("-Zsanitizer={name} -Cunsafe-allow-abi-mismatch=sanitizer")),
+            ("TSAN_OPTIONS", "halt_on_error=1".to_owned()),
+            ("CARGO_TARGET_DIR", target_dir(self.root, name)),
+        ];
+        for test in STRESS {
+            let command = ["+nightly", "test", "--release", "-Zbuild-std", "--target", &host];
+            self.cargo(&[&command, *test].concat(), &flags);
+        }
+    }
+
+    fn loom(&mut self) {
+        let flags = [("LOOM_MAX_PREEMPTIONS", LOOM_PREEMPTIONS.to_owned())];
+        for test in LOOM {
+            self.cargo(&[&["test", "--release"], *test].concat(), &flags);
+        }
+    }
+
+    /// Runs cargo through rustup, which picks the toolchain; remembers a failure.
+    fn cargo(&mut self, arguments: &[&str], variables: &[(&str, String)]) {
+        let line = format!("cargo {}", arguments.join(" "));
+        println!("\n== {line}");
+        let start = Instant::now();
+        let mut command = clean_cargo();
+        command.args(arguments).current_dir(self.root);
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        let succeeded = command.status().is_ok_and(|status| status.success());
+        println!(
+            "== {}: {:.0} s",
+            if succeeded { "ok" } else { "FAILED" },
+            start.elapsed().as_secs_f64()
+        );
+        if !succeeded {
+            self.failed.push(line);
+        }
+    }
+}
+
+fn skip(what: &str, needs: &str) {
+    println!("skipped: {what} (needs: {needs})");
+}
+
+/// Cargo as the user would call it: what our own toolchain has set must not reach another one.
+fn clean_cargo() -> Command {
+    let mut command = Command::new("cargo");
+    for name in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn succeeds(arguments: &[&str]) -> bool {
+    let quiet = clean_cargo().args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    quiet.is_ok_and(|status| status.success())
+}
+
+fn rustc(arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new("rustc");
+    command.env_remove("RUSTUP_TOOLCHAIN").arg("+nightly").args(arguments);
+    let output = command.stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn nightly_host() -> Option<String> {
+    let version = rustc(&["-vV"])?;
+    version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
+}
+
+fn has_library_source() -> bool {
+    let library = "lib/rustlib/src/rust/library/Cargo.lock";
+    rustc(&["--print", "sysroot"]).is_some_and(|root| Path::new(&root).join(library).exists())
+}
+
+/// Sanitized builds keep to themselves, so that they do not evict the ordinary ones.
+fn target_dir(root: &Path, name: &str) -> String {
+    let base = std::env::var("CARGO_TARGET_DIR")
+        .unwrap_or_else(|_| root.join("target").to_string_lossy().into_owned());
+    format!("{base}/{name}")
+}

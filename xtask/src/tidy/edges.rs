@@ -1,0 +1,132 @@
+//! Crate edges point downwards only, and the rooms that run under a scheme stand on nothing foreign.
+
+use super::Complaints;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// Who may depend on whom, from the bottom up: every edge of the workspace is listed here.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("chiliad-machine", &[]),
+    ("chiliad-checker", &[]),
+    ("chiliad-derive", &[]),
+    ("chiliad-loom", &["chiliad-machine"]),
+    ("chiliad-simulator", &["chiliad-machine"]),
+    ("chiliad-storage", &["chiliad-machine"]),
+    ("chiliad-engine", &["chiliad-machine", "chiliad-storage"]),
+    ("chiliad", &["chiliad-machine", "chiliad-engine", "chiliad-derive"]),
+    (
+        "chiliad-workload",
+        &[
+            "chiliad-machine",
+            "chiliad-simulator",
+            "chiliad-storage",
+            "chiliad-engine",
+            "chiliad-checker",
+        ],
+    ),
+    (
+        "chiliad-cli",
+        &[
+            "chiliad-machine",
+            "chiliad-simulator",
+            "chiliad-engine",
+            "chiliad-workload",
+            "chiliad-checker",
+        ],
+    ),
+    ("xtask", &[]),
+];
+
+/// What tests of any room may use besides.
+const RIGS: &[&str] = &["chiliad-loom", "chiliad-simulator", "chiliad-checker"];
+
+/// The foreign crates of the rooms where each needs a reason: no ready-made locks, epochs, pools.
+const FOREIGN: &[(&str, &[&str])] = &[
+    ("chiliad-machine", &["libc"]),
+    ("chiliad-storage", &[]),
+    ("chiliad-engine", &[]),
+    ("chiliad-checker", &["crc32fast"]),
+];
+
+/// One dependency of one package.
+#[derive(Debug)]
+pub struct Edge {
+    from: String,
+    to: String,
+    ours: bool,
+    for_tests: bool,
+}
+
+/// The edges of the workspace, from `cargo metadata`.
+pub fn read(root: &Path) -> Result<Vec<Edge>, String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .current_dir(root)
+        .output()
+        .map_err(|error| format!("cargo metadata: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let metadata: Value =
+        serde_json::from_slice(&output.stdout).map_err(|error| format!("metadata: {error}"))?;
+    let mut edges = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            edges.push(Edge {
+                from: package["name"].as_str().unwrap_or_default().into(),
+                to: dependency["name"].as_str().unwrap_or_default().into(),
+                ours: dependency["path"].is_string(),
+                for_tests: dependency["kind"] == "dev",
+            });
+        }
+    }
+    Ok(edges)
+}
+
+/// All edges against the lists above.
+pub fn check(edges: &[Edge]) -> Complaints {
+    edges.iter().filter_map(complaint).collect()
+}
+
+fn complaint(edge: &Edge) -> Option<String> {
+    let Edge { from, to, ours, for_tests } = edge;
+    let listed = |list: &[(&str, &[&str])]| {
+        list.iter().find(|room| room.0 == from).map(|room| room.1.contains(&to.as_str()))
+    };
+    let allowed = match (ours, for_tests) {
+        (true, false) => listed(ROOMS).unwrap_or(false),
+        (true, true) => listed(ROOMS) == Some(true) || RIGS.contains(&to.as_str()),
+        (false, false) => listed(FOREIGN).unwrap_or(true),
+        (false, true) => true,
+    };
+    (!allowed).then(|| format!("{from}: may not depend on {to} (xtask/src/tidy/edges.rs)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edge(from: &str, to: &str, ours: bool, for_tests: bool) -> Edge {
+        Edge { from: from.into(), to: to.into(), ours, for_tests }
+    }
+
+    #[test]
+    fn edges_that_point_upwards_or_outside_are_refused() {
+        let good = [
+            edge("chiliad-engine", "chiliad-storage", true, false),
+            edge("chiliad-storage", "chiliad-simulator", true, true),
+            edge("chiliad-storage", "loom", false, true),
+            edge("chiliad-workload", "hdrhistogram", false, false),
+        ];
+        assert!(check(&good).is_empty());
+        let bad = [
+            edge("chiliad-storage", "chiliad-engine", true, false),
+            edge("chiliad-storage", "chiliad-simulator", true, false),
+            edge("chiliad-checker", "chiliad-machine", true, false),
+            edge("chiliad-engine", "crossbeam-epoch", false, false),
+            edge("unlisted", "chiliad-machine", true, false),
+        ];
+        assert_eq!(check(&bad).len(), bad.len());
+    }
+}
