@@ -11,7 +11,8 @@
 //!   the scheme claims. The claimed order is compared with it, and settles only what the chain
 //!   leaves open; where it is wrong, that is a verdict of its own.
 //! - Every edge of the graph holds in all explanations of the history. A cycle is therefore a
-//!   proof. What the history leaves open is counted as ambiguous, never guessed.
+//!   proof. What the history leaves open is counted as ambiguous, and a guess about it can only
+//!   ever acquit: it is tested by replaying a whole serial order.
 //! - Nothing in a damaged file makes the crate panic.
 //!
 //! ```
