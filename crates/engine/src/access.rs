@@ -37,8 +37,8 @@ pub struct Write<M: Machine> {
     pub value: Piece,
     /// The value before the transaction, where a secondary index needs it; empty otherwise.
     pub before: Piece,
-    /// The row was there before the transaction.
-    pub existed: bool,
+    /// Snapshots may want the version that it overwrites.
+    pub keep: bool,
     /// The transaction inserted the record itself and holds its latch.
     pub placed: bool,
     /// Index entries have to be brought in line with `value`.

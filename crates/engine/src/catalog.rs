@@ -66,7 +66,8 @@ impl<M: Machine> Catalog<M> {
         let id = TableId(tables.len() as u32);
         let mut secondary = Vec::new();
         for (at, index_spec) in spec.secondary.iter().enumerate() {
-            let own = TableSpec::ordered(&format!("{}/{}", spec.name, index_spec.name));
+            let mut own = TableSpec::ordered(&format!("{}/{}", spec.name, index_spec.name));
+            own.present_only = spec.present_only;
             let table = TableId(id.0 + 1 + at as u32);
             secondary.push(Secondary::new(index_spec.clone(), table));
             let index = index(&own)?;
@@ -121,14 +122,31 @@ impl<M: Machine> View<M> {
         Self { version: 0, tables: Vec::new() }
     }
 
-    /// Catches up with the catalog.
+    /// Catches up with the catalog. Returns whether there was something new.
     #[inline]
-    pub fn refresh(&mut self, catalog: &Catalog<M>) {
+    pub fn refresh(&mut self, catalog: &Catalog<M>) -> bool {
         let version = catalog.version.load(Ordering::Acquire);
-        if version != self.version {
-            self.tables.clone_from(&catalog.tables.lock());
-            self.version = version;
+        if version == self.version {
+            return false;
         }
+        self.tables.clone_from(&catalog.tables.lock());
+        self.version = version;
+        true
+    }
+
+    /// Which tables are closed to snapshots, by number.
+    pub fn present_only(&self) -> impl Iterator<Item = bool> {
+        self.tables.iter().map(|table| table.as_ref().is_some_and(|it| it.spec.present_only))
+    }
+
+    /// A table by number, to be read in the present or, if `in_past`, by a snapshot.
+    #[inline]
+    pub fn readable(&self, table: TableId, in_past: bool) -> Result<&Table<M>> {
+        let found = self.get(table)?;
+        if in_past && found.spec.present_only {
+            return Err(Error::PresentOnly);
+        }
+        Ok(found)
     }
 
     /// A table by number.

@@ -98,7 +98,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Rows removed leave their index later.
     #[inline]
     fn leave_tombstones(&mut self, point: CommitPoint) {
-        let kept = self.inner.words.epochs.keeps_versions() && S::INFO.snapshots;
+        let kept = self.inner.words.epochs.keeps_versions();
         for write in &self.writes.entries {
             if write.kind == Kind::Remove {
                 self.scheme.leave_garbage(Garbage {
@@ -106,7 +106,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                     record: write.record,
                     key: Some(self.arena.get(write.key).into()),
                     placeholder: false,
-                    epoch: if kept { point.epoch } else { 0 },
+                    epoch: if kept && write.keep { point.epoch } else { 0 },
                     life: write.life,
                 });
             }

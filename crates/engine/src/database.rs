@@ -47,10 +47,12 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// Its epochs advance when somebody calls [`Database::tick`], every `options.epoch`.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`].
+    /// [`Error::InvalidOption`]; [`Error::OutOfMemory`] when `memory_bytes_ready` is too much.
     pub fn open(options: Options) -> Result<Self> {
         options.validate()?;
         let heap = Heap::new(options.memory_bytes_max);
+        heap.prepare(options.memory_bytes_ready)
+            .map_err(|_| Error::OutOfMemory { limit_bytes: options.memory_bytes_max })?;
         let words = Words {
             epochs: Epochs::new(options.snapshots, options.snapshot_every),
             catalog: Catalog::new(),
@@ -104,6 +106,14 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// machine runs.
     pub fn tick(&self) {
         self.inner.words.epochs.tick(&self.inner.heap.slots);
+    }
+
+    /// Advances epochs until a snapshot begun from now on sees everything committed before the
+    /// call; for the time between loading tables and using them.
+    pub fn settle(&self) {
+        for _ in 0..=self.inner.options.snapshot_every {
+            self.tick();
+        }
     }
 
     /// Keeps versions for snapshots from the next boundary on, so that the first snapshot need not

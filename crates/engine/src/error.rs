@@ -91,6 +91,8 @@ pub enum Error {
     NotOrdered,
     /// A snapshot or read-only transaction cannot write.
     ReadOnly,
+    /// A snapshot transaction cannot read a table that keeps no versions.
+    PresentOnly,
     /// The memory limit is reached.
     OutOfMemory {
         /// The limit in bytes.
@@ -135,6 +137,7 @@ impl fmt::Display for Error {
             }
             Self::NotOrdered => write!(f, "a hash table cannot be scanned"),
             Self::ReadOnly => write!(f, "a read-only transaction cannot write"),
+            Self::PresentOnly => write!(f, "the table is closed to snapshots"),
             Self::OutOfMemory { limit_bytes } => {
                 write!(f, "the memory limit of {limit_bytes} bytes is reached")
             }

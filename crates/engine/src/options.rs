@@ -22,6 +22,9 @@ pub enum Snapshots {
 pub struct Options {
     /// Memory that tables may reserve, in bytes; `u64::MAX` for no limit.
     pub memory_bytes_max: u64,
+    /// Memory that is obtained and touched when the database is opened, in bytes, so that no
+    /// transaction waits for the system's page faults.
+    pub memory_bytes_ready: u64,
     /// When old versions are kept.
     pub snapshots: Snapshots,
     /// The length of a commit epoch.
@@ -41,6 +44,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             memory_bytes_max: u64::MAX,
+            memory_bytes_ready: 0,
             snapshots: Snapshots::OnDemand,
             epoch: Duration::from_millis(40),
             snapshot_every: 25,

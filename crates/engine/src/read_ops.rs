@@ -5,7 +5,6 @@
 use crate::access::{Access, Kind, NONE};
 use crate::arena::Piece;
 use crate::breakdown::Part;
-use crate::catalog;
 use crate::catalog::{Table, View};
 use crate::error::{Error, Reason, Result};
 use crate::scheme::{Context, Refusal, Scheme};
@@ -178,7 +177,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.found.clear();
         for request in requests {
             check_key(request.key)?;
-            self.probes.push(view.get(request.table)?.index.probe(request.key));
+            let table = view.readable(request.table, self.in_past)?;
+            self.probes.push(table.index.probe(request.key));
             self.found.push(None);
         }
         let mut pending = requests.len();
@@ -366,7 +366,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         range: &Range<'_>,
     ) -> Result<Scanned> {
         self.align_indexes(view)?;
-        let declared: &catalog::Table<M> = view.get(table)?;
+        let declared: &Table<M> = view.readable(table, self.in_past)?;
         let Some(secondary) = declared.secondary.get(index) else {
             return Err(Error::UnknownIndex(format!("number {index} of {}", declared.spec.name)));
         };

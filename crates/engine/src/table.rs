@@ -73,19 +73,36 @@ pub struct TableSpec {
     pub rows_expected: usize,
     /// Its secondary indexes, maintained inside each transaction.
     pub secondary: Vec<SecondarySpec>,
+    /// Snapshot transactions never read it, so none of its versions are kept for them, and what is
+    /// removed leaves at once: for queues, whose head would otherwise be a second's worth of
+    /// tombstones.
+    pub present_only: bool,
 }
 
 impl TableSpec {
     /// An ordered table.
     #[must_use]
     pub fn ordered(name: &str) -> Self {
-        Self { name: name.into(), index: IndexKind::Ordered, rows_expected: 0, secondary: vec![] }
+        Self {
+            name: name.into(),
+            index: IndexKind::Ordered,
+            rows_expected: 0,
+            secondary: vec![],
+            present_only: false,
+        }
     }
 
     /// A hash table for about `rows_expected` rows.
     #[must_use]
     pub fn hash(name: &str, rows_expected: usize) -> Self {
-        Self { name: name.into(), index: IndexKind::Hash, rows_expected, secondary: vec![] }
+        Self { index: IndexKind::Hash, rows_expected, ..Self::ordered(name) }
+    }
+
+    /// The same table, closed to snapshots: see [`TableSpec::present_only`].
+    #[must_use]
+    pub fn present_only(mut self) -> Self {
+        self.present_only = true;
+        self
     }
 
     /// The same table with one more secondary index.

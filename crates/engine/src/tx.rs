@@ -98,7 +98,7 @@ impl<M: Machine, S: Scheme<M>> Transaction for Tx<'_, M, S> {
     fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         let Worker { view, core } = &mut *self.worker;
         core.ready(false)?;
-        core.get(table, view.get(table)?, key)
+        core.get(table, view.readable(table, core.in_past)?, key)
     }
 
     #[inline]
@@ -111,7 +111,7 @@ impl<M: Machine, S: Scheme<M>> Transaction for Tx<'_, M, S> {
     fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {
         let Worker { view, core } = &mut *self.worker;
         core.ready(false)?;
-        core.scan(table, view.get(table)?, &range)
+        core.scan(table, view.readable(table, core.in_past)?, &range)
     }
 
     fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {

@@ -63,6 +63,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub stamp: Stamp,
     pub sequence: u64,
     pub tally: Tally,
+    /// Which tables are closed to snapshots, by number.
+    pub present_only: Vec<bool>,
     /// Lengths of rows seen last, by table, to know how many lines to ask for.
     pub row_bytes: Vec<u32>,
     /// Scratch for encoded keys.
@@ -100,6 +102,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             stamp: 0,
             sequence: 0,
             tally: Tally::default(),
+            present_only: Vec::new(),
             row_bytes: Vec::new(),
             key: Vec::new(),
             met: Vec::new(),
@@ -121,7 +124,10 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             return Err(Error::InvalidOption(what));
         }
         debug_assert!(matches!(self.core.state, State::Idle), "a worker has one transaction");
-        self.view.refresh(&self.core.inner.words.catalog);
+        if self.view.refresh(&self.core.inner.words.catalog) {
+            self.core.present_only.clear();
+            self.core.present_only.extend(self.view.present_only());
+        }
         self.core.begin(intent)?;
         Ok(Tx::new(self))
     }
@@ -348,6 +354,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.heap.pin();
         self.scheme.collect(&mut context!(self), view, budget);
         self.heap.unpin();
+    }
+
+    /// Whether versions of rows of `table` may be wanted by snapshots.
+    #[inline]
+    pub fn keeps(&self, table: TableId) -> bool {
+        self.snapshots && !self.present_only.get(table.0 as usize).copied().unwrap_or(false)
     }
 
     /// Remembers a record found for later use by its [`Row`].

@@ -57,6 +57,8 @@ pub struct OutOfMemory;
 pub struct Usage {
     /// Obtained from the machine.
     pub reserved_bytes: u64,
+    /// Of these, set aside and not carved up yet.
+    pub spare_bytes: u64,
     /// The limit; `u64::MAX` where there is none.
     pub limit_bytes: u64,
 }
@@ -123,6 +125,8 @@ pub struct Heap<M: Machine> {
 /// Chunks and free batches, behind the heap's latch.
 struct Central {
     chunks: Vec<(NonNull<u8>, Layout)>,
+    /// Whole chunks that were touched ahead of their use.
+    spare: Vec<NonNull<u8>>,
     cursor: NonNull<u8>,
     left_bytes: usize,
     free: Vec<Vec<NonNull<u8>>>,
@@ -151,6 +155,7 @@ impl<M: Machine> Heap<M> {
             advancing: Latch::new(()),
             central: Latch::new(Central {
                 chunks: Vec::new(),
+                spare: Vec::new(),
                 cursor: NonNull::dangling(),
                 left_bytes: 0,
                 free: vec![Vec::new(); POOLS],
@@ -162,10 +167,40 @@ impl<M: Machine> Heap<M> {
 
     /// Memory in use.
     pub fn usage(&self) -> Usage {
+        let central = self.central.lock();
         Usage {
             reserved_bytes: self.reserved_bytes.load(Ordering::Relaxed),
+            spare_bytes: (central.spare.len() * M::CHUNK_BYTES + central.left_bytes) as u64,
             limit_bytes: self.limit_bytes,
         }
+    }
+
+    /// Obtains `bytes` ahead of their use and touches them, so that no transaction meets the
+    /// system's page faults.
+    ///
+    /// # Errors
+    /// When that would exceed the limit; what was obtained stays.
+    pub fn prepare(&self, bytes: u64) -> Result<(), OutOfMemory> {
+        for _ in 0..bytes.div_ceil(M::CHUNK_BYTES as u64) {
+            let chunk = self.new_chunk(&mut self.central.lock())?;
+            // SAFETY: the chunk is ours alone and this long.
+            unsafe { chunk.write_bytes(0, M::CHUNK_BYTES) };
+            self.central.lock().spare.push(chunk);
+        }
+        Ok(())
+    }
+
+    /// A chunk from the machine.
+    fn new_chunk(&self, central: &mut Central) -> Result<NonNull<u8>, OutOfMemory> {
+        let align = M::CHUNK_BYTES.min(2 << 20);
+        let layout = Layout::from_size_align(M::CHUNK_BYTES, align).map_err(|_| OutOfMemory)?;
+        self.reserve(M::CHUNK_BYTES)?;
+        let Some(start) = M::alloc(layout, Class::Chunk) else {
+            self.unreserve(M::CHUNK_BYTES);
+            return Err(OutOfMemory);
+        };
+        central.chunks.push((start, layout));
+        Ok(start)
     }
 
     /// The reclaim epoch and the oldest epoch in which a worker is pinned, for statistics.
@@ -241,25 +276,31 @@ impl<M: Machine> Heap<M> {
         Ok(())
     }
 
+    /// A block of its own.
+    fn carve_alone(&self, central: &mut Central, bytes: usize) -> Result<NonNull<u8>, OutOfMemory> {
+        let layout = Layout::from_size_align(bytes, 64).map_err(|_| OutOfMemory)?;
+        self.reserve(bytes)?;
+        let Some(start) = M::alloc(layout, Class::Chunk) else {
+            self.unreserve(bytes);
+            return Err(OutOfMemory);
+        };
+        central.chunks.push((start, layout));
+        Ok(start)
+    }
+
     /// `batch` bytes that were never used before, at a line's boundary.
     fn carve(&self, central: &mut Central, batch: usize) -> Result<NonNull<u8>, OutOfMemory> {
         // What would waste much of a chunk gets a block of its own, and the chunk stays in use.
-        let own = 2 * batch > M::CHUNK_BYTES;
-        if own || central.left_bytes < batch {
-            let (bytes, align) =
-                if own { (batch, 64) } else { (M::CHUNK_BYTES, M::CHUNK_BYTES.min(2 << 20)) };
-            let layout = Layout::from_size_align(bytes, align).map_err(|_| OutOfMemory)?;
-            self.reserve(bytes)?;
-            let Some(start) = M::alloc(layout, Class::Chunk) else {
-                self.unreserve(bytes);
-                return Err(OutOfMemory);
+        if 2 * batch > M::CHUNK_BYTES {
+            return self.carve_alone(central, batch);
+        }
+        if central.left_bytes < batch {
+            let chunk = match central.spare.pop() {
+                Some(chunk) => chunk,
+                None => self.new_chunk(central)?,
             };
-            central.chunks.push((start, layout));
-            if own {
-                return Ok(start);
-            }
-            central.cursor = start;
-            central.left_bytes = bytes;
+            central.cursor = chunk;
+            central.left_bytes = M::CHUNK_BYTES;
         }
         let start = central.cursor;
         // SAFETY: the chunk has `batch` bytes left behind the cursor; one past its end is allowed.

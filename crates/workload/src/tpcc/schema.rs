@@ -95,13 +95,13 @@ pub fn specs(options: &TpccOptions) -> Vec<TableSpec> {
     let items = sizes.items as usize;
     let stocks = warehouses * items;
     vec![
-        TableSpec::hash("warehouse", warehouses),
+        TableSpec::hash("warehouse", warehouses).present_only(),
         TableSpec::hash("district", districts),
         TableSpec::hash("customer", customers),
         TableSpec::hash("customer_info", customers).with_index(by_name()),
-        TableSpec::hash("customer_data", customers),
-        TableSpec::ordered("history"),
-        TableSpec::ordered("new_order"),
+        TableSpec::hash("customer_data", customers).present_only(),
+        TableSpec::ordered("history").present_only(),
+        TableSpec::ordered("new_order").present_only(),
         TableSpec::ordered("order"),
         TableSpec::ordered("order_customer"),
         TableSpec::ordered("order_line"),

@@ -134,7 +134,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 let block = cx.heap.alloc_record(SlotKind::Version, new_bytes);
                 write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
             }
-            let due = keeps && !write.placed && {
+            let due = keeps && write.keep && !write.placed && {
                 let old = tid::epoch(record.header().word.load(Ordering::Relaxed));
                 // The epoch may move on before the commit: one more block than needed is given back.
                 cx.epochs.must_keep(old, cx.epochs.current() + 1)
