@@ -1,8 +1,8 @@
 //! The array of buckets: pieces of memory behind a directory, so that it grows without moving.
 //!
-//! Piece 0 holds the buckets that the table began with, a power of two. Each doubling after that
-//! comes in [`PIECES_PER_LEVEL`] equal pieces, so that a large table does not reserve as much again
-//! at once. Pieces are freed with the table.
+//! Piece 0 holds a power of two, most of the buckets that the table began with. Each doubling after
+//! that comes in equal pieces, so that a large table does not reserve as much again at once. Pieces
+//! are freed with the table.
 
 use super::bucket::Bucket;
 use super::protocol;
@@ -12,10 +12,13 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::sync::Arc;
 
-const PIECE_BITS: u32 = 2;
-const PIECES_PER_LEVEL: usize = 1 << PIECE_BITS;
+/// The binary logarithm of the pieces in a doubling. Simulated tables start smaller.
+const fn piece_bits<M: Machine>() -> u32 {
+    if M::SIMULATED { 2 } else { 3 }
+}
+
 const LEVELS_MAX: usize = 40;
-const PIECES: usize = 1 + LEVELS_MAX * PIECES_PER_LEVEL;
+const PIECES: usize = 1 + (LEVELS_MAX << 3);
 
 /// Entries per bucket, on average, beyond which the table grows. Six fit in a bucket: fewer would
 /// waste memory, more would lengthen look-ups by a chained node too often.
@@ -65,33 +68,38 @@ fn layout<M: Machine>(buckets: u64) -> Option<Layout> {
 impl<M: Machine> Table<M> {
     /// A table with room for `keys` before it has to grow.
     pub(super) fn new(heap: &Arc<Shared<M, Heap<M>>>, keys: usize) -> Result<Self, OutOfMemory> {
-        let wanted = (keys as u64).div_ceil(LOAD_MAX).max(PIECES_PER_LEVEL as u64);
-        let first = wanted.checked_next_power_of_two().ok_or(OutOfMemory)?;
+        let buckets = (keys as u64).div_ceil(LOAD_MAX).max(1 << piece_bits::<M>());
         let root = Shared::new(Root {
-            buckets: M::Word::new(first),
+            buckets: M::Word::new(0),
             pieces: core::array::from_fn(|_| M::Link::new(Tagged::null())),
             count: CountLine { sampled: M::Word::new(0), growing: Latch::new(()) },
         });
-        let table = Self { root, heap: Arc::clone(heap), first_bits: first.ilog2() };
-        let place = table.alloc_piece(0)?;
-        for index in 0..first as usize {
-            // SAFETY: the piece has room for `first` buckets.
-            unsafe { place.add(index).write(Bucket::new(0)) };
+        let table = Self { root, heap: Arc::clone(heap), first_bits: buckets.ilog2() };
+        // All pieces first: whether there is memory shows before any of it is touched.
+        let last = table.locate(buckets - 1).0;
+        for piece in 0..=last {
+            table.alloc_piece(piece)?;
         }
+        for index in 0..buckets {
+            table.construct(index, 0)?;
+        }
+        table.publish(buckets);
         Ok(table)
     }
 
     /// The piece and the place in it of a bucket.
     #[inline]
     fn locate(&self, index: u64) -> (usize, usize) {
-        if index >> self.first_bits == 0 {
-            return (0, index as usize);
-        }
-        let level = index.ilog2();
-        let bits = level - PIECE_BITS;
-        let part = (index >> bits) as usize & (PIECES_PER_LEVEL - 1);
-        let piece = 1 + (level - self.first_bits) as usize * PIECES_PER_LEVEL + part;
-        (piece, index as usize & ((1 << bits) - 1))
+        // Without a branch, for which of the two it is cannot be predicted.
+        let level = (index | 1).ilog2();
+        let bits = level.wrapping_sub(piece_bits::<M>()) & 63;
+        let part = (index >> bits) & ((1 << piece_bits::<M>()) - 1);
+        let levels = u64::from(level.wrapping_sub(self.first_bits));
+        let piece = 1 + (levels << piece_bits::<M>()).wrapping_add(part);
+        let first = index >> self.first_bits == 0;
+        let (piece, mask) =
+            if first { (0, u64::MAX) } else { (piece, (1_u64 << bits).wrapping_sub(1)) };
+        (piece as usize, (index & mask) as usize)
     }
 
     /// Buckets in `piece`.
@@ -99,11 +107,12 @@ impl<M: Machine> Table<M> {
         if piece == 0 {
             return 1 << self.first_bits;
         }
-        let level = self.first_bits as usize + (piece - 1) / PIECES_PER_LEVEL;
-        1 << (level - PIECE_BITS as usize)
+        let level = u64::from(self.first_bits) + ((piece as u64 - 1) >> piece_bits::<M>());
+        1 << (level - u64::from(piece_bits::<M>()))
     }
 
     fn alloc_piece(&self, piece: usize) -> Result<NonNull<Bucket<M>>, OutOfMemory> {
+        let link = self.root.pieces.get(piece).ok_or(OutOfMemory)?;
         let layout = layout::<M>(self.piece_buckets(piece)).ok_or(OutOfMemory)?;
         self.heap.reserve(layout.size())?;
         let Some(place) = M::alloc(layout, Class::Buckets) else {
@@ -113,7 +122,7 @@ impl<M: Machine> Table<M> {
         let place = place.cast::<Bucket<M>>();
         // Release pairs with the acquire in `bucket`; what it leads to is published by the number
         // of buckets.
-        self.root.pieces[piece].store(Tagged::new(place.as_ptr(), 0), Ordering::Release);
+        link.store(Tagged::new(place.as_ptr(), 0), Ordering::Release);
         Ok(place)
     }
 
@@ -138,21 +147,26 @@ impl<M: Machine> Table<M> {
     /// Constructs the bucket behind the last one, latched. The caller is the one who grows.
     pub(super) fn prepare(&self, index: u64) -> Result<&Bucket<M>, OutOfMemory> {
         debug_assert_eq!(index, self.buckets());
+        self.construct(index, protocol::LATCHED)
+    }
+
+    /// Constructs a bucket that is not published.
+    fn construct(&self, index: u64, version: u64) -> Result<&Bucket<M>, OutOfMemory> {
         let (piece, at) = self.locate(index);
-        let links = self.root.pieces.get(piece).ok_or(OutOfMemory)?;
-        let place = match NonNull::new(links.load(Ordering::Acquire).pointer()) {
+        let link = self.root.pieces.get(piece).ok_or(OutOfMemory)?;
+        let place = match NonNull::new(link.load(Ordering::Acquire).pointer()) {
             Some(place) => place,
             None => self.alloc_piece(piece)?,
         };
         // SAFETY: the bucket lies in its piece, and nobody looks at it before it is published.
         unsafe {
             let bucket = place.add(at);
-            bucket.write(Bucket::new(protocol::LATCHED));
+            bucket.write(Bucket::new(version));
             Ok(bucket.as_ref())
         }
     }
 
-    /// Publishes one bucket more. The caller holds it and the one it was divided from.
+    /// Publishes buckets. The caller of a division holds the new one and the one it was divided from.
     pub(super) fn publish(&self, buckets: u64) {
         // Release pairs with the acquire in `buckets`. Readers that note the version of either
         // half afterwards see the number through that version.
