@@ -4,7 +4,6 @@
 //! the transactions chosen to be timed, allocates nothing, and writes to memory of its own but for
 //! one count that the driver watches.
 
-use super::history::HistoryRecorder;
 use super::open_loop::Arrivals;
 use super::sampling::{FOLLOWED_ONE_IN, Generator, Sampler, TIMED_ONE_IN};
 use super::signals::{Phase, Signals};
@@ -44,16 +43,13 @@ pub(crate) struct Client<'a, M: Machine, S: Scheme<M>, W: Workload, C> {
 impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> {
     /// A client that has done nothing yet.
     pub(crate) fn new(
-        mut worker: Worker<M, S>,
+        worker: Worker<M, S>,
         workload: &'a W,
         state: W::Client,
         seat: ClientSeat,
         plan: &'a Plan,
         signals: Arc<Signals>,
     ) -> Self {
-        if plan.recording.is_some() {
-            worker.set_recorder(Box::new(HistoryRecorder::new(seat.index, signals.clone())));
-        }
         // What is slow anyway, or must miss no arrival, is timed in full.
         let timed_in_full = plan.rate.is_some() || plan.recording.is_some() || M::SIMULATED;
         Self {

@@ -1,5 +1,6 @@
 //! What a verified run records: the engine's calls, in the form that the checker reads.
 
+use super::loaded_keys::LoadedKeys;
 use super::signals::Signals;
 use chiliad_checker as checker;
 use chiliad_checker::{Direction, Version, WriteKind};
@@ -13,23 +14,25 @@ use std::sync::Arc;
 /// The engine announces a scan with its end known, and its entries follow; the checker wants the
 /// end last. So a scan stays open here until the first call that is no entry of it.
 ///
-/// The checker also distinguishes an insertion from an update, which the engine's writes do not say:
-/// a transaction that inserts has looked at the absence first, so absences are remembered.
+/// The checker also distinguishes an insertion from an update, which the engine's writes do not say.
+/// A transaction that inserts has looked at the absence first, so absences are remembered; a blind
+/// write over the initial state is an insertion unless the key was loaded.
 pub(crate) struct HistoryRecorder {
     buffer: checker::Recorder,
     open_scan: Option<bool>,
     absent: Absences,
+    loaded: Arc<LoadedKeys>,
     signals: Arc<Signals>,
     counted_bytes: usize,
 }
 
 impl HistoryRecorder {
     /// An empty history of client `index`.
-    pub(crate) fn new(index: usize, signals: Arc<Signals>) -> Self {
+    pub(crate) fn new(index: usize, loaded: Arc<LoadedKeys>, signals: Arc<Signals>) -> Self {
         let worker = u32::try_from(index).unwrap_or(u32::MAX);
         let buffer = checker::Recorder::new(worker);
         let absent = Absences::default();
-        Self { buffer, open_scan: None, absent, signals, counted_bytes: 0 }
+        Self { buffer, open_scan: None, absent, loaded, signals, counted_bytes: 0 }
     }
 
     /// What was recorded.
@@ -137,9 +140,12 @@ impl Recorder for HistoryRecorder {
 
     fn write(&mut self, table: TableId, key: &[u8], over: Stamp, _order: u64, removed: bool) {
         self.close_scan();
+        let inserts = || {
+            self.absent.contain(table, key) || over == 0 && self.loaded.lack(table, key)
+        };
         let kind = match removed {
             true => WriteKind::Remove,
-            false if self.absent.contain(table, key) => WriteKind::Insert,
+            false if inserts() => WriteKind::Insert,
             false => WriteKind::Update,
         };
         self.buffer.write(table.0, key, kind, checker::Stamp(over), 0);

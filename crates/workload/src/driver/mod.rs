@@ -21,6 +21,7 @@ mod catalog;
 mod client;
 mod history;
 mod load;
+mod loaded_keys;
 mod lookup;
 mod native;
 mod open_loop;

@@ -5,6 +5,8 @@
 //! scheme and workload, and is nothing but [`super::client`].
 
 use super::client::Client;
+use super::history::HistoryRecorder;
+use super::loaded_keys::LoadedKeys;
 use super::signals::{Phase, Signals};
 use super::{Failure, Plan, Tally};
 use crate::{ClientSeat, Condition, Workload};
@@ -107,6 +109,8 @@ pub struct Bound<M: Machine, S: Scheme<M>, W, C> {
     workload: Arc<W>,
     tables: Vec<TableId>,
     names: Vec<String>,
+    /// In a verified run: what the history begins with.
+    loaded: Option<Arc<LoadedKeys>>,
     call: PhantomData<fn() -> C>,
 }
 
@@ -116,15 +120,17 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Bound<M, S, W, C> {
     /// # Errors
     /// The engine's.
     pub fn open(workload: Arc<W>, options: Options) -> Result<Self, Failure> {
+        let verify = options.verify;
         let database = Database::open(options).map_err(Failure::doing("opening the database"))?;
         let specs = workload.tables();
         let names = specs.iter().map(|spec| spec.name.clone()).collect();
         let tables = specs
             .into_iter()
             .map(|spec| database.create_table(spec))
-            .collect::<Result<_, _>>()
+            .collect::<Result<Vec<_>, _>>()
             .map_err(Failure::doing("creating the tables"))?;
-        Ok(Self { database, workload, tables, names, call: PhantomData })
+        let loaded = verify.then(|| Arc::new(LoadedKeys::new(&tables)));
+        Ok(Self { database, workload, tables, names, loaded, call: PhantomData })
     }
 }
 
@@ -148,8 +154,12 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
     fn load(&self, seed: u64, next: &mut dyn FnMut() -> Option<usize>) -> Result<(), Failure> {
         let mut worker = self.database.worker().map_err(Failure::doing("loading"))?;
         while let Some(part) = next() {
-            let mut insert =
-                |table: TableId, key: &[u8], value: &[u8]| worker.load(table, key, value);
+            let mut insert = |table: TableId, key: &[u8], value: &[u8]| {
+                if let Some(loaded) = &self.loaded {
+                    loaded.add(table, key);
+                }
+                worker.load(table, key, value)
+            };
             self.workload
                 .load(&self.tables, part, seed, &mut insert)
                 .map_err(Failure::doing("loading"))?;
@@ -167,7 +177,11 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
         plan: &Plan,
         run: &RunSignals,
     ) -> Result<ClientReport, Failure> {
-        let worker = self.database.worker().map_err(Failure::doing("starting a client"))?;
+        let mut worker = self.database.worker().map_err(Failure::doing("starting a client"))?;
+        if let (Some(_), Some(loaded)) = (plan.recording, &self.loaded) {
+            let recorder = HistoryRecorder::new(seat.index, loaded.clone(), run.0.clone());
+            worker.set_recorder(Box::new(recorder));
+        }
         let state = self.workload.client(&self.tables, seat);
         let mut client =
             Client::<M, S, W, C>::new(worker, &*self.workload, state, seat, plan, run.0.clone());
