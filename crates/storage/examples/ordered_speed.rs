@@ -5,7 +5,7 @@
 //! `cargo run --release -p chiliad-storage --example ordered_speed -- [--keys N] [--random]
 //! [--rounds N] [--record-bytes N] [--only get|group|scan|chained] [--seconds N] [--path]`
 //!
-//! `--random` inserts in random order, `--path` puts a prefix of eight bytes before each key, so
+//! `--random` inserts random keys in no order, `--path` puts a prefix of eight bytes before each key, so
 //! that there is a layer on the way.
 
 use chiliad_machine::Native;
@@ -56,14 +56,20 @@ fn options() -> Options {
     options
 }
 
-/// Numbers below `.1`, in no order.
-struct Draws(u64, u64);
+/// The numbers of keys of the table, drawn evenly.
+struct Draws {
+    state: u64,
+    count: u64,
+    random: bool,
+}
 
 impl Draws {
     #[inline]
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        ((u128::from(self.0) * u128::from(self.1)) >> 64) as u64
+        self.state =
+            self.state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        let number = ((u128::from(self.state) * u128::from(self.count)) >> 64) as u64;
+        if self.random { mix(number) } else { number }
     }
 }
 
@@ -92,6 +98,19 @@ impl Shape for Pathed {
         key[8..].copy_from_slice(&number.to_be_bytes());
         key
     }
+}
+
+/// With `--random`, numbers in no order; each is that of one number below the count of keys.
+fn table_number(options: &Options, number: u64) -> u64 {
+    if options.random { mix(number) } else { number }
+}
+
+/// A permutation of all numbers (the end of MurmurHash3).
+#[inline]
+fn mix(mut number: u64) -> u64 {
+    number = (number ^ (number >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    number = (number ^ (number >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    number ^ (number >> 33)
 }
 
 struct Table {
@@ -126,7 +145,7 @@ impl Table {
     fn chained<S: Shape>(&mut self, draws: &mut Draws, n: u64) -> u64 {
         let mut sum = 0;
         for _ in 0..n {
-            draws.0 ^= sum & 1;
+            draws.state ^= sum & 1;
             self.heap.pin();
             let found = self.index.get(&self.heap, S::key(draws.next()).as_ref());
             sum += self.read(found);
@@ -192,12 +211,10 @@ fn load<S: Shape>(options: &Options) -> Table {
     let index = OrderedIndex::new(&mut heap).expect("room");
     let mut changes = Vec::new();
     let payload = vec![7; options.record_bytes];
-    // Odd, and no multiple of five: prime to any power of ten.
-    let order = if options.random { 0x9e37_79b9_7f4a_7c17 } else { 1 };
     let before = Instant::now();
     for number in 0..options.keys {
         heap.pin();
-        let number = ((u128::from(number) * order) % u128::from(options.keys)) as u64;
+        let number = table_number(options, number);
         let record: RecordRef<Native> =
             heap.alloc_record(Kind::Record, options.record_bytes).expect("room");
         record.write(&payload);
@@ -231,7 +248,8 @@ fn measure<S: Shape>(options: &Options) {
             if options.only.as_deref().is_some_and(|only| only != *name) {
                 continue;
             }
-            let mut draws = Draws(u64::from(round) + 1, options.keys);
+            let mut draws =
+                Draws { state: u64::from(round) + 1, count: options.keys, random: options.random };
             let before = Instant::now();
             let mut done = 0_u64;
             while before.elapsed().as_secs_f64() < options.seconds {

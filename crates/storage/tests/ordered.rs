@@ -261,8 +261,10 @@ fn eight_byte_keys_in_any_order() {
         let keys = || (0..count).map(move |n| n.wrapping_mul(multiplier).to_be_bytes());
         keys().for_each(|key| pair.insert(&key));
         let shape = pair.check();
-        if multiplier == 1 && !cfg!(miri) {
-            assert!(shape.leaf_fill_percent() >= 99, "{shape:?}");
+        if multiplier != 0x9e37_79b9_7f4a_7c15 && !cfg!(miri) {
+            // Descending, the first key stays in the leaf that is being filled.
+            let least = if multiplier == 1 { 99 } else { 90 };
+            assert!(shape.leaf_fill_percent() >= least, "{shape:?}");
             assert!(shape.inners * 12 < shape.leaves, "{shape:?}");
         }
         keys().for_each(|key| assert!(pair.get(&key).is_some()));
@@ -323,7 +325,7 @@ fn a_queue_stays_small() {
 
 #[test]
 fn a_full_heap_refuses_and_leaves_the_index_whole() {
-    let shared = Heap::<Plain>::new(1 << 20);
+    let shared = Heap::<Plain>::new(if cfg!(miri) { 1 << 17 } else { 1 << 20 });
     let mut heap = LocalHeap::new(&shared).unwrap();
     let index = OrderedIndex::new(&mut heap).unwrap();
     let mut changes = Vec::new();
@@ -332,7 +334,7 @@ fn a_full_heap_refuses_and_leaves_the_index_whole() {
     let record = heap.alloc_record(Kind::Record, 8).unwrap();
     let mut kept = Vec::new();
     let mut refused = 0;
-    while refused < 100 {
+    while refused < if cfg!(miri) { 5 } else { 100 } {
         let key = key(&mut dice, 20);
         match index.insert(&mut heap, &key, record, &mut NoHooks, &mut changes) {
             Ok(Inserted::Yes) => kept.push(key),

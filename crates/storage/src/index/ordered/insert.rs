@@ -15,6 +15,7 @@ use super::node::{
 };
 use super::path::Path;
 use super::slice::{RANK_LONGER, assert_length};
+use super::split::is_in_order;
 use super::{OrderedIndex, faults};
 use crate::{Change, Changes, Hooks, Inserted, LocalHeap, OutOfMemory, RecordRef};
 use chiliad_machine::{Link, Machine, Ordering};
@@ -174,8 +175,8 @@ impl<M: Machine> OrderedIndex<M> {
                 if path.stamp.count() == LEAF_SLOTS
                     && let Some(full) = &path.full
                 {
-                    let ascending = path.leaf.hint() == Some(index.wrapping_sub(1));
-                    Self::split_inner(heap, supplies, full, path.slice, ascending)?;
+                    let in_order = is_in_order(path.leaf.hint(), index);
+                    Self::split_inner(heap, supplies, full, path.slice, in_order)?;
                     return Ok(None);
                 }
                 let entry = Self::entry(heap, supplies, &path, insertion)?;

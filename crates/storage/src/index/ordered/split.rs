@@ -5,10 +5,10 @@
 //! more than a node and its holder. Where the holder is not an inner node of the same layer (the
 //! tree's anchor, or the leaf above), a new root comes in between.
 //!
-//! Where: a leaf whose last insertion went right before this one's place is being filled in
-//! ascending order. It is then divided at that place, and left full if that is its end, so that
-//! keys that arrive in order fill their nodes, at the right end of the tree and at the end of any
-//! range that is appended to (an order line of its district). All else is divided in the middle.
+//! Where: a leaf whose last insertion went right beside this one's place is being filled in order,
+//! ascending or descending. It is then divided behind the new entry, or before it if that is the
+//! leaf's end, so that keys that arrive in order fill their nodes, at the ends of the tree and of
+//! any range that is appended to (an order line of its district). All else is divided in the middle.
 //! Masstree does the former at the right end of the tree only (section 4.3 of its paper). Entries
 //! that share a slice stay together, so that separators are plain slices.
 
@@ -103,14 +103,10 @@ impl<M: Machine> OrderedIndex<M> {
             return Ok(false);
         };
         M::mark("leaf split");
-        let ascending = left.hint().is_some_and(|hint| hint + 1 == index);
+        let in_order = is_in_order(left.hint(), index);
         let crowd = crowd(&left.copy_out(LEAF_SLOTS), index, entry);
-        let wanted = match (ascending, index) {
-            (true, LEAF_SLOTS) => LEAF_SLOTS,
-            // The new entry ends the left leaf, and the next ones go there too.
-            (true, _) => index + 1,
-            (false, _) => CROWD / 2,
-        };
+        // The next ones go where the new entry goes: to the leaf that has room.
+        let wanted = if in_order { (index + 1).min(LEAF_SLOTS) } else { CROWD / 2 };
         let at = boundary(&crowd, wanted);
         right.refill(&crowd[at..]);
         left.overwrite(&crowd[..at]);
@@ -137,7 +133,7 @@ impl<M: Machine> OrderedIndex<M> {
         supplies: &mut Supplies<'t, M>,
         full: &Full<'t, M>,
         slice: u64,
-        ascending: bool,
+        in_order: bool,
     ) -> Result<(), OutOfMemory> {
         let left = full.node;
         let right = supplies.inner(heap)?;
@@ -151,7 +147,7 @@ impl<M: Machine> OrderedIndex<M> {
         };
         M::mark("inner split");
         let (keys, children) = left.copy_out();
-        let stay = match ascending {
+        let stay = match in_order {
             // As for leaves: right behind the child that is being filled.
             true => (left.search(slice) + 1).clamp(CHILDREN_MIN, children.len() - CHILDREN_MIN),
             false => children.len() / 2,
@@ -163,6 +159,11 @@ impl<M: Machine> OrderedIndex<M> {
         supplies.used_inner();
         Ok(())
     }
+}
+
+/// Whether an insertion at `index` goes on from the last one: right behind it, or right before.
+pub(super) fn is_in_order(hint: Option<usize>, index: usize) -> bool {
+    hint.is_some_and(|hint| hint + 1 == index || hint == index)
 }
 
 /// A full leaf's entries with `entry` at `index`.
