@@ -1,0 +1,164 @@
+//! loom models of the latch and of reclamation: every execution that the memory model allows.
+
+use chiliad_loom::{Loom, LoomLink, LoomWord, Model, thread};
+use chiliad_machine::{Link, Ordering, Tagged, Word};
+use chiliad_storage::{Heap, Kind, Latch, LocalHeap, Record, RecordRef, Shared};
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Two words behind a latch, which everyone counts up together.
+type Pair = Latch<Loom, [LoomWord; 2]>;
+
+fn count_up(pair: &Pair) {
+    let words = pair.lock();
+    let [first, second] = [0, 1].map(|at: usize| words[at].load(Ordering::Relaxed));
+    assert_eq!(first, second, "somebody else is inside");
+    for word in words.iter() {
+        word.store(first + 1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_latch_excludes_and_hands_on_what_was_written() {
+    let setup = || Rc::new(Pair::new([LoomWord::new(0), LoomWord::new(0)]));
+    Model::new().check(setup, |pair| {
+        let peers = [Rc::clone(&pair), Rc::clone(&pair)];
+        let peers = peers.map(|pair| thread::spawn(move || count_up(&pair)));
+        for peer in peers {
+            peer.join().expect("no panic");
+        }
+        assert_eq!(pair.lock()[1].load(Ordering::Relaxed), 2);
+    });
+}
+
+#[test]
+fn a_latch_that_is_held_is_not_taken() {
+    let setup = || Rc::new(Pair::new([LoomWord::new(0), LoomWord::new(0)]));
+    Model::new().check(setup, |pair| {
+        let peer = Rc::clone(&pair);
+        let peer = thread::spawn(move || count_up(&peer));
+        let taken = pair.try_lock().map(|words| words[1].load(Ordering::Relaxed));
+        peer.join().expect("no panic");
+        assert_eq!(pair.lock()[0].load(Ordering::Relaxed), 1);
+        assert!(taken.is_none_or(|value| value <= 1));
+    });
+}
+
+/// What a record holds while it can be reached, and what a later life of its slot holds.
+const ALIVE: u64 = 7;
+const REUSED: u64 = 9;
+
+/// A heap, two workers' parts of it, and a place from which one record can be reached.
+struct World {
+    place: LoomLink<Record<Loom>>,
+    writer: LocalHeap<Loom>,
+    reader: LocalHeap<Loom>,
+    heap: Arc<Shared<Loom, Heap<Loom>>>,
+}
+
+fn world() -> World {
+    let heap = Heap::<Loom>::new(u64::MAX);
+    let [mut writer, reader] = [0, 1].map(|_| LocalHeap::new(&heap).expect("a slot"));
+    let record = writer.alloc_record(Kind::Version, 8).expect("memory");
+    record.header().word.store(ALIVE, Ordering::Relaxed);
+    World { place: LoomLink::new(Tagged::new(record.as_ptr(), 0)), writer, reader, heap }
+}
+
+/// Unlinks the record, retires it, advances the epoch as often as it goes, and fills whatever slot
+/// has become free.
+fn unlink_and_reuse(place: &LoomLink<Record<Loom>>, heap: &mut LocalHeap<Loom>, pinned: bool) {
+    heap.pin();
+    let unlinked = place.swap(Tagged::null(), Ordering::AcqRel);
+    // SAFETY: it was linked in `world`.
+    let record = unsafe { RecordRef::from_raw(NonNull::new(unlinked.pointer()).expect("linked")) };
+    // SAFETY: unlinked just now, by us alone; in the broken variant that is what is to be shown.
+    unsafe {
+        match pinned {
+            true => heap.retire_record(Kind::Version, record),
+            false => heap.free_record(Kind::Version, record),
+        }
+    }
+    heap.unpin();
+    for _ in 0..3 {
+        heap.reclaim_now();
+    }
+    let reused = heap.alloc_record(Kind::Version, 8).expect("memory");
+    reused.header().word.store(REUSED, Ordering::Relaxed);
+}
+
+/// Follows the link, twice in one pin.
+fn look(place: &LoomLink<Record<Loom>>, heap: &LocalHeap<Loom>) {
+    heap.pin();
+    if let Some(record) = NonNull::new(place.load(Ordering::Acquire).pointer()) {
+        // SAFETY: we are pinned.
+        let record = unsafe { RecordRef::<Loom>::from_raw(record) };
+        for _ in 0..2 {
+            assert_eq!(record.header().word.load(Ordering::Relaxed), ALIVE, "freed too early");
+        }
+    }
+    heap.unpin();
+}
+
+fn reclaim(model: Model, pinned: bool) {
+    model.check(world, move |world| {
+        let World { place, mut writer, reader, heap } = world;
+        let place = Rc::new(place);
+        let peer = {
+            let place = Rc::clone(&place);
+            thread::spawn(move || {
+                look(&place, &reader);
+                reader
+            })
+        };
+        unlink_and_reuse(&place, &mut writer, pinned);
+        let reader = peer.join().expect("no panic");
+        drop((reader, writer, heap));
+    });
+}
+
+#[test]
+fn a_pinned_reader_holds_back_reuse() {
+    reclaim(Model::new().preemptions(2), true);
+}
+
+#[test]
+#[should_panic(expected = "freed too early")]
+fn a_slot_freed_at_once_is_caught() {
+    reclaim(Model::new().preemptions(2), false);
+}
+
+#[test]
+#[should_panic(expected = "freed too early")]
+fn a_pin_without_its_fence_is_caught() {
+    reclaim(Model::new().preemptions(2).without_light_fences(), true);
+}
+
+/// Two writers unlink one record after the other while a reader is pinned: the tags must not be too
+/// old although the epoch moves between pin and retirement.
+#[test]
+fn a_pin_that_lags_tags_what_it_retires_late_enough() {
+    let setup = || {
+        let world = world();
+        let ticker = LocalHeap::new(&world.heap).expect("a slot");
+        (world, ticker)
+    };
+    Model::new().preemptions(2).check(setup, |(world, mut ticker)| {
+        let World { place, mut writer, reader, heap } = world;
+        let place = Rc::new(place);
+        let peer = {
+            let place = Rc::clone(&place);
+            thread::spawn(move || {
+                look(&place, &reader);
+                reader
+            })
+        };
+        let advancer = thread::spawn(move || {
+            ticker.reclaim_now();
+            ticker
+        });
+        unlink_and_reuse(&place, &mut writer, true);
+        let rest = (peer.join().expect("no panic"), advancer.join().expect("no panic"));
+        drop((rest, writer, heap));
+    });
+}
