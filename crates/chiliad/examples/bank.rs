@@ -113,15 +113,11 @@ fn main() -> Result<(), Error> {
     let scheme: Scheme = std::env::args().nth(1).unwrap_or("silo".into()).parse()?;
     let db = Database::open(Options::default().scheme(scheme).epoch(Duration::from_millis(5)))?;
     let accounts: Table<u64, Account> = db.create_table("accounts")?;
-    db.run(|tx| {
-        for id in 0..ACCOUNTS {
-            let owner = Text::new(&format!("owner {id}"))?;
-            tx.insert(&accounts, &id, &Account { owner, balance: OPENING_BALANCE, transfers: 0 })?;
-        }
-        Ok(())
-    })?;
-    // Two snapshot epochs later every snapshot has the opening balances.
-    std::thread::sleep(Duration::from_millis(5 * 25 * 2 + 50));
+    let opening = (0..ACCOUNTS).map(|id| {
+        let owner = Text::truncated(&format!("owner {id}"));
+        (id, Account { owner, balance: OPENING_BALANCE, transfers: 0 })
+    });
+    db.bulk_load(&accounts, opening)?;
     println!("{ACCOUNTS} accounts of {OPENING_BALANCE} each; scheme {scheme}");
 
     let start = Instant::now();

@@ -91,24 +91,28 @@ impl Database {
     /// [`Error::TableExists`], [`Error::InvalidOption`] for a name that is empty or contains `/`,
     /// [`Error::OutOfMemory`].
     pub fn create_table<K: Key, V: Row>(&self, name: &str) -> Result<Table<K, V>> {
-        self.create(TableSpec { secondary: V::indexes(), ..TableSpec::ordered(name) })
+        self.create_table_with(TableSpec::ordered(name))
     }
 
-    /// Creates a table whose rows are found by hash: faster for single keys, and without scans
-    /// ([`Error::NotOrdered`]). `rows_expected` is a hint. Secondary indexes are ordered as always.
+    /// Creates a table as `spec` says, with the secondary indexes that its row type declares in place
+    /// of those in the specification.
+    ///
+    /// ```
+    /// use chiliad::raw::TableSpec;
+    /// # use chiliad::{Database, Table};
+    /// # let db = Database::in_memory()?;
+    /// // Rows found by hash: faster for single keys, and without scans. The number is a hint.
+    /// let sessions: Table<u64, String> = db.create_table_with(TableSpec::hash("sessions", 1_000))?;
+    /// // Never read by snapshots: what is removed leaves at once, as suits a queue.
+    /// let queue: Table<u64, String> =
+    ///     db.create_table_with(TableSpec::ordered("queue").present_only())?;
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As for [`Database::create_table`].
-    pub fn create_hash_table<K: Key, V: Row>(
-        &self,
-        name: &str,
-        rows_expected: usize,
-    ) -> Result<Table<K, V>> {
-        self.create(TableSpec { secondary: V::indexes(), ..TableSpec::hash(name, rows_expected) })
-    }
-
-    fn create<K, V>(&self, spec: TableSpec) -> Result<Table<K, V>> {
-        let id = self.create_table_raw(spec)?;
+    pub fn create_table_with<K: Key, V: Row>(&self, spec: TableSpec) -> Result<Table<K, V>> {
+        let id = self.create_table_raw(TableSpec { secondary: V::indexes(), ..spec })?;
         Ok(Table::new(id, self.shared.rules.database))
     }
 
@@ -305,7 +309,7 @@ impl Database {
     /// are fastest.
     ///
     /// It is no transaction: others see rows as they come, and after an error those before it are
-    /// there. Use it while nobody else uses the table.
+    /// there. Use it while nobody else uses the table. Snapshots begun later see all of the rows.
     ///
     /// ```
     /// # use chiliad::{Database, Table};
@@ -338,6 +342,7 @@ impl Database {
             seat.load(rules, table.id, &key, &value)?;
             loaded += 1;
         }
+        self.shared.engine.settle();
         Ok(loaded)
     }
 

@@ -80,6 +80,10 @@ impl AnyDatabase {
         each!(self, db => db.tick());
     }
 
+    pub fn settle(&self) {
+        each!(self, db => db.settle());
+    }
+
     pub fn stats(&self) -> Stats {
         each!(self, db => db.stats())
     }

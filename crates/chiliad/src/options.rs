@@ -82,6 +82,9 @@ pub struct Options {
     /// Memory that tables may reserve, in bytes; `u64::MAX` for no limit. A write beyond it fails
     /// with [`Error::OutOfMemory`], and the database goes on.
     pub memory_bytes_max: u64,
+    /// Memory that is obtained when the database is opened, in bytes, so that no transaction waits
+    /// for the operating system to give it.
+    pub memory_bytes_ready: u64,
     /// When old versions are kept for [`Database::snapshot`](crate::Database::snapshot).
     pub snapshots: Snapshots,
     /// The length of a commit epoch, 40 ms by default.
@@ -108,6 +111,7 @@ impl Default for Options {
         Self {
             scheme: Scheme::default(),
             memory_bytes_max: engine.memory_bytes_max,
+            memory_bytes_ready: engine.memory_bytes_ready,
             snapshots: engine.snapshots,
             epoch: engine.epoch,
             snapshot_every: engine.snapshot_every,
@@ -130,6 +134,12 @@ impl Options {
     #[must_use]
     pub fn memory_bytes_max(self, memory_bytes_max: u64) -> Self {
         Self { memory_bytes_max, ..self }
+    }
+
+    /// Sets [`Options::memory_bytes_ready`].
+    #[must_use]
+    pub fn memory_bytes_ready(self, memory_bytes_ready: u64) -> Self {
+        Self { memory_bytes_ready, ..self }
     }
 
     /// Sets [`Options::snapshots`].
@@ -187,6 +197,7 @@ impl Options {
     pub(crate) fn engine(&self) -> chiliad_engine::Options {
         chiliad_engine::Options {
             memory_bytes_max: self.memory_bytes_max,
+            memory_bytes_ready: self.memory_bytes_ready,
             snapshots: self.snapshots,
             epoch: self.epoch,
             snapshot_every: self.snapshot_every,

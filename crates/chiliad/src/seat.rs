@@ -99,11 +99,6 @@ impl Seat {
         retries: u32,
     ) -> Result<Transaction<'_>> {
         let declared = &plan.options.partitions;
-        let count = rules.all_partitions.len();
-        if let Some(beyond) = declared.iter().find(|partition| **partition as usize >= count) {
-            let message = format!("partition {beyond}: the database has {count}");
-            return Err(Error::InvalidOption(message));
-        }
         let intent = Intent {
             read_only: plan.options.read_only || plan.snapshot,
             snapshot: plan.snapshot,

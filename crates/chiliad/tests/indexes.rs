@@ -2,6 +2,7 @@
 
 mod common;
 
+use chiliad::raw::TableSpec;
 use chiliad::{Database, Error, Row, RunOptions, Scheme, Table, Text};
 use common::{Dice, SERIALIZABLE, open, others_can_write};
 use std::cmp::Reverse;
@@ -166,7 +167,7 @@ fn indexes_agree_with_a_model() {
         for (seed, hash) in [(1, false), (2, false), (3, true)] {
             let db = open(scheme);
             let people = match hash {
-                true => db.create_hash_table("people", 8),
+                true => db.create_table_with(TableSpec::hash("people", 8)),
                 false => db.create_table("people"),
             };
             let people: Table<u64, Person> = people.unwrap();
@@ -213,6 +214,29 @@ fn a_unique_violation_leaves_nothing_behind() {
         let model = Model::from([(1, two.clone()), (2, one.clone())]);
         compare(&db, people, &model);
         others_can_write(&db, people, [(1, two), (2, one)]);
+    }
+}
+
+#[test]
+fn a_row_stored_after_its_removal_has_its_entries() {
+    for scheme in Scheme::ALL {
+        let db = open(scheme);
+        let people: Table<u64, Person> = db.create_table("people").unwrap();
+        let mut dice = Dice::new(3);
+        let one = Person { badge: 1, ..anybody(&mut dice) };
+        let two = Person { badge: 2, ..anybody(&mut dice) };
+        for stored in [&one, &two] {
+            db.run(|tx| tx.put(&people, &1, &one)).unwrap();
+            db.run(|tx| {
+                let first = tx.fetch(&people, &1)?.unwrap();
+                let mut second = first.clone();
+                tx.delete(first)?;
+                second.value = stored.clone();
+                tx.store(&second)
+            })
+            .unwrap();
+            compare(&db, people, &Model::from([(1, stored.clone())]));
+        }
     }
 }
 

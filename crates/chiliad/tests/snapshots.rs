@@ -7,6 +7,15 @@ use common::{Dice, counters, open_with_snapshots};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// Tells threads to stop when it is dropped, also by a failed assertion.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Waits until a snapshot sees `expected` rows in all.
 fn settle(db: &Database, rows: chiliad::Table<u64, u64>, expected: usize) {
     let start = Instant::now();
@@ -24,6 +33,7 @@ fn a_snapshot_sees_all_or_nothing_of_a_transaction() {
         settle(&db, rows, 100);
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            let _stop = Stop(&stop);
             for seed in 1..=2 {
                 let (db, stop) = (&db, &stop);
                 scope.spawn(move || {
@@ -54,7 +64,6 @@ fn a_snapshot_sees_all_or_nothing_of_a_transaction() {
                 assert_eq!((total, values.len() % 2), (0, 0), "{scheme}");
                 seen += 1;
             }
-            stop.store(true, Ordering::Relaxed);
             assert!(seen > 0);
         });
     }
@@ -87,6 +96,7 @@ fn a_snapshot_is_never_refused() {
     settle(&db, rows, 50);
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _stop = Stop(&stop);
         scope.spawn(|| {
             let mut key = 0;
             while !stop.load(Ordering::Relaxed) {
@@ -106,7 +116,6 @@ fn a_snapshot_is_never_refused() {
             .unwrap();
             assert_eq!(runs, 1);
         }
-        stop.store(true, Ordering::Relaxed);
     });
 }
 
