@@ -12,6 +12,9 @@
 //!
 //! Kept on demand, versions are kept from the boundary `armed` on; zero means that nobody has asked.
 
+#[cfg(test)]
+mod models;
+
 use crate::options::Snapshots;
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{Latch, Slot, Slots};

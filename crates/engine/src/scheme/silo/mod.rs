@@ -25,6 +25,8 @@
 mod collect;
 mod commit;
 mod faults;
+#[cfg(test)]
+mod models;
 mod read;
 
 use commit::drop_version;
