@@ -73,7 +73,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     pub(crate) fn run(&mut self) -> std::result::Result<(), Failure> {
         let mut left = self.share();
         let mut arrivals = self.arrivals();
-        let mut phase = Phase::Warmup;
+        let mut phase = Phase::Assemble;
         loop {
             let now = self.signals.phase();
             if now != phase {

@@ -10,7 +10,8 @@ use std::sync::Mutex;
 /// The keys that were loaded before the history began, by their hashes.
 #[derive(Default)]
 pub(crate) struct LoadedKeys {
-    /// The tables that were loaded from here; others (the engine's own) are not known.
+    /// The tables that were loaded from here. The others are the engine's own, for secondary
+    /// indexes: what is written there and not removed was not there before.
     tables: Vec<TableId>,
     hashes: Mutex<HashSet<u64, BuildHasherDefault<AsItIs>>>,
 }
@@ -28,10 +29,10 @@ impl LoadedKeys {
         }
     }
 
-    /// The key belongs to a table that is known and was not loaded.
+    /// The key was not loaded.
     pub(crate) fn lack(&self, table: TableId, key: &[u8]) -> bool {
-        self.tables.contains(&table)
-            && self.hashes.lock().is_ok_and(|hashes| !hashes.contains(&hash(table, key)))
+        !self.tables.contains(&table)
+            || self.hashes.lock().is_ok_and(|hashes| !hashes.contains(&hash(table, key)))
     }
 }
 

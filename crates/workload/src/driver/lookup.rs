@@ -68,7 +68,7 @@ pub fn run_lookup(lookup: &Lookup, progress: &dyn Progress) -> Result<LookupRepo
     let started = Instant::now();
     let table = Table::load(lookup, progress).map_err(out_of_memory)?;
     let load_seconds = started.elapsed().as_secs_f64();
-    let signals = Signals::new(lookup.threads, u64::MAX);
+    let signals = Signals::new(lookup.threads, Phase::Warmup, u64::MAX);
     let cores = allowed_cores();
     thread::scope(|scope| {
         let threads: Vec<_> = (0..lookup.threads)

@@ -13,9 +13,8 @@ use super::signals::{Phase, Signals};
 use super::target::{ClientReport, RunSignals};
 use super::{Failure, Length, NativeReport, Plan, Progress, Tally, Target, load};
 use crate::ClientSeat;
-use chiliad_machine::{Machine, Native, allowed_cores, restrict_to_cores};
+use chiliad_machine::{Machine, Native, Ticks, allowed_cores, restrict_to_cores};
 use std::any::Any;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -65,6 +64,7 @@ fn run_ticking(
 ) -> Result<NativeReport, Failure> {
     let started = Instant::now();
     load::load(target, plan.seed, plan.cores, progress)?;
+    target.settle();
     let load_seconds = started.elapsed().as_secs_f64();
     let mut report = run_clients(target, plan, progress)?;
     report.load_seconds = load_seconds;
@@ -80,8 +80,7 @@ fn run_clients(
     plan: &Plan,
     progress: &dyn Progress,
 ) -> Result<NativeReport, Failure> {
-    let limit = plan.recording.map_or(u64::MAX, |recording| recording.memory_bytes_max);
-    let signals = Arc::new(Signals::new(plan.clients, limit));
+    let signals = plan.signals();
     let shared = RunSignals(signals.clone());
     let cores = allowed_cores();
     thread::scope(|scope| {
@@ -97,6 +96,7 @@ fn run_clients(
                 Ok(client) => clients.push(client),
                 Err(error) => {
                     signals.set(Phase::Stop);
+                    signals.wake::<Native>();
                     return Err(Failure::Host(format!("thread {index} could not start: {error}")));
                 }
             }
@@ -154,7 +154,7 @@ struct Joined {
     tally: Tally,
     recorders: Vec<chiliad_checker::Recorder>,
     failure: Option<Failure>,
-    ended: u64,
+    ended: Ticks,
 }
 
 impl Joined {
@@ -184,10 +184,15 @@ struct Watch<'a, 'scope> {
     clients: &'a [ClientThread<'scope>],
 }
 
+/// The time since a moment of the machine's clock.
+fn since(moment: Ticks) -> Duration {
+    Duration::from_nanos(Native::now().saturating_sub(moment))
+}
+
 /// The measured window.
 struct Measured {
     /// Its begin by the machine's clock.
-    start: u64,
+    start: Ticks,
     seconds: f64,
     series: Series,
 }
@@ -195,14 +200,19 @@ struct Measured {
 impl Watch<'_, '_> {
     /// Warms up, measures, and tells the clients to stop.
     fn measure(&mut self) -> Measured {
+        while self.signals.phase() == Phase::Assemble {
+            thread::sleep(POLL_INTERVAL);
+        }
         self.warm_up();
         let mut series = Series::new(self.signals.committed());
-        let start = Instant::now();
-        let start_ticks = Native::now();
+        let mut start = Native::now();
+        if self.plan.warmup.is_zero() {
+            start = self.signals.begun();
+        }
         self.signals.set(Phase::Measure);
         let mut next_sample = SAMPLE_INTERVAL;
         loop {
-            let passed = start.elapsed();
+            let passed = since(start);
             if self.is_over(passed) {
                 break;
             }
@@ -217,18 +227,22 @@ impl Watch<'_, '_> {
             self.sleep(passed, next_sample);
         }
         self.signals.set(Phase::Stop);
-        let seconds = start.elapsed().as_secs_f64();
+        let seconds = since(start).as_secs_f64();
         if self.plan.series {
             series.add(seconds, self.signals.committed());
         }
-        Measured { start: start_ticks, seconds, series }
+        Measured { start, seconds, series }
     }
 
     fn warm_up(&self) {
-        let start = Instant::now();
-        while start.elapsed() < self.plan.warmup && !self.all_gone() {
+        let warmup = self.plan.warmup;
+        loop {
+            let passed = since(self.signals.begun());
+            if passed >= warmup || self.all_gone() {
+                return;
+            }
             self.progress.running(Duration::ZERO, self.signals.committed());
-            thread::sleep(SAMPLE_INTERVAL.min(self.plan.warmup.saturating_sub(start.elapsed())));
+            thread::sleep(SAMPLE_INTERVAL.min(warmup - passed));
         }
     }
 

@@ -1,6 +1,8 @@
 //! What a run is to do, resolved: nothing in here is left to a default.
 
 use super::Backoff;
+use super::signals::{Phase, Signals};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// When the measured window ends.
@@ -56,4 +58,13 @@ pub struct Plan {
     pub conditions: bool,
     /// Sample throughput and memory every 100 ms; natively only.
     pub series: bool,
+}
+
+impl Plan {
+    /// What driver and clients share in this run.
+    pub(crate) fn signals(&self) -> Arc<Signals> {
+        let first = if self.warmup.is_zero() { Phase::Measure } else { Phase::Warmup };
+        let limit = self.recording.map_or(u64::MAX, |recording| recording.memory_bytes_max);
+        Arc::new(Signals::new(self.clients, first, limit))
+    }
 }

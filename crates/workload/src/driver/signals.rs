@@ -3,18 +3,21 @@
 //! These are the driver's own words, natively and in simulation: no part of the database, no event
 //! of the simulated machine. One cache line per writer, so that watching costs the watched nothing.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use chiliad_machine::{Machine, Ticks, WorkerId};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// What clients do at the moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Phase {
+    /// Wait for each other.
+    Assemble = 0,
     /// Run; nothing counts.
-    Warmup = 0,
+    Warmup = 1,
     /// Run and count.
-    Measure = 1,
+    Measure = 2,
     /// Return.
-    Stop = 2,
+    Stop = 3,
 }
 
 /// One client's transactions so far, committed ones in any phase.
@@ -34,6 +37,13 @@ impl Progressed {
 /// What driver and clients share.
 pub(crate) struct Signals {
     phase: AtomicU8,
+    /// The phase that begins when all clients are there.
+    first: Phase,
+    /// When that was.
+    begun: AtomicU64,
+    assembled: AtomicUsize,
+    /// Clients that wait for it, by worker plus one.
+    waiting: Vec<AtomicU32>,
     early: AtomicBool,
     history_bytes: AtomicU64,
     history_bytes_max: u64,
@@ -41,10 +51,15 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Warm-up, for `clients` clients whose histories may hold `history_bytes_max` bytes.
-    pub(crate) fn new(clients: usize, history_bytes_max: u64) -> Self {
+    /// For `clients` clients whose histories may hold `history_bytes_max` bytes, and who begin with
+    /// the phase `first` when all are there.
+    pub(crate) fn new(clients: usize, first: Phase, history_bytes_max: u64) -> Self {
         Self {
-            phase: AtomicU8::new(0),
+            phase: AtomicU8::new(Phase::Assemble as u8),
+            first,
+            begun: AtomicU64::new(0),
+            assembled: AtomicUsize::new(0),
+            waiting: (0..clients).map(|_| AtomicU32::new(0)).collect(),
             early: AtomicBool::new(false),
             history_bytes: AtomicU64::new(0),
             history_bytes_max,
@@ -57,15 +72,45 @@ impl Signals {
     pub(crate) fn phase(&self) -> Phase {
         // Relaxed: what a client counts it hands over when its thread is joined.
         match self.phase.load(Ordering::Relaxed) {
-            0 => Phase::Warmup,
-            1 => Phase::Measure,
+            0 => Phase::Assemble,
+            1 => Phase::Warmup,
+            2 => Phase::Measure,
             _ => Phase::Stop,
         }
     }
 
+    /// Client `index` is ready: returns when all are. So all have their workers before the first
+    /// gives its back, and no worker's number comes twice in a history.
+    pub(crate) fn assemble<M: Machine>(&self, index: usize) {
+        // SeqCst: either the waker sees who waits, or who waits sees the phase.
+        self.waiting[index].store(M::worker().0 + 1, Ordering::SeqCst);
+        if self.assembled.fetch_add(1, Ordering::SeqCst) + 1 == self.waiting.len() {
+            self.begun.store(M::now(), Ordering::Relaxed);
+            self.set(self.first);
+            self.wake::<M>();
+        }
+        while self.phase.load(Ordering::SeqCst) == Phase::Assemble as u8 {
+            M::park();
+        }
+    }
+
+    /// Wakes the clients that wait for each other, after the phase was set.
+    pub(crate) fn wake<M: Machine>(&self) {
+        for waiting in &self.waiting {
+            if let Some(worker) = waiting.load(Ordering::SeqCst).checked_sub(1) {
+                M::unpark(WorkerId(worker));
+            }
+        }
+    }
+
+    /// When the first phase began, by the machine's clock.
+    pub(crate) fn begun(&self) -> Ticks {
+        self.begun.load(Ordering::Relaxed)
+    }
+
     /// Moves on to `phase`; never back.
     pub(crate) fn set(&self, phase: Phase) {
-        self.phase.fetch_max(phase as u8, Ordering::Relaxed);
+        self.phase.fetch_max(phase as u8, Ordering::SeqCst);
     }
 
     /// A client's history has grown by `bytes`. Ends the run before its time when all histories

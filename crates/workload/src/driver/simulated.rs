@@ -16,6 +16,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Ticks between two looks at whether the clients have begun.
+const ASSEMBLY_POLL: Ticks = 50;
+
 /// A run on the simulated machine.
 #[derive(Clone, Debug)]
 pub struct SimulatedPlan {
@@ -29,8 +32,9 @@ pub struct SimulatedPlan {
 struct Yield {
     clients: RefCell<Vec<ClientReport>>,
     failures: RefCell<Vec<Failure>>,
-    /// When the measured window began and ended.
-    window: Cell<(Ticks, Ticks)>,
+    /// When the measured window began, where that is not when the clients did, and ended.
+    begin: Cell<Ticks>,
+    end: Cell<Ticks>,
 }
 
 /// Opens a database with `open`, loads it and runs its clients on a simulated machine.
@@ -49,12 +53,12 @@ pub fn run_simulated(
         Ok(target)
     })?);
     let load_seconds = started.elapsed().as_secs_f64();
-    let limit = plan.plan.recording.map_or(u64::MAX, |recording| recording.memory_bytes_max);
-    let signals = Arc::new(Signals::new(plan.plan.clients, limit));
+    let signals = plan.plan.signals();
     let left = Rc::new(Yield {
         clients: RefCell::default(),
         failures: RefCell::default(),
-        window: Cell::new((0, 0)),
+        begin: Cell::new(0),
+        end: Cell::new(0),
     });
     spawn_clients(&mut run, plan, &target, &signals, &left);
     spawn_clock(&mut run, plan, &signals, &left);
@@ -70,7 +74,7 @@ pub fn run_simulated(
         tally.add(&client.tally);
         recorders.extend(client.recorder);
     }
-    let (begin, end) = left.window.get();
+    let (begin, end) = (left.begin.get().max(signals.begun()), left.end.get());
     Ok(SimulatedReport {
         outcome,
         ticks: end.saturating_sub(begin),
@@ -86,7 +90,9 @@ pub fn run_simulated(
 
 fn load(target: &dyn Target, seed: u64) -> Result<(), Failure> {
     let mut parts = 0..target.load_parts();
-    target.load(seed, &mut || parts.next())
+    target.load(seed, &mut || parts.next())?;
+    target.settle();
+    Ok(())
 }
 
 fn spawn_clients(
@@ -102,8 +108,7 @@ fn spawn_clients(
         run.spawn(format!("client {index}"), move || {
             let seat = ClientSeat { index, of: plan.clients, seed: plan.seed };
             let result = target.run_client(seat, &plan, &shared);
-            let (begin, _) = left.window.get();
-            left.window.set((begin, Sim::now()));
+            left.end.set(Sim::now());
             match result {
                 Ok(client) => left.clients.borrow_mut().push(client),
                 Err(failure) => left.failures.borrow_mut().push(failure),
@@ -117,15 +122,18 @@ fn spawn_clock(run: &mut Run, plan: &SimulatedPlan, signals: &Arc<Signals>, left
     let (warmup, length) = (ticks(plan.plan.warmup), plan.plan.length);
     let (signals, left) = (signals.clone(), left.clone());
     if warmup == 0 && matches!(length, Length::Transactions(_)) {
-        signals.set(Phase::Measure);
         return;
     }
     run.spawn_daemon("clock", move || {
-        sleep_until(warmup);
-        left.window.set((Sim::now(), Sim::now()));
+        while signals.phase() == Phase::Assemble && !stopping() {
+            Sim::park_until(Sim::now() + ASSEMBLY_POLL);
+        }
+        let begin = signals.begun() + warmup;
+        sleep_until(begin);
+        left.begin.set(begin);
         signals.set(Phase::Measure);
         if let Length::Time(length) = length {
-            sleep_until(warmup + ticks(length));
+            sleep_until(begin + ticks(length));
             signals.set(Phase::Stop);
         }
     });

@@ -42,6 +42,8 @@ pub trait Target {
     fn load(&self, seed: u64, next: &mut dyn FnMut() -> Option<usize>) -> Result<(), Failure>;
     /// Advances the commit epoch.
     fn tick(&self);
+    /// Moves on until snapshots of the past show all that was loaded. Nobody is at work yet.
+    fn settle(&self);
     /// Runs the client at `seat` on the calling worker until the signals say stop.
     ///
     /// # Errors
@@ -171,13 +173,24 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
         self.database.tick();
     }
 
+    fn settle(&self) {
+        // A snapshot lies at most two snapshot epochs back, and one more for the epoch under way.
+        for _ in 0..3 * self.database.options().snapshot_every {
+            self.database.tick();
+        }
+    }
+
     fn run_client(
         &self,
         seat: ClientSeat,
         plan: &Plan,
         run: &RunSignals,
     ) -> Result<ClientReport, Failure> {
-        let mut worker = self.database.worker().map_err(Failure::doing("starting a client"))?;
+        let worker = self.database.worker().map_err(Failure::doing("starting a client"));
+        let mut worker = worker.inspect_err(|_| {
+            run.0.set(Phase::Stop);
+            run.0.wake::<M>();
+        })?;
         if let (Some(_), Some(loaded)) = (plan.recording, &self.loaded) {
             let recorder = HistoryRecorder::new(seat.index, loaded.clone(), run.0.clone());
             worker.set_recorder(Box::new(recorder));
@@ -185,6 +198,7 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
         let state = self.workload.client(&self.tables, seat);
         let mut client =
             Client::<M, S, W, C>::new(worker, &*self.workload, state, seat, plan, run.0.clone());
+        run.0.assemble::<M>(seat.index);
         let result = client.run();
         if result.is_err() {
             run.0.set(Phase::Stop);

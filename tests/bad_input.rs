@@ -1,0 +1,134 @@
+//! Bad input: one line on standard error that names the flag or file, what was wrong and what is
+//! accepted; exit status 2; nothing overwritten.
+
+mod common;
+
+use common::{Folder, chiliad, stderr, stdout};
+
+/// The line is refused, and says so in one line with all of `parts`.
+#[track_caller]
+fn refused(line: &str, parts: &[&str]) {
+    let output = chiliad(line);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{line}: {said}{}", stdout(&output));
+    assert_eq!(said.lines().count(), 1, "{line}: {said}");
+    assert!(said.starts_with("chiliad: "), "{line}: {said}");
+    assert!(stdout(&output).is_empty(), "{line}");
+    for part in parts {
+        assert!(said.contains(part), "{line}: {said}\nlacks {part}");
+    }
+}
+
+#[test]
+fn unknown_names_are_refused_with_those_that_are_known() {
+    refused("", &["command is missing", "bench, simulate, campaign, check, schemes"]);
+    refused("dance", &["`dance`", "bench, simulate, campaign, check, schemes"]);
+    refused("bench", &["workload is missing", "ycsb, tpcc"]);
+    refused("bench chess", &["`chess`", "ycsb, tpcc"]);
+    refused("bench ycsb --scheme foo", &["--scheme", "`foo`", "silo"]);
+    refused("bench ycsb --frobnicate 3", &["--frobnicate", "--records"]);
+    refused("bench ycsb extra", &["`extra`"]);
+    refused("bench ycsb --backoff never", &["--backoff", "none, random, exponential"]);
+    refused("bench tpcc --mix odd", &["--mix", "standard, np, new-order"]);
+    refused("simulate ycsb --schedule fifo", &["--schedule", "random, few-preemptions"]);
+    refused("simulate ycsb --plant weed", &["--plant", "`weed`", "no-read-validation"]);
+    refused("campaign --workload chess", &["--workload", "`chess`", "tpcc"]);
+    refused("campaign --scheme foo", &["--scheme", "`foo`", "silo"]);
+    refused("campaign --plant weed", &["--plant", "`weed`"]);
+    refused("check x --isolation mild", &["--isolation", "`mild`", "serializable"]);
+}
+
+#[test]
+fn values_out_of_range_are_refused_with_the_range() {
+    for (flag, value, accepted) in [
+        ("--threads", "0", "1 to 65536"),
+        ("--threads", "many", "1 to 65536"),
+        ("--clients", "65537", "1 to 65536"),
+        ("--duration", "10", "10s"),
+        ("--duration", "0s", "longer than zero"),
+        ("--warmup", "-1s", "10s"),
+        ("--epoch", "1parsec", "40ms"),
+        ("--epoch", "2h", "1us to 1h"),
+        ("--transactions", "0", "1 to"),
+        ("--repeat", "0", "1 to 1000"),
+        ("--rate", "0", "0.001 to"),
+        ("--verify-memory", "lots", "4GiB"),
+        ("--seed", "-1", "--seed"),
+        ("--theta", "2.5", "0 to 2"),
+        ("--theta", "nan", "0 to 2"),
+        ("--records", "0", "1 to"),
+        ("--record-bytes", "15", "16 to 65536"),
+        ("--ops", "1001", "1 to 1000"),
+        ("--read-ratio", "101", "0 to 100"),
+        ("--partitions", "0", "1 to 65536"),
+    ] {
+        refused(&format!("bench ycsb {flag} {value}"), &[flag, accepted]);
+    }
+    refused("bench tpcc --warehouses 65536", &["--warehouses", "1 to 65535"]);
+    refused("bench tpcc --remote-item 200", &["--remote-item", "0 to 100"]);
+    refused("simulate ycsb --cores 1025", &["--cores", "1 to 1024"]);
+    refused("campaign --seeds 9..3", &["--seeds", "A..B"]);
+}
+
+#[test]
+fn combinations_that_make_no_sense_are_refused() {
+    refused("bench ycsb --threads", &["--threads", "missing"]);
+    refused("bench ycsb --threads 1 --threads 2", &["--threads", "twice"]);
+    refused("bench ycsb --duration 1s --transactions 5", &["--duration", "--transactions"]);
+    refused("bench ycsb --records 10 --ops 16", &["--ops", "10"]);
+    refused("bench ycsb --index hash --scan-ratio 5", &["--scan-ratio", "--index hash"]);
+    refused("bench tpcc --scheme partitioned --snapshot-reads yes", &["--snapshot-reads", "no"]);
+    refused("bench ycsb --repeat 2 --history h", &["--history", "--repeat"]);
+    refused("bench ycsb --sweep theta=0,1 --series s", &["--series", "--sweep"]);
+    refused("check", &["FILE"]);
+}
+
+#[test]
+fn sweeps_are_checked_before_anything_runs() {
+    refused("bench ycsb --sweep theta", &["--sweep", "FLAG=A:B:STEP"]);
+    refused("bench ycsb --sweep theta=1:0:0.1", &["--sweep"]);
+    refused("bench ycsb --sweep theta=0,1,9", &["--theta", "`9`", "0 to 2"]);
+    refused("bench ycsb --sweep warehouses=1,2", &["--warehouses"]);
+    refused("bench ycsb --sweep json=a,b", &["--sweep", "json"]);
+}
+
+#[test]
+fn files_are_refused_before_anything_runs_and_stay_as_they_are() {
+    let folder = Folder::new("bad-files");
+    let nowhere = folder.file("none/result.json");
+    for flag in ["--json", "--history", "--series"] {
+        refused(&format!("bench ycsb {flag} {nowhere}"), &[flag, &nowhere]);
+        refused(&format!("bench ycsb {flag} {}", folder.file("")), &[flag]);
+    }
+    let kept = folder.file("kept.json");
+    std::fs::write(&kept, "kept").expect("a file");
+    refused(&format!("bench ycsb --json {kept} --theta 7"), &["--theta"]);
+    refused(&format!("bench ycsb --json {kept} --history {nowhere}"), &["--history"]);
+    assert_eq!(std::fs::read_to_string(&kept).expect("still there"), "kept");
+    assert_eq!(folder.files(), 1);
+}
+
+#[test]
+fn damaged_histories_are_refused() {
+    let folder = Folder::new("bad-histories");
+    refused(&format!("check {}", folder.file("none")), &["none", "accepted: a history"]);
+    for (name, content) in [
+        ("text", &b"txn 1 perhaps"[..]),
+        ("magic", b"\x89CHHIST\n\x09\0\0\0"),
+        ("cut", b"\x89CHHIST\n\x01\0\0\0"),
+        ("noise", b"\xff\xfe\xfd"),
+    ] {
+        let file = folder.file(name);
+        std::fs::write(&file, content).expect("a file");
+        refused(&format!("check {file}"), &[&file]);
+    }
+}
+
+#[test]
+fn help_is_no_error() {
+    for line in ["--help", "bench --help", "bench ycsb --help", "simulate tpcc --help", "--version"] {
+        let output = chiliad(line);
+        assert_eq!(output.status.code(), Some(0), "{line}");
+        assert!(!stdout(&output).is_empty() && stderr(&output).is_empty(), "{line}");
+    }
+}

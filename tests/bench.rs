@@ -1,0 +1,156 @@
+//! Native runs: what they count, what their JSON holds, what verification says.
+
+mod common;
+
+use common::{Folder, chiliad, result, results, stderr, stdout};
+
+/// The documented fields of a result, in order.
+const FIELDS: [&str; 21] = [
+    "workload",
+    "scheme",
+    "machine",
+    "threads",
+    "clients",
+    "seed",
+    "seconds",
+    "committed",
+    "aborted",
+    "rolled_back",
+    "throughput_tps",
+    "abort_rate",
+    "abort_reasons",
+    "latency_us",
+    "durable_latency_us",
+    "breakdown",
+    "transactions",
+    "verified",
+    "consistency",
+    "options",
+    "build",
+];
+
+const SMALL: &str = "--scale micro --threads 2 --warmup 0s --quiet";
+
+#[test]
+fn a_run_has_every_documented_field() {
+    let result = result(&format!("bench tpcc --duration 300ms --verify {SMALL}"));
+    for field in FIELDS.into_iter().chain(["host_memory_bytes", "host_cpu"]) {
+        assert!(result.get(field).is_some(), "{field} is missing");
+    }
+    assert_eq!(result["workload"], "tpcc");
+    assert_eq!(result["machine"], "native");
+    assert_eq!(result["verified"]["serializable"], true, "{}", result["verified"]);
+    assert_eq!(result["verified"]["complete"], true);
+    assert_eq!(result["consistency"]["checked"], 12);
+    assert_eq!(result["consistency"]["failed"].as_array().map(Vec::len), Some(0));
+    let number = |name: &str| result[name].as_f64().expect(name);
+    let rate = number("aborted") / (number("aborted") + number("committed") + number("rolled_back"));
+    assert!((number("abort_rate") - rate).abs() < 1e-9);
+    assert!((number("throughput_tps") * number("seconds") / number("committed") - 1.0).abs() < 1e-6);
+    let kinds = result["transactions"].as_object().expect("kinds");
+    let committed: u64 = kinds.values().filter_map(|kind| kind["committed"].as_u64()).sum();
+    assert_eq!(Some(committed), result["committed"].as_u64());
+    assert!(kinds["new_order"]["latency_us"]["p99"].as_f64() > Some(0.0));
+    let shares = result["breakdown"].as_object().expect("six parts");
+    let sum: f64 = shares.values().filter_map(serde_json::Value::as_f64).sum();
+    assert!(shares.len() == 6 && (sum - 1.0).abs() < 1e-3, "{shares:?}");
+    assert_eq!(result["options"]["warehouses"], 2);
+    assert!(result["options"].get("json").is_none() && result["options"].get("quiet").is_none());
+}
+
+#[test]
+fn transactions_are_counted_exactly() {
+    let result = result(&format!("bench ycsb --transactions 1001 --records 1000 {SMALL}"));
+    assert_eq!(result["committed"], 1001);
+    assert_eq!(result["verified"], serde_json::Value::Null);
+    assert_eq!(result["consistency"], serde_json::Value::Null);
+}
+
+#[test]
+fn more_clients_than_cores_work() {
+    let line = "bench ycsb --records 2000 --threads 2 --clients 60 --duration 200ms --warmup 0s";
+    let result = result(&format!("{line} --verify --quiet"));
+    assert_eq!((&result["threads"], &result["clients"]), (&2.into(), &60.into()));
+    assert_eq!(result["verified"]["passed"], true, "{}", result["verified"]);
+}
+
+#[test]
+fn every_scheme_keeps_what_it_promises() {
+    for scheme in results("schemes").remove(0).as_array().expect("a list") {
+        let name = scheme["name"].as_str().expect("a name");
+        let line = format!("bench ycsb --scheme {name} --duration 200ms --verify {SMALL}");
+        let result = result(&line);
+        assert_eq!(result["verified"]["isolation"], scheme["isolation"], "{name}");
+        assert_eq!(result["verified"]["passed"], true, "{name}: {}", result["verified"]);
+    }
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate() {
+    let line = "bench ycsb --records 1000 --ops 1 --rate 2000 --duration 1s --warmup 0s";
+    let rate = result(&format!("{line} --threads 1"))["throughput_tps"].as_f64().expect("a rate");
+    assert!((1_000.0..3_000.0).contains(&rate), "{rate}");
+}
+
+#[test]
+fn a_history_that_outgrows_its_memory_ends_the_run_early() {
+    let line = format!("bench ycsb --duration 60s --verify --verify-memory 8MiB {SMALL}");
+    let result = result(&line);
+    assert_eq!(result["verified"]["complete"], false);
+    assert_eq!(result["verified"]["passed"], true, "{}", result["verified"]);
+    assert!(result["seconds"].as_f64() < Some(50.0));
+}
+
+#[test]
+fn sweeps_and_repetitions() {
+    let line = format!("bench ycsb --transactions 500 --sweep theta=0:0.9:0.3 {SMALL}");
+    let thetas: Vec<f64> =
+        results(&line).iter().filter_map(|r| r["options"]["theta"].as_f64()).collect();
+    assert_eq!(thetas, [0.0, 0.3, 0.6, 0.9]);
+    let result = result(&format!("bench ycsb --transactions 500 --repeat 3 {SMALL}"));
+    assert_eq!(result["runs"].as_array().map(Vec::len), Some(3));
+    assert_eq!(result["committed"], 500);
+}
+
+#[test]
+fn files_hold_what_was_asked_for() {
+    let folder = Folder::new("bench-files");
+    let (json, history, series) = (folder.file("j"), folder.file("h"), folder.file("s"));
+    let line = format!(
+        "bench tpcc --duration 350ms {SMALL} --json {json} --history {history} --series {series}"
+    );
+    let output = chiliad(&line);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).is_empty());
+    let result = std::fs::read_to_string(&json).expect("a file");
+    let result: serde_json::Value = serde_json::from_str(&result).expect("JSON");
+    assert_eq!(result["workload"], "tpcc");
+    let series = std::fs::read_to_string(&series).expect("a file");
+    assert!(series.starts_with("seconds,throughput_tps,memory_bytes\n"));
+    assert!(series.lines().count() >= 4, "{series}");
+    let checked = common::result(&format!("check {history} --strict"));
+    assert_eq!(checked["passed"], true, "{checked}");
+    assert!(checked["transactions"].as_u64() > Some(100));
+    assert_eq!(folder.files(), 3);
+}
+
+#[test]
+fn a_summary_for_people() {
+    let output = chiliad("bench ycsb --scale micro --threads 1 --transactions 500");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stdout(&output);
+    for part in ["ycsb under silo", "throughput", "aborted", "latency"] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn index_look_ups() {
+    let line = "bench index --records 20000 --duration 100ms --warmup 0s --sweep group=1,16";
+    for index in ["ordered", "hash"] {
+        for result in results(&format!("{line} --index {index}")) {
+            assert!(result["throughput_tps"].as_f64() > Some(10_000.0), "{result}");
+            assert_eq!(result["options"]["index"], index);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Simulated runs and campaigns: functions of their flags and seeds.
+
+mod common;
+
+use common::{chiliad, result, stderr, stdout};
+use serde_json::Value;
+
+/// A result without what the host has a part in.
+fn without_host(mut result: Value) -> Value {
+    if let Value::Object(fields) = &mut result {
+        fields.retain(|name, _| !name.starts_with("host_"));
+    }
+    result
+}
+
+#[test]
+fn a_run_is_a_function_of_flags_and_seed() {
+    for workload in ["ycsb", "tpcc", "scan", "hash", "bank"] {
+        for model in ["sc", "tso"] {
+            let line = format!("simulate {workload} --memory-model {model} --verify --seed 7");
+            let (first, second) = (without_host(result(&line)), without_host(result(&line)));
+            assert_eq!(first, second, "{line}");
+            assert_eq!(first["verdict"], "completed", "{line}");
+            assert_eq!(first["verified"]["passed"], true, "{line}: {}", first["verified"]);
+            assert_eq!(first["throughput_tps"], Value::Null);
+            assert_eq!(first["cycles"], Value::Null);
+            let other = result(&line.replace("--seed 7", "--seed 8"));
+            assert_ne!(other["trace_hash"], first["trace_hash"], "{line}");
+        }
+    }
+}
+
+#[test]
+fn simulated_time_ends_a_run() {
+    let result = result("simulate ycsb --duration 20ms --warmup 2ms --cores 3");
+    let seconds = result["seconds"].as_f64().expect("simulated time");
+    assert!((0.02..0.1).contains(&seconds), "{seconds}");
+    assert!(result["committed"].as_u64() > Some(0));
+}
+
+#[test]
+fn a_campaign_passes() {
+    let result = result("campaign --seeds 0..8 --scheme silo --quiet");
+    assert_eq!(result["failed"], Value::Null);
+    assert_eq!(result["runs"], 40);
+    assert!(result["transactions"].as_u64() > Some(1000));
+}
+
+#[test]
+fn planted_bugs_are_listed() {
+    let output = chiliad("campaign --plant list");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stdout(&output);
+    assert!(said.contains("no-read-validation") && said.contains("expected: "), "{said}");
+}
+
+#[test]
+fn a_planted_bug_is_caught() {
+    let result = result("campaign --plant no-read-validation --quiet");
+    assert_eq!(result["passed"], true, "{result}");
+    let plant = &result["plants"][0];
+    assert_eq!(plant["caught"], true);
+    // What was found is found again by the line that the campaign prints.
+    let line = plant["replay"].as_str().expect("a line").trim_start_matches("chiliad ");
+    let replayed = chiliad(&format!("{line} --json -"));
+    assert_eq!(replayed.status.code(), Some(1));
+    let replayed: Value = serde_json::from_str(&stdout(&replayed)).expect("JSON");
+    let anomalies = replayed["verified"]["anomalies"].as_array().expect("a list");
+    assert!(anomalies.iter().any(|anomaly| anomaly["class"] == plant["verdict"]), "{replayed}");
+}
