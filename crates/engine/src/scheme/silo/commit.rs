@@ -4,9 +4,9 @@
 use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, block_at, faults, give_back, latched, tid};
 use crate::access::{Kind, Write, WriteSet};
 use crate::error::Reason;
-use crate::scheme::{CommitPoint, Context, Garbage, Refusal};
+use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
 use chiliad_machine::{Link, Machine, Ordering, Spin, Tagged, Word};
-use chiliad_storage::{Kind as SlotKind, RecordRef};
+use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
 
 /// Waits on a latched record before the writer gives up: holders keep a latch for microseconds.
 const PATIENCE: u32 = 256;
@@ -39,6 +39,9 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         }
         if VARIANT != KEY_VALUE {
             self.check(writes)?;
+        }
+        if VARIANT == SILO && cx.epochs.keeps_versions() {
+            set_late_blocks_by(cx, writes, epoch)?;
         }
         let order = self.take_tid(cx, writes, epoch)?;
         self.last = order;
@@ -140,9 +143,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 cx.epochs.must_keep(old, cx.epochs.current() + 1)
             };
             if due {
-                // Whatever is in place when the latch is held is no longer than this.
-                let block = cx.heap.alloc_record(SlotKind::Version, record.capacity());
-                write.spare[0] = Some(block.map_err(|_| Refusal::out_of_memory())?);
+                set_by(cx.heap, write)?;
             }
         }
         Ok(())
@@ -292,6 +293,31 @@ pub(super) fn drop_version<M: Machine, const VARIANT: u8>(
     }
     // SAFETY: it was unlinked under the record's latch during this pin.
     unsafe { cx.heap.retire_record(SlotKind::Version, block) };
+}
+
+/// Sets by the blocks that were not due yet when the others were: the epoch has moved on since, past
+/// a boundary even, or snapshots have been asked for. Rare: the writer lost its core in between.
+fn set_late_blocks_by<M: Machine, S: Scheme<M>>(
+    cx: &mut Context<'_, M, S>,
+    writes: &mut WriteSet<M>,
+    epoch: u64,
+) -> Result<(), Refusal<M>> {
+    for write in &mut writes.entries {
+        let due = write.keep && !write.placed && write.spare[0].is_none();
+        if due && cx.epochs.must_keep(tid::epoch(write.prior), epoch) {
+            M::mark("block set by late");
+            set_by(cx.heap, write)?;
+        }
+    }
+    Ok(())
+}
+
+/// Sets a block by for the version that is overwritten.
+fn set_by<M: Machine>(heap: &mut LocalHeap<M>, write: &mut Write<M>) -> Result<(), Refusal<M>> {
+    // Whatever is in place when the latch is held is no longer than this.
+    let block = heap.alloc_record(SlotKind::Version, write.record.capacity());
+    write.spare[0] = Some(block.map_err(|_| Refusal::out_of_memory())?);
+    Ok(())
 }
 
 /// Latches a record to be written, waiting for a moment.

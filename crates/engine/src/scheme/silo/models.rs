@@ -21,7 +21,7 @@ struct World {
     records: [RecordRef<Loom>; 2],
     epochs: Epochs<Loom>,
     shared: Global<Loom>,
-    _heap: Arc<Shared<Loom, Heap<Loom>>>,
+    heap: Arc<Shared<Loom, Heap<Loom>>>,
 }
 
 /// One worker's part.
@@ -36,19 +36,23 @@ struct Worker {
 const FIRST: u64 = 0;
 
 fn workers() -> [Worker; 2] {
+    workers_with(Snapshots::Off, 1)
+}
+
+fn workers_with(mode: Snapshots, snapshot_every: u64) -> [Worker; 2] {
     let heap = Heap::<Loom>::new(u64::MAX);
     let mut locals = [0, 1].map(|_| LocalHeap::new(&heap).expect("a slot"));
     let records = [0, 1].map(|_| {
         let record = locals[0].alloc_record(SlotKind::Record, 16).expect("memory");
         record.write(&both(FIRST));
-        record.header().word.store(1 << tid::EPOCH_SHIFT, Ordering::Relaxed);
+        record.header().word.store(snapshot_every << tid::EPOCH_SHIFT, Ordering::Relaxed);
         record
     });
     let world = Rc::new(World {
         records,
-        epochs: Epochs::new(Snapshots::Off, 1),
+        epochs: Epochs::new(mode, snapshot_every),
         shared: Silo::<Loom>::shared(&Options::default()),
-        _heap: heap,
+        heap,
     });
     locals.map(|heap| Worker {
         world: Rc::clone(&world),
@@ -83,14 +87,18 @@ impl Worker {
             heap: &mut self.heap,
             stamped: false,
             opacity: false,
-            snapshots: false,
+            snapshots: true,
         };
         act(&mut self.scheme, &mut cx, &mut self.arena, &mut self.writes)
     }
 
     fn begin(&mut self) {
+        self.begin_as(&Intent::update());
+    }
+
+    fn begin_as(&mut self, intent: &Intent<'_>) {
         self.arena.clear();
-        let begun = self.with(|scheme, cx, _, _| scheme.begin(cx, &Intent::update()));
+        let begun = self.with(|scheme, cx, _, _| scheme.begin(cx, intent));
         assert!(matches!(begun, Step::Done(())));
     }
 
@@ -101,6 +109,7 @@ impl Worker {
         let Step::Done(version) = step else {
             return None;
         };
+        assert!(!version.absent, "the version is gone");
         let bytes = self.arena.get(version.bytes);
         let [first, second] = [0, 8].map(|at| bytes[at..at + 8].to_vec());
         assert_eq!(first, second, "torn");
@@ -280,6 +289,27 @@ fn a_commit_without_its_fence_is_caught() {
 #[should_panic(expected = "write skew")]
 fn a_foreign_latch_that_is_ignored_is_caught() {
     write_skew(exact().plant(&faults::FOREIGN_LATCH_IGNORED));
+}
+
+/// The epoch may move on while a writer sets out to commit, past a boundary even: the version that
+/// it overwrites is then one that a snapshot reads.
+#[test]
+fn a_writer_that_is_late_keeps_what_a_snapshot_reads() {
+    let setup = || workers_with(Snapshots::Always, 2);
+    Model::new().preemptions(2).check(setup, |[mut writer, mut reader]| {
+        let ticker = Rc::clone(&writer.world);
+        let tick = |world: &World| world.epochs.tick(&world.heap.slots);
+        let ticker = thread::spawn(move || [tick(&ticker), tick(&ticker)]);
+        let order = overwrite(&mut writer).expect("nobody is in the way");
+        ticker.join().expect("no panic");
+        writer.world.epochs.tick(&writer.world.heap.slots);
+        let (_, boundary, _) = writer.world.epochs.overview();
+        reader.begin_as(&Intent::snapshot());
+        reader.heap.pin();
+        let expected = if tid::epoch(order) < boundary { 5 } else { FIRST };
+        assert_eq!(reader.read(0), Some(expected));
+        reader.heap.unpin();
+    });
 }
 
 /// The word's own functions, without the scheme around them: latch, fence, write, publish.
