@@ -28,7 +28,7 @@ const TAG_CELL: usize = 2;
 /// Lines of a cell that are worth asking for: its head and a rest of up to 48 bytes.
 const CELL_LINES: u32 = 1;
 /// Lines of a record that are worth asking for: its head and a value of up to 104 bytes.
-const RECORD_LINES: u32 = 2;
+pub(super) const RECORD_LINES: u32 = 2;
 
 /// A look-up in progress. It is of use only within the pin that it was begun in.
 pub struct OrderedProbe<M: Machine> {

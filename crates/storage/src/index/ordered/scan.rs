@@ -28,7 +28,7 @@
 //! cached nodes but for the leaf, and reverse scans are the mirror image instead of a special case.
 
 use super::cell::Cell;
-use super::get::seen;
+use super::get::{RECORD_LINES, seen};
 use super::node::{
     Entry, KIND_CELL, KIND_LAYER, LEAF_SLOTS, Leaf, NODE_LINES, TAG_INNER, Target, inner_of,
     leaf_of, prefetch_node, record_of,
@@ -36,7 +36,7 @@ use super::node::{
 use super::slice::{RANK_LONGER, SLICE_BYTES, least_of, rank_at, slice_at, step_over};
 use super::version::{NodeVersion, Stamp};
 use super::{OrderedIndex, faults};
-use crate::{Cursor, Direction, LeafRun, LocalHeap};
+use crate::{Cursor, Direction, LeafRun, LocalHeap, RecordRef};
 use chiliad_machine::{Link, Machine, Ordering, Tagged};
 use core::ops::Bound;
 
@@ -229,7 +229,7 @@ impl<M: Machine> OrderedIndex<M> {
         let mut position = position;
         loop {
             let aim = Aim::new(position, inclusive, direction);
-            let visit = Self::visit(&entrance, aim.slice)?;
+            let visit = Self::visit(&entrance, aim.slice, direction)?;
             let entries = &visit.entries[..visit.count];
             let first = match direction {
                 Direction::Forward => {
@@ -261,7 +261,11 @@ impl<M: Machine> OrderedIndex<M> {
     }
 
     /// Descends through a layer to the leaf that covers `slice`; `None` if somebody was in the way.
-    fn visit<'t>(entrance: &Entrance<'t, M>, slice: u64) -> Option<Visit<'t, M>> {
+    fn visit<'t>(
+        entrance: &Entrance<'t, M>,
+        slice: u64,
+        direction: Direction,
+    ) -> Option<Visit<'t, M>> {
         let Entrance { mut version, mut stamp, root: mut child } = *entrance;
         let (mut low, mut high) = (None, None);
         loop {
@@ -287,6 +291,17 @@ impl<M: Machine> OrderedIndex<M> {
                 high = Some(inner.key(index));
             }
             child = inner.child(index).load(Ordering::Relaxed);
+            // Most scans go on into the next leaf: have it ready when they come back for it.
+            let next = match direction {
+                Direction::Forward if index < below.count() => Some(index + 1),
+                Direction::Reverse => index.checked_sub(1),
+                Direction::Forward => None,
+            };
+            if let Some(next) = next
+                && child.tag() != TAG_INNER
+            {
+                prefetch_node::<M>(inner.child(next).load(Ordering::Relaxed));
+            }
             (version, stamp) = (&inner.version, below);
         }
         // SAFETY: as above.
@@ -344,13 +359,12 @@ fn collect<M: Machine>(
             run.keys.extend_from_slice(prefix);
             run.keys.extend_from_slice(&entry.slice.to_be_bytes());
             cell.append_to(&mut run.keys);
-            run.records.push((run.keys.len() as u32, cell.record()));
+            push(run, cell.record());
         } else {
             run.keys.extend_from_slice(prefix);
             run.keys.extend_from_slice(&entry.slice.to_be_bytes()[..bytes]);
             // SAFETY: an inline entry of a validated state.
-            let record = unsafe { record_of(entry.link) };
-            run.records.push((run.keys.len() as u32, record));
+            push(run, unsafe { record_of(entry.link) });
         }
     }
     let fence = if reverse { visit.low } else { visit.high };
@@ -358,6 +372,13 @@ fn collect<M: Machine>(
         M::mark("reverse scan over fence");
     }
     fence.map_or(PieceEnd::LayerEnd, PieceEnd::Fence)
+}
+
+/// Adds a record whose key is the last in `run`, and asks for its lines: they are read next, all of
+/// them, so their misses may as well overlap.
+fn push<M: Machine>(run: &mut LeafRun<M>, record: RecordRef<M>) {
+    M::prefetch(record.as_ptr().cast_const().cast(), RECORD_LINES);
+    run.records.push((run.keys.len() as u32, record));
 }
 
 /// Moves the cursor to the end of a piece; `position` holds the bytes of the layers above it.
