@@ -85,6 +85,13 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if found & tid::LATCH != 0 {
             return Some(garbage);
         }
+        let removed = tid::epoch(found);
+        if removed >= cx.epochs.oldest() && !older(record).is_null() {
+            // The row has come back since and was removed again: snapshots may need what it was.
+            M::mark("tombstone of a later removal left alone");
+            self.later.push_back(Garbage { epoch: removed, ..garbage });
+            return None;
+        }
         let key = garbage.key.as_deref().unwrap_or(&[]);
         let heap = &mut *cx.heap;
         let mut gone = false;
