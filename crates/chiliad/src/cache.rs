@@ -59,8 +59,11 @@ impl Slots {
     fn take(&self, database: u64, make: impl FnOnce() -> Result<Seat>) -> Result<Arc<Slot>> {
         let cached = CACHE.try_with(|cache| {
             let mut cache = cache.borrow_mut();
-            let at = cache.iter().rposition(|cached| cached.database == database)?;
-            Some(cache.swap_remove(at).slot)
+            let at = cache.iter().rposition(|cached| cached.database == database);
+            if at.is_none() {
+                cache.retain(Cached::is_alive);
+            }
+            Some(cache.swap_remove(at?).slot)
         });
         if let Ok(Some(slot)) = cached {
             return Ok(slot);
@@ -97,7 +100,6 @@ impl Drop for Loan {
         // In a thread that is ending there is no cache any more, and the worker goes with the loan.
         let _ = CACHE.try_with(|cache| {
             let mut cache = cache.borrow_mut();
-            cache.retain(|cached| cached.database == database || cached.is_alive());
             cache.push(Cached { database, slot });
         });
     }

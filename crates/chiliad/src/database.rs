@@ -2,17 +2,14 @@
 
 use crate::cache::Slots;
 use crate::dispatch::AnyDatabase;
-use crate::error::wrong_table_type;
 use crate::raw::{TableId, TableSpec};
 use crate::seat::{Plan, Rules, Seat, Seats};
 use crate::ticker::Ticker;
-use crate::{
-    Error, Key, Options, Result, Row, RunOptions, Snapshot, Stats, Table, Transaction, Worker,
-};
+use crate::{Error, Options, Result, RunOptions, Snapshot, Stats, Transaction, Worker};
 use core::fmt;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A database in main memory.
 ///
@@ -21,19 +18,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// database in a process that was forked off: that thread is not in it.
 #[derive(Clone)]
 pub struct Database {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// Fields are dropped in order: the ticker ends first, then the cached workers go, then the engine.
-struct Shared {
+pub(crate) struct Shared {
     _ticker: Ticker,
     slots: Slots,
     seats: Seats,
     /// The declarations of the tables, for those who open them again.
-    declared: Mutex<HashMap<TableId, TableSpec>>,
-    rules: Rules,
+    pub(crate) declared: Mutex<HashMap<TableId, TableSpec>>,
+    pub(crate) rules: Rules,
     options: Options,
-    engine: AnyDatabase,
+    pub(crate) engine: AnyDatabase,
 }
 
 /// Numbers databases within the process.
@@ -85,95 +82,6 @@ impl Database {
         &self.shared.options
     }
 
-    /// Creates an ordered table, with the secondary indexes that its row type declares.
-    ///
-    /// # Errors
-    /// [`Error::TableExists`], [`Error::InvalidOption`] for a name that is empty or contains `/`,
-    /// [`Error::OutOfMemory`].
-    pub fn create_table<K: Key, V: Row>(&self, name: &str) -> Result<Table<K, V>> {
-        self.create_table_with(TableSpec::ordered(name))
-    }
-
-    /// Creates a table as `spec` says, with the secondary indexes that its row type declares in place
-    /// of those in the specification.
-    ///
-    /// ```
-    /// use chiliad::raw::TableSpec;
-    /// # use chiliad::{Database, Table};
-    /// # let db = Database::in_memory()?;
-    /// // Rows found by hash: faster for single keys, and without scans. The number is a hint.
-    /// let sessions: Table<u64, String> = db.create_table_with(TableSpec::hash("sessions", 1_000))?;
-    /// // Never read by snapshots: what is removed leaves at once, as suits a queue.
-    /// let queue: Table<u64, String> =
-    ///     db.create_table_with(TableSpec::ordered("queue").present_only())?;
-    /// # Ok::<(), chiliad::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`Database::create_table`].
-    pub fn create_table_with<K: Key, V: Row>(&self, spec: TableSpec) -> Result<Table<K, V>> {
-        let id = self.create_table_raw(TableSpec { secondary: V::indexes(), ..spec })?;
-        Ok(Table::new(id, self.shared.rules.database))
-    }
-
-    /// Creates a table for the untyped interface; see [`raw`](crate::raw).
-    ///
-    /// # Errors
-    /// As for [`Database::create_table`].
-    pub fn create_table_raw(&self, spec: TableSpec) -> Result<TableId> {
-        // Held throughout, so that nobody finds the table before its declaration.
-        let mut declared = self.declared();
-        let id = self.shared.engine.create_table(spec.clone())?;
-        declared.insert(id, spec);
-        Ok(id)
-    }
-
-    /// Opens a table by name. Its keys and rows must be of the types that it was created with;
-    /// what can be checked, the secondary indexes, is.
-    ///
-    /// # Errors
-    /// [`Error::UnknownTable`]; [`Error::InvalidOption`] when `V` declares other indexes.
-    pub fn table<K: Key, V: Row>(&self, name: &str) -> Result<Table<K, V>> {
-        let declared = self.declared();
-        let (id, spec) = by_name(&declared, name)?;
-        if spec.secondary != V::indexes() {
-            return Err(wrong_table_type(name, "its secondary indexes are not those of the row"));
-        }
-        Ok(Table::new(id, self.shared.rules.database))
-    }
-
-    /// The number and the declaration of a table, for the untyped interface.
-    ///
-    /// # Errors
-    /// [`Error::UnknownTable`].
-    pub fn table_raw(&self, name: &str) -> Result<(TableId, TableSpec)> {
-        by_name(&self.declared(), name).map(|(id, spec)| (id, spec.clone()))
-    }
-
-    /// Drops a table and its secondary indexes. Handles of it are no longer good, even if a table of
-    /// the same name is created later. Transactions that have begun may finish with it.
-    ///
-    /// ```
-    /// # use chiliad::{Database, Error, Table};
-    /// # let db = Database::in_memory()?;
-    /// let old: Table<u64, u64> = db.create_table("numbers")?;
-    /// db.drop_table("numbers")?;
-    /// let new: Table<u64, u64> = db.create_table("numbers")?;
-    /// assert!(matches!(db.run(|tx| tx.get(&old, &1)), Err(Error::UnknownTable(_))));
-    /// assert_eq!(db.run(|tx| tx.get(&new, &1))?, None);
-    /// # Ok::<(), chiliad::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::UnknownTable`].
-    pub fn drop_table(&self, name: &str) -> Result<()> {
-        let mut declared = self.declared();
-        let (id, _) = by_name(&declared, name)?;
-        self.shared.engine.drop_table(name)?;
-        declared.remove(&id);
-        Ok(())
-    }
-
     /// Runs `body` as a transaction and commits it.
     ///
     /// **The closure may run more than once**: when the transaction is refused because of others, it
@@ -191,7 +99,8 @@ impl Database {
     /// [`Options::opacity`] keeps that short.
     ///
     /// A call inside another transaction's closure is a transaction of its own, which knows nothing
-    /// of the outer one.
+    /// of the outer one. (Under [`Scheme::Partitioned`](crate::Scheme::Partitioned) it waits for
+    /// ever if both use a partition.)
     ///
     /// ```
     /// use chiliad::{Database, Table};
@@ -305,47 +214,6 @@ impl Database {
         })?
     }
 
-    /// Puts many rows into a table, faster than transactions do, and says how many. Ascending keys
-    /// are fastest.
-    ///
-    /// It is no transaction: others see rows as they come, and after an error those before it are
-    /// there. Use it while nobody else uses the table. Snapshots begun later see all of the rows.
-    ///
-    /// ```
-    /// # use chiliad::{Database, Table};
-    /// # let db = Database::in_memory()?;
-    /// let squares: Table<u64, u64> = db.create_table("squares")?;
-    /// assert_eq!(db.bulk_load(&squares, (0..1_000).map(|n| (n, n * n)))?, 1_000);
-    /// assert_eq!(db.run(|tx| tx.get(&squares, &30))?, Some(900));
-    /// # Ok::<(), chiliad::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`Transaction::insert`], [`Error::DuplicateKey`] among them.
-    pub fn bulk_load<K: Key, V: Row>(
-        &self,
-        table: &Table<K, V>,
-        rows: impl IntoIterator<Item = (K, V)>,
-    ) -> Result<u64> {
-        if table.database != self.shared.rules.database {
-            return Err(Error::UnknownTable(format!("number {} of another", table.id.0)));
-        }
-        let mut seat = self.seat()?;
-        let rules = self.rules();
-        let (mut key, mut value) = (Vec::new(), Vec::new());
-        let mut loaded = 0;
-        for (k, v) in rows {
-            key.clear();
-            value.clear();
-            k.encode(&mut key);
-            v.encode(&mut value);
-            seat.load(rules, table.id, &key, &value)?;
-            loaded += 1;
-        }
-        self.shared.engine.settle();
-        Ok(loaded)
-    }
-
     /// A worker of the caller's own.
     ///
     /// # Errors
@@ -371,19 +239,6 @@ impl Database {
     fn with_seat<T>(&self, body: impl FnOnce(&mut Seat) -> T) -> Result<T> {
         self.shared.slots.with(self.shared.rules.database, || self.seat(), body)
     }
-
-    fn declared(&self) -> std::sync::MutexGuard<'_, HashMap<TableId, TableSpec>> {
-        self.shared.declared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn by_name<'a>(
-    declared: &'a HashMap<TableId, TableSpec>,
-    name: &str,
-) -> Result<(TableId, &'a TableSpec)> {
-    let mut tables = declared.iter();
-    let found = tables.find(|(_, spec)| spec.name == name);
-    found.map(|(&id, spec)| (id, spec)).ok_or_else(|| Error::UnknownTable(name.into()))
 }
 
 #[cfg(test)]

@@ -115,67 +115,54 @@ impl AnyTransaction<'_> {
 }
 
 impl chiliad_engine::Transaction for AnyTransaction<'_> {
-    #[inline]
     fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         each!(self, tx => tx.get(table, key))
     }
 
-    #[inline]
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
         each!(self, tx => tx.get_many(requests, rows))
     }
 
-    #[inline]
     fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {
         each!(self, tx => tx.scan(table, range))
     }
 
-    #[inline]
     fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
         each!(self, tx => tx.scan_index(table, index, range))
     }
 
-    #[inline]
     fn entries(&self, scanned: Scanned) -> &[Entry] {
         each!(self, tx => tx.entries(scanned))
     }
 
-    #[inline]
     fn key(&self, entry: Entry) -> &[u8] {
         each!(self, tx => tx.key(entry))
     }
 
-    #[inline]
     fn bytes(&self, row: Row) -> &[u8] {
         each!(self, tx => tx.bytes(row))
     }
 
-    #[inline]
     fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         each!(self, tx => tx.insert(table, key, value))
     }
 
-    #[inline]
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
         each!(self, tx => tx.update(row, value))
     }
 
-    #[inline]
     fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
         each!(self, tx => tx.modify(row))
     }
 
-    #[inline]
     fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         each!(self, tx => tx.put(table, key, value))
     }
 
-    #[inline]
     fn remove_row(&mut self, row: Row) -> Result<()> {
         each!(self, tx => tx.remove_row(row))
     }
 
-    #[inline]
     fn remove(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
         each!(self, tx => tx.remove(table, key))
     }

@@ -61,6 +61,7 @@ mod row;
 mod scan;
 mod seat;
 mod table;
+mod tables;
 mod ticker;
 mod transaction;
 mod worker;

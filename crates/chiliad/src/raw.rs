@@ -55,7 +55,6 @@ struct Watch {
 
 impl Watch {
     /// Refuses to go on after the deadline.
-    #[inline]
     fn ready(&self) -> Result<()> {
         match self.deadline {
             Some(deadline) if Instant::now() >= deadline => Err(Error::DeadlineExceeded),
@@ -72,7 +71,6 @@ impl Watch {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    #[inline]
     fn note<T>(&mut self, result: Result<T>) -> Result<T> {
         if let Err(error) = &result {
             self.note_error(error);
@@ -120,76 +118,63 @@ impl<'w> Untyped<'w> {
 }
 
 impl Transaction for Untyped<'_> {
-    #[inline]
     fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         self.watch.ready()?;
         self.watch.note(self.any.get(table, key))
     }
 
-    #[inline]
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
         self.watch.ready()?;
         self.watch.note(self.any.get_many(requests, rows))
     }
 
-    #[inline]
     fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {
         self.watch.ready()?;
         self.watch.note(self.any.scan(table, range))
     }
 
-    #[inline]
     fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
         self.watch.ready()?;
         self.watch.note(self.any.scan_index(table, index, range))
     }
 
-    #[inline]
     fn entries(&self, scanned: Scanned) -> &[Entry] {
         self.any.entries(scanned)
     }
 
-    #[inline]
     fn key(&self, entry: Entry) -> &[u8] {
         self.any.key(entry)
     }
 
-    #[inline]
     fn bytes(&self, row: Row) -> &[u8] {
         self.any.bytes(row)
     }
 
-    #[inline]
     fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         self.watch.ready()?;
         self.watch.note(self.any.insert(table, key, value))
     }
 
-    #[inline]
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
         self.watch.ready()?;
         self.watch.note(self.any.update(row, value))
     }
 
-    #[inline]
     fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
         self.watch.ready()?;
         self.watch.note(self.any.modify(row))
     }
 
-    #[inline]
     fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         self.watch.ready()?;
         self.watch.note(self.any.put(table, key, value))
     }
 
-    #[inline]
     fn remove_row(&mut self, row: Row) -> Result<()> {
         self.watch.ready()?;
         self.watch.note(self.any.remove_row(row))
     }
 
-    #[inline]
     fn remove(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
         self.watch.ready()?;
         self.watch.note(self.any.remove(table, key))
