@@ -28,7 +28,9 @@ fn strip(run: Value) -> Value {
 /// Numbers become their median, truths hold if they hold in all runs, lists are joined, all else is
 /// taken from the first run that has it.
 fn median(values: &[&Value]) -> Value {
-    let Some(first) = values.iter().find(|value| !value.is_null()) else { return Value::Null };
+    let values: Vec<&Value> = values.iter().copied().filter(|value| !value.is_null()).collect();
+    let values = values.as_slice();
+    let Some(first) = values.first() else { return Value::Null };
     match first {
         Value::Bool(_) => values.iter().all(|value| **value == Value::Bool(true)).into(),
         Value::Number(_) => median_number(values),

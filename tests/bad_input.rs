@@ -126,7 +126,8 @@ fn damaged_histories_are_refused() {
 
 #[test]
 fn help_is_no_error() {
-    for line in ["--help", "bench --help", "bench ycsb --help", "simulate tpcc --help", "--version"] {
+    for line in ["--help", "bench --help", "bench ycsb --help", "simulate tpcc --help", "--version"]
+    {
         let output = chiliad(line);
         assert_eq!(output.status.code(), Some(0), "{line}");
         assert!(!stdout(&output).is_empty() && stderr(&output).is_empty(), "{line}");

@@ -44,9 +44,12 @@ fn a_run_has_every_documented_field() {
     assert_eq!(result["consistency"]["checked"], 12);
     assert_eq!(result["consistency"]["failed"].as_array().map(Vec::len), Some(0));
     let number = |name: &str| result[name].as_f64().expect(name);
-    let rate = number("aborted") / (number("aborted") + number("committed") + number("rolled_back"));
+    let rate =
+        number("aborted") / (number("aborted") + number("committed") + number("rolled_back"));
     assert!((number("abort_rate") - rate).abs() < 1e-9);
-    assert!((number("throughput_tps") * number("seconds") / number("committed") - 1.0).abs() < 1e-6);
+    assert!(
+        (number("throughput_tps") * number("seconds") / number("committed") - 1.0).abs() < 1e-6
+    );
     let kinds = result["transactions"].as_object().expect("kinds");
     let committed: u64 = kinds.values().filter_map(|kind| kind["committed"].as_u64()).sum();
     assert_eq!(Some(committed), result["committed"].as_u64());

@@ -16,7 +16,8 @@ pub use workloads::{
 };
 
 use crate::failure::Stop;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::any::TypeId;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -211,11 +212,23 @@ pub struct SchemesFlags {
 /// Parses the words after the program's name.
 pub fn parse(words: &[String]) -> Result<Arguments, Stop> {
     let line = std::iter::once("chiliad").chain(words.iter().map(String::as_str));
-    Arguments::try_parse_from(line).map_err(|error| {
-        let mut command = Arguments::command();
-        command.build();
-        refusal::stop(&error, &command, words)
-    })
+    let mut command = take_hyphens(Arguments::command());
+    let parsed = command
+        .try_get_matches_from_mut(line)
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    parsed.map_err(|error| refusal::stop(&error, &command, words))
+}
+
+/// Lets flags take values such as `-1`, so that their own parsers refuse them and say what is
+/// accepted. Not those that take files: `--json --quiet` lacks a value.
+fn take_hyphens(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|argument| {
+            let takes_file = argument.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+            let takes_value = argument.get_action().takes_values();
+            argument.allow_hyphen_values(takes_value && !takes_file)
+        })
+        .mut_subcommands(take_hyphens)
 }
 
 #[cfg(test)]
