@@ -1,0 +1,211 @@
+//! The engine on the one-core machine against a model, snapshots included: what Miri runs. Workers
+//! take turns, so every run is the same.
+
+use chiliad_engine::names::{UnderScheme, under};
+use chiliad_engine::{
+    Committed, Database, Get, Intent, Options, Range, Scheme, Silo, Snapshots, TableId, TableSpec,
+    Transaction, Worker,
+};
+use chiliad_machine::Plain;
+use std::collections::BTreeMap;
+
+/// Miri interprets some thousand times more slowly than the machine runs.
+const TURNS: u64 = if cfg!(miri) { 60 } else { 6_000 };
+const KEYS: u64 = 24;
+
+type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// A generator whose every run is the same.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
+    }
+
+    /// Short keys and keys of two slices.
+    fn key(&mut self) -> Vec<u8> {
+        let key = self.below(KEYS).to_be_bytes();
+        if key[7] % 3 == 0 { [&key[..], &key[..]].concat() } else { key[7..].to_vec() }
+    }
+
+    /// Now and then one that outgrows its record.
+    fn value(&mut self) -> Vec<u8> {
+        let length = if self.below(10) == 0 { 300 } else { self.below(40) };
+        vec![self.below(256) as u8; length as usize]
+    }
+}
+
+/// One transaction of a few random operations; `None` if it is rolled back.
+fn transact<S: Scheme<Plain>>(
+    worker: &mut Worker<Plain, S>,
+    tables: &[TableId],
+    rows: &mut Rows,
+    dice: &mut Dice,
+) -> Option<Committed> {
+    let mut tx = worker.begin(&Intent::update()).expect("begins");
+    let mut after = rows.clone();
+    for _ in 0..=dice.below(5) {
+        let (key, value) = (dice.key(), dice.value());
+        match dice.below(4) {
+            0 => {
+                for &table in tables {
+                    let inserted = tx.insert(table, &key, &value);
+                    assert_eq!(inserted.is_err(), after.contains_key(&key));
+                }
+                after.entry(key).or_insert(value);
+            }
+            1 => {
+                for &table in tables {
+                    assert_eq!(tx.remove(table, &key), Ok(after.contains_key(&key)));
+                }
+                after.remove(&key);
+            }
+            2 => {
+                for &table in tables {
+                    tx.put(table, &key, &value).expect("puts");
+                }
+                after.insert(key, value);
+            }
+            _ => {
+                for &table in tables {
+                    let row = tx.get(table, &key).expect("reads");
+                    assert_eq!(row.map(|row| tx.bytes(row)), after.get(&key).map(Vec::as_slice));
+                }
+            }
+        }
+    }
+    if dice.below(6) == 0 {
+        tx.rollback();
+        return None;
+    }
+    *rows = after;
+    Some(tx.commit().expect("alone"))
+}
+
+/// All rows of an ordered table, by a scan, and of the hash table beside it, by keys.
+fn contents(tx: &mut dyn Transaction, tables: &[TableId]) -> Rows {
+    let scanned = tx.scan(tables[0], Range::all()).expect("scans");
+    let entries = tx.entries(scanned).iter();
+    let rows: Rows = entries.map(|it| (tx.key(*it).to_vec(), tx.bytes(it.row).to_vec())).collect();
+    let keys: Vec<Vec<u8>> = (0..KEYS)
+        .flat_map(|key| {
+            let key = key.to_be_bytes();
+            [key[7..].to_vec(), [&key[..], &key[..]].concat()]
+        })
+        .collect();
+    let gets: Vec<_> = keys.iter().map(|key| Get { table: tables[1], key }).collect();
+    let mut found = vec![None; keys.len()];
+    tx.get_many(&gets, &mut found).expect("reads");
+    for (key, row) in keys.iter().zip(found) {
+        assert_eq!(row.map(|row| tx.bytes(row)), rows.get(key).map(Vec::as_slice));
+    }
+    rows
+}
+
+fn tables<S: Scheme<Plain>>(db: &Database<Plain, S>) -> [TableId; 2] {
+    [TableSpec::ordered("ordered"), TableSpec::hash("hash", 4)]
+        .map(|spec| db.create_table(spec).expect("created"))
+}
+
+struct AgainstAModel;
+
+impl UnderScheme<Plain> for AgainstAModel {
+    type Output = ();
+    fn run<S: Scheme<Plain>>(self) {
+        let db = Database::<Plain, S>::open(Options::default()).expect("opens");
+        let tables = tables(&db);
+        let mut workers = [0, 1].map(|_| db.worker().expect("a slot"));
+        let (mut rows, mut dice) = (Rows::new(), Dice(7));
+        for turn in 0..TURNS {
+            let worker = &mut workers[dice.below(2) as usize];
+            transact(worker, &tables, &mut rows, &mut dice);
+            if turn % 20 == 0 {
+                let mut tx = worker.begin(&Intent::read_only()).expect("begins");
+                assert_eq!(contents(&mut tx, &tables), rows);
+                tx.commit().expect("alone");
+                db.tick();
+            }
+        }
+    }
+}
+
+#[test]
+fn random_transactions_agree_with_a_model() {
+    for info in chiliad_engine::names::all::<Plain>() {
+        under::<Plain, _>(info.name, AgainstAModel).expect("a scheme");
+    }
+}
+
+/// What a snapshot shows, now and as long as it lasts: what the last transaction of an epoch below
+/// its boundary left.
+#[test]
+fn snapshots_show_a_state_of_the_past() {
+    for (snapshots, verify) in
+        [(Snapshots::Always, false), (Snapshots::OnDemand, false), (Snapshots::Always, true)]
+    {
+        let options = Options { snapshots, snapshot_every: 3, verify, ..Options::default() };
+        let db = Database::<Plain, Silo<Plain>>::open(options).expect("opens");
+        db.keep_versions();
+        let tables = tables(&db);
+        for _ in 0..4 {
+            db.tick();
+        }
+        let mut workers = [0, 1, 2].map(|_| db.worker().expect("a slot"));
+        let mut reader = db.worker().expect("a slot");
+        let (mut rows, mut dice) = (Rows::new(), Dice(11));
+        let mut past: Vec<(u64, Rows)> = vec![(0, Rows::new())];
+        for _ in 0..TURNS / 30 {
+            let boundary = db.stats().snapshot_boundary;
+            let mut snapshot = reader.begin(&Intent::snapshot()).expect("begins");
+            let shown = past.iter().rposition(|(epoch, _)| *epoch < boundary).expect("the first");
+            past.drain(..shown);
+            for _ in 0..30 {
+                let worker = &mut workers[dice.below(3) as usize];
+                if let Some(point) = transact(worker, &tables, &mut rows, &mut dice) {
+                    past.push((point.epoch, rows.clone()));
+                }
+                if dice.below(4) == 0 {
+                    db.tick();
+                }
+                if dice.below(4) == 0 {
+                    worker.maintain();
+                }
+                assert_eq!(contents(&mut snapshot, &tables), past[0].1);
+            }
+            snapshot.commit().expect("a snapshot never aborts");
+        }
+    }
+}
+
+/// The collector's item of an earlier removal finds the tombstone of a later one.
+#[test]
+fn a_row_removed_twice_is_there_in_between() {
+    let options = Options { snapshots: Snapshots::Always, snapshot_every: 1, ..Options::default() };
+    let db = Database::<Plain, Silo<Plain>>::open(options).expect("opens");
+    let table = db.create_table(TableSpec::ordered("t")).expect("created");
+    let [mut one, mut two] = [0, 1].map(|_| db.worker().expect("a slot"));
+    let remove = |worker: &mut Worker<Plain, Silo<Plain>>| {
+        let mut tx = worker.begin(&Intent::update()).expect("begins");
+        assert_eq!(tx.remove(table, b"row"), Ok(true));
+        tx.commit().expect("alone");
+    };
+    one.load(table, b"row", b"first").expect("loads");
+    db.tick();
+    remove(&mut one);
+    db.tick();
+    let mut tx = two.begin(&Intent::update()).expect("begins");
+    tx.insert(table, b"row", b"second").expect("inserts");
+    tx.commit().expect("alone");
+    db.tick();
+    let mut reader = db.worker().expect("a slot");
+    let mut snapshot = reader.begin(&Intent::snapshot()).expect("begins");
+    remove(&mut two);
+    db.tick();
+    one.maintain();
+    let row = snapshot.get(table, b"row").expect("reads").expect("not removed yet");
+    assert_eq!(snapshot.bytes(row), b"second");
+}

@@ -1,0 +1,296 @@
+//! The engine on real threads: money is conserved, snapshots included; memory stays bounded; more
+//! threads than cores make progress; handles end in any order.
+
+use chiliad_engine::names::NativeScheme;
+use chiliad_engine::{
+    Database, Error, GlobalTid, Intent, Options, Range, Result, Silo, Snapshots, TableId,
+    TableSpec, Transaction, Worker,
+};
+use chiliad_machine::Native;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const ACCOUNTS: u64 = 40;
+const DEPOSIT: u64 = 1_000;
+
+/// A generator whose every run is the same.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
+    }
+}
+
+/// Accounts that all begin with the same deposit.
+struct Bank<S: NativeScheme> {
+    db: Database<Native, S>,
+    accounts: TableId,
+    stop: AtomicBool,
+}
+
+impl<S: NativeScheme> Bank<S> {
+    fn open(spec: TableSpec, options: Options) -> Self {
+        let db = Database::open(options).expect("opens");
+        let accounts = db.create_table(spec).expect("created");
+        let mut worker = db.worker().expect("a slot");
+        for account in 0..ACCOUNTS {
+            let (key, value) = (account.to_be_bytes(), DEPOSIT.to_le_bytes());
+            worker.load(accounts, &key, &value).expect("loads");
+        }
+        drop(worker);
+        // Until the newest snapshot contains what was loaded.
+        for _ in 0..=db.options().snapshot_every {
+            db.tick();
+        }
+        Self { db, accounts, stop: AtomicBool::new(false) }
+    }
+
+    /// Advances the epochs until the bank closes.
+    fn tick(&self) {
+        while !self.stop.load(Relaxed) {
+            thread::sleep(Duration::from_millis(1));
+            self.db.tick();
+        }
+    }
+
+    /// Runs `body` until it commits.
+    fn run<T>(
+        &self,
+        worker: &mut Worker<Native, S>,
+        intent: &Intent<'_>,
+        mut body: impl FnMut(&mut dyn Transaction) -> Result<T>,
+    ) -> T {
+        loop {
+            let done = worker.begin(intent).and_then(|mut tx| match body(&mut tx) {
+                Ok(value) => tx.commit().map(|_| value),
+                // A key that was absent and is there now, say: the transaction is lost, not wrong.
+                Err(error) => Err(tx.validate().err().unwrap_or(error)),
+            });
+            match done {
+                Ok(value) => return value,
+                Err(Error::Conflict(_)) => thread::yield_now(),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    /// Moves an amount; every now and then an account is closed on the way and opened again by a
+    /// later transfer, so that rows come and go.
+    fn transfer(&self, worker: &mut Worker<Native, S>, dice: &mut Dice) {
+        let from = dice.below(ACCOUNTS);
+        let to = (from + 1 + dice.below(ACCOUNTS - 1)) % ACCOUNTS;
+        let (all, share) = (dice.below(8) == 0, dice.below(100));
+        self.run(worker, &Intent::update(), |tx| {
+            let (from, to) = (from.to_be_bytes(), to.to_be_bytes());
+            let Some(row) = tx.get(self.accounts, &from)? else {
+                return Ok(());
+            };
+            let balance = amount(tx.bytes(row));
+            let moved = if all { balance } else { balance * share / 100 };
+            if all {
+                tx.remove_row(row)?;
+            } else {
+                tx.update(row, &(balance - moved).to_le_bytes())?;
+            }
+            match tx.get(self.accounts, &to)? {
+                Some(row) => {
+                    let sum = amount(tx.bytes(row)) + moved;
+                    tx.modify(row)?.copy_from_slice(&sum.to_le_bytes());
+                }
+                None => tx.insert(self.accounts, &to, &moved.to_le_bytes())?,
+            }
+            Ok(())
+        });
+    }
+
+    /// What all accounts hold, by a scan or by keys.
+    fn total(&self, worker: &mut Worker<Native, S>, intent: &Intent<'_>, by_scan: bool) -> u64 {
+        self.run(worker, intent, |tx| {
+            if by_scan {
+                let scanned = tx.scan(self.accounts, Range::all())?;
+                let rows = tx.entries(scanned).iter();
+                return Ok(rows.map(|entry| amount(tx.bytes(entry.row))).sum());
+            }
+            let mut sum = 0;
+            for account in 0..ACCOUNTS {
+                let row = tx.get(self.accounts, &account.to_be_bytes())?;
+                sum += row.map_or(0, |row| amount(tx.bytes(row)));
+            }
+            Ok(sum)
+        })
+    }
+
+    /// Transfers on some threads beside audits on others.
+    fn audit_beside_transfers(&self, audit: &Intent<'_>, by_scan: bool, length: Duration) {
+        let transfers = AtomicU64::new(0);
+        let mut audits = 0;
+        thread::scope(|scope| {
+            scope.spawn(|| self.tick());
+            for seed in 1..=3 {
+                let transfers = &transfers;
+                scope.spawn(move || {
+                    let mut worker = self.db.worker().expect("a slot");
+                    let mut dice = Dice(seed * 77);
+                    while !self.stop.load(Relaxed) {
+                        self.transfer(&mut worker, &mut dice);
+                        transfers.fetch_add(1, Relaxed);
+                    }
+                });
+            }
+            let mut worker = self.db.worker().expect("a slot");
+            let end = Instant::now() + length;
+            let mut wrong = None;
+            while Instant::now() < end && wrong.is_none() {
+                let total = self.total(&mut worker, audit, by_scan);
+                wrong = (total != ACCOUNTS * DEPOSIT).then_some(total);
+                audits += 1;
+            }
+            self.stop.store(true, Relaxed);
+            assert_eq!(wrong, None, "after {audits} audits");
+        });
+        assert!(audits > 0 && transfers.into_inner() > 0);
+        let mut worker = self.db.worker().expect("a slot");
+        let total = self.total(&mut worker, &Intent::read_only(), by_scan);
+        assert_eq!(total, ACCOUNTS * DEPOSIT);
+    }
+}
+
+fn amount(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+}
+
+const LENGTH: Duration = Duration::from_millis(1500);
+
+fn in_the_present() -> Options {
+    Options { snapshots: Snapshots::Off, ..Options::default() }
+}
+
+/// Boundaries close together, so that many snapshots and many old versions come and go.
+fn with_snapshots(snapshots: Snapshots) -> Options {
+    let epoch = Duration::from_millis(1);
+    Options { snapshots, epoch, snapshot_every: 3, ..Options::default() }
+}
+
+#[test]
+fn scans_see_all_the_money() {
+    let audit = Intent::read_only();
+    let bank = Bank::<Silo<Native>>::open(TableSpec::ordered("a"), in_the_present());
+    bank.audit_beside_transfers(&audit, true, LENGTH);
+    let bank = Bank::<GlobalTid<Native>>::open(TableSpec::ordered("a"), in_the_present());
+    bank.audit_beside_transfers(&audit, true, LENGTH);
+}
+
+#[test]
+fn look_ups_in_a_hash_table_see_all_the_money() {
+    let spec = || TableSpec::hash("a", ACCOUNTS as usize);
+    let bank = Bank::<Silo<Native>>::open(spec(), in_the_present());
+    bank.audit_beside_transfers(&Intent::read_only(), false, LENGTH);
+    let bank = Bank::<GlobalTid<Native>>::open(spec(), in_the_present());
+    bank.audit_beside_transfers(&Intent::read_only(), false, LENGTH);
+}
+
+#[test]
+fn snapshots_see_all_the_money() {
+    for snapshots in [Snapshots::Always, Snapshots::OnDemand] {
+        let options = with_snapshots(snapshots);
+        let bank = Bank::<Silo<Native>>::open(TableSpec::ordered("a"), options.clone());
+        bank.audit_beside_transfers(&Intent::snapshot(), true, LENGTH);
+        let bank = Bank::<Silo<Native>>::open(TableSpec::hash("a", ACCOUNTS as usize), options);
+        bank.audit_beside_transfers(&Intent::snapshot(), false, LENGTH);
+    }
+}
+
+#[test]
+fn memory_stays_bounded_while_versions_come_and_go() {
+    let bank =
+        Bank::<Silo<Native>>::open(TableSpec::ordered("a"), with_snapshots(Snapshots::Always));
+    let done = AtomicU64::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| bank.tick());
+        for seed in 1..=2 {
+            let (bank, done) = (&bank, &done);
+            scope.spawn(move || {
+                let mut worker = bank.db.worker().expect("a slot");
+                let mut dice = Dice(seed * 99);
+                while !bank.stop.load(Relaxed) {
+                    bank.transfer(&mut worker, &mut dice);
+                    done.fetch_add(1, Relaxed);
+                }
+            });
+        }
+        let reserved_after = |transfers: u64| {
+            while done.load(Relaxed) < transfers {
+                thread::sleep(Duration::from_millis(1));
+            }
+            bank.db.stats().memory.reserved_bytes
+        };
+        let warm = reserved_after(20_000);
+        let after = reserved_after(200_000);
+        bank.stop.store(true, Relaxed);
+        assert!(after <= 2 * warm, "{warm} bytes grew to {after}");
+    });
+}
+
+#[test]
+fn many_threads_on_few_cores_make_progress() {
+    let bank = Bank::<Silo<Native>>::open(TableSpec::ordered("a"), in_the_present());
+    let start = Instant::now();
+    thread::scope(|scope| {
+        for seed in 1..=64 {
+            let bank = &bank;
+            scope.spawn(move || {
+                let mut worker = bank.db.worker().expect("a slot");
+                let mut dice = Dice(seed * 1234);
+                for _ in 0..200 {
+                    bank.transfer(&mut worker, &mut dice);
+                }
+            });
+        }
+    });
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    let mut worker = bank.db.worker().expect("a slot");
+    assert_eq!(bank.total(&mut worker, &Intent::read_only(), true), ACCOUNTS * DEPOSIT);
+    drop(worker);
+    assert!(bank.db.stats().committed >= 64 * 200);
+    assert!(bank.db.stats().holds.is_empty());
+}
+
+#[test]
+fn handles_end_in_any_order() {
+    for turn in 0..6 {
+        let bank =
+            Bank::<Silo<Native>>::open(TableSpec::ordered("a"), with_snapshots(Snapshots::Always));
+        let mut workers = [0, 1, 2].map(|_| bank.db.worker().expect("a slot")).map(Some);
+        let mut dice = Dice(turn + 1);
+        for worker in workers.iter_mut().flatten() {
+            for _ in 0..50 {
+                bank.transfer(worker, &mut dice);
+                bank.db.tick();
+            }
+        }
+        // What the first leaves to collect, the others inherit.
+        let first = turn as usize % 3;
+        drop(workers[first].take());
+        let Bank { db, accounts, .. } = bank;
+        let other = db.clone();
+        drop(db);
+        let mut last = workers[(first + 1) % 3].take().expect("not dropped yet");
+        if turn % 2 == 0 {
+            drop(other);
+        }
+        last.maintain();
+        let mut tx = last.begin(&Intent::read_only()).expect("begins");
+        let scanned = tx.scan(accounts, Range::all()).expect("scans");
+        let rows = tx.entries(scanned).iter();
+        assert_eq!(rows.map(|it| amount(tx.bytes(it.row))).sum::<u64>(), ACCOUNTS * DEPOSIT);
+        // On another thread than the one that made it, in the middle of a transaction.
+        drop(tx);
+        thread::spawn(move || drop(last)).join().expect("no panic");
+        drop(workers);
+    }
+}
