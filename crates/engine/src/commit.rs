@@ -31,8 +31,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         // Install.
         for at in 0..self.writes.entries.len() {
-            let value = self.writes.entries[at].value;
-            let value = self.arena.get(value);
+            let write = &self.writes.entries[at];
+            if write.is_void() {
+                self.scheme.withdraw(write.record);
+                continue;
+            }
+            // A tombstone holds nothing but its stamp: the value removed may not fit in the record.
+            let empty = write.kind == Kind::Remove && !self.stamped;
+            let value = if empty { &[][..] } else { self.arena.get(write.value) };
             self.scheme.install(&mut context!(self), point, &mut self.writes, at, value);
         }
         if !self.writes.is_empty() {
@@ -66,7 +72,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                     let behind = self.arena.push(&stamp);
                     crate::arena::Piece { length: copy.length + behind.length, ..copy }
                 }
-                Kind::Remove => self.arena.push(&stamp::make(self.stamp, &[])),
+                Kind::Remove => self.arena.push(&stamp::make_absent(self.stamp)),
             };
             self.writes.entries[at].value = stamped;
         }
@@ -79,9 +85,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let Some(mut recorder) = self.recorder.take() else {
             return;
         };
-        for write in &self.writes.entries {
-            S::current_bytes(write.record, &mut old);
-            let overwritten = stamp::read(&old);
+        for write in self.writes.entries.iter().filter(|write| !write.is_void()) {
+            let absent = S::current_version(write.record, &mut old);
+            let overwritten = stamp::read(&old, absent);
             let removed = write.kind == Kind::Remove;
             recorder.write(
                 write.table,
@@ -105,8 +111,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                     table: write.table.0,
                     record: write.record,
                     key: Some(self.arena.get(write.key).into()),
-                    placeholder: false,
-                    epoch: if kept && write.keep { point.epoch } else { 0 },
+                    order: if write.placed { write.prior } else { point.order },
+                    placeholder: write.placed,
+                    epoch: if kept && write.keep && !write.placed { point.epoch } else { 0 },
                     life: write.life,
                 });
             }

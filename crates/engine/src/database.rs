@@ -35,6 +35,8 @@ pub struct Words<M: Machine, S: Scheme<M>> {
     pub epochs: Epochs<M>,
     pub catalog: Catalog<M>,
     pub scheme: S::Shared,
+    /// Workers ever made: their serial numbers name them in stamps, since slots are used again.
+    pub workers: M::Word,
     /// What workers that have gone have left to collect.
     pub orphans: Latch<M, Vec<Garbage<M>>>,
     /// The tallies of workers that have gone.
@@ -57,6 +59,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             epochs: Epochs::new(options.snapshots, options.snapshot_every),
             catalog: Catalog::new(),
             scheme: S::shared(&options),
+            workers: M::Word::new(0),
             orphans: Latch::new(Vec::new()),
             retired: Latch::new(Tally::default()),
         };

@@ -105,7 +105,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(Looked::Redo);
         };
         if self.stamped {
-            let stamp = stamp::read(self.arena.get(version.bytes));
+            let stamp = stamp::read(self.arena.get(version.bytes), version.absent);
             version.bytes.length = version.bytes.length.saturating_sub(STAMP_BYTES as u32);
             if let Some(recorder) = &mut self.recorder {
                 recorder.read(id, key, stamp, version.absent);
@@ -324,7 +324,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let access = self.accesses.last().expect("just noted");
             debug_assert_eq!(access.value.start + access.value.length, stamp_start);
             let length = access.value.length + STAMP_BYTES as u32;
-            stamp::read(self.arena.get(Piece { start: access.value.start, length }))
+            stamp::read(self.arena.get(Piece { start: access.value.start, length }), false)
         };
         self.met.push((key, version, absent));
     }
@@ -342,7 +342,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         // `look_at` has left key and stamp behind each other.
         let start = key.start + key.length;
-        let stamp = stamp::read(self.arena.get(Piece { start, length: STAMP_BYTES as u32 }));
+        let stamp = stamp::read(self.arena.get(Piece { start, length: STAMP_BYTES as u32 }), true);
         self.met.push((key, stamp, true));
     }
 

@@ -19,8 +19,12 @@ pub(crate) const STAMP_BYTES: usize = 16;
 /// Reported for bytes that no transaction wrote as they are.
 pub(crate) const TORN: Stamp = u64::MAX;
 
-fn check(stamp: Stamp, value: &[u8]) -> u64 {
-    let mut hash = stamp ^ 0x9e37_79b9_7f4a_7c15 ^ value.len() as u64;
+/// Enters the check of a tombstone, so that a half-written version is not taken for one.
+const ABSENT_SALT: u64 = 0x5bd1_e995_9d1c_4e6b;
+
+fn check(stamp: Stamp, value: &[u8], absent: bool) -> u64 {
+    let salt = if absent { ABSENT_SALT } else { 0x9e37_79b9_7f4a_7c15 };
+    let mut hash = stamp ^ salt ^ value.len() as u64;
     for chunk in value.chunks(8) {
         let mut bytes = [0; 8];
         bytes[..chunk.len()].copy_from_slice(chunk);
@@ -32,14 +36,24 @@ fn check(stamp: Stamp, value: &[u8]) -> u64 {
 
 /// The stamp of `value`, to be put behind it.
 pub(crate) fn make(stamp: Stamp, value: &[u8]) -> [u8; STAMP_BYTES] {
+    encode(stamp, check(stamp, value, false))
+}
+
+/// The stamp of a tombstone, which is all there is of it.
+pub(crate) fn make_absent(stamp: Stamp) -> [u8; STAMP_BYTES] {
+    encode(stamp, check(stamp, &[], true))
+}
+
+fn encode(stamp: Stamp, check: u64) -> [u8; STAMP_BYTES] {
     let mut bytes = [0; STAMP_BYTES];
     bytes[..8].copy_from_slice(&stamp.to_le_bytes());
-    bytes[8..].copy_from_slice(&check(stamp, value).to_le_bytes());
+    bytes[8..].copy_from_slice(&check.to_le_bytes());
     bytes
 }
 
-/// Reads the stamp off the end of `bytes`; [`TORN`] if it does not fit the value before it.
-pub(crate) fn read(bytes: &[u8]) -> Stamp {
+/// Reads the stamp off the end of a version's `bytes`; [`TORN`] if it does not fit what is before
+/// it, or if it is not of the kind that `absent` says.
+pub(crate) fn read(bytes: &[u8], absent: bool) -> Stamp {
     let Some(split) = bytes.len().checked_sub(STAMP_BYTES) else {
         return TORN;
     };
@@ -48,7 +62,7 @@ pub(crate) fn read(bytes: &[u8]) -> Stamp {
         u64::from_le_bytes(stamp[range].try_into().expect("eight bytes"))
     };
     let found = word(0..8);
-    if word(8..16) == check(found, value) { found } else { TORN }
+    if word(8..16) == check(found, value, absent) { found } else { TORN }
 }
 
 /// The stamps of tombstones that have left their index, so that a later look-up can still say which

@@ -13,7 +13,7 @@ use crate::stats::Tally;
 use crate::table::TableId;
 use crate::transaction::{Entry, Intent, Row};
 use crate::tx::Tx;
-use chiliad_machine::Machine;
+use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Changes, Cursor, Found, LeafRun, LocalHeap, Probe, RecordRef};
 use std::sync::Arc;
 
@@ -62,6 +62,7 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     /// What the transaction's versions are stamped with.
     pub stamp: Stamp,
     pub sequence: u64,
+    serial: u64,
     pub tally: Tally,
     /// Which tables are closed to snapshots, by number.
     pub present_only: Vec<bool>,
@@ -82,6 +83,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             stamped: options.verify,
             opacity: options.opacity,
             snapshots: S::INFO.snapshots && options.snapshots != Snapshots::Off,
+            serial: inner.words.workers.fetch_add(1, Ordering::Relaxed) + 1,
             inner,
             heap,
             scheme: S::new(),
@@ -245,8 +247,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     #[cold]
     fn begin_stamped(&mut self) {
-        // Slot numbers begin at zero, stamps at one; a worker's attempts are numbered.
-        self.stamp = (u64::from(self.heap.slot_number()) + 1) << 40 | self.sequence;
+        self.stamp = self.serial << 40 | self.sequence;
         if let Some(recorder) = &mut self.recorder {
             recorder.begin(self.stamp, M::now(), self.in_past);
         }
@@ -322,6 +323,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                     table: write.table.0,
                     record: write.record,
                     key: Some(self.arena.get(write.key).into()),
+                    order: write.prior,
                     placeholder: true,
                     epoch: 0,
                     life: write.record.life(),

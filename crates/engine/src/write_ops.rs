@@ -104,7 +104,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         if let (Ok(Placed::Fresh(_)), Some(graveyard)) = (&done, &table.graveyard) {
             // The key is in the index now, so no other tombstone of it can be buried.
-            record.write(&stamp::make(graveyard.stamp(key), &[]));
+            record.write(&stamp::make_absent(graveyard.stamp(key)));
         }
         // Even a failed insertion may have split leaves.
         let changes = core::mem::take(&mut self.changes);
@@ -164,7 +164,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(Claim::Redo);
         };
         if let Some(recorder) = self.recorder.as_mut().filter(|_| self.stamped) {
-            let stamp = stamp::read(self.arena.get(version.bytes));
+            let stamp = stamp::read(self.arena.get(version.bytes), version.absent);
             recorder.read(id, key, stamp, version.absent);
         }
         self.arena.truncate(mark);

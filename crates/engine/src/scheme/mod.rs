@@ -198,6 +198,9 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         value: &[u8],
     );
 
+    /// Makes a placed record that is not to be written after all an ordinary absent one.
+    fn withdraw(&mut self, record: RecordRef<M>);
+
     /// All writes are installed.
     fn release(&mut self, cx: &mut Context<'_, M, Self>);
 
@@ -216,8 +219,9 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     /// Gives what is left to collect to another worker.
     fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>);
 
-    /// The bytes of the version that this transaction is about to overwrite, for the recorder.
-    fn current_bytes(record: RecordRef<M>, out: &mut Vec<u8>);
+    /// The bytes of the version that this transaction is about to overwrite, for the recorder, and
+    /// whether the key is absent in it.
+    fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool;
 }
 
 /// A record that may have to leave its index, or shed versions.
@@ -226,6 +230,8 @@ pub struct Garbage<M: Machine> {
     pub record: RecordRef<M>,
     /// The key, where the record is to leave its index.
     pub key: Option<Box<[u8]>>,
+    /// The order of the version that is garbage: if the record has another one by now, it is not.
+    pub order: u64,
     /// It was inserted by a transaction that did not commit.
     pub placeholder: bool,
     /// Snapshots at or below this epoch may need it; zero: nobody does.

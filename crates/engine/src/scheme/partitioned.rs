@@ -241,6 +241,10 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
         record.header().word.store(point.order | absent, Ordering::Relaxed);
     }
 
+    fn withdraw(&mut self, _record: RecordRef<M>) {
+        // Nobody is kept off it.
+    }
+
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
         cx.epochs.close_window(cx.heap.slot());
         self.unlock_all(cx.shared);
@@ -277,10 +281,11 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
         heir.append(&mut self.garbage);
     }
 
-    fn current_bytes(record: RecordRef<M>, out: &mut Vec<u8>) {
+    fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
         let source = value_of(record);
         out.resize(source.length(), 0);
         source.read(out);
+        record.header().word.load(Ordering::Relaxed) & tid::ABSENT != 0
     }
 }
 
@@ -300,10 +305,10 @@ impl<M: Machine> Partitioned<M> {
             if let Some(graveyard) = graveyard.filter(|_| !garbage.placeholder) {
                 let mut bytes = [0; stamp::STAMP_BYTES];
                 record.read(&mut bytes);
-                graveyard.bury(key, word & !tid::FLAGS, stamp::read(&bytes));
+                graveyard.bury(key, word & !tid::FLAGS, stamp::read(&bytes, true));
             }
             let mut confirm = |guard: &Guard<M>| {
-                if word & (tid::ABSENT | tid::DEAD) != tid::ABSENT {
+                if !tid::is_absence(word, garbage.order) {
                     return false;
                 }
                 floor::raise(guard, word & !tid::FLAGS);

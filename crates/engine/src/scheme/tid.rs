@@ -79,6 +79,12 @@ pub(crate) fn same_version(word: u64, seen: u64) -> bool {
     (word ^ seen) & !LATCH == 0
 }
 
+/// Whether `word` is that of a living record whose version, of `order`, is absent.
+#[inline]
+pub(crate) fn is_absence(word: u64, order: u64) -> bool {
+    (word ^ order) & !FLAGS == 0 && word & (ABSENT | DEAD) == ABSENT
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

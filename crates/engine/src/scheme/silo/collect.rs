@@ -78,8 +78,8 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     ) -> Option<Garbage<M>> {
         let record = garbage.record;
         let found = record.header().word.load(Ordering::Acquire);
-        let reborn = found & tid::ABSENT == 0 && found & tid::LATCH == 0;
-        if record.life() != garbage.life || found & tid::DEAD != 0 || reborn {
+        // Whoever has overwritten it since leaves garbage of their own.
+        if record.life() != garbage.life || !tid::is_absence(found, garbage.order) {
             return None;
         }
         if found & tid::LATCH != 0 {
@@ -99,7 +99,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             if let Some(graveyard) = graveyard.filter(|_| !garbage.placeholder) {
                 let mut bytes = [0; stamp::STAMP_BYTES];
                 record.read(&mut bytes[..record.length().min(stamp::STAMP_BYTES)]);
-                graveyard.bury(key, found & !tid::FLAGS, stamp::read(&bytes));
+                graveyard.bury(key, found & !tid::FLAGS, stamp::read(&bytes, true));
             }
             let mut confirm = |guard: &Guard<M>| {
                 let dead =

@@ -1,7 +1,9 @@
 //! The three phases of a commit (thesis 4.2, figure 4-1) and the installation of one write
 //! (chapter 5, figure 5-1).
 
-use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, block_at, faults, give_back, latched, tid};
+use super::{
+    GLOBAL_TID, KEY_VALUE, Optimistic, SILO, block_at, faults, give_back, refused_latch, tid,
+};
 use crate::access::{Kind, Write, WriteSet};
 use crate::error::Reason;
 use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
@@ -25,7 +27,6 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             return Ok(CommitPoint { epoch: self.snapshot, order: 0 });
         }
         if !writes.is_empty() {
-            self.set_blocks_by(cx, writes)?;
             self.latch_all(writes)?;
         }
         // The serialization point. Full: the latches are visible before any word below is looked
@@ -43,6 +44,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if VARIANT == SILO && cx.epochs.keeps_versions() {
             set_late_blocks_by(cx, writes, epoch)?;
         }
+        self.set_blocks_by(cx, writes, epoch)?;
         let order = self.take_tid(cx, writes, epoch)?;
         self.last = order;
         Ok(CommitPoint { epoch, order })
@@ -81,7 +83,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 && writes.find(read.record).is_none()
                 && !M::fault(&faults::FOREIGN_LATCH_IGNORED)
             {
-                return Err(latched(read.record));
+                return Err(refused_latch(read.record));
             }
         }
         for node in &self.nodes {
@@ -120,12 +122,13 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         })
     }
 
-    /// Sets blocks by for what `install_one` may have to keep or to hold, since an installation
-    /// cannot fail.
+    /// Sets blocks by for what `install_one` has to keep or to hold, since an installation cannot
+    /// fail. Only now that the epoch is known can it be told what snapshots will want.
     fn set_blocks_by(
         &mut self,
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
+        epoch: u64,
     ) -> Result<(), Refusal<M>> {
         let keeps = VARIANT == SILO && cx.epochs.keeps_versions();
         let stamp = if cx.stamped { crate::stamp::STAMP_BYTES } else { 0 };
@@ -137,11 +140,9 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 let block = cx.heap.alloc_record(SlotKind::Version, new_bytes);
                 write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
             }
-            let due = keeps && write.keep && !write.placed && {
-                let old = tid::epoch(record.header().word.load(Ordering::Relaxed));
-                // The epoch may move on before the commit: one more block than needed is given back.
-                cx.epochs.must_keep(old, cx.epochs.current() + 1)
-            };
+            let news = write.placed && !cx.stamped || write.is_void();
+            let due = keeps && write.keep && !news;
+            let due = due && cx.epochs.must_keep(old_epoch(write), epoch);
             if due {
                 set_by(cx.heap, write)?;
             }
@@ -191,21 +192,27 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             Some(block) => block.header().link.load(Ordering::Relaxed),
             None => link.load(Ordering::Relaxed),
         };
-        let keep = VARIANT == SILO
-            && write.spare[0].is_some()
-            && cx.epochs.must_keep(tid::epoch(write.prior), point.epoch)
-            && !M::fault(&faults::OLD_VERSION_LOST);
+        let keep = write.spare[0].is_some() && !M::fault(&faults::OLD_VERSION_LOST);
         if keep {
             M::mark("old version put by");
             chain = match head {
                 // An overflowing value is a version block already, under the TID it was written by.
                 Some(block) => Tagged::new(block.as_ptr(), 0),
-                None => put_by(record, write.spare[0].take().expect("checked"), chain, write.prior),
+                None => {
+                    let block = write.spare[0].take().expect("checked");
+                    put_by(
+                        record,
+                        block,
+                        chain,
+                        if write.placed { tid::ABSENT } else { write.prior },
+                    )
+                }
             };
             self.later.push_back(Garbage {
                 table: write.table.0,
                 record,
                 key: None,
+                order: point.order,
                 placeholder: false,
                 epoch: point.epoch,
                 life: write.life,
@@ -266,6 +273,12 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         }
         first
     }
+}
+
+/// The epoch of the version that a write overwrites. A record that the transaction has placed had
+/// none: the key was absent for ever. (In verified runs that absence has a stamp worth keeping.)
+fn old_epoch<M: Machine>(write: &Write<M>) -> u64 {
+    if write.placed { 0 } else { tid::epoch(write.prior) }
 }
 
 /// Copies the version in place to `block`, at the head of `chain`.

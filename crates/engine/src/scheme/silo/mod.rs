@@ -250,6 +250,11 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         self.install_one(cx, point, &mut writes.entries[index], value);
     }
 
+    fn withdraw(&mut self, record: RecordRef<M>) {
+        let word = &record.header().word;
+        tid::publish(word, word.load(Ordering::Relaxed) & !tid::LATCH);
+    }
+
     #[inline]
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
         cx.epochs.close_window(cx.heap.slot());
@@ -264,9 +269,8 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
             if !write.latched && !write.placed {
                 continue;
             }
-            let word = &write.record.header().word;
             // We hold the latch, so the word is as we left it: the version stays as it was.
-            tid::publish(word, word.load(Ordering::Relaxed) & !tid::LATCH);
+            self.withdraw(write.record);
         }
         cx.epochs.close_window(cx.heap.slot());
         self.end_snapshot(cx);
@@ -293,8 +297,8 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         heir.extend(self.now.drain(..).chain(self.later.drain(..)));
     }
 
-    fn current_bytes(record: RecordRef<M>, out: &mut Vec<u8>) {
-        read::latched_bytes(record, out);
+    fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
+        read::latched(record, out)
     }
 }
 
@@ -357,6 +361,6 @@ fn block_at<M: Machine>(link: Tagged<chiliad_storage::Record<M>>) -> Option<Reco
 }
 
 /// A refusal because `record` is latched by another transaction.
-fn latched<M: Machine>(record: RecordRef<M>) -> Refusal<M> {
+fn refused_latch<M: Machine>(record: RecordRef<M>) -> Refusal<M> {
     Refusal::over(Reason::ReadLatched, record)
 }

@@ -1,7 +1,7 @@
 //! Reading a record that may be modified in place (thesis chapter 5, figure 5-2), in the present and
 //! in the past.
 
-use super::{block_at, faults, latched, older, tid};
+use super::{block_at, faults, older, refused_latch, tid};
 use crate::arena::Arena;
 use crate::scheme::{Step, Version};
 use chiliad_machine::{Link, Machine, Ordering, Spin, Word};
@@ -31,7 +31,7 @@ pub(super) fn present<M: Machine>(
         if before & tid::ABSENT != 0 {
             match absent(record, before, arena, stamped) {
                 Some(version) => return Step::Done((before & !tid::LATCH, version)),
-                None if before & tid::LATCH != 0 => return Step::Abort(latched(record)),
+                None if before & tid::LATCH != 0 => return Step::Abort(refused_latch(record)),
                 None => {}
             }
         } else if before & tid::LATCH == 0 {
@@ -45,7 +45,7 @@ pub(super) fn present<M: Machine>(
         } else {
             waits += 1;
             if waits > PATIENCE {
-                return Step::Abort(latched(record));
+                return Step::Abort(refused_latch(record));
             }
             M::mark("read waited for a latch");
             spin.wait();
@@ -69,7 +69,7 @@ fn absent<M: Machine>(
     let bytes = copy(record, arena);
     M::fence(Ordering::Acquire);
     let intact = record.header().word.load(Ordering::Relaxed) == before
-        && crate::stamp::read(arena.get(bytes)) != crate::stamp::TORN;
+        && crate::stamp::read(arena.get(bytes), true) != crate::stamp::TORN;
     intact.then_some(Version { absent: true, bytes })
 }
 
@@ -160,14 +160,15 @@ fn older_version<M: Machine>(
         next = block_at(block.header().link.load(Ordering::Acquire));
     }
     // The key did not exist yet: stamp zero, in a verified run.
-    let stamp = crate::stamp::make(0, &[]);
+    let stamp = crate::stamp::make_absent(0);
     Version { absent: true, bytes: arena.push(if stamped { &stamp } else { &[] }) }
 }
 
-/// The bytes of a record that the caller has latched.
-pub(super) fn latched_bytes<M: Machine>(record: RecordRef<M>, out: &mut Vec<u8>) {
+/// The version of a record that the caller has latched: its bytes, and whether it is absent.
+pub(super) fn latched<M: Machine>(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
     let link = record.header().link.load(Ordering::Relaxed);
     let source = if record.overflows() { block_at(link).unwrap_or(record) } else { record };
     out.resize(source.length().min(source.capacity()), 0);
     source.read(out);
+    record.header().word.load(Ordering::Relaxed) & tid::ABSENT != 0
 }
