@@ -1,0 +1,150 @@
+//! The workloads on the engine itself: several native clients at once, and the conditions after.
+
+use chiliad_engine::{Database, Error, Intent, Options, Silo, Snapshots, TableId, Transaction};
+use chiliad_machine::Native;
+use chiliad_workload::micro::{Bank, BankOptions, Churn, ChurnOptions};
+use chiliad_workload::tpcc::{Tpcc, TpccOptions};
+use chiliad_workload::ycsb::{Ycsb, YcsbOptions};
+use chiliad_workload::{ClientSeat, Workload};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+type Base = Database<Native, Silo<Native>>;
+
+fn load<W: Workload>(workload: &W) -> (Base, Vec<TableId>) {
+    let options = Options {
+        snapshots: Snapshots::Always,
+        epoch: Duration::from_millis(1),
+        snapshot_every: 5,
+        opacity: false,
+        ..Options::default()
+    };
+    let base = Base::open(options).unwrap();
+    let tables: Vec<_> =
+        workload.tables().into_iter().map(|spec| base.create_table(spec).unwrap()).collect();
+    let mut worker = base.worker().unwrap();
+    for part in 0..workload.load_parts() {
+        let insert = &mut |table, key: &[u8], value: &[u8]| worker.load(table, key, value);
+        workload.load(&tables, part, 7, insert).unwrap();
+    }
+    base.settle();
+    (base, tables)
+}
+
+/// Transactions committed and rolled back, and attempts refused.
+fn client<W: Workload>(
+    workload: &W,
+    base: &Base,
+    tables: &[TableId],
+    seat: ClientSeat,
+    transactions: usize,
+) -> [usize; 3] {
+    let mut worker = base.worker().unwrap();
+    let mut client = workload.client(tables, seat);
+    let mut partitions = vec![];
+    let mut ends = [0; 3];
+    for _ in 0..transactions {
+        partitions.clear();
+        let shape = workload.next(&mut client, &mut partitions);
+        let intent = Intent {
+            read_only: shape.read_only,
+            snapshot: shape.snapshot,
+            partitions: &partitions,
+            retries: 0,
+        };
+        loop {
+            let mut tx = worker.begin(&intent).unwrap();
+            let result = match workload.execute(&mut client, &mut tx) {
+                Ok(()) => tx.commit().map(|_| ()),
+                Err(error) => {
+                    tx.rollback();
+                    Err(error)
+                }
+            };
+            match result {
+                Ok(()) => ends[0] += 1,
+                Err(Error::RolledBack) => ends[1] += 1,
+                Err(error) if error.is_retryable() => {
+                    ends[2] += 1;
+                    continue;
+                }
+                Err(error) => panic!("{}: {error}", workload.kinds()[shape.kind]),
+            }
+            break;
+        }
+    }
+    ends
+}
+
+fn broken<W: Workload>(workload: &W, base: &Base, tables: &[TableId]) -> Vec<String> {
+    let mut worker = base.worker().unwrap();
+    let run = &mut |body: &mut dyn FnMut(&mut dyn Transaction) -> Result<(), Error>| {
+        let mut tx = worker.begin(&Intent::read_only())?;
+        body(&mut tx)?;
+        tx.commit().map(|_| ())
+    };
+    let conditions = workload.conditions(tables, run).unwrap();
+    conditions.into_iter().filter_map(|condition| condition.failure).collect()
+}
+
+fn try_out<W: Workload>(workload: &W, transactions: usize) -> [usize; 3] {
+    const CLIENTS: usize = 4;
+    let (base, tables) = load(workload);
+    assert_eq!(broken(workload, &base, &tables), Vec::<String>::new(), "after loading");
+    let done = AtomicBool::new(false);
+    let mut ends = [0; 3];
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                base.tick();
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|index| ClientSeat { index, of: CLIENTS, seed: 1 })
+            .map(|seat| {
+                let (base, tables) = (&base, &tables);
+                scope.spawn(move || client(workload, base, tables, seat, transactions))
+            })
+            .collect();
+        let results: Vec<_> = clients.into_iter().map(|client| client.join()).collect();
+        done.store(true, Ordering::Relaxed);
+        for result in results {
+            for (sum, part) in ends.iter_mut().zip(result.unwrap()) {
+                *sum += part;
+            }
+        }
+    });
+    assert_eq!(ends[0] + ends[1], CLIENTS * transactions);
+    assert_eq!(broken(workload, &base, &tables), Vec::<String>::new(), "after {ends:?}");
+    ends
+}
+
+#[test]
+fn tpcc() {
+    let tpcc = Tpcc::new(TpccOptions::micro()).unwrap();
+    let ends = try_out(&tpcc, 10_000);
+    assert!(ends[1] > 100, "{ends:?}");
+}
+
+#[test]
+fn churn() {
+    for hash in [false, true] {
+        let churn = Churn::new(ChurnOptions { hash, ..ChurnOptions::default() }).unwrap();
+        try_out(&churn, 10_000);
+    }
+}
+
+#[test]
+fn bank() {
+    let bank = Bank::new(BankOptions::default()).unwrap();
+    let ends = try_out(&bank, 10_000);
+    assert!(ends[1] > 100, "{ends:?}");
+}
+
+#[test]
+fn ycsb() {
+    try_out(&Ycsb::new(YcsbOptions::micro()).unwrap(), 10_000);
+    let hashed = YcsbOptions { hash: true, scan_ratio: 0.0, ..YcsbOptions::micro() };
+    try_out(&Ycsb::new(hashed).unwrap(), 10_000);
+}
