@@ -38,7 +38,7 @@ impl<'w> Transaction<'w> {
         self.reader.raw().conflict()
     }
 
-    /// Makes what the transaction wrote visible, and durable together with all that it read.
+    /// Makes what the transaction wrote visible to others, all of it or nothing.
     ///
     /// Only for transactions begun by [`Worker::begin`](crate::Worker::begin); the others commit
     /// when their closure returns `Ok`.
@@ -92,7 +92,8 @@ impl<'w> Transaction<'w> {
     /// Writes a row, whether its key had one or not.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], but for the duplicate.
+    /// As for [`Transaction::insert`], but for the duplicate. After a
+    /// [`UniqueViolation`](crate::Error::UniqueViolation) the transaction can only be rolled back.
     pub fn put<K, V: Row>(
         &mut self,
         table: &Table<K, V>,
