@@ -124,12 +124,13 @@ impl<R, T: Fixed> Field<R, T> {
     pub fn set(self, row: &mut [u8], value: &T) {
         value.write(&mut row[self.offset..self.end()]);
     }
-}
 
-impl<R, T: Indexable> Field<R, T> {
     /// The field as a part of a secondary key.
     #[must_use]
-    pub const fn key_part(self, descending: bool) -> KeyPart {
+    pub const fn key_part(self, descending: bool) -> KeyPart
+    where
+        T: Indexable,
+    {
         KeyPart {
             source: Source::Value,
             offset: self.offset,
