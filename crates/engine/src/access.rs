@@ -53,14 +53,6 @@ pub struct Write<M: Machine> {
     pub spare: [Option<RecordRef<M>>; 2],
 }
 
-impl<M: Machine> Write<M> {
-    /// It inserts a row and takes it away again: nothing to install, a placeholder to give up.
-    #[inline]
-    pub fn is_void(&self) -> bool {
-        self.placed && self.kind == Kind::Remove
-    }
-}
-
 /// The deferred writes, found by record.
 pub struct WriteSet<M: Machine> {
     pub entries: Vec<Write<M>>,

@@ -4,6 +4,7 @@ use crate::access::Kind;
 use crate::breakdown::Part;
 use crate::catalog::View;
 use crate::error::Result;
+use crate::recorder::WriteKind;
 use crate::scheme::{CommitPoint, Context, Garbage, Scheme};
 use crate::stamp;
 use crate::worker::{Core, State, context};
@@ -32,7 +33,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         // Install.
         for at in 0..self.writes.entries.len() {
             let write = &self.writes.entries[at];
-            if write.is_void() {
+            if S::is_void(write) {
                 self.scheme.withdraw(write.record);
                 continue;
             }
@@ -85,17 +86,16 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let Some(mut recorder) = self.recorder.take() else {
             return;
         };
-        for write in self.writes.entries.iter().filter(|write| !write.is_void()) {
+        for write in self.writes.entries.iter().filter(|write| !S::is_void(write)) {
             let absent = S::current_version(write.record, &mut old);
             let overwritten = stamp::read(&old, absent);
-            let removed = write.kind == Kind::Remove;
-            recorder.write(
-                write.table,
-                self.arena.get(write.key),
-                overwritten,
-                point.order,
-                removed,
-            );
+            let kind = match write.kind {
+                Kind::Remove => WriteKind::Remove,
+                Kind::Put if absent => WriteKind::Insert,
+                Kind::Put => WriteKind::Update,
+            };
+            let key = self.arena.get(write.key);
+            recorder.write(write.table, key, kind, overwritten, point.order);
         }
         self.recorder = Some(recorder);
         self.key = old;
@@ -106,7 +106,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     fn leave_tombstones(&mut self, point: CommitPoint) {
         let kept = self.inner.words.epochs.keeps_versions();
         for write in &self.writes.entries {
-            if write.kind == Kind::Remove {
+            let void = S::is_void(write);
+            if write.kind == Kind::Remove && (write.placed || !void) {
                 self.scheme.leave_garbage(Garbage {
                     table: write.table.0,
                     record: write.record,

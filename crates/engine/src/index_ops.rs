@@ -70,7 +70,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.remove_entry(view, secondary.table, &entry)?;
             entry.clear();
             secondary.encode(&key_bytes, &after_bytes, &mut entry);
-            self.insert(view, secondary.table, &entry, &key_bytes)?;
+            self.insert_entry(view, secondary, &entry, &key_bytes)?;
         }
         Ok(())
     }
@@ -111,9 +111,26 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         for secondary in &table.secondary {
             let mut entry = Vec::new();
             secondary.encode(key, value, &mut entry);
-            self.insert(view, secondary.table, &entry, key)?;
+            self.insert_entry(view, secondary, &entry, key)?;
         }
         Ok(())
+    }
+
+    /// Adds an entry that was found absent, or that only this row can have: where it is there
+    /// already, what was read has changed since.
+    fn insert_entry(
+        &mut self,
+        view: &View<M>,
+        secondary: &crate::secondary::Secondary,
+        entry: &[u8],
+        key: &[u8],
+    ) -> Result<()> {
+        match self.insert(view, secondary.table, entry, key) {
+            Err(Error::DuplicateKey) => {
+                Err(self.lose(crate::scheme::Refusal::new(crate::error::Reason::Phantom)))
+            }
+            other => other,
+        }
     }
 
     /// Removes a row's entries.

@@ -31,7 +31,7 @@ pub use chiliad_storage::{KEY_BYTES_MAX, Usage, VALUE_BYTES_MAX, key};
 pub use database::Database;
 pub use error::{Error, Reason, Result};
 pub use options::{Options, Snapshots};
-pub use recorder::{Recorder, Stamp};
+pub use recorder::{Recorder, Stamp, WriteKind};
 pub use scheme::names;
 pub use scheme::{GlobalTid, Info, Isolation, KeyValue, Partitioned, Scheme, Silo};
 pub use stats::{Hold, HotRecord, Stats};

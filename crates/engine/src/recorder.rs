@@ -9,6 +9,17 @@ use crate::TableId;
 /// Identifies the version of a key: the transaction that wrote it. Zero: before the history began.
 pub type Stamp = u64;
 
+/// What a write made of the version before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WriteKind {
+    /// The key was absent and is present now.
+    Insert,
+    /// It was and is present.
+    Update,
+    /// It is absent now.
+    Remove,
+}
+
 /// Receives the accesses of one worker's transactions, in order.
 pub trait Recorder: Send {
     /// A transaction attempt begins at time `start`. `stamp` names it.
@@ -22,7 +33,14 @@ pub trait Recorder: Send {
     fn scan_entry(&mut self, key: &[u8], version: Stamp, absent: bool);
     /// A write was installed over `overwritten`; `order` is the place that the scheme claims for
     /// it among the versions of the key.
-    fn write(&mut self, table: TableId, key: &[u8], overwritten: Stamp, order: u64, removed: bool);
+    fn write(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        kind: WriteKind,
+        overwritten: Stamp,
+        order: u64,
+    );
     /// The attempt committed in `epoch` at time `end`.
     fn commit(&mut self, end: u64, epoch: u64, order: u64);
     /// The attempt was refused or rolled back.

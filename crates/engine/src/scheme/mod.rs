@@ -22,7 +22,7 @@ pub use partitioned::Partitioned;
 pub use silo::{FAULTS, GlobalTid, KeyValue, Silo};
 
 use crate::Options;
-use crate::access::WriteSet;
+use crate::access::{Write, WriteSet};
 use crate::arena::{Arena, Piece};
 use crate::epoch::Epochs;
 use crate::error::Reason;
@@ -198,7 +198,11 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         value: &[u8],
     );
 
-    /// Makes a placed record that is not to be written after all an ordinary absent one.
+    /// Whether a prepared write removes what is absent already: a row inserted and taken away again
+    /// by the same transaction. There is nothing to install then.
+    fn is_void(write: &Write<M>) -> bool;
+
+    /// Leaves a record that is not to be written after all as it was.
     fn withdraw(&mut self, record: RecordRef<M>);
 
     /// All writes are installed.

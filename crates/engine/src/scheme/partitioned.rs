@@ -22,7 +22,7 @@ use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
 };
 use crate::Options;
-use crate::access::{Kind, WriteSet};
+use crate::access::{Kind, Write, WriteSet};
 use crate::arena::Arena;
 use crate::error::Reason;
 use crate::stamp;
@@ -239,6 +239,10 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
         }
         let absent = if write.kind == Kind::Remove { tid::ABSENT } else { 0 };
         record.header().word.store(point.order | absent, Ordering::Relaxed);
+    }
+
+    fn is_void(write: &Write<M>) -> bool {
+        write.kind == Kind::Remove && write.prior & tid::ABSENT != 0
     }
 
     fn withdraw(&mut self, _record: RecordRef<M>) {

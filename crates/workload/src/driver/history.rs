@@ -1,10 +1,9 @@
 //! What a verified run records: the engine's calls, in the form that the checker reads.
 
-use super::loaded_keys::LoadedKeys;
 use super::signals::Signals;
 use chiliad_checker as checker;
-use chiliad_checker::{Direction, Version, WriteKind};
-use chiliad_engine::{Range, Recorder, Stamp, TableId};
+use chiliad_checker::{Direction, Version};
+use chiliad_engine::{Range, Recorder, Stamp, TableId, WriteKind};
 use core::ops::Bound;
 use std::any::Any;
 use std::sync::Arc;
@@ -13,26 +12,19 @@ use std::sync::Arc;
 ///
 /// The engine announces a scan with its end known, and its entries follow; the checker wants the
 /// end last. So a scan stays open here until the first call that is no entry of it.
-///
-/// The checker also distinguishes an insertion from an update, which the engine's writes do not say.
-/// A transaction that inserts has looked at the absence first, so absences are remembered; a blind
-/// write over the initial state is an insertion unless the key was loaded.
 pub(crate) struct HistoryRecorder {
     buffer: checker::Recorder,
     open_scan: Option<bool>,
-    absent: Absences,
-    loaded: Arc<LoadedKeys>,
     signals: Arc<Signals>,
     counted_bytes: usize,
 }
 
 impl HistoryRecorder {
     /// An empty history of client `index`.
-    pub(crate) fn new(index: usize, loaded: Arc<LoadedKeys>, signals: Arc<Signals>) -> Self {
+    pub(crate) fn new(index: usize, signals: Arc<Signals>) -> Self {
         let worker = u32::try_from(index).unwrap_or(u32::MAX);
         let buffer = checker::Recorder::new(worker);
-        let absent = Absences::default();
-        Self { buffer, open_scan: None, absent, loaded, signals, counted_bytes: 0 }
+        Self { buffer, open_scan: None, signals, counted_bytes: 0 }
     }
 
     /// What was recorded.
@@ -59,38 +51,6 @@ impl HistoryRecorder {
     }
 }
 
-/// The keys that the transaction in hand has found absent.
-#[derive(Default)]
-struct Absences {
-    /// Table, and where the key ends in `bytes`.
-    keys: Vec<(TableId, usize)>,
-    bytes: Vec<u8>,
-    /// The table of the scan that is open.
-    scanned: Option<TableId>,
-}
-
-impl Absences {
-    fn clear(&mut self) {
-        self.keys.clear();
-        self.bytes.clear();
-        self.scanned = None;
-    }
-
-    fn add(&mut self, table: TableId, key: &[u8]) {
-        self.bytes.extend_from_slice(key);
-        self.keys.push((table, self.bytes.len()));
-    }
-
-    fn contain(&self, table: TableId, key: &[u8]) -> bool {
-        let mut start = 0;
-        self.keys.iter().any(|&(known, end)| {
-            let bytes = &self.bytes[start..end];
-            start = end;
-            known == table && bytes == key
-        })
-    }
-}
-
 fn version(stamp: Stamp) -> Version {
     Version::from(checker::Stamp(stamp))
 }
@@ -105,14 +65,12 @@ fn bound(bound: Bound<&[u8]>) -> checker::Bound<'_> {
 
 impl Recorder for HistoryRecorder {
     fn begin(&mut self, stamp: Stamp, start: u64, snapshot: bool) {
-        self.absent.clear();
         self.buffer.begin(checker::Stamp(stamp), start, snapshot);
     }
 
     fn read(&mut self, table: TableId, key: &[u8], stamp: Stamp, absent: bool) {
         self.close_scan();
         if absent {
-            self.absent.add(table, key);
             self.buffer.absent(table.0, key, version(stamp));
         } else {
             self.buffer.read(table.0, key, version(stamp));
@@ -124,29 +82,22 @@ impl Recorder for HistoryRecorder {
         let direction = if range.reverse { Direction::Descending } else { Direction::Ascending };
         self.buffer.scan_begin(table.0, bound(range.low), bound(range.high), direction);
         self.open_scan = Some(last.is_some());
-        self.absent.scanned = Some(table);
     }
 
     fn scan_entry(&mut self, key: &[u8], stamp: Stamp, absent: bool) {
         if absent {
-            if let Some(table) = self.absent.scanned {
-                self.absent.add(table, key);
-            }
             self.buffer.scan_tombstone(key, version(stamp));
         } else {
             self.buffer.scan_entry(key, version(stamp));
         }
     }
 
-    fn write(&mut self, table: TableId, key: &[u8], over: Stamp, _order: u64, removed: bool) {
+    fn write(&mut self, table: TableId, key: &[u8], kind: WriteKind, over: Stamp, _order: u64) {
         self.close_scan();
-        let inserts = || {
-            self.absent.contain(table, key) || over == 0 && self.loaded.lack(table, key)
-        };
-        let kind = match removed {
-            true => WriteKind::Remove,
-            false if inserts() => WriteKind::Insert,
-            false => WriteKind::Update,
+        let kind = match kind {
+            WriteKind::Insert => checker::WriteKind::Insert,
+            WriteKind::Update => checker::WriteKind::Update,
+            WriteKind::Remove => checker::WriteKind::Remove,
         };
         self.buffer.write(table.0, key, kind, checker::Stamp(over), 0);
     }

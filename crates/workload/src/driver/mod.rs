@@ -21,7 +21,6 @@ mod catalog;
 mod client;
 mod history;
 mod load;
-mod loaded_keys;
 mod lookup;
 mod native;
 mod open_loop;

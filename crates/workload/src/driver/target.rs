@@ -6,7 +6,6 @@
 
 use super::client::Client;
 use super::history::HistoryRecorder;
-use super::loaded_keys::LoadedKeys;
 use super::signals::{Phase, Signals};
 use super::{Failure, Plan, Tally};
 use crate::{ClientSeat, Condition, Workload};
@@ -111,8 +110,6 @@ pub struct Bound<M: Machine, S: Scheme<M>, W, C> {
     workload: Arc<W>,
     tables: Vec<TableId>,
     names: Vec<String>,
-    /// In a verified run: what the history begins with.
-    loaded: Option<Arc<LoadedKeys>>,
     call: PhantomData<fn() -> C>,
 }
 
@@ -122,7 +119,6 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Bound<M, S, W, C> {
     /// # Errors
     /// The engine's.
     pub fn open(workload: Arc<W>, options: Options) -> Result<Self, Failure> {
-        let verify = options.verify;
         let database = Database::open(options).map_err(Failure::doing("opening the database"))?;
         let specs = workload.tables();
         let names = specs.iter().map(|spec| spec.name.clone()).collect();
@@ -131,8 +127,7 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Bound<M, S, W, C> {
             .map(|spec| database.create_table(spec))
             .collect::<Result<Vec<_>, _>>()
             .map_err(Failure::doing("creating the tables"))?;
-        let loaded = verify.then(|| Arc::new(LoadedKeys::new(&tables)));
-        Ok(Self { database, workload, tables, names, loaded, call: PhantomData })
+        Ok(Self { database, workload, tables, names, call: PhantomData })
     }
 }
 
@@ -156,12 +151,8 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
     fn load(&self, seed: u64, next: &mut dyn FnMut() -> Option<usize>) -> Result<(), Failure> {
         let mut worker = self.database.worker().map_err(Failure::doing("loading"))?;
         while let Some(part) = next() {
-            let mut insert = |table: TableId, key: &[u8], value: &[u8]| {
-                if let Some(loaded) = &self.loaded {
-                    loaded.add(table, key);
-                }
-                worker.load(table, key, value)
-            };
+            let mut insert =
+                |table: TableId, key: &[u8], value: &[u8]| worker.load(table, key, value);
             self.workload
                 .load(&self.tables, part, seed, &mut insert)
                 .map_err(Failure::doing("loading"))?;
@@ -174,10 +165,7 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
     }
 
     fn settle(&self) {
-        // A snapshot lies at most two snapshot epochs back, and one more for the epoch under way.
-        for _ in 0..3 * self.database.options().snapshot_every {
-            self.database.tick();
-        }
+        self.database.settle();
     }
 
     fn run_client(
@@ -191,8 +179,8 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
             run.0.set(Phase::Stop);
             run.0.wake::<M>();
         })?;
-        if let (Some(_), Some(loaded)) = (plan.recording, &self.loaded) {
-            let recorder = HistoryRecorder::new(seat.index, loaded.clone(), run.0.clone());
+        if plan.recording.is_some() {
+            let recorder = HistoryRecorder::new(seat.index, run.0.clone());
             worker.set_recorder(Box::new(recorder));
         }
         let state = self.workload.client(&self.tables, seat);

@@ -140,7 +140,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 let block = cx.heap.alloc_record(SlotKind::Version, new_bytes);
                 write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
             }
-            let news = write.placed && !cx.stamped || write.is_void();
+            let news = write.placed && !cx.stamped || Self::is_void(write);
             let due = keeps && write.keep && !news;
             let due = due && cx.epochs.must_keep(old_epoch(write), epoch);
             if due {

@@ -39,7 +39,7 @@ use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
 };
 use crate::Options;
-use crate::access::WriteSet;
+use crate::access::{Kind, Write, WriteSet};
 use crate::arena::Arena;
 use crate::error::Reason;
 use crate::transaction::Intent;
@@ -248,6 +248,11 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         value: &[u8],
     ) {
         self.install_one(cx, point, &mut writes.entries[index], value);
+    }
+
+    #[inline]
+    fn is_void(write: &Write<M>) -> bool {
+        write.kind == Kind::Remove && write.prior & tid::ABSENT != 0
     }
 
     fn withdraw(&mut self, record: RecordRef<M>) {
