@@ -14,8 +14,6 @@
 //! a probe to its end.
 
 pub mod hash;
-#[cfg(test)]
-mod loom_machine;
 pub mod ordered;
 
 pub use hash::HashIndex;
