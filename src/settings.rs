@@ -9,7 +9,8 @@ use crate::host;
 use crate::workloads::WorkloadFlags;
 use chiliad_engine::Info;
 use chiliad_engine::{Options, Snapshots};
-use chiliad_simulator::{Config, MemoryModel, Schedule};
+use chiliad_machine::Machine;
+use chiliad_simulator::{Config, MemoryModel, Schedule, Sim};
 use chiliad_workload::driver::{
     AnyWorkload, Backoff, Length, Plan, Recording, Retry, SimulatedPlan, schemes,
 };
@@ -38,8 +39,9 @@ const SNAPSHOT_EVERY_SIMULATED: u64 = 3;
 /// Transactions per simulated core where no number is asked for.
 const TRANSACTIONS_PER_CORE: u64 = 12;
 
-/// Events after which a simulated run is given up.
-const EVENTS_MAX: u64 = 2_000_000_000;
+/// Events after which a simulated run is given up: so many, and so many more for each transaction.
+const EVENTS_MAX: u64 = 10_000_000;
+const EVENTS_MAX_PER_TRANSACTION: u64 = 1_000_000;
 
 /// The options shown in results, in order.
 pub type Shown = Map<String, Value>;
@@ -114,7 +116,7 @@ pub fn simulated<W: WorkloadFlags + Args>(
         MemoryModelFlag::Tso => MemoryModel::Tso,
     };
     config.fault = plant.as_deref().map(crate::plants::find).transpose()?;
-    config.events_max = EVENTS_MAX;
+    config.events_max = events_max(&settings.plan);
     config.region_bytes = 4 << 30;
     let shown = &mut settings.shown;
     shown.insert("cores".into(), (*cores).into());
@@ -123,6 +125,18 @@ pub fn simulated<W: WorkloadFlags + Args>(
     shown.insert("plant".into(), plant.clone().into());
     let plan = SimulatedPlan { plan: settings.plan.clone(), config };
     Ok((settings, plan))
+}
+
+/// Events after which a run makes no progress any more.
+fn events_max(plan: &Plan) -> u64 {
+    let expected = match plan.length {
+        Length::Transactions(count) => count.saturating_mul(EVENTS_MAX_PER_TRANSACTION),
+        Length::Time(time) => {
+            let seconds = time.as_secs_f64() + plan.warmup.as_secs_f64();
+            (seconds * Sim::ticks_per_second() as f64 * 4.0) as u64
+        }
+    };
+    EVENTS_MAX.saturating_add(expected)
 }
 
 fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Result<Settings, Stop> {
