@@ -5,6 +5,7 @@
 //! touching anything shared.
 
 use crate::error::{Error, Result};
+use crate::scheme::UseIndex;
 use crate::secondary::Secondary;
 use crate::stamp::Graveyard;
 use crate::table::{IndexKind, TableId, TableSpec};
@@ -22,17 +23,20 @@ pub struct Table<M: Machine> {
     pub graveyard: Option<Graveyard<M>>,
 }
 
+/// A table's place: empty once it was dropped.
+type Entry<M> = Option<Arc<Shared<M, Table<M>>>>;
+
 /// All tables. Lives in the machine's memory.
 pub struct Catalog<M: Machine> {
     /// Counts creations and drops.
     version: M::Word,
-    tables: Latch<M, Vec<Option<Arc<Shared<M, Table<M>>>>>>,
+    tables: Latch<M, Vec<Entry<M>>>,
 }
 
 /// What a worker has seen of the catalog.
 pub struct View<M: Machine> {
     version: u64,
-    tables: Vec<Option<Arc<Shared<M, Table<M>>>>>,
+    tables: Vec<Entry<M>>,
 }
 
 impl<M: Machine> Catalog<M> {
@@ -110,7 +114,7 @@ impl<M: Machine> Catalog<M> {
     }
 }
 
-fn position<M: Machine>(tables: &[Option<Arc<Shared<M, Table<M>>>>], name: &str) -> Result<usize> {
+fn position<M: Machine>(tables: &[Entry<M>], name: &str) -> Result<usize> {
     tables
         .iter()
         .position(|table| table.as_ref().is_some_and(|table| table.spec.name == name))
@@ -160,7 +164,7 @@ impl<M: Machine> View<M> {
 }
 
 impl<M: Machine> crate::scheme::Tables<M> for View<M> {
-    fn with_index(&self, table: u32, use_it: &mut dyn FnMut(&Index<M>, Option<&Graveyard<M>>)) {
+    fn with_index(&self, table: u32, use_it: &mut UseIndex<'_, M>) {
         if let Ok(table) = self.get(TableId(table)) {
             use_it(&table.index, table.graveyard.as_ref());
         }

@@ -76,21 +76,9 @@ fn encode_part(part: &KeyPart, field: &[u8], out: &mut Vec<u8>) {
         PartType::Bytes => out.extend_from_slice(field),
         PartType::Text => {
             let length = usize::from(field[0]).min(field.len() - 1);
-            push_text(&field[1..1 + length], out);
+            chiliad_storage::key::KeyPart::write(&field[1..1 + length], out);
         }
     }
-}
-
-/// Text in an order in which a prefix comes first: zero bytes are escaped, two of them end it.
-/// The same as [`chiliad_storage::key`] has for strings.
-fn push_text(text: &[u8], out: &mut Vec<u8>) {
-    for &byte in text {
-        out.push(byte);
-        if byte == 0 {
-            out.push(0xff);
-        }
-    }
-    out.extend([0, 0]);
 }
 
 impl TableSpec {

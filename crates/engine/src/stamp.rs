@@ -65,10 +65,13 @@ pub(crate) fn read(bytes: &[u8], absent: bool) -> Stamp {
     if word(8..16) == check(found, value, absent) { found } else { TORN }
 }
 
+/// Order and stamp of the last tombstone, by key.
+type Stones = BTreeMap<Box<[u8]>, (u64, Stamp)>;
+
 /// The stamps of tombstones that have left their index, so that a later look-up can still say which
 /// version of nothing it saw. Kept in verified runs only, by key.
 pub struct Graveyard<M: Machine> {
-    stones: Latch<M, BTreeMap<Box<[u8]>, (u64, Stamp)>>,
+    stones: Latch<M, Stones>,
 }
 
 impl<M: Machine> Graveyard<M> {

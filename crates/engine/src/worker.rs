@@ -343,7 +343,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// The transaction is over: hand the tally over now and then, collect a little.
     #[inline]
     pub fn clean_up(&mut self, view: &View<M>) {
-        if self.sequence % TALLY_EVERY == 0 {
+        if self.sequence.is_multiple_of(TALLY_EVERY) {
             self.inner.words.retired.lock().absorb(&mut self.tally);
         }
         if self.scheme.has_garbage() {

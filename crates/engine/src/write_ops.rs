@@ -29,7 +29,18 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         self.check_unique(view, table, key, None, value)?;
         self.insert_one(id, table, key, value)?;
+        self.remember_entries(id, key, value);
         self.insert_entries(view, table, key, value)
+    }
+
+    /// The row of the write of `key` has from now on the entries of `value`.
+    fn remember_entries(&mut self, id: TableId, key: &[u8], value: &[u8]) {
+        let before = self.arena.push(value);
+        let arena = &self.arena;
+        let mut writes = self.writes.entries.iter_mut().rev();
+        if let Some(write) = writes.find(|it| it.table == id && arena.get(it.key) == key) {
+            write.before = before;
+        }
     }
 
     /// Inserts into one index.
@@ -217,9 +228,27 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let write = self.write_of(row, indexed);
         let value = self.arena.push(value);
         let own = &mut self.writes.entries[write as usize];
+        let removed = own.kind == Kind::Remove;
         (own.kind, own.value) = (Kind::Put, value);
+        if !indexed {
+            return Ok(());
+        }
+        if removed {
+            return self.restore_entries(view, write);
+        }
         self.mark_dirty(write, indexed);
-        if indexed { self.align_indexes(view) } else { Ok(()) }
+        self.align_indexes(view)
+    }
+
+    /// Adds the entries of a row that is written after its removal.
+    fn restore_entries(&mut self, view: &View<M>, write: u32) -> Result<()> {
+        let own = &self.writes.entries[write as usize];
+        let (id, key, value) = (own.table, self.arena.get(own.key), self.arena.get(own.value));
+        let (key, value) = (key.to_vec(), value.to_vec());
+        let table = view.get(id)?;
+        self.check_unique(view, table, &key, None, &value)?;
+        self.writes.entries[write as usize].before = self.arena.push(&value);
+        self.insert_entries(view, table, &key, &value)
     }
 
     #[inline]
@@ -227,12 +256,16 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let table = self.accesses[row.access as usize].table;
         let indexed = !view.get(table)?.secondary.is_empty();
         let write = self.write_of(row, indexed);
-        self.mark_dirty(write, indexed);
         let own = &mut self.writes.entries[write as usize];
         if own.kind == Kind::Remove {
             own.kind = Kind::Put;
+            if indexed {
+                self.restore_entries(view, write)?;
+            }
         }
-        Ok(self.arena.get_mut(own.value))
+        self.mark_dirty(write, indexed);
+        let value = self.writes.entries[write as usize].value;
+        Ok(self.arena.get_mut(value))
     }
 
     #[inline]

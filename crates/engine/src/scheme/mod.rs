@@ -244,10 +244,13 @@ pub struct Garbage<M: Machine> {
     pub life: u32,
 }
 
+/// What is done with a table's index, and with its graveyard in a verified run.
+pub type UseIndex<'a, M> = dyn FnMut(&Index<M>, Option<&Graveyard<M>>) + 'a;
+
 /// The tables' indexes, for collection.
 pub trait Tables<M: Machine> {
     /// The index of `table`, if the table still exists.
-    fn with_index(&self, table: u32, use_it: &mut dyn FnMut(&Index<M>, Option<&Graveyard<M>>));
+    fn with_index(&self, table: u32, use_it: &mut UseIndex<'_, M>);
 }
 
 pub use crate::stamp::Graveyard;

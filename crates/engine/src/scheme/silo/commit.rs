@@ -41,13 +41,12 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if VARIANT != KEY_VALUE {
             self.check(writes)?;
         }
-        if VARIANT == SILO && cx.epochs.keeps_versions() {
-            set_late_blocks_by(cx, writes, epoch)?;
+        if writes.is_empty() {
+            return Ok(CommitPoint { epoch, order: self.last });
         }
         self.set_blocks_by(cx, writes, epoch)?;
-        let order = self.take_tid(cx, writes, epoch)?;
-        self.last = order;
-        Ok(CommitPoint { epoch, order })
+        self.last = self.take_tid(cx, writes, epoch)?;
+        Ok(CommitPoint { epoch, order: self.last })
     }
 
     /// Phase 1, in the order of addresses, so that no two wait for each other for long.
@@ -308,23 +307,6 @@ pub(super) fn drop_version<M: Machine, const VARIANT: u8>(
     unsafe { cx.heap.retire_record(SlotKind::Version, block) };
 }
 
-/// Sets by the blocks that were not due yet when the others were: the epoch has moved on since, past
-/// a boundary even, or snapshots have been asked for. Rare: the writer lost its core in between.
-fn set_late_blocks_by<M: Machine, S: Scheme<M>>(
-    cx: &mut Context<'_, M, S>,
-    writes: &mut WriteSet<M>,
-    epoch: u64,
-) -> Result<(), Refusal<M>> {
-    for write in &mut writes.entries {
-        let due = write.keep && !write.placed && write.spare[0].is_none();
-        if due && cx.epochs.must_keep(tid::epoch(write.prior), epoch) {
-            M::mark("block set by late");
-            set_by(cx.heap, write)?;
-        }
-    }
-    Ok(())
-}
-
 /// Sets a block by for the version that is overwritten.
 fn set_by<M: Machine>(heap: &mut LocalHeap<M>, write: &mut Write<M>) -> Result<(), Refusal<M>> {
     // Whatever is in place when the latch is held is no longer than this.
@@ -362,7 +344,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if self.first_epoch == 0 {
             self.first_epoch = cx.epochs.current();
         }
-        if tid::epoch(word) <= self.first_epoch && self.reads.len() % OPAQUE_EVERY != 0 {
+        if tid::epoch(word) <= self.first_epoch && !self.reads.len().is_multiple_of(OPAQUE_EVERY) {
             return Ok(());
         }
         self.first_epoch = cx.epochs.current();

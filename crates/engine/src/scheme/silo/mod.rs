@@ -181,10 +181,10 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         };
         if Self::TRACKS {
             self.reads.push(Read { record, word });
-            if cx.opacity {
-                if let Err(refusal) = self.stay_opaque(cx, word, writes) {
-                    return Step::Abort(refusal);
-                }
+            if cx.opacity
+                && let Err(refusal) = self.stay_opaque(cx, word, writes)
+            {
+                return Step::Abort(refusal);
             }
         }
         Step::Done(version)
@@ -350,12 +350,10 @@ fn give_back<M: Machine>(heap: &mut LocalHeap<M>, block: RecordRef<M>) {
 /// Where `record`'s older versions hang: behind the block that holds an overflowing value, if any.
 fn older<M: Machine>(record: RecordRef<M>) -> Tagged<chiliad_storage::Record<M>> {
     let first = record.header().link.load(Ordering::Acquire);
-    if record.overflows() {
-        if let Some(block) = block_at(first) {
-            return block.header().link.load(Ordering::Acquire);
-        }
+    match block_at(first).filter(|_| record.overflows()) {
+        Some(block) => block.header().link.load(Ordering::Acquire),
+        None => first,
     }
-    first
 }
 
 /// The block that a link leads to.
