@@ -56,7 +56,8 @@ pub fn judgement(
     let promised = settings.scheme.isolation.name();
     let isolation = Isolation::from_name(promised)
         .ok_or_else(|| Stop::Failed(format!("the checker knows no isolation `{promised}`")))?;
-    Ok(Judgement::new(target, isolation, complete))
+    let order_follows_reads = settings.scheme.order_follows_reads;
+    Ok(Judgement { order_follows_reads, ..Judgement::new(target, isolation, complete) })
 }
 
 /// Writes and checks what was recorded, as far as it was asked for.

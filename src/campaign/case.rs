@@ -22,6 +22,9 @@ pub struct Case {
     pub tso: bool,
     /// Few preemptions rather than a random schedule.
     pub few_preemptions: bool,
+    /// More rows and more transactions than the workload's own micro scale, so that nodes divide
+    /// and go while clients are at work.
+    pub large: bool,
     /// A planted bug.
     pub plant: Option<&'static str>,
 }
@@ -42,8 +45,8 @@ pub struct Shown {
 }
 
 impl Case {
-    /// The case of `seed`: half the seeds under total store order, the schedules in turn, 4 to 8
-    /// cores unless told.
+    /// The case of `seed`: half the seeds under total store order, the schedules in turn, a quarter
+    /// larger than the others, 4 to 8 cores unless told.
     pub fn new(
         workload: &'static str,
         scheme: &'static str,
@@ -57,6 +60,7 @@ impl Case {
             cores: cores.unwrap_or(4 + (seed % 5) as usize),
             tso: seed % 2 == 1,
             few_preemptions: seed / 2 % 2 == 1,
+            large: seed / 4 % 4 == 3,
             plant: None,
         }
     }
@@ -80,6 +84,9 @@ impl Case {
              {memory_model} --verify",
             self.workload, self.scheme, self.cores, self.seed
         );
+        if self.large && matches!(self.workload, "scan" | "hash") {
+            line.push_str(&format!(" --keys 160 --transactions {}", 25 * self.cores));
+        }
         if let Some(plant) = self.plant {
             line.push_str(&format!(" --plant {plant}"));
         }

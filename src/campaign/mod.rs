@@ -23,6 +23,7 @@ pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {
     let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
     let scope = Scope {
         schemes: chosen_schemes(&flags.scheme)?,
+        all_schemes: flags.scheme == "all",
         workloads: chosen_workloads(&flags.workload)?,
         cores: flags.cores,
         threads: flags.threads.unwrap_or_else(host::cores),
@@ -43,6 +44,7 @@ pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {
 /// What a campaign covers, and how.
 struct Scope {
     schemes: Vec<&'static str>,
+    all_schemes: bool,
     workloads: Vec<&'static str>,
     cores: Option<usize>,
     threads: usize,

@@ -115,7 +115,7 @@ fn report(
     let mut missing_marks = BTreeMap::new();
     for &workload in &scope.workloads {
         let hit = found.marks.get(workload).cloned().unwrap_or_default();
-        let missing = marks::missing(workload, &hit, scope);
+        let missing = marks::missing(workload, &hit, scope.all_schemes);
         sink.say(&format!("  {workload}: {} rare branches taken", hit.len()))?;
         sink.say(&match missing.is_empty() {
             true => "\n".to_owned(),

@@ -11,6 +11,8 @@ pub struct Judgement {
     pub tables: Vec<(u32, String)>,
     /// What the scheme promises.
     pub isolation: Isolation,
+    /// The scheme promises that a writer's order exceeds those of what it read.
+    pub order_follows_reads: bool,
     /// The run was not cut short.
     pub complete: bool,
 }
@@ -19,7 +21,8 @@ impl Judgement {
     /// For a run on `target`.
     #[must_use]
     pub fn new(target: &dyn Target, isolation: Isolation, complete: bool) -> Self {
-        Self { tables: target.tables(), isolation, complete }
+        let tables = target.tables();
+        Self { tables, isolation, order_follows_reads: false, complete }
     }
 
     fn header(&self) -> Header {
@@ -33,7 +36,8 @@ impl Judgement {
 /// When the recordings contradict the order in which a recorder may be called.
 pub fn judge(judgement: &Judgement, recorders: Vec<Recorder>) -> Result<Verdict, ReadError> {
     let history = History::from_recorders(judgement.header(), recorders)?;
-    let options = Options { isolation: judgement.isolation, ..Options::default() };
+    let Judgement { isolation, order_follows_reads, .. } = *judgement;
+    let options = Options { isolation, order_follows_reads, ..Options::default() };
     Ok(check(&history, &options))
 }
 
