@@ -30,7 +30,7 @@ enum Part {
 /// machine runs, so those that fill large tables or many threads are left out.
 const MIRI: &[&[&str]] = &[
     &["-p", "chiliad-machine", "--lib", "--", "plain", "bytes", "link"],
-    &["-p", "chiliad-storage", "--lib", "--", "--skip", "models", "--skip", "digest"],
+    &["-p", "chiliad-storage", "--lib", "--", "slice"],
     &["-p", "chiliad-storage", "--test", "key"],
     &["-p", "chiliad-engine", "--lib", "--", "--skip", "models"],
     &["-p", "chiliad-engine", "--test", "one_core"],
@@ -39,16 +39,21 @@ const MIRI: &[&[&str]] = &[
 /// Tests on real threads, for both sanitizers.
 const STRESS: &[&[&str]] = &[
     &["-p", "chiliad-storage", "--test", "heap"],
-    &["-p", "chiliad-storage", "--test", "hash"],
+    &["-p", "chiliad-storage", "--test", "hash_threads"],
     &["-p", "chiliad-storage", "--test", "ordered_threads"],
     &["-p", "chiliad-engine", "--test", "threads"],
 ];
 
 /// The crates with loom models.
-const LOOM: &[&[&str]] =
-    &[&["-p", "chiliad-storage", "--lib", "models"], &["-p", "chiliad-engine", "--lib", "models"]];
-/// Preemptions that `cargo test` leaves to this.
+const LOOM: &[&[&str]] = &[
+    &["-p", "chiliad-storage", "--lib", "models"],
+    &["-p", "chiliad-storage", "--test", "loom"],
+    &["-p", "chiliad-engine", "--lib", "models"],
+];
+/// Preemptions that `cargo test` leaves to this, and the seconds after which a model that has even
+/// more executions may end.
 const LOOM_PREEMPTIONS: &str = "5";
+const LOOM_SECONDS: &str = "120";
 
 /// Runs the parts asked for.
 ///
@@ -112,7 +117,10 @@ impl Deep<'_> {
     }
 
     fn loom(&mut self) {
-        let flags = [("LOOM_MAX_PREEMPTIONS", LOOM_PREEMPTIONS.to_owned())];
+        let flags = [
+            ("LOOM_MAX_PREEMPTIONS", LOOM_PREEMPTIONS.to_owned()),
+            ("LOOM_MAX_DURATION", LOOM_SECONDS.to_owned()),
+        ];
         for test in LOOM {
             self.cargo(&[&["test", "--release"], *test].concat(), &flags);
         }
