@@ -141,16 +141,25 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     pub fn load(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         use crate::Transaction;
         let recorder = self.core.recorder.take();
-        self.core.sequence = self.core.sequence.wrapping_sub(1);
-        let loaded = (|| {
-            let mut tx = self.begin(&Intent::update())?;
-            // Loaded rows count as versions from before the history.
-            tx.worker.core.stamp = 0;
-            tx.insert(table, key, value)?;
-            tx.commit().map(|_| ())
-        })();
+        let loaded = loop {
+            self.core.sequence = self.core.sequence.wrapping_sub(1);
+            match self.load_once(table, key, value) {
+                // Other loaders may be at work beside us.
+                Err(error) if error.is_retryable() => M::pause(),
+                done => break done,
+            }
+        };
         self.core.recorder = recorder;
         loaded
+    }
+
+    fn load_once(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        use crate::Transaction;
+        let mut tx = self.begin(&Intent::update())?;
+        // Loaded rows count as versions from before the history.
+        tx.worker.core.stamp = 0;
+        tx.insert(table, key, value)?;
+        tx.commit().map(|_| ())
     }
 
     /// Reports the accesses of this worker's transactions to `recorder` from now on. Only useful
