@@ -24,7 +24,8 @@ pub enum Class {
     ScanDisorder,
     /// Two blind writes replaced the same version.
     Fork,
-    /// The claimed order does not grow along the versions of a key.
+    /// The claimed order does not grow along the versions of a key, or along reads where the scheme
+    /// promises that.
     OrderReversal,
     /// A cycle of overwrites: dirty writes.
     G0,

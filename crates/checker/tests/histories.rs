@@ -1,7 +1,7 @@
 //! Every history under `tests/histories` against the verdict that its first lines name:
 //!
 //! ```text
-//! #! check [strict] [insertion] [isolation NAME]
+//! #! check [strict] [insertion] [order-follows-reads] [isolation NAME]
 //! #! expect CLASS; CLASS | nothing       all the classes found, in order
 //! #! cycle N                             the length of the first cycle
 //! #! count N                             how many anomalies of the first class
@@ -23,6 +23,7 @@ fn options(words: &str) -> Options {
         match word {
             "strict" => options.strict = true,
             "insertion" => options.version_insertion = true,
+            "order-follows-reads" => options.order_follows_reads = true,
             "isolation" => {
                 options.isolation = words.next().and_then(Isolation::from_name).expect("a level");
             }

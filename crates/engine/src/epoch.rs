@@ -45,6 +45,28 @@ pub static COLLECT_TOO_EAGER: Fault = Fault {
     seeds: 1000,
 };
 
+const TORN_SNAPSHOT: &[&str] = &["G-single", "G2", "G2-item", "G1c"];
+
+/// A window that is still in a store buffer is not seen, and counts as closed.
+pub static TICK_WITHOUT_FENCE: Fault = Fault {
+    name: "tick-without-fence",
+    step: "the ticker runs the heavy fence before it looks at the commit windows",
+    rig: Rig::SimTso,
+    workload: "scan",
+    expected: TORN_SNAPSHOT,
+    seeds: 1000,
+};
+
+/// A lease that is still in a store buffer is not seen, and what it needs is collected.
+pub static BOUNDARY_WITHOUT_FENCE: Fault = Fault {
+    name: "boundary-without-fence",
+    step: "the ticker runs the heavy fence before it looks at the leases",
+    rig: Rig::SimTso,
+    workload: "scan",
+    expected: TORN_SNAPSHOT,
+    seeds: 1000,
+};
+
 /// What a commit window found: the epoch that the transaction commits in.
 pub struct Epochs<M: Machine> {
     current: M::Word,
@@ -144,7 +166,9 @@ impl<M: Machine> Epochs<M> {
         // Release: who sees the epoch sees what was armed before it.
         self.current.store(epoch, Ordering::Release);
         // Pairs with the light fences in `open_window` and `lease`.
-        M::heavy_fence();
+        if !M::fault(&TICK_WITHOUT_FENCE) {
+            M::heavy_fence();
+        }
         let stable = if M::fault(&SNAPSHOT_TOO_NEW) {
             epoch
         } else {
@@ -163,7 +187,9 @@ impl<M: Machine> Epochs<M> {
             // Release pairs with the acquire in `lease`: the windows below are closed.
             self.boundary.store(boundary, Ordering::Release);
             // Pairs with the light fence in `lease`.
-            M::heavy_fence();
+            if !M::fault(&BOUNDARY_WITHOUT_FENCE) {
+                M::heavy_fence();
+            }
         }
         let boundary = self.boundary.load(Ordering::Relaxed);
         let leases = slots.iter().map(|(_, slot)| slot.lease.load(Ordering::Acquire));

@@ -13,6 +13,7 @@
 mod absence;
 mod bits;
 mod chain;
+mod claims;
 mod cycles;
 mod edges;
 mod findings;
@@ -45,6 +46,10 @@ pub struct Options {
     /// Versions may be placed before existing ones, as multi-version timestamp ordering does:
     /// where two writes replaced the same version, the claimed order arranges them.
     pub version_insertion: bool,
+    /// The claimed order grows along reads too: a transaction that writes must claim a greater one
+    /// than the writer of every record that it read. Schemes may promise that; serializability
+    /// does not ask for it.
+    pub order_follows_reads: bool,
     /// How many anomalies of each class are kept with their explanation.
     pub anomalies_max: usize,
     /// Where a scan found nothing in a range of keys, an edge is made for each of up to so many
@@ -58,6 +63,7 @@ impl Default for Options {
             isolation: Isolation::Serializable,
             strict: false,
             version_insertion: false,
+            order_follows_reads: false,
             anomalies_max: 10,
             gap_edges_max: 16,
         }
@@ -69,6 +75,9 @@ pub fn check(history: &History, options: &Options) -> Verdict {
     let verdict = Verdict::new(options.isolation, options.strict);
     let mut findings = Findings { history, verdict, keep: options.anomalies_max };
     let mut derived = derive(history, options, &mut findings);
+    if options.order_follows_reads {
+        claims::check_reads(&derived, &mut findings);
+    }
     let (graph, edges, ambiguous) = build_graph(&mut derived, options, &mut findings);
     let mut components = graph.components(|_| true);
     findings.verdict.unexplained_reads = ambiguous;

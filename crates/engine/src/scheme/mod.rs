@@ -61,6 +61,9 @@ pub struct Info {
     pub isolation: Isolation,
     /// Whether the serial order agrees with real time.
     pub strict: bool,
+    /// Whether the order that a writer claims exceeds those of all versions that it read, not only of
+    /// those that it overwrote.
+    pub order_follows_reads: bool,
     /// Whether snapshot transactions read the past without being tracked.
     pub snapshots: bool,
     /// Whether the partitions must be declared before a transaction begins.

@@ -102,6 +102,7 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
         summary: "one lock per partition, taken in order before the transaction begins",
         isolation: Isolation::Serializable,
         strict: true,
+        order_follows_reads: false,
         snapshots: false,
         needs_partitions: true,
         source: "maflingo-silo.txt 6.5",

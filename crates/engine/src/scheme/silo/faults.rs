@@ -1,6 +1,8 @@
 //! Silo's planted bugs: each removes one step of the protocol.
 
-use crate::epoch::{COLLECT_TOO_EAGER, SNAPSHOT_TOO_NEW};
+use crate::epoch::{
+    BOUNDARY_WITHOUT_FENCE, COLLECT_TOO_EAGER, SNAPSHOT_TOO_NEW, TICK_WITHOUT_FENCE,
+};
 use chiliad_machine::{Fault, Rig};
 
 const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
@@ -97,10 +99,12 @@ pub(super) static UNLATCHED_BEFORE_TID: Fault = Fault {
 pub(super) static NO_FENCE: Fault = Fault {
     name: "no-fence",
     step: "validation may run before the write latches are visible",
-    rig: Rig::SimTso,
+    // Under TSO the compare-and-swap that takes a latch is a full barrier already: only weaker
+    // models tell. Its models are in `models.rs`.
+    rig: Rig::Loom,
     workload: "scan",
-    expected: NOT_SERIALIZABLE,
-    seeds: 1000,
+    expected: &["torn", "write skew"],
+    seeds: 0,
 };
 
 pub(super) static TORN_READ: Fault = Fault {
@@ -195,4 +199,6 @@ pub static FAULTS: &[&Fault] = &[
     &VERSION_FREED_AT_ONCE,
     &SNAPSHOT_TOO_NEW,
     &COLLECT_TOO_EAGER,
+    &TICK_WITHOUT_FENCE,
+    &BOUNDARY_WITHOUT_FENCE,
 ];

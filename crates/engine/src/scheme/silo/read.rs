@@ -123,7 +123,7 @@ pub(super) fn snapshot<M: Machine>(
             } else if before & tid::LATCH == 0 {
                 let bytes = copy(record, arena);
                 M::fence(Ordering::Acquire);
-                if word.load(Ordering::Relaxed) == before {
+                if word.load(Ordering::Relaxed) == before || M::fault(&faults::TORN_READ) {
                     return Step::Done(Version { absent: false, bytes });
                 }
             }
