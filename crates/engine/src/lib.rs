@@ -3,6 +3,20 @@
 //! Follow one with a finger: a [`Worker`] begins a [`Tx`]; each operation of the [`Transaction`]
 //! interface goes through the index to a record and through the scheme's hook to a version; the
 //! commit (`commit.rs`) is prepare, append, install, release. One direction, no call back up.
+//!
+//! | to see | look into |
+//! | --- | --- |
+//! | the interface, and what is remembered | `transaction`, `tx`; `access`, `arena` |
+//! | what operations do | `read_ops`, `write_ops`, `index_ops` |
+//! | who orders transactions | `scheme`: the trait [`Scheme`], and one file or folder a scheme |
+//! | commit epochs, snapshot boundaries | `epoch` |
+//! | tables and secondary indexes | `catalog`, `table`, `secondary` |
+//! | what a verified run reports | `recorder`, `stamp` |
+//! | what a database says about itself | `stats`, `breakdown` |
+//!
+//! What holds: each operation is one pin, never across the caller's code; schemes defer their writes
+//! to `install`; a rollback releases and never waits; a transaction that was refused can only be
+//! rolled back; an ended one leaves nothing latched.
 
 mod access;
 mod arena;

@@ -1,4 +1,16 @@
 //! The workloads, and the drivers that run them.
+//!
+//! A [`Workload`] says which tables it has, which rows they begin with, how a client makes up its
+//! next request, what one request does inside a transaction, and what must hold at the end. It is
+//! written once, against [`chiliad_engine::Transaction`]: it knows no scheme and no machine.
+//!
+//! - [`tpcc`]: the order-entry benchmark, complete, with its twelve consistency conditions;
+//! - [`ycsb`]: reads, writes and scans of one table of equal rows;
+//! - [`micro`]: a few dozen rows for simulated runs, where a handful of clients meet all the time.
+//!
+//! The [`driver`] loads a workload, puts its clients on threads or on simulated cores, counts,
+//! measures, and has what happened verified. Requests are made up before their transaction begins
+//! and kept across retries.
 
 #![forbid(unsafe_code)]
 
