@@ -24,6 +24,9 @@ const DURATION: Duration = Duration::from_secs(10);
 /// Native warm-up where none is asked for.
 const WARMUP: Duration = Duration::from_secs(2);
 
+/// Memory made ready before a native run of full scale.
+const MEMORY_READY: u64 = 512 << 20;
+
 /// Native commit epoch.
 const EPOCH: Duration = Duration::from_millis(40);
 
@@ -89,6 +92,9 @@ pub fn native<W: WorkloadFlags + Args>(flags: &Bench<W>) -> Result<Settings, Sto
     settings.plan.cores = cores;
     settings.plan.rate = flags.native.rate;
     settings.plan.series = flags.native.series.is_some();
+    let spec = settings.shown.get("scale").is_some_and(|scale| scale == "spec");
+    settings.engine.memory_bytes_ready =
+        flags.native.memory_ready.unwrap_or(if spec { MEMORY_READY } else { 0 });
     show_native(&mut settings, &flags.native);
     Ok(settings)
 }
@@ -97,6 +103,7 @@ fn show_native(settings: &mut Settings, flags: &NativeFlags) {
     settings.shown.insert("threads".into(), settings.plan.cores.into());
     settings.shown.insert("clients".into(), settings.plan.clients.into());
     settings.shown.insert("rate".into(), flags.rate.into());
+    settings.shown.insert("memory_ready".into(), settings.engine.memory_bytes_ready.into());
 }
 
 /// The settings of a simulated run, and its machine.

@@ -63,6 +63,11 @@ pub struct RunFlags {
 /// What a native run has besides.
 #[derive(Args)]
 pub struct NativeFlags {
+    /// Memory obtained and touched before the run, so that no transaction waits for the system's
+    /// page faults [default: 512MiB at scale spec, else none].
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    pub memory_ready: Option<u64>,
+
     /// Cores that the clients may run on, 1 to 65536 [default: all].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 65_536))]
     pub threads: Option<usize>,
