@@ -127,11 +127,22 @@ pub(super) fn snapshot<M: Machine>(
                     return Step::Done(Version { absent: false, bytes });
                 }
             }
+        } else if before & tid::ABSENT != 0 {
+            // A tombstone, or a placeholder whose slot's last life was late. Its holder may be in
+            // user code, and need not be waited for: versions below the boundary stay in the chain
+            // whatever is put in front of them.
+            if let Some(version) = older_version(older(record), boundary, arena, stamped) {
+                return Step::Done(version);
+            }
+            if let Some(version) = absent(record, before, arena, stamped) {
+                return Step::Done(version);
+            }
         } else if before & tid::LATCH == 0 {
             let chain = older(record);
             M::fence(Ordering::Acquire);
             if word.load(Ordering::Relaxed) == before {
-                return Step::Done(older_version(chain, boundary, arena, stamped));
+                let version = older_version(chain, boundary, arena, stamped);
+                return Step::Done(version.unwrap_or_else(|| unborn(arena, stamped)));
             }
         }
         // A holder is about to overwrite what we came for: it will put it by.
@@ -145,7 +156,7 @@ fn older_version<M: Machine>(
     boundary: u64,
     arena: &mut Arena,
     stamped: bool,
-) -> Version {
+) -> Option<Version> {
     let mut next = block_at(chain);
     while let Some(block) = next {
         let word = block.header().word.load(Ordering::Relaxed);
@@ -155,11 +166,15 @@ fn older_version<M: Machine>(
             let length = if absent && !stamped { 0 } else { block.length() };
             let bytes = arena.reserve(length.min(block.capacity()));
             block.read(arena.get_mut(bytes));
-            return Version { absent, bytes };
+            return Some(Version { absent, bytes });
         }
         next = block_at(block.header().link.load(Ordering::Acquire));
     }
-    // The key did not exist yet: stamp zero, in a verified run.
+    None
+}
+
+/// The key did not exist yet: stamp zero, in a verified run.
+fn unborn(arena: &mut Arena, stamped: bool) -> Version {
     let stamp = crate::stamp::make_absent(0);
     Version { absent: true, bytes: arena.push(if stamped { &stamp } else { &[] }) }
 }
