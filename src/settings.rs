@@ -43,8 +43,8 @@ const SNAPSHOT_EVERY_SIMULATED: u64 = 3;
 const TRANSACTIONS_PER_CORE: u64 = 12;
 
 /// Events after which a simulated run is given up: so many, and so many more for each transaction.
-const EVENTS_MAX: u64 = 10_000_000;
-const EVENTS_MAX_PER_TRANSACTION: u64 = 1_000_000;
+const EVENTS_MAX: u64 = 4_000_000;
+const EVENTS_MAX_PER_TRANSACTION: u64 = 100_000;
 
 /// The options shown in results, in order.
 pub type Shown = Map<String, Value>;
@@ -195,7 +195,6 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
             Some(BackoffFlag::None) => Backoff::None,
             Some(BackoffFlag::Random) => Backoff::Random,
             Some(BackoffFlag::Exponential) => Backoff::Exponential,
-            None if scope.simulated => Backoff::None,
             None => Backoff::Exponential,
         },
         retry: match run.retry {

@@ -25,6 +25,9 @@ pub struct Case {
     /// More rows and more transactions than the workload's own micro scale, so that nodes divide
     /// and go while clients are at work.
     pub large: bool,
+    /// No snapshots of the past, so that what is overwritten and removed goes at once, in the same
+    /// commit epoch.
+    pub no_snapshots: bool,
     /// A planted bug.
     pub plant: Option<&'static str>,
 }
@@ -46,7 +49,7 @@ pub struct Shown {
 
 impl Case {
     /// The case of `seed`: half the seeds under total store order, the schedules in turn, a quarter
-    /// larger than the others, 4 to 8 cores unless told.
+    /// larger than the others, a seventh without snapshots, 4 to 8 cores unless told.
     pub fn new(
         workload: &'static str,
         scheme: &'static str,
@@ -61,6 +64,7 @@ impl Case {
             tso: seed % 2 == 1,
             few_preemptions: seed / 2 % 2 == 1,
             large: seed / 4 % 4 == 3,
+            no_snapshots: seed % 7 == 3,
             plant: None,
         }
     }
@@ -86,6 +90,9 @@ impl Case {
         );
         if self.large && matches!(self.workload, "scan" | "hash") {
             line.push_str(&format!(" --keys 160 --transactions {}", 25 * self.cores));
+        }
+        if self.no_snapshots {
+            line.push_str(" --snapshots off");
         }
         if let Some(plant) = self.plant {
             line.push_str(&format!(" --plant {plant}"));

@@ -15,7 +15,7 @@
 use crate::record::{HEAD_BYTES, Record, RecordRef};
 use crate::slots::{Slot, Slots};
 use crate::{Latch, Shared};
-use chiliad_machine::{Class, Machine, Ordering, Word};
+use chiliad_machine::{Class, Fault, Machine, Ordering, Rig, Word};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::collections::VecDeque;
@@ -37,6 +37,16 @@ pub enum Kind {
 /// In the order of their numbers, which choose a pool.
 const KINDS: [Kind; 4] = [Kind::Record, Kind::Version, Kind::Leaf, Kind::Inner];
 const POOLS: usize = KINDS.len() * CLASSES;
+
+/// A pin that is still in a store buffer is not seen, and what it protects is freed.
+pub static ADVANCE_WITHOUT_FENCE: Fault = Fault {
+    name: "advance-without-fence",
+    step: "who advances the reclaim epoch runs the heavy fence before looking at the pins",
+    rig: Rig::SimTso,
+    workload: "scan",
+    expected: &["use of freed memory"],
+    seeds: 1000,
+};
 
 impl Kind {
     /// Bytes at the start of a slot that stay readable after it was freed.
@@ -236,7 +246,9 @@ impl<M: Machine> Heap<M> {
         let epoch = self.epoch.load(Ordering::Relaxed);
         // Pairs with the light fence in `LocalHeap::pin`: either we see a worker's pin below, or
         // the worker sees every unlink that happened before this fence.
-        M::heavy_fence();
+        if !M::fault(&ADVANCE_WITHOUT_FENCE) {
+            M::heavy_fence();
+        }
         let lagging = self.slots.iter().any(|(_, slot)| {
             // Acquire pairs with the release in `unpin`: what the worker read, it has read.
             let pin = slot.pin.load(Ordering::Acquire);

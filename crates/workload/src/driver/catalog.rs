@@ -40,7 +40,9 @@ pub fn schemes() -> &'static [Info] {
 pub fn faults() -> Vec<&'static Fault> {
     use chiliad_storage::index::{hash, ordered};
     let engine = chiliad_engine::faults().iter();
-    engine.chain(ordered::faults::FAULTS).chain(hash::faults::FAULTS).copied().collect()
+    let indexes = ordered::faults::FAULTS.iter().chain(hash::faults::FAULTS);
+    let heap = [&chiliad_storage::ADVANCE_WITHOUT_FENCE];
+    engine.chain(indexes).copied().chain(heap).collect()
 }
 
 /// A native database, to be shared by threads.

@@ -3,7 +3,13 @@
 use chiliad_machine::{Fault, Rig};
 
 const PHANTOM: &[&str] = &["G2", "G2-item", "G-single", "lost update"];
-const LOST: &[&str] = &["lost update", "G-single", "G2-item", "G2", "read of unknown version"];
+/// Keys that are there are not found.
+const MISSED: &[&str] = &["lost record", "lost update", "G-single", "G2-item", "G2", "G1c"];
+/// And keys that are not there are.
+const LOST: &[&str] =
+    &["lost record", "lost update", "G-single", "G2-item", "G2", "read of unknown version"];
+/// Keys are put where nobody will look for them, and are then inserted once more.
+const MISLAID: &[&str] = &["G2", "G2-item", "G-single", "lost update", "fork", "lost record"];
 
 const fn fault(name: &'static str, step: &'static str, expected: &'static [&'static str]) -> Fault {
     Fault { name, step, rig: Rig::SimSc, workload: "hash", expected, seeds: 1000 }
@@ -20,14 +26,14 @@ pub static INSERT_FORGETS_GUARD: Fault = fault(
 pub static SPLIT_FORGETS_GUARD: Fault = fault(
     "bucket-split-forgets-guard",
     "the division of a bucket counts as a change of the bucket divided",
-    PHANTOM,
+    MISLAID,
 );
 
 /// A reader trusts the number of buckets that it saw before it noted the version.
 pub static READER_SKIPS_MAPPING: Fault = fault(
     "bucket-reader-skips-mapping",
     "a reader looks at the number of buckets again after it noted the version",
-    PHANTOM,
+    MISSED,
 );
 
 /// A reader does not compare versions at the end.

@@ -49,7 +49,7 @@ pub static READER_SKIPS_VALIDATION: Fault = index_fault(
 pub static PARENT_NOT_RECHECKED: Fault = index_fault(
     "parent-not-rechecked",
     "a reader checks the parent again after reading the child's version",
-    &["G2", "G-single", "lost update"],
+    &["G2", "G2-item", "G-single", "lost update", "lost record"],
 );
 
 /// Nothing testifies that the range was empty.

@@ -1,6 +1,6 @@
 //! Churn: rows that come, go and come back under a few keys.
 //!
-//! Three tables, ordered (`scan`) or hashed (`hash`):
+//! Four tables, ordered (`scan`) or hashed (`hash`):
 //!
 //! - `items`: anything goes; what transactions did to it is for a checker to judge. Its keys are of
 //!   very different lengths and share long prefixes, its values grow from 8 bytes to hundreds;
@@ -8,8 +8,10 @@
 //!   to one slot, or one that moves twice, break the condition `tokens`;
 //! - `pairs`: two balances whose sum must not be negative, though one of them may be. Two
 //!   transactions that each see enough and each take from another side break the condition `pairs`:
-//!   write skew.
+//!   write skew;
+//! - `feuds`: see [`feud`]: what transactions see decides what they add where others look.
 
+mod feud;
 mod program;
 
 use crate::random::Random;
@@ -19,7 +21,7 @@ use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
 use chiliad_engine::{Get, Result, TableId, TableSpec, Transaction};
 pub use program::ChurnClient;
 
-const KINDS: [&str; 5] = ["mix", "scan", "move", "skew", "audit"];
+const KINDS: [&str; 6] = ["mix", "scan", "move", "skew", "feud", "audit"];
 /// What each side of a pair holds at first.
 const FIRST_BALANCE: i64 = 5;
 /// The balance of one side of a pair.
@@ -122,6 +124,11 @@ fn side_key(pair: u32, side: u8) -> [u8; 5] {
     [a, b, c, d, side]
 }
 
+/// The number that a value begins with. A reader of a state that never was may find fewer bytes.
+fn number(value: &[u8]) -> u64 {
+    value.iter().take(8).rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
 /// A value of `items`: a number, then as many letters as `length` has room for.
 fn item_value(number: u64, length: usize, value: &mut Vec<u8>) {
     value.clear();
@@ -149,6 +156,7 @@ impl Workload for Churn {
             table("items", self.options.keys),
             table("pool", self.options.slots),
             table("pairs", 2 * self.options.pairs),
+            table("feuds", feud::FEUDS),
         ]
     }
 
@@ -181,11 +189,11 @@ impl Workload for Churn {
                 insert(tables[2], &side_key(pair, side), &FIRST_BALANCE.to_le_bytes())?;
             }
         }
-        Ok(())
+        feud::load(&mut random, self.options.hash, |key, value| insert(tables[3], key, value))
     }
 
     fn client(&self, tables: &[TableId], seat: ClientSeat) -> ChurnClient {
-        ChurnClient::new(tables, seat)
+        ChurnClient::new(tables, self.options.hash, seat)
     }
 
     fn next(&self, client: &mut ChurnClient, partitions: &mut Vec<u32>) -> Shape {

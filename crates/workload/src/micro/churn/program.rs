@@ -1,6 +1,7 @@
 //! One client of churn: it draws a small program, and runs it.
 
-use super::{BALANCE, Churn, TOKEN, item_key, item_value, side_key, slot_key};
+use super::feud::Feud;
+use super::{BALANCE, Churn, TOKEN, item_key, item_value, number, side_key, slot_key};
 use crate::random::Random;
 use crate::workload::{free, present};
 use crate::{ClientSeat, Shape};
@@ -15,7 +16,8 @@ const MIX: usize = 0;
 const SCAN: usize = 1;
 const MOVE: usize = 2;
 const SKEW: usize = 3;
-const AUDIT: usize = 4;
+const FEUD: usize = 4;
+const AUDIT: usize = 5;
 
 /// What is done to a key of `items`.
 #[derive(Clone, Copy, Default)]
@@ -59,6 +61,7 @@ pub struct ChurnClient {
     reverse: bool,
     limit: usize,
     amount: i64,
+    feud: Feud,
     key: Vec<u8>,
     other_key: Vec<u8>,
     value: Vec<u8>,
@@ -66,7 +69,7 @@ pub struct ChurnClient {
 }
 
 impl ChurnClient {
-    pub(super) fn new(tables: &[TableId], seat: ClientSeat) -> Self {
+    pub(super) fn new(tables: &[TableId], hash: bool, seat: ClientSeat) -> Self {
         Self {
             items: tables[0],
             pool: tables[1],
@@ -81,6 +84,7 @@ impl ChurnClient {
             reverse: false,
             limit: 0,
             amount: 0,
+            feud: Feud::new(tables[3], hash, seat),
             key: vec![],
             other_key: vec![],
             value: vec![],
@@ -99,10 +103,11 @@ impl ChurnClient {
         let random = &mut self.random;
         self.number += 1;
         self.kind = match random.below(100) {
-            0..40 => MIX,
-            40..62 => SCAN,
-            62..78 => MOVE,
-            78..92 => SKEW,
+            0..30 => MIX,
+            30..46 => SCAN,
+            46..58 => MOVE,
+            58..68 => SKEW,
+            68..92 => FEUD,
             _ => AUDIT,
         };
         let (from, to) = match self.kind {
@@ -114,6 +119,10 @@ impl ChurnClient {
         self.reverse = random.below(2) == 0;
         self.limit = if random.below(3) == 0 { usize::MAX } else { random.range(1, 6) as usize };
         self.amount = i64::from(random.range(1, 9));
+        self.feud.pass();
+        if matches!(self.kind, FEUD | AUDIT) {
+            self.feud.draw(random, !options.hash);
+        }
         self.count = random.range(1, OPS_MAX as u32) as usize;
         for op in &mut self.ops[..self.count] {
             op.action = match random.below(10) {
@@ -152,6 +161,10 @@ impl ChurnClient {
             }
             MOVE => self.move_token(churn, tx),
             SKEW => self.take_from_pair(tx),
+            FEUD => {
+                self.shown = self.feud.run(!churn.options.hash, tx)?;
+                Ok(())
+            }
             _ => self.audit(churn, tx),
         }
     }
@@ -169,13 +182,15 @@ impl ChurnClient {
         }
         let row = tx.get(self.items, &self.key)?;
         if let Some(row) = row {
-            self.shown ^= TOKEN.get(tx.bytes(row));
+            self.shown ^= number(tx.bytes(row));
         }
         match (op.action, row) {
             (Action::Insert, None) => free(tx.insert(self.items, &self.key, &self.value)),
             (Action::Update, Some(row)) => tx.update(row, &self.value),
             (Action::Modify, Some(row)) => {
                 let value = tx.modify(row)?;
+                // Shorter than any that was ever written: a state that never was.
+                present((value.len() >= TOKEN.end()).then_some(()))?;
                 TOKEN.set(value, TOKEN.get(value).wrapping_add(1));
                 Ok(())
             }
@@ -212,7 +227,7 @@ impl ChurnClient {
         let range = Range { low, high, reverse: self.reverse, limit: self.limit };
         let scanned = tx.scan(self.items, range)?;
         for &entry in tx.entries(scanned) {
-            self.shown = self.shown.rotate_left(5) ^ TOKEN.get(tx.bytes(entry.row));
+            self.shown = self.shown.rotate_left(5) ^ number(tx.bytes(entry.row));
         }
         if sweep {
             for at in 0..scanned.len() {
@@ -237,7 +252,7 @@ impl ChurnClient {
         tx.get_many(&gets, &mut rows)?;
         let mut found = 0;
         for row in rows.into_iter().flatten() {
-            self.shown = self.shown.rotate_left(5) ^ TOKEN.get(tx.bytes(row));
+            self.shown = self.shown.rotate_left(5) ^ number(tx.bytes(row));
             found += 1;
             if sweep {
                 tx.remove_row(row)?;
@@ -267,10 +282,10 @@ impl ChurnClient {
         if tx.get(self.pool, &to)?.is_some() {
             return Ok(());
         }
-        let number = TOKEN.get(tx.bytes(token));
-        self.shown = number;
+        let token_number = number(tx.bytes(token));
+        self.shown = token_number;
         tx.remove_row(token)?;
-        free(tx.insert(self.pool, &to, &number.to_le_bytes()))
+        free(tx.insert(self.pool, &to, &token_number.to_le_bytes()))
     }
 
     /// Takes an amount from one side of a pair if both together have it, else gives it.
@@ -291,10 +306,11 @@ impl ChurnClient {
     /// Looks at everything that has a condition.
     fn audit<T: Transaction + ?Sized>(&mut self, churn: &Churn, tx: &mut T) -> Result<()> {
         self.look_at_range(churn, tx, false)?;
+        self.shown ^= self.feud.audit(!churn.options.hash, tx)?;
         if churn.options.hash {
             for slot in 0..churn.options.slots {
                 if let Some(row) = tx.get(self.pool, &slot_key(slot))? {
-                    self.shown ^= TOKEN.get(tx.bytes(row)) << 32;
+                    self.shown ^= number(tx.bytes(row)) << 32;
                 }
             }
             return Ok(());
@@ -303,7 +319,7 @@ impl ChurnClient {
             let range = if self.reverse { Range::all().reverse() } else { Range::all() };
             let scanned = tx.scan(table, range)?;
             for &entry in tx.entries(scanned) {
-                self.shown ^= TOKEN.get(tx.bytes(entry.row)) << 32;
+                self.shown ^= number(tx.bytes(entry.row)) << 32;
             }
         }
         Ok(())
