@@ -28,6 +28,8 @@ pub struct Case {
     /// No snapshots of the past, so that what is overwritten and removed goes at once, in the same
     /// commit epoch.
     pub no_snapshots: bool,
+    /// Epochs a tenth as long, so that snapshots and what collects after them are seldom far off.
+    pub short_epochs: bool,
     /// A planted bug.
     pub plant: Option<&'static str>,
 }
@@ -49,7 +51,8 @@ pub struct Shown {
 
 impl Case {
     /// The case of `seed`: half the seeds under total store order, the schedules in turn, a quarter
-    /// larger than the others, a seventh without snapshots, 4 to 8 cores unless told.
+    /// larger than the others, a third
+    /// without snapshots, a third with many epochs, 4 to 8 cores unless told.
     pub fn new(
         workload: &'static str,
         scheme: &'static str,
@@ -64,7 +67,8 @@ impl Case {
             tso: seed % 2 == 1,
             few_preemptions: seed / 2 % 2 == 1,
             large: seed / 4 % 4 == 3,
-            no_snapshots: seed % 7 == 3,
+            no_snapshots: seed % 3 == 1,
+            short_epochs: seed % 3 == 2,
             plant: None,
         }
     }
@@ -88,8 +92,12 @@ impl Case {
              {memory_model} --verify",
             self.workload, self.scheme, self.cores, self.seed
         );
-        if self.large && matches!(self.workload, "scan" | "hash") {
-            line.push_str(&format!(" --keys 160 --transactions {}", 25 * self.cores));
+        if matches!(self.workload, "scan" | "hash") {
+            let (keys, each) = if self.large { (160, 40) } else { (40, 20) };
+            line.push_str(&format!(" --keys {keys} --transactions {}", each * self.cores));
+        }
+        if self.short_epochs {
+            line.push_str(" --epoch 50us");
         }
         if self.no_snapshots {
             line.push_str(" --snapshots off");

@@ -256,7 +256,11 @@ impl<M: Machine> OrderedIndex<M> {
                 (Direction::Forward, Some(first)) => &entries[first..],
                 (Direction::Reverse, Some(last)) => &entries[..=last],
             };
-            return Some(collect(run, prefix, piece, aim, cursor, &visit));
+            let end = collect(run, prefix, piece, aim, cursor, &visit);
+            if M::fault(&faults::GUARD_READ_TOO_LATE) {
+                run.seen = Some(seen(visit.leaf));
+            }
+            return Some(end);
         }
     }
 
@@ -311,12 +315,9 @@ impl<M: Machine> OrderedIndex<M> {
             return None;
         }
         let entries = leaf.copy_out(below.count());
-        let mut testimony = seen(leaf);
+        let testimony = seen(leaf);
         if !leaf.version.holds(below) {
             return None;
-        }
-        if M::fault(&faults::GUARD_READ_TOO_LATE) {
-            testimony = seen(leaf);
         }
         let count = below.count();
         Some(Visit { leaf, seen: testimony, entries, count, low, high, stamp: below })

@@ -1,10 +1,12 @@
 //! The feud: two houses of rooms, and requests that look into one house and change the other by what
-//! they saw. Two requests that look past each other's change are write skew on a predicate.
+//! they saw. Two requests that look past each other's change are write skew on a predicate. Each
+//! house has a door as well, a row that is always there: who looks into the house looks at it, and to
+//! paint it is a change that nobody meets before it is committed.
 //!
 //! Rooms are such that changes of the index's own shape fall in between. A house is a layer of the
-//! ordered index: in the houses of even feuds there is about a leaf of rooms, so that new ones divide
-//! it or, sharing eight bytes with one that is there, make a layer; those of odd feuds have hardly
-//! one, so that layers come and go. A hash table is made for a few, so that it grows as more are
+//! ordered index: in the houses of rich feuds there is about a leaf of rooms, so that new ones divide it or,
+//! sharing eight bytes with one that is there, make a layer; those of poor feuds have hardly one, so
+//! that layers come and go. A hash table is made for a few, so that it grows as more are
 //! taken. Clients go from feud to feud at about the same pace, so as to meet.
 
 use super::number;
@@ -14,17 +16,20 @@ use chiliad_engine::{Get, Range, Result, TableId, Transaction};
 use core::ops::Bound;
 
 /// Feuds, of two houses each.
-pub(super) const FEUDS: u32 = 8;
+pub(super) const FEUDS: u32 = 16;
 /// Requests of a client, whatever their kind, before it turns to the next feud.
-const PACE: u32 = 3;
-/// Rooms looked into one by one, or changed, at most.
+const PACE: u32 = 4;
+/// A door is large: it takes long to paint.
+const DOOR_BYTES: usize = 160;
+/// Rooms changed at most.
 const FEW: usize = 4;
+/// Rooms looked into one by one.
+const SEEN: usize = 8;
 
 /// One client's request.
 pub(super) struct Feud {
     table: TableId,
-    /// Of a house, in the order of their keys.
-    all_rooms: u32,
+    hash: bool,
     requests: u32,
     feud: u32,
     /// The house that is changed; the other one is looked into.
@@ -32,8 +37,10 @@ pub(super) struct Feud {
     look: Look,
     change: Change,
     rooms: [u32; FEW],
-    seen: [u32; FEW],
+    seen: [u32; SEEN],
     count: usize,
+    /// Rooms are taken and the door is painted.
+    paints: bool,
     key: Vec<u8>,
     other_key: Vec<u8>,
 }
@@ -56,10 +63,21 @@ enum Change {
     Leave,
     /// All rooms are left.
     Clear,
+    /// The door is painted, after a look around the own house.
+    Paint,
 }
 
-fn rooms(hash: bool) -> u32 {
-    if hash { 12 } else { 40 }
+/// The rooms of a house, in the order of their keys.
+fn rooms(feud: u32, hash: bool) -> u32 {
+    match hash {
+        true => 12,
+        false if is_poor(feud) => 2,
+        false => 40,
+    }
+}
+
+fn is_poor(feud: u32) -> bool {
+    feud % 2 == 1
 }
 
 /// The key of a room: 12 bytes, or 17 of which two rooms share 16; 8 for all of a house.
@@ -76,6 +94,16 @@ fn room_key(feud: u32, house: u32, room: u32, key: &mut Vec<u8>) {
     }
 }
 
+fn door_key(feud: u32, house: u32) -> [u8; 8] {
+    let [_, _, a, b] = (2 * feud + house).to_be_bytes();
+    [b'd', b'o', b'o', b'r', b's', b' ', a, b]
+}
+
+/// The first room that is taken at first; so is every third after it.
+fn first_room(feud: u32, house: u32) -> u32 {
+    (feud + house) % 3
+}
+
 fn house_key(feud: u32, house: u32, key: &mut Vec<u8>) {
     key.clear();
     key.extend_from_slice(b"feud");
@@ -83,17 +111,14 @@ fn house_key(feud: u32, house: u32, key: &mut Vec<u8>) {
 }
 
 /// Calls `insert` with the rooms that are taken at first.
-pub(super) fn load(
-    random: &mut Random,
-    hash: bool,
-    mut insert: impl FnMut(&[u8], &[u8]) -> Result<()>,
-) -> Result<()> {
+pub(super) fn load(hash: bool, mut insert: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
     let mut key = vec![];
     for feud in 0..FEUDS {
         for house in 0..2 {
-            // Of a full house: every third, about as many as fit into a leaf.
-            let step = if feud % 2 == 0 && !hash { 3 } else { 40 };
-            for room in (random.below(3)..rooms(hash)).step_by(step) {
+            insert(&door_key(feud, house), &[0; DOOR_BYTES])?;
+            // Of a full house about as many as fit into a leaf.
+            let step = if hash { 12 } else { 3 };
+            for room in (first_room(feud, house)..rooms(feud, hash)).step_by(step) {
                 room_key(feud, house, room, &mut key);
                 insert(&key, &u64::from(room).to_le_bytes())?;
             }
@@ -106,7 +131,7 @@ impl Feud {
     pub(super) fn new(table: TableId, hash: bool, seat: ClientSeat) -> Self {
         Self {
             table,
-            all_rooms: rooms(hash),
+            hash,
             // The first feud is another one from run to run.
             requests: PACE * (seat.seed % u64::from(FEUDS)) as u32,
             feud: 0,
@@ -114,8 +139,9 @@ impl Feud {
             look: Look::Rooms,
             change: Change::Take,
             rooms: [0; FEW],
-            seen: [0; FEW],
+            seen: [0; SEEN],
             count: 0,
+            paints: false,
             key: vec![],
             other_key: vec![],
         }
@@ -127,41 +153,58 @@ impl Feud {
     }
 
     /// Makes up a request.
-    pub(super) fn draw(&mut self, random: &mut Random, ordered: bool) {
+    pub(super) fn draw(&mut self, random: &mut Random) {
         self.feud = self.requests / PACE % FEUDS;
         self.house = random.below(2);
         let reverse = random.below(2) == 0;
         self.look = match random.below(6) {
-            0 | 1 if ordered => Look::House { reverse },
-            2 | 3 if ordered => Look::Wing { reverse },
+            0 | 1 if !self.hash => Look::House { reverse },
+            2 | 3 if !self.hash => Look::Wing { reverse },
             _ => Look::Rooms,
         };
+        let poor = !self.hash && is_poor(self.feud);
         self.change = match random.below(8) {
             0 => Change::Clear,
             1 | 2 => Change::Leave,
+            3 | 4 => Change::Paint,
+            5 if poor => Change::Paint,
+            6 if poor => Change::Clear,
             _ => Change::Take,
         };
-        self.count = random.range(1, FEW as u32) as usize;
+        self.count = if poor { 1 } else { random.range(1, FEW as u32) as usize };
+        self.paints = random.below(2) == 0;
+        let rooms = rooms(self.feud, self.hash);
         for room in self.rooms.iter_mut().chain(&mut self.seen) {
-            *room = random.below(self.all_rooms);
+            *room = random.below(rooms);
+        }
+        if !poor && !self.hash {
+            // Mostly rooms that were taken at first: they are missed when they are not found.
+            for room in &mut self.seen[2..] {
+                *room -= *room % 3;
+            }
         }
     }
 
     /// Runs it; what was seen, folded into a number.
-    pub(super) fn run<T: Transaction + ?Sized>(
-        &mut self,
-        ordered: bool,
-        tx: &mut T,
-    ) -> Result<u64> {
-        let seen = self.look_into(1 - self.house, self.look, tx)?;
+    pub(super) fn run<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<u64> {
+        let door = door_key(self.feud, 1 - self.house);
+        let door = tx.get(self.table, &door)?.map_or(0, |door| number(tx.bytes(door)));
+        let seen = door ^ self.look_into(1 - self.house, self.look, tx)?;
         match self.change {
             Change::Take => {
                 for at in 0..self.count {
                     room_key(self.feud, self.house, self.rooms[at], &mut self.key);
                     tx.put(self.table, &self.key, &seen.to_le_bytes())?;
                 }
+                if self.paints {
+                    self.paint(seen, tx)?;
+                }
             }
-            Change::Clear if ordered => self.clear(tx)?,
+            Change::Paint => {
+                let seen = seen ^ self.look_into_rooms(self.house, tx)?;
+                self.paint(seen, tx)?;
+            }
+            Change::Clear if !self.hash => self.clear(tx)?,
             Change::Clear | Change::Leave => {
                 for at in 0..self.count {
                     room_key(self.feud, self.house, self.rooms[at], &mut self.key);
@@ -172,14 +215,19 @@ impl Feud {
         Ok(seen)
     }
 
-    /// Looks into some rooms of both houses.
-    pub(super) fn audit<T: Transaction + ?Sized>(
-        &mut self,
-        ordered: bool,
-        tx: &mut T,
-    ) -> Result<u64> {
-        let look = if ordered { Look::House { reverse: false } } else { Look::Rooms };
-        Ok(self.look_into(0, look, tx)? ^ self.look_into(1, look, tx)?.rotate_left(32))
+    /// Looks into some rooms of both houses and then at the doors, so that a change of both that a
+    /// snapshot holds by halves shows.
+    pub(super) fn audit<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<u64> {
+        let look =
+            if self.hash || self.paints { Look::Rooms } else { Look::House { reverse: false } };
+        let rooms = self.look_into(0, look, tx)? ^ self.look_into(1, look, tx)?.rotate_left(32);
+        let doors = [0, 1].map(|house| door_key(self.feud, house));
+        let gets = doors.each_ref().map(|key| Get { table: self.table, key });
+        let mut rows = [None; 2];
+        tx.get_many(&gets, &mut rows)?;
+        let doors = rows.iter().flatten().map(|&row| number(tx.bytes(row)));
+        let doors = doors.fold(0, |all, one| all ^ one);
+        Ok(doors ^ rooms)
     }
 
     fn look_into<T: Transaction + ?Sized>(
@@ -212,15 +260,23 @@ impl Feud {
     }
 
     fn look_into_rooms<T: Transaction + ?Sized>(&self, house: u32, tx: &mut T) -> Result<u64> {
-        let mut keys: [Vec<u8>; FEW] = core::array::from_fn(|_| Vec::new());
+        let mut keys: [Vec<u8>; SEEN] = core::array::from_fn(|_| Vec::new());
         for (&room, key) in self.seen.iter().zip(&mut keys) {
+            let room =
+                if room.is_multiple_of(3) { room + first_room(self.feud, house) } else { room };
             room_key(self.feud, house, room, key);
         }
         let gets = keys.each_ref().map(|key| Get { table: self.table, key });
-        let mut rows = [None; FEW];
+        let mut rows = [None; SEEN];
         tx.get_many(&gets, &mut rows)?;
         let seen = rows.iter().flatten().map(|&row| number(tx.bytes(row)));
         Ok(seen.fold(0, |seen, one| seen.rotate_left(7) ^ one ^ 1))
+    }
+
+    fn paint<T: Transaction + ?Sized>(&self, seen: u64, tx: &mut T) -> Result<()> {
+        let mut door = [0; DOOR_BYTES];
+        door.chunks_mut(8).for_each(|part| part.copy_from_slice(&seen.to_le_bytes()));
+        tx.put(self.table, &door_key(self.feud, self.house), &door)
     }
 
     fn clear<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<()> {

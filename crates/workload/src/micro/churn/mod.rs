@@ -189,7 +189,7 @@ impl Workload for Churn {
                 insert(tables[2], &side_key(pair, side), &FIRST_BALANCE.to_le_bytes())?;
             }
         }
-        feud::load(&mut random, self.options.hash, |key, value| insert(tables[3], key, value))
+        feud::load(self.options.hash, |key, value| insert(tables[3], key, value))
     }
 
     fn client(&self, tables: &[TableId], seat: ClientSeat) -> ChurnClient {

@@ -103,11 +103,11 @@ impl ChurnClient {
         let random = &mut self.random;
         self.number += 1;
         self.kind = match random.below(100) {
-            0..30 => MIX,
-            30..46 => SCAN,
-            46..58 => MOVE,
-            58..68 => SKEW,
-            68..92 => FEUD,
+            0..24 => MIX,
+            24..36 => SCAN,
+            36..44 => MOVE,
+            44..52 => SKEW,
+            52..88 => FEUD,
             _ => AUDIT,
         };
         let (from, to) = match self.kind {
@@ -121,7 +121,7 @@ impl ChurnClient {
         self.amount = i64::from(random.range(1, 9));
         self.feud.pass();
         if matches!(self.kind, FEUD | AUDIT) {
-            self.feud.draw(random, !options.hash);
+            self.feud.draw(random);
         }
         self.count = random.range(1, OPS_MAX as u32) as usize;
         for op in &mut self.ops[..self.count] {
@@ -162,7 +162,7 @@ impl ChurnClient {
             MOVE => self.move_token(churn, tx),
             SKEW => self.take_from_pair(tx),
             FEUD => {
-                self.shown = self.feud.run(!churn.options.hash, tx)?;
+                self.shown = self.feud.run(tx)?;
                 Ok(())
             }
             _ => self.audit(churn, tx),
@@ -303,10 +303,13 @@ impl ChurnClient {
         Ok(())
     }
 
-    /// Looks at everything that has a condition.
+    /// Looks at a feud and, every other time, at everything that has a condition.
     fn audit<T: Transaction + ?Sized>(&mut self, churn: &Churn, tx: &mut T) -> Result<()> {
+        self.shown = self.feud.audit(tx)?;
+        if self.reverse {
+            return Ok(());
+        }
         self.look_at_range(churn, tx, false)?;
-        self.shown ^= self.feud.audit(!churn.options.hash, tx)?;
         if churn.options.hash {
             for slot in 0..churn.options.slots {
                 if let Some(row) = tx.get(self.pool, &slot_key(slot))? {
