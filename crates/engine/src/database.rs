@@ -82,6 +82,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     }
 
     /// Drops a table and its secondary indexes. Transactions that have begun may finish with it.
+    /// Its memory serves no other table: it returns when the database is closed.
     ///
     /// # Errors
     /// [`Error::UnknownTable`].

@@ -126,12 +126,18 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             return Err(Error::InvalidOption(what));
         }
         debug_assert!(matches!(self.core.state, State::Idle), "a worker has one transaction");
+        self.catch_up();
+        self.core.begin(intent)?;
+        Ok(Tx::new(self))
+    }
+
+    /// Takes note of tables created and dropped.
+    #[inline]
+    fn catch_up(&mut self) {
         if self.view.refresh(&self.core.inner.words.catalog) {
             self.core.present_only.clear();
             self.core.present_only.extend(self.view.present_only());
         }
-        self.core.begin(intent)?;
-        Ok(Tx::new(self))
     }
 
     /// Inserts a row outside any transaction, for loading tables that nobody uses yet.
@@ -139,7 +145,6 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     /// # Errors
     /// As for [`crate::Transaction::insert`].
     pub fn load(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        use crate::Transaction;
         let recorder = self.core.recorder.take();
         let loaded = loop {
             self.core.sequence = self.core.sequence.wrapping_sub(1);
@@ -187,7 +192,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
                 self.core.scheme.leave_garbage(garbage);
             }
         }
-        self.view.refresh(&self.core.inner.words.catalog);
+        self.catch_up();
         self.core.collect(&self.view, usize::MAX);
     }
 

@@ -94,8 +94,10 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         }
         let key = garbage.key.as_deref().unwrap_or(&[]);
         let heap = &mut *cx.heap;
-        let mut gone = false;
+        // A table that was dropped takes its garbage along.
+        let (mut gone, mut known) = (false, false);
         tables.with_index(garbage.table, &mut |index, graveyard| {
+            known = true;
             if let Some(graveyard) = graveyard.filter(|_| !garbage.placeholder) {
                 let mut bytes = [0; stamp::STAMP_BYTES];
                 record.read(&mut bytes[..record.length().min(stamp::STAMP_BYTES)]);
@@ -120,7 +122,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             return None;
         }
         // Reborn in between, or latched: the next look will tell.
-        Some(garbage)
+        known.then_some(garbage)
     }
 
     /// Frees a record that has left its index, with all its versions.
