@@ -32,7 +32,7 @@ impl Dice {
     /// Short keys and keys of two slices.
     fn key(&mut self) -> Vec<u8> {
         let key = self.below(KEYS).to_be_bytes();
-        if key[7] % 3 == 0 { [&key[..], &key[..]].concat() } else { key[7..].to_vec() }
+        if key[7].is_multiple_of(3) { [&key[..], &key[..]].concat() } else { key[7..].to_vec() }
     }
 
     /// Now and then one that outgrows its record.
@@ -177,7 +177,7 @@ fn snapshots_show_a_state_of_the_past() {
                 if dice.below(4) == 0 {
                     worker.maintain();
                 }
-                if turn % LOOK_EVERY == 0 {
+                if turn.is_multiple_of(LOOK_EVERY) {
                     assert_eq!(contents(&mut snapshot, &tables), past[0].1);
                 }
             }

@@ -97,7 +97,7 @@ fn modify(tx: &mut Tx<'_, Native, Silo<Native>>, tables: [TableId; 2], turn: u64
 
 fn come_and_go(tx: &mut Tx<'_, Native, Silo<Native>>, tables: [TableId; 2], turn: u64) {
     for table in tables {
-        if turn % 2 == 0 {
+        if turn.is_multiple_of(2) {
             tx.insert(table, &passing(turn), &[1; 60]).expect("inserts");
         } else {
             assert!(tx.remove(table, &passing(turn)).expect("removes"));
