@@ -30,9 +30,13 @@ pub fn rig(rig: Rig) -> &'static str {
 pub fn table() -> String {
     let mut out = String::new();
     for fault in all() {
-        let (name, rig, seeds) = (fault.name, rig(fault.rig), fault.seeds);
+        let (name, rig) = (fault.name, rig(fault.rig));
+        let (workload, limit) = match fault.rig {
+            Rig::Loom => ("-", "by the models in the tests".to_owned()),
+            _ => (fault.workload, format!("within {} seeds", fault.seeds)),
+        };
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "{name:<28}{rig:<9}{:<7}within {seeds} seeds", fault.workload);
+        let _ = writeln!(out, "{name:<28}{rig:<9}{workload:<7}{limit}");
         let _ = writeln!(out, "    {}", fault.step);
         let _ = writeln!(out, "    expected: {}", fault.expected.join(", "));
     }

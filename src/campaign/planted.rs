@@ -119,7 +119,7 @@ impl Search {
                 let others = others.join(", ");
                 ("-".into(), format!("NOT CAUGHT within {} seeds, but {others}", fault.seeds))
             }
-            Self::Elsewhere => ("-".into(), "by `cargo test`: loom explores all orders".into()),
+            Self::Elsewhere => ("-".into(), "loom: by the models in the tests".into()),
         };
         let mut row = String::new();
         // Writing to a string cannot fail.

@@ -45,16 +45,16 @@ pub static COLLECT_TOO_EAGER: Fault = Fault {
     seeds: 1000,
 };
 
-const TORN_SNAPSHOT: &[&str] = &["G-single", "G2", "G2-item", "G1c"];
-
 /// A window that is still in a store buffer is not seen, and counts as closed.
 pub static TICK_WITHOUT_FENCE: Fault = Fault {
     name: "tick-without-fence",
     step: "the ticker runs the heavy fence before it looks at the commit windows",
-    rig: Rig::SimTso,
+    // Simulated runs miss windows often, but hardly ever does a snapshot begin, and read, within
+    // what is then left of one. The model in `models.rs` tells at once.
+    rig: Rig::Loom,
     workload: "scan",
-    expected: TORN_SNAPSHOT,
-    seeds: 1000,
+    expected: &["below the stable epoch"],
+    seeds: 0,
 };
 
 /// A lease that is still in a store buffer is not seen, and what it needs is collected.
@@ -63,7 +63,7 @@ pub static BOUNDARY_WITHOUT_FENCE: Fault = Fault {
     step: "the ticker runs the heavy fence before it looks at the leases",
     rig: Rig::SimTso,
     workload: "scan",
-    expected: TORN_SNAPSHOT,
+    expected: &["use of freed memory", "G-single", "G2", "G2-item", "G1c"],
     seeds: 1000,
 };
 

@@ -1,7 +1,7 @@
 //! loom models of the commit window, the snapshot lease and the arming of snapshots: every
 //! execution that the memory model allows.
 
-use super::{COLLECT_TOO_EAGER, Epochs, SNAPSHOT_TOO_NEW};
+use super::{COLLECT_TOO_EAGER, Epochs, SNAPSHOT_TOO_NEW, TICK_WITHOUT_FENCE};
 use crate::options::Snapshots;
 use chiliad_loom::{Loom, LoomWord, Model, thread};
 use chiliad_machine::{Ordering, Word};
@@ -83,6 +83,12 @@ fn a_window_without_its_fence_is_caught() {
 #[should_panic(expected = "below the stable epoch")]
 fn a_boundary_that_does_not_wait_is_caught() {
     stable_is_installed(Model::new().plant(&SNAPSHOT_TOO_NEW));
+}
+
+#[test]
+#[should_panic(expected = "below the stable epoch")]
+fn a_tick_without_its_fence_is_caught() {
+    stable_is_installed(Model::new().plant(&TICK_WITHOUT_FENCE));
 }
 
 /// While a boundary is leased, nothing above it counts as the oldest in use.
