@@ -39,7 +39,7 @@ const KINDS: [Kind; 4] = [Kind::Record, Kind::Version, Kind::Leaf, Kind::Inner];
 const POOLS: usize = KINDS.len() * CLASSES;
 
 /// A pin that is still in a store buffer is not seen, and what it protects is freed.
-pub static ADVANCE_WITHOUT_FENCE: Fault = Fault {
+static ADVANCE_WITHOUT_FENCE: Fault = Fault {
     name: "advance-without-fence",
     step: "who advances the reclaim epoch runs the heavy fence before looking at the pins",
     rig: Rig::SimTso,
@@ -47,6 +47,9 @@ pub static ADVANCE_WITHOUT_FENCE: Fault = Fault {
     expected: &["use of freed memory"],
     seeds: 1000,
 };
+
+/// The planted bugs of the heap.
+pub static FAULTS: &[&Fault] = &[&ADVANCE_WITHOUT_FENCE];
 
 impl Kind {
     /// Bytes at the start of a slot that stay readable after it was freed.

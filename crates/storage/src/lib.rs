@@ -18,7 +18,7 @@ mod record;
 mod shared;
 mod slots;
 
-pub use heap::{ADVANCE_WITHOUT_FENCE, Heap, Kind, LocalHeap, OutOfMemory, Usage};
+pub use heap::{FAULTS, Heap, Kind, LocalHeap, OutOfMemory, Usage};
 pub use index::{Change, Changes, Cursor, Direction, Found, Guard, HashIndex, Hooks, Index};
 pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe, Seen};
 pub use latch::Latch;

@@ -41,8 +41,8 @@ pub fn faults() -> Vec<&'static Fault> {
     use chiliad_storage::index::{hash, ordered};
     let engine = chiliad_engine::faults().iter();
     let indexes = ordered::faults::FAULTS.iter().chain(hash::faults::FAULTS);
-    let heap = [&chiliad_storage::ADVANCE_WITHOUT_FENCE];
-    engine.chain(indexes).copied().chain(heap).collect()
+    let heap = chiliad_storage::FAULTS;
+    engine.chain(indexes).chain(heap).copied().collect()
 }
 
 /// A native database, to be shared by threads.
