@@ -11,9 +11,9 @@ use chiliad_machine::Machine;
 pub enum Backoff {
     /// Try again at once.
     None,
-    /// Up to [`RANDOM_PAUSES`] pauses.
+    /// Up to `RANDOM_PAUSES` pauses.
     Random,
-    /// Up to [`FIRST_PAUSES`] pauses, doubled with each refusal up to [`LONGEST_PAUSES`].
+    /// Up to `FIRST_PAUSES` pauses, doubled with each refusal up to `LONGEST_PAUSES`.
     Exponential,
 }
 

@@ -10,7 +10,7 @@
 //!
 //! Invariants:
 //!
-//! - [`protocol`]: how readers, writers and growth agree;
+//! - `protocol`: how readers, writers and growth agree;
 //! - whoever latches a bucket has allocated before, waits for nothing inside and leaves within
 //!   instructions; two buckets are latched together only by a division, whose new one is private;
 //! - nothing is left latched when memory runs out; growth that finds none is put off, for the table
