@@ -18,7 +18,7 @@ pub struct RunFlags {
           conflicts_with = "transactions")]
     pub duration: Option<Duration>,
     /// Measure this many transactions instead of a time: 1 or more, divided among the clients
-    /// [default in simulation: 50 a core].
+    /// [default in simulation: 12 a core].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, u64::MAX))]
     pub transactions: Option<u64>,
     /// Time before the measured window [default: 2s natively, none for --transactions and in
@@ -55,7 +55,7 @@ pub struct RunFlags {
     /// workload reads snapshots].
     #[arg(long, value_enum, value_name = "WHEN")]
     pub snapshots: Option<SnapshotsFlag>,
-    /// The length of a commit epoch, 1us to 1h [default: 40ms natively, 200us in simulation].
+    /// The length of a commit epoch, 1us to 1h [default: 40ms natively, 500us in simulation].
     #[arg(long, value_name = "TIME", value_parser = values::time_above_zero)]
     pub epoch: Option<Duration>,
 }
@@ -65,7 +65,7 @@ pub struct RunFlags {
 pub struct NativeFlags {
     /// Memory obtained and touched before the run, so that no transaction waits for the system's
     /// page faults [default: 512MiB at scale spec, else none].
-    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    #[arg(long, value_name = "SIZE", value_parser = values::size_or_none)]
     pub memory_ready: Option<u64>,
 
     /// Cores that the clients may run on, 1 to 65536 [default: all].

@@ -49,6 +49,11 @@ pub fn time_above_zero(text: &str) -> Result<Duration, String> {
     Ok(time)
 }
 
+/// Parses a size that may be none.
+pub fn size_or_none(text: &str) -> Result<u64, String> {
+    if text == "0" { Ok(0) } else { size(text).map_err(|refusal| refusal + ", or 0") }
+}
+
 /// Parses `4GiB`, `512MB`, `1048576`.
 pub fn size(text: &str) -> Result<u64, String> {
     const ACCEPTED: &str = "accepted: a number of bytes, or with B, KiB, MiB, GiB, TiB, KB, MB or \
