@@ -93,7 +93,7 @@ impl Case {
             self.workload, self.scheme, self.cores, self.seed
         );
         if matches!(self.workload, "scan" | "hash") {
-            let (keys, each) = if self.large { (160, 40) } else { (40, 20) };
+            let (keys, each) = if self.large { (160, 80) } else { (40, 40) };
             line.push_str(&format!(" --keys {keys} --transactions {}", each * self.cores));
         }
         if self.short_epochs {

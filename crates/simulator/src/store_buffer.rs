@@ -49,7 +49,7 @@ pub(crate) struct StoreBuffers {
 impl StoreBuffers {
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = Generator::new(seed, Stream::StoreBuffers);
-        let drain_mean = random.one_of(&[2, 8, 32, 128]);
+        let drain_mean = random.one_of(&[2, 16, 128, 1024, 8192]);
         Self { random, buffers: Vec::new(), total: 0, drain_mean }
     }
 

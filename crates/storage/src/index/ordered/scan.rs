@@ -320,6 +320,9 @@ impl<M: Machine> OrderedIndex<M> {
             return None;
         }
         let count = below.count();
+        if count == 0 {
+            M::mark("scan met an empty leaf");
+        }
         Some(Visit { leaf, seen: testimony, entries, count, low, high, stamp: below })
     }
 }

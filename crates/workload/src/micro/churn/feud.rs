@@ -4,10 +4,10 @@
 //! paint it is a change that nobody meets before it is committed.
 //!
 //! Rooms are such that changes of the index's own shape fall in between. A house is a layer of the
-//! ordered index: in the houses of rich feuds there is about a leaf of rooms, so that new ones divide it or,
-//! sharing eight bytes with one that is there, make a layer; those of poor feuds have hardly one, so
-//! that layers come and go. A hash table is made for a few, so that it grows as more are
-//! taken. Clients go from feud to feud at about the same pace, so as to meet.
+//! ordered index: in the houses of rich feuds a leaf of rooms is taken, so that more divide it or,
+//! sharing eight bytes with one that is there, make a layer; those of poor feuds have few, and are
+//! often left by all, so that layers come and go. A hash table is made for a few, so that it grows as
+//! more are taken. Clients go from feud to feud at about the same pace, so as to meet.
 
 use super::number;
 use crate::ClientSeat;
@@ -18,7 +18,7 @@ use core::ops::Bound;
 /// Feuds, of two houses each.
 pub(super) const FEUDS: u32 = 16;
 /// Requests of a client, whatever their kind, before it turns to the next feud.
-const PACE: u32 = 4;
+const PACE: u32 = 5;
 /// A door is large: it takes long to paint.
 const DOOR_BYTES: usize = 160;
 /// Rooms changed at most.
@@ -63,7 +63,7 @@ enum Change {
     Leave,
     /// All rooms are left.
     Clear,
-    /// The door is painted, after a look around the own house.
+    /// The door is painted, after a look around.
     Paint,
 }
 
@@ -71,8 +71,8 @@ enum Change {
 fn rooms(feud: u32, hash: bool) -> u32 {
     match hash {
         true => 12,
-        false if is_poor(feud) => 2,
-        false => 40,
+        false if is_poor(feud) => 3,
+        false => 45,
     }
 }
 
@@ -115,10 +115,16 @@ pub(super) fn load(hash: bool, mut insert: impl FnMut(&[u8], &[u8]) -> Result<()
     let mut key = vec![];
     for feud in 0..FEUDS {
         for house in 0..2 {
-            insert(&door_key(feud, house), &[0; DOOR_BYTES])?;
+            // Some doors outgrow their records when they are painted, others do not.
+            let bytes = if house == 0 { 8 } else { DOOR_BYTES };
+            insert(&door_key(feud, house), &[0; DOOR_BYTES][..bytes])?;
             // Of a full house about as many as fit into a leaf.
-            let step = if hash { 12 } else { 3 };
-            for room in (first_room(feud, house)..rooms(feud, hash)).step_by(step) {
+            let (first, step) = match hash {
+                true => (first_room(feud, house), 12),
+                false if is_poor(feud) => (0, 1),
+                false => (first_room(feud, house), 3),
+            };
+            for room in (first..rooms(feud, hash)).step_by(step) {
                 room_key(feud, house, room, &mut key);
                 insert(&key, &u64::from(room).to_le_bytes())?;
             }
@@ -159,20 +165,21 @@ impl Feud {
         let reverse = random.below(2) == 0;
         self.look = match random.below(6) {
             0 | 1 if !self.hash => Look::House { reverse },
-            2 | 3 if !self.hash => Look::Wing { reverse },
+            2 if !self.hash => Look::Wing { reverse },
+            3 | 4 if self.is_poor() => Look::House { reverse },
             _ => Look::Rooms,
         };
-        let poor = !self.hash && is_poor(self.feud);
+        let poor = self.is_poor();
         self.change = match random.below(8) {
-            0 => Change::Clear,
-            1 | 2 => Change::Leave,
+            0 if poor || random.below(3) == 0 => Change::Clear,
+            1 => Change::Leave,
             3 | 4 => Change::Paint,
             5 if poor => Change::Paint,
             6 if poor => Change::Clear,
             _ => Change::Take,
         };
-        self.count = if poor { 1 } else { random.range(1, FEW as u32) as usize };
-        self.paints = random.below(2) == 0;
+        self.count = random.range(1 + u32::from(poor), FEW as u32) as usize;
+        self.paints = random.below(6) == 0;
         let rooms = rooms(self.feud, self.hash);
         for room in self.rooms.iter_mut().chain(&mut self.seen) {
             *room = random.below(rooms);
@@ -201,7 +208,11 @@ impl Feud {
                 }
             }
             Change::Paint => {
-                let seen = seen ^ self.look_into_rooms(self.house, tx)?;
+                let around = match self.is_poor() {
+                    true => self.look_at_doors(2, tx)?,
+                    false => self.look_into_rooms(self.house, tx)?,
+                };
+                let seen = seen ^ around;
                 self.paint(seen, tx)?;
             }
             Change::Clear if !self.hash => self.clear(tx)?,
@@ -219,15 +230,9 @@ impl Feud {
     /// snapshot holds by halves shows.
     pub(super) fn audit<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<u64> {
         let look =
-            if self.hash || self.paints { Look::Rooms } else { Look::House { reverse: false } };
+            if self.hash || self.count > 2 { Look::Rooms } else { Look::House { reverse: false } };
         let rooms = self.look_into(0, look, tx)? ^ self.look_into(1, look, tx)?.rotate_left(32);
-        let doors = [0, 1].map(|house| door_key(self.feud, house));
-        let gets = doors.each_ref().map(|key| Get { table: self.table, key });
-        let mut rows = [None; 2];
-        tx.get_many(&gets, &mut rows)?;
-        let doors = rows.iter().flatten().map(|&row| number(tx.bytes(row)));
-        let doors = doors.fold(0, |all, one| all ^ one);
-        Ok(doors ^ rooms)
+        Ok(rooms ^ self.look_at_doors(0, tx)?)
     }
 
     fn look_into<T: Transaction + ?Sized>(
@@ -271,6 +276,23 @@ impl Feud {
         tx.get_many(&gets, &mut rows)?;
         let seen = rows.iter().flatten().map(|&row| number(tx.bytes(row)));
         Ok(seen.fold(0, |seen, one| seen.rotate_left(7) ^ one ^ 1))
+    }
+
+    fn is_poor(&self) -> bool {
+        !self.hash && is_poor(self.feud)
+    }
+
+    /// Looks at the doors of a few feuds, from the one so many away.
+    fn look_at_doors<T: Transaction + ?Sized>(&self, away: u32, tx: &mut T) -> Result<u64> {
+        let doors: [[u8; 8]; SEEN] = core::array::from_fn(|at| {
+            let at = at as u32;
+            door_key((self.feud + away + at / 2) % FEUDS, at % 2)
+        });
+        let gets = doors.each_ref().map(|key| Get { table: self.table, key });
+        let mut rows = [None; SEEN];
+        tx.get_many(&gets, &mut rows)?;
+        let doors = rows.iter().flatten().map(|&row| number(tx.bytes(row)));
+        Ok(doors.fold(0, |all, one| all ^ one))
     }
 
     fn paint<T: Transaction + ?Sized>(&self, seen: u64, tx: &mut T) -> Result<()> {

@@ -52,6 +52,8 @@ pub struct ChurnClient {
     /// Goes into values, so that each is another.
     number: u64,
     kind: usize,
+    /// By the feud.
+    engrossed: bool,
     ops: [Op; OPS_MAX],
     count: usize,
     /// A range of keys of `items` (any two, the lower first), or a slot and where to move to, or a
@@ -77,6 +79,7 @@ impl ChurnClient {
             random: Random::new(seat.seed, 0xc4_0000_0000 + seat.index as u64),
             number: (seat.index as u64 + 1) << 32,
             kind: MIX,
+            engrossed: seat.seed / 3 % 2 == 1,
             ops: [Op::default(); OPS_MAX],
             count: 0,
             from: 0,
@@ -102,7 +105,9 @@ impl ChurnClient {
         let options = &churn.options;
         let random = &mut self.random;
         self.number += 1;
-        self.kind = match random.below(100) {
+        // In every other run there is hardly anything else than the feud.
+        let least = if self.engrossed { 45 } else { 0 };
+        self.kind = match random.range(least, 99) {
             0..24 => MIX,
             24..36 => SCAN,
             36..44 => MOVE,
