@@ -23,7 +23,7 @@ fn churn_uses_everything_and_keeps_its_conditions() {
         let mut clients = model.clients(&churn, 4, 1);
         let mut kinds = [0; 6];
         let (mut longest, mut fewest, mut most) = (0, usize::MAX, 0);
-        for at in 0..10_000 {
+        for at in 0..40_000 {
             let (kind, _) = model.step(&churn, &mut clients[at % 4]);
             kinds[kind] += 1;
             let items = model.rows("items");
