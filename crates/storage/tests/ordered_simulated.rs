@@ -124,8 +124,14 @@ fn planted_bugs_are_caught() {
         let Verdict::CorePanicked(panic) = verdict else {
             panic!("{} ends otherwise: {verdict:?}", fault.name);
         };
-        let assertions =
-            ["nobody notices", "a phantom", "stable key", "another key", "that we have"];
+        let assertions = [
+            "nobody notices",
+            "a phantom",
+            "stable key",
+            "another key",
+            "that we have",
+            "lost what",
+        ];
         assert!(assertions.iter().any(|it| panic.message.contains(it)), "{}", panic.message);
         assert!(matches!(shaped(seed, None).verdict, Verdict::Completed));
     }

@@ -133,7 +133,7 @@ impl<'a, M: Machine> Worker<'a, M> {
                 let record = record_for(&mut self.heap, n);
                 insert(self.index, &mut self.heap, &key, record);
                 assert!(!before.holds(), "an insertion that nobody notices");
-                assert!(self.find(&key) == Some(record));
+                assert!(self.find(&key) == Some(record), "lost what it had inserted");
                 self.mine[n] = Some(record);
             }
             Some(record) => {
