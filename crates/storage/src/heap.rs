@@ -92,7 +92,7 @@ const fn limbo_try<M: Machine>() -> usize {
 const WORD_CLASSES: usize = 8;
 const FINE_CLASSES: usize = WORD_CLASSES + (512 - 64) / 16;
 const COARSE_DOUBLINGS: usize = 12;
-const CLASSES: usize = FINE_CLASSES + 4 * COARSE_DOUBLINGS;
+pub(crate) const CLASSES: usize = FINE_CLASSES + 4 * COARSE_DOUBLINGS;
 
 const CLASS_BYTES: [u32; CLASSES] = {
     let mut bytes = [0; CLASSES];
@@ -114,7 +114,7 @@ const CLASS_BYTES: [u32; CLASSES] = {
 
 /// The bytes of a slot of `class`.
 #[inline]
-pub(crate) fn class_bytes(class: u8) -> usize {
+pub(crate) const fn class_bytes(class: u8) -> usize {
     CLASS_BYTES[class as usize] as usize
 }
 

@@ -18,6 +18,7 @@
 //!   rewritten for growth. (The thesis, chapter 5, installs a new record instead.)
 //! - Addresses have 48 bits, as those of user space have wherever nobody asks for more.
 
+use crate::heap::{CLASSES, class_bytes};
 use chiliad_machine::{Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
 use core::ptr::NonNull;
 
@@ -31,6 +32,7 @@ const SLACK_MASK: usize = 0xff << SLACK_SHIFT;
 const SLACK_FAR: usize = 0xff;
 const OVERFLOW: usize = 1 << 56;
 const CLASS_SHIFT: u32 = 57;
+const CLASS_MASK: usize = !0 << CLASS_SHIFT;
 
 /// A record in place. Only its first two words are described by the type; the payload follows.
 #[repr(C)]
@@ -159,7 +161,7 @@ impl<M: Machine> RecordRef<M> {
     #[must_use]
     #[inline]
     pub fn capacity(self) -> usize {
-        capacity_of(self.class())
+        capacity_of(self.link(Ordering::Relaxed).addr())
     }
 
     /// The length of the value in bytes, never above the capacity; nothing if it overflows. May not
@@ -168,9 +170,9 @@ impl<M: Machine> RecordRef<M> {
     #[inline]
     pub fn length(self) -> usize {
         let note = self.link(Ordering::Relaxed).addr();
-        let capacity = capacity_of((note >> CLASS_SHIFT) as u8);
+        let capacity = capacity_of(note);
         let slack = (note & SLACK_MASK) >> SLACK_SHIFT;
-        if slack == SLACK_FAR { self.far_length(capacity) } else { capacity.saturating_sub(slack) }
+        if slack == SLACK_FAR { self.far_length(capacity) } else { capacity - slack }
     }
 
     #[cold]
@@ -202,26 +204,31 @@ impl<M: Machine> RecordRef<M> {
     /// The value lives in `block` from now on, which is filled, and behind which older versions hang.
     /// The caller excludes other writers.
     pub fn set_overflow(self, block: Self) {
-        let note = self.note_of(0) | OVERFLOW;
+        let now = self.link(Ordering::Relaxed).addr();
+        let note = self.note_of(now, 0) | OVERFLOW;
         // Release pairs with the acquire in `overflow`.
         self.set_link(block.as_ptr(), note, Ordering::Release);
     }
 
-    /// The note of a value of `bytes` in place, which may go into the last word.
+    /// The note, once the value is in place and has `bytes`, of a record whose note is `now`. May put
+    /// the length into the last word.
     #[inline]
-    fn note_of(self, bytes: usize) -> usize {
-        let class = self.class();
-        let capacity = capacity_of(class);
+    fn note_of(self, now: usize, bytes: usize) -> usize {
+        let capacity = capacity_of(now);
         debug_assert!(bytes <= capacity);
         let slack = capacity - bytes;
-        let class = usize::from(class) << CLASS_SHIFT;
-        if slack < SLACK_FAR {
-            return class | slack << SLACK_SHIFT;
+        if slack >= SLACK_FAR {
+            return self.far_note(now, bytes);
         }
-        if let Some(last) = self.payload(capacity).last() {
+        now & CLASS_MASK | slack << SLACK_SHIFT
+    }
+
+    #[cold]
+    fn far_note(self, now: usize, bytes: usize) -> usize {
+        if let Some(last) = self.payload(capacity_of(now)).last() {
             last.store(bytes as u64, Ordering::Relaxed);
         }
-        class | SLACK_FAR << SLACK_SHIFT
+        now & CLASS_MASK | SLACK_FAR << SLACK_SHIFT
     }
 
     /// Makes a slot a record of `class` with an empty value and nothing at its link. The word stays.
@@ -233,8 +240,11 @@ impl<M: Machine> RecordRef<M> {
     /// The value is in place and this long.
     #[inline]
     fn set_length(self, bytes: usize) {
-        let pointer = pointer_of(self.link(Ordering::Relaxed));
-        self.set_link(pointer, self.note_of(bytes), Ordering::Relaxed);
+        let now = self.link(Ordering::Relaxed);
+        let note = self.note_of(now.addr(), bytes);
+        if now.addr() & !POINTER_MASK != note {
+            self.set_link(pointer_of(now), note, Ordering::Relaxed);
+        }
     }
 
     /// Copies the in-place payload out: `target.len()` bytes, at most [`RecordRef::capacity`]. What
@@ -256,7 +266,8 @@ impl<M: Machine> RecordRef<M> {
         copy_in(self.payload(source.len()), source);
         let pointer = next.map_or(core::ptr::null_mut(), Self::as_ptr);
         // Release pairs with the acquire of who follows the chain.
-        self.set_link(pointer, self.note_of(source.len()), Ordering::Release);
+        let now = self.link(Ordering::Relaxed).addr();
+        self.set_link(pointer, self.note_of(now, source.len()), Ordering::Release);
     }
 
     /// Copies the in-place payload and the length of `source`, which must fit and whose writers the
@@ -281,7 +292,19 @@ fn pointer_of<M: Machine>(link: *mut Record<M>) -> *mut Record<M> {
     link.map_addr(|address| address & POINTER_MASK)
 }
 
+/// The payload bytes of a record with this note.
 #[inline]
-fn capacity_of(class: u8) -> usize {
-    crate::heap::class_bytes(class).saturating_sub(HEAD_BYTES)
+fn capacity_of(note: usize) -> usize {
+    CAPACITY[note >> CLASS_SHIFT] as usize
 }
+
+/// By class; as many as the note's bits can name, which spares a check.
+static CAPACITY: [u32; 1 << (usize::BITS - CLASS_SHIFT)] = {
+    let mut capacity = [0; 1 << (usize::BITS - CLASS_SHIFT)];
+    let mut class = 0;
+    while class < CLASSES {
+        capacity[class] = (class_bytes(class as u8) as u32).saturating_sub(HEAD_BYTES as u32);
+        class += 1;
+    }
+    capacity
+};
