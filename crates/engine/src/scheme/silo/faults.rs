@@ -22,7 +22,7 @@ pub(super) static FOREIGN_LATCH_IGNORED: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: NOT_SERIALIZABLE,
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static NO_NODE_SET: Fault = Fault {
@@ -31,7 +31,7 @@ pub(super) static NO_NODE_SET: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G2", "G2-item", "G-single", "G1c"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static NODE_SET_NOT_VALIDATED: Fault = Fault {
@@ -40,7 +40,7 @@ pub(super) static NODE_SET_NOT_VALIDATED: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G2", "G2-item", "G-single", "G1c"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static TID_NOT_ABOVE_OVERWRITTEN: Fault = Fault {
@@ -49,7 +49,7 @@ pub(super) static TID_NOT_ABOVE_OVERWRITTEN: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["order reversal"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static TID_NOT_ABOVE_READ: Fault = Fault {
@@ -58,7 +58,7 @@ pub(super) static TID_NOT_ABOVE_READ: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["order reversal"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static FLOOR_FORGOTTEN: Fault = Fault {
@@ -76,7 +76,7 @@ pub(super) static EPOCH_AT_BEGIN: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G-single", "G2", "G2-item", "G1c", "order reversal"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static UNLATCHED_BEFORE_TID: Fault = Fault {
@@ -93,7 +93,7 @@ pub(super) static UNLATCHED_BEFORE_TID: Fault = Fault {
         "order reversal",
         "read of unknown version",
     ],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static NO_FENCE: Fault = Fault {
@@ -132,7 +132,7 @@ pub(super) static NO_WRITE_LATCH: Fault = Fault {
         "order reversal",
         "read of unknown version",
     ],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static OLD_VERSION_LOST: Fault = Fault {
@@ -141,7 +141,7 @@ pub(super) static OLD_VERSION_LOST: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G-single", "G2", "G2-item", "G1c"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static UNLINK_NOT_DEAD: Fault = Fault {
@@ -159,7 +159,7 @@ pub(super) static UNLINK_NOT_DEAD: Fault = Fault {
         "read of unknown version",
         "use of freed memory",
     ],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static OWN_CHANGES_FORGIVEN: Fault = Fault {
