@@ -162,3 +162,37 @@ fn a_pin_that_lags_tags_what_it_retires_late_enough() {
         drop((rest, writer, heap));
     });
 }
+
+/// A value outgrows its record and shrinks again while a reader of the past is on its way to the
+/// older versions: none of them may be taken for the value and left out.
+#[test]
+fn older_versions_stay_in_reach_while_a_value_overflows() {
+    let setup = || {
+        let heap = Heap::<Loom>::new(u64::MAX);
+        let mut local = LocalHeap::new(&heap).expect("a slot");
+        let record = local.alloc_record(Kind::Record, 8).expect("memory");
+        let [version, block, second] =
+            [0; 3].map(|_| local.alloc_record(Kind::Version, 8).expect("memory"));
+        version.word().store(ALIVE, Ordering::Relaxed);
+        record.set_next(Some(version), Ordering::Relaxed);
+        (record, version, [block, second], local, heap)
+    };
+    Model::new().check(setup, |(record, version, [block, second], local, heap)| {
+        let reader = thread::spawn(move || {
+            let mut next = record.value().next(Ordering::Acquire);
+            while let Some(at) = next {
+                if at == version {
+                    return version.word().load(Ordering::Relaxed);
+                }
+                next = at.next(Ordering::Acquire);
+            }
+            0
+        });
+        block.set_next(Some(version), Ordering::Relaxed);
+        record.set_overflow(block);
+        second.set_next(Some(version), Ordering::Relaxed);
+        record.write_before(&[1; 8], Some(second));
+        assert_eq!(reader.join().expect("no panic"), ALIVE, "a version was left out");
+        drop((local, heap));
+    });
+}

@@ -125,11 +125,11 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         epoch: u64,
     ) -> Result<(), Refusal<M>> {
         let keeps = VARIANT == SILO && cx.epochs.keeps_versions();
-        let stamp = if cx.stamped { crate::stamp::STAMP_BYTES } else { 0 };
         for write in &mut writes.entries {
             let record = write.record;
-            let new_bytes =
-                stamp + if write.kind == Kind::Put { write.value.length as usize } else { 0 };
+            // In a verified run a tombstone's value is its stamp.
+            let installs = write.kind == Kind::Put || cx.stamped;
+            let new_bytes = if installs { write.value.length as usize } else { 0 };
             if new_bytes > record.capacity() {
                 let block = cx.heap.alloc_record(SlotKind::Version, new_bytes);
                 write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);

@@ -24,7 +24,7 @@ const PACE: u32 = 5;
 /// A door is large: it takes long to paint.
 const DOOR_BYTES: usize = 160;
 /// What the keys of a poor house's rooms have in common besides the house.
-const CORRIDOR_BYTES: usize = 56;
+const CORRIDOR_BYTES: usize = 24;
 /// Rooms changed at most.
 const FEW: usize = 4;
 /// Rooms looked into one by one.
