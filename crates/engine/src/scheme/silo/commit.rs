@@ -202,8 +202,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 epoch: point.epoch,
             });
         } else if let Some(block) = head {
-            // SAFETY: the link is about to lead elsewhere, under the record's latch.
-            unsafe { cx.heap.retire_record(SlotKind::Version, block) };
+            drop_version(cx, block);
         }
         chain = self.cut(cx, chain, point.epoch);
         match write.spare[1].take() {
@@ -248,6 +247,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         };
         while let Some(block) = next {
             next = block.next(Ordering::Relaxed);
+            M::mark("version collected");
             drop_version(cx, block);
         }
         first
@@ -273,17 +273,17 @@ fn put_by<M: Machine>(
     block
 }
 
-/// Gives up a version that has been cut off.
+/// Gives up a version that nothing leads to any more, or is about to: the caller holds the record's
+/// latch.
 pub(super) fn drop_version<M: Machine, const VARIANT: u8>(
     cx: &mut Context<'_, M, Optimistic<M, VARIANT>>,
     block: RecordRef<M>,
 ) {
-    M::mark("version collected");
     if M::fault(&faults::VERSION_FREED_AT_ONCE) {
         give_back(cx.heap, block);
         return;
     }
-    // SAFETY: it was unlinked under the record's latch during this pin.
+    // SAFETY: unlinked under the record's latch during this pin; readers may be looking at it.
     unsafe { cx.heap.retire_record(SlotKind::Version, block) };
 }
 
