@@ -19,7 +19,9 @@ mod shared;
 mod slots;
 
 pub use heap::{FAULTS, Heap, Kind, LocalHeap, OutOfMemory, Usage};
-pub use index::{Change, Changes, Cursor, Direction, Found, Guard, HashIndex, Hooks, Index};
+pub use index::{
+    Change, Changes, Cursor, Demolition, Direction, Found, Guard, HashIndex, Hooks, Index,
+};
 pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe, Seen};
 pub use latch::Latch;
 pub use record::{Header, Record, RecordRef, VALUE_BYTES_MAX};

@@ -2,7 +2,7 @@
 //!
 //! Piece 0 holds a power of two, most of the buckets that the table began with. Each doubling after
 //! that comes in equal pieces, so that a large table does not reserve as much again at once. Pieces
-//! are freed with the table.
+//! are freed when the index is taken apart, or with the table.
 
 use super::bucket::Bucket;
 use super::protocol;
@@ -216,18 +216,29 @@ impl<M: Machine> Table<M> {
     }
 }
 
-impl<M: Machine> Drop for Table<M> {
-    fn drop(&mut self) {
-        for piece in 0..PIECES {
-            let place = self.root.pieces[piece].load(Ordering::Relaxed).pointer();
-            let Some(place) = NonNull::new(place) else {
+impl<M: Machine> Table<M> {
+    /// Frees all buckets. A second call finds nothing to free.
+    ///
+    /// # Safety
+    /// Nobody else is using the table, and nobody will look at a bucket again.
+    pub(super) unsafe fn free_pieces(&self) {
+        for (piece, link) in self.root.pieces.iter().enumerate() {
+            let Some(place) = NonNull::new(link.load(Ordering::Relaxed).pointer()) else {
                 continue;
             };
+            link.store(Tagged::null(), Ordering::Relaxed);
             if let Some(layout) = layout::<M>(self.piece_buckets(piece)) {
-                // SAFETY: allocated with this layout, and whoever drops the table is alone with it.
+                // SAFETY: allocated with this layout, and the caller is alone with the table.
                 unsafe { M::free(place.cast(), layout, Class::Buckets) };
                 self.heap.unreserve(layout.size());
             }
         }
+    }
+}
+
+impl<M: Machine> Drop for Table<M> {
+    fn drop(&mut self) {
+        // SAFETY: whoever drops the table is alone with it.
+        unsafe { self.free_pieces() };
     }
 }
