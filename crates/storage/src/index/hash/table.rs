@@ -34,6 +34,8 @@ pub(super) struct Root<M: Machine> {
     /// The number of buckets: see [`protocol`].
     pub buckets: M::Word,
     pieces: [M::Link<Bucket<M>>; PIECES],
+    /// Set when the pieces are freed ahead of the table.
+    gone: M::Word,
     count: CountLine<M>,
 }
 
@@ -72,6 +74,7 @@ impl<M: Machine> Table<M> {
         let root = Shared::new(Root {
             buckets: M::Word::new(0),
             pieces: core::array::from_fn(|_| M::Link::new(Tagged::null())),
+            gone: M::Word::new(0),
             count: CountLine { sampled: M::Word::new(0), growing: Latch::new(()) },
         });
         let table = Self { root, heap: Arc::clone(heap), first_bits: buckets.ilog2() };
@@ -222,11 +225,15 @@ impl<M: Machine> Table<M> {
     /// # Safety
     /// Nobody else is using the table, and nobody will look at a bucket again.
     pub(super) unsafe fn free_pieces(&self) {
+        if self.root.gone.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        // The links stay as they are: who follows one in spite of all is caught by the simulator.
+        self.root.gone.store(1, Ordering::Relaxed);
         for (piece, link) in self.root.pieces.iter().enumerate() {
             let Some(place) = NonNull::new(link.load(Ordering::Relaxed).pointer()) else {
                 continue;
             };
-            link.store(Tagged::null(), Ordering::Relaxed);
             if let Some(layout) = layout::<M>(self.piece_buckets(piece)) {
                 // SAFETY: allocated with this layout, and the caller is alone with the table.
                 unsafe { M::free(place.cast(), layout, Class::Buckets) };
