@@ -36,8 +36,8 @@ impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
     /// Makes the changes visible to others, all or none.
     ///
     /// # Errors
-    /// The conflict that the transaction met, now or at any earlier operation, even if its caller
-    /// ignored it; [`Error::OutOfMemory`]; [`Error::UniqueViolation`] for changes made by
+    /// The conflict or the lack of memory that the transaction met, now or at any earlier operation,
+    /// even if its caller ignored it; [`Error::UniqueViolation`] for changes made by
     /// [`Transaction::modify`]. It is rolled back then.
     #[inline]
     pub fn commit(self) -> Result<Committed> {
