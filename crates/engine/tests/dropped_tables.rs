@@ -11,6 +11,7 @@ use chiliad_simulator::{Config, MemoryModel, Outcome, Run, Schedule, Sim, Verdic
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 /// An index over the first two bytes of the value.
 fn by_head(unique: bool) -> SecondarySpec {
@@ -435,5 +436,47 @@ fn a_table_that_finds_no_memory_leaves_none_behind() {
         let rows = rows.count();
         assert!((5_000..90_000).contains(&rows), "{rows} rows in turn {turn}");
         db.drop_table(&name).expect("dropped");
+    }
+}
+
+/// On threads: one replaces a table over and over while another uses whichever there is.
+#[test]
+fn tables_are_replaced_under_a_thread_that_uses_them() {
+    let db = Database::<Native, Silo<Native>>::open(Options::default()).expect("opens");
+    let create = |sort| db.create_table(spec("t", sort)).expect("created");
+    let newest = AtomicU32::new(create(0).0);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut worker = db.worker().expect("a slot");
+            let mut number = 0;
+            while !done.load(Relaxed) {
+                number = (number + 1) % 50;
+                let table = TableId(newest.load(Relaxed));
+                let mut tx = worker.begin(&Intent::update()).expect("begins");
+                for _ in 0..3 {
+                    match tx.get(table, &key(number)) {
+                        Ok(Some(row)) => assert_is_of(tx.bytes(row), table, Some(number)),
+                        Ok(None) | Err(Error::UnknownTable(_)) => {}
+                        Err(error) => assert!(error.is_retryable(), "{error}"),
+                    }
+                    std::thread::yield_now();
+                }
+                match tx.put(table, &key(number), &value(table, number, number * 10)) {
+                    Ok(()) => drop(tx.commit()),
+                    Err(_) => tx.rollback(),
+                }
+            }
+        });
+        for turn in 1..300 {
+            db.drop_table("t").expect("dropped");
+            newest.store(create(turn).0, Relaxed);
+            db.tick();
+            std::thread::yield_now();
+        }
+        done.store(true, Relaxed);
+    });
+    while db.stats().tables_dropped > 0 {
+        db.tick();
     }
 }
