@@ -89,7 +89,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Builds the command and says where it lies.
-fn build(root: &Path) -> Result<PathBuf, String> {
+pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO"));
         command.args(arguments).current_dir(root);
@@ -123,7 +123,7 @@ fn run_peer(program: &Path, arguments: &[String], word: &str) -> Result<f64, Str
 }
 
 /// Both outputs of a program that ended well; else its status and its last words.
-fn output(command: &mut Command) -> Result<(String, String), String> {
+pub(crate) fn output(command: &mut Command) -> Result<(String, String), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -136,7 +136,7 @@ fn output(command: &mut Command) -> Result<(String, String), String> {
 }
 
 /// The first number behind `word` on the last line of `text` that has it.
-fn number_after(word: &str, text: &str) -> Option<f64> {
+pub(crate) fn number_after(word: &str, text: &str) -> Option<f64> {
     let line = text.lines().rfind(|line| line.contains(word))?;
     let rest = &line[line.find(word)? + word.len()..];
     let start = rest.find(|c: char| c.is_ascii_digit())?;

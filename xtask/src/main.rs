@@ -2,10 +2,12 @@
 //!
 //! - `tidy`: the rules of the architecture, as a check;
 //! - `deep`: what needs more than stable Rust, skipped with a printed line where it is missing;
-//! - `compare`: our command and a peer's, in turn.
+//! - `compare`: our command and a peer's, in turn;
+//! - `instructions`: instructions per transaction, before and after a change.
 
 mod compare;
 mod deep;
+mod instructions;
 mod tidy;
 
 use clap::{Parser, Subcommand};
@@ -27,6 +29,8 @@ enum Task {
     Deep(deep::Arguments),
     /// Run our benchmark and a peer's in turn and print the ratio
     Compare(compare::Arguments),
+    /// Count the instructions of a transaction, beside those of another build if told
+    Instructions(instructions::Arguments),
 }
 
 /// The root of the repository.
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(&root()),
         Task::Deep(arguments) => deep::run(&arguments, &root()),
         Task::Compare(arguments) => compare::run(&arguments, &root()),
+        Task::Instructions(arguments) => instructions::run(&arguments, &root()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

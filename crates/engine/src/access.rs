@@ -43,8 +43,6 @@ pub struct Write<M: Machine> {
     pub placed: bool,
     /// Index entries have to be brought in line with `value`.
     pub dirty: bool,
-    /// The life of the slot when the record was found.
-    pub life: u32,
     /// The header word when the write latch was taken.
     pub prior: u64,
     /// The scheme holds the write latch.

@@ -3,12 +3,13 @@
 use crate::access::Kind;
 use crate::breakdown::Part;
 use crate::catalog::View;
-use crate::error::Result;
+use crate::error::{Reason, Result};
 use crate::recorder::WriteKind;
-use crate::scheme::{CommitPoint, Context, Garbage, Scheme};
+use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
 use crate::stamp;
 use crate::worker::{Core, State, context};
 use chiliad_machine::Machine;
+use chiliad_storage::Found;
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
@@ -19,6 +20,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.stamp_values();
         }
         self.heap.pin();
+        self.find_again(view)?;
         // Prepare: conflicting transactions are excluded from here on.
         let point = match self.scheme.prepare(&mut context!(self), &mut self.writes) {
             Ok(point) => point,
@@ -58,6 +60,26 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.state = State::Idle;
         self.clockwork.switch(Part::Useful);
         Ok(point)
+    }
+
+    /// Looks the records to be written up again if their slots may have changed hands since they were
+    /// found, which takes a reclaim epoch. From here on the pin keeps them.
+    #[inline]
+    fn find_again(&mut self, view: &View<M>) -> Result<()> {
+        if self.heap.pin_epoch() == self.begun_in || self.writes.is_empty() {
+            return Ok(());
+        }
+        let gone = self.writes.entries.iter().filter(|write| !write.placed).find(|write| {
+            let found = view
+                .get(write.table)
+                .map(|table| table.index.get(&self.heap, self.arena.get(write.key)));
+            !matches!(found, Ok(Found::Record(record)) if record == write.record)
+        });
+        let Some(record) = gone.map(|write| write.record) else {
+            return Ok(());
+        };
+        self.heap.unpin();
+        Err(self.lose(Refusal::over(Reason::Vanished, record)))
     }
 
     /// Puts the stamp behind each new value; a tombstone's value is its stamp.
@@ -115,7 +137,6 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                     order: if write.placed { write.prior } else { point.order },
                     placeholder: write.placed,
                     epoch: if kept && write.keep && !write.placed { point.epoch } else { 0 },
-                    life: write.life,
                 });
             }
         }

@@ -32,7 +32,7 @@ pub static SNAPSHOT_TOO_NEW: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G-single", "G2", "G2-item", "G1c"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 /// The collector works one snapshot ahead of the readers.
@@ -42,7 +42,7 @@ pub static COLLECT_TOO_EAGER: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["use of freed memory", "G-single", "G2", "G2-item", "G1c"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 /// A window that is still in a store buffer is not seen, and counts as closed.

@@ -54,6 +54,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub state: State,
     pub read_only: bool,
     pub in_past: bool,
+    /// The reclaim epoch at begin: see [`Core::commit`].
+    pub begun_in: u64,
     /// Writes whose secondary index entries have to be brought in line.
     pub dirty: usize,
     pub stamped: bool,
@@ -100,6 +102,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             state: State::Idle,
             read_only: false,
             in_past: false,
+            begun_in: 0,
             dirty: 0,
             recorder: None,
             stamp: 0,
@@ -246,6 +249,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.read_only = intent.read_only || intent.snapshot;
         self.in_past = intent.snapshot && self.snapshots;
         self.sequence = self.sequence.wrapping_add(1);
+        self.begun_in = self.heap.epoch();
         self.clockwork.begin();
         if self.stamped {
             self.begin_stamped();
@@ -354,7 +358,6 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                     order: write.prior,
                     placeholder: true,
                     epoch: 0,
-                    life: write.record.life(),
                 });
             }
         }

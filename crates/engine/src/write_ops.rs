@@ -146,7 +146,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         record: RecordRef<M>,
         placed: bool,
     ) -> Write<M> {
-        let prior = if placed { record.header().word.load(Ordering::Relaxed) } else { 0 };
+        let prior = if placed { record.word().load(Ordering::Relaxed) } else { 0 };
         Write {
             record,
             table: id,
@@ -157,7 +157,6 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             keep: self.keeps(id),
             placed,
             dirty: false,
-            life: record.life(),
             prior,
             latched: false,
             spare: [None, None],
@@ -206,7 +205,6 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                     keep: self.keeps(id),
                     placed: false,
                     dirty: false,
-                    life: record.life(),
                     prior: 0,
                     latched: false,
                     spare: [None, None],

@@ -2,8 +2,8 @@
 
 use chiliad_engine::names::{UnderScheme, under};
 use chiliad_engine::{
-    Database, Error, Get, Intent, KeyPart, Options, PartType, Range, Scheme, SecondarySpec, Source,
-    TableId, TableSpec, Transaction,
+    Database, Error, Get, Intent, KeyPart, Options, PartType, Range, Reason, Scheme, SecondarySpec,
+    Snapshots, Source, TableId, TableSpec, Transaction,
 };
 use chiliad_machine::{Machine, Native, Plain};
 
@@ -300,6 +300,50 @@ fn a_snapshot_does_not_wait_for_rows_that_are_being_inserted() {
     assert!(past.scan(table, Range::all()).expect("scans").is_empty());
     past.commit().expect("commits");
     open.commit().expect("commits");
+}
+
+struct Slow;
+
+impl UnderScheme<Native> for Slow {
+    type Output = ();
+
+    /// A transaction means to write a row blindly; before it commits the row is removed, and its slot
+    /// holds other rows.
+    fn run<S: Scheme<Native>>(self) {
+        let options = Options { snapshots: Snapshots::Off, ..Options::default() };
+        let db = Database::<Native, S>::open(options).expect("opens");
+        let table = db.create_table(TableSpec::ordered("t")).expect("created");
+        let (mut slow, mut busy) = (db.worker().expect("a slot"), db.worker().expect("a slot"));
+        let mut change = |remove: std::ops::Range<u64>, insert: std::ops::Range<u64>| {
+            let mut tx = busy.begin(&Intent::update()).expect("begins");
+            for key in remove.map(u64::to_be_bytes) {
+                let row = tx.get(table, &key).expect("reads").expect("there");
+                tx.remove_row(row).expect("removes");
+            }
+            for key in insert.map(u64::to_be_bytes) {
+                tx.insert(table, &key, b"here").expect("inserts");
+            }
+            tx.commit().expect("no conflict");
+        };
+        change(0..0, 0..100);
+        let mut tx = slow.begin(&Intent::update()).expect("begins");
+        tx.put(table, &50_u64.to_be_bytes(), b"gone").expect("puts");
+        for round in 0..200 {
+            change(round * 100..round * 100 + 100, round * 100 + 100..round * 100 + 200);
+        }
+        assert!(matches!(tx.commit(), Err(Error::Conflict(Reason::Vanished))), "{}", S::INFO.name);
+        let mut tx = slow.begin(&Intent::update()).expect("begins");
+        let rows = tx.scan(table, Range::all()).expect("scans");
+        assert_eq!(rows.len(), 100);
+        assert!(tx.entries(rows).iter().all(|entry| tx.bytes(entry.row) == b"here"));
+    }
+}
+
+#[test]
+fn a_write_does_not_hit_who_moved_in_since() {
+    for name in ["silo", "global-tid", "key-value"] {
+        under::<Native, _>(name, Slow).expect("a scheme");
+    }
 }
 
 fn is_shareable<T: Send + Sync>() {}

@@ -480,3 +480,56 @@ fn tables_are_replaced_under_a_thread_that_uses_them() {
         db.tick();
     }
 }
+
+/// A collector comes back to a record whose slot has moved on, to a table that is being dropped.
+fn late_collector(seed: u64) -> Outcome {
+    let memory_model = if seed.is_multiple_of(2) { MemoryModel::Tso } else { MemoryModel::Sc };
+    let mut run = Run::new(Config { memory_model, ..Config::new(seed) });
+    let options = Options { snapshots: Snapshots::Always, snapshot_every: 1, ..Options::default() };
+    let (db, late, other) = run.outside(|| {
+        let db = Database::<Sim, Silo<Sim>>::open(options).expect("opens");
+        let [mut late, mut other] = [0, 1].map(|_| db.worker().expect("a slot"));
+        let write = |worker: &mut Worker<Sim, Silo<Sim>>, table, value: &[u8]| {
+            db.tick();
+            let mut tx = worker.begin(&Intent::update()).expect("begins");
+            tx.put(table, b"row", value).expect("puts");
+            tx.commit().expect("alone");
+        };
+        let first = db.create_table(TableSpec::ordered("first")).expect("created");
+        write(&mut other, first, b"old");
+        // Leaves an item about the old version, to which it does not come for a long time.
+        write(&mut late, first, b"new");
+        let mut tx = other.begin(&Intent::update()).expect("begins");
+        assert_eq!(tx.remove(first, b"row"), Ok(true));
+        tx.commit().expect("alone");
+        let second = db.create_table(TableSpec::ordered("second")).expect("created");
+        for _ in 0..4 {
+            db.tick();
+            other.maintain();
+            // A transaction reclaims what has left its index.
+            drop(other.begin(&Intent::read_only()).expect("begins").commit());
+        }
+        write(&mut other, second, b"old");
+        write(&mut other, second, b"new");
+        (Rc::new(db), late, other)
+    });
+    let dropper = Rc::clone(&db);
+    run.spawn("drops", move || dropper.drop_table("second").expect("dropped"));
+    let mut worker = late;
+    run.spawn("collects", move || worker.maintain());
+    let outcome = run.go();
+    if outcome.verdict.is_completed() {
+        run.outside(|| drop((db, other)));
+    } else {
+        core::mem::forget((db, other));
+    }
+    outcome
+}
+
+#[test]
+fn a_late_collector_and_a_drop_do_not_meet_on_a_record() {
+    for seed in 0..400 {
+        let outcome = late_collector(seed);
+        assert!(outcome.verdict.is_completed(), "{seed}: {:?}", outcome.verdict);
+    }
+}

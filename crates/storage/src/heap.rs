@@ -12,6 +12,7 @@
 //!
 //! Type stability: the first [`Kind::stable_bytes`] of a freed slot stay readable for ever.
 
+use crate::index::GUARD_BYTES;
 use crate::record::{HEAD_BYTES, Record, RecordRef};
 use crate::slots::{Slot, Slots};
 use crate::{Latch, Shared};
@@ -55,7 +56,8 @@ impl Kind {
     /// Bytes at the start of a slot that stay readable after it was freed.
     const fn stable_bytes(self) -> usize {
         match self {
-            Self::Record | Self::Leaf => HEAD_BYTES,
+            Self::Record => HEAD_BYTES,
+            Self::Leaf => GUARD_BYTES,
             Self::Version | Self::Inner => 0,
         }
     }
@@ -85,32 +87,47 @@ const fn limbo_try<M: Machine>() -> usize {
     if M::SIMULATED { 1 } else { 256 }
 }
 
-const FINE_STEP: usize = 16;
-const FINE_MAX: usize = 512;
-const FINE_CLASSES: usize = FINE_MAX / FINE_STEP;
-/// Four classes for each doubling above [`FINE_MAX`], up to 2 MiB.
+/// Steps of a word up to a cache line, of two up to 512 bytes, then four to each doubling up to
+/// 2 MiB.
+const WORD_CLASSES: usize = 8;
+const FINE_CLASSES: usize = WORD_CLASSES + (512 - 64) / 16;
 const COARSE_DOUBLINGS: usize = 12;
-const CLASSES: usize = FINE_CLASSES + 4 * COARSE_DOUBLINGS;
+pub(crate) const CLASSES: usize = FINE_CLASSES + 4 * COARSE_DOUBLINGS;
+
+const CLASS_BYTES: [u32; CLASSES] = {
+    let mut bytes = [0; CLASSES];
+    let mut class = 0;
+    while class < CLASSES {
+        bytes[class] = if class < WORD_CLASSES {
+            (class + 1) * 8
+        } else if class < FINE_CLASSES {
+            64 + (class + 1 - WORD_CLASSES) * 16
+        } else {
+            let coarse = class - FINE_CLASSES;
+            let base = 512 << (coarse / 4);
+            base + base / 4 * (coarse % 4 + 1)
+        } as u32;
+        class += 1;
+    }
+    bytes
+};
 
 /// The bytes of a slot of `class`.
 #[inline]
 pub(crate) const fn class_bytes(class: u8) -> usize {
-    let class = class as usize;
-    if class < FINE_CLASSES {
-        (class + 1) * FINE_STEP
-    } else {
-        let coarse = class - FINE_CLASSES;
-        let base = FINE_MAX << (coarse / 4);
-        base + base / 4 * (coarse % 4 + 1)
-    }
+    CLASS_BYTES[class as usize] as usize
 }
 
 /// The smallest class of at least `bytes`; `None` above the greatest.
 pub(crate) fn class_for(bytes: usize) -> Option<u8> {
-    if bytes <= FINE_MAX {
-        return Some((bytes.max(1).div_ceil(FINE_STEP) - 1) as u8);
-    }
-    (FINE_CLASSES..CLASSES).map(|class| class as u8).find(|&class| class_bytes(class) >= bytes)
+    let class = match bytes {
+        0..=64 => bytes.max(1).div_ceil(8) - 1,
+        65..=512 => WORD_CLASSES + (bytes - 64).div_ceil(16) - 1,
+        _ => {
+            FINE_CLASSES + CLASS_BYTES[FINE_CLASSES..].partition_point(|&it| (it as usize) < bytes)
+        }
+    };
+    (class < CLASSES).then_some(class as u8)
 }
 
 /// The class of a slot of `kind` with at least `bytes`: never less than what stays readable.
@@ -424,6 +441,21 @@ impl<M: Machine> LocalHeap<M> {
         self.slot().pin.store(0, Ordering::Release);
     }
 
+    /// The reclaim epoch that the pin names. Nothing that was found under an earlier pin of the same
+    /// epoch changes hands while this one lasts.
+    #[inline]
+    #[must_use]
+    pub fn pin_epoch(&self) -> u64 {
+        self.slot().pin.load(Ordering::Relaxed) >> 1
+    }
+
+    /// The reclaim epoch.
+    #[inline]
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.shared.epoch.load(Ordering::Relaxed)
+    }
+
     /// Whether the worker is pinned.
     #[inline]
     #[must_use]
@@ -458,9 +490,9 @@ impl<M: Machine> LocalHeap<M> {
     /// When the memory limit is reached.
     pub fn alloc_record(&mut self, kind: Kind, bytes: usize) -> Result<RecordRef<M>, OutOfMemory> {
         debug_assert!(matches!(kind, Kind::Record | Kind::Version));
-        let class = class_for(HEAD_BYTES + bytes.max(8)).ok_or(OutOfMemory)?;
+        let class = class_for(HEAD_BYTES + bytes).ok_or(OutOfMemory)?;
         let place = self.alloc_class(kind, class)?.cast::<Record<M>>();
-        // SAFETY: a slot of sufficient size, constructed as words; the head is three of them.
+        // SAFETY: a slot of sufficient size, constructed as words; the head is two of them.
         let record = unsafe { RecordRef::from_raw(place) };
         record.begin_life(class);
         Ok(record)

@@ -20,10 +20,10 @@ mod slots;
 
 pub use heap::{FAULTS, Heap, Kind, LocalHeap, OutOfMemory, Usage};
 pub use index::{
-    Change, Changes, Cursor, Demolition, Direction, Found, Guard, HashIndex, Hooks, Index,
+    Change, Changes, Cursor, Demolition, Direction, Found, Guard, HashIndex, Header, Hooks, Index,
 };
 pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe, Seen};
 pub use latch::Latch;
-pub use record::{Header, Record, RecordRef, VALUE_BYTES_MAX};
+pub use record::{Record, RecordRef, VALUE_BYTES_MAX};
 pub use shared::Shared;
 pub use slots::{Slot, Slots, WORKERS_MAX};

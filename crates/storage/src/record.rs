@@ -1,52 +1,48 @@
-//! Records: a header that a scheme owns, a length, and payload words.
+//! Records: a word that a scheme owns, a link that it shares with the layout, and payload words.
 //!
 //! ```text
 //!   +0   word     the scheme's: lock and flags, TID or timestamps
-//!   +8   link     the scheme's: older versions, queues
-//!   +16  meta     bit 63: overflow | 62..40: life | 39..32: size class | 31..0: length in bytes
-//!   +24  payload  whole words, as many as the size class holds
+//!   +8   link     bits 63..57: size class | 56: overflow | 55..48: slack | 47..0: pointer, the
+//!                 scheme's: older versions, queues
+//!   +16  payload  whole words, as many as the size class holds
 //! ```
 //!
-//! A record of 100 bytes is thus two cache lines. Invariants:
+//! The length is the size class' capacity less the slack; where that is too much for eight bits, it
+//! stands in the last word of the payload, which is then free. Invariants:
 //!
-//! - Slots are type-stable: a freed slot keeps these three words, `life` counts its reuses, and the
-//!   scheme sees to it that `word` only grows. Whoever kept a [`RecordRef`] beyond its pin may look
-//!   at the header, and learns there that the record is no longer what it was.
+//! - Slots are type-stable: a freed slot keeps these two words, and the scheme sees to it that
+//!   `word` only grows. Whoever kept a [`RecordRef`] beyond its pin may look at the word, and learns
+//!   there whether the record is still what it was.
 //! - The size class never changes. A value that outgrows it lives in a block of its own at the head
-//!   of `link`, and `overflow` says so; a record therefore never moves and no index entry is ever
+//!   of the link, and `overflow` says so; a record therefore never moves and no index entry is ever
 //!   rewritten for growth. (The thesis, chapter 5, installs a new record instead.)
+//! - Addresses have 48 bits, as those of user space have wherever nobody asks for more.
 
-use chiliad_machine::{Link, Machine, Ordering, Word, copy_in, copy_out, words_for};
+use crate::heap::{CLASSES, class_bytes};
+use chiliad_machine::{Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
 use core::ptr::NonNull;
 
 /// The longest value in bytes.
 pub const VALUE_BYTES_MAX: usize = 1 << 20;
 
-const CLASS_SHIFT: u32 = 32;
-const LIFE_SHIFT: u32 = 40;
-const LIFE_ONE: u64 = 1 << LIFE_SHIFT;
-const LIFE_MASK: u64 = ((1 << 23) - 1) << LIFE_SHIFT;
-const OVERFLOW: u64 = 1 << 63;
-const LENGTH_MASK: u64 = u32::MAX as u64;
+const POINTER_MASK: usize = (1 << 48) - 1;
+const SLACK_SHIFT: u32 = 48;
+const SLACK_MASK: usize = 0xff << SLACK_SHIFT;
+/// The length is in the last word.
+const SLACK_FAR: usize = 0xff;
+const OVERFLOW: usize = 1 << 56;
+const CLASS_SHIFT: u32 = 57;
+const CLASS_MASK: usize = !0 << CLASS_SHIFT;
 
-/// The two words that a scheme owns in each record and each [`crate::Guard`].
-#[repr(C)]
-pub struct Header<M: Machine> {
-    /// Lock and flags, TID or timestamps: the scheme says.
-    pub word: M::Word,
-    /// Older versions, waiting requests: the scheme says.
-    pub link: M::Link<Record<M>>,
-}
-
-/// A record in place. Only its first three words are described by the type; the payload follows.
+/// A record in place. Only its first two words are described by the type; the payload follows.
 #[repr(C)]
 pub struct Record<M: Machine> {
-    header: Header<M>,
-    meta: M::Word,
+    word: M::Word,
+    link: M::Link<Record<M>>,
 }
 
 /// The bytes before the payload.
-pub(crate) const HEAD_BYTES: usize = 24;
+pub(crate) const HEAD_BYTES: usize = 16;
 
 /// A record, by address. Valid as long as its heap lives, whatever happens to the record.
 pub struct RecordRef<M: Machine>(NonNull<Record<M>>);
@@ -104,15 +100,44 @@ impl<M: Machine> RecordRef<M> {
 
     #[inline]
     fn head<'a>(self) -> &'a Record<M> {
-        // SAFETY: slots are type-stable for the life of the heap, and the three words are atomic.
+        // SAFETY: slots are type-stable for the life of the heap, and the two words are atomic.
         unsafe { self.0.as_ref() }
     }
 
-    /// The scheme's words.
+    /// The scheme's word.
     #[must_use]
     #[inline]
-    pub fn header<'a>(self) -> &'a Header<M> {
-        &self.head().header
+    pub fn word<'a>(self) -> &'a M::Word {
+        &self.head().word
+    }
+
+    #[inline]
+    fn link(self, order: Ordering) -> *mut Record<M> {
+        self.head().link.load(order).into_raw()
+    }
+
+    #[inline]
+    fn set_link(self, pointer: *mut Record<M>, note: usize, order: Ordering) {
+        debug_assert!(pointer.addr() & !POINTER_MASK == 0 && note & POINTER_MASK == 0);
+        let raw = pointer.map_addr(|address| address | note);
+        self.head().link.store(Tagged::from_raw(raw), order);
+    }
+
+    /// What the link leads to: the block of an overflowing value, behind which older versions hang,
+    /// or the newest of them. `order` is of the load.
+    #[must_use]
+    #[inline]
+    pub fn next(self, order: Ordering) -> Option<Self> {
+        // SAFETY: links of records lead to blocks of the same heap.
+        NonNull::new(pointer_of(self.link(order))).map(|block| unsafe { Self::from_raw(block) })
+    }
+
+    /// Makes the link lead to `next`, where the value is in place and stays as it is. The caller
+    /// excludes other writers. `order` is of the store.
+    #[inline]
+    pub fn set_next(self, next: Option<Self>, order: Ordering) {
+        let note = self.link(Ordering::Relaxed).addr() & !POINTER_MASK;
+        self.set_link(next.map_or(core::ptr::null_mut(), Self::as_ptr), note, order);
     }
 
     /// The payload's words, all that the size class holds.
@@ -126,59 +151,100 @@ impl<M: Machine> RecordRef<M> {
         }
     }
 
+    /// The size class, for the heap.
     #[inline]
-    fn meta(self) -> u64 {
-        self.head().meta.load(Ordering::Relaxed)
+    pub(crate) fn class(self) -> u8 {
+        (self.link(Ordering::Relaxed).addr() >> CLASS_SHIFT) as u8
     }
 
     /// Payload bytes that fit in place.
     #[must_use]
     #[inline]
     pub fn capacity(self) -> usize {
-        crate::heap::class_bytes(((self.meta() >> CLASS_SHIFT) & 0xff) as u8) - HEAD_BYTES
+        capacity_of(self.link(Ordering::Relaxed).addr())
     }
 
-    /// The size class, for the heap.
-    pub(crate) fn class(self) -> u8 {
-        ((self.meta() >> CLASS_SHIFT) & 0xff) as u8
-    }
-
-    /// The length of the value in bytes. May be torn from the payload: validate.
+    /// The length of the value in bytes, never above the capacity; nothing if it overflows. May not
+    /// be that of the payload that is read next: validate.
     #[must_use]
     #[inline]
     pub fn length(self) -> usize {
-        (self.meta() & LENGTH_MASK) as usize
+        let note = self.link(Ordering::Relaxed).addr();
+        let capacity = capacity_of(note);
+        let slack = (note & SLACK_MASK) >> SLACK_SHIFT;
+        if slack == SLACK_FAR { self.far_length(capacity) } else { capacity - slack }
     }
 
-    /// Whether the value lives in the block at the head of `link`.
+    #[cold]
+    fn far_length(self, capacity: usize) -> usize {
+        let last = self.payload(capacity).last().map_or(0, |word| word.load(Ordering::Relaxed));
+        (last as usize).min(capacity)
+    }
+
+    /// The block in which the value lives, if it overflows.
     #[must_use]
     #[inline]
-    pub fn overflows(self) -> bool {
-        self.meta() & OVERFLOW != 0
+    pub fn overflow(self) -> Option<Self> {
+        // Acquire pairs with the release in `set_overflow`: the block is filled.
+        let link = self.link(Ordering::Acquire);
+        if link.addr() & OVERFLOW == 0 {
+            return None;
+        }
+        // SAFETY: as in `next`.
+        NonNull::new(pointer_of(link)).map(|block| unsafe { Self::from_raw(block) })
     }
 
-    /// How often the slot has been reused: differs when the record is no longer the one that was
-    /// found. Wraps after eight million lives, which no transaction outlives.
+    /// Where the value's bytes are.
     #[must_use]
     #[inline]
-    pub fn life(self) -> u32 {
-        ((self.meta() & LIFE_MASK) >> LIFE_SHIFT) as u32
+    pub fn value(self) -> Self {
+        self.overflow().unwrap_or(self)
     }
 
-    /// Sets the length, and whether the value overflows. The caller excludes other writers.
+    /// The value lives in `block` from now on, which is filled, and behind which older versions hang.
+    /// The caller excludes other writers.
+    pub fn set_overflow(self, block: Self) {
+        let now = self.link(Ordering::Relaxed).addr();
+        let note = self.note_of(now, 0) | OVERFLOW;
+        // Release pairs with the acquire in `overflow`.
+        self.set_link(block.as_ptr(), note, Ordering::Release);
+    }
+
+    /// The note, once the value is in place and has `bytes`, of a record whose note is `now`. May put
+    /// the length into the last word.
     #[inline]
-    pub fn set_length(self, bytes: usize, overflows: bool) {
-        debug_assert!(overflows || bytes <= self.capacity());
-        let kept = self.meta() & !(LENGTH_MASK | OVERFLOW);
-        let flag = if overflows { OVERFLOW } else { 0 };
-        self.head().meta.store(kept | flag | bytes as u64, Ordering::Relaxed);
+    fn note_of(self, now: usize, bytes: usize) -> usize {
+        let capacity = capacity_of(now);
+        debug_assert!(bytes <= capacity);
+        let slack = capacity - bytes;
+        if slack >= SLACK_FAR {
+            return self.far_note(now, bytes);
+        }
+        now & CLASS_MASK | slack << SLACK_SHIFT
     }
 
-    /// Makes a slot a record of `class` with an empty value, in its next life. `word` stays.
+    #[cold]
+    fn far_note(self, now: usize, bytes: usize) -> usize {
+        if let Some(last) = self.payload(capacity_of(now)).last() {
+            last.store(bytes as u64, Ordering::Relaxed);
+        }
+        now & CLASS_MASK | SLACK_FAR << SLACK_SHIFT
+    }
+
+    /// Makes a slot a record of `class` with an empty value and nothing at its link. The word stays.
     pub(crate) fn begin_life(self, class: u8) {
-        let life = self.meta().wrapping_add(LIFE_ONE) & LIFE_MASK;
-        self.head().meta.store(life | u64::from(class) << CLASS_SHIFT, Ordering::Relaxed);
-        self.header().link.store(chiliad_machine::Tagged::null(), Ordering::Relaxed);
+        self.set_link(core::ptr::null_mut(), usize::from(class) << CLASS_SHIFT, Ordering::Relaxed);
+        self.set_length(0);
+    }
+
+    /// The value is in place and this long.
+    #[inline]
+    fn set_length(self, bytes: usize) {
+        let now = self.link(Ordering::Relaxed);
+        let note = self.note_of(now.addr(), bytes);
+        if now.addr() & !POINTER_MASK != note {
+            self.set_link(pointer_of(now), note, Ordering::Relaxed);
+        }
     }
 
     /// Copies the in-place payload out: `target.len()` bytes, at most [`RecordRef::capacity`]. What
@@ -188,12 +254,20 @@ impl<M: Machine> RecordRef<M> {
         copy_out(self.payload(target.len()), target);
     }
 
-    /// Writes the in-place payload and the length. The caller excludes other writers and has made
-    /// readers retry.
+    /// Writes the value in place. The caller excludes other writers and has made readers retry.
     #[inline]
     pub fn write(self, source: &[u8]) {
         copy_in(self.payload(source.len()), source);
-        self.set_length(source.len(), false);
+        self.set_length(source.len());
+    }
+
+    /// The same, with the older versions at `next`.
+    pub fn write_before(self, source: &[u8], next: Option<Self>) {
+        copy_in(self.payload(source.len()), source);
+        let pointer = next.map_or(core::ptr::null_mut(), Self::as_ptr);
+        // Release pairs with the acquire of who follows the chain.
+        let now = self.link(Ordering::Relaxed).addr();
+        self.set_link(pointer, self.note_of(now, source.len()), Ordering::Release);
     }
 
     /// Copies the in-place payload and the length of `source`, which must fit and whose writers the
@@ -203,7 +277,7 @@ impl<M: Machine> RecordRef<M> {
         for (target, word) in self.payload(bytes).iter().zip(source.payload(bytes)) {
             target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
         }
-        self.set_length(bytes, false);
+        self.set_length(bytes);
     }
 
     /// Starts loading the record's lines: the head and up to `bytes` of payload.
@@ -212,3 +286,25 @@ impl<M: Machine> RecordRef<M> {
         M::prefetch(self.0.as_ptr().cast(), (HEAD_BYTES + bytes).div_ceil(64) as u32);
     }
 }
+
+#[inline]
+fn pointer_of<M: Machine>(link: *mut Record<M>) -> *mut Record<M> {
+    link.map_addr(|address| address & POINTER_MASK)
+}
+
+/// The payload bytes of a record with this note.
+#[inline]
+fn capacity_of(note: usize) -> usize {
+    CAPACITY[note >> CLASS_SHIFT] as usize
+}
+
+/// By class; as many as the note's bits can name, which spares a check.
+static CAPACITY: [u32; 1 << (usize::BITS - CLASS_SHIFT)] = {
+    let mut capacity = [0; 1 << (usize::BITS - CLASS_SHIFT)];
+    let mut class = 0;
+    while class < CLASSES {
+        capacity[class] = (class_bytes(class as u8) as u32).saturating_sub(HEAD_BYTES as u32);
+        class += 1;
+    }
+    capacity
+};

@@ -11,6 +11,7 @@ use chiliad_storage::{Found, HashIndex, Heap, Inserted, Kind, LocalHeap, NoHooks
 use chiliad_storage::{Seen, Shared};
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashSet};
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -176,10 +177,12 @@ fn run(config: Config, count: usize, rounds: usize) -> Outcome {
     for number in 0..CORES {
         let world = Rc::clone(&world);
         run.spawn(format!("core {number}"), move || {
-            let mut worker = Worker::new(&world, number);
+            // A core that unwinds cannot wait, so what a failed assertion leaves behind stays.
+            let mut worker = ManuallyDrop::new(Worker::new(&world, number));
             for _ in 0..rounds {
                 worker.act();
             }
+            drop(ManuallyDrop::into_inner(worker));
         });
     }
     let outcome = run.go();

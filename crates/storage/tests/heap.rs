@@ -22,10 +22,15 @@ fn every_length_round_trips<M: Machine>(lengths: impl Iterator<Item = usize>) {
         assert_eq!(record.length(), 0);
         record.write(&pattern(length));
         assert_eq!(record.length(), length);
-        assert!(!record.overflows());
+        assert!(record.overflow().is_none());
         let mut back = vec![0; length];
         record.read(&mut back);
         assert_eq!(back, pattern(length));
+        // The length stands elsewhere when much room is left.
+        record.write(&back[..length / 2]);
+        assert_eq!(record.length(), length / 2);
+        record.read(&mut back[..length / 2]);
+        assert_eq!(back[..length / 2], pattern(length)[..length / 2]);
         // SAFETY: nobody else has seen it.
         unsafe { local.free_record(Kind::Record, record) };
     }
@@ -38,39 +43,47 @@ fn records_of_every_length_round_trip() {
 }
 
 #[test]
-fn a_reused_slot_keeps_its_word_and_begins_a_new_life() {
+fn a_reused_slot_keeps_its_word_and_nothing_else() {
     let heap = Heap::<Plain>::new(UNLIMITED);
     let mut local = LocalHeap::new(&heap).expect("a slot");
     let record = local.alloc_record(Kind::Record, 100).expect("memory");
     record.write(&pattern(100));
-    record.header().word.store(77, Ordering::Relaxed);
-    record.header().link.store(Tagged::new(record.as_ptr(), 1), Ordering::Relaxed);
-    record.set_length(100, true);
-    let life = record.life();
+    record.word().store(77, Ordering::Relaxed);
+    record.set_overflow(record);
     // SAFETY: nobody else has seen it.
     unsafe { local.free_record(Kind::Record, record) };
     let again = local.alloc_record(Kind::Record, 97).expect("memory");
     assert_eq!(again, record, "the last slot freed is the first one reused");
-    assert_eq!(again.header().word.load(Ordering::Relaxed), 77);
-    assert!(again.header().link.load(Ordering::Relaxed).is_null());
-    assert_eq!(again.life(), life + 1);
+    assert_eq!(again.word().load(Ordering::Relaxed), 77);
+    assert!(again.next(Ordering::Relaxed).is_none());
     assert_eq!(again.length(), 0);
-    assert!(!again.overflows());
+    assert!(again.overflow().is_none());
     assert!(again.capacity() >= 97);
 }
 
 #[test]
-fn an_overflowing_length_may_exceed_the_capacity() {
+fn the_link_and_the_length_do_not_disturb_each_other() {
     let heap = Heap::<Plain>::new(UNLIMITED);
     let mut local = LocalHeap::new(&heap).expect("a slot");
-    let record = local.alloc_record(Kind::Record, 8).expect("memory");
-    let life = record.life();
-    record.set_length(10_000, true);
-    assert!(record.overflows());
-    assert_eq!((record.length(), record.life()), (10_000, life));
-    record.set_length(8, false);
-    assert!(!record.overflows());
-    assert!(record.capacity() < 10_000);
+    for bytes in [0, 8, 64, 300, 5000] {
+        let record = local.alloc_record(Kind::Record, bytes).expect("memory");
+        let version = local.alloc_record(Kind::Version, bytes).expect("memory");
+        let block = local.alloc_record(Kind::Version, 10_000).expect("memory");
+        for length in [0, bytes / 2, bytes] {
+            record.set_next(Some(version), Ordering::Relaxed);
+            record.write(&pattern(length));
+            assert_eq!((record.length(), record.next(Ordering::Relaxed)), (length, Some(version)));
+            assert_eq!(record.value(), record);
+            block.write(&pattern(9999));
+            block.set_next(record.next(Ordering::Relaxed), Ordering::Relaxed);
+            record.set_overflow(block);
+            assert_eq!((record.value(), record.length()), (block, 0));
+            assert_eq!((block.length(), block.next(Ordering::Relaxed)), (9999, Some(version)));
+            record.write_before(&pattern(length), None);
+            assert_eq!((record.length(), record.next(Ordering::Relaxed)), (length, None));
+        }
+        assert!(record.capacity() >= bytes);
+    }
 }
 
 #[test]
@@ -148,7 +161,7 @@ fn what_is_retired_waits_for_the_pinned() {
     for _ in 0..8 {
         writer.reclaim_now();
     }
-    assert_eq!(writer.limbo_bytes(), 64);
+    assert_eq!(writer.limbo_bytes(), 56);
     assert_eq!(heap.reclaim_lag(), 1);
     reader.unpin();
     for _ in 0..3 {
@@ -216,6 +229,7 @@ fn threads_never_see_a_record_change_under_a_pin() {
             for number in 0..replacements {
                 let record = local.alloc_record(Kind::Record, 64).expect("reclaimed in time");
                 record.write(&[number as u8; 64]);
+                record.word().store(number, Ordering::Relaxed);
                 local.pin();
                 // Release pairs with the acquire of the readers.
                 let old = place.link.swap(Tagged::new(record.as_ptr(), 0), Ordering::AcqRel);
@@ -238,11 +252,12 @@ fn threads_never_see_a_record_change_under_a_pin() {
                     if let Some(found) = NonNull::new(found.pointer()) {
                         // SAFETY: a record of a living heap.
                         let record = unsafe { RecordRef::from_raw(found) };
-                        let (life, mut bytes) = (record.life(), [0; 64]);
+                        let (word, mut bytes) = (record.word().load(Ordering::Relaxed), [0; 64]);
                         for _ in 0..4 {
                             record.read(&mut bytes);
                             assert!(bytes.iter().all(|&byte| byte == bytes[0]));
-                            assert_eq!(record.life(), life, "reused under a pin");
+                            let now = record.word().load(Ordering::Relaxed);
+                            assert_eq!(now, word, "reused under a pin");
                         }
                     }
                     local.unpin();

@@ -61,7 +61,7 @@ fn world() -> World {
     let heap = Heap::<Loom>::new(u64::MAX);
     let [mut writer, reader] = [0, 1].map(|_| LocalHeap::new(&heap).expect("a slot"));
     let record = writer.alloc_record(Kind::Version, 8).expect("memory");
-    record.header().word.store(ALIVE, Ordering::Relaxed);
+    record.word().store(ALIVE, Ordering::Relaxed);
     World { place: LoomLink::new(Tagged::new(record.as_ptr(), 0)), writer, reader, heap }
 }
 
@@ -84,7 +84,7 @@ fn unlink_and_reuse(place: &LoomLink<Record<Loom>>, heap: &mut LocalHeap<Loom>, 
         heap.reclaim_now();
     }
     let reused = heap.alloc_record(Kind::Version, 8).expect("memory");
-    reused.header().word.store(REUSED, Ordering::Relaxed);
+    reused.word().store(REUSED, Ordering::Relaxed);
 }
 
 /// Follows the link, twice in one pin.
@@ -94,7 +94,7 @@ fn look(place: &LoomLink<Record<Loom>>, heap: &LocalHeap<Loom>) {
         // SAFETY: we are pinned.
         let record = unsafe { RecordRef::<Loom>::from_raw(record) };
         for _ in 0..2 {
-            assert_eq!(record.header().word.load(Ordering::Relaxed), ALIVE, "freed too early");
+            assert_eq!(record.word().load(Ordering::Relaxed), ALIVE, "freed too early");
         }
     }
     heap.unpin();

@@ -9,6 +9,7 @@ use chiliad_storage::{Heap, LocalHeap, OrderedIndex, Shared};
 use ordered_common::{Keys, Worker, populate};
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -37,7 +38,9 @@ fn run(config: Config, style: usize, count: usize, rounds: usize) -> Outcome {
         let world = Rc::clone(&world);
         run.spawn(format!("core {number}"), move || {
             let heap = LocalHeap::new(&world.heap).expect("a slot");
-            let mut worker = Worker::new(&world.index, heap, &world.keys, number, seed);
+            // A core that unwinds cannot wait, so what a failed assertion leaves behind stays.
+            let worker = Worker::new(&world.index, heap, &world.keys, number, seed);
+            let mut worker = ManuallyDrop::new(worker);
             for round in 0..rounds {
                 worker.act(true);
                 if round % 32 == 31 {
@@ -45,6 +48,7 @@ fn run(config: Config, style: usize, count: usize, rounds: usize) -> Outcome {
                 }
             }
             world.kept.set(world.kept.get() + worker.count());
+            drop(ManuallyDrop::into_inner(worker));
         });
     }
     let outcome = run.go();

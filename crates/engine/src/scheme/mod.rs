@@ -251,8 +251,6 @@ pub struct Garbage<M: Machine> {
     pub placeholder: bool,
     /// Snapshots at or below this epoch may need it; zero: nobody does.
     pub epoch: u64,
-    /// The life of the slot that is meant.
-    pub life: u32,
 }
 
 /// What is done with a table's index, and with its graveyard in a verified run.

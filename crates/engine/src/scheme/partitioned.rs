@@ -27,7 +27,7 @@ use crate::arena::Arena;
 use crate::error::Reason;
 use crate::stamp;
 use crate::transaction::Intent;
-use chiliad_machine::{Class, Link, Machine, Ordering, Spin, Tagged, Word};
+use chiliad_machine::{Class, Machine, Ordering, Spin, Word};
 use chiliad_storage::{Change, Guard, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -144,12 +144,12 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
         arena: &mut Arena,
         _writes: &WriteSet<M>,
     ) -> Step<M, Version> {
-        let word = record.header().word.load(Ordering::Relaxed);
+        let word = record.word().load(Ordering::Relaxed);
         if word & tid::DEAD != 0 {
             return Step::Redo;
         }
         let absent = word & tid::ABSENT != 0;
-        let source = value_of(record);
+        let source = record.value();
         let length = if absent && !cx.stamped { 0 } else { source.length() };
         let bytes = arena.reserve(length);
         source.read(arena.get_mut(bytes));
@@ -162,7 +162,7 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
     }
 
     fn place(&mut self, record: RecordRef<M>) {
-        let word = &record.header().word;
+        let word = record.word();
         word.store(tid::next_life(word.load(Ordering::Relaxed)) | tid::ABSENT, Ordering::Relaxed);
     }
 
@@ -196,8 +196,8 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
     ) -> Result<CommitPoint, Refusal<M>> {
         let stamp = if cx.stamped { stamp::STAMP_BYTES } else { 0 };
         for write in &mut writes.entries {
-            let word = write.record.header().word.load(Ordering::Relaxed);
-            if word & tid::DEAD != 0 || write.record.life() != write.life {
+            let word = write.record.word().load(Ordering::Relaxed);
+            if word & tid::DEAD != 0 {
                 return Err(Refusal::over(Reason::Vanished, write.record));
             }
             write.prior = word;
@@ -224,22 +224,19 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
     ) {
         let write = &mut writes.entries[index];
         let record = write.record;
-        let link = &record.header().link;
-        if let Some(block) = block_of(record) {
+        if let Some(block) = record.overflow() {
             // SAFETY: it leaves the record here, and only the partition's holder knew it.
             unsafe { cx.heap.retire_record(SlotKind::Version, block) };
-            link.store(Tagged::null(), Ordering::Relaxed);
         }
         match write.spare[1].take() {
             Some(block) => {
                 block.write(value);
-                link.store(Tagged::new(block.as_ptr(), 0), Ordering::Relaxed);
-                record.set_length(0, true);
+                record.set_overflow(block);
             }
-            None => record.write(value),
+            None => record.write_before(value, None),
         }
         let absent = if write.kind == Kind::Remove { tid::ABSENT } else { 0 };
-        record.header().word.store(point.order | absent, Ordering::Relaxed);
+        record.word().store(point.order | absent, Ordering::Relaxed);
     }
 
     fn is_void(write: &Write<M>) -> bool {
@@ -292,10 +289,10 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
     }
 
     fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
-        let source = value_of(record);
+        let source = record.value();
         out.resize(source.length(), 0);
         source.read(out);
-        record.header().word.load(Ordering::Relaxed) & tid::ABSENT != 0
+        record.word().load(Ordering::Relaxed) & tid::ABSENT != 0
     }
 }
 
@@ -308,7 +305,7 @@ impl<M: Machine> Partitioned<M> {
     ) {
         let record = garbage.record;
         let key = garbage.key.as_deref().unwrap_or(&[]);
-        let word = record.header().word.load(Ordering::Relaxed);
+        let word = record.word().load(Ordering::Relaxed);
         let heap = &mut *cx.heap;
         let mut gone = false;
         tables.with_index(garbage.table, &mut |index, graveyard| {
@@ -322,7 +319,7 @@ impl<M: Machine> Partitioned<M> {
                     return false;
                 }
                 floor::raise(guard, word & !tid::FLAGS);
-                record.header().word.store(word | tid::DEAD, Ordering::Release);
+                record.word().store(word | tid::DEAD, Ordering::Release);
                 true
             };
             gone = index.unlink(heap, key, record, &mut self.floors, &mut confirm);
@@ -332,17 +329,4 @@ impl<M: Machine> Partitioned<M> {
             unsafe { cx.heap.retire_record(SlotKind::Record, record) };
         }
     }
-}
-
-/// The block that holds an overflowing value.
-fn block_of<M: Machine>(record: RecordRef<M>) -> Option<RecordRef<M>> {
-    let link = record.header().link.load(Ordering::Relaxed);
-    let block = NonNull::new(link.pointer()).filter(|_| record.overflows());
-    // SAFETY: an overflowing record's link leads to its block, which only its holder frees.
-    block.map(|block| unsafe { RecordRef::from_raw(block) })
-}
-
-/// Where the value's bytes are.
-fn value_of<M: Machine>(record: RecordRef<M>) -> RecordRef<M> {
-    block_of(record).unwrap_or(record)
 }

@@ -8,7 +8,9 @@
 //! grace period. What rests on this:
 //!
 //! - a worker touches nothing of a table that it does not see, not even on behalf of garbage that it
-//!   kept from earlier (`silo/collect.rs`): records are freed by one hand only;
+//!   kept from earlier (`silo/collect.rs`). Where that garbage names a slot that has moved on to
+//!   another table since, the record's latch decides: a record is taken out of circulation, dead,
+//!   under it, and whoever comes later leaves it alone. So each version is freed by one hand only;
 //! - an idle worker shows no view, so it holds nothing back, for however long. The list of tables
 //!   that it keeps for its next transaction shares a dropped table's control structures with us, a
 //!   few hundred bytes, but leads to nothing: the list is brought up to date before it is used.
@@ -27,9 +29,8 @@ mod models;
 
 use super::{Scheme, tid};
 use crate::catalog::Table;
-use chiliad_machine::{Fault, Link, Machine, Ordering, Rig, Tagged, Word};
+use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{Demolition, Heap, Kind, Latch, LocalHeap, RecordRef, Shared, Slot, Slots};
-use core::ptr::NonNull;
 use std::sync::Arc;
 
 /// A view that is still in a store buffer is not seen, and its table is taken apart.
@@ -169,19 +170,25 @@ fn oldest_view<M: Machine>(slots: &Slots<M>) -> u64 {
 /// # Safety
 /// As for [`Scheme::discard`].
 pub(super) unsafe fn discard<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
-    let header = record.header();
-    let mut next = header.link.load(Ordering::Relaxed);
-    header.link.store(Tagged::null(), Ordering::Relaxed);
-    // Whoever kept the record's address finds it dead, as after an ordinary removal.
-    header.word.store(header.word.load(Ordering::Relaxed) | tid::DEAD, Ordering::Relaxed);
-    while let Some(block) = NonNull::new(next.pointer()) {
-        // SAFETY: links of records lead to version blocks of the same heap, which are nobody
-        // else's now.
-        unsafe {
-            let block = RecordRef::from_raw(block);
-            next = block.header().link.load(Ordering::Relaxed);
-            heap.free_record(Kind::Version, block);
+    let word = record.word();
+    // The holder, if there is one, is a collector that kept the slot's address from an earlier life,
+    // in a table that it still sees; it leaves within instructions. Transactions that placed or
+    // wrote the record have ended.
+    let mut spin = Spin::<M>::new();
+    let found = loop {
+        match tid::try_latch(word) {
+            Ok(found) => break found,
+            Err(_) => spin.wait(),
         }
+    };
+    let mut next = record.next(Ordering::Relaxed);
+    record.set_next(None, Ordering::Relaxed);
+    // Whoever kept the address finds the record dead from here on, as after an ordinary removal.
+    tid::publish(word, found | tid::DEAD);
+    while let Some(block) = next {
+        next = block.next(Ordering::Relaxed);
+        // SAFETY: only the record led to the block, which is nobody else's now.
+        unsafe { heap.free_record(Kind::Version, block) };
     }
     // SAFETY: the caller's promise.
     unsafe { heap.free_record(Kind::Record, record) };

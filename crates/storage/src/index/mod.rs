@@ -19,7 +19,7 @@ pub mod ordered;
 pub use hash::HashIndex;
 pub use ordered::{OrderedIndex, Shape};
 
-use crate::{Header, LocalHeap, OutOfMemory, RecordRef};
+use crate::{LocalHeap, OutOfMemory, Record, RecordRef};
 use chiliad_machine::{Link, Machine, Ordering, Word};
 use core::ptr::NonNull;
 
@@ -30,6 +30,18 @@ pub const KEY_BYTES_MAX: usize = 4096;
 /// that somebody has seen.
 const DEAD: u64 = 1 << 63;
 
+/// The two words that a scheme owns in each [`Guard`].
+#[repr(C)]
+pub struct Header<M: Machine> {
+    /// Lock and flags, timestamps: the scheme says.
+    pub word: M::Word,
+    /// Waiting requests: the scheme says.
+    pub link: M::Link<Record<M>>,
+}
+
+/// The bytes of a guard, at the beginning of a leaf or bucket.
+pub(crate) const GUARD_BYTES: usize = 24;
+
 /// Stands for the keys of one leaf or bucket, present and absent. It is the first thing in a leaf's
 /// slot, and stays readable when the leaf is freed (see [`crate::Kind::Leaf`]).
 ///
@@ -37,7 +49,7 @@ const DEAD: u64 = 1 << 63;
 /// the leaf might have seen other keys. It only grows, across lives of the slot too.
 #[repr(C)]
 pub struct Guard<M: Machine> {
-    /// Two words for the scheme, as in a record.
+    /// Two words for the scheme.
     pub header: Header<M>,
     members: M::Word,
 }

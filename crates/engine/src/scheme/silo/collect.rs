@@ -5,10 +5,10 @@
 //! is thus paid where the garbage is made, and space is bounded by what one or two snapshot epochs
 //! overwrite.
 
-use super::{Optimistic, block_at, drop_version, faults, older, tid};
+use super::{Optimistic, drop_version, faults, tid};
 use crate::scheme::{Context, Garbage, Tables, floor};
 use crate::stamp;
-use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
+use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Guard, Kind as SlotKind};
 
 impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
@@ -28,8 +28,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 None => return,
             };
             if !tables.contains(garbage.table) {
-                // A table that was dropped takes its garbage along, and whoever takes it apart is
-                // alone with its records: not even a header may be latched.
+                // A table that was dropped takes its garbage along.
                 continue;
             }
             let kept = match garbage.key.is_some() {
@@ -52,23 +51,19 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         garbage: Garbage<M>,
     ) -> Option<Garbage<M>> {
         let record = garbage.record;
-        let word = &record.header().word;
+        let word = record.word();
         let found = match tid::try_latch(word) {
             Ok(found) => found,
             // A dead record's chain goes with it.
             Err(found) if found & tid::DEAD != 0 => return None,
             Err(_) => return Some(garbage),
         };
-        if record.life() == garbage.life {
-            // Release: readers may be on their way along the chain.
-            M::fence(Ordering::Release);
-            let head = record.overflows().then(|| record.header().link.load(Ordering::Relaxed));
-            let first = self.cut(cx, older(record), tid::epoch(found));
-            match head.and_then(block_at) {
-                Some(block) => block.header().link.store(first, Ordering::Release),
-                None => record.header().link.store(first, Ordering::Release),
-            }
-        }
+        // If the slot holds another record by now, that one's chain may be cut just as well.
+        // Release: readers may be on their way along the chain.
+        M::fence(Ordering::Release);
+        let above = record.value();
+        let first = self.cut(cx, above.next(Ordering::Relaxed), tid::epoch(found));
+        above.set_next(first, Ordering::Release);
         tid::publish(word, found);
         None
     }
@@ -82,16 +77,16 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         garbage: Garbage<M>,
     ) -> Option<Garbage<M>> {
         let record = garbage.record;
-        let found = record.header().word.load(Ordering::Acquire);
+        let found = record.word().load(Ordering::Acquire);
         // Whoever has overwritten it since leaves garbage of their own.
-        if record.life() != garbage.life || !tid::is_absence(found, garbage.order) {
+        if !tid::is_absence(found, garbage.order) {
             return None;
         }
         if found & tid::LATCH != 0 {
             return Some(garbage);
         }
         let removed = tid::epoch(found);
-        if removed >= cx.epochs.oldest() && !older(record).is_null() {
+        if removed >= cx.epochs.oldest() && record.value().next(Ordering::Acquire).is_some() {
             // The row has come back since and was removed again: snapshots may need what it was.
             M::mark("tombstone of a later removal left alone");
             self.later.push_back(Garbage { epoch: removed, ..garbage });
@@ -109,7 +104,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             let mut confirm = |guard: &Guard<M>| {
                 let dead =
                     if M::fault(&faults::UNLINK_NOT_DEAD) { found } else { found | tid::DEAD };
-                let word = &record.header().word;
+                let word = record.word();
                 // Release pairs with readers' acquire. Fails if the record was reborn or latched.
                 let died =
                     word.compare_exchange(found, dead, Ordering::AcqRel, Ordering::Relaxed).is_ok();
@@ -132,10 +127,10 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     fn retire(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) {
         M::mark("record unlinked");
         let record = garbage.record;
-        let mut next = block_at(record.header().link.load(Ordering::Acquire));
-        record.header().link.store(Tagged::null(), Ordering::Release);
+        let mut next = record.next(Ordering::Acquire);
+        record.set_next(None, Ordering::Release);
         while let Some(block) = next {
-            next = block_at(block.header().link.load(Ordering::Acquire));
+            next = block.next(Ordering::Acquire);
             drop_version(cx, block);
         }
         // SAFETY: it has left its index during this pin, by our hand alone.

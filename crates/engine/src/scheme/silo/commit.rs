@@ -1,13 +1,11 @@
 //! The three phases of a commit (thesis 4.2, figure 4-1) and the installation of one write
 //! (chapter 5, figure 5-1).
 
-use super::{
-    GLOBAL_TID, KEY_VALUE, Optimistic, SILO, block_at, faults, give_back, refused_latch, tid,
-};
+use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back, refused_latch, tid};
 use crate::access::{Kind, Write, WriteSet};
 use crate::error::Reason;
 use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
-use chiliad_machine::{Link, Machine, Ordering, Spin, Tagged, Word};
+use chiliad_machine::{Machine, Ordering, Spin, Word};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
 
 /// Waits on a latched record before the writer gives up: holders keep a latch for microseconds.
@@ -58,14 +56,11 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         for &mut at in order {
             let write = &mut entries[at as usize];
             if M::fault(&faults::NO_WRITE_LATCH) {
-                write.prior = write.record.header().word.load(Ordering::Relaxed) & !tid::LATCH;
+                write.prior = write.record.word().load(Ordering::Relaxed) & !tid::LATCH;
                 continue;
             }
             write.prior = latch(write.record)?;
             write.latched = true;
-            if write.record.life() != write.life {
-                return Err(Refusal::over(Reason::Vanished, write.record));
-            }
         }
         Ok(())
     }
@@ -74,7 +69,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     pub(super) fn check(&self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
         for read in &self.reads {
             // Acquire: what we conclude from the word holds for what we look at afterwards.
-            let word = read.record.header().word.load(Ordering::Acquire);
+            let word = read.record.word().load(Ordering::Acquire);
             if !tid::same_version(word, read.word) && !M::fault(&faults::NO_READ_VALIDATION) {
                 return Err(Refusal::over(Reason::ReadChanged, read.record));
             }
@@ -161,18 +156,17 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         let record = write.record;
         let absent = if write.kind == Kind::Remove { tid::ABSENT } else { 0 };
         if M::fault(&faults::UNLATCHED_BEFORE_TID) {
-            tid::publish(&record.header().word, write.prior & !tid::LATCH);
+            tid::publish(record.word(), write.prior & !tid::LATCH);
         }
         let plain = write.spare[0].is_none()
             && write.spare[1].is_none()
-            && !record.overflows()
-            && record.header().link.load(Ordering::Relaxed).is_null();
+            && record.next(Ordering::Relaxed).is_none();
         if plain {
             record.write(value);
         } else {
             self.install_chained(cx, point, write, value);
         }
-        tid::publish(&record.header().word, point.order | absent);
+        tid::publish(record.word(), point.order | absent);
     }
 
     /// The same where older versions hang on the record, or its value does not fit.
@@ -185,26 +179,18 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         value: &[u8],
     ) {
         let record = write.record;
-        let link = &record.header().link;
-        let head = if record.overflows() { block_at(link.load(Ordering::Relaxed)) } else { None };
-        let mut chain = match head {
-            Some(block) => block.header().link.load(Ordering::Relaxed),
-            None => link.load(Ordering::Relaxed),
-        };
+        let head = record.overflow();
+        let mut chain = head.unwrap_or(record).next(Ordering::Relaxed);
         let keep = write.spare[0].is_some() && !M::fault(&faults::OLD_VERSION_LOST);
         if keep {
             M::mark("old version put by");
             chain = match head {
                 // An overflowing value is a version block already, under the TID it was written by.
-                Some(block) => Tagged::new(block.as_ptr(), 0),
+                Some(block) => Some(block),
                 None => {
                     let block = write.spare[0].take().expect("checked");
-                    put_by(
-                        record,
-                        block,
-                        chain,
-                        if write.placed { tid::ABSENT } else { write.prior },
-                    )
+                    let prior = if write.placed { tid::ABSENT } else { write.prior };
+                    Some(put_by(record, block, chain, prior))
                 }
             };
             self.later.push_back(Garbage {
@@ -214,7 +200,6 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 order: point.order,
                 placeholder: false,
                 epoch: point.epoch,
-                life: write.life,
             });
         } else if let Some(block) = head {
             // SAFETY: the link is about to lead elsewhere, under the record's latch.
@@ -225,16 +210,11 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             Some(block) => {
                 M::mark("value outgrew its record");
                 block.write(value);
-                block.header().word.store(point.order, Ordering::Relaxed);
-                block.header().link.store(chain, Ordering::Relaxed);
-                // Release pairs with the acquire in `copy_overflow`: the block is filled.
-                link.store(Tagged::new(block.as_ptr(), 0), Ordering::Release);
-                record.set_length(0, true);
+                block.word().store(point.order, Ordering::Relaxed);
+                block.set_next(chain, Ordering::Relaxed);
+                record.set_overflow(block);
             }
-            None => {
-                link.store(chain, Ordering::Release);
-                record.write(value);
-            }
+            None => record.write_before(value, chain),
         }
         if let Some(unused) = write.spare[0].take() {
             give_back(cx.heap, unused);
@@ -245,29 +225,29 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     pub(super) fn cut(
         &mut self,
         cx: &mut Context<'_, M, Self>,
-        chain: Tagged<chiliad_storage::Record<M>>,
+        chain: Option<RecordRef<M>>,
         above: u64,
-    ) -> Tagged<chiliad_storage::Record<M>> {
+    ) -> Option<RecordRef<M>> {
         let oldest = cx.epochs.oldest();
         let mut above = above;
         let mut kept: Option<RecordRef<M>> = None;
-        let mut next = block_at(chain);
+        let mut next = chain;
         // A version is needed while the one above it is not in the oldest snapshot.
         while let Some(block) = next.filter(|_| above >= oldest) {
-            above = tid::epoch(block.header().word.load(Ordering::Relaxed));
+            above = tid::epoch(block.word().load(Ordering::Relaxed));
             kept = Some(block);
-            next = block_at(block.header().link.load(Ordering::Relaxed));
+            next = block.next(Ordering::Relaxed);
         }
         let first = match kept {
             Some(block) => {
                 // Release: nothing to publish, but readers may be on their way along the link.
-                block.header().link.store(Tagged::null(), Ordering::Release);
+                block.set_next(None, Ordering::Release);
                 chain
             }
-            None => Tagged::null(),
+            None => None,
         };
         while let Some(block) = next {
-            next = block_at(block.header().link.load(Ordering::Relaxed));
+            next = block.next(Ordering::Relaxed);
             drop_version(cx, block);
         }
         first
@@ -284,13 +264,13 @@ fn old_epoch<M: Machine>(write: &Write<M>) -> u64 {
 fn put_by<M: Machine>(
     record: RecordRef<M>,
     block: RecordRef<M>,
-    chain: Tagged<chiliad_storage::Record<M>>,
+    chain: Option<RecordRef<M>>,
     prior: u64,
-) -> Tagged<chiliad_storage::Record<M>> {
+) -> RecordRef<M> {
     block.copy_from(record);
-    block.header().word.store(prior & !tid::LATCH, Ordering::Relaxed);
-    block.header().link.store(chain, Ordering::Relaxed);
-    Tagged::new(block.as_ptr(), 0)
+    block.word().store(prior & !tid::LATCH, Ordering::Relaxed);
+    block.set_next(chain, Ordering::Relaxed);
+    block
 }
 
 /// Gives up a version that has been cut off.
@@ -319,7 +299,7 @@ fn set_by<M: Machine>(heap: &mut LocalHeap<M>, write: &mut Write<M>) -> Result<(
 fn latch<M: Machine>(record: RecordRef<M>) -> Result<u64, Refusal<M>> {
     let mut spin = Spin::<M>::new();
     for _ in 0..PATIENCE {
-        match tid::try_latch(&record.header().word) {
+        match tid::try_latch(record.word()) {
             Ok(prior) => return Ok(prior),
             Err(found) if found & tid::DEAD != 0 => {
                 return Err(Refusal::over(Reason::Vanished, record));

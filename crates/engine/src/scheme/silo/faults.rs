@@ -23,7 +23,7 @@ pub(super) static FOREIGN_LATCH_IGNORED: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: NOT_SERIALIZABLE,
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static NO_NODE_SET: Fault = Fault {
@@ -32,7 +32,7 @@ pub(super) static NO_NODE_SET: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G2", "G2-item", "G-single", "G1c"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static NODE_SET_NOT_VALIDATED: Fault = Fault {
@@ -41,7 +41,7 @@ pub(super) static NODE_SET_NOT_VALIDATED: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G2", "G2-item", "G-single", "G1c"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static TID_NOT_ABOVE_OVERWRITTEN: Fault = Fault {
@@ -50,7 +50,7 @@ pub(super) static TID_NOT_ABOVE_OVERWRITTEN: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["order reversal"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static TID_NOT_ABOVE_READ: Fault = Fault {
@@ -59,7 +59,7 @@ pub(super) static TID_NOT_ABOVE_READ: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["order reversal"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static FLOOR_FORGOTTEN: Fault = Fault {
@@ -77,7 +77,7 @@ pub(super) static EPOCH_AT_BEGIN: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G-single", "G2", "G2-item", "G1c", "order reversal"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static UNLATCHED_BEFORE_TID: Fault = Fault {
@@ -94,7 +94,7 @@ pub(super) static UNLATCHED_BEFORE_TID: Fault = Fault {
         "order reversal",
         "read of unknown version",
     ],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static NO_FENCE: Fault = Fault {
@@ -133,7 +133,7 @@ pub(super) static NO_WRITE_LATCH: Fault = Fault {
         "order reversal",
         "read of unknown version",
     ],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static OLD_VERSION_LOST: Fault = Fault {
@@ -142,7 +142,7 @@ pub(super) static OLD_VERSION_LOST: Fault = Fault {
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G-single", "G2", "G2-item", "G1c"],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static UNLINK_NOT_DEAD: Fault = Fault {
@@ -160,7 +160,7 @@ pub(super) static UNLINK_NOT_DEAD: Fault = Fault {
         "read of unknown version",
         "use of freed memory",
     ],
-    seeds: 1000,
+    seeds: 200,
 };
 
 pub(super) static OWN_CHANGES_FORGIVEN: Fault = Fault {

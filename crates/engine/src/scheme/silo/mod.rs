@@ -43,7 +43,7 @@ use crate::access::{Kind, Write, WriteSet};
 use crate::arena::Arena;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
+use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Change, Hooks, LocalHeap, RecordRef, Seen};
 use std::collections::VecDeque;
 
@@ -203,7 +203,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
 
     #[inline]
     fn place(&mut self, record: RecordRef<M>) {
-        let word = &record.header().word;
+        let word = record.word();
         // Nobody else has seen it in this life.
         let life = tid::next_life(word.load(Ordering::Relaxed));
         word.store(life | tid::ABSENT | tid::LATCH, Ordering::Relaxed);
@@ -259,7 +259,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     }
 
     fn withdraw(&mut self, record: RecordRef<M>) {
-        let word = &record.header().word;
+        let word = record.word();
         tid::publish(word, word.load(Ordering::Relaxed) & !tid::LATCH);
     }
 
@@ -353,22 +353,6 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
 fn give_back<M: Machine>(heap: &mut LocalHeap<M>, block: RecordRef<M>) {
     // SAFETY: the block was put by for this transaction and never linked anywhere.
     unsafe { heap.free_record(chiliad_storage::Kind::Version, block) };
-}
-
-/// Where `record`'s older versions hang: behind the block that holds an overflowing value, if any.
-fn older<M: Machine>(record: RecordRef<M>) -> Tagged<chiliad_storage::Record<M>> {
-    let first = record.header().link.load(Ordering::Acquire);
-    match block_at(first).filter(|_| record.overflows()) {
-        Some(block) => block.header().link.load(Ordering::Acquire),
-        None => first,
-    }
-}
-
-/// The block that a link leads to.
-fn block_at<M: Machine>(link: Tagged<chiliad_storage::Record<M>>) -> Option<RecordRef<M>> {
-    // SAFETY: links of records lead to version blocks of the same heap, which stay readable while
-    // the caller is pinned or holds the record's latch.
-    core::ptr::NonNull::new(link.pointer()).map(|block| unsafe { RecordRef::from_raw(block) })
 }
 
 /// A refusal because `record` is latched by another transaction.

@@ -45,7 +45,7 @@ fn workers_with(mode: Snapshots, snapshot_every: u64) -> [Worker; 2] {
     let records = [0, 1].map(|_| {
         let record = locals[0].alloc_record(SlotKind::Record, 16).expect("memory");
         record.write(&both(FIRST));
-        record.header().word.store(snapshot_every << tid::EPOCH_SHIFT, Ordering::Relaxed);
+        record.word().store(snapshot_every << tid::EPOCH_SHIFT, Ordering::Relaxed);
         record
     });
     let world = Rc::new(World {
@@ -129,7 +129,6 @@ impl Worker {
             keep: true,
             placed: false,
             dirty: false,
-            life: record.life(),
             prior: 0,
             latched: false,
             spare: [None; 2],
@@ -235,7 +234,7 @@ fn two_writers(model: Model) {
         assert!(one.is_none() || one != two, "two versions of one order");
         worker.begin();
         assert_eq!(worker.read(0), Some(FIRST + committed), "an update was lost");
-        let word = worker.world.records[0].header().word.load(Ordering::Relaxed);
+        let word = worker.world.records[0].word().load(Ordering::Relaxed);
         assert_eq!(word, one.max(two).expect("committed"), "the later version is not the last");
     });
 }

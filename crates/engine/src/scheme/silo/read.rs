@@ -1,10 +1,10 @@
 //! Reading a record that may be modified in place (thesis chapter 5, figure 5-2), in the present and
 //! in the past.
 
-use super::{block_at, faults, older, refused_latch, tid};
+use super::{faults, refused_latch, tid};
 use crate::arena::Arena;
 use crate::scheme::{Step, Version};
-use chiliad_machine::{Link, Machine, Ordering, Spin, Word};
+use chiliad_machine::{Machine, Ordering, Spin, Word};
 use chiliad_storage::RecordRef;
 
 /// Waits on a latched record before the reader gives up. A holder is between its first latch and
@@ -18,7 +18,7 @@ pub(super) fn present<M: Machine>(
     arena: &mut Arena,
     stamped: bool,
 ) -> Step<M, (u64, Version)> {
-    let word = &record.header().word;
+    let word = record.word();
     let mark = arena.used();
     let mut spin = Spin::<M>::new();
     let mut waits = 0;
@@ -68,34 +68,18 @@ fn absent<M: Machine>(
     }
     let bytes = copy(record, arena);
     M::fence(Ordering::Acquire);
-    let intact = record.header().word.load(Ordering::Relaxed) == before
+    let intact = record.word().load(Ordering::Relaxed) == before
         && crate::stamp::read(arena.get(bytes), true) != crate::stamp::TORN;
     intact.then_some(Version { absent: true, bytes })
 }
 
-/// Copies the payload of the newest version, which may be torn.
+/// Copies the payload of the newest version, which may be torn: the check tells.
 #[inline]
 fn copy<M: Machine>(record: RecordRef<M>, arena: &mut Arena) -> crate::arena::Piece {
-    if record.overflows() {
-        return copy_overflow(record, arena);
-    }
-    // A torn length may exceed the record: the copy stays within, and the check fails.
-    let bytes = arena.reserve(record.length().min(record.capacity()));
-    record.read(arena.get_mut(bytes));
+    let source = record.value();
+    let bytes = arena.reserve(source.length());
+    source.read(arena.get_mut(bytes));
     bytes
-}
-
-#[cold]
-fn copy_overflow<M: Machine>(record: RecordRef<M>, arena: &mut Arena) -> crate::arena::Piece {
-    // Acquire pairs with the release store of the link in `install_one`: the block is filled.
-    match block_at(record.header().link.load(Ordering::Acquire)) {
-        Some(block) => {
-            let bytes = arena.reserve(block.length().min(block.capacity()));
-            block.read(arena.get_mut(bytes));
-            bytes
-        }
-        None => arena.reserve(0),
-    }
 }
 
 /// The version that the snapshot at `boundary` contains: the newest of an epoch below it
@@ -106,7 +90,7 @@ pub(super) fn snapshot<M: Machine>(
     arena: &mut Arena,
     stamped: bool,
 ) -> Step<M, Version> {
-    let word = &record.header().word;
+    let word = record.word();
     let mark = arena.used();
     let mut spin = Spin::<M>::new();
     loop {
@@ -131,14 +115,16 @@ pub(super) fn snapshot<M: Machine>(
             // A tombstone, or a placeholder whose slot's last life was late. Its holder may be in
             // user code, and need not be waited for: versions below the boundary stay in the chain
             // whatever is put in front of them.
-            if let Some(version) = older_version(older(record), boundary, arena, stamped) {
+            if let Some(version) =
+                older_version(record.value().next(Ordering::Acquire), boundary, arena, stamped)
+            {
                 return Step::Done(version);
             }
             if let Some(version) = absent(record, before, arena, stamped) {
                 return Step::Done(version);
             }
         } else if before & tid::LATCH == 0 {
-            let chain = older(record);
+            let chain = record.value().next(Ordering::Acquire);
             M::fence(Ordering::Acquire);
             if word.load(Ordering::Relaxed) == before {
                 let version = older_version(chain, boundary, arena, stamped);
@@ -152,23 +138,23 @@ pub(super) fn snapshot<M: Machine>(
 
 /// Walks the older versions, which nobody changes any more.
 fn older_version<M: Machine>(
-    chain: chiliad_machine::Tagged<chiliad_storage::Record<M>>,
+    chain: Option<RecordRef<M>>,
     boundary: u64,
     arena: &mut Arena,
     stamped: bool,
 ) -> Option<Version> {
-    let mut next = block_at(chain);
+    let mut next = chain;
     while let Some(block) = next {
-        let word = block.header().word.load(Ordering::Relaxed);
+        let word = block.word().load(Ordering::Relaxed);
         if tid::epoch(word) < boundary {
             M::mark("snapshot read an old version");
             let absent = word & tid::ABSENT != 0;
             let length = if absent && !stamped { 0 } else { block.length() };
-            let bytes = arena.reserve(length.min(block.capacity()));
+            let bytes = arena.reserve(length);
             block.read(arena.get_mut(bytes));
             return Some(Version { absent, bytes });
         }
-        next = block_at(block.header().link.load(Ordering::Acquire));
+        next = block.next(Ordering::Acquire);
     }
     None
 }
@@ -181,9 +167,8 @@ fn unborn(arena: &mut Arena, stamped: bool) -> Version {
 
 /// The version of a record that the caller has latched: its bytes, and whether it is absent.
 pub(super) fn latched<M: Machine>(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
-    let link = record.header().link.load(Ordering::Relaxed);
-    let source = if record.overflows() { block_at(link).unwrap_or(record) } else { record };
-    out.resize(source.length().min(source.capacity()), 0);
+    let source = record.value();
+    out.resize(source.length(), 0);
     source.read(out);
-    record.header().word.load(Ordering::Relaxed) & tid::ABSENT != 0
+    record.word().load(Ordering::Relaxed) & tid::ABSENT != 0
 }

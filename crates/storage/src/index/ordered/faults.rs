@@ -6,8 +6,9 @@ const fn index_fault(
     name: &'static str,
     step: &'static str,
     expected: &'static [&'static str],
+    seeds: u32,
 ) -> Fault {
-    Fault { name, step, rig: Rig::SimSc, workload: "scan", expected, seeds: 1000 }
+    Fault { name, step, rig: Rig::SimSc, workload: "scan", expected, seeds }
 }
 
 /// A scan that saw the leaf before the split misses what is then inserted into the new leaf.
@@ -15,6 +16,7 @@ pub static SPLIT_FORGETS_GUARD: Fault = index_fault(
     "split-forgets-guard",
     "a split counts as a change of the old leaf's membership",
     &["G2", "G-single", "lost update"],
+    1000,
 );
 
 /// A scan does not notice that a key has appeared.
@@ -22,6 +24,7 @@ pub static INSERT_FORGETS_GUARD: Fault = index_fault(
     "insert-forgets-guard",
     "an insertion counts as a change of the leaf's membership",
     &["G2", "G-single", "lost update"],
+    200,
 );
 
 /// A scan that saw the leaf above misses what is then inserted into the layer below.
@@ -29,13 +32,15 @@ pub static LAYER_FORGETS_GUARD: Fault = index_fault(
     "layer-forgets-guard",
     "making a layer counts as a change of the membership of the leaf above",
     &["G2", "G-single", "lost update"],
+    1000,
 );
 
-/// A scan that saw the leaf empty misses what is then inserted into its heir.
+/// Who saw the leaf empty, before it left the tree, misses what is then inserted into its heir.
 pub static REMOVAL_FORGETS_GUARD: Fault = index_fault(
     "removal-forgets-guard",
     "the guard of a leaf that leaves the tree is dead",
     &["G2", "G-single", "lost update"],
+    1000,
 );
 
 /// An entry read while a writer moves entries may belong to another key.
@@ -43,6 +48,7 @@ pub static READER_SKIPS_VALIDATION: Fault = index_fault(
     "reader-skips-validation",
     "a reader checks the leaf's version after reading it",
     &["G2", "G-single", "lost update", "read of unknown version", "use of freed memory"],
+    1000,
 );
 
 /// A key that a concurrent split has moved to the right is not found on the left.
@@ -50,6 +56,7 @@ pub static PARENT_NOT_RECHECKED: Fault = index_fault(
     "parent-not-rechecked",
     "a reader checks the parent again after reading the child's version",
     &["G2", "G2-item", "G-single", "lost update", "lost record"],
+    1000,
 );
 
 /// Nothing testifies that the range was empty.
@@ -57,6 +64,7 @@ pub static SCAN_SKIPS_EMPTY_LEAF: Fault = index_fault(
     "scan-skips-empty-leaf",
     "a scan reports leaves without entries too",
     &["G2", "G-single", "lost update"],
+    200,
 );
 
 /// An insertion between the two is taken for seen.
@@ -64,6 +72,7 @@ pub static GUARD_READ_TOO_LATE: Fault = index_fault(
     "guard-read-too-late",
     "a scan reads the guard's count before it validates the leaf",
     &["G2", "G-single", "lost update"],
+    1000,
 );
 
 /// All of them.

@@ -15,7 +15,7 @@ use super::node::{
 };
 use super::path::Path;
 use super::slice::{RANK_LONGER, assert_length};
-use super::split::is_in_order;
+use super::split::order_of;
 use super::{OrderedIndex, faults};
 use crate::{Change, Changes, Hooks, Inserted, LocalHeap, OutOfMemory, RecordRef};
 use chiliad_machine::{Link, Machine, Ordering};
@@ -175,7 +175,7 @@ impl<M: Machine> OrderedIndex<M> {
                 if path.stamp.count() == LEAF_SLOTS
                     && let Some(full) = &path.full
                 {
-                    let in_order = is_in_order(path.leaf.hint(), index);
+                    let in_order = order_of(path.leaf.hint(), index).is_some();
                     Self::split_inner(heap, supplies, full, path.slice, in_order)?;
                     return Ok(None);
                 }

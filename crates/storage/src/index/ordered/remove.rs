@@ -187,6 +187,11 @@ impl<M: Machine> OrderedIndex<M> {
 }
 
 /// The leaf's last rites, under the latches of the leaf and of the heir.
+///
+/// That the last entry went was counted already, and nothing else has come. But between the two
+/// latchings the leaf stood empty in the tree, and who missed a key in it then, or scanned it, noted
+/// that later count. The keys are the heir's from now on, whose count such a reader need not have
+/// noted, and an insertion among them changes the heir's: the dying guard must fail by itself.
 fn bury<M: Machine>(
     leaf: &Leaf<M>,
     mut held: Held<'_, M>,

@@ -6,9 +6,10 @@
 //! tree's anchor, or the leaf above), a new root comes in between.
 //!
 //! Where: a leaf whose last insertion went right beside this one's place is being filled in order,
-//! ascending or descending. It is then divided behind the new entry, or before it if that is the
-//! leaf's end, so that keys that arrive in order fill their nodes, at the ends of the tree and of
-//! any range that is appended to (an order line of its district). All else is divided in the middle.
+//! ascending or descending. It is then divided beside the new entry, so that keys that arrive in
+//! order fill their nodes, at the ends of the tree and of any range that is appended to (an order
+//! line of its district). The separator is chosen so that the keys still to come go where there is
+//! room, and what lies beyond the range does not ride along. All else is divided in the middle.
 //! Masstree does the former at the right end of the tree only (section 4.3 of its paper). Entries
 //! that share a slice stay together, so that separators are plain slices.
 
@@ -103,11 +104,16 @@ impl<M: Machine> OrderedIndex<M> {
             return Ok(false);
         };
         M::mark("leaf split");
-        let in_order = is_in_order(left.hint(), index);
+        let order = order_of(left.hint(), index);
         let crowd = crowd(&left.copy_out(LEAF_SLOTS), index, entry);
-        // The next ones go where the new entry goes: to the leaf that has room.
-        let wanted = if in_order { (index + 1).min(LEAF_SLOTS) } else { CROWD / 2 };
-        let at = boundary(&crowd, wanted);
+        let at = boundary(
+            &crowd,
+            match order {
+                Some(Order::Ascending) => (index + 1).min(LEAF_SLOTS),
+                Some(Order::Descending) => index.max(1),
+                None => CROWD / 2,
+            },
+        );
         right.refill(&crowd[at..]);
         left.overwrite(&crowd[..at]);
         held.set_count(at);
@@ -120,7 +126,12 @@ impl<M: Machine> OrderedIndex<M> {
             count_change(left, insertion.changes);
         }
         hand_on(left, right, insertion);
-        let key = crowd[at - 1].slice;
+        // Any slice between the two will do. Who goes on appending behind the left one's last entry
+        // stays there.
+        let key = match order {
+            Some(Order::Ascending) if index < at => crowd[at].slice - 1,
+            _ => crowd[at - 1].slice,
+        };
         room.fill(supplies, &mut held_place, left.target(), key, right.target());
         supplies.used_leaf();
         Ok(true)
@@ -161,9 +172,20 @@ impl<M: Machine> OrderedIndex<M> {
     }
 }
 
-/// Whether an insertion at `index` goes on from the last one: right behind it, or right before.
-pub(super) fn is_in_order(hint: Option<usize>, index: usize) -> bool {
-    hint.is_some_and(|hint| hint + 1 == index || hint == index)
+/// How a leaf is being filled.
+#[derive(Clone, Copy)]
+pub(super) enum Order {
+    Ascending,
+    Descending,
+}
+
+/// How an insertion at `index` goes on from the last one: right behind it, or right before.
+pub(super) fn order_of(hint: Option<usize>, index: usize) -> Option<Order> {
+    match index.checked_sub(hint?) {
+        Some(1) => Some(Order::Ascending),
+        Some(0) => Some(Order::Descending),
+        _ => None,
+    }
 }
 
 /// A full leaf's entries with `entry` at `index`.

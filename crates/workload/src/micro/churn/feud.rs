@@ -5,9 +5,11 @@
 //!
 //! Rooms are such that changes of the index's own shape fall in between. A house is a layer of the
 //! ordered index: in the houses of rich feuds a leaf of rooms is taken, so that more divide it or,
-//! sharing eight bytes with one that is there, make a layer; those of poor feuds have few, and are
-//! often left by all, so that layers come and go. A hash table is made for a few, so that it grows as
-//! more are taken. Clients go from feud to feud at about the same pace, so as to meet.
+//! sharing eight bytes with one that is there, make a layer. Those of poor feuds have two rooms at
+//! the end of a long key, and are often left by both, so that layers come and go, a chain of them at
+//! a time: the leaf of each is empty for a moment before it leaves the tree, and who looks into one
+//! room then looks at that leaf alone. A hash table is made for a few, so that it grows as more are
+//! taken. Clients go from feud to feud at about the same pace, so as to meet.
 
 use super::number;
 use crate::ClientSeat;
@@ -21,6 +23,8 @@ pub(super) const FEUDS: u32 = 16;
 const PACE: u32 = 5;
 /// A door is large: it takes long to paint.
 const DOOR_BYTES: usize = 160;
+/// What the keys of a poor house's rooms have in common besides the house.
+const CORRIDOR_BYTES: usize = 56;
 /// Rooms changed at most.
 const FEW: usize = 4;
 /// Rooms looked into one by one.
@@ -71,7 +75,7 @@ enum Change {
 fn rooms(feud: u32, hash: bool) -> u32 {
     match hash {
         true => 12,
-        false if is_poor(feud) => 3,
+        false if is_poor(feud) => 2,
         false => 45,
     }
 }
@@ -80,9 +84,20 @@ fn is_poor(feud: u32) -> bool {
     feud % 2 == 1
 }
 
-/// The key of a room: 12 bytes, or 17 of which two rooms share 16; 8 for all of a house.
-fn room_key(feud: u32, house: u32, room: u32, key: &mut Vec<u8>) {
+/// The key of a room: 12 bytes, 13, or 17 of which two rooms share 16; 8 for all of a house. Without
+/// an order every other room has 8 bytes that are its own: a hash index keeps those in the bucket,
+/// where they move when another goes.
+fn room_key(hash: bool, feud: u32, house: u32, room: u32, key: &mut Vec<u8>) {
+    if hash && room.is_multiple_of(2) {
+        key.clear();
+        key.extend_from_slice(b"room");
+        key.extend_from_slice(&((2 * feud + house) << 16 | room).to_be_bytes());
+        return;
+    }
     house_key(feud, house, key);
+    if !hash && is_poor(feud) {
+        key.extend_from_slice(&[b'-'; CORRIDOR_BYTES]);
+    }
     key.extend_from_slice(&(room / 4).to_be_bytes());
     match room % 4 {
         0 => {}
@@ -125,7 +140,7 @@ pub(super) fn load(hash: bool, mut insert: impl FnMut(&[u8], &[u8]) -> Result<()
                 false => (first_room(feud, house), 3),
             };
             for room in (first..rooms(feud, hash)).step_by(step) {
-                room_key(feud, house, room, &mut key);
+                room_key(hash, feud, house, room, &mut key);
                 insert(&key, &u64::from(room).to_le_bytes())?;
             }
         }
@@ -164,18 +179,19 @@ impl Feud {
         self.house = random.below(2);
         let reverse = random.below(2) == 0;
         self.look = match random.below(6) {
-            0 | 1 if !self.hash => Look::House { reverse },
+            0 if !self.hash => Look::House { reverse },
+            1..=4 if self.is_poor() => Look::Wing { reverse },
+            1 if !self.hash => Look::House { reverse },
             2 if !self.hash => Look::Wing { reverse },
-            3 | 4 if self.is_poor() => Look::House { reverse },
             _ => Look::Rooms,
         };
         let poor = self.is_poor();
         self.change = match random.below(8) {
-            0 if poor || random.below(3) == 0 => Change::Clear,
-            1 => Change::Leave,
+            0 | 1 if poor => Change::Clear,
+            2 if poor => Change::Leave,
             3 | 4 => Change::Paint,
-            5 if poor => Change::Paint,
-            6 if poor => Change::Clear,
+            0 if random.below(3) == 0 => Change::Clear,
+            1 => Change::Leave,
             _ => Change::Take,
         };
         self.count = random.range(1 + u32::from(poor), FEW as u32) as usize;
@@ -196,11 +212,14 @@ impl Feud {
     pub(super) fn run<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<u64> {
         let door = door_key(self.feud, 1 - self.house);
         let door = tx.get(self.table, &door)?.map_or(0, |door| number(tx.bytes(door)));
-        let seen = door ^ self.look_into(1 - self.house, self.look, tx)?;
+        let mut seen = door ^ self.look_into(1 - self.house, self.look, tx)?;
+        if self.is_poor() {
+            seen ^= self.look_at_doors(2, tx)?;
+        }
         match self.change {
             Change::Take => {
                 for at in 0..self.count {
-                    room_key(self.feud, self.house, self.rooms[at], &mut self.key);
+                    room_key(self.hash, self.feud, self.house, self.rooms[at], &mut self.key);
                     tx.put(self.table, &self.key, &seen.to_le_bytes())?;
                 }
                 if self.paints {
@@ -208,17 +227,15 @@ impl Feud {
                 }
             }
             Change::Paint => {
-                let around = match self.is_poor() {
-                    true => self.look_at_doors(2, tx)?,
-                    false => self.look_into_rooms(self.house, tx)?,
-                };
-                let seen = seen ^ around;
+                if !self.is_poor() {
+                    seen ^= self.look_into_rooms(self.house, tx)?;
+                }
                 self.paint(seen, tx)?;
             }
             Change::Clear if !self.hash => self.clear(tx)?,
             Change::Clear | Change::Leave => {
                 for at in 0..self.count {
-                    room_key(self.feud, self.house, self.rooms[at], &mut self.key);
+                    room_key(self.hash, self.feud, self.house, self.rooms[at], &mut self.key);
                     tx.remove(self.table, &self.key)?;
                 }
             }
@@ -250,12 +267,12 @@ impl Feud {
             }
             Look::Wing { reverse } => {
                 let [one, other, ..] = self.seen;
-                room_key(self.feud, house, one.min(other), &mut self.key);
-                room_key(self.feud, house, one.max(other), &mut self.other_key);
+                room_key(self.hash, self.feud, house, one.min(other), &mut self.key);
+                room_key(self.hash, self.feud, house, one.max(other), &mut self.other_key);
                 reverse
             }
         };
-        let (low, high) = (Bound::Included(&self.key[..]), Bound::Excluded(&self.other_key[..]));
+        let (low, high) = (Bound::Included(&self.key[..]), Bound::Included(&self.other_key[..]));
         let scanned = tx.scan(self.table, Range { low, high, reverse, ..Range::all() })?;
         let mut seen = scanned.len() as u64;
         for &entry in tx.entries(scanned) {
@@ -269,7 +286,7 @@ impl Feud {
         for (&room, key) in self.seen.iter().zip(&mut keys) {
             let room =
                 if room.is_multiple_of(3) { room + first_room(self.feud, house) } else { room };
-            room_key(self.feud, house, room, key);
+            room_key(self.hash, self.feud, house, room, key);
         }
         let gets = keys.each_ref().map(|key| Get { table: self.table, key });
         let mut rows = [None; SEEN];
