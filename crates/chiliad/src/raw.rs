@@ -49,8 +49,6 @@ struct Watch {
     deadline: Option<Instant>,
     /// The transaction is lost, whatever its closure makes of it.
     conflict: Option<Reason>,
-    /// A failure that may have left an operation half done: there is no commit after it.
-    failure: Option<Error>,
 }
 
 impl Watch {
@@ -63,34 +61,24 @@ impl Watch {
     }
 
     /// Whether a commit may be tried.
-    fn verdict(&mut self) -> Result<()> {
+    fn verdict(&self) -> Result<()> {
         if let Some(reason) = self.conflict {
             return Err(Error::Conflict(reason));
         }
-        self.ready()?;
-        self.failure.take().map_or(Ok(()), Err)
+        self.ready()
     }
 
     fn note<T>(&mut self, result: Result<T>) -> Result<T> {
-        if let Err(error) = &result {
-            self.note_error(error);
+        if let Err(Error::Conflict(reason)) = &result {
+            self.conflict = Some(*reason);
         }
         result
-    }
-
-    #[cold]
-    fn note_error(&mut self, error: &Error) {
-        match error {
-            Error::Conflict(reason) => self.conflict = Some(*reason),
-            Error::OutOfMemory { .. } => self.failure = Some(error.clone()),
-            _ => {}
-        }
     }
 }
 
 impl<'w> Untyped<'w> {
     pub(crate) fn new(any: AnyTransaction<'w>, deadline: Option<Instant>) -> Self {
-        Self { any, watch: Watch { deadline, conflict: None, failure: None } }
+        Self { any, watch: Watch { deadline, conflict: None } }
     }
 
     /// Why the transaction cannot commit: it has met a conflict, or what it has read is no state
@@ -102,7 +90,7 @@ impl<'w> Untyped<'w> {
         })
     }
 
-    pub(crate) fn commit(mut self) -> Result<chiliad_engine::Committed> {
+    pub(crate) fn commit(self) -> Result<chiliad_engine::Committed> {
         match self.watch.verdict() {
             Ok(()) => self.any.commit(),
             Err(error) => {

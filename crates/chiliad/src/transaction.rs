@@ -74,9 +74,9 @@ impl<'w> Transaction<'w> {
     /// # Errors
     /// [`DuplicateKey`](crate::Error::DuplicateKey), after which the transaction may go on;
     /// [`UniqueViolation`](crate::Error::UniqueViolation), [`KeyTooLong`](crate::Error::KeyTooLong),
-    /// [`ValueSize`](crate::Error::ValueSize), [`OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`ReadOnly`](crate::Error::ReadOnly), [`UnknownTable`](crate::Error::UnknownTable),
-    /// conflicts.
+    /// [`ValueSize`](crate::Error::ValueSize), [`ReadOnly`](crate::Error::ReadOnly),
+    /// [`UnknownTable`](crate::Error::UnknownTable); [`OutOfMemory`](crate::Error::OutOfMemory) and
+    /// conflicts, after which it can only be rolled back.
     pub fn insert<K, V: Row>(
         &mut self,
         table: &Table<K, V>,

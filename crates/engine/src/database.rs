@@ -4,6 +4,7 @@ use crate::catalog::Catalog;
 use crate::epoch::Epochs;
 use crate::error::{Error, Result};
 use crate::options::Options;
+use crate::scheme::ruins::portion;
 use crate::scheme::{Garbage, Scheme};
 use crate::stats::{Hold, Stats, Tally};
 use crate::table::{TableId, TableSpec};
@@ -82,12 +83,19 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     }
 
     /// Drops a table and its secondary indexes. Transactions that have begun may finish with it.
-    /// Its memory serves no other table: it returns when the database is closed.
+    ///
+    /// Its memory serves other tables from then on, for rows, keys and nodes of the same sizes; a
+    /// hash table's buckets return to the machine. This takes time in proportion to the table: the
+    /// call does it, for this table and others dropped before, unless a transaction that began
+    /// before the drop still runs. In that case [`Database::tick`] does it later, bit by bit.
     ///
     /// # Errors
     /// [`Error::UnknownTable`].
     pub fn drop_table(&self, name: &str) -> Result<()> {
-        self.inner.words.catalog.drop_table(name)
+        let Inner { heap, words, .. } = &*self.inner;
+        words.catalog.drop_table(name)?;
+        words.catalog.ruins.take_apart::<S>(heap, usize::MAX);
+        Ok(())
     }
 
     /// The number of the table of this name.
@@ -107,9 +115,11 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     }
 
     /// Advances the commit epoch: called every `options.epoch` by a ticker that whoever owns the
-    /// machine runs.
+    /// machine runs. Gives back a portion of the memory of dropped tables, if there are any.
     pub fn tick(&self) {
-        self.inner.words.epochs.tick(&self.inner.heap.slots);
+        let Inner { heap, words, .. } = &*self.inner;
+        words.epochs.tick(&heap.slots);
+        words.catalog.ruins.take_apart::<S>(heap, portion::<M>());
     }
 
     /// Advances epochs until a snapshot begun from now on sees everything committed before the
@@ -138,6 +148,8 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         stats.snapshot_boundary = boundary;
         stats.snapshot_oldest = oldest;
         stats.reclaim_lag = self.inner.heap.reclaim_lag();
+        let ruins = &words.catalog.ruins;
+        stats.tables_dropped = ruins.count();
         stats.holds = self
             .inner
             .heap
@@ -149,8 +161,10 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
                     pinned: words.pin.load(Ordering::Relaxed) != 0,
                     window: words.window.load(Ordering::Relaxed),
                     lease: words.lease.load(Ordering::Relaxed),
+                    dropped: ruins.wait_for(words.view.load(Ordering::Relaxed)),
                 };
-                (hold.pinned || hold.window != 0 || hold.lease != 0).then_some(hold)
+                let holds = hold.pinned || hold.window != 0 || hold.lease != 0 || hold.dropped;
+                holds.then_some(hold)
             })
             .collect();
         stats

@@ -93,7 +93,7 @@ pub enum Error {
     ReadOnly,
     /// A snapshot transaction cannot read a table that keeps no versions.
     PresentOnly,
-    /// The memory limit is reached.
+    /// The memory limit is reached. A transaction that meets it can only be rolled back.
     OutOfMemory {
         /// The limit in bytes.
         limit_bytes: u64,

@@ -2,6 +2,10 @@
 //!
 //! Rows changed in place by `modify` are compared with what they were at the next operation that
 //! uses an index of theirs, and at the commit at the latest.
+//!
+//! What can be refused is refused before anything is written. Where an entry fails all the same, the
+//! row or another of its entries is written already, and the transaction is doomed: whatever its
+//! caller makes of the error, no row is ever visible without its entries.
 
 use crate::access::Kind;
 use crate::arena::Piece;
@@ -129,7 +133,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             Err(Error::DuplicateKey) => {
                 Err(self.lose(crate::scheme::Refusal::new(crate::error::Reason::Phantom)))
             }
-            other => other,
+            // The row is written already, or another entry of it.
+            other => other.map_err(|error| self.doom(error)),
         }
     }
 
@@ -151,7 +156,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     fn remove_entry(&mut self, view: &View<M>, table: crate::TableId, entry: &[u8]) -> Result<()> {
         match self.get(table, view.get(table)?, entry)? {
-            Some(row) => self.remove_row(view, row),
+            Some(row) => self.remove_row(view, row).map_err(|error| self.doom(error)),
             // Belongs to a state that will not validate.
             None => Ok(()),
         }

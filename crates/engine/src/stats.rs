@@ -72,6 +72,8 @@ pub struct Hold {
     pub window: u64,
     /// The boundary of the snapshot it reads, or zero: the collector waits for it.
     pub lease: u64,
+    /// Its transaction began before a table was dropped: the table's memory waits for it.
+    pub dropped: bool,
 }
 
 /// Conflicts over one record.
@@ -101,6 +103,8 @@ pub struct Stats {
     pub hottest: Vec<HotRecord>,
     /// Memory in use.
     pub memory: Usage,
+    /// Tables that were dropped and still hold memory, secondary indexes counted as well.
+    pub tables_dropped: u64,
     /// The commit epoch.
     pub epoch: u64,
     /// The newest snapshot boundary.

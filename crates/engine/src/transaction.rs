@@ -151,8 +151,10 @@ impl<'a> Range<'a> {
 
 /// A transaction in progress.
 ///
-/// Every operation may fail with [`crate::Error::Conflict`]; the transaction is then lost, and
-/// all later operations report [`crate::Error::TransactionOver`]. Until it commits a transaction
+/// Every operation may fail with [`crate::Error::Conflict`] or [`crate::Error::OutOfMemory`], and a
+/// write half-way for another reason (a secondary key that is too long); the transaction is then
+/// lost, all later operations report [`crate::Error::TransactionOver`], and a commit reports the
+/// error again. Until it commits a transaction
 /// that is bound to abort may see a state that never was (unless `Options::opacity` is on): do not
 /// act on what you read before the commit.
 pub trait Transaction {
@@ -198,7 +200,7 @@ pub trait Transaction {
     ///
     /// # Errors
     /// [`crate::Error::DuplicateKey`] if the key is present (the transaction may go on),
-    /// [`crate::Error::UniqueViolation`], sizes, conflicts, memory.
+    /// [`crate::Error::UniqueViolation`], sizes, conflicts, memory (the transaction is lost).
     fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()>;
 
     /// Gives a row that was read a new value, of any length.

@@ -1,6 +1,7 @@
 //! A transaction in hand: the interface of [`Transaction`] on a worker, and its two endings.
 
 use crate::error::{Error, Result};
+use crate::scheme::ruins::hide_view;
 use crate::scheme::{CommitPoint, Scheme};
 use crate::table::TableId;
 use crate::transaction::{Entry, Get, Range, Row, Scanned, Transaction};
@@ -35,8 +36,8 @@ impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
     /// Makes the changes visible to others, all or none.
     ///
     /// # Errors
-    /// The conflict that the transaction met, now or at any earlier operation, even if its caller
-    /// ignored it; [`Error::OutOfMemory`]; [`Error::UniqueViolation`] for changes made by
+    /// The conflict or the lack of memory that the transaction met, now or at any earlier operation,
+    /// even if its caller ignored it; [`Error::UniqueViolation`] for changes made by
     /// [`Transaction::modify`]. It is rolled back then.
     #[inline]
     pub fn commit(self) -> Result<Committed> {
@@ -90,6 +91,8 @@ impl<M: Machine, S: Scheme<M>> Drop for Tx<'_, M, S> {
             State::Active => core.roll_back(true),
             State::Lost(_) => core.roll_back(false),
         }
+        // Commit and rollback end here too, with what they have collected.
+        hide_view(core.heap.slot());
     }
 }
 

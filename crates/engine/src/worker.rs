@@ -8,6 +8,7 @@ use crate::database::Inner;
 use crate::error::{Error, Reason, Result};
 use crate::options::Snapshots;
 use crate::recorder::{Recorder, Stamp};
+use crate::scheme::ruins::hide_view;
 use crate::scheme::{Context, Garbage, Refusal, Scheme, Step};
 use crate::stats::Tally;
 use crate::table::TableId;
@@ -130,14 +131,17 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         }
         debug_assert!(matches!(self.core.state, State::Idle), "a worker has one transaction");
         self.catch_up();
-        self.core.begin(intent)?;
+        if let Err(error) = self.core.begin(intent) {
+            hide_view(self.core.heap.slot());
+            return Err(error);
+        }
         Ok(Tx::new(self))
     }
 
-    /// Takes note of tables created and dropped.
+    /// Takes note of tables created and dropped, and shows that what is there now is in use.
     #[inline]
     fn catch_up(&mut self) {
-        if self.view.refresh(&self.core.inner.words.catalog) {
+        if self.view.show(&self.core.inner.words.catalog, self.core.heap.slot()) {
             self.core.present_only.clear();
             self.core.present_only.extend(self.view.present_only());
         }
@@ -197,6 +201,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         }
         self.catch_up();
         self.core.collect(&self.view, usize::MAX);
+        hide_view(self.core.heap.slot());
     }
 
     /// Follows the next transaction, through its retries, with the clock: see
@@ -282,6 +287,15 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.count_conflict(reason, refusal.record);
         self.state = State::Lost(Error::Conflict(reason));
         Error::Conflict(reason)
+    }
+
+    /// An operation has failed half-way, for whatever reason: no commit may follow.
+    #[cold]
+    pub fn doom(&mut self, error: Error) -> Error {
+        if matches!(self.state, State::Active) {
+            self.state = State::Lost(error.clone());
+        }
+        error
     }
 
     fn count_conflict(&mut self, reason: Reason, record: Option<RecordRef<M>>) {

@@ -7,7 +7,7 @@ use crate::breakdown::Part;
 use crate::catalog::{Table, View};
 use crate::error::{Error, Result};
 use crate::read_ops::check_key;
-use crate::scheme::{Context, Scheme};
+use crate::scheme::{Context, Refusal, Scheme};
 use crate::stamp::{self, STAMP_BYTES};
 use crate::table::TableId;
 use crate::transaction::Row;
@@ -95,8 +95,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Finds the key's record or puts a fresh one into the index, latched and absent.
     fn place(&mut self, table: &Table<M>, key: &[u8], bytes: usize) -> Result<Placed<M>> {
         let bytes = bytes + if self.stamped { STAMP_BYTES } else { 0 };
-        let fresh = self.heap.alloc_record(SlotKind::Record, bytes);
-        let record = fresh.map_err(|_| self.inner.out_of_memory())?;
+        let Ok(record) = self.heap.alloc_record(SlotKind::Record, bytes) else {
+            return Err(self.lose(Refusal::out_of_memory()));
+        };
         self.scheme.place(record);
         if self.stamped {
             // Not a stamp yet: who reads it in this instant is refused.
@@ -108,7 +109,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let done = match inserted {
             Ok(Inserted::Yes) => Ok(Placed::Fresh(record)),
             Ok(Inserted::Exists(found)) => Ok(Placed::Found(found)),
-            Err(_) => Err(self.inner.out_of_memory()),
+            Err(_) => Err(self.lose(Refusal::out_of_memory())),
         };
         if !matches!(done, Ok(Placed::Fresh(_))) {
             self.scheme.give_up(&mut context!(self), record);
@@ -226,27 +227,29 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let write = self.write_of(row, indexed);
         let value = self.arena.push(value);
         let own = &mut self.writes.entries[write as usize];
-        let removed = own.kind == Kind::Remove;
+        if indexed && own.kind == Kind::Remove {
+            return self.restore(view, write, value);
+        }
         (own.kind, own.value) = (Kind::Put, value);
         if !indexed {
             return Ok(());
-        }
-        if removed {
-            return self.restore_entries(view, write);
         }
         self.mark_dirty(write, indexed);
         self.align_indexes(view)
     }
 
-    /// Adds the entries of a row that is written after its removal.
-    fn restore_entries(&mut self, view: &View<M>, write: u32) -> Result<()> {
+    /// Writes a row of a table with indexes after its removal, with its entries. A row that the
+    /// indexes cannot take stays removed.
+    fn restore(&mut self, view: &View<M>, write: u32, value: Piece) -> Result<()> {
         let own = &self.writes.entries[write as usize];
-        let (id, key, value) = (own.table, self.arena.get(own.key), self.arena.get(own.value));
-        let (key, value) = (key.to_vec(), value.to_vec());
+        let (id, key) = (own.table, self.arena.get(own.key).to_vec());
+        let bytes = self.arena.get(value).to_vec();
         let table = view.get(id)?;
-        self.check_unique(view, table, &key, None, &value)?;
-        self.writes.entries[write as usize].before = self.arena.push(&value);
-        self.insert_entries(view, table, &key, &value)
+        self.check_unique(view, table, &key, None, &bytes)?;
+        let before = self.arena.push(&bytes);
+        let own = &mut self.writes.entries[write as usize];
+        (own.kind, own.value, own.before) = (Kind::Put, value, before);
+        self.insert_entries(view, table, &key, &bytes)
     }
 
     #[inline]
@@ -256,9 +259,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let write = self.write_of(row, indexed);
         let own = &mut self.writes.entries[write as usize];
         if own.kind == Kind::Remove {
-            own.kind = Kind::Put;
+            let value = own.value;
             if indexed {
-                self.restore_entries(view, write)?;
+                self.restore(view, write, value)?;
+            } else {
+                own.kind = Kind::Put;
             }
         }
         self.mark_dirty(write, indexed);

@@ -498,17 +498,18 @@ impl<M: Machine> LocalHeap<M> {
         Ok(record)
     }
 
-    /// Frees a slot that nobody else has seen.
+    /// Frees a slot that nobody else has seen, or that nobody can be looking at any more.
     ///
     /// # Safety
-    /// It came from [`LocalHeap::alloc`] of this heap with this kind and size, and no shared
-    /// structure leads to it or ever did since.
+    /// It came from [`LocalHeap::alloc`] of this heap with this kind and size, nobody else frees it,
+    /// and nobody will follow what leads or led to it: no shared structure ever did, or all of its
+    /// users have gone.
     pub unsafe fn free(&mut self, kind: Kind, bytes: usize, place: NonNull<u8>) {
         let class = class_of(kind, bytes).expect("was allocated");
         self.free_class(pool_index(kind, class), place);
     }
 
-    /// Frees a record that nobody else has seen.
+    /// Frees a record that nobody else has seen, or that nobody can be looking at any more.
     ///
     /// # Safety
     /// As for [`LocalHeap::free`].

@@ -20,7 +20,7 @@ mod slots;
 
 pub use heap::{FAULTS, Heap, Kind, LocalHeap, OutOfMemory, Usage};
 pub use index::{
-    Change, Changes, Cursor, Direction, Found, Guard, HashIndex, Header, Hooks, Index,
+    Change, Changes, Cursor, Demolition, Direction, Found, Guard, HashIndex, Header, Hooks, Index,
 };
 pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe, Seen};
 pub use latch::Latch;

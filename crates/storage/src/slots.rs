@@ -1,12 +1,13 @@
 //! Worker slots: what a worker shows the others, one cache line each.
 //!
-//! Three lifetimes, three words, so that none of them holds back what another is for:
+//! Four lifetimes, four words, so that none of them holds back what another is for:
 //!
 //! | word | from .. to | who waits for it |
 //! | --- | --- | --- |
 //! | `pin` | one engine call | reclamation of memory |
 //! | `window` | commit-epoch load .. writes installed (microseconds) | the commit epoch |
 //! | `lease` | a snapshot transaction | collection of old versions |
+//! | `view` | a transaction and what it collects afterwards | the memory of dropped tables |
 //!
 //! Slots come in segments allocated on demand and never given back; a freed slot is reused.
 
@@ -27,6 +28,8 @@ pub struct Slot<M: Machine> {
     pub window: M::Word,
     /// The snapshot boundary that the worker reads at.
     pub lease: M::Word,
+    /// The version of the catalog by which the worker finds its tables.
+    pub view: M::Word,
 }
 
 const SEGMENTS_MAX: usize = WORKERS_MAX / SEGMENT_SLOTS;
@@ -72,6 +75,7 @@ impl<M: Machine> Slots<M> {
                 pin: M::Word::new(0),
                 window: M::Word::new(0),
                 lease: M::Word::new(0),
+                view: M::Word::new(0),
             }));
             let place = core::ptr::from_ref(&*segment).cast_mut();
             registry.owned.push(segment);

@@ -394,10 +394,8 @@ fn dismantling_hands_out_every_record_once() {
         pair.insert(&key);
     }
     let Pair { mut heap, index, model, .. } = pair;
-    heap.pin();
     let mut records = Vec::new();
-    index.dismantle(&mut heap, |_, record| records.push(record.address()));
-    heap.unpin();
+    index.dismantle(&mut heap, &mut |_, record| records.push(record.address()));
     let mut expected: Vec<_> = model.values().map(|record| record.address()).collect();
     records.sort_unstable();
     expected.sort_unstable();

@@ -15,6 +15,7 @@
 mod floor;
 pub mod names;
 mod partitioned;
+pub(crate) mod ruins;
 mod silo;
 pub(crate) mod tid;
 
@@ -226,6 +227,13 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     /// Gives what is left to collect to another worker.
     fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>);
 
+    /// Frees a record of a dropped table, with its versions and the block of a value that outgrew
+    /// it.
+    ///
+    /// # Safety
+    /// No transaction or collector can reach the record any more, and it is handed in once.
+    unsafe fn discard(heap: &mut LocalHeap<M>, record: RecordRef<M>);
+
     /// The bytes of the version that this transaction is about to overwrite, for the recorder, and
     /// whether the key is absent in it.
     fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool;
@@ -250,8 +258,12 @@ pub type UseIndex<'a, M> = dyn FnMut(&Index<M>, Option<&Graveyard<M>>) + 'a;
 
 /// The tables' indexes, for collection.
 pub trait Tables<M: Machine> {
-    /// The index of `table`, if the table still exists.
+    /// The index of `table`, if the worker still sees the table. If it does not, the table was
+    /// dropped and is being taken apart: its records must not be touched.
     fn with_index(&self, table: u32, use_it: &mut UseIndex<'_, M>);
+
+    /// Whether the worker still sees `table`.
+    fn contains(&self, table: u32) -> bool;
 }
 
 pub use crate::stamp::Graveyard;

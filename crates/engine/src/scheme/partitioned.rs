@@ -28,7 +28,7 @@ use crate::error::Reason;
 use crate::stamp;
 use crate::transaction::Intent;
 use chiliad_machine::{Class, Machine, Ordering, Spin, Word};
-use chiliad_storage::{Change, Guard, Hooks, Kind as SlotKind, RecordRef, Seen};
+use chiliad_storage::{Change, Guard, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
@@ -281,6 +281,11 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
 
     fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
         heir.append(&mut self.garbage);
+    }
+
+    unsafe fn discard(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
+        // SAFETY: the caller's promise.
+        unsafe { super::ruins::discard(heap, record) };
     }
 
     fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {

@@ -298,6 +298,14 @@ pub enum Index<M: Machine> {
     Hash(HashIndex<M>),
 }
 
+/// How far an index has been taken apart, a portion at a time: see [`Index::dismantle_some`].
+pub enum Demolition {
+    /// An ordered index.
+    Ordered(ordered::Demolition),
+    /// A hash index.
+    Hash(hash::Demolition),
+}
+
 /// A look-up in progress. Each step looks at memory that the step before asked for.
 pub enum Probe<M: Machine> {
     /// In an ordered index.
@@ -371,6 +379,58 @@ impl<M: Machine> Index<M> {
         match self {
             Self::Ordered(index) => index.unlink(heap, key, record, hooks, confirm),
             Self::Hash(index) => index.unlink(heap, key, record, hooks, confirm),
+        }
+    }
+
+    /// Takes the index apart: gives its memory back and hands each record to `each`, whose it is
+    /// then.
+    pub fn dismantle(
+        self,
+        heap: &mut LocalHeap<M>,
+        each: &mut dyn FnMut(&mut LocalHeap<M>, RecordRef<M>),
+    ) {
+        match self {
+            Self::Ordered(index) => index.dismantle(heap, each),
+            Self::Hash(index) => index.dismantle(heap, each),
+        }
+    }
+
+    /// Nothing of the index is taken apart yet.
+    #[must_use]
+    pub fn demolition(&self) -> Demolition {
+        match self {
+            Self::Ordered(_) => Demolition::Ordered(ordered::Demolition::default()),
+            Self::Hash(_) => Demolition::Hash(hash::Demolition::default()),
+        }
+    }
+
+    /// Goes on with taking the index apart where `demolition` stands, until `budget`, counted in
+    /// nodes and entries, is used up, give or take a node. Hands each record to `each`, whose it is
+    /// then. Returns whether nothing is left. What is given back may be used again at once.
+    ///
+    /// # Safety
+    /// `demolition` began with this index. From then on nobody looks at anything in it, through
+    /// whatever was kept from before either, but one caller of this function at a time; the index
+    /// itself may be dropped by whoever shares it. (What is type-stable, the words of records and of
+    /// leaves' guards, stays readable as ever.)
+    pub unsafe fn dismantle_some(
+        &self,
+        heap: &mut LocalHeap<M>,
+        demolition: &mut Demolition,
+        budget: &mut usize,
+        each: &mut dyn FnMut(&mut LocalHeap<M>, RecordRef<M>),
+    ) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match (self, demolition) {
+                (Self::Ordered(index), Demolition::Ordered(demolition)) => {
+                    index.dismantle_some(heap, demolition, budget, each)
+                }
+                (Self::Hash(index), Demolition::Hash(demolition)) => {
+                    index.dismantle_some(heap, demolition, budget, each)
+                }
+                _ => unreachable!("the demolition of another index"),
+            }
         }
     }
 }

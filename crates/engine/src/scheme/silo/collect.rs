@@ -27,6 +27,10 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 None if due => self.later.pop_front().expect("just seen"),
                 None => return,
             };
+            if !tables.contains(garbage.table) {
+                // A table that was dropped takes its garbage along.
+                continue;
+            }
             let kept = match garbage.key.is_some() {
                 true => self.unlink(cx, tables, garbage),
                 false => self.shorten(cx, garbage),
@@ -90,10 +94,8 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         }
         let key = garbage.key.as_deref().unwrap_or(&[]);
         let heap = &mut *cx.heap;
-        // A table that was dropped takes its garbage along.
-        let (mut gone, mut known) = (false, false);
+        let mut gone = false;
         tables.with_index(garbage.table, &mut |index, graveyard| {
-            known = true;
             if let Some(graveyard) = graveyard.filter(|_| !garbage.placeholder) {
                 let mut bytes = [0; stamp::STAMP_BYTES];
                 record.read(&mut bytes[..record.length().min(stamp::STAMP_BYTES)]);
@@ -118,7 +120,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             return None;
         }
         // Reborn in between, or latched: the next look will tell.
-        known.then_some(garbage)
+        Some(garbage)
     }
 
     /// Frees a record that has left its index, with all its versions.

@@ -3,6 +3,7 @@
 use crate::epoch::{
     BOUNDARY_WITHOUT_FENCE, COLLECT_TOO_EAGER, SNAPSHOT_TOO_NEW, TICK_WITHOUT_FENCE,
 };
+use crate::scheme::ruins::RUIN_WITHOUT_FENCE;
 use chiliad_machine::{Fault, Rig};
 
 const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
@@ -180,7 +181,7 @@ pub(super) static VERSION_FREED_AT_ONCE: Fault = Fault {
     seeds: 1000,
 };
 
-/// All of them, with those of the epochs that they stand on.
+/// All of them, with those of the epochs and views that they stand on.
 pub static FAULTS: &[&Fault] = &[
     &NO_READ_VALIDATION,
     &FOREIGN_LATCH_IGNORED,
@@ -202,4 +203,5 @@ pub static FAULTS: &[&Fault] = &[
     &COLLECT_TOO_EAGER,
     &TICK_WITHOUT_FENCE,
     &BOUNDARY_WITHOUT_FENCE,
+    &RUIN_WITHOUT_FENCE,
 ];

@@ -305,6 +305,11 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         heir.extend(self.now.drain(..).chain(self.later.drain(..)));
     }
 
+    unsafe fn discard(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
+        // SAFETY: the caller's promise.
+        unsafe { super::ruins::discard(heap, record) };
+    }
+
     fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
         read::latched(record, out)
     }

@@ -123,9 +123,9 @@ impl<M: Machine> CellRef<M> {
         copy_out(self.words(length), &mut target[start..]);
     }
 
-    /// Frees a cell that no entry ever led to.
+    /// Frees a cell that no entry ever led to, or whose index is being taken apart.
     pub(super) fn free(self, heap: &mut LocalHeap<M>) {
-        // SAFETY: it was allocated with these bytes and stayed private.
+        // SAFETY: it was allocated with these bytes; the caller says that nobody else will look at it.
         unsafe { heap.free(Kind::Inner, bytes_of(self.length()), self.0.cast()) };
     }
 

@@ -15,7 +15,8 @@
 //!   instructions; two buckets are latched together only by a division, whose new one is private;
 //! - nothing is left latched when memory runs out; growth that finds none is put off, for the table
 //!   is correct at any load;
-//! - buckets live as long as the index; a [`super::Seen`] of one must not be looked at after that.
+//! - buckets live until the index is taken apart or dropped; a [`super::Seen`] of one must not be
+//!   looked at after that.
 //!
 //! The table does not shrink, but nodes and cells are given back as keys go.
 
@@ -32,6 +33,8 @@ mod protocol;
 mod split;
 mod table;
 mod walk;
+
+pub use self::walk::Demolition;
 
 use self::bucket::{Bucket, Entry, Node, Scan, Walk, follow, scan};
 use self::cell::CellRef;

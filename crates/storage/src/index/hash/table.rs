@@ -2,7 +2,7 @@
 //!
 //! Piece 0 holds a power of two, most of the buckets that the table began with. Each doubling after
 //! that comes in equal pieces, so that a large table does not reserve as much again at once. Pieces
-//! are freed with the table.
+//! are freed when the index is taken apart, or with the table.
 
 use super::bucket::Bucket;
 use super::protocol;
@@ -34,6 +34,8 @@ pub(super) struct Root<M: Machine> {
     /// The number of buckets: see [`protocol`].
     pub buckets: M::Word,
     pieces: [M::Link<Bucket<M>>; PIECES],
+    /// Set when the pieces are freed ahead of the table.
+    gone: M::Word,
     count: CountLine<M>,
 }
 
@@ -72,6 +74,7 @@ impl<M: Machine> Table<M> {
         let root = Shared::new(Root {
             buckets: M::Word::new(0),
             pieces: core::array::from_fn(|_| M::Link::new(Tagged::null())),
+            gone: M::Word::new(0),
             count: CountLine { sampled: M::Word::new(0), growing: Latch::new(()) },
         });
         let table = Self { root, heap: Arc::clone(heap), first_bits: buckets.ilog2() };
@@ -216,18 +219,33 @@ impl<M: Machine> Table<M> {
     }
 }
 
-impl<M: Machine> Drop for Table<M> {
-    fn drop(&mut self) {
-        for piece in 0..PIECES {
-            let place = self.root.pieces[piece].load(Ordering::Relaxed).pointer();
-            let Some(place) = NonNull::new(place) else {
+impl<M: Machine> Table<M> {
+    /// Frees all buckets. A second call finds nothing to free.
+    ///
+    /// # Safety
+    /// Nobody else is using the table, and nobody will look at a bucket again.
+    pub(super) unsafe fn free_pieces(&self) {
+        if self.root.gone.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        // The links stay as they are: who follows one in spite of all is caught by the simulator.
+        self.root.gone.store(1, Ordering::Relaxed);
+        for (piece, link) in self.root.pieces.iter().enumerate() {
+            let Some(place) = NonNull::new(link.load(Ordering::Relaxed).pointer()) else {
                 continue;
             };
             if let Some(layout) = layout::<M>(self.piece_buckets(piece)) {
-                // SAFETY: allocated with this layout, and whoever drops the table is alone with it.
+                // SAFETY: allocated with this layout, and the caller is alone with the table.
                 unsafe { M::free(place.cast(), layout, Class::Buckets) };
                 self.heap.unreserve(layout.size());
             }
         }
+    }
+}
+
+impl<M: Machine> Drop for Table<M> {
+    fn drop(&mut self) {
+        // SAFETY: whoever drops the table is alone with it.
+        unsafe { self.free_pieces() };
     }
 }

@@ -1,6 +1,6 @@
 //! All records of a table, and its end.
 
-use super::bucket::Bucket;
+use super::bucket::{Bucket, Entry};
 use super::cell::CellRef;
 use super::digest::{CELL, unpack};
 use super::{HashIndex, protocol, record_of};
@@ -60,26 +60,63 @@ impl<M: Machine> HashIndex<M> {
         })
     }
 
-    /// Takes the index apart: calls `each` with every key and record, which are the caller's then,
-    /// and gives nodes and cells back to the heap. Nobody else looks at the index any more.
-    pub fn dismantle(self, heap: &mut LocalHeap<M>, mut each: impl FnMut(&[u8], RecordRef<M>)) {
-        let mut key = Vec::new();
-        for index in 0..self.table.buckets() {
-            let bucket = self.table.bucket(index);
-            for entry in bucket.walk() {
-                let link = entry.link();
-                if !link.is_null() {
-                    emit(entry.word.load(Ordering::Relaxed), link, &mut key, &mut each);
-                    if link.tag() == CELL {
-                        // SAFETY: tagged so, and the caller is alone with the index.
-                        unsafe { CellRef::from_link(link) }.free(heap);
-                    }
+    /// Takes the index apart: gives buckets, nodes and cells back and hands each record to `each`,
+    /// whose it is then.
+    pub fn dismantle(
+        self,
+        heap: &mut LocalHeap<M>,
+        each: &mut dyn FnMut(&mut LocalHeap<M>, RecordRef<M>),
+    ) {
+        let mut budget = usize::MAX;
+        // SAFETY: the index is ours alone, and goes.
+        let done =
+            unsafe { self.dismantle_some(heap, &mut Demolition::default(), &mut budget, each) };
+        debug_assert!(done);
+    }
+
+    /// Goes on with taking the index apart until about `budget` buckets and entries are dealt with,
+    /// and says whether nothing is left: then the array of buckets is gone too. Allocates nothing,
+    /// so it cannot fail half-way.
+    ///
+    /// # Safety
+    /// As for [`super::super::Index::dismantle_some`].
+    pub(in crate::index) unsafe fn dismantle_some(
+        &self,
+        heap: &mut LocalHeap<M>,
+        demolition: &mut Demolition,
+        budget: &mut usize,
+        each: &mut dyn FnMut(&mut LocalHeap<M>, RecordRef<M>),
+    ) -> bool {
+        while *budget > 0 && demolition.0 < self.table.buckets() {
+            let bucket = self.table.bucket(demolition.0);
+            let mut entries = 0;
+            for link in bucket.walk().map(Entry::link).take_while(|link| !link.is_null()) {
+                entries += 1;
+                if link.tag() == CELL {
+                    // SAFETY: tagged so, and the caller is alone with the index.
+                    let cell = unsafe { CellRef::from_link(link) };
+                    each(heap, cell.record());
+                    cell.free(heap);
+                } else {
+                    each(heap, record_of(link));
                 }
             }
             super::change::free_nodes(heap, bucket);
+            demolition.0 += 1;
+            *budget = budget.saturating_sub(1 + entries);
         }
+        let done = demolition.0 == self.table.buckets();
+        if done {
+            // SAFETY: the caller is alone with the index, and nobody will look at a bucket again.
+            unsafe { self.table.free_pieces() };
+        }
+        done
     }
 }
+
+/// How far an index has been taken apart: the buckets that have been emptied.
+#[derive(Default)]
+pub struct Demolition(u64);
 
 /// Appends the entries of `bucket`; what they are worth shows when versions are compared.
 fn read_bucket<M: Machine>(bucket: &Bucket<M>, version: u64, entries: &mut Vec<Raw<M>>) {

@@ -153,10 +153,10 @@ impl<M: Machine> Cell<M> {
         target.truncate(end);
     }
 
-    /// Frees a cell that nobody else has seen.
+    /// Frees a cell that nobody else has seen, or whose tree is being taken apart.
     pub(super) fn free(self, heap: &mut LocalHeap<M>) {
         let bytes = cell_bytes::<M>(self.length());
-        // SAFETY: made by `from_slices` with this size; the caller says that it was never shared.
+        // SAFETY: made by `from_slices` with this size; the caller says that nobody else will look.
         unsafe { heap.free(KIND, bytes, self.0.cast()) };
     }
 

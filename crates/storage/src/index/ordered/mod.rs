@@ -58,7 +58,7 @@ mod split;
 mod version;
 
 pub use get::OrderedProbe;
-pub use shape::Shape;
+pub use shape::{Demolition, Shape};
 
 use crate::{LocalHeap, OutOfMemory, Shared};
 use chiliad_machine::Machine;

@@ -318,9 +318,9 @@ impl<M: Machine> Leaf<M> {
         self.kinds.store(kinds | KIND_LAYER << (4 * index), Ordering::Relaxed);
     }
 
-    /// Frees a leaf that nobody else has seen.
+    /// Frees a leaf that nobody else has seen, or whose tree is being taken apart.
     pub(super) fn free(&self, heap: &mut LocalHeap<M>) {
-        // SAFETY: made by `create`; the caller says that it was never shared.
+        // SAFETY: made by `create`; the caller says that nobody else will look at it.
         unsafe { heap.free(Kind::Leaf, size_of::<Self>(), NonNull::from(self).cast()) };
     }
 
@@ -428,9 +428,9 @@ impl<M: Machine> Inner<M> {
         self.keys[count - 1].store(u64::MAX, Ordering::Relaxed);
     }
 
-    /// Frees a node that nobody else has seen.
+    /// Frees a node that nobody else has seen, or whose tree is being taken apart.
     pub(super) fn free(&self, heap: &mut LocalHeap<M>) {
-        // SAFETY: made by `create`; the caller says that it was never shared.
+        // SAFETY: made by `create`; the caller says that nobody else will look at it.
         unsafe { heap.free(Kind::Inner, size_of::<Self>(), NonNull::from(self).cast()) };
     }
 

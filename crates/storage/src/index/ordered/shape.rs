@@ -36,6 +36,14 @@ impl Shape {
     }
 }
 
+/// How far a tree has been taken apart: the nodes that are still to be given back, or `None` when
+/// it stands.
+#[derive(Default)]
+pub struct Demolition(Option<Vec<Tagged<Target>>>);
+
+// SAFETY: its links are followed only by who is alone with the tree, on whichever thread.
+unsafe impl Send for Demolition {}
+
 /// A node still to be visited: what leads to it, the slices that it may hold and its depth.
 struct Visit {
     target: Tagged<Target>,
@@ -71,26 +79,50 @@ impl<M: Machine> OrderedIndex<M> {
         shape
     }
 
-    /// Takes the tree apart: gives all nodes back and hands each record to `each`, which may retire
-    /// it. For dropping a table: nobody else is using the index or will again.
+    /// Takes the tree apart: gives all nodes back and hands each record to `each`, whose it is then.
     pub fn dismantle(
         self,
         heap: &mut LocalHeap<M>,
-        mut each: impl FnMut(&mut LocalHeap<M>, RecordRef<M>),
+        each: &mut dyn FnMut(&mut LocalHeap<M>, RecordRef<M>),
     ) {
-        let mut open = vec![self.anchor.root.load(Ordering::Relaxed)];
-        while let Some(target) = open.pop() {
+        let mut budget = usize::MAX;
+        // SAFETY: the index is ours alone, and goes.
+        let done =
+            unsafe { self.dismantle_some(heap, &mut Demolition::default(), &mut budget, each) };
+        debug_assert!(done);
+    }
+
+    /// Goes on with taking the tree apart until about `budget` nodes and entries are dealt with, and
+    /// says whether nothing is left. Allocates nothing, so it cannot fail half-way.
+    ///
+    /// # Safety
+    /// As for [`super::super::Index::dismantle_some`].
+    pub(in crate::index) unsafe fn dismantle_some(
+        &self,
+        heap: &mut LocalHeap<M>,
+        demolition: &mut Demolition,
+        budget: &mut usize,
+        each: &mut dyn FnMut(&mut LocalHeap<M>, RecordRef<M>),
+    ) -> bool {
+        let root = || vec![self.anchor.root.load(Ordering::Relaxed)];
+        let open = demolition.0.get_or_insert_with(root);
+        while *budget > 0 {
+            let Some(target) = open.pop() else {
+                return true;
+            };
             if target.tag() == TAG_INNER {
                 // SAFETY: a link of a tree that is ours alone.
                 let inner: &Inner<M> = unsafe { inner_of(target) };
                 let count = inner.version.read().count();
                 open.extend((0..=count).map(|at| inner.child(at).load(Ordering::Relaxed)));
-                inner.retire(heap);
+                *budget = budget.saturating_sub(1);
+                inner.free(heap);
                 continue;
             }
             // SAFETY: as above.
             let leaf: &Leaf<M> = unsafe { leaf_of(target) };
             let count = leaf.version.read().count();
+            *budget = budget.saturating_sub(1 + count);
             for entry in &leaf.copy_out(count)[..count] {
                 match entry.kind {
                     KIND_LAYER => open.push(entry.link),
@@ -98,15 +130,16 @@ impl<M: Machine> OrderedIndex<M> {
                         // SAFETY: a cell entry of a tree that is ours alone.
                         let cell = unsafe { Cell::<M>::from_target(entry.link) };
                         each(heap, cell.record());
-                        cell.retire(heap);
+                        cell.free(heap);
                     }
                     // SAFETY: an inline entry.
                     _ => each(heap, unsafe { record_of(entry.link) }),
                 }
             }
             leaf.guard.kill();
-            leaf.retire(heap);
+            leaf.free(heap);
         }
+        open.is_empty()
     }
 }
 
