@@ -133,7 +133,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 self.scheme.leave_garbage(Garbage {
                     table: write.table.0,
                     record: write.record,
-                    key: Some(self.arena.get(write.key).into()),
+                    key: Some(self.keys.take(self.arena.get(write.key))),
                     order: if write.placed { write.prior } else { point.order },
                     placeholder: write.placed,
                     epoch: if kept && write.keep && !write.placed { point.epoch } else { 0 },

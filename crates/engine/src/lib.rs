@@ -27,6 +27,7 @@ mod database;
 mod epoch;
 mod error;
 mod index_ops;
+mod key_pool;
 mod options;
 mod read_ops;
 mod recorder;

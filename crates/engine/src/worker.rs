@@ -6,6 +6,7 @@ use crate::breakdown::Clockwork;
 use crate::catalog::View;
 use crate::database::Inner;
 use crate::error::{Error, Reason, Result};
+use crate::key_pool::KeyPool;
 use crate::options::Snapshots;
 use crate::recorder::{Recorder, Stamp};
 use crate::scheme::ruins::hide_view;
@@ -69,6 +70,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub tally: Tally,
     /// Which tables are closed to snapshots, by number.
     pub present_only: Vec<bool>,
+    /// Buffers for the keys of what is left to collect.
+    pub keys: KeyPool,
     /// Lengths of rows seen last, by table, to know how many lines to ask for.
     pub row_bytes: Vec<u32>,
     /// Scratch for encoded keys.
@@ -109,6 +112,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             sequence: 0,
             tally: Tally::default(),
             present_only: Vec::new(),
+            keys: KeyPool::default(),
             row_bytes: Vec::new(),
             key: Vec::new(),
             met: Vec::new(),
@@ -232,6 +236,7 @@ macro_rules! context {
             shared: &$core.inner.words.scheme,
             epochs: &$core.inner.words.epochs,
             heap: &mut $core.heap,
+            keys: &mut $core.keys,
             stamped: $core.stamped,
             opacity: $core.opacity,
             snapshots: $core.snapshots,
@@ -354,7 +359,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 self.scheme.leave_garbage(Garbage {
                     table: write.table.0,
                     record: write.record,
-                    key: Some(self.arena.get(write.key).into()),
+                    key: Some(self.keys.take(self.arena.get(write.key))),
                     order: write.prior,
                     placeholder: true,
                     epoch: 0,

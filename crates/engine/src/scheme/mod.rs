@@ -27,6 +27,7 @@ use crate::access::{Write, WriteSet};
 use crate::arena::{Arena, Piece};
 use crate::epoch::Epochs;
 use crate::error::Reason;
+use crate::key_pool::KeyPool;
 use crate::transaction::Intent;
 use chiliad_machine::Machine;
 use chiliad_storage::{Change, Hooks, Index, LocalHeap, RecordRef, Seen};
@@ -126,6 +127,8 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub shared: &'a S::Shared,
     pub epochs: &'a Epochs<M>,
     pub heap: &'a mut LocalHeap<M>,
+    /// Takes back the keys of garbage that is collected.
+    pub keys: &'a mut KeyPool,
     /// Every version ends in a stamp.
     pub stamped: bool,
     pub opacity: bool,
@@ -244,7 +247,7 @@ pub struct Garbage<M: Machine> {
     pub table: u32,
     pub record: RecordRef<M>,
     /// The key, where the record is to leave its index.
-    pub key: Option<Box<[u8]>>,
+    pub key: Option<Vec<u8>>,
     /// The order of the version that is garbage: if the record has another one by now, it is not.
     pub order: u64,
     /// It was inserted by a transaction that did not commit.

@@ -270,9 +270,12 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
             // Its partitions may be somebody else's by now: what a panic left behind stays.
             return;
         }
-        for garbage in core::mem::take(&mut self.garbage) {
+        let mut all = core::mem::take(&mut self.garbage);
+        for garbage in all.drain(..) {
             self.unlink(cx, tables, &garbage);
+            cx.keys.give(garbage.key);
         }
+        self.garbage = all;
     }
 
     fn has_garbage(&self) -> bool {

@@ -11,6 +11,16 @@ use crate::stamp;
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Guard, Kind as SlotKind};
 
+/// What becomes of an item.
+enum Next {
+    /// Nothing is left to do.
+    Done,
+    /// Somebody holds the record's latch: later.
+    Held,
+    /// Its time comes after this epoch.
+    After(u64),
+}
+
 impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     /// Handles up to `budget` items whose time has come.
     pub(super) fn collect_some(
@@ -22,41 +32,40 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         let oldest = cx.epochs.oldest();
         for _ in 0..budget {
             let due = self.later.front().is_some_and(|garbage| garbage.epoch < oldest);
-            let garbage = match self.now.pop_front() {
+            let mut garbage = match self.now.pop_front() {
                 Some(garbage) => garbage,
                 None if due => self.later.pop_front().expect("just seen"),
                 None => return,
             };
-            if !tables.contains(garbage.table) {
+            let next = match garbage.key.is_some() {
                 // A table that was dropped takes its garbage along.
-                continue;
-            }
-            let kept = match garbage.key.is_some() {
-                true => self.unlink(cx, tables, garbage),
-                false => self.shorten(cx, garbage),
+                _ if !tables.contains(garbage.table) => Next::Done,
+                true => self.unlink(cx, tables, &garbage),
+                false => self.shorten(cx, &garbage),
             };
-            if let Some(garbage) = kept {
-                // Somebody holds its latch: later.
-                self.later.push_back(garbage);
-                return;
+            match next {
+                Next::Done => cx.keys.give(garbage.key),
+                Next::After(epoch) => {
+                    garbage.epoch = epoch;
+                    self.later.push_back(garbage);
+                }
+                Next::Held => {
+                    self.later.push_back(garbage);
+                    return;
+                }
             }
         }
     }
 
-    /// Cuts the chain of a record that was overwritten a snapshot epoch ago. Gives the item back if
-    /// the record is being written.
-    fn shorten(
-        &mut self,
-        cx: &mut Context<'_, M, Self>,
-        garbage: Garbage<M>,
-    ) -> Option<Garbage<M>> {
+    /// Cuts the chain of a record that was overwritten a snapshot epoch ago.
+    fn shorten(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> Next {
         let record = garbage.record;
         let word = record.word();
         let found = match tid::try_latch(word) {
             Ok(found) => found,
             // A dead record's chain goes with it.
-            Err(found) if found & tid::DEAD != 0 => return None,
-            Err(_) => return Some(garbage),
+            Err(found) if found & tid::DEAD != 0 => return Next::Done,
+            Err(_) => return Next::Held,
         };
         // If the slot holds another record by now, that one's chain may be cut just as well.
         // Release: readers may be on their way along the chain.
@@ -65,32 +74,30 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         let first = self.cut(cx, above.next(Ordering::Relaxed), tid::epoch(found));
         above.set_next(first, Ordering::Release);
         tid::publish(word, found);
-        None
+        Next::Done
     }
 
-    /// Takes a tombstone or an abandoned placeholder out of its index. Gives the item back if the
-    /// record is being written.
+    /// Takes a tombstone or an abandoned placeholder out of its index.
     fn unlink(
         &mut self,
         cx: &mut Context<'_, M, Self>,
         tables: &dyn Tables<M>,
-        garbage: Garbage<M>,
-    ) -> Option<Garbage<M>> {
+        garbage: &Garbage<M>,
+    ) -> Next {
         let record = garbage.record;
         let found = record.word().load(Ordering::Acquire);
         // Whoever has overwritten it since leaves garbage of their own.
         if !tid::is_absence(found, garbage.order) {
-            return None;
+            return Next::Done;
         }
         if found & tid::LATCH != 0 {
-            return Some(garbage);
+            return Next::Held;
         }
         let removed = tid::epoch(found);
         if removed >= cx.epochs.oldest() && record.value().next(Ordering::Acquire).is_some() {
             // The row has come back since and was removed again: snapshots may need what it was.
             M::mark("tombstone of a later removal left alone");
-            self.later.push_back(Garbage { epoch: removed, ..garbage });
-            return None;
+            return Next::After(removed);
         }
         let key = garbage.key.as_deref().unwrap_or(&[]);
         let heap = &mut *cx.heap;
@@ -116,11 +123,11 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             gone = index.unlink(heap, key, record, &mut self.floors, &mut confirm);
         });
         if gone {
-            self.retire(cx, &garbage);
-            return None;
+            self.retire(cx, garbage);
+            return Next::Done;
         }
         // Reborn in between, or latched: the next look will tell.
-        Some(garbage)
+        Next::Held
     }
 
     /// Frees a record that has left its index, with all its versions.

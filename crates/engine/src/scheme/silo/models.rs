@@ -6,6 +6,7 @@ use crate::Options;
 use crate::access::{Kind, Write, WriteSet};
 use crate::arena::{Arena, Piece};
 use crate::epoch::Epochs;
+use crate::key_pool::KeyPool;
 use crate::options::Snapshots;
 use crate::scheme::{Context, Scheme, Step};
 use crate::table::TableId;
@@ -85,6 +86,7 @@ impl Worker {
             shared: &self.world.shared,
             epochs: &self.world.epochs,
             heap: &mut self.heap,
+            keys: &mut KeyPool::default(),
             stamped: false,
             opacity: false,
             snapshots: true,
