@@ -43,10 +43,13 @@ const POOLS: usize = KINDS.len() * CLASSES;
 static ADVANCE_WITHOUT_FENCE: Fault = Fault {
     name: "advance-without-fence",
     step: "who advances the reclaim epoch runs the heavy fence before looking at the pins",
-    rig: Rig::SimTso,
+    // Simulated runs catch it too, but not every thousand of them: a pin is hardly ever the only
+    // thing left in a store buffer while everything that it protects goes by. The model in
+    // `tests/loom.rs` tells at once.
+    rig: Rig::Loom,
     workload: "scan",
-    expected: &["use of freed memory"],
-    seeds: 1000,
+    expected: &["freed too early"],
+    seeds: 0,
 };
 
 /// The planted bugs of the heap.

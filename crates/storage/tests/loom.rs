@@ -2,7 +2,7 @@
 
 use chiliad_loom::{Loom, LoomLink, LoomWord, Model, thread};
 use chiliad_machine::{Link, Ordering, Tagged, Word};
-use chiliad_storage::{Heap, Kind, Latch, LocalHeap, Record, RecordRef, Shared};
+use chiliad_storage::{FAULTS, Heap, Kind, Latch, LocalHeap, Record, RecordRef, Shared};
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -126,6 +126,13 @@ fn a_pinned_reader_holds_back_reuse() {
 #[should_panic(expected = "freed too early")]
 fn a_slot_freed_at_once_is_caught() {
     reclaim(Model::new().preemptions(2), false);
+}
+
+#[test]
+#[should_panic(expected = "freed too early")]
+fn an_epoch_advanced_without_its_fence_is_caught() {
+    let fault = FAULTS.iter().find(|fault| fault.name == "advance-without-fence");
+    reclaim(Model::new().preemptions(2).plant(fault.expect("listed")), true);
 }
 
 #[test]

@@ -26,8 +26,6 @@ mod change;
 mod digest;
 pub mod faults;
 #[cfg(test)]
-pub(crate) mod loom_machine;
-#[cfg(test)]
 mod models;
 mod protocol;
 mod split;

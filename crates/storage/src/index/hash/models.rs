@@ -1,8 +1,8 @@
 //! loom models of the version and mapping protocols: every execution that the memory model allows,
 //! for a bucket of one entry, or two, and a few threads.
 
-use super::loom_machine::{Loom, LoomWord};
 use super::protocol::{self, LATCHED, STEP};
+use chiliad_loom::{Loom, LoomWord};
 use chiliad_machine::{Machine, Ordering, Word};
 use loom::sync::Arc;
 use loom::thread;

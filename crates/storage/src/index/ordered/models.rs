@@ -1,7 +1,7 @@
 //! loom models of the node version: every execution that the memory model allows, for two threads.
 
 use super::version::NodeVersion;
-use crate::index::hash::loom_machine::{Loom, LoomWord};
+use chiliad_loom::{Loom, LoomWord};
 use chiliad_machine::{Ordering, Word};
 use loom::sync::Arc;
 
