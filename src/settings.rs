@@ -229,7 +229,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         Snapshots::OnDemand => "on-demand",
         Snapshots::Off => "off",
     };
-    let fields: [(&str, Value); 12] = [
+    let fields: [(&str, Value); 13] = [
         ("duration", duration.into()),
         ("transactions", transactions.into()),
         ("warmup", values::show_time(plan.warmup).into()),
@@ -242,6 +242,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         ("snapshots", snapshots.into()),
         ("epoch", values::show_time(plan.epoch).into()),
         ("snapshot_every", engine.snapshot_every.into()),
+        ("opacity", engine.opacity.into()),
     ];
     for (name, value) in fields {
         shown.insert(name.into(), value);

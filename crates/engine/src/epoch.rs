@@ -28,7 +28,7 @@ pub(crate) const FIRST_EPOCH: u64 = 1;
 /// The snapshot is taken one epoch too early: transactions that are still installing belong to it.
 pub static SNAPSHOT_TOO_NEW: Fault = Fault {
     name: "snapshot-too-new",
-    step: "a boundary is published before the commit windows below it have closed",
+    step: "a boundary is published once the commit windows below it have closed",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G-single", "G2", "G2-item", "G1c"],
@@ -38,7 +38,7 @@ pub static SNAPSHOT_TOO_NEW: Fault = Fault {
 /// The collector works one snapshot ahead of the readers.
 pub static COLLECT_TOO_EAGER: Fault = Fault {
     name: "collect-too-eager",
-    step: "the oldest boundary in use is computed without regard to leases",
+    step: "the oldest boundary in use is no newer than any lease",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["use of freed memory", "G-single", "G2", "G2-item", "G1c"],
@@ -224,7 +224,7 @@ impl<M: Machine> Epochs<M> {
     }
 
     /// Leases a snapshot boundary for `slot` and returns it. Waits for the next boundary if versions
-    /// were not being kept; the caller holds nothing.
+    /// were not being kept, for ever if nobody ticks; the caller holds nothing.
     pub fn lease(&self, slots: &Slots<M>, slot: &Slot<M>, interval: u64) -> u64 {
         let mut spin = Spin::<M>::new();
         loop {

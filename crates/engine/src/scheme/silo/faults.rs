@@ -10,7 +10,7 @@ const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost up
 
 pub(super) static NO_READ_VALIDATION: Fault = Fault {
     name: "no-read-validation",
-    step: "the words of records read are not compared at commit",
+    step: "the words of records read are compared at commit",
     rig: Rig::SimSc,
     workload: "scan",
     expected: NOT_SERIALIZABLE,
@@ -19,7 +19,7 @@ pub(super) static NO_READ_VALIDATION: Fault = Fault {
 
 pub(super) static FOREIGN_LATCH_IGNORED: Fault = Fault {
     name: "foreign-latch-ignored",
-    step: "a record read counts as unchanged although another transaction holds its latch",
+    step: "a record read whose latch another transaction holds fails validation",
     rig: Rig::SimSc,
     workload: "scan",
     expected: NOT_SERIALIZABLE,
@@ -28,7 +28,7 @@ pub(super) static FOREIGN_LATCH_IGNORED: Fault = Fault {
 
 pub(super) static NO_NODE_SET: Fault = Fault {
     name: "no-node-set",
-    step: "leaves passed by scans and absent look-ups are not remembered",
+    step: "leaves passed by scans and absent look-ups are remembered",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G2", "G2-item", "G-single", "G1c"],
@@ -37,7 +37,7 @@ pub(super) static NO_NODE_SET: Fault = Fault {
 
 pub(super) static NODE_SET_NOT_VALIDATED: Fault = Fault {
     name: "node-set-not-validated",
-    step: "membership counts are not compared at commit",
+    step: "membership counts are compared at commit",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G2", "G2-item", "G-single", "G1c"],
@@ -46,7 +46,7 @@ pub(super) static NODE_SET_NOT_VALIDATED: Fault = Fault {
 
 pub(super) static TID_NOT_ABOVE_OVERWRITTEN: Fault = Fault {
     name: "tid-not-above-overwritten",
-    step: "the TID need not exceed those of the versions overwritten",
+    step: "the TID exceeds those of the versions overwritten",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["order reversal"],
@@ -55,7 +55,7 @@ pub(super) static TID_NOT_ABOVE_OVERWRITTEN: Fault = Fault {
 
 pub(super) static TID_NOT_ABOVE_READ: Fault = Fault {
     name: "tid-not-above-read",
-    step: "the TID need not exceed those of the versions read, nor the worker's last",
+    step: "the TID exceeds those of the versions read and the worker's last",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["order reversal"],
@@ -64,7 +64,7 @@ pub(super) static TID_NOT_ABOVE_READ: Fault = Fault {
 
 pub(super) static FLOOR_FORGOTTEN: Fault = Fault {
     name: "floor-forgotten",
-    step: "an insertion need not commit above the tombstone that has left its leaf",
+    step: "an insertion commits above the tombstone that has left its leaf",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["order reversal"],
@@ -73,7 +73,7 @@ pub(super) static FLOOR_FORGOTTEN: Fault = Fault {
 
 pub(super) static EPOCH_AT_BEGIN: Fault = Fault {
     name: "epoch-at-begin",
-    step: "the commit epoch is the one in which the transaction began",
+    step: "the commit epoch is loaded after the write latches are held",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G-single", "G2", "G2-item", "G1c", "order reversal"],
@@ -82,7 +82,7 @@ pub(super) static EPOCH_AT_BEGIN: Fault = Fault {
 
 pub(super) static UNLATCHED_BEFORE_TID: Fault = Fault {
     name: "unlatched-before-tid",
-    step: "the latch is released before the new TID is written",
+    step: "the latch is released by writing the new TID",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &[
@@ -99,7 +99,7 @@ pub(super) static UNLATCHED_BEFORE_TID: Fault = Fault {
 
 pub(super) static NO_FENCE: Fault = Fault {
     name: "no-fence",
-    step: "validation may run before the write latches are visible",
+    step: "a full fence stands between taking the write latches and validation",
     // Under TSO the compare-and-swap that takes a latch is a full barrier already: only weaker
     // models tell. Its models are in `models.rs`.
     rig: Rig::Loom,
@@ -110,7 +110,7 @@ pub(super) static NO_FENCE: Fault = Fault {
 
 pub(super) static TORN_READ: Fault = Fault {
     name: "torn-read",
-    step: "a copy is not checked against the word after it was made",
+    step: "a copy is checked against the word after it was made",
     rig: Rig::SimSc,
     workload: "scan",
     // Half a version, or a whole one that the snapshot does not contain.
@@ -120,7 +120,7 @@ pub(super) static TORN_READ: Fault = Fault {
 
 pub(super) static NO_WRITE_LATCH: Fault = Fault {
     name: "no-write-latch",
-    step: "records that are only overwritten are not latched",
+    step: "records that are only overwritten are latched",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &[
@@ -138,7 +138,7 @@ pub(super) static NO_WRITE_LATCH: Fault = Fault {
 
 pub(super) static OLD_VERSION_LOST: Fault = Fault {
     name: "old-version-lost",
-    step: "the overwritten version is not put by for snapshots",
+    step: "the overwritten version is put by for snapshots",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G-single", "G2", "G2-item", "G1c"],
@@ -147,7 +147,7 @@ pub(super) static OLD_VERSION_LOST: Fault = Fault {
 
 pub(super) static UNLINK_NOT_DEAD: Fault = Fault {
     name: "unlink-not-dead",
-    step: "a record that leaves its index is not marked dead",
+    step: "a record that leaves its index is marked dead",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &[
@@ -165,7 +165,7 @@ pub(super) static UNLINK_NOT_DEAD: Fault = Fault {
 
 pub(super) static OWN_CHANGES_FORGIVEN: Fault = Fault {
     name: "own-changes-forgiven",
-    step: "the node set is brought up to date whatever the count was before one's own insertion",
+    step: "one's own insertion brings the node set up to date only from the count seen",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["G2", "G2-item", "G-single", "G1c"],
@@ -174,7 +174,7 @@ pub(super) static OWN_CHANGES_FORGIVEN: Fault = Fault {
 
 pub(super) static VERSION_FREED_AT_ONCE: Fault = Fault {
     name: "version-freed-at-once",
-    step: "a version cut off a chain is freed without waiting for its readers",
+    step: "a version that nothing leads to is freed once its readers have left",
     rig: Rig::SimSc,
     workload: "scan",
     expected: &["use of freed memory"],

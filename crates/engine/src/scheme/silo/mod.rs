@@ -12,7 +12,7 @@
 //! 4. takes the smallest TID in the epoch above all that it read, overwrote or gave out before;
 //! 5. installs: old version put by if a snapshot may need it, payload, new word, which unlatches.
 //!
-//! Three names: `silo`; `global-tid`, whose TIDs come from one shared counter (6.3); and
+//! Three names: `silo`; `global-tid`, whose TIDs come from one shared counter (6.4); and
 //! `key-value`, which tracks and validates nothing, so that each operation is atomic and a
 //! transaction is not (6.3).
 //!
@@ -116,7 +116,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
             order_follows_reads: true,
             snapshots: false,
             needs_partitions: false,
-            source: "maflingo-silo.txt 6.3",
+            source: "maflingo-silo.txt 6.4",
         },
         _ => Info {
             name: "key-value",
