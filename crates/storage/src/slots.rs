@@ -5,7 +5,7 @@
 //! | word | from .. to | who waits for it |
 //! | --- | --- | --- |
 //! | `pin` | one engine call | reclamation of memory |
-//! | `window` | commit-epoch load .. writes installed (microseconds) | the commit epoch |
+//! | `window` | commit-epoch load .. writes installed (microseconds) | the snapshot boundary |
 //! | `lease` | a snapshot transaction | collection of old versions |
 //! | `view` | a transaction and what it collects afterwards | the memory of dropped tables |
 //!
