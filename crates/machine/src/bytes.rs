@@ -17,13 +17,12 @@ pub const fn words_for(bytes: usize) -> usize {
 #[inline]
 pub fn copy_out<W: Word>(source: &[W], target: &mut [u8]) {
     let source = &source[..words_for(target.len())];
-    let mut chunks = target.chunks_exact_mut(8);
-    let mut words = source.iter();
-    for (chunk, word) in (&mut chunks).zip(&mut words) {
-        chunk.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+    let (chunks, rest) = target.as_chunks_mut::<8>();
+    let (words, last) = source.split_at(chunks.len());
+    for (chunk, word) in chunks.iter_mut().zip(words) {
+        *chunk = word.load(Ordering::Relaxed).to_le_bytes();
     }
-    let rest = chunks.into_remainder();
-    if let Some(word) = words.next() {
+    if let Some(word) = last.first() {
         rest.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes()[..rest.len()]);
     }
 }
@@ -35,14 +34,12 @@ pub fn copy_out<W: Word>(source: &[W], target: &mut [u8]) {
 #[inline]
 pub fn copy_in<W: Word>(target: &[W], source: &[u8]) {
     let target = &target[..words_for(source.len())];
-    let mut chunks = source.chunks_exact(8);
-    let mut words = target.iter();
-    for (chunk, word) in (&mut chunks).zip(&mut words) {
-        let bytes: [u8; 8] = chunk.try_into().expect("chunks of eight");
-        word.store(u64::from_le_bytes(bytes), Ordering::Relaxed);
+    let (chunks, rest) = source.as_chunks::<8>();
+    let (words, last) = target.split_at(chunks.len());
+    for (chunk, word) in chunks.iter().zip(words) {
+        word.store(u64::from_le_bytes(*chunk), Ordering::Relaxed);
     }
-    let rest = chunks.remainder();
-    if let Some(word) = words.next() {
+    if let Some(word) = last.first() {
         let mut bytes = [0; 8];
         bytes[..rest.len()].copy_from_slice(rest);
         word.store(u64::from_le_bytes(bytes), Ordering::Relaxed);

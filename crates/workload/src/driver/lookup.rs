@@ -159,8 +159,8 @@ struct Reader<'a> {
     records: u64,
     group: usize,
     keys: Vec<[u8; 8]>,
-    probes: Vec<(usize, Probe<Native>)>,
-    found: Vec<RecordRef<Native>>,
+    probes: Vec<Probe<Native>>,
+    found: Vec<Option<Found<Native>>>,
     value: Vec<u8>,
     sum: u64,
 }
@@ -193,7 +193,9 @@ impl<'a> Reader<'a> {
         } else {
             self.find_together();
             for at in 0..self.found.len() {
-                self.read(self.found[at]);
+                if let Some(Found::Record(record)) = self.found[at] {
+                    self.read(record);
+                }
             }
         }
         self.heap.unpin();
@@ -202,19 +204,18 @@ impl<'a> Reader<'a> {
 
     /// Advances all look-ups by one cache miss at a time, and asks for each record found.
     fn find_together(&mut self) {
-        self.found.clear();
-        let Self { index, heap, keys, probes, found, value, .. } = self;
-        probes.extend(keys.iter().enumerate().map(|(at, key)| (at, index.probe(key))));
-        while !probes.is_empty() {
-            probes.retain_mut(|(at, probe)| match index.step(heap, probe, &keys[*at]) {
-                None => true,
-                Some(Found::Record(record)) => {
-                    record.prefetch(value.len());
-                    found.push(record);
-                    false
-                }
-                Some(Found::Absent(_)) => false,
-            });
+        let Self { index, heap, keys, probes, found, .. } = self;
+        probes.clear();
+        probes.extend(keys.iter().map(|key| index.probe(key)));
+        found.clear();
+        found.resize_with(keys.len(), || None);
+        let mut pending = keys.len();
+        while pending > 0 {
+            let ways = probes.iter_mut().zip(&*keys).zip(&mut *found);
+            for ((probe, key), found) in ways.filter(|(_, found)| found.is_none()) {
+                *found = index.step(heap, probe, key);
+                pending -= usize::from(found.is_some());
+            }
         }
     }
 
