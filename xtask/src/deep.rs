@@ -32,6 +32,9 @@ const MIRI: &[&[&str]] = &[
     &["-p", "chiliad-machine", "--lib", "--", "plain", "bytes", "link"],
     &["-p", "chiliad-storage", "--lib", "--", "slice"],
     &["-p", "chiliad-storage", "--test", "key"],
+    &["-p", "chiliad-storage", "--test", "heap"],
+    &["-p", "chiliad-storage", "--test", "ordered"],
+    &["-p", "chiliad-storage", "--test", "hash"],
     &["-p", "chiliad-engine", "--lib", "--", "--skip", "models"],
     &["-p", "chiliad-engine", "--test", "one_core"],
 ];

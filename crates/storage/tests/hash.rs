@@ -160,7 +160,9 @@ fn random_operations_agree_with_a_map() {
     let operations = if cfg!(miri) { 300 } else { 60_000 };
     for seed in 1..4 {
         against_a_map::<Plain>(operations, seed);
-        against_a_map::<Native>(operations, seed + 10);
+        if !cfg!(miri) {
+            against_a_map::<Native>(operations, seed + 10);
+        }
     }
 }
 
@@ -261,6 +263,7 @@ fn a_division_hands_the_schemes_words_on() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "the plain machine is what Miri runs")]
 fn everything_unlinked_leaves_room_to_reuse() {
     let mut rig = Rig::<Native>::new(u64::MAX, 0);
     let keys: Vec<Vec<u8>> =
@@ -345,6 +348,7 @@ fn memory_that_runs_out_is_an_error_and_nothing_is_lost() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "the plain machine is what Miri runs")]
 fn expected_keys_fit_without_growth() {
     let mut rig = Rig::<Native>::new(u64::MAX, 10_000);
     let buckets = rig.index.buckets();
