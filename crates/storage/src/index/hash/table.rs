@@ -20,9 +20,10 @@ const fn piece_bits<M: Machine>() -> u32 {
 const LEVELS_MAX: usize = 40;
 const PIECES: usize = 1 + (LEVELS_MAX << 3);
 
-/// Entries per bucket, on average, beyond which the table grows. Six fit in a bucket: fewer would
-/// waste memory, more would lengthen look-ups by a chained node too often.
-const LOAD_MAX: u64 = 5;
+/// Entries per bucket, on average, beyond which the table grows. Six fit in a bucket: with four, one
+/// key in twenty is found a chained node further on; with five it would be one in eleven, and a group
+/// of look-ups, which waits for its slowest, would feel it. Fewer would waste memory.
+const LOAD_MAX: u64 = 4;
 
 /// One insertion in so many touches the shared count: the ones whose hash says so, which makes the
 /// count exact for those keys and unbiased for all.
