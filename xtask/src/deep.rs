@@ -34,7 +34,7 @@ const MIRI: &[&[&str]] = &[
     &["-p", "chiliad-storage", "--test", "key"],
     &["-p", "chiliad-storage", "--test", "heap"],
     &["-p", "chiliad-storage", "--test", "ordered"],
-    &["-p", "chiliad-storage", "--test", "hash"],
+    &["-p", "chiliad-storage", "--test", "hash", "--", "random", "neighbouring", "division"],
     &["-p", "chiliad-engine", "--lib", "--", "--skip", "models"],
     &["-p", "chiliad-engine", "--test", "one_core"],
 ];
@@ -50,7 +50,8 @@ const STRESS: &[&[&str]] = &[
 /// The crates with loom models.
 const LOOM: &[&[&str]] = &[
     &["-p", "chiliad-storage", "--lib", "models"],
-    &["-p", "chiliad-storage", "--test", "loom"],
+    // What has to fail does so with few preemptions, and with many not within the time.
+    &["-p", "chiliad-storage", "--test", "loom", "--", "--skip", "is_caught"],
     &["-p", "chiliad-engine", "--lib", "models"],
 ];
 /// Preemptions that `cargo test` leaves to this, and the seconds after which a model that has even
