@@ -51,8 +51,8 @@ pub struct Shown {
 
 impl Case {
     /// The case of `seed`: half the seeds under total store order, the schedules in turn, a quarter
-    /// larger than the others, a third
-    /// without snapshots, a third with many epochs, 4 to 8 cores unless told.
+    /// larger than the others, a third without snapshots, a third with many epochs, 4 to 8 cores
+    /// unless told.
     pub fn new(
         workload: &'static str,
         scheme: &'static str,

@@ -36,10 +36,7 @@ pub struct Arguments {
 /// # Errors
 /// When a side failed in any round: ratios of what remains are printed nevertheless.
 pub fn run(arguments: &Arguments, root: &Path) -> Result<(), String> {
-    let binary = match &arguments.binary {
-        Some(binary) => binary.clone(),
-        None => build(root)?,
-    };
+    let binary = binary(arguments.binary.as_deref(), root)?;
     let mut pairs = Vec::new();
     let mut failures = 0;
     println!("{:>5} {:>14} {:>14} {:>7}", "round", "ours", "peer", "ratio");
@@ -88,8 +85,13 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     f64::midpoint(values[low], values[high])
 }
 
+/// The command to run: the one given, else the release build of this tree.
+pub(crate) fn binary(given: Option<&Path>, root: &Path) -> Result<PathBuf, String> {
+    given.map_or_else(|| build(root), |binary| Ok(binary.to_owned()))
+}
+
 /// Builds the command and says where it lies.
-pub(crate) fn build(root: &Path) -> Result<PathBuf, String> {
+fn build(root: &Path) -> Result<PathBuf, String> {
     let cargo = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO"));
         command.args(arguments).current_dir(root);

@@ -34,10 +34,7 @@ pub fn run(arguments: &Arguments, root: &Path) -> Result<(), String> {
         println!("skipped: valgrind is not installed");
         return Ok(());
     }
-    let binary = match &arguments.binary {
-        Some(binary) => binary.clone(),
-        None => compare::build(root)?,
-    };
+    let binary = compare::binary(arguments.binary.as_deref(), root)?;
     let before = arguments.before.as_ref().map(|it| per_transaction(it, arguments)).transpose()?;
     let now = per_transaction(&binary, arguments)?;
     match before {

@@ -285,9 +285,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[cold]
     pub fn lose(&mut self, refusal: Refusal<M>) -> Error {
         let Some(reason) = refusal.reason else {
-            let error = self.inner.out_of_memory();
-            self.state = State::Lost(error.clone());
-            return error;
+            return self.doom(self.inner.out_of_memory());
         };
         self.count_conflict(reason, refusal.record);
         self.state = State::Lost(Error::Conflict(reason));

@@ -117,7 +117,8 @@ impl<M: Machine> RecordRef<M> {
     }
 
     #[inline]
-    fn set_link(self, pointer: *mut Record<M>, note: usize, order: Ordering) {
+    fn set_link(self, next: Option<Self>, note: usize, order: Ordering) {
+        let pointer = next.map_or(core::ptr::null_mut(), Self::as_ptr);
         debug_assert!(pointer.addr() & !POINTER_MASK == 0 && note & POINTER_MASK == 0);
         let raw = pointer.map_addr(|address| address | note);
         self.head().link.store(Tagged::from_raw(raw), order);
@@ -128,8 +129,7 @@ impl<M: Machine> RecordRef<M> {
     #[must_use]
     #[inline]
     pub fn next(self, order: Ordering) -> Option<Self> {
-        // SAFETY: links of records lead to blocks of the same heap.
-        NonNull::new(pointer_of(self.link(order))).map(|block| unsafe { Self::from_raw(block) })
+        block_of(self.link(order))
     }
 
     /// Makes the link lead to `next`, where the value is in place and stays as it is. The caller
@@ -137,7 +137,7 @@ impl<M: Machine> RecordRef<M> {
     #[inline]
     pub fn set_next(self, next: Option<Self>, order: Ordering) {
         let note = self.link(Ordering::Relaxed).addr() & !POINTER_MASK;
-        self.set_link(next.map_or(core::ptr::null_mut(), Self::as_ptr), note, order);
+        self.set_link(next, note, order);
     }
 
     /// The payload's words, all that the size class holds.
@@ -187,11 +187,7 @@ impl<M: Machine> RecordRef<M> {
     pub fn overflow(self) -> Option<Self> {
         // Acquire pairs with the release in `set_overflow`: the block is filled.
         let link = self.link(Ordering::Acquire);
-        if link.addr() & OVERFLOW == 0 {
-            return None;
-        }
-        // SAFETY: as in `next`.
-        NonNull::new(pointer_of(link)).map(|block| unsafe { Self::from_raw(block) })
+        if link.addr() & OVERFLOW == 0 { None } else { block_of(link) }
     }
 
     /// Where the value's bytes are.
@@ -207,7 +203,7 @@ impl<M: Machine> RecordRef<M> {
         let now = self.link(Ordering::Relaxed).addr();
         let note = self.note_of(now, 0) | OVERFLOW;
         // Release pairs with the acquire in `overflow`.
-        self.set_link(block.as_ptr(), note, Ordering::Release);
+        self.set_link(Some(block), note, Ordering::Release);
     }
 
     /// The note, once the value is in place and has `bytes`, of a record whose note is `now`. May put
@@ -233,7 +229,7 @@ impl<M: Machine> RecordRef<M> {
 
     /// Makes a slot a record of `class` with an empty value and nothing at its link. The word stays.
     pub(crate) fn begin_life(self, class: u8) {
-        self.set_link(core::ptr::null_mut(), usize::from(class) << CLASS_SHIFT, Ordering::Relaxed);
+        self.set_link(None, usize::from(class) << CLASS_SHIFT, Ordering::Relaxed);
         self.set_length(0);
     }
 
@@ -243,7 +239,7 @@ impl<M: Machine> RecordRef<M> {
         let now = self.link(Ordering::Relaxed);
         let note = self.note_of(now.addr(), bytes);
         if now.addr() & !POINTER_MASK != note {
-            self.set_link(pointer_of(now), note, Ordering::Relaxed);
+            self.set_link(block_of(now), note, Ordering::Relaxed);
         }
     }
 
@@ -264,10 +260,9 @@ impl<M: Machine> RecordRef<M> {
     /// The same, with the older versions at `next`.
     pub fn write_before(self, source: &[u8], next: Option<Self>) {
         copy_in(self.payload(source.len()), source);
-        let pointer = next.map_or(core::ptr::null_mut(), Self::as_ptr);
-        // Release pairs with the acquire of who follows the chain.
         let now = self.link(Ordering::Relaxed).addr();
-        self.set_link(pointer, self.note_of(now, source.len()), Ordering::Release);
+        // Release pairs with the acquire of who follows the chain.
+        self.set_link(next, self.note_of(now, source.len()), Ordering::Release);
     }
 
     /// Copies the in-place payload and the length of `source`, which must fit and whose writers the
@@ -287,9 +282,12 @@ impl<M: Machine> RecordRef<M> {
     }
 }
 
+/// The block that a link leads to, its note left aside.
 #[inline]
-fn pointer_of<M: Machine>(link: *mut Record<M>) -> *mut Record<M> {
-    link.map_addr(|address| address & POINTER_MASK)
+fn block_of<M: Machine>(link: *mut Record<M>) -> Option<RecordRef<M>> {
+    // SAFETY: links of records lead to blocks of the same heap.
+    NonNull::new(link.map_addr(|address| address & POINTER_MASK))
+        .map(|block| unsafe { RecordRef::from_raw(block) })
 }
 
 /// The payload bytes of a record with this note.

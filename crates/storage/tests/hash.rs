@@ -4,7 +4,7 @@ mod hash_common;
 
 use chiliad_machine::{Machine, Native, Plain};
 use chiliad_storage::{
-    Change, Found, HashIndex, Heap, Hooks, Inserted, Kind, LocalHeap, NoHooks, OutOfMemory,
+    Change, Found, HashIndex, Heap, Hooks, Index, Inserted, Kind, LocalHeap, NoHooks, OutOfMemory,
     RecordRef, Seen, Shared,
 };
 use hash_common::{Random, present, value};
@@ -148,7 +148,7 @@ fn against_a_map<M: Machine>(operations: u32, seed: u64) {
     assert!(buckets > 4, "it grew");
     let Rig { index, mut local, .. } = rig;
     let mut dismantled = Vec::new();
-    index.dismantle(&mut local, &mut |_, record| dismantled.push(value(record)));
+    Index::Hash(index).dismantle(&mut local, &mut |_, record| dismantled.push(value(record)));
     let mut expected: Vec<_> = expected.into_values().collect();
     dismantled.sort_unstable();
     expected.sort_unstable();

@@ -2,8 +2,8 @@
 
 use chiliad_machine::{Machine, Native, Plain};
 use chiliad_storage::{
-    Change, Changes, Cursor, Direction, Found, Heap, Inserted, Kind, LeafRun, LocalHeap, NoHooks,
-    OrderedIndex, RecordRef, Seen,
+    Change, Changes, Cursor, Direction, Found, Heap, Index, Inserted, Kind, LeafRun, LocalHeap,
+    NoHooks, OrderedIndex, RecordRef, Seen,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -395,7 +395,7 @@ fn dismantling_hands_out_every_record_once() {
     }
     let Pair { mut heap, index, model, .. } = pair;
     let mut records = Vec::new();
-    index.dismantle(&mut heap, &mut |_, record| records.push(record.address()));
+    Index::Ordered(index).dismantle(&mut heap, &mut |_, record| records.push(record.address()));
     let mut expected: Vec<_> = model.values().map(|record| record.address()).collect();
     records.sort_unstable();
     expected.sort_unstable();

@@ -1,6 +1,6 @@
 //! What the tests share: words in a run's memory, and schedules by seed.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use chiliad_machine::{Class, Machine, Word};
 use chiliad_simulator::{Config, MemoryModel, Run, Schedule, Sim, SimWord};

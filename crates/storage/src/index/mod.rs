@@ -389,10 +389,10 @@ impl<M: Machine> Index<M> {
         heap: &mut LocalHeap<M>,
         each: &mut dyn FnMut(&mut LocalHeap<M>, RecordRef<M>),
     ) {
-        match self {
-            Self::Ordered(index) => index.dismantle(heap, each),
-            Self::Hash(index) => index.dismantle(heap, each),
-        }
+        let (mut demolition, mut budget) = (self.demolition(), usize::MAX);
+        // SAFETY: the index is ours alone, and goes.
+        let done = unsafe { self.dismantle_some(heap, &mut demolition, &mut budget, each) };
+        debug_assert!(done);
     }
 
     /// Nothing of the index is taken apart yet.

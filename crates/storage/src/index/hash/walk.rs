@@ -60,20 +60,6 @@ impl<M: Machine> HashIndex<M> {
         })
     }
 
-    /// Takes the index apart: gives buckets, nodes and cells back and hands each record to `each`,
-    /// whose it is then.
-    pub fn dismantle(
-        self,
-        heap: &mut LocalHeap<M>,
-        each: &mut dyn FnMut(&mut LocalHeap<M>, RecordRef<M>),
-    ) {
-        let mut budget = usize::MAX;
-        // SAFETY: the index is ours alone, and goes.
-        let done =
-            unsafe { self.dismantle_some(heap, &mut Demolition::default(), &mut budget, each) };
-        debug_assert!(done);
-    }
-
     /// Goes on with taking the index apart until about `budget` buckets and entries are dealt with,
     /// and says whether nothing is left: then the array of buckets is gone too. Allocates nothing,
     /// so it cannot fail half-way.

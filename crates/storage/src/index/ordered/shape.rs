@@ -79,19 +79,6 @@ impl<M: Machine> OrderedIndex<M> {
         shape
     }
 
-    /// Takes the tree apart: gives all nodes back and hands each record to `each`, whose it is then.
-    pub fn dismantle(
-        self,
-        heap: &mut LocalHeap<M>,
-        each: &mut dyn FnMut(&mut LocalHeap<M>, RecordRef<M>),
-    ) {
-        let mut budget = usize::MAX;
-        // SAFETY: the index is ours alone, and goes.
-        let done =
-            unsafe { self.dismantle_some(heap, &mut Demolition::default(), &mut budget, each) };
-        debug_assert!(done);
-    }
-
     /// Goes on with taking the tree apart until about `budget` nodes and entries are dealt with, and
     /// says whether nothing is left. Allocates nothing, so it cannot fail half-way.
     ///

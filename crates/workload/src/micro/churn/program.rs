@@ -324,8 +324,7 @@ impl ChurnClient {
             return Ok(());
         }
         for table in [self.pool, self.pairs] {
-            let range = if self.reverse { Range::all().reverse() } else { Range::all() };
-            let scanned = tx.scan(table, range)?;
+            let scanned = tx.scan(table, Range::all())?;
             for &entry in tx.entries(scanned) {
                 self.shown ^= number(tx.bytes(entry.row)) << 32;
             }
