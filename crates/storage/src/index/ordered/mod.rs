@@ -75,7 +75,7 @@ struct Anchor<M: Machine> {
 /// An ordered map from keys of up to [`crate::KEY_BYTES_MAX`] bytes to records.
 ///
 /// Its nodes live in the heap of the workers that call it: one heap per index, which outlives it.
-/// Dropping an index leaves the nodes to the heap; [`OrderedIndex::dismantle`] gives them back.
+/// Dropping an index leaves the nodes to the heap; [`crate::Index::dismantle`] gives them back.
 pub struct OrderedIndex<M: Machine> {
     anchor: Shared<M, Anchor<M>>,
 }
