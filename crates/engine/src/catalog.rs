@@ -14,8 +14,8 @@ use crate::scheme::ruins::{Ruins, show_view};
 use crate::secondary::Secondary;
 use crate::stamp::Graveyard;
 use crate::table::{IndexKind, TableId, TableSpec};
-use chiliad_machine::{Machine, Ordering, Word};
-use chiliad_storage::{HashIndex, Heap, Index, Latch, LocalHeap, OrderedIndex, Shared, Slot};
+use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
+use chiliad_storage::{HashIndex, Heap, Index, LocalHeap, OrderedIndex, Slot};
 use std::sync::Arc;
 
 /// A table in use.

@@ -9,8 +9,8 @@ use crate::scheme::{Garbage, Scheme};
 use crate::stats::{Hold, Stats, Tally};
 use crate::table::{TableId, TableSpec};
 use crate::worker::Worker;
-use chiliad_machine::{Machine, Ordering, Word};
-use chiliad_storage::{Heap, Latch, Shared};
+use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
+use chiliad_storage::Heap;
 use std::sync::Arc;
 
 /// A handle to a database; clones lead to the same one.

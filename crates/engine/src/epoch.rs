@@ -16,8 +16,8 @@
 mod models;
 
 use crate::options::Snapshots;
-use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
-use chiliad_storage::{Latch, Slot, Slots};
+use chiliad_machine::{Fault, Latch, Machine, Ordering, Rig, Spin, Word};
+use chiliad_storage::{Slot, Slots};
 
 /// Snapshot epochs without a lease after which versions are no longer kept on demand.
 const DISARM_AFTER: u64 = 4;

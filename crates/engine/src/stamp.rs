@@ -9,8 +9,7 @@
 //! a version that nobody wrote.
 
 use crate::recorder::Stamp;
-use chiliad_machine::Machine;
-use chiliad_storage::Latch;
+use chiliad_machine::{Latch, Machine};
 use std::collections::BTreeMap;
 
 /// Bytes that a stamp adds to each version.

@@ -21,18 +21,23 @@
 
 mod affinity;
 mod bytes;
+pub mod disk;
 mod fault;
+mod latch;
 mod link;
 mod native;
 mod plain;
+mod shared;
 mod spin;
 
 pub use affinity::{allowed_cores, restrict_to_cores};
 pub use bytes::{copy_in, copy_out, words_for};
 pub use fault::{Fault, Rig};
+pub use latch::{Latch, Latched};
 pub use link::{Link, Tagged};
 pub use native::Native;
 pub use plain::Plain;
+pub use shared::Shared;
 pub use spin::Spin;
 
 use core::alloc::Layout;

@@ -15,8 +15,7 @@
 use crate::index::GUARD_BYTES;
 use crate::record::{HEAD_BYTES, Record, RecordRef};
 use crate::slots::{Slot, Slots};
-use crate::{Latch, Shared};
-use chiliad_machine::{Class, Fault, Machine, Ordering, Rig, Word};
+use chiliad_machine::{Class, Fault, Latch, Machine, Ordering, Rig, Shared, Word};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::collections::VecDeque;

@@ -13,9 +13,7 @@
 mod heap;
 pub mod index;
 pub mod key;
-mod latch;
 mod record;
-mod shared;
 mod slots;
 
 pub use heap::{FAULTS, Heap, Kind, LocalHeap, OutOfMemory, Usage};
@@ -23,7 +21,5 @@ pub use index::{
     Change, Changes, Cursor, Demolition, Direction, Found, Guard, HashIndex, Header, Hooks, Index,
 };
 pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe, Seen};
-pub use latch::Latch;
 pub use record::{Record, RecordRef, VALUE_BYTES_MAX};
-pub use shared::Shared;
 pub use slots::{Slot, Slots, WORKERS_MAX};

@@ -11,8 +11,7 @@
 //!
 //! Slots come in segments allocated on demand and never given back; a freed slot is reused.
 
-use crate::{Latch, Shared};
-use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
+use chiliad_machine::{Latch, Link, Machine, Ordering, Shared, Tagged, Word};
 
 /// The greatest number of workers that a database can have at once.
 pub const WORKERS_MAX: usize = 65_536;

@@ -2,10 +2,10 @@
 
 mod hash_common;
 
-use chiliad_machine::{Machine, Native, Plain};
+use chiliad_machine::{Machine, Native, Plain, Shared};
 use chiliad_storage::{
     Change, Found, HashIndex, Heap, Hooks, Index, Inserted, Kind, LocalHeap, NoHooks, OutOfMemory,
-    RecordRef, Seen, Shared,
+    RecordRef, Seen,
 };
 use hash_common::{Random, present, value};
 use std::collections::{HashMap, HashSet};

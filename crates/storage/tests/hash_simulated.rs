@@ -4,11 +4,11 @@
 //! compare with what they can know. What a core knows of another's key lies outside the simulated
 //! memory and is written between fences, so that it never runs ahead of the index.
 
-use chiliad_machine::{Fault, Machine, Ordering};
+use chiliad_machine::{Fault, Machine, Ordering, Shared};
 use chiliad_simulator::{Config, MemoryModel, Outcome, Run, Schedule, Sim, Verdict};
+use chiliad_storage::Seen;
 use chiliad_storage::index::hash::faults;
 use chiliad_storage::{Found, HashIndex, Heap, Inserted, Kind, LocalHeap, NoHooks, RecordRef};
-use chiliad_storage::{Seen, Shared};
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashSet};
 use std::mem::ManuallyDrop;

@@ -1,7 +1,7 @@
 //! Slots, records and their reclamation.
 
-use chiliad_machine::{Link, Machine, Native, Ordering, Plain, Tagged, Word};
-use chiliad_storage::{Heap, Kind, LocalHeap, OutOfMemory, RecordRef, Shared, Slots};
+use chiliad_machine::{Link, Machine, Native, Ordering, Plain, Shared, Tagged, Word};
+use chiliad_storage::{Heap, Kind, LocalHeap, OutOfMemory, RecordRef, Slots};
 use std::collections::HashSet;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicBool;

@@ -1,8 +1,8 @@
 //! loom models of the latch and of reclamation: every execution that the memory model allows.
 
 use chiliad_loom::{Loom, LoomLink, LoomWord, Model, thread};
-use chiliad_machine::{Link, Ordering, Tagged, Word};
-use chiliad_storage::{FAULTS, Heap, Kind, Latch, LocalHeap, Record, RecordRef, Shared};
+use chiliad_machine::{Latch, Link, Ordering, Shared, Tagged, Word};
+use chiliad_storage::{FAULTS, Heap, Kind, LocalHeap, Record, RecordRef};
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -2,10 +2,10 @@
 
 mod ordered_common;
 
-use chiliad_machine::Fault;
+use chiliad_machine::{Fault, Shared};
 use chiliad_simulator::{Config, MemoryModel, Outcome, Run, Schedule, Sim, Verdict};
 use chiliad_storage::index::ordered::faults;
-use chiliad_storage::{Heap, LocalHeap, OrderedIndex, Shared};
+use chiliad_storage::{Heap, LocalHeap, OrderedIndex};
 use ordered_common::{Keys, Worker, populate};
 use std::cell::Cell;
 use std::collections::BTreeSet;

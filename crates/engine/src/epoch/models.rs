@@ -4,8 +4,8 @@
 use super::{COLLECT_TOO_EAGER, Epochs, SNAPSHOT_TOO_NEW, TICK_WITHOUT_FENCE};
 use crate::options::Snapshots;
 use chiliad_loom::{Loom, LoomWord, Model, thread};
-use chiliad_machine::{Ordering, Word};
-use chiliad_storage::{Heap, Shared, Slots};
+use chiliad_machine::{Ordering, Shared, Word};
+use chiliad_storage::{Heap, Slots};
 use std::rc::Rc;
 use std::sync::Arc;
 

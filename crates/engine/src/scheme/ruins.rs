@@ -29,8 +29,8 @@ mod models;
 
 use super::{Scheme, tid};
 use crate::catalog::Table;
-use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
-use chiliad_storage::{Demolition, Heap, Kind, Latch, LocalHeap, RecordRef, Shared, Slot, Slots};
+use chiliad_machine::{Fault, Latch, Machine, Ordering, Rig, Shared, Spin, Word};
+use chiliad_storage::{Demolition, Heap, Kind, LocalHeap, RecordRef, Slot, Slots};
 use std::sync::Arc;
 
 /// A view that is still in a store buffer is not seen, and its table is taken apart.

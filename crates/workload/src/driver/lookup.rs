@@ -103,7 +103,7 @@ fn out_of_memory(_: OutOfMemory) -> Failure {
 /// The index and the memory that it lives in.
 struct Table {
     index: Index<Native>,
-    heap: std::sync::Arc<chiliad_storage::Shared<Native, Heap<Native>>>,
+    heap: std::sync::Arc<chiliad_machine::Shared<Native, Heap<Native>>>,
 }
 
 fn key(number: usize) -> [u8; 8] {

@@ -2,8 +2,8 @@
 
 use super::{RUIN_WITHOUT_FENCE, hide_view, oldest_view, show_view};
 use chiliad_loom::{Loom, LoomWord, Model, thread};
-use chiliad_machine::{Ordering, Word};
-use chiliad_storage::{Heap, Shared};
+use chiliad_machine::{Ordering, Shared, Word};
+use chiliad_storage::Heap;
 use std::rc::Rc;
 use std::sync::Arc;
 

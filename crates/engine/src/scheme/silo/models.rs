@@ -12,8 +12,8 @@ use crate::scheme::{Context, Scheme, Step};
 use crate::table::TableId;
 use crate::transaction::Intent;
 use chiliad_loom::{Loom, LoomWord, Model, thread};
-use chiliad_machine::{Machine, Ordering, Word};
-use chiliad_storage::{Heap, Kind as SlotKind, LocalHeap, RecordRef, Shared};
+use chiliad_machine::{Machine, Ordering, Shared, Word};
+use chiliad_storage::{Heap, Kind as SlotKind, LocalHeap, RecordRef};
 use std::rc::Rc;
 use std::sync::Arc;
 

@@ -39,8 +39,8 @@ use self::cell::CellRef;
 use self::digest::Digest;
 use self::table::Table;
 use super::Found;
-use crate::{Heap, LocalHeap, OutOfMemory, Record, RecordRef, Shared};
-use chiliad_machine::{Cost, Machine, Ordering, Spin, Tagged, Word};
+use crate::{Heap, LocalHeap, OutOfMemory, Record, RecordRef};
+use chiliad_machine::{Cost, Machine, Ordering, Shared, Spin, Tagged, Word};
 use core::ptr::NonNull;
 use std::sync::Arc;
 

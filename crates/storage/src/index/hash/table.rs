@@ -6,8 +6,8 @@
 
 use super::bucket::Bucket;
 use super::protocol;
-use crate::{Heap, Latch, OutOfMemory, Shared};
-use chiliad_machine::{Class, Link, Machine, Ordering, Tagged, Word};
+use crate::{Heap, OutOfMemory};
+use chiliad_machine::{Class, Latch, Link, Machine, Ordering, Shared, Tagged, Word};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::sync::Arc;

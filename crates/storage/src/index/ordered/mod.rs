@@ -60,8 +60,8 @@ mod version;
 pub use get::OrderedProbe;
 pub use shape::{Demolition, Shape};
 
-use crate::{LocalHeap, OutOfMemory, Shared};
-use chiliad_machine::Machine;
+use crate::{LocalHeap, OutOfMemory};
+use chiliad_machine::{Machine, Shared};
 use node::{Leaf, Target};
 use version::NodeVersion;
 

@@ -1,6 +1,6 @@
 //! An owning pointer into the machine's memory, for control structures that hold shared words.
 
-use chiliad_machine::{Class, Machine};
+use crate::{Class, Machine};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ops::Deref;

@@ -1,6 +1,6 @@
 //! A spin latch around something small: held for instructions, never across a wait.
 
-use chiliad_machine::{Machine, Ordering, Spin, Word};
+use crate::{Machine, Ordering, Spin, Word};
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 

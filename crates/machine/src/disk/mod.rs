@@ -1,0 +1,106 @@
+//! Files: one directory behind one interface, so that the durable log runs on a real file system and
+//! on one that fails.
+//!
+//! A disk is a value, not part of [`crate::Machine`]: it outlives the machine, as files outlive a
+//! process that is killed. [`NativeDisk`] is a directory of the host; the simulator has one whose
+//! writes tear, reorder, get lost and fail as a seed says.
+//!
+//! What a disk promises, and nothing more:
+//!
+//! - bytes written are durable once [`DiskFile::sync`] has returned after the write did; before that
+//!   each sector of them may be there or not, in any combination;
+//! - a name created, renamed or removed is durable once [`Disk::sync_names`] has returned; a rename
+//!   replaces its target at once or not at all;
+//! - a sync that has failed says nothing about what is on the disk, and trying it again proves
+//!   nothing.
+//!
+//! Writes are of whole [`BLOCK_BYTES`], from memory aligned to them ([`Blocks`]): natively they go
+//! past the page cache where the file system lets them.
+
+mod blocks;
+mod native;
+
+pub use blocks::{BLOCK_BYTES, Blocks};
+pub use native::{LOCK_NAME, Lock, NativeDisk};
+
+use core::fmt;
+use std::io;
+
+/// What a file is opened for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Reading only.
+    Read,
+    /// Writing, in place.
+    Write,
+}
+
+/// A directory of files. Errors are those of the system.
+pub trait Disk: Send + Sync + fmt::Debug {
+    /// Where it is, for messages.
+    fn place(&self) -> String;
+
+    /// The names of all files, in no order.
+    ///
+    /// # Errors
+    /// The system's.
+    fn names(&self) -> io::Result<Vec<String>>;
+
+    /// Creates a file, or empties the one there is, and writes `bytes` zeros to it, so that later
+    /// writes within them allocate nothing. Neither name nor zeros are durable yet.
+    ///
+    /// # Errors
+    /// The system's: [`io::ErrorKind::StorageFull`] among them.
+    fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>>;
+
+    /// Opens a file that exists.
+    ///
+    /// # Errors
+    /// The system's: [`io::ErrorKind::NotFound`] among them.
+    fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>>;
+
+    /// Gives a file another name, in place of whatever has that.
+    ///
+    /// # Errors
+    /// The system's.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// The system's.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Makes all changes of names so far durable.
+    ///
+    /// # Errors
+    /// The system's.
+    fn sync_names(&self) -> io::Result<()>;
+}
+
+/// An open file.
+pub trait DiskFile: Send + Sync + fmt::Debug {
+    /// Its length in bytes.
+    ///
+    /// # Errors
+    /// The system's.
+    fn bytes(&self) -> io::Result<u64>;
+
+    /// Reads from `offset` until `buffer` is full or the file ends; returns how many bytes.
+    ///
+    /// # Errors
+    /// The system's.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Writes all of `blocks` at `offset`, a multiple of [`BLOCK_BYTES`].
+    ///
+    /// # Errors
+    /// The system's. Some of the blocks may have been written then.
+    fn write_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()>;
+
+    /// Makes everything written so far durable.
+    ///
+    /// # Errors
+    /// The system's; see the head of this module for what follows from one.
+    fn sync(&self) -> io::Result<()>;
+}

@@ -1,0 +1,235 @@
+//! A directory of the host's file system.
+//!
+//! Files to be written are opened past the page cache (`O_DIRECT`) where the file system allows it:
+//! a log is written once and read after a crash only, and copies through the cache cost processor
+//! time that transactions want. Where it does not (`tmpfs`), writes go through the cache.
+
+use super::{Access, BLOCK_BYTES, Blocks, Disk, DiskFile};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// The file that is locked, so that one process at a time uses a directory.
+pub const LOCK_NAME: &str = "LOCK";
+
+/// Zeros written at a time.
+const ZEROS_BYTES: usize = 1 << 20;
+
+/// Who may use the directory besides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lock {
+    /// Nobody.
+    Exclusive,
+    /// Others that only read.
+    Shared,
+}
+
+/// A directory, locked for as long as the value lives.
+#[derive(Debug)]
+pub struct NativeDisk {
+    path: PathBuf,
+    /// Holds the lock; closing it gives it back. `None`: a directory without a lock file, which
+    /// nobody can be writing to.
+    _lock: Option<File>,
+}
+
+impl NativeDisk {
+    /// Locks a directory, which must exist. The lock file is created where an exclusive lock is
+    /// wanted.
+    ///
+    /// # Errors
+    /// The system's; [`io::ErrorKind::WouldBlock`] when another process, or another handle of this
+    /// one, holds the lock.
+    pub fn open(path: &Path, lock: Lock) -> io::Result<Self> {
+        let file = path.join(LOCK_NAME);
+        let held = match lock {
+            Lock::Exclusive => {
+                let file =
+                    OpenOptions::new().write(true).create(true).truncate(false).open(file)?;
+                Some((file.try_lock(), file))
+            }
+            Lock::Shared => match File::open(file) {
+                Ok(file) => Some((file.try_lock_shared(), file)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    fs::read_dir(path)?;
+                    None
+                }
+                Err(error) => return Err(error),
+            },
+        };
+        let lock = match held {
+            None => None,
+            Some((Ok(()), file)) => Some(file),
+            Some((Err(TryLockError::WouldBlock), _)) => {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            Some((Err(TryLockError::Error(error)), _)) => return Err(error),
+        };
+        Ok(Self { path: path.into(), _lock: lock })
+    }
+
+    fn file(&self, name: &str, options: &mut OpenOptions) -> io::Result<Box<dyn DiskFile>> {
+        let path = self.path.join(name);
+        let file = open_direct(&path, options).or_else(|error| match error.kind() {
+            io::ErrorKind::InvalidInput => plain(options).open(&path),
+            _ => Err(error),
+        })?;
+        Ok(Box::new(NativeFile { file }))
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn open_direct(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    options.custom_flags(libc::O_DIRECT).open(path)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_direct(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    options.open(path)
+}
+
+fn plain(options: &mut OpenOptions) -> &mut OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
+    options.custom_flags(0)
+}
+
+impl Disk for NativeDisk {
+    fn place(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            names.push(entry?.file_name().to_string_lossy().into_owned());
+        }
+        Ok(names)
+    }
+
+    fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        let file = self.file(name, options.write(true).create(true).truncate(true))?;
+        let mut zeros = Blocks::zeroed(ZEROS_BYTES.min(bytes as usize));
+        let mut written = 0;
+        while written < bytes {
+            if bytes - written < zeros.len() as u64 {
+                zeros = Blocks::zeroed((bytes - written) as usize);
+            }
+            file.write_at(written, &zeros)?;
+            written += zeros.len() as u64;
+        }
+        Ok(file)
+    }
+
+    fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
+        match access {
+            Access::Read => {
+                let file = File::open(self.path.join(name))?;
+                Ok(Box::new(NativeFile { file }))
+            }
+            Access::Write => self.file(name, OpenOptions::new().write(true)),
+        }
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path.join(name))
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        File::open(&self.path)?.sync_all()
+    }
+}
+
+/// A file of the host.
+#[derive(Debug)]
+struct NativeFile {
+    file: File,
+}
+
+impl DiskFile for NativeFile {
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut read = 0;
+        while read < buffer.len() {
+            match self.file.read_at(&mut buffer[read..], offset + read as u64) {
+                Ok(0) => break,
+                Ok(bytes) => read += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(read)
+    }
+
+    fn write_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()> {
+        debug_assert!(offset.is_multiple_of(BLOCK_BYTES as u64), "{offset}");
+        debug_assert!(blocks.len().is_multiple_of(BLOCK_BYTES), "{}", blocks.len());
+        self.file.write_all_at(blocks.bytes(), offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An empty directory of this test's own.
+    fn scratch(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("chiliad-disk-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir(&path).unwrap();
+        path
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let path = scratch("write");
+        let disk = NativeDisk::open(&path, Lock::Exclusive).unwrap();
+        let file = disk.create("a", 8 * BLOCK_BYTES as u64).unwrap();
+        let mut blocks = Blocks::new();
+        blocks.push(b"hello");
+        blocks.pad();
+        file.write_at(BLOCK_BYTES as u64, &blocks).unwrap();
+        file.sync().unwrap();
+        disk.rename("a", "b").unwrap();
+        disk.sync_names().unwrap();
+        let file = disk.open("b", Access::Read).unwrap();
+        assert_eq!(file.bytes().unwrap(), 8 * BLOCK_BYTES as u64);
+        let mut read = [0; 9];
+        assert_eq!(file.read_at(BLOCK_BYTES as u64 - 2, &mut read).unwrap(), 9);
+        assert_eq!(&read, b"\0\0hello\0\0");
+        assert_eq!(file.read_at(8 * BLOCK_BYTES as u64, &mut read).unwrap(), 0);
+        let kind = disk.open("a", Access::Read).unwrap_err().kind();
+        assert_eq!(kind, io::ErrorKind::NotFound);
+        drop(disk);
+        fs::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
+    fn one_at_a_time() {
+        let path = scratch("lock");
+        let held = NativeDisk::open(&path, Lock::Exclusive).unwrap();
+        for lock in [Lock::Exclusive, Lock::Shared] {
+            let kind = NativeDisk::open(&path, lock).unwrap_err().kind();
+            assert_eq!(kind, io::ErrorKind::WouldBlock);
+        }
+        drop(held);
+        let reader = NativeDisk::open(&path, Lock::Shared).unwrap();
+        NativeDisk::open(&path, Lock::Shared).unwrap();
+        assert!(NativeDisk::open(&path, Lock::Exclusive).is_err());
+        drop(reader);
+        fs::remove_dir_all(path).unwrap();
+    }
+}
