@@ -90,6 +90,7 @@ fn what_is_not_synced_is_kept_lost_and_torn() {
     let file = durable_file(&disk, "a", 4);
     file.write_at(0, &blocks(4, 1)).unwrap();
     let (mut kept, mut lost, mut mixed, mut torn) = (0, 0, 0, 0);
+    let (mut beginning, mut end) = (0, 0);
     for seed in 0..300 {
         let after = disk.crash(seed);
         let found = contents(&after, "a");
@@ -101,8 +102,19 @@ fn what_is_not_synced_is_kept_lost_and_torn() {
         lost += u64::from(counts(0) == 32);
         mixed += losses.writes_torn;
         torn += u64::from(losses.sectors_torn > 0);
+        let bytes_new = counts(1) as usize * SECTOR;
+        let parted = losses.writes_torn > 0 && losses.sectors_torn == 0;
+        beginning += u64::from(parted && all(&found[..bytes_new], 1));
+        end += u64::from(parted && all(&found[found.len() - bytes_new..], 1));
     }
-    for (what, seeds) in [("kept", kept), ("lost", lost), ("mixed", mixed), ("torn", torn)] {
+    for (what, seeds) in [
+        ("kept", kept),
+        ("lost", lost),
+        ("mixed", mixed),
+        ("torn", torn),
+        ("the beginning kept", beginning),
+        ("the end kept", end),
+    ] {
         assert!(seeds > 15, "{what} in {seeds} of 300 seeds");
     }
 }
@@ -189,6 +201,24 @@ fn a_rename_is_done_or_not() {
 }
 
 #[test]
+fn a_file_that_was_never_removed_keeps_a_name() {
+    let disk = disk();
+    let file = durable_file(&disk, "log", 1);
+    file.write_at(0, &blocks(1, 1)).unwrap();
+    file.sync().unwrap();
+    disk.rename("log", "old").unwrap();
+    disk.create("log", BLOCK).unwrap().sync().unwrap();
+    let mut places = BTreeSet::new();
+    for seed in 0..200 {
+        let after = disk.crash(seed);
+        let names = after.file_names();
+        let place = names.iter().find(|name| all(&contents(&after, name), 1));
+        places.insert(place.expect("the name depends on the rename").clone());
+    }
+    assert_eq!(places, BTreeSet::from(["log", "old"].map(String::from)));
+}
+
+#[test]
 fn a_name_without_its_content_leads_to_anything() {
     let disk = disk();
     // A file that is gone: its bytes may show up in a new one.
@@ -248,6 +278,20 @@ fn no_later_sync_covers_what_a_failed_one_did() {
 }
 
 #[test]
+fn the_length_goes_with_the_sync_after_one_that_failed() {
+    for seed in 0..50 {
+        let disk = FaultyDisk::new(seed, DiskFaults::default());
+        let file = durable_file(&disk, "a", 4);
+        disk.create("a", BLOCK).unwrap();
+        disk.set_faults(DiskFaults { sync_errors_one_in: 1, ..DiskFaults::default() });
+        file.sync().unwrap_err();
+        disk.set_faults(DiskFaults::default());
+        file.sync().unwrap();
+        assert_eq!(contents(&disk.crash(seed), "a").len(), BLOCK_BYTES, "seed {seed}");
+    }
+}
+
+#[test]
 fn names_whose_sync_failed_are_durable_after_the_next_mount_at_best() {
     let (mut kept, mut lost) = (0, 0);
     for seed in 0..100 {
@@ -298,9 +342,16 @@ fn a_full_disk_takes_what_fits_and_room_comes_back() {
     file.write_at(0, &blocks(3, 1)).expect("within the file nothing is allocated");
     assert_eq!(file.write_at(2 * BLOCK, &blocks(2, 2)).unwrap_err().kind(), ErrorKind::StorageFull);
     assert!(all(&contents(&disk, "a")[2 * BLOCK_BYTES..], 2));
+    let held = disk.open("b", Access::Write).unwrap();
     disk.remove("b").unwrap();
+    held.write_at(0, &blocks(1, 3)).expect("an open file is there without a name");
+    assert!(file.write_at(2 * BLOCK, &blocks(2, 2)).is_err(), "and takes room");
+    drop(held);
     file.write_at(2 * BLOCK, &blocks(2, 2)).unwrap();
-    assert_eq!(disk.counters().full, 2);
+    assert_eq!(disk.counters().full, 3);
+    let after = disk.kill();
+    after.remove("a").unwrap();
+    after.create("c", 4 * BLOCK).expect("files that the killed process had open take no room");
 }
 
 #[test]

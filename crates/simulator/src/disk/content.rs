@@ -35,7 +35,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// What was there before, and is on the disk: how a recycled block looks.
+    /// Empties it. Returns what is on the disk, for its blocks may come to be another file's.
     pub(super) fn truncate(&mut self) -> Vec<Sector> {
         self.cached.clear();
         self.pending.push(Change::Truncate);
