@@ -43,6 +43,11 @@ pub enum LogError {
         /// The directory.
         place: String,
     },
+    /// The directory is to be written to, and holds something.
+    NotEmpty {
+        /// The directory.
+        place: String,
+    },
     /// The directory holds no database.
     Missing {
         /// The directory.
@@ -81,6 +86,9 @@ impl fmt::Display for LogError {
             }
             Self::Locked { place } => {
                 write!(f, "{place} is in use by another process; accepted: one at a time")
+            }
+            Self::NotEmpty { place } => {
+                write!(f, "{place} is not empty; accepted: an empty directory")
             }
             Self::Missing { place } => write!(f, "{place} holds no database"),
         }

@@ -16,7 +16,8 @@
 use crate::codec::{Decoder, put_blob};
 use crate::error::{LogError, Result};
 use crate::faults;
-use crate::names::Name;
+use crate::frame::Identity;
+use crate::names::{Name, part_identity};
 use chiliad_machine::Machine;
 use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk};
 use std::io;
@@ -73,6 +74,14 @@ pub struct Manifest {
     pub incarnations: Vec<Incarnation>,
     /// The catalogue, as the engine encodes it.
     pub catalog: Vec<u8>,
+}
+
+impl CheckpointInfo {
+    /// What the frames of a part are checked against.
+    #[must_use]
+    pub fn part_identity(&self, database: u128, part: u32) -> Identity {
+        part_identity(database, self.number, part)
+    }
 }
 
 impl Manifest {

@@ -53,14 +53,18 @@ impl<M: Machine> PartWriter<M> {
         Ok(writer)
     }
 
-    /// Appends a row; `order` is that of its version.
+    /// Adds a row, in memory; `order` is that of its version.
+    #[inline]
+    pub fn add(&mut self, order: u64, row: &Write<'_>) {
+        entry::put_row(&mut self.payload, order, row);
+        self.rows += 1;
+    }
+
+    /// Writes the rows in memory if there are enough of them.
     ///
     /// # Errors
     /// The system's.
-    #[inline]
-    pub fn push(&mut self, order: u64, row: &Write<'_>) -> Result<()> {
-        entry::put_row(&mut self.payload, order, row);
-        self.rows += 1;
+    pub fn write_if_full(&mut self) -> Result<()> {
         if self.payload.len() >= FRAME_BYTES { self.frame(Kind::Data) } else { Ok(()) }
     }
 

@@ -178,6 +178,13 @@ impl<M: Machine> Log<M> {
         }
     }
 
+    /// The newest epoch whose windows have all closed, as far as the log was told.
+    #[must_use]
+    pub fn stable(&self) -> u64 {
+        // Acquire pairs with the release in `advance`.
+        self.stable.load(Ordering::Acquire)
+    }
+
     /// The newest epoch that is durable: so is every transaction of it and before.
     #[must_use]
     #[inline]
