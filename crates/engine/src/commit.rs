@@ -160,7 +160,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             };
             let key = self.arena.get(write.key);
             recorder.write(write.table, key, kind, overwritten, point.order);
+            let stamped = self.arena.get(write.value);
+            recorder.value(&stamped[..stamped.len() - stamp::STAMP_BYTES]);
         }
+        recorder.prepared(point.epoch, point.order);
         self.recorder = Some(recorder);
         self.key = old;
     }

@@ -328,3 +328,32 @@ fn a_copy_made_meanwhile_is_a_database() {
     let copy = open::<Silo<Native>>(&to.crash(9));
     assert_eq!(copy.rows(copy.database.table("rows").expect("kept")), model);
 }
+
+#[test]
+fn a_checkpoint_of_an_idle_database_counts() {
+    let disk = FaultyDisk::new(1, DiskFaults::default());
+    let mut db = open::<Silo<Native>>(&disk);
+    let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
+    db.put(table, b"kept", b"1");
+    // Epochs pass in which nothing is written: no log says that they are durable.
+    (0..5).for_each(|_| db.sync());
+    let Open { database, mut runners, .. } = db;
+    std::thread::scope(|scope| {
+        let (again, done) = (database.clone(), Arc::new(std::sync::atomic::AtomicBool::new(false)));
+        let over = Arc::clone(&done);
+        scope.spawn(move || {
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                again.tick();
+                runners.iter_mut().for_each(|runner| {
+                    runner.step();
+                });
+                std::thread::yield_now();
+            }
+        });
+        let made = database.checkpoint(&Alone);
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        made.expect("made");
+    });
+    let db = open::<Silo<Native>>(&disk.crash(1));
+    assert_eq!(db.rows(db.database.table("rows").expect("kept")).len(), 1);
+}

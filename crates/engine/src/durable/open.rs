@@ -65,14 +65,14 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         let heap = options.heap()?;
         let empty = CatalogBlob::default();
         let blob = plan.as_ref().map_or(&empty, |plan| &plan.blob);
-        let catalog = Catalog::restore(&heap, blob, options.verify)?;
+        let tables = Catalog::restore(&heap, blob, options.verify)?;
         let mut recovered = Recovered::default();
         if let Some(plan) = &plan {
-            let tables = catalog.tables();
             let target = Target { tables: &tables, heap: &heap };
             let lenient = mode == Mode::Salvage;
             recovered = Replay::new(&*disk, plan, host).into_tables(target, lenient).run()?;
         }
+        let catalog = Catalog::new(tables);
         if mode != Mode::Write {
             let inner = Inner::assemble(options, heap, catalog, None);
             return Ok(Opened { database: Self::from_inner(inner), runners: vec![], recovered });
