@@ -19,6 +19,7 @@
 mod backoff;
 mod catalog;
 mod client;
+mod crash;
 mod history;
 mod load;
 mod lookup;
@@ -37,6 +38,7 @@ mod verify;
 
 pub use backoff::Backoff;
 pub use catalog::{AnyWorkload, NativeTarget, faults, open_native, open_simulated, schemes};
+pub use crash::{CrashCase, CrashReport, Verdicts, run_crash};
 pub use lookup::{Lookup, LookupReport, run_lookup};
 pub use native::run_native;
 pub use plan::{Length, Plan, Recording, Retry};
