@@ -27,8 +27,16 @@ fn durable_options() -> DurableOptions {
 }
 
 fn try_open<S: Scheme<Native>>(disk: &FaultyDisk, mode: Mode) -> Result<Open<S>, Error> {
+    try_open_with(disk, mode, durable_options())
+}
+
+fn try_open_with<S: Scheme<Native>>(
+    disk: &FaultyDisk,
+    mode: Mode,
+    durable: DurableOptions,
+) -> Result<Open<S>, Error> {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
-    let opened = Database::open_on(disk, mode, Options::default(), durable_options(), &Alone)?;
+    let opened = Database::open_on(disk, mode, Options::default(), durable, &Alone)?;
     let Opened { database, runners, recovered } = opened;
     Ok(Open { database, runners, recovered })
 }
@@ -356,4 +364,31 @@ fn a_checkpoint_of_an_idle_database_counts() {
     });
     let db = open::<Silo<Native>>(&disk.crash(1));
     assert_eq!(db.rows(db.database.table("rows").expect("kept")).len(), 1);
+}
+
+#[test]
+fn what_recovery_has_seen_stays_although_its_sync_had_failed() {
+    for seed in 0..40 {
+        let disk = FaultyDisk::new(seed, DiskFaults::default());
+        let mut options = durable_options();
+        options.log.writers = 1;
+        let db = try_open_with::<Silo<Native>>(&disk, Mode::Write, options);
+        let mut db = db.expect("sound");
+        let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
+        db.put(table, b"kept", b"1");
+        db.sync();
+        disk.set_faults(DiskFaults { sync_errors_one_in: 1, ..DiskFaults::default() });
+        db.put(table, b"seen", b"2");
+        db.sync();
+        drop(db);
+        // The process starts again; the system, whose memory still has it all, has gone on.
+        disk.set_faults(DiskFaults::default());
+        let disk = disk.kill();
+        let db = open::<Silo<Native>>(&disk);
+        let seen = db.rows(db.database.table("rows").expect("kept"));
+        assert_eq!(seen.len(), 2);
+        drop(db);
+        let db = open::<Silo<Native>>(&disk.crash(seed));
+        assert_eq!(db.rows(db.database.table("rows").expect("kept")), seen, "seed {seed}");
+    }
 }

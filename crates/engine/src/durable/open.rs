@@ -3,7 +3,8 @@
 //! Until everything was read and found sound nothing in the directory is changed. Then, in this
 //! order, so that it may be cut short anywhere and begun again:
 //!
-//! 1. the logs that were read are synced: what was seen in them stays;
+//! 1. the ends of the logs that were read are written again and synced: what was seen in them stays,
+//!    even if it came from memory of the system that a failed sync has left behind;
 //! 2. the segments of the new incarnation are made, durable with their names;
 //! 3. the manifest names the new incarnation, and pins the last durable epoch of the one before.
 
@@ -17,7 +18,7 @@ use crate::error::Result;
 use crate::options::Options;
 use crate::scheme::Scheme;
 use chiliad_log::{Incarnation, Log, LogError, LogWriter, Manifest};
-use chiliad_machine::disk::{Access, Disk};
+use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Word};
 use std::sync::Arc;
 
@@ -133,9 +134,8 @@ fn begin<M: Machine>(
 
 /// Makes sure of the logs that were read, and removes what nothing needs.
 fn keep(disk: &dyn Disk, plan: &Plan) -> Result<()> {
-    for name in plan.files() {
-        let synced = disk.open(&name, Access::Write).and_then(|file| file.sync());
-        synced.map_err(LogError::io(format!("syncing {name}")))?;
+    for tail in plan.lives.last().iter().flat_map(|life| &life.tails) {
+        tail.make_certain(disk)?;
     }
     for name in &plan.leftovers {
         disk.remove(name).map_err(LogError::io(format!("removing {name}")))?;
