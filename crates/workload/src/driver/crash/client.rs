@@ -1,8 +1,9 @@
 //! One client: commits, goes on, and learns later what has become durable.
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Stalls};
 use crate::driver::target::Call;
 use crate::driver::{Backoff, sampling::Generator};
+use crate::random::Random;
 use crate::{ClientSeat, Shape, Workload};
 use chiliad_engine::{Database, Error, Intent, READER_NOT_HELD_BACK, Result, Scheme, Worker};
 use chiliad_machine::{Machine, Ticks};
@@ -19,6 +20,8 @@ pub(super) struct Shared {
     pub looks: u32,
     /// Time between two of them.
     pub pause: Ticks,
+    /// One commit in so many loses its core, for so long at most.
+    pub stalls: Option<(u32, Ticks)>,
 }
 
 /// A client at work.
@@ -41,7 +44,11 @@ pub(super) fn run<S: Scheme<Sim>, W: Workload, C: Call>(
     shared: &Shared,
 ) -> Result<()> {
     let mut worker = database.worker()?;
-    let (number, recorder) = shared.ledger.recorder();
+    let stalls = shared.stalls.map(|(one_in, ticks)| {
+        let random = Random::new(seat.seed, 0x57a1_0000 + seat.index as u64);
+        Stalls { random, one_in, ticks }
+    });
+    let (number, recorder) = shared.ledger.recorder(stalls);
     worker.set_recorder(recorder);
     let random = Generator::new(seat.seed, seat.index);
     let waiting = VecDeque::new();

@@ -4,7 +4,10 @@
 //! log, whether or not the run let it go on; what was acknowledged was observed to be durable while
 //! the disk was still on.
 
+use crate::random::Random;
 use chiliad_engine::{Range, Recorder, Stamp, TableId, WriteKind};
+use chiliad_machine::{Machine, Ticks};
+use chiliad_simulator::{Sim, stopping};
 use std::any::Any;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -115,11 +118,11 @@ impl Ledger {
     }
 
     /// A recorder for one more client, and the client's number here.
-    pub fn recorder(&self) -> (usize, Box<dyn Recorder>) {
+    pub fn recorder(&self, stalls: Option<Stalls>) -> (usize, Box<dyn Recorder>) {
         let mut entries = self.entries();
         let client = entries.current.len();
         entries.current.push(usize::MAX);
-        (client, Box::new(Scribe { ledger: self.clone(), client }))
+        (client, Box::new(Scribe { ledger: self.clone(), client, stalls }))
     }
 
     /// The attempt that a client has in hand, or had last.
@@ -146,10 +149,21 @@ impl Ledger {
     }
 }
 
+/// A client's core is taken from it at the worst moment, as a system does with threads: when its
+/// transaction can no longer be refused and is not in the log yet.
+pub(super) struct Stalls {
+    pub random: Random,
+    /// One commit in so many.
+    pub one_in: u32,
+    /// How long it lasts at most.
+    pub ticks: Ticks,
+}
+
 /// Enters what one client does.
 struct Scribe {
     ledger: Ledger,
     client: usize,
+    stalls: Option<Stalls>,
 }
 
 impl Scribe {
@@ -207,6 +221,14 @@ impl Recorder for Scribe {
 
     fn prepared(&mut self, epoch: u64, order: u64) {
         self.note(|attempt| attempt.ended = Ended::Prepared { epoch, order });
+        if let Some(Stalls { random, one_in, ticks }) = &mut self.stalls
+            && random.below(*one_in) == 0
+        {
+            let until = Sim::now() + random.below_u64(*ticks);
+            while Sim::now() < until && !stopping() {
+                Sim::park_until(until);
+            }
+        }
     }
 
     fn commit(&mut self, _end: u64, epoch: u64, order: u64) {

@@ -222,7 +222,7 @@ impl<S: Scheme<Sim>, W: Workload> Incarnation<S, W> {
     ) -> Result<()> {
         let mut worker = self.database.worker()?;
         let ledger = Ledger::default();
-        worker.set_recorder(ledger.recorder().1);
+        worker.set_recorder(ledger.recorder(None).1);
         let mut tx = worker.begin(&Intent::read_only())?;
         let mut values: Vec<(Key, Box<[u8]>)> = Vec::new();
         if spec.index == IndexKind::Ordered {

@@ -34,6 +34,8 @@ pub(super) struct LifePlan {
     /// Looks at what has become durable that each takes afterwards.
     pub looks: u32,
     pub epoch: Ticks,
+    /// One commit in so many loses its core on its way, for so long at most.
+    pub stalls: Option<(u32, Ticks)>,
     /// Whether checkpoints are made, one after the other, and the time between two.
     pub checkpoints: Option<Ticks>,
     pub durable: DurableOptions,
@@ -117,6 +119,7 @@ impl CrashPlan {
             transactions: random.range(6, 14),
             looks: random.below(8),
             epoch,
+            stalls: (random.below(2) == 0).then(|| (random.range(2, 16), 8 * epoch)),
             checkpoints: (random.below(3) > 0).then(|| random.below(2000).into()),
             durable: DurableOptions {
                 log,

@@ -132,6 +132,7 @@ impl<'a, W: Workload> Story<'a, W> {
             transactions: plan.transactions,
             looks: plan.looks,
             pause: plan.epoch,
+            stalls: plan.stalls,
         };
         let seed = self.case.seed.wrapping_add(u64::from(life) << 32);
         let (outcome, failures) = live(run, &held.living, plan, shared, seed);
