@@ -2,6 +2,7 @@
 //! depends on all writers.
 
 use crate::error::{LogError, Result};
+use crate::faults;
 use crate::frame::Kind;
 use crate::names::SegmentId;
 use crate::read::{Damage, SegmentReader};
@@ -37,7 +38,7 @@ impl Tail {
     ///
     /// # Errors
     /// The system's.
-    pub fn make_certain(&self, disk: &dyn Disk) -> Result<()> {
+    pub fn make_certain<M: Machine>(&self, disk: &dyn Disk) -> Result<()> {
         let Some(name) = self.segments.last().map(ToString::to_string) else {
             return Ok(());
         };
@@ -45,7 +46,7 @@ impl Tail {
         let written = disk.open(&name, Access::Read).map_err(doing("opening"))?;
         let file = disk.open(&name, Access::Write).map_err(doing("opening"))?;
         let mut at = self.synced_bytes;
-        while at < self.sound_bytes {
+        while at < self.sound_bytes && !M::fault(&faults::END_NOT_REWRITTEN) {
             let bytes = CHUNK_BYTES.min(self.sound_bytes - at);
             let mut blocks = Blocks::zeroed(bytes as usize);
             written.read_at(at, blocks.bytes_mut()).map_err(doing("reading"))?;

@@ -6,7 +6,8 @@
 //! 1. the ends of the logs that were read are written again and synced: what was seen in them stays,
 //!    even if it came from memory of the system that a failed sync has left behind;
 //! 2. the segments of the new incarnation are made, durable with their names;
-//! 3. the manifest names the new incarnation, and pins the last durable epoch of the one before.
+//! 3. the manifest names the new incarnation, and pins the last durable epoch of the one before;
+//! 4. what nothing needs is removed.
 
 use super::plan::Plan;
 use super::replay::{Replay, Target};
@@ -17,7 +18,7 @@ use crate::database::{Database, Inner};
 use crate::error::Result;
 use crate::options::Options;
 use crate::scheme::Scheme;
-use chiliad_log::{Incarnation, Log, LogError, LogWriter, Manifest};
+use chiliad_log::{Incarnation, Log, LogError, LogWriter, Manifest, Name};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Word};
 use std::sync::Arc;
@@ -98,9 +99,11 @@ fn begin<M: Machine>(
     plan: Option<Plan>,
     options: DurableOptions,
 ) -> Result<(Durable<M>, Vec<LogWriter<M>>)> {
+    let mut leftovers = Vec::new();
     let mut manifest = match plan {
         Some(plan) => {
-            keep(&*disk, &plan)?;
+            keep::<M>(&*disk, &plan)?;
+            leftovers = plan.leftovers;
             let mut manifest = plan.manifest;
             for (incarnation, life) in manifest.incarnations.iter_mut().zip(&plan.lives) {
                 incarnation.ended = Some(life.durable);
@@ -119,6 +122,9 @@ fn begin<M: Machine>(
     let first_segments = vec![0; options.log.writers as usize];
     manifest.incarnations.push(Incarnation { number, ended: None, first_segments });
     manifest.write::<M>(&*disk)?;
+    if let Some(current) = manifest.incarnations.last().filter(|_| !leftovers.is_empty()) {
+        clear(&*disk, &leftovers, current)?;
+    }
     let durable = Durable {
         disk,
         options,
@@ -132,13 +138,30 @@ fn begin<M: Machine>(
     Ok((durable, writers))
 }
 
-/// Makes sure of the logs that were read, and removes what nothing needs.
-fn keep(disk: &dyn Disk, plan: &Plan) -> Result<()> {
+/// Makes sure of the logs that were read.
+fn keep<M: Machine>(disk: &dyn Disk, plan: &Plan) -> Result<()> {
     for tail in plan.lives.last().iter().flat_map(|life| &life.tails) {
-        tail.make_certain(disk)?;
+        tail.make_certain::<M>(disk)?;
     }
-    for name in &plan.leftovers {
-        disk.remove(name).map_err(LogError::io(format!("removing {name}")))?;
+    Ok(())
+}
+
+/// Removes what nothing needs, and was not made anew for this incarnation. Not before a manifest that
+/// does without it is certainly in place: the one that was read may have been on its way there when
+/// its process was killed.
+fn clear(disk: &dyn Disk, leftovers: &[String], incarnation: &Incarnation) -> Result<()> {
+    for name in leftovers {
+        let writers = incarnation.first_segments.len();
+        let in_use = match Name::parse(name) {
+            Name::ManifestNew => true,
+            Name::Segment(id) => {
+                id.incarnation == incarnation.number && (id.writer as usize) < writers
+            }
+            _ => false,
+        };
+        if !in_use {
+            disk.remove(name).map_err(LogError::io(format!("removing {name}")))?;
+        }
     }
     disk.sync_names().map_err(LogError::io(format!("syncing {}", disk.place())))?;
     Ok(())

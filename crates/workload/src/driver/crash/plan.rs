@@ -135,9 +135,9 @@ impl CrashPlan {
 
     pub fn between(&self, life: u32) -> Between {
         let mut random = Random::new(self.seed, 0xbe_0000 + u64::from(life));
-        let cuts = if random.below(3) == 0 { random.range(1, 3) } else { 0 };
+        let cuts = if random.below(2) == 0 { random.range(1, 3) } else { 0 };
         Between {
-            killed: random.below(5) == 0,
+            killed: random.below(3) == 0,
             seed: random.bits(),
             damage: (random.below(3) == 0).then(|| random.bits()),
             cut_short: (0..cuts).map(|_| random.below(14).into()).collect(),
