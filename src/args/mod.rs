@@ -159,7 +159,7 @@ pub struct CampaignFlags {
     pub seeds: Range<u64>,
     /// Crashes instead of interleavings: a database on a simulated disk that tears, loses and fails
     /// lives up to three lives, and what each recovery brings back is judged.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "cores")]
     pub disk: bool,
     /// A scheme by name, or `all` that are serializable.
     #[arg(long, value_name = "NAME|all", default_value = "all")]
