@@ -33,6 +33,8 @@ pub struct Walkers<'a, M: Machine> {
     number: u32,
     compress: bool,
     effort: u32,
+    /// Tells when nobody wants it any more.
+    durable: Option<&'a Durable<M>>,
     catalog: &'a Catalog<M>,
     heap: &'a Arc<Shared<M, Heap<M>>>,
     read: StableRead<M>,
@@ -91,8 +93,9 @@ impl<M: Machine> Walkers<'_, M> {
                 writer.write_if_full()?;
                 heap.reclaim();
                 pace.keep::<M>();
-                if self.result.lock().failure.is_some() {
-                    return Ok(());
+                let canceled = self.durable.is_some_and(Durable::is_canceled);
+                if canceled || self.result.lock().failure.is_some() {
+                    return if canceled { Err(Error::Canceled) } else { Ok(()) };
                 }
             }
         }
@@ -207,7 +210,12 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         durable.disk.sync_names().map_err(LogError::io("syncing the names of a checkpoint"))?;
         let end = words.epochs.current();
         if !M::fault(&CHECKPOINT_TOO_EARLY) {
-            durable.wait(end)?;
+            while durable.log.durable() < end {
+                durable.nap()?;
+                if durable.is_canceled() {
+                    return Err(Error::Canceled);
+                }
+            }
         }
         let floor = if M::fault(&FLOOR_AT_THE_END) { end } else { floor };
         let incarnation = durable.log.incarnation();
@@ -233,6 +241,14 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         M::mark("checkpoint published");
         let released = if early { 0 } else { durable.release(&info, &first)? };
         Ok(Checkpointed { info, rows: written.rows, bytes: written.bytes, released })
+    }
+
+    /// Ends checkpoints that are being made, and refuses others, before the database is closed.
+    pub fn cancel_checkpoints(&self) {
+        if let Some(durable) = &self.inner.words.durable {
+            // Relaxed: seen sooner or later.
+            durable.canceled.store(1, Ordering::Relaxed);
+        }
     }
 
     /// Whether enough was logged since the last checkpoint for another one.
@@ -297,6 +313,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             number,
             compress: words.durable.as_ref().is_some_and(|it| it.options.log.compress),
             effort,
+            durable: words.durable.as_ref(),
             catalog: &words.catalog,
             heap: &self.inner.heap,
             read: S::stable_read,
@@ -319,6 +336,10 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
 }
 
 impl<M: Machine> Durable<M> {
+    fn is_canceled(&self) -> bool {
+        self.canceled.load(Ordering::Relaxed) != 0
+    }
+
     /// Gives up the files that a published checkpoint replaces; `first` is the first segment that is
     /// needed of each writer.
     fn release(&self, published: &CheckpointInfo, first: &[u32]) -> Result<usize> {

@@ -123,6 +123,8 @@ pub(crate) struct Durable<M: Machine> {
     pub copying: Turn<M>,
     /// Bytes of log written when the last checkpoint was made.
     checkpointed_at: M::Word,
+    /// Not zero once no checkpoint is wanted any more.
+    canceled: M::Word,
     /// Bytes of the last checkpoint.
     checkpoint_bytes: M::Word,
 }

@@ -126,6 +126,7 @@ fn begin<M: Machine>(
         changing: super::Turn::new(),
         copying: super::Turn::new(),
         checkpointed_at: M::Word::new(0),
+        canceled: M::Word::new(0),
         checkpoint_bytes: M::Word::new(0),
     };
     Ok((durable, writers))
