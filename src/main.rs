@@ -9,6 +9,7 @@ mod bench;
 mod campaign;
 mod check;
 mod failure;
+mod home;
 mod host;
 mod index;
 mod output;

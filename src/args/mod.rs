@@ -7,8 +7,8 @@ pub mod values;
 mod workloads;
 
 pub use run::{
-    BackoffFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags, RetryFlag, RunFlags,
-    ScheduleFlag, SnapshotsFlag, typed,
+    BackoffFlag, DurabilityFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags,
+    RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, typed,
 };
 pub use workloads::{
     BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, MixFlag, ScaleFlag, ScanFlags,

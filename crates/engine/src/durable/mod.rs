@@ -43,7 +43,7 @@ pub use backup::{Copied, copy_directory};
 pub use checkpoint::Checkpointed;
 pub use host::{Alone, Crew, Host, Phase};
 pub use open::{Mode, Opened};
-pub use plan::inspect;
+pub use plan::{declared, erase, inspect};
 pub use report::{Contents, LogContents, Recovered};
 pub use runner::LogRunner;
 

@@ -42,9 +42,7 @@ impl Plan {
         let Some(manifest) = Manifest::read(disk)? else {
             return Ok(None);
         };
-        let blob = Blob::decode(&manifest.catalog).ok_or_else(|| {
-            Error::Data(LogError::damaged(MANIFEST_NAME, 0, "its catalogue does not parse"))
-        })?;
+        let blob = catalogue(&manifest)?;
         let names = disk.names().map_err(LogError::io(format!("listing {}", disk.place())))?;
         let mut plan = Self { manifest, blob, lives: Vec::new(), leftovers: Vec::new() };
         let total = plan.manifest.incarnations.len() as u64;
@@ -125,6 +123,40 @@ fn life<M: Machine>(
         return Err(LogError::damaged(MANIFEST_NAME, 0, what).into());
     }
     Ok(Life { number, floor: checkpoint.map_or(0, |it| it.floor), durable, tails })
+}
+
+/// The names of the tables in a directory; `None` if no database is in it yet. Reads the manifest only.
+///
+/// # Errors
+/// [`Error::Data`].
+pub fn declared(disk: &dyn Disk) -> Result<Option<Vec<String>>> {
+    let Some(manifest) = Manifest::read(disk)? else {
+        return Ok(None);
+    };
+    let blob = catalogue(&manifest)?;
+    Ok(Some(blob.tables.into_iter().map(|(_, spec)| spec.name).collect()))
+}
+
+/// Removes a database: every file of ours, the manifest first.
+///
+/// # Errors
+/// [`Error::Data`].
+pub fn erase(disk: &dyn Disk) -> Result<()> {
+    let names = disk.names().map_err(LogError::io(format!("listing {}", disk.place())))?;
+    let ours = names.iter().filter(|name| !matches!(Name::parse(name), Name::Foreign | Name::Lock));
+    let (manifest, others): (Vec<_>, Vec<_>) = ours.partition(|name| *name == MANIFEST_NAME);
+    for name in manifest.into_iter().chain(others) {
+        disk.remove(name).map_err(LogError::io(format!("removing {name}")))?;
+        if name == MANIFEST_NAME {
+            disk.sync_names().map_err(LogError::io(format!("syncing {}", disk.place())))?;
+        }
+    }
+    Ok(())
+}
+
+fn catalogue(manifest: &Manifest) -> Result<Blob> {
+    let broken = || LogError::damaged(MANIFEST_NAME, 0, "its catalogue does not parse");
+    Ok(Blob::decode(&manifest.catalog).ok_or_else(broken)?)
 }
 
 /// Says what a directory holds, and whether it is sound, by reading all of it. Changes nothing.
