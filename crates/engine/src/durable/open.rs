@@ -97,6 +97,7 @@ fn begin<M: Machine>(
     plan: Option<Plan>,
     options: DurableOptions,
 ) -> Result<(Durable<M>, Vec<LogWriter<M>>)> {
+    let spares = plan.as_ref().map_or(Vec::new(), |plan| plan.spares.clone());
     let mut manifest = match plan {
         Some(plan) => {
             keep(&*disk, &plan)?;
@@ -114,7 +115,8 @@ fn begin<M: Machine>(
         },
     };
     let number = manifest.incarnation() + 1;
-    let (log, writers) = Log::begin(Arc::clone(&disk), manifest.database, number, options.log)?;
+    let (log, writers) =
+        Log::begin(Arc::clone(&disk), manifest.database, number, options.log, spares)?;
     let first_segments = vec![0; options.log.writers as usize];
     manifest.incarnations.push(Incarnation { number, ended: None, first_segments });
     manifest.write::<M>(&*disk)?;

@@ -30,6 +30,8 @@ pub struct Plan {
     pub lives: Vec<Life>,
     /// Files of ours that nothing needs.
     pub leftovers: Vec<String>,
+    /// The numbers of spare files.
+    pub spares: Vec<u32>,
 }
 
 impl Plan {
@@ -44,22 +46,24 @@ impl Plan {
         };
         let blob = catalogue(&manifest)?;
         let names = disk.names().map_err(LogError::io(format!("listing {}", disk.place())))?;
-        let mut plan = Self { manifest, blob, lives: Vec::new(), leftovers: Vec::new() };
+        let mut plan =
+            Self { manifest, blob, lives: Vec::new(), leftovers: Vec::new(), spares: Vec::new() };
         let total = plan.manifest.incarnations.len() as u64;
         for (done, incarnation) in plan.manifest.incarnations.iter().enumerate() {
             host.progress(Phase::Inspect, done as u64, total);
             let life = life::<M>(disk, &plan.manifest, incarnation, &names, lenient)?;
             plan.lives.push(life);
         }
-        plan.leftovers = names.into_iter().filter(|name| !plan.needs(name)).collect();
+        plan.leftovers = names.iter().filter(|name| !plan.needs(name)).cloned().collect();
+        plan.spares = names.iter().filter_map(|name| Name::spare(name)).collect();
         Ok(Some(plan))
     }
 
     /// Whether a file is in use, or not ours to remove.
     fn needs(&self, name: &str) -> bool {
         match Name::parse(name) {
-            Name::Manifest | Name::Lock | Name::Foreign => true,
-            Name::ManifestNew | Name::Spare(_) => false,
+            Name::Manifest | Name::Lock | Name::Spare(_) | Name::Foreign => true,
+            Name::ManifestNew => false,
             Name::Part { checkpoint, .. } => {
                 self.manifest.checkpoint.is_some_and(|it| it.number == checkpoint)
             }

@@ -40,6 +40,14 @@ pub fn run_native(
     let bell = Arc::new(Bell::default());
     let checkpoints = AtomicU64::new(0);
     let trouble = Mutex::new(None);
+    let upkeep = |task: &dyn Fn() -> Result<(), Failure>| {
+        while !over.load(Ordering::Acquire) {
+            if let Err(failure) = task() {
+                *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            }
+            thread::park_timeout(UPKEEP_INTERVAL);
+        }
+    };
     thread::scope(|scope| {
         let mut helpers = Vec::new();
         helpers.push(scope.spawn(|| {
@@ -53,16 +61,13 @@ pub fn run_native(
             helpers.push(scope.spawn(move || target.run_log(number, over, bell)));
         }
         if target.log_writers() > 0 {
+            helpers.push(scope.spawn(|| upkeep(&|| target.prepare_log())));
             helpers.push(scope.spawn(|| {
-                while !over.load(Ordering::Acquire) {
-                    match target.look_after() {
-                        Ok(made) => drop(checkpoints.fetch_add(made, Ordering::Relaxed)),
-                        Err(failure) => {
-                            *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure)
-                        }
-                    }
-                    thread::park_timeout(UPKEEP_INTERVAL);
-                }
+                upkeep(&|| {
+                    let made = u64::from(target.checkpoint()?);
+                    checkpoints.fetch_add(made, Ordering::Relaxed);
+                    Ok(())
+                });
             }));
         }
         let threads = helpers.iter().map(|helper| helper.thread().clone()).collect();
@@ -84,7 +89,7 @@ impl Drop for StopHelpers<'_> {
     fn drop(&mut self) {
         // Release pairs with the acquire of the threads.
         self.over.store(true, Ordering::Release);
-        self.target.stop_looking_after();
+        self.target.cancel_checkpoints();
         self.threads.iter().for_each(thread::Thread::unpark);
     }
 }

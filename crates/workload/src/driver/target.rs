@@ -53,13 +53,18 @@ pub trait Target {
     }
     /// Runs a log writer until `over`, then ends its log.
     fn run_log(&self, number: usize, over: &AtomicBool, bell: &Bell);
-    /// Makes room for the log, and a checkpoint if one is due; how many it made.
+    /// Makes room for the log to come.
     ///
     /// # Errors
     /// The engine's.
-    fn look_after(&self) -> Result<u64, Failure>;
-    /// Ends what [`Target::look_after`] does.
-    fn stop_looking_after(&self);
+    fn prepare_log(&self) -> Result<(), Failure>;
+    /// Makes a checkpoint if one is due; whether it did.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn checkpoint(&self) -> Result<bool, Failure>;
+    /// Ends the checkpoint that is being made.
+    fn cancel_checkpoints(&self);
     /// Bytes of log written so far.
     fn log_bytes(&self) -> u64;
     /// Moves on until snapshots of the past show all that was loaded. Nobody is at work yet.
@@ -239,19 +244,22 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
         bell.ring();
     }
 
-    fn look_after(&self) -> Result<u64, Failure> {
-        self.database.prepare_log().map_err(Failure::doing("making room for the log"))?;
+    fn prepare_log(&self) -> Result<(), Failure> {
+        self.database.prepare_log().map_err(Failure::doing("making room for the log")).map(|_| ())
+    }
+
+    fn checkpoint(&self) -> Result<bool, Failure> {
         if !self.database.checkpoint_is_due() {
-            return Ok(0);
+            return Ok(false);
         }
         match self.database.checkpoint(&Alone) {
-            Ok(_) => Ok(1),
-            Err(Error::Canceled) => Ok(0),
+            Ok(_) => Ok(true),
+            Err(Error::Canceled) => Ok(false),
             Err(error) => Err(Failure::doing("writing a checkpoint")(error)),
         }
     }
 
-    fn stop_looking_after(&self) {
+    fn cancel_checkpoints(&self) {
         self.database.cancel_checkpoints();
     }
 
