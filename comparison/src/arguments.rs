@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Runs the same transactions on Chiliad and on other embedded stores, in turn, and prints how they
 /// compare.
 #[derive(Parser)]
-#[command(version)]
+#[command(version, arg_required_else_help = false)]
 pub struct Arguments {
     #[command(subcommand)]
     pub workload: Which,
@@ -42,7 +42,7 @@ pub struct YcsbArguments {
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=100))]
     pub read_ratio: u32,
     /// Skew of the Zipf distribution: 0 (uniform) to 0.999
-    #[arg(long, default_value_t = 0.0, value_parser = theta)]
+    #[arg(long, default_value_t = 0.0, value_parser = |text: &str| within(text, 0.0, 0.999))]
     pub theta: f64,
 }
 
@@ -65,10 +65,10 @@ pub struct Common {
     #[arg(long, global = true, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub clients: Vec<u32>,
     /// Seconds that are measured in each run
-    #[arg(long, global = true, default_value_t = 3.0, value_parser = seconds)]
+    #[arg(long, global = true, default_value_t = 3.0, value_parser = |text: &str| within(text, 0.1, 86_400.0))]
     pub seconds: f64,
     /// Seconds before that
-    #[arg(long, global = true, default_value_t = 1.0, value_parser = seconds)]
+    #[arg(long, global = true, default_value_t = 1.0, value_parser = |text: &str| within(text, 0.0, 86_400.0))]
     pub warmup: f64,
     /// Rounds: each runs every store once, in turn; medians are printed
     #[arg(long, global = true, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -90,14 +90,6 @@ fn all_names() -> Vec<String> {
 
 fn store_names() -> clap::builder::PossibleValuesParser {
     CANDIDATES.iter().map(|it| it.name).collect::<Vec<_>>().into()
-}
-
-fn theta(text: &str) -> std::result::Result<f64, String> {
-    within(text, 0.0, 0.999)
-}
-
-fn seconds(text: &str) -> std::result::Result<f64, String> {
-    within(text, 0.0, 86_400.0)
 }
 
 fn within(text: &str, low: f64, high: f64) -> std::result::Result<f64, String> {

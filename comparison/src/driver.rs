@@ -41,6 +41,9 @@ impl Measured {
     }
 }
 
+/// What takes longer counts as this: an hour.
+const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
+
 const WARMUP: u8 = 0;
 const MEASURE: u8 = 1;
 const STOP: u8 = 2;
@@ -54,7 +57,7 @@ struct Count {
 
 impl Count {
     fn new() -> Self {
-        let latency_ns = Histogram::new(3).expect("three digits are allowed");
+        let latency_ns = Histogram::new_with_max(LATENCY_NS_MAX, 3).expect("a valid range");
         Self { transactions: 0, aborts: 0, latency_ns }
     }
 
@@ -140,11 +143,11 @@ fn client(
 
 #[cfg(test)]
 mod tests {
-    use super::{PIPELINE, Plan, measure};
+    use super::{Count, PIPELINE, Plan, measure};
     use crate::store::{Body, Client, Kind, Ran, Result, Store, Tx, Verdict};
     use crate::workload::{Loader, Session, Workload};
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     /// A store of which commits become durable only when somebody waits, and then all of them.
     #[derive(Default)]
@@ -202,6 +205,14 @@ mod tests {
         fn body(&mut self, _: &mut dyn Tx) -> Result<Verdict> {
             Ok(Verdict::Commit)
         }
+    }
+
+    #[test]
+    fn latencies_are_recorded_as_they_are() {
+        let mut count = Count::new();
+        count.ended(Instant::now().checked_sub(Duration::from_secs(1)).unwrap());
+        let latency = Duration::from_nanos(count.latency_ns.max());
+        assert!(latency >= Duration::from_secs(1) && latency < Duration::from_secs(60));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod directory;
 mod driver;
 mod random;
 mod report;
+mod retry;
 mod store;
 mod stores;
 mod workload;

@@ -195,18 +195,6 @@ pub struct Candidate {
     pub open: fn(&Setup<'_>) -> Result<Box<dyn Store>>,
 }
 
-/// Runs `attempt` until it is not refused.
-pub fn until_accepted(mut attempt: impl FnMut() -> Result<()>) -> Result<Ran> {
-    let mut refused = 0;
-    loop {
-        match attempt() {
-            Err(Error::Conflict) => refused += 1,
-            Ok(()) | Err(Error::RolledBack) => return Ok(Ran::at_once(refused)),
-            Err(error) => return Err(error),
-        }
-    }
-}
-
 /// Hands a verdict on as an attempt's result: a rollback is the error that drops the transaction.
 pub fn accept(verdict: Verdict) -> Result<()> {
     match verdict {

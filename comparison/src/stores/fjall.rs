@@ -5,9 +5,10 @@
 //! another under a lock). A keyspace for each table, block cache for everything, no compression.
 
 use super::{ALL, CACHE_BYTES};
+use crate::retry::until_accepted;
 use crate::store::{
     Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, Result, Setup, Store, Table,
-    Tx, accept, until_accepted,
+    Tx, accept,
 };
 use fjall::config::CompressionPolicy;
 use fjall::{

@@ -5,9 +5,10 @@
 //! each commit. Cache for everything.
 
 use super::{ALL, CACHE_BYTES};
+use crate::retry::until_accepted;
 use crate::store::{
     Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, Result, Setup, Store, Table,
-    Tx, accept, until_accepted,
+    Tx, accept,
 };
 use redb::backends::InMemoryBackend;
 use redb::{

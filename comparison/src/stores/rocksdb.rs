@@ -10,9 +10,10 @@
 //! long as validation may need them.
 
 use super::{ALL, CACHE_BYTES, Prefixed};
+use crate::retry::until_accepted;
 use crate::store::{
     Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, Result, Setup, Store, Table,
-    Tx, accept, until_accepted,
+    Tx, accept,
 };
 use rocksdb::{
     BlockBasedOptions, Cache, DBAccess, DBCompressionType, Env, ErrorKind, OptimisticTransactionDB,

@@ -7,9 +7,10 @@
 //! `sync`: `synchronous = FULL`, the log synced by each commit.
 
 use super::{ALL, CACHE_BYTES};
+use crate::retry::until_accepted;
 use crate::store::{
     Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, Result, Setup, Store, Table,
-    Tx, accept, until_accepted,
+    Tx, accept,
 };
 use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use std::path::{Path, PathBuf};

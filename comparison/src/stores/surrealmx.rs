@@ -5,9 +5,10 @@
 //! returns, many at once by its own group commit; no periodic snapshots. It has one key space.
 
 use super::{ALL, Prefixed};
+use crate::retry::until_accepted;
 use crate::store::{
     Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, Result, Setup, Store, Table,
-    Tx, accept, until_accepted,
+    Tx, accept,
 };
 use surrealmx::{
     AolMode, Database, DatabaseOptions, FsyncMode, PersistenceOptions, SnapshotMode, Transaction,

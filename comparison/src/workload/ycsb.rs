@@ -29,6 +29,11 @@ impl Ycsb {
         let zipf = Zipf::new(records, theta);
         Self { records, record_bytes, operations, read_percent, zipf }
     }
+
+    fn client(&self, number: u64, seed: u64) -> Client<'_> {
+        let random = Random::new(seed, number + 1);
+        Client { workload: self, random, drawn: Vec::new(), value: Vec::new() }
+    }
 }
 
 impl Workload for Ycsb {
@@ -47,8 +52,7 @@ impl Workload for Ycsb {
     }
 
     fn session(&self, client: u64, seed: u64) -> Box<dyn Session + '_> {
-        let random = Random::new(seed, client + 1);
-        Box::new(Client { workload: self, random, drawn: Vec::new(), value: Vec::new() })
+        Box::new(self.client(client, seed))
     }
 }
 
@@ -97,10 +101,9 @@ impl Session for Client<'_> {
 mod tests {
     use super::Ycsb;
     use crate::directory::Directory;
-    use crate::random::Random;
     use crate::store::{Durability, Kind, Result, Setup, Store, Verdict};
     use crate::stores::CANDIDATES;
-    use crate::workload::{Workload, load};
+    use crate::workload::{Session, Workload, load};
     use std::thread;
 
     const RECORDS: u64 = 64;
@@ -153,7 +156,10 @@ mod tests {
     #[test]
     fn a_transactions_records_are_distinct() {
         let workload = Ycsb::new(20, 20, 20, 50, 0.9);
-        let mut session = workload.session(Random::new(1, 1).below(5), 1);
-        assert_eq!(session.draw(), Kind::Update);
+        let mut client = workload.client(0, 1);
+        client.draw();
+        let mut drawn = client.drawn.iter().map(|&(record, _)| record).collect::<Vec<_>>();
+        drawn.sort_unstable();
+        assert_eq!(drawn, (0..20).collect::<Vec<_>>());
     }
 }
