@@ -6,6 +6,7 @@
 
 mod arguments;
 mod directory;
+mod disk;
 mod driver;
 mod random;
 mod report;
@@ -136,5 +137,9 @@ fn run_once(
     let setup = Setup { directory, tables: workload.tables(), durability };
     let store = (candidate.open)(&setup)?;
     workload::load(workload, &*store)?;
-    Ok(driver::measure(&*store, workload, plan)?.into())
+    let disk_us = match durability {
+        Durability::None => None,
+        Durability::Epoch | Durability::Sync => Some(disk::sync_us(directory)?),
+    };
+    Ok(Run::new(&driver::measure(&*store, workload, plan)?, disk_us))
 }

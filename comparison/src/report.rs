@@ -13,16 +13,19 @@ pub struct Run {
     pub latency_us_p99: f64,
     /// Refused attempts for each transaction that ended.
     pub aborts_per_transaction: f64,
+    /// A bare append and sync, just before, if commits wait for the disk.
+    pub disk_us: Option<f64>,
 }
 
-impl From<Measured> for Run {
-    fn from(measured: Measured) -> Self {
+impl Run {
+    pub fn new(measured: &Measured, disk_us: Option<f64>) -> Self {
         let latency_us = |quantile| measured.latency_ns.value_at_quantile(quantile) as f64 / 1e3;
         Self {
             throughput_tps: measured.throughput_tps(),
             latency_us_p50: latency_us(0.5),
             latency_us_p99: latency_us(0.99),
             aborts_per_transaction: measured.aborts as f64 / measured.transactions.max(1) as f64,
+            disk_us,
         }
     }
 }
@@ -68,6 +71,7 @@ impl Line {
                 latency_us_p50: of(|it| it.latency_us_p50),
                 latency_us_p99: of(|it| it.latency_us_p99),
                 aborts_per_transaction: of(|it| it.aborts_per_transaction),
+                disk_us: runs.iter().map(|it| it.disk_us).collect::<Option<_>>().map(median),
             },
             ratio_to_chiliad,
             same_isolation: candidate.isolation == Isolation::Serializable,
@@ -85,7 +89,7 @@ fn median(mut numbers: Vec<f64>) -> f64 {
 
 /// The table of one workload.
 pub fn table(title: &str, lines: &[Line]) -> String {
-    const HEAD: [&str; 10] = [
+    const HEAD: [&str; 11] = [
         "store",
         "version",
         "isolation",
@@ -95,6 +99,7 @@ pub fn table(title: &str, lines: &[Line]) -> String {
         "p50 us",
         "p99 us",
         "aborts/tx",
+        "disk us",
         "of chiliad",
     ];
     let mut rows = vec![HEAD.map(str::to_owned)];
@@ -116,7 +121,7 @@ pub fn table(title: &str, lines: &[Line]) -> String {
     text
 }
 
-fn cells(line: &Line) -> [String; 10] {
+fn cells(line: &Line) -> [String; 11] {
     let mark = if line.same_isolation { "" } else { "*" };
     let ratio = line.ratio_to_chiliad.map_or("-".to_owned(), |it| format!("{it:.3}{mark}"));
     [
@@ -129,6 +134,7 @@ fn cells(line: &Line) -> [String; 10] {
         format!("{:.1}", line.median.latency_us_p50),
         format!("{:.1}", line.median.latency_us_p99),
         format!("{:.4}", line.median.aborts_per_transaction),
+        line.median.disk_us.map_or("-".to_owned(), |it| format!("{it:.0}")),
         ratio,
     ]
 }
@@ -141,7 +147,13 @@ mod tests {
 
     fn run(throughput_tps: f64) -> Run {
         let (latency_us_p50, latency_us_p99) = (1.0, 2.0);
-        Run { throughput_tps, latency_us_p50, latency_us_p99, aborts_per_transaction: 0.0 }
+        Run {
+            throughput_tps,
+            latency_us_p50,
+            latency_us_p99,
+            aborts_per_transaction: 0.0,
+            disk_us: None,
+        }
     }
 
     #[test]
