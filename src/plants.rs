@@ -23,6 +23,7 @@ pub fn rig(rig: Rig) -> &'static str {
         Rig::SimSc => "sim-sc",
         Rig::SimTso => "sim-tso",
         Rig::Loom => "loom",
+        Rig::Disk => "disk",
     }
 }
 

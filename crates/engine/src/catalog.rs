@@ -8,6 +8,7 @@
 //! their names (`TableSpec::validate`), so the two kinds never collide, and no look-up by name leads
 //! to the second.
 
+use crate::durable::{CatalogBlob as Blob, Walk};
 use crate::error::{Error, Result};
 use crate::scheme::UseIndex;
 use crate::scheme::ruins::{Ruins, show_view};
@@ -28,8 +29,15 @@ pub struct Table<M: Machine> {
     pub graveyard: Option<Graveyard<M>>,
 }
 
+impl<M: Machine> Table<M> {
+    /// Whether it is the table of a secondary index.
+    pub fn is_index(&self) -> bool {
+        self.spec.name.contains('/')
+    }
+}
+
 /// A table's place: empty once it was dropped.
-type Entry<M> = Option<Arc<Shared<M, Table<M>>>>;
+pub type Entry<M> = Option<Arc<Shared<M, Table<M>>>>;
 
 /// All tables. Lives in the machine's memory.
 pub struct Catalog<M: Machine> {
@@ -51,42 +59,86 @@ impl<M: Machine> Catalog<M> {
         Self { version: M::Word::new(1), tables: Latch::new(Vec::new()), ruins: Ruins::new() }
     }
 
-    /// Creates a table and the tables of its secondary indexes.
-    pub fn create(
+    /// Makes a table and the tables of its secondary indexes, which nobody sees yet. Whoever declares
+    /// takes turns.
+    pub fn prepare(
         &self,
         heap: &Arc<Shared<M, Heap<M>>>,
         spec: TableSpec,
         verify: bool,
-    ) -> Result<TableId> {
+    ) -> Result<Made<M>> {
         spec.validate()?;
-        let limit_bytes = heap.usage().limit_bytes;
-        let mut local = LocalHeap::new(heap).ok_or(Error::TooManyWorkers)?;
-        let grave = || verify.then(Graveyard::new);
-        let mut tables = self.tables.lock();
-        if tables.iter().flatten().any(|table| table.spec.name == spec.name) {
-            return Err(Error::TableExists(spec.name));
-        }
-        let id = TableId(tables.len() as u32);
-        let mut secondary = Vec::new();
-        let mut specs = Vec::new();
-        for (at, index_spec) in spec.secondary.iter().enumerate() {
-            let mut own = TableSpec::ordered(&format!("{}/{}", spec.name, index_spec.name));
-            own.present_only = spec.present_only;
-            let table = TableId(id.0 + 1 + at as u32);
-            secondary.push(Secondary::new(index_spec.clone(), table));
-            specs.push((own, vec![]));
-        }
-        specs.insert(0, (spec, secondary));
-        let made = indexes(heap, &mut local, specs.iter().map(|(spec, _)| spec));
-        let made = made.ok_or(Error::OutOfMemory { limit_bytes })?;
-        for ((spec, secondary), index) in specs.into_iter().zip(made) {
-            let table = Table { spec, index, secondary, graveyard: grave() };
-            tables.push(Some(Arc::new(Shared::new(table))));
-        }
-        drop(tables);
+        let id = {
+            let tables = self.tables.lock();
+            if tables.iter().flatten().any(|table| table.spec.name == spec.name) {
+                return Err(Error::TableExists(spec.name));
+            }
+            TableId(tables.len() as u32)
+        };
+        Ok(Made { id, tables: make(heap, id, spec, verify)? })
+    }
+
+    /// Shows a table that was made.
+    pub fn publish(&self, made: Made<M>) -> TableId {
+        let tables = made.tables.into_iter().map(|table| Some(Arc::new(Shared::new(table))));
+        self.tables.lock().extend(tables);
         // Release pairs with the acquire in `show_view`.
         self.version.fetch_add(1, Ordering::Release);
-        Ok(id)
+        made.id
+    }
+
+    /// A catalogue as it was, with empty tables.
+    pub fn restore(heap: &Arc<Shared<M, Heap<M>>>, blob: &Blob, verify: bool) -> Result<Self> {
+        let mut entries: Vec<Entry<M>> = (0..blob.next).map(|_| None).collect();
+        for (number, spec) in &blob.tables {
+            let made = make(heap, TableId(*number), spec.clone(), verify)?;
+            for (entry, table) in entries[*number as usize..].iter_mut().zip(made) {
+                *entry = Some(Arc::new(Shared::new(table)));
+            }
+        }
+        let catalog = Self::new();
+        *catalog.tables.lock() = entries;
+        Ok(catalog)
+    }
+
+    /// All tables by number.
+    pub fn tables(&self) -> Vec<Entry<M>> {
+        self.tables.lock().clone()
+    }
+
+    /// Walks over the tables that users have created, with their numbers.
+    pub fn walks(&self) -> Vec<(u32, Shared<M, Walk<M>>)> {
+        let tables = self.tables.lock();
+        let users = (0..).zip(tables.iter()).filter_map(|(number, table)| {
+            let table = table.as_ref().filter(|table| !table.is_index())?;
+            Some((number, Shared::new(Walk::new(&table.index))))
+        });
+        users.collect()
+    }
+
+    /// The catalogue as it is kept on disk.
+    pub fn blob(&self) -> Blob {
+        let tables = self.tables.lock();
+        let users = (0..).zip(tables.iter()).filter_map(|(number, table)| {
+            let table = table.as_ref().filter(|table| !table.is_index())?;
+            Some((number, table.spec.clone()))
+        });
+        Blob { next: tables.len() as u32, tables: users.collect() }
+    }
+
+    /// The same with a table that was made.
+    pub fn blob_with(&self, made: &Made<M>) -> Blob {
+        let mut blob = self.blob();
+        blob.next += made.tables.len() as u32;
+        blob.tables.extend(made.tables.first().map(|table| (made.id.0, table.spec.clone())));
+        blob
+    }
+
+    /// The same without one of its tables.
+    pub fn blob_without(&self, dropped: TableId) -> Blob {
+        let mut blob = self.blob();
+        blob.tables.retain(|(number, _)| *number != dropped.0);
+        blob
     }
 
     /// Forgets a table and its secondary indexes. Transactions that have begun may finish with it;
@@ -115,6 +167,53 @@ impl<M: Machine> Catalog<M> {
         let tables = self.tables.lock();
         tables.get(table.0 as usize)?.as_ref().map(|table| table.spec.name.clone())
     }
+}
+
+/// A table and the tables of its secondary indexes, not shown yet.
+pub struct Made<M: Machine> {
+    id: TableId,
+    tables: Vec<Table<M>>,
+}
+
+impl<M: Machine> Made<M> {
+    /// Gives the memory back.
+    pub fn forget(self, heap: &Arc<Shared<M, Heap<M>>>) {
+        if let Some(mut local) = LocalHeap::new(heap) {
+            for table in self.tables {
+                table.index.dismantle(&mut local, &mut |_, _| {});
+            }
+        }
+    }
+}
+
+/// The table numbered `id`, and behind it the tables of its secondary indexes.
+fn make<M: Machine>(
+    heap: &Arc<Shared<M, Heap<M>>>,
+    id: TableId,
+    spec: TableSpec,
+    verify: bool,
+) -> Result<Vec<Table<M>>> {
+    let limit_bytes = heap.usage().limit_bytes;
+    let mut local = LocalHeap::new(heap).ok_or(Error::TooManyWorkers)?;
+    let mut secondary = Vec::new();
+    let mut specs = Vec::new();
+    for (at, index_spec) in spec.secondary.iter().enumerate() {
+        let mut own = TableSpec::ordered(&format!("{}/{}", spec.name, index_spec.name));
+        own.present_only = spec.present_only;
+        let table = TableId(id.0 + 1 + at as u32);
+        secondary.push(Secondary::new(index_spec.clone(), table));
+        specs.push((own, vec![]));
+    }
+    specs.insert(0, (spec, secondary));
+    let made = indexes(heap, &mut local, specs.iter().map(|(spec, _)| spec));
+    let made = made.ok_or(Error::OutOfMemory { limit_bytes })?;
+    let table = |((spec, secondary), index)| Table {
+        spec,
+        index,
+        secondary,
+        graveyard: verify.then(Graveyard::new),
+    };
+    Ok(specs.into_iter().zip(made).map(table).collect())
 }
 
 /// An empty index for each declaration, or none at all when there is no memory for one of them.
@@ -172,6 +271,12 @@ impl<M: Machine> View<M> {
     /// Which tables are closed to snapshots, by number.
     pub fn present_only(&self) -> impl Iterator<Item = bool> {
         self.tables.iter().map(|table| table.as_ref().is_some_and(|it| it.spec.present_only))
+    }
+
+    /// Which tables' writes are not logged, by number: those of secondary indexes, which recovery makes
+    /// from rows.
+    pub fn unlogged(&self) -> impl Iterator<Item = bool> {
+        self.tables.iter().map(|table| table.as_ref().is_some_and(|it| it.is_index()))
     }
 
     /// A table by number, to be read in the present or, if `in_past`, by a snapshot.

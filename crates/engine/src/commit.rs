@@ -1,13 +1,15 @@
 //! The commit, the same for all schemes, on one screen: prepare, append, install, release.
 
-use crate::access::Kind;
+use crate::access::{Kind, Write};
 use crate::breakdown::Part;
 use crate::catalog::View;
-use crate::error::{Reason, Result};
+use crate::durable::{APPENDED_AFTER_ITS_WINDOW, TRANSACTION_BYTES_MAX};
+use crate::error::{Error, Reason, Result};
 use crate::recorder::WriteKind;
 use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
 use crate::stamp;
 use crate::worker::{Core, State, context};
+use chiliad_log::entry;
 use chiliad_machine::Machine;
 use chiliad_storage::Found;
 
@@ -15,6 +17,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
     pub fn commit(&mut self, view: &View<M>) -> Result<CommitPoint> {
         self.align_indexes(view)?;
+        self.check_size()?;
         self.clockwork.switch(Part::Manager);
         if self.stamped {
             self.stamp_values();
@@ -32,6 +35,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if self.recorder.is_some() && self.stamped {
             self.record_writes(point);
         }
+        // Append: before the window closes, so that an epoch is complete when its windows have.
+        if M::fault(&APPENDED_AFTER_ITS_WINDOW) {
+            self.inner.words.epochs.close_window(self.heap.slot());
+        }
+        self.append(point);
         // Install.
         for at in 0..self.writes.entries.len() {
             let write = &self.writes.entries[at];
@@ -80,6 +88,40 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         };
         self.heap.unpin();
         Err(self.lose(Refusal::over(Reason::Vanished, record)))
+    }
+
+    /// Refuses what the log does not take at once.
+    #[inline]
+    fn check_size(&mut self) -> Result<()> {
+        let bytes = self.arena.used();
+        if self.log.is_none() || bytes <= TRANSACTION_BYTES_MAX {
+            return Ok(());
+        }
+        Err(self.doom(Error::TransactionTooLarge { bytes, accepted: TRANSACTION_BYTES_MAX }))
+    }
+
+    /// Gives the writes to the log, but for those of secondary indexes, which recovery makes anew.
+    #[inline]
+    fn append(&mut self, point: CommitPoint) {
+        let (Some(durable), Some(buffer)) = (&self.inner.words.durable, &self.log) else {
+            return;
+        };
+        let logged = |write: &&Write<M>| {
+            let index = self.unlogged.get(write.table.0 as usize).copied().unwrap_or(false);
+            !index && !S::is_void(write)
+        };
+        let writes = self.writes.entries.iter().filter(logged);
+        if writes.clone().next().is_none() {
+            return;
+        }
+        let writes = writes.map(|write| {
+            let removed = write.kind == Kind::Remove;
+            // As for the installation.
+            let empty = removed && !self.stamped;
+            let value = if empty { &[][..] } else { self.arena.get(write.value) };
+            entry::Write { table: write.table.0, removed, key: self.arena.get(write.key), value }
+        });
+        durable.log.append(buffer, point.epoch, point.order, writes);
     }
 
     /// Puts the stamp behind each new value; a tombstone's value is its stamp.

@@ -1,6 +1,7 @@
 //! A database: tables, epochs and the memory they live in, under one scheme.
 
 use crate::catalog::Catalog;
+use crate::durable::{Durable, Turn};
 use crate::epoch::Epochs;
 use crate::error::{Error, Result};
 use crate::options::Options;
@@ -13,9 +14,12 @@ use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
 use chiliad_storage::Heap;
 use std::sync::Arc;
 
+/// Serial numbers of workers set aside for each incarnation, in verified runs.
+const WORKERS_PER_LIFE: u64 = 1 << 12;
+
 /// A handle to a database; clones lead to the same one.
 pub struct Database<M: Machine, S: Scheme<M>> {
-    inner: Arc<Inner<M, S>>,
+    pub(crate) inner: Arc<Inner<M, S>>,
 }
 
 impl<M: Machine, S: Scheme<M>> Clone for Database<M, S> {
@@ -36,6 +40,10 @@ pub struct Words<M: Machine, S: Scheme<M>> {
     pub epochs: Epochs<M>,
     pub catalog: Catalog<M>,
     pub scheme: S::Shared,
+    /// Held by who creates or drops a table.
+    pub declaring: Turn<M>,
+    /// What keeps it on a disk, if it is on one.
+    pub durable: Option<Durable<M>>,
     /// Workers ever made: their serial numbers name them in stamps, since slots are used again.
     pub workers: M::Word,
     /// What workers that have gone have left to collect.
@@ -53,18 +61,13 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// [`Error::InvalidOption`]; [`Error::OutOfMemory`] when `memory_bytes_ready` is too much.
     pub fn open(options: Options) -> Result<Self> {
         options.validate()?;
-        let heap = Heap::new(options.memory_bytes_max);
-        heap.prepare(options.memory_bytes_ready)
-            .map_err(|_| Error::OutOfMemory { limit_bytes: options.memory_bytes_max })?;
-        let words = Words {
-            epochs: Epochs::new(options.snapshots, options.snapshot_every),
-            catalog: Catalog::new(),
-            scheme: S::shared(&options),
-            workers: M::Word::new(0),
-            orphans: Latch::new(Vec::new()),
-            retired: Latch::new(Tally::default()),
-        };
-        Ok(Self { inner: Arc::new(Inner { options, heap, words: Shared::new(words) }) })
+        let heap = options.heap()?;
+        Ok(Self::from_inner(Inner::assemble(options, heap, Catalog::new(), None)))
+    }
+
+    /// A handle.
+    pub(crate) fn from_inner(inner: Arc<Inner<M, S>>) -> Self {
+        Self { inner }
     }
 
     /// How it was opened.
@@ -77,9 +80,32 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     ///
     /// # Errors
     /// [`Error::TableExists`], [`Error::InvalidOption`] for a declaration that makes no sense,
-    /// [`Error::OutOfMemory`].
+    /// [`Error::OutOfMemory`]; [`Error::LogFailed`], [`Error::OpenedReadOnly`].
     pub fn create_table(&self, spec: TableSpec) -> Result<TableId> {
-        self.inner.words.catalog.create(&self.inner.heap, spec, self.inner.options.verify)
+        let Inner { heap, words, options } = &*self.inner;
+        if options.read_only {
+            return Err(Error::OpenedReadOnly);
+        }
+        let _turn = words.declaring.take();
+        let made = words.catalog.prepare(heap, spec, options.verify)?;
+        if let Some(durable) = &words.durable {
+            let _turn = durable.changing.take();
+            let changed = durable
+                .check()
+                .and_then(|()| durable.change_catalog(&words.catalog.blob_with(&made)));
+            if let Err(error) = changed {
+                made.forget(heap);
+                return Err(error);
+            }
+        }
+        Ok(words.catalog.publish(made))
+    }
+
+    /// The tables that were created and not dropped, with their numbers.
+    #[must_use]
+    pub fn tables(&self) -> Vec<(TableId, TableSpec)> {
+        let blob = self.inner.words.catalog.blob();
+        blob.tables.into_iter().map(|(number, spec)| (TableId(number), spec)).collect()
     }
 
     /// Drops a table and its secondary indexes. Transactions that have begun may finish with it.
@@ -90,9 +116,20 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// before the drop still runs. In that case [`Database::tick`] does it later, bit by bit.
     ///
     /// # Errors
-    /// [`Error::UnknownTable`].
+    /// [`Error::UnknownTable`]; [`Error::LogFailed`], [`Error::OpenedReadOnly`].
     pub fn drop_table(&self, name: &str) -> Result<()> {
-        let Inner { heap, words, .. } = &*self.inner;
+        let Inner { heap, words, options } = &*self.inner;
+        if options.read_only {
+            return Err(Error::OpenedReadOnly);
+        }
+        let _turn = words.declaring.take();
+        let dropped = words.catalog.find(name)?;
+        if let Some(durable) = &words.durable {
+            // What was moved elsewhere before must not be lost with the table.
+            durable.wait(words.epochs.current())?;
+            let _turn = durable.changing.take();
+            durable.change_catalog(&words.catalog.blob_without(dropped))?;
+        }
         words.catalog.drop_table(name)?;
         words.catalog.ruins.take_apart::<S>(heap, usize::MAX);
         Ok(())
@@ -118,8 +155,36 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// machine runs. Gives back a portion of the memory of dropped tables, if there are any.
     pub fn tick(&self) {
         let Inner { heap, words, .. } = &*self.inner;
-        words.epochs.tick(&heap.slots);
+        let stable = words.epochs.tick(&heap.slots);
+        if let Some(durable) = &words.durable {
+            durable.log.advance(stable);
+        }
         words.catalog.ruins.take_apart::<S>(heap, portion::<M>());
+    }
+
+    /// The newest epoch of which every transaction is durable: as many as there are where nothing is.
+    #[must_use]
+    #[inline]
+    pub fn durable_epoch(&self) -> u64 {
+        self.inner.words.durable.as_ref().map_or(u64::MAX, |durable| durable.log.durable())
+    }
+
+    /// The commit epoch now.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.inner.words.epochs.current()
+    }
+
+    /// Why the database only reads since its log has failed; `None` if it has not.
+    #[must_use]
+    pub fn log_failure(&self) -> Option<Error> {
+        self.inner.words.durable.as_ref().and_then(|durable| durable.check().err())
+    }
+
+    /// Bytes of log written since the database was opened.
+    #[must_use]
+    pub fn log_bytes(&self) -> u64 {
+        self.inner.words.durable.as_ref().map_or(0, |durable| durable.log.written_bytes())
     }
 
     /// Advances epochs until a snapshot begun from now on sees everything committed before the
@@ -172,6 +237,28 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
 }
 
 impl<M: Machine, S: Scheme<M>> Inner<M, S> {
+    /// What all handles share.
+    pub fn assemble(
+        options: Options,
+        heap: Arc<Shared<M, Heap<M>>>,
+        catalog: Catalog<M>,
+        durable: Option<Durable<M>>,
+    ) -> Arc<Self> {
+        // Stamps must not repeat from one incarnation to the next.
+        let life = durable.as_ref().map_or(0, |durable| u64::from(durable.log.incarnation()));
+        let words = Words {
+            epochs: Epochs::new(options.snapshots, options.snapshot_every),
+            catalog,
+            scheme: S::shared(&options),
+            declaring: Turn::new(),
+            durable,
+            workers: M::Word::new(life * WORKERS_PER_LIFE),
+            orphans: Latch::new(Vec::new()),
+            retired: Latch::new(Tally::default()),
+        };
+        Arc::new(Self { options, heap, words: Shared::new(words) })
+    }
+
     /// The typed error for a memory limit that is reached.
     pub fn out_of_memory(&self) -> Error {
         Error::OutOfMemory { limit_bytes: self.options.memory_bytes_max }

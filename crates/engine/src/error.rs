@@ -1,5 +1,6 @@
 //! What can go wrong, and whether trying again may help.
 
+use chiliad_log::LogError;
 use core::fmt;
 
 /// Why a scheme refused a transaction. The transaction may be run again.
@@ -104,6 +105,22 @@ pub enum Error {
     DeadlineExceeded,
     /// The transaction has failed or ended already: only a rollback is left.
     TransactionOver,
+    /// The database is being closed.
+    Canceled,
+    /// The database was opened for reading only.
+    OpenedReadOnly,
+    /// The log can no longer be written: nothing that was not durable by then will be, and the
+    /// database only reads. What was acknowledged is safe.
+    LogFailed(LogError),
+    /// A data directory or a file in it cannot be used.
+    Data(LogError),
+    /// One transaction wrote more than the log takes at once.
+    TransactionTooLarge {
+        /// What it has read and written, in bytes.
+        bytes: usize,
+        /// The most that is accepted.
+        accepted: usize,
+    },
     /// An option is out of range: which, and what is accepted.
     InvalidOption(String),
 }
@@ -146,12 +163,27 @@ impl fmt::Display for Error {
             }
             Self::DeadlineExceeded => write!(f, "the deadline passed before a commit"),
             Self::TransactionOver => write!(f, "the transaction has failed or ended already"),
+            Self::Canceled => write!(f, "the database is being closed"),
+            Self::OpenedReadOnly => write!(f, "the database was opened for reading only"),
+            Self::LogFailed(error) => {
+                write!(f, "the log has failed, the database only reads: {error}")
+            }
+            Self::Data(error) => write!(f, "{error}"),
+            Self::TransactionTooLarge { bytes, accepted } => {
+                write!(f, "a transaction of {bytes} bytes; at most {accepted} are accepted")
+            }
             Self::InvalidOption(what) => write!(f, "{what}"),
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+impl From<LogError> for Error {
+    fn from(error: LogError) -> Self {
+        Self::Data(error)
+    }
+}
 
 /// The engine's results.
 pub type Result<T> = core::result::Result<T, Error>;

@@ -10,6 +10,7 @@
 //! | what operations do | `read_ops`, `write_ops`, `index_ops` |
 //! | who orders transactions | `scheme`: the trait [`Scheme`], and one file or folder a scheme |
 //! | commit epochs, snapshot boundaries | `epoch` |
+//! | a database on a disk | `durable` |
 //! | tables and secondary indexes | `catalog`, `table`, `secondary` |
 //! | what a verified run reports | `recorder`, `stamp` |
 //! | what a database says about itself | `stats`, `breakdown` |
@@ -24,6 +25,7 @@ mod breakdown;
 mod catalog;
 mod commit;
 mod database;
+mod durable;
 mod epoch;
 mod error;
 mod index_ops;
@@ -42,8 +44,13 @@ mod worker;
 mod write_ops;
 
 pub use breakdown::Part;
+pub use chiliad_log::{CheckpointInfo, LogError, LogOptions, Stepped};
 pub use chiliad_storage::{KEY_BYTES_MAX, Usage, VALUE_BYTES_MAX, key};
 pub use database::Database;
+pub use durable::{
+    Alone, Checkpointed, Contents, Copied, Crew, DurableOptions, Host, LogContents, LogRunner,
+    Mode, Opened, Phase, READER_NOT_HELD_BACK, Recovered, copy_directory, inspect,
+};
 pub use error::{Error, Reason, Result};
 pub use options::{Options, Snapshots};
 pub use recorder::{Recorder, Stamp, WriteKind};
@@ -55,8 +62,7 @@ pub use transaction::{Entry, Get, Intent, Range, Row, Scanned, Transaction};
 pub use tx::{Committed, Tx};
 pub use worker::Worker;
 
-/// The planted bugs of this room, for the rigs that must catch them.
-#[must_use]
-pub fn faults() -> &'static [&'static chiliad_machine::Fault] {
-    scheme::FAULTS
+/// The planted bugs of this room and of the log below it, for the rigs that must catch them.
+pub fn faults() -> impl Iterator<Item = &'static chiliad_machine::Fault> {
+    [scheme::FAULTS, durable::FAULTS, chiliad_log::FAULTS].into_iter().flatten().copied()
 }

@@ -1,7 +1,9 @@
 //! How a database is opened.
 
 use crate::error::{Error, Result};
-use chiliad_machine::Machine;
+use chiliad_machine::{Machine, Shared};
+use chiliad_storage::Heap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// When old versions are kept for snapshot transactions.
@@ -36,6 +38,8 @@ pub struct Options {
     pub opacity: bool,
     /// The number of partitions, for schemes that need them.
     pub partitions: u32,
+    /// Nothing can be written.
+    pub read_only: bool,
     /// Give every version a stamp and report every access to the workers' recorders.
     pub verify: bool,
 }
@@ -50,12 +54,21 @@ impl Default for Options {
             snapshot_every: 25,
             opacity: true,
             partitions: 1,
+            read_only: false,
             verify: false,
         }
     }
 }
 
 impl Options {
+    /// Memory as the options want it.
+    pub(crate) fn heap<M: Machine>(&self) -> Result<Arc<Shared<M, Heap<M>>>> {
+        let heap = Heap::new(self.memory_bytes_max);
+        heap.prepare(self.memory_bytes_ready)
+            .map_err(|_| Error::OutOfMemory { limit_bytes: self.memory_bytes_max })?;
+        Ok(heap)
+    }
+
     /// The length of a commit epoch in ticks of the machine.
     pub(crate) fn epoch_ticks<M: Machine>(&self) -> u64 {
         let ticks = self.epoch.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;

@@ -15,6 +15,7 @@ use crate::stats::Tally;
 use crate::table::TableId;
 use crate::transaction::{Entry, Intent, Row};
 use crate::tx::Tx;
+use chiliad_log::BufferRef;
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Changes, Cursor, Found, LeafRun, LocalHeap, Probe, RecordRef};
 use std::sync::Arc;
@@ -70,6 +71,10 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub tally: Tally,
     /// Which tables are closed to snapshots, by number.
     pub present_only: Vec<bool>,
+    /// Which tables' writes are not logged, by number.
+    pub unlogged: Vec<bool>,
+    /// Where commits go that are logged.
+    pub log: Option<BufferRef<M>>,
     /// Buffers for the keys of what is left to collect.
     pub keys: KeyPool,
     /// Lengths of rows seen last, by table, to know how many lines to ask for.
@@ -85,6 +90,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     pub(crate) fn new(inner: Arc<Inner<M, S>>) -> Result<Self> {
         let heap = LocalHeap::new(&inner.heap).ok_or(Error::TooManyWorkers)?;
         let options = &inner.options;
+        let log = inner.words.durable.as_ref().map(|durable| durable.log.buffer());
         let core = Core {
             stamped: options.verify,
             opacity: options.opacity,
@@ -112,6 +118,8 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             sequence: 0,
             tally: Tally::default(),
             present_only: Vec::new(),
+            unlogged: Vec::new(),
+            log,
             keys: KeyPool::default(),
             row_bytes: Vec::new(),
             key: Vec::new(),
@@ -134,6 +142,9 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             return Err(Error::InvalidOption(what));
         }
         debug_assert!(matches!(self.core.state, State::Idle), "a worker has one transaction");
+        if !(intent.read_only || intent.snapshot) {
+            self.core.wait_for_log()?;
+        }
         self.catch_up();
         if let Err(error) = self.core.begin(intent) {
             hide_view(self.core.heap.slot());
@@ -148,6 +159,8 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         if self.view.show(&self.core.inner.words.catalog, self.core.heap.slot()) {
             self.core.present_only.clear();
             self.core.present_only.extend(self.view.present_only());
+            self.core.unlogged.clear();
+            self.core.unlogged.extend(self.view.unlogged());
         }
     }
 
@@ -226,6 +239,9 @@ impl<M: Machine, S: Scheme<M>> Drop for Worker<M, S> {
         let words = &self.core.inner.words;
         self.core.scheme.hand_over(&mut words.orphans.lock());
         words.retired.lock().absorb(&mut self.core.tally);
+        if let Some(log) = &self.core.log {
+            log.close();
+        }
     }
 }
 
@@ -251,7 +267,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.arena.clear();
         self.accesses.clear();
         self.entries.clear();
-        self.read_only = intent.read_only || intent.snapshot;
+        self.read_only = intent.read_only || intent.snapshot || self.inner.options.read_only;
         self.in_past = intent.snapshot && self.snapshots;
         self.sequence = self.sequence.wrapping_add(1);
         self.begun_in = self.heap.epoch();
@@ -279,6 +295,21 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if let Some(recorder) = &mut self.recorder {
             recorder.begin(self.stamp, M::now(), self.in_past);
         }
+    }
+
+    /// Refuses to begin what could not become durable, and waits while the log has enough to do.
+    #[inline]
+    fn wait_for_log(&self) -> Result<()> {
+        let (Some(durable), Some(buffer)) = (&self.inner.words.durable, &self.log) else {
+            return Ok(());
+        };
+        durable.check()?;
+        while !durable.log.has_room(buffer) {
+            M::mark("worker waited for the log");
+            durable.log.wake();
+            durable.nap()?;
+        }
+        Ok(())
     }
 
     /// The transaction cannot go on.
@@ -329,7 +360,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Err(Error::TransactionOver);
         }
         if writes && self.read_only {
-            return Err(Error::ReadOnly);
+            return Err(match self.inner.options.read_only {
+                true => Error::OpenedReadOnly,
+                false => Error::ReadOnly,
+            });
         }
         Ok(())
     }

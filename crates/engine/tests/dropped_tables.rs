@@ -244,8 +244,8 @@ fn many_schedules_pass() {
 /// The rig can fail: a view that is not seen in time costs its transaction the table.
 #[test]
 fn the_planted_bug_is_caught() {
-    let fault = chiliad_engine::faults().iter().find(|it| it.name == "ruin-without-fence");
-    let fault = *fault.expect("declared");
+    let fault = chiliad_engine::faults().find(|it| it.name == "ruin-without-fence");
+    let fault = fault.expect("declared");
     let seed = (0..2_000)
         .step_by(2)
         .find(|&seed| {

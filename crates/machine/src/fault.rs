@@ -13,6 +13,8 @@ pub enum Rig {
     SimTso,
     /// A loom model: acquire and release.
     Loom,
+    /// Simulated crashes on a disk that loses what was not synced.
+    Disk,
 }
 
 /// A planted bug and the verdict that it must earn.

@@ -35,9 +35,10 @@
 //! From the bottom up: `random` (generators), `region` (memory and what is freed in it),
 //! `store_buffer` (total store order), `schedule` (who runs next), `state` (what one event does),
 //! `freed` (who touches what is freed), `waiting` (parking, time, the end), `word` and `machine` (the
-//! seam's operations), `outcome`, `run`.
+//! seam's operations), `outcome`, `run`; and beside them `disk`, which outlives runs.
 
 mod config;
+mod disk;
 mod freed;
 mod hook;
 mod machine;
@@ -52,6 +53,7 @@ mod waiting;
 mod word;
 
 pub use config::{Config, MemoryModel, Schedule};
+pub use disk::{DiskCounters, DiskFaults, DiskLosses, FaultyDisk};
 pub use machine::{Sim, stopping};
 pub use outcome::{
     Access, CorePanic, Counters, Freed, Outcome, Step, Trace, UseOfFreedMemory, Verdict, Waiter,

@@ -9,6 +9,10 @@ pub(crate) enum Stream {
     Schedule,
     StoreBuffers,
     Memory,
+    /// Which operations of a disk fail, and how.
+    DiskFaults,
+    /// What a disk still has after power was lost.
+    DiskImage,
     /// The numbers that the program on a core asks for.
     Core(u32),
 }
@@ -25,6 +29,8 @@ impl Generator {
             Stream::Schedule => 1,
             Stream::StoreBuffers => 2,
             Stream::Memory => 3,
+            Stream::DiskFaults => 4,
+            Stream::DiskImage => 5,
             Stream::Core(core) => 16 + u64::from(core),
         };
         let mut generator = Self { state: seed };

@@ -38,6 +38,7 @@ pub(crate) const FENCE_EVENT: u64 = 8;
 const WAIT_EVENT: u64 = 9;
 const SWITCH: u64 = 10;
 const CLOCK_EVENT: u64 = 11;
+pub(crate) const DISK_EVENT: u64 = 12;
 
 /// What is known of one core; index 0 is the host's own stack.
 pub(crate) struct Core {

@@ -13,7 +13,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("chiliad-loom", &["chiliad-machine"]),
     ("chiliad-simulator", &["chiliad-machine"]),
     ("chiliad-storage", &["chiliad-machine"]),
-    ("chiliad-engine", &["chiliad-machine", "chiliad-storage"]),
+    ("chiliad-log", &["chiliad-machine"]),
+    ("chiliad-engine", &["chiliad-machine", "chiliad-storage", "chiliad-log"]),
     ("chiliad", &["chiliad-machine", "chiliad-engine", "chiliad-derive"]),
     (
         "chiliad-workload",
@@ -45,6 +46,7 @@ const RIGS: &[&str] = &["chiliad-loom", "chiliad-simulator", "chiliad-checker"];
 const FOREIGN: &[(&str, &[&str])] = &[
     ("chiliad-machine", &["libc"]),
     ("chiliad-storage", &[]),
+    ("chiliad-log", &["crc32fast", "lz4_flex"]),
     ("chiliad-engine", &[]),
     ("chiliad-checker", &["crc32fast"]),
 ];

@@ -15,6 +15,7 @@
 mod floor;
 pub mod names;
 mod partitioned;
+pub(crate) mod restore;
 pub(crate) mod ruins;
 mod silo;
 pub(crate) mod tid;
@@ -236,6 +237,12 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     /// # Safety
     /// No transaction or collector can reach the record any more, and it is handed in once.
     unsafe fn discard(heap: &mut LocalHeap<M>, record: RecordRef<M>);
+
+    /// The newest version of a record outside transactions: appends its value to `out` and returns its
+    /// order; `None` if the key is absent. May wait for a writer that is installing; pinned.
+    fn stable_read(record: RecordRef<M>, out: &mut Vec<u8>) -> Option<u64> {
+        restore::stable_read(record, out)
+    }
 
     /// The bytes of the version that this transaction is about to overwrite, for the recorder, and
     /// whether the key is absent in it.

@@ -224,6 +224,10 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
     ) {
         let write = &mut writes.entries[index];
         let record = write.record;
+        // For those who read outside transactions, and so without the partition's lock.
+        record.word().store(write.prior | tid::LATCH, Ordering::Relaxed);
+        // Release: pairs with the acquire fence in `restore::stable_read`.
+        M::fence(Ordering::Release);
         if let Some(block) = record.overflow() {
             // SAFETY: it leaves the record here, and only the partition's holder knew it.
             unsafe { cx.heap.retire_record(SlotKind::Version, block) };
@@ -236,7 +240,8 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
             None => record.write_before(value, None),
         }
         let absent = if write.kind == Kind::Remove { tid::ABSENT } else { 0 };
-        record.word().store(point.order | absent, Ordering::Relaxed);
+        // Release: pairs with the acquire in `restore::stable_read`.
+        record.word().store(point.order | absent, Ordering::Release);
     }
 
     fn is_void(write: &Write<M>) -> bool {

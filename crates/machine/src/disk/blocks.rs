@@ -69,6 +69,15 @@ impl Blocks {
         self.bytes_mut()[start..].copy_from_slice(bytes);
     }
 
+    /// Forgets the bytes from `bytes` on.
+    ///
+    /// # Panics
+    /// When there are fewer.
+    pub fn truncate(&mut self, bytes: usize) {
+        assert!(bytes <= self.used, "{bytes} of {}", self.used);
+        self.used = bytes;
+    }
+
     /// Appends zeros up to the next block's start.
     pub fn pad(&mut self) {
         let start = self.used;

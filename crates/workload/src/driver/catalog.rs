@@ -39,10 +39,9 @@ pub fn schemes() -> &'static [Info] {
 #[must_use]
 pub fn faults() -> Vec<&'static Fault> {
     use chiliad_storage::index::{hash, ordered};
-    let engine = chiliad_engine::faults().iter();
     let indexes = ordered::faults::FAULTS.iter().chain(hash::faults::FAULTS);
     let heap = chiliad_storage::FAULTS;
-    engine.chain(indexes).chain(heap).copied().collect()
+    chiliad_engine::faults().chain(indexes.chain(heap).copied()).collect()
 }
 
 /// A native database, to be shared by threads.

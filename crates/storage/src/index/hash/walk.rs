@@ -13,13 +13,25 @@ type Raw<M> = (u64, Tagged<Record<M>>);
 impl<M: Machine> HashIndex<M> {
     /// Calls `each` with every key and its record. Every bucket is read as it was at one moment,
     /// the buckets at different moments; a key that stays is seen once, however the table grows.
-    pub fn walk(&self, heap: &LocalHeap<M>, mut each: impl FnMut(&[u8], RecordRef<M>)) {
+    pub fn walk(&self, heap: &LocalHeap<M>, each: impl FnMut(&[u8], RecordRef<M>)) {
+        let begun = self.buckets();
+        self.walk_buckets(heap, begun, 0..begun, each);
+    }
+
+    /// The piece of a [`HashIndex::walk`] that covers the buckets `piece` of those that there were
+    /// when the walk began, `begun`.
+    pub fn walk_buckets(
+        &self,
+        heap: &LocalHeap<M>,
+        begun: u64,
+        piece: core::ops::Range<u64>,
+        mut each: impl FnMut(&[u8], RecordRef<M>),
+    ) {
         debug_assert!(heap.is_pinned());
         // What belonged to one bucket when the walk began is read together, wherever growth has
         // moved it since.
-        let begun = self.table.buckets();
         let (mut entries, mut versions, mut key) = (Vec::new(), Vec::new(), Vec::new());
-        for index in 0..begun {
+        for index in piece {
             let mut spin = Spin::<M>::new();
             while !self.read_family(index, begun, &mut entries, &mut versions) {
                 spin.wait();

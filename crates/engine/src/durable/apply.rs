@@ -1,0 +1,210 @@
+//! Versions into tables, in groups, so that the cache misses of their look-ups overlap.
+
+use super::replay::Target;
+use crate::catalog::Table;
+use crate::error::{Error, Result};
+use crate::scheme::restore::{self, Restored};
+use chiliad_log::entry::Write;
+use chiliad_machine::{Fault, Machine, Rig, Shared};
+use chiliad_storage::{Found, LocalHeap, Probe};
+use std::sync::Arc;
+
+/// Look-ups in flight together.
+const GROUP: usize = 32;
+
+/// Versions of an incarnation that is over keep their orders.
+pub static INCARNATION_NOT_RAISED: Fault = Fault {
+    name: "incarnation-not-raised",
+    step: "every opening is an incarnation of its own, whose orders exceed those of all before",
+    rig: Rig::Disk,
+    workload: "bank",
+    expected: &["wrong state", "consistency", "acknowledged transaction lost"],
+    seeds: 400,
+};
+
+/// A checkpoint is taken to hold everything up to the epoch in which its walk ended.
+pub static FLOOR_AT_THE_END: Fault = Fault {
+    name: "floor-at-the-end",
+    step: "a checkpoint stands for the epochs before its walk began",
+    rig: Rig::Disk,
+    workload: "bank",
+    expected: &["wrong state", "consistency"],
+    seeds: 1000,
+};
+
+/// A checkpoint counts before the epochs that it has effects of are durable.
+pub static CHECKPOINT_TOO_EARLY: Fault = Fault {
+    name: "checkpoint-too-early",
+    step: "a checkpoint is published once the log is durable through the end of its walk",
+    rig: Rig::Disk,
+    workload: "bank",
+    expected: &["recovery refused", "wrong state", "not closed"],
+    seeds: 1000,
+};
+
+/// Old logs go before the checkpoint that replaces them is published.
+pub static LOG_REMOVED_TOO_EARLY: Fault = Fault {
+    name: "log-removed-too-early",
+    step: "old logs are removed after the manifest that does without them is durable",
+    rig: Rig::Disk,
+    workload: "bank",
+    expected: &["recovery refused", "acknowledged transaction lost", "wrong state"],
+    seeds: 1000,
+};
+
+/// A transaction is appended when its window has closed already.
+pub static APPENDED_AFTER_ITS_WINDOW: Fault = Fault {
+    name: "appended-after-its-window",
+    step: "a transaction is in its buffer before its commit window closes",
+    rig: Rig::Disk,
+    workload: "bank",
+    expected: &["acknowledged transaction lost", "wrong state", "not closed"],
+    seeds: 1000,
+};
+
+/// A transaction that has only read is answered before what it read is durable.
+pub static READER_NOT_HELD_BACK: Fault = Fault {
+    name: "reader-not-held-back",
+    step: "what a transaction has read is durable before its result is given out",
+    rig: Rig::Disk,
+    workload: "bank",
+    expected: &["acknowledged transaction lost"],
+    seeds: 400,
+};
+
+/// The planted bugs of this folder.
+pub static FAULTS: &[&Fault] = &[
+    &INCARNATION_NOT_RAISED,
+    &FLOOR_AT_THE_END,
+    &CHECKPOINT_TOO_EARLY,
+    &LOG_REMOVED_TOO_EARLY,
+    &APPENDED_AFTER_ITS_WINDOW,
+    &READER_NOT_HELD_BACK,
+    &restore::REPLAYED_AS_FOUND,
+];
+
+/// Tables by number; those that were dropped leave a gap.
+pub type Tables<M> = Vec<Option<Arc<Shared<M, Table<M>>>>>;
+
+/// Keys with their tables.
+pub type Removed = Vec<(u32, Box<[u8]>)>;
+
+/// One thread's part in the recovery.
+pub struct Applier<'a, M: Machine> {
+    tables: &'a Tables<M>,
+    pub heap: LocalHeap<M>,
+    limit_bytes: u64,
+    probes: Vec<Probe<M>>,
+    found: Vec<Option<Found<M>>>,
+    /// Keys that were removed by something replayed, with their tables: what is absent in the end
+    /// leaves its index.
+    pub removed: Removed,
+}
+
+/// A version to be applied.
+#[derive(Clone, Copy)]
+pub struct Item<'p> {
+    pub order: u64,
+    pub write: Write<'p>,
+}
+
+/// Versions that wait for their group to be full.
+pub struct Group<'p> {
+    items: [Option<Item<'p>>; GROUP],
+    count: usize,
+}
+
+impl<'p> Group<'p> {
+    pub fn new() -> Self {
+        Self { items: [None; GROUP], count: 0 }
+    }
+
+    fn items(&self) -> impl Iterator<Item = &Item<'p>> {
+        self.items[..self.count].iter().flatten()
+    }
+}
+
+impl<'a, M: Machine> Applier<'a, M> {
+    pub fn new(target: Target<'a, M>) -> Result<Self> {
+        let Target { tables, heap } = target;
+        Ok(Self {
+            tables,
+            limit_bytes: heap.usage().limit_bytes,
+            heap: LocalHeap::new(heap).ok_or(Error::TooManyWorkers)?,
+            probes: Vec::new(),
+            found: Vec::new(),
+            removed: Vec::new(),
+        })
+    }
+
+    fn table(&self, number: u32) -> Option<&'a Table<M>> {
+        self.tables.get(number as usize)?.as_deref().map(|table| &**table)
+    }
+
+    /// Adds a version to the group, and applies the group if it is full.
+    #[inline]
+    pub fn push<'p>(&mut self, group: &mut Group<'p>, item: Item<'p>) -> Result<()> {
+        if self.table(item.write.table).is_none() {
+            return Ok(());
+        }
+        group.items[group.count] = Some(item);
+        group.count += 1;
+        if group.count == GROUP { self.flush(group) } else { Ok(()) }
+    }
+
+    /// Applies what the group has.
+    pub fn flush(&mut self, group: &mut Group<'_>) -> Result<()> {
+        self.heap.pin();
+        let applied = self.apply(group);
+        self.heap.unpin();
+        self.heap.reclaim();
+        group.count = 0;
+        applied.map_err(|_| Error::OutOfMemory { limit_bytes: self.limit_bytes })
+    }
+
+    fn apply(
+        &mut self,
+        group: &Group<'_>,
+    ) -> core::result::Result<(), chiliad_storage::OutOfMemory> {
+        self.find(group);
+        for (at, item) in group.items().enumerate() {
+            let (Some(table), Some(found)) = (self.table(item.write.table), self.found[at]) else {
+                continue;
+            };
+            let Write { key, value, removed, table: number } = item.write;
+            let version = Restored { order: item.order, absent: removed, value };
+            // An insertion earlier in the group may have put the key there: `put` looks again.
+            restore::put(&mut self.heap, &table.index, key, found, version)?;
+            if removed {
+                self.removed.push((number, key.into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks all keys of the group up, a step of each at a time.
+    fn find(&mut self, group: &Group<'_>) {
+        self.probes.clear();
+        self.found.clear();
+        for item in group.items() {
+            let table = self.table(item.write.table).expect("checked when it was added");
+            self.probes.push(table.index.probe(item.write.key));
+            self.found.push(None);
+        }
+        let mut pending = group.count;
+        while pending > 0 {
+            for (at, item) in group.items().enumerate() {
+                if self.found[at].is_some() {
+                    continue;
+                }
+                let Some(table) = self.table(item.write.table) else { continue };
+                let found = table.index.step(&self.heap, &mut self.probes[at], item.write.key);
+                if let Some(Found::Record(record)) = found {
+                    record.prefetch(item.write.value.len());
+                }
+                pending -= usize::from(found.is_some());
+                self.found[at] = found;
+            }
+        }
+    }
+}

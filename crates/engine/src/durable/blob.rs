@@ -1,0 +1,170 @@
+//! The catalogue as bytes: what the manifest keeps of tables and their indexes.
+//!
+//! ```text
+//! u32 the next table number | u32 count of tables, each:
+//!   u32 number | name | u8 kind (0 ordered, 1 hash) | u64 rows expected | u8 1 if closed to snapshots
+//!   u32 count of secondary indexes, each (the table of the n-th has the number of its table + 1 + n):
+//!     name | u8 1 if unique | u32 count of parts, each:
+//!       u8 source (0 value, 1 key) | u32 offset | u32 length | u8 type | u8 1 if descending
+//! ```
+//!
+//! A name is its length (u32) and its UTF-8. Types: 0 unsigned, 1 signed, 2 bytes, 3 text.
+
+use crate::table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableSpec};
+use chiliad_log::codec::{Decoder, put_blob};
+
+/// The tables that users have created, with their numbers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Blob {
+    /// The number of the next table.
+    pub next: u32,
+    /// Ascending.
+    pub tables: Vec<(u32, TableSpec)>,
+}
+
+impl Blob {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.extend_from_slice(&self.next.to_le_bytes());
+        put_count(&mut out, self.tables.len());
+        for (number, spec) in &self.tables {
+            out.extend_from_slice(&number.to_le_bytes());
+            put_blob(&mut out, spec.name.as_bytes());
+            out.push(u8::from(spec.index == IndexKind::Hash));
+            out.extend_from_slice(&(spec.rows_expected as u64).to_le_bytes());
+            out.push(u8::from(spec.present_only));
+            put_count(&mut out, spec.secondary.len());
+            spec.secondary.iter().for_each(|index| put_index(&mut out, index));
+        }
+        out
+    }
+
+    /// `None` if the bytes are no catalogue.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut from = Decoder::new(bytes);
+        let mut blob = Self { next: from.u32()?, tables: Vec::new() };
+        for _ in 0..from.u32()? {
+            let number = from.u32()?;
+            let spec = take_table(&mut from)?;
+            let after = number.checked_add(1 + spec.secondary.len() as u32)?;
+            let above = blob.tables.last().is_none_or(|(last, _)| *last < number);
+            if !above || after > blob.next || spec.validate().is_err() {
+                return None;
+            }
+            blob.tables.push((number, spec));
+        }
+        from.is_empty().then_some(blob)
+    }
+}
+
+fn put_count(out: &mut Vec<u8>, count: usize) {
+    out.extend_from_slice(&(count as u32).to_le_bytes());
+}
+
+fn put_index(out: &mut Vec<u8>, index: &SecondarySpec) {
+    put_blob(out, index.name.as_bytes());
+    out.push(u8::from(index.unique));
+    put_count(out, index.parts.len());
+    for part in &index.parts {
+        out.push(u8::from(part.source == Source::Key));
+        put_count(out, part.offset);
+        put_count(out, part.length);
+        out.push(match part.part_type {
+            PartType::Unsigned => 0,
+            PartType::Signed => 1,
+            PartType::Bytes => 2,
+            PartType::Text => 3,
+        });
+        out.push(u8::from(part.descending));
+    }
+}
+
+fn take_table(from: &mut Decoder<'_>) -> Option<TableSpec> {
+    let name = from.text()?.to_owned();
+    let index = if take_flag(from)? { IndexKind::Hash } else { IndexKind::Ordered };
+    let rows_expected = usize::try_from(from.u64()?).ok()?;
+    let present_only = take_flag(from)?;
+    let mut secondary = Vec::new();
+    for _ in 0..from.u32()? {
+        secondary.push(take_index(from)?);
+    }
+    Some(TableSpec { name, index, rows_expected, secondary, present_only })
+}
+
+fn take_index(from: &mut Decoder<'_>) -> Option<SecondarySpec> {
+    let name = from.text()?.to_owned();
+    let unique = take_flag(from)?;
+    let mut parts = Vec::new();
+    for _ in 0..from.u32()? {
+        let source = if take_flag(from)? { Source::Key } else { Source::Value };
+        let (offset, length) = (from.u32()? as usize, from.u32()? as usize);
+        let part_type = match from.u8()? {
+            0 => PartType::Unsigned,
+            1 => PartType::Signed,
+            2 => PartType::Bytes,
+            3 => PartType::Text,
+            _ => return None,
+        };
+        parts.push(KeyPart { source, offset, length, part_type, descending: take_flag(from)? });
+    }
+    Some(SecondarySpec { name, parts, unique })
+}
+
+fn take_flag(from: &mut Decoder<'_>) -> Option<bool> {
+    match from.u8()? {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some() -> Blob {
+        let part = |source, part_type, descending| KeyPart {
+            source,
+            offset: 3,
+            length: 8,
+            part_type,
+            descending,
+        };
+        let index = SecondarySpec {
+            name: "by_name".into(),
+            parts: vec![
+                part(Source::Value, PartType::Text, false),
+                part(Source::Key, PartType::Signed, true),
+                part(Source::Value, PartType::Bytes, false),
+                part(Source::Value, PartType::Unsigned, false),
+            ],
+            unique: true,
+        };
+        Blob {
+            next: 9,
+            tables: vec![
+                (0, TableSpec::ordered("one").with_index(index)),
+                (5, TableSpec::hash("two", 1000).present_only()),
+            ],
+        }
+    }
+
+    #[test]
+    fn it_comes_back() {
+        assert_eq!(Blob::decode(&some().encode()), Some(some()));
+        assert_eq!(Blob::decode(&Blob::default().encode()), Some(Blob::default()));
+    }
+
+    #[test]
+    fn what_is_cut_short_or_out_of_order_is_none() {
+        let bytes = some().encode();
+        for length in 0..bytes.len() {
+            assert_eq!(Blob::decode(&bytes[..length]), None, "{length}");
+        }
+        let mut twisted = some();
+        twisted.tables.reverse();
+        assert_eq!(Blob::decode(&twisted.encode()), None);
+        let small = Blob { next: 5, ..some() };
+        assert_eq!(Blob::decode(&small.encode()), None);
+    }
+}

@@ -1,0 +1,387 @@
+//! Checkpoints: all rows into files, beside the transactions, and the end of the logs before.
+//!
+//! Nothing stops. The *floor* is an epoch whose windows had closed, all of them, before the walk
+//! began: whatever was committed up to it is met, or something newer in its place. The *end* is the
+//! epoch in which the walk ended: nothing met is newer. So the checkpoint may count as soon as the log
+//! is durable through the end, and recovery replays the log from the floor on. Removed rows are not
+//! met; the log has their removal if it is above the floor, and nothing of them if it is not.
+
+use super::apply::{CHECKPOINT_TOO_EARLY, FLOOR_AT_THE_END, LOG_REMOVED_TOO_EARLY};
+use super::host::Crew;
+use super::replay::Next;
+use super::walk::Walk;
+use super::{Durable, Host};
+use crate::catalog::{Catalog, View};
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::scheme::ruins::hide_view;
+use crate::scheme::{Scheme, Tables as _};
+use chiliad_log::entry::Write;
+use chiliad_log::{CheckpointInfo, LogError, Name, PartWriter};
+use chiliad_machine::disk::Disk;
+use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
+use chiliad_storage::{Heap, LeafRun, LocalHeap, RecordRef};
+use std::sync::Arc;
+
+/// How records are read outside transactions.
+type StableRead<M> = fn(RecordRef<M>, &mut Vec<u8>) -> Option<u64>;
+
+/// Tables whose rows are being written, for those who do it.
+pub struct Walkers<'a, M: Machine> {
+    disk: &'a dyn Disk,
+    database: u128,
+    number: u32,
+    compress: bool,
+    effort: u32,
+    /// Tells when nobody wants it any more.
+    durable: Option<&'a Durable<M>>,
+    catalog: &'a Catalog<M>,
+    heap: &'a Arc<Shared<M, Heap<M>>>,
+    read: StableRead<M>,
+    tables: Vec<(u32, Shared<M, Walk<M>>)>,
+    next_part: Shared<M, Next<M>>,
+    result: Shared<M, Latch<M, Written>>,
+}
+
+/// What was written.
+#[derive(Default)]
+struct Written {
+    parts: u32,
+    rows: u64,
+    bytes: u64,
+    failure: Option<Error>,
+}
+
+/// A checkpoint that counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Checkpointed {
+    /// Which.
+    pub info: CheckpointInfo,
+    /// Its rows.
+    pub rows: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Files of logs and of older checkpoints that are gone, or room for new logs.
+    pub released: usize,
+}
+
+impl<M: Machine> Walkers<'_, M> {
+    /// Writes pieces of all tables until there are none.
+    pub(super) fn take_part(&self) {
+        if let Err(error) = self.write_part() {
+            self.result.lock().failure.get_or_insert(error);
+        }
+    }
+
+    fn write_part(&self) -> Result<()> {
+        let mut heap = LocalHeap::new(self.heap).ok_or(Error::TooManyWorkers)?;
+        let mut view = View::new();
+        let mut run = LeafRun::default();
+        let mut value = Vec::new();
+        let mut part: Option<PartWriter<M>> = None;
+        let mut pace = Pace::new(self.effort);
+        for (number, walk) in &self.tables {
+            let mut more = true;
+            while more {
+                let writer = match &mut part {
+                    Some(part) => part,
+                    None => part.insert(self.begin_part()?),
+                };
+                more =
+                    self.piece(&mut heap, &mut view, *number, walk, &mut run, &mut value, writer);
+                hide_view(heap.slot());
+                writer.write_if_full()?;
+                heap.reclaim();
+                pace.keep::<M>();
+                let canceled = self.durable.is_some_and(Durable::is_canceled);
+                if canceled || self.result.lock().failure.is_some() {
+                    return if canceled { Err(Error::Canceled) } else { Ok(()) };
+                }
+            }
+        }
+        if let Some(part) = part {
+            let (bytes, rows) = part.finish()?;
+            let mut written = self.result.lock();
+            written.bytes += bytes;
+            written.rows += rows;
+        }
+        Ok(())
+    }
+
+    fn begin_part(&self) -> Result<PartWriter<M>> {
+        let part = self.next_part.take() as u32;
+        let made = PartWriter::create(self.disk, self.database, self.number, part, self.compress)?;
+        self.result.lock().parts += 1;
+        Ok(made)
+    }
+
+    /// Takes the rows of one piece; `false` when nothing is left of the table. Until the view is
+    /// hidden, the table is not taken apart.
+    #[expect(clippy::too_many_arguments, reason = "one worker's scratch memory")]
+    fn piece(
+        &self,
+        heap: &mut LocalHeap<M>,
+        view: &mut View<M>,
+        number: u32,
+        walk: &Walk<M>,
+        run: &mut LeafRun<M>,
+        value: &mut Vec<u8>,
+        part: &mut PartWriter<M>,
+    ) -> bool {
+        view.show(self.catalog, heap.slot());
+        let mut more = false;
+        view.with_index(number, &mut |index, _| {
+            heap.pin();
+            more = walk.next(heap, index, run);
+            for (_, record) in run.iter() {
+                record.prefetch(128);
+            }
+            for (key, record) in run.iter() {
+                value.clear();
+                if let Some(order) = (self.read)(record, value) {
+                    part.add(order, &Write { table: number, removed: false, key, value });
+                }
+            }
+            heap.unpin();
+        });
+        more
+    }
+
+    fn finish(self, host: &dyn Host<M>) -> Result<Written> {
+        host.parallel(&Crew::Walkers(&self));
+        let mut written = core::mem::take(&mut *self.result.lock());
+        match written.failure.take() {
+            Some(error) => {
+                // What there is of it is of no use, and may be what fills the disk.
+                for part in 0..written.parts {
+                    let name = Name::Part { checkpoint: self.number, part };
+                    let _ = self.disk.remove(&name.to_string());
+                }
+                Err(error)
+            }
+            None => Ok(written),
+        }
+    }
+}
+
+/// Works for a share of its time only.
+struct Pace {
+    effort: u64,
+    begun: u64,
+}
+
+impl Pace {
+    fn new(effort: u32) -> Self {
+        Self { effort: effort.into(), begun: 0 }
+    }
+
+    /// Sleeps, now and then, as long as the share wants.
+    fn keep<M: Machine>(&mut self) {
+        let now = M::now();
+        if self.begun == 0 {
+            self.begun = now;
+        }
+        let worked = now.saturating_sub(self.begun);
+        if self.effort < 100 && worked >= M::ticks_per_second() / 1000 {
+            M::park_until(now + worked * (100 - self.effort) / self.effort);
+            self.begun = M::now();
+        }
+    }
+}
+
+impl<M: Machine, S: Scheme<M>> Database<M, S> {
+    /// Writes a checkpoint while transactions go on, and removes the logs that it replaces.
+    ///
+    /// # Errors
+    /// [`Error::Data`] when it could not be written: the one before still counts, and the database goes
+    /// on. [`Error::LogFailed`]. [`Error::InvalidOption`] for a database without a directory.
+    pub fn checkpoint(&self, host: &dyn Host<M>) -> Result<Checkpointed> {
+        let durable = self.durable()?;
+        let words = &self.inner.words;
+        let _turn = durable.copying.take();
+        durable.check()?;
+        let floor = durable.log.stable();
+        let number = self.next_checkpoint(durable)?;
+        let database = durable.manifest().database;
+        let log_before = durable.log.written_bytes();
+        let walkers =
+            self.walkers(&*durable.disk, database, number, durable.options.checkpoint_effort);
+        let written = walkers.finish(host)?;
+        durable.disk.sync_names().map_err(LogError::io("syncing the names of a checkpoint"))?;
+        let end = words.epochs.current();
+        if !M::fault(&CHECKPOINT_TOO_EARLY) {
+            while durable.log.durable() < end {
+                durable.nap()?;
+                if durable.is_canceled() {
+                    return Err(Error::Canceled);
+                }
+            }
+        }
+        let floor = if M::fault(&FLOOR_AT_THE_END) { end } else { floor };
+        let incarnation = durable.log.incarnation();
+        let info = CheckpointInfo { number, parts: written.parts, incarnation, floor, end };
+        let first = durable.log.first_segments(floor);
+        let early = M::fault(&LOG_REMOVED_TOO_EARLY);
+        if early {
+            durable.release(&info, &first)?;
+        }
+        {
+            let _turn = durable.changing.take();
+            durable.change_manifest(|manifest| {
+                manifest.checkpoint = Some(info);
+                let current = manifest.incarnations.pop().map(|current| chiliad_log::Incarnation {
+                    first_segments: first.clone(),
+                    ..current
+                });
+                manifest.incarnations = current.into_iter().collect();
+            })?;
+        }
+        durable.checkpointed_at.store(log_before, Ordering::Relaxed);
+        durable.checkpoint_bytes.store(written.bytes, Ordering::Relaxed);
+        M::mark("checkpoint published");
+        let released = if early { 0 } else { durable.release(&info, &first)? };
+        Ok(Checkpointed { info, rows: written.rows, bytes: written.bytes, released })
+    }
+
+    /// Ends checkpoints that are being made, and refuses others, before the database is closed.
+    pub fn cancel_checkpoints(&self) {
+        if let Some(durable) = &self.inner.words.durable {
+            // Relaxed: seen sooner or later.
+            durable.canceled.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether enough was logged since the last checkpoint for another one.
+    #[must_use]
+    pub fn checkpoint_is_due(&self) -> bool {
+        self.inner.words.durable.as_ref().is_some_and(Durable::checkpoint_is_due)
+    }
+
+    /// Makes room for the log to come, if there is none: for whoever has time. Returns whether there
+    /// was something to do.
+    ///
+    /// # Errors
+    /// [`Error::Data`]; the database goes on.
+    pub fn prepare_log(&self) -> Result<bool> {
+        match &self.inner.words.durable {
+            Some(durable) if !durable.log.has_failed() => {
+                Ok(durable.log.prepare_spare(durable.options.log.writers as usize)?)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Writes all rows to an empty directory, which can be opened then. Nobody writes meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Data`].
+    pub fn export(&self, disk: &dyn Disk, host: &dyn Host<M>) -> Result<Checkpointed> {
+        if chiliad_log::Manifest::read(disk)?.is_some() {
+            return Err(LogError::NotEmpty { place: disk.place() }.into());
+        }
+        let database = super::open::random_number::<M>();
+        let written = self.walkers(disk, database, 1, 100).finish(host)?;
+        disk.sync_names().map_err(LogError::io("syncing the names of a checkpoint"))?;
+        let info =
+            CheckpointInfo { number: 1, parts: written.parts, incarnation: 1, floor: 0, end: 0 };
+        let manifest = chiliad_log::Manifest {
+            database,
+            checkpoint: Some(info),
+            incarnations: vec![chiliad_log::Incarnation {
+                number: 1,
+                ended: Some(0),
+                first_segments: Vec::new(),
+            }],
+            catalog: self.inner.words.catalog.blob().encode(),
+        };
+        manifest.write::<M>(disk)?;
+        Ok(Checkpointed { info, rows: written.rows, bytes: written.bytes, released: 0 })
+    }
+
+    fn walkers<'a>(
+        &'a self,
+        disk: &'a dyn Disk,
+        database: u128,
+        number: u32,
+        effort: u32,
+    ) -> Walkers<'a, M> {
+        let words = &self.inner.words;
+        let tables = words.catalog.walks();
+        Walkers {
+            disk,
+            database,
+            number,
+            compress: words.durable.as_ref().is_some_and(|it| it.options.log.compress),
+            effort,
+            durable: words.durable.as_ref(),
+            catalog: &words.catalog,
+            heap: &self.inner.heap,
+            read: S::stable_read,
+            tables,
+            next_part: Next::new(),
+            result: Shared::new(Latch::new(Written::default())),
+        }
+    }
+
+    /// A number that no file of an earlier checkpoint has, finished or not.
+    fn next_checkpoint(&self, durable: &Durable<M>) -> Result<u32> {
+        let names = durable.disk.names().map_err(LogError::io("listing"))?;
+        let numbers = names.iter().filter_map(|name| match Name::parse(name) {
+            Name::Part { checkpoint, .. } => Some(checkpoint),
+            _ => None,
+        });
+        let published = durable.manifest().checkpoint.map_or(0, |it| it.number);
+        Ok(numbers.max().unwrap_or(0).max(published) + 1)
+    }
+}
+
+impl<M: Machine> Durable<M> {
+    fn is_canceled(&self) -> bool {
+        self.canceled.load(Ordering::Relaxed) != 0
+    }
+
+    /// Gives up the files that a published checkpoint replaces; `first` is the first segment that is
+    /// needed of each writer.
+    fn release(&self, published: &CheckpointInfo, first: &[u32]) -> Result<usize> {
+        let retired = self.log.retire(first);
+        let names = self.disk.names().map_err(LogError::io("listing"))?;
+        let mut segments = Vec::new();
+        let mut released = 0;
+        for name in names {
+            match Name::parse(&name) {
+                Name::Segment(id)
+                    if id.incarnation < published.incarnation || retired.contains(&id) =>
+                {
+                    segments.push(name);
+                }
+                Name::Part { checkpoint, .. } if checkpoint != published.number => {
+                    self.disk.remove(&name).map_err(LogError::io(format!("removing {name}")))?;
+                    released += 1;
+                }
+                _ => {}
+            }
+        }
+        let spares = self.options.checkpoint_log_bytes / self.options.log.segment_bytes + 1;
+        self.log.recycle(&segments, spares as usize)?;
+        Ok(released + segments.len())
+    }
+}
+
+impl<M: Machine, S: Scheme<M>> Database<M, S> {
+    /// The directory's part.
+    pub(super) fn durable(&self) -> Result<&Durable<M>> {
+        let without = || Error::InvalidOption("the database has no directory".into());
+        self.inner.words.durable.as_ref().ok_or_else(without)
+    }
+
+    /// Waits until an epoch is durable, for ever if nobody ticks or nobody runs the writers.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`].
+    pub fn wait_durable(&self, epoch: u64) -> Result<()> {
+        match &self.inner.words.durable {
+            Some(durable) => durable.wait(epoch),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! A database on a disk: opened, logged, checkpointed, recovered.
+//!
+//! | to see | look into |
+//! | --- | --- |
+//! | what is kept while a database is open | here; `runner` for the writers |
+//! | opening: what the directory holds, replay, indexes, the new incarnation | `open`, `plan`, `replay`, `apply` |
+//! | checkpoints, and the end of old logs | `checkpoint`, `walk` |
+//! | copies | `backup` |
+//! | the catalogue on disk | `blob` |
+//!
+//! None of it knows a scheme: it sees write sets with their commit epoch and order, and records by
+//! `Scheme::stable_read`. A directory written under one scheme is opened under any other.
+//!
+//! The order that makes it right (SiloR, sections 3 to 5):
+//!
+//! 1. a transaction appends to its worker's buffer inside its commit window;
+//! 2. an epoch is stable when its windows have closed, durable when every writer has synced what was
+//!    in the buffers after that; results are given out then;
+//! 3. a checkpoint has a *floor*, an epoch stable before its walk begins, and an *end*, the epoch in
+//!    which the walk ended: it holds everything up to the floor, and counts once the log is durable
+//!    through the end;
+//! 4. recovery takes the newest checkpoint and replays what the logs have above its floor; of the
+//!    versions of a key the one with the greatest (incarnation, order) wins.
+
+mod apply;
+mod backup;
+mod blob;
+mod checkpoint;
+mod host;
+mod open;
+mod plan;
+mod replay;
+mod report;
+mod runner;
+mod settle;
+mod turn;
+mod walk;
+
+pub(crate) use apply::APPENDED_AFTER_ITS_WINDOW;
+pub(crate) use apply::FAULTS;
+pub use apply::READER_NOT_HELD_BACK;
+pub use backup::{Copied, copy_directory};
+pub use checkpoint::Checkpointed;
+pub use host::{Alone, Crew, Host, Phase};
+pub use open::{Mode, Opened};
+pub use plan::inspect;
+pub use report::{Contents, LogContents, Recovered};
+pub use runner::LogRunner;
+
+use crate::error::{Error, Result};
+use blob::Blob;
+use chiliad_log::{Log, LogError, LogOptions, Manifest};
+use chiliad_machine::disk::Disk;
+use chiliad_machine::{Latch, Machine, Ordering, Word};
+use std::sync::Arc;
+pub(crate) use turn::Turn;
+use turn::nap;
+
+/// How a database uses its disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DurableOptions {
+    /// The log.
+    pub log: LogOptions,
+    /// Bytes of log after which a checkpoint is due; more where the last checkpoint was larger.
+    pub checkpoint_log_bytes: u64,
+    /// The share of its time, in percent, that each worker of a checkpoint works while transactions
+    /// run.
+    pub checkpoint_effort: u32,
+}
+
+impl Default for DurableOptions {
+    fn default() -> Self {
+        let log = LogOptions::default();
+        Self { log, checkpoint_log_bytes: 1 << 30, checkpoint_effort: 10 }
+    }
+}
+
+impl DurableOptions {
+    /// Refuses options that no database can run with.
+    pub(crate) fn validate(&self) -> Result<()> {
+        let refuse = |what: String| Err(Error::InvalidOption(what));
+        let LogOptions { writers, segment_bytes, buffer_bytes_max, .. } = self.log;
+        if !(1..=WRITERS_MAX).contains(&writers) {
+            return refuse(format!("log writers {writers}: 1 to {WRITERS_MAX} are accepted"));
+        }
+        if !(SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&segment_bytes) {
+            return refuse(format!(
+                "log segments of {segment_bytes} bytes: 64 KiB to 64 GiB are accepted"
+            ));
+        }
+        if !(4096..=1 << 30).contains(&buffer_bytes_max) {
+            return refuse(format!(
+                "log buffers of {buffer_bytes_max} bytes: 4 KiB to 1 GiB are accepted"
+            ));
+        }
+        if !(1..=100).contains(&self.checkpoint_effort) {
+            let given = self.checkpoint_effort;
+            return refuse(format!(
+                "a checkpoint effort of {given} percent: 1 to 100 are accepted"
+            ));
+        }
+        Ok(())
+    }
+}
+
+const WRITERS_MAX: u32 = 64;
+const SEGMENT_BYTES_MIN: u64 = 64 << 10;
+const SEGMENT_BYTES_MAX: u64 = 64 << 30;
+
+/// The most that one transaction may hold when it commits to a log, in bytes.
+pub(crate) const TRANSACTION_BYTES_MAX: usize = 256 << 20;
+
+/// What an open database keeps of its disk. Lives in the machine's memory.
+pub(crate) struct Durable<M: Machine> {
+    pub disk: Arc<dyn Disk>,
+    pub options: DurableOptions,
+    pub log: Log<M>,
+    /// The manifest in place. Changed under `changing`.
+    manifest: Latch<M, Manifest>,
+    /// Held by who changes the manifest.
+    pub changing: Turn<M>,
+    /// Held by who makes a checkpoint, or copies files that one would remove.
+    pub copying: Turn<M>,
+    /// Bytes of log written when the last checkpoint was made.
+    checkpointed_at: M::Word,
+    /// Not zero once no checkpoint is wanted any more.
+    canceled: M::Word,
+    /// Bytes of the last checkpoint.
+    checkpoint_bytes: M::Word,
+}
+
+impl<M: Machine> Durable<M> {
+    /// The manifest in place.
+    pub fn manifest(&self) -> Manifest {
+        self.manifest.lock().clone()
+    }
+
+    /// Puts a changed manifest in place. The caller has the turn. After a failure nobody knows which
+    /// of the two is in place, and nothing may be built on either.
+    pub fn change_manifest(&self, change: impl FnOnce(&mut Manifest)) -> Result<()> {
+        let mut manifest = self.manifest();
+        change(&mut manifest);
+        if let Err(error) = manifest.write::<M>(&*self.disk) {
+            self.log.fail(error.clone());
+            return Err(Error::LogFailed(error));
+        }
+        *self.manifest.lock() = manifest;
+        Ok(())
+    }
+
+    /// Puts a changed catalogue in place. The caller has the turn.
+    pub fn change_catalog(&self, blob: &Blob) -> Result<()> {
+        self.change_manifest(|manifest| manifest.catalog = blob.encode())
+    }
+
+    /// Waits until an epoch is durable. Somebody ticks and somebody runs the writers.
+    pub fn wait(&self, epoch: u64) -> Result<()> {
+        while self.log.durable() < epoch {
+            self.nap()?;
+        }
+        Ok(())
+    }
+
+    /// Sleeps for a moment, if there is something to wait for.
+    pub fn nap(&self) -> Result<()> {
+        self.check()?;
+        nap::<M>();
+        Ok(())
+    }
+
+    /// Refuses if nothing more becomes durable.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        match self.log.has_failed() {
+            false => Ok(()),
+            true => Err(self.failure()),
+        }
+    }
+
+    #[cold]
+    fn failure(&self) -> Error {
+        let unknown = || LogError::Missing { place: self.disk.place() };
+        Error::LogFailed(self.log.failure().unwrap_or_else(unknown))
+    }
+
+    /// Whether enough was logged since the last checkpoint for another one.
+    pub fn checkpoint_is_due(&self) -> bool {
+        let since = self.log.written_bytes() - self.checkpointed_at.load(Ordering::Relaxed);
+        let last = self.checkpoint_bytes.load(Ordering::Relaxed);
+        since >= self.options.checkpoint_log_bytes.max(last)
+    }
+}
+
+pub(crate) use blob::Blob as CatalogBlob;
+pub(crate) use walk::Walk;

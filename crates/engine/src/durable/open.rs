@@ -1,0 +1,146 @@
+//! Opening a directory: what it holds becomes a database, and a new incarnation begins.
+//!
+//! Until everything was read and found sound nothing in the directory is changed. Then, in this
+//! order, so that it may be cut short anywhere and begun again:
+//!
+//! 1. the logs that were read are synced: what was seen in them stays;
+//! 2. the segments of the new incarnation are made, durable with their names;
+//! 3. the manifest names the new incarnation, and pins the last durable epoch of the one before.
+
+use super::plan::Plan;
+use super::replay::{Replay, Target};
+use super::runner::LogRunner;
+use super::{CatalogBlob, Durable, DurableOptions, Host, Recovered};
+use crate::catalog::Catalog;
+use crate::database::{Database, Inner};
+use crate::error::Result;
+use crate::options::Options;
+use crate::scheme::Scheme;
+use chiliad_log::{Incarnation, Log, LogError, LogWriter, Manifest};
+use chiliad_machine::disk::{Access, Disk};
+use chiliad_machine::{Latch, Machine, Word};
+use std::sync::Arc;
+
+/// What a directory is opened for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// To go on with it.
+    Write,
+    /// To look at it: nothing is changed, and nothing can be.
+    Read,
+    /// To save what can be saved: damage is listed instead of reported, nothing is changed.
+    Salvage,
+}
+
+/// A database that was opened on a disk.
+pub struct Opened<M: Machine, S: Scheme<M>> {
+    /// The database.
+    pub database: Database<M, S>,
+    /// The writers of its log, which somebody has to run.
+    pub runners: Vec<LogRunner<M, S>>,
+    /// What recovery found.
+    pub recovered: Recovered,
+}
+
+impl<M: Machine, S: Scheme<M>> Database<M, S> {
+    /// Opens the database in a directory, or makes one if the directory is empty.
+    ///
+    /// # Errors
+    /// [`crate::Error::Data`] when the directory cannot be used or is not sound;
+    /// [`crate::Error::InvalidOption`]; [`crate::Error::OutOfMemory`].
+    pub fn open_on(
+        disk: Arc<dyn Disk>,
+        mode: Mode,
+        mut options: Options,
+        durable: DurableOptions,
+        host: &dyn Host<M>,
+    ) -> Result<Opened<M, S>> {
+        options.validate()?;
+        durable.validate()?;
+        let plan = Plan::make(&*disk, mode == Mode::Salvage, host)?;
+        if plan.is_none() && mode != Mode::Write {
+            return Err(LogError::Missing { place: disk.place() }.into());
+        }
+        options.read_only = mode == Mode::Read;
+        let heap = options.heap()?;
+        let empty = CatalogBlob::default();
+        let blob = plan.as_ref().map_or(&empty, |plan| &plan.blob);
+        let catalog = Catalog::restore(&heap, blob, options.verify)?;
+        let mut recovered = Recovered::default();
+        if let Some(plan) = &plan {
+            let tables = catalog.tables();
+            let target = Target { tables: &tables, heap: &heap };
+            let lenient = mode == Mode::Salvage;
+            recovered = Replay::new(&*disk, plan, host).into_tables(target, lenient).run()?;
+        }
+        if mode != Mode::Write {
+            let inner = Inner::assemble(options, heap, catalog, None);
+            return Ok(Opened { database: Self::from_inner(inner), runners: vec![], recovered });
+        }
+        let (durable, writers) = begin::<M>(disk, plan, durable)?;
+        recovered.incarnation = durable.log.incarnation();
+        let inner = Inner::assemble(options, heap, catalog, Some(durable));
+        let runners =
+            writers.into_iter().map(|it| LogRunner::new(Arc::clone(&inner), it)).collect();
+        Ok(Opened { database: Self::from_inner(inner), runners, recovered })
+    }
+}
+
+/// A number that no other database has.
+pub(super) fn random_number<M: Machine>() -> u128 {
+    u128::from(M::random()) << 64 | u128::from(M::random())
+}
+
+/// Begins a new incarnation.
+fn begin<M: Machine>(
+    disk: Arc<dyn Disk>,
+    plan: Option<Plan>,
+    options: DurableOptions,
+) -> Result<(Durable<M>, Vec<LogWriter<M>>)> {
+    let mut manifest = match plan {
+        Some(plan) => {
+            keep(&*disk, &plan)?;
+            let mut manifest = plan.manifest;
+            for (incarnation, life) in manifest.incarnations.iter_mut().zip(&plan.lives) {
+                incarnation.ended = Some(life.durable);
+            }
+            manifest
+        }
+        None => Manifest {
+            database: random_number::<M>(),
+            checkpoint: None,
+            incarnations: Vec::new(),
+            catalog: CatalogBlob::default().encode(),
+        },
+    };
+    let number = manifest.incarnation() + 1;
+    let (log, writers) = Log::begin(Arc::clone(&disk), manifest.database, number, options.log)?;
+    let first_segments = vec![0; options.log.writers as usize];
+    manifest.incarnations.push(Incarnation { number, ended: None, first_segments });
+    manifest.write::<M>(&*disk)?;
+    let durable = Durable {
+        disk,
+        options,
+        log,
+        manifest: Latch::new(manifest),
+        changing: super::Turn::new(),
+        copying: super::Turn::new(),
+        checkpointed_at: M::Word::new(0),
+        canceled: M::Word::new(0),
+        checkpoint_bytes: M::Word::new(0),
+    };
+    Ok((durable, writers))
+}
+
+/// Makes sure of the logs that were read, and removes what nothing needs.
+fn keep(disk: &dyn Disk, plan: &Plan) -> Result<()> {
+    for name in plan.files() {
+        let synced = disk.open(&name, Access::Write).and_then(|file| file.sync());
+        synced.map_err(LogError::io(format!("syncing {name}")))?;
+    }
+    for name in &plan.leftovers {
+        disk.remove(name).map_err(LogError::io(format!("removing {name}")))?;
+    }
+    disk.sync_names().map_err(LogError::io(format!("syncing {}", disk.place())))?;
+    Ok(())
+}

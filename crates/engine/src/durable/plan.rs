@@ -1,0 +1,176 @@
+//! What a directory holds, and in which order recovery reads it. Changes nothing.
+
+use super::blob::Blob;
+use super::replay::Replay;
+use super::report::{Contents, LogContents};
+use super::{Host, Phase, Recovered};
+use crate::error::{Error, Result};
+use chiliad_log::{
+    FORMAT_VERSION, Incarnation, LogError, MANIFEST_NAME, Manifest, Name, SegmentId, Tail, tail,
+};
+use chiliad_machine::Machine;
+use chiliad_machine::disk::{Access, Disk};
+
+/// What is to be read of one incarnation.
+pub struct Life {
+    pub number: u32,
+    /// Transactions of this epoch and before are in the checkpoint.
+    pub floor: u64,
+    /// Transactions above this epoch never became durable.
+    pub durable: u64,
+    /// One for each writer.
+    pub tails: Vec<Tail>,
+}
+
+/// A directory, looked at.
+pub struct Plan {
+    pub manifest: Manifest,
+    pub blob: Blob,
+    /// In order, from that of the checkpoint on.
+    pub lives: Vec<Life>,
+    /// Files of ours that nothing needs.
+    pub leftovers: Vec<String>,
+}
+
+impl Plan {
+    /// Looks at a directory; `None` if no database is in it yet.
+    pub fn make<M: Machine>(
+        disk: &dyn Disk,
+        lenient: bool,
+        host: &dyn Host<M>,
+    ) -> Result<Option<Self>> {
+        let Some(manifest) = Manifest::read(disk)? else {
+            return Ok(None);
+        };
+        let blob = Blob::decode(&manifest.catalog).ok_or_else(|| {
+            Error::Data(LogError::damaged(MANIFEST_NAME, 0, "its catalogue does not parse"))
+        })?;
+        let names = disk.names().map_err(LogError::io(format!("listing {}", disk.place())))?;
+        let mut plan = Self { manifest, blob, lives: Vec::new(), leftovers: Vec::new() };
+        let total = plan.manifest.incarnations.len() as u64;
+        for (done, incarnation) in plan.manifest.incarnations.iter().enumerate() {
+            host.progress(Phase::Inspect, done as u64, total);
+            let life = life::<M>(disk, &plan.manifest, incarnation, &names, lenient)?;
+            plan.lives.push(life);
+        }
+        plan.leftovers = names.into_iter().filter(|name| !plan.needs(name)).collect();
+        Ok(Some(plan))
+    }
+
+    /// Whether a file is in use, or not ours to remove.
+    fn needs(&self, name: &str) -> bool {
+        match Name::parse(name) {
+            Name::Manifest | Name::Lock | Name::Foreign => true,
+            Name::ManifestNew | Name::Spare(_) => false,
+            Name::Part { checkpoint, .. } => {
+                self.manifest.checkpoint.is_some_and(|it| it.number == checkpoint)
+            }
+            Name::Segment(id) => {
+                self.lives.iter().flat_map(|life| &life.tails).any(|it| it.segments.contains(&id))
+            }
+        }
+    }
+
+    /// The names of all files that recovery reads but for the manifest.
+    pub fn files(&self) -> Vec<String> {
+        let tails = self.lives.iter().flat_map(|life| &life.tails);
+        let segments = tails.flat_map(|tail| tail.segments.iter().map(ToString::to_string));
+        let parts = self.manifest.checkpoint.iter().flat_map(|checkpoint| {
+            let number = checkpoint.number;
+            (0..checkpoint.parts)
+                .map(move |part| Name::Part { checkpoint: number, part }.to_string())
+        });
+        parts.chain(segments).collect()
+    }
+}
+
+/// Finds where the logs of one incarnation end.
+fn life<M: Machine>(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    incarnation: &Incarnation,
+    names: &[String],
+    lenient: bool,
+) -> Result<Life> {
+    let number = incarnation.number;
+    let mut tails = Vec::new();
+    for (writer, &first) in incarnation.first_segments.iter().enumerate() {
+        let writer = writer as u32;
+        let mut present: Vec<SegmentId> = names
+            .iter()
+            .filter_map(|name| match Name::parse(name) {
+                Name::Segment(id) if (id.incarnation, id.writer) == (number, writer) => Some(id),
+                _ => None,
+            })
+            .collect();
+        present.sort();
+        let first = SegmentId { incarnation: number, writer, sequence: first };
+        tails.push(tail::<M>(disk, manifest.database, first, &present, lenient)?);
+    }
+    let reached = tails.iter().map(|tail| tail.epoch).min().unwrap_or(0);
+    let durable = incarnation.ended.unwrap_or(reached);
+    if reached < durable && !lenient {
+        let short = tails.iter().find(|tail| tail.epoch < durable);
+        let name = short.and_then(|tail| tail.segments.last()).map(ToString::to_string);
+        let offset = short.map_or(0, |tail| tail.sound_bytes);
+        let what = format!("the log ends before epoch {durable}, which was durable");
+        return Err(LogError::damaged(&name.unwrap_or_default(), offset, what).into());
+    }
+    let checkpoint = manifest.checkpoint.filter(|it| it.incarnation == number);
+    if let Some(checkpoint) = checkpoint.filter(|it| durable < it.end && !lenient) {
+        let what = format!(
+            "the log is durable through epoch {durable}, and the checkpoint needs {}",
+            checkpoint.end
+        );
+        return Err(LogError::damaged(MANIFEST_NAME, 0, what).into());
+    }
+    Ok(Life { number, floor: checkpoint.map_or(0, |it| it.floor), durable, tails })
+}
+
+/// Says what a directory holds, and whether it is sound, by reading all of it. Changes nothing.
+///
+/// # Errors
+/// [`Error::Data`] with the first thing that is wrong.
+pub fn inspect<M: Machine>(disk: &dyn Disk, host: &dyn Host<M>) -> Result<Contents> {
+    let missing = || Error::Data(LogError::Missing { place: disk.place() });
+    let plan = Plan::make::<M>(disk, false, host)?.ok_or_else(missing)?;
+    let recovered = Replay::<M>::new(disk, &plan, host).run()?;
+    let logs = plan.lives.iter().flat_map(|life| {
+        life.tails.iter().enumerate().map(|(writer, tail)| LogContents {
+            incarnation: life.number,
+            writer: writer as u32,
+            segments: tail.segments.len(),
+            epoch: tail.epoch,
+            torn: tail.torn,
+            closed: tail.closed,
+        })
+    });
+    let mut bytes = 0;
+    for name in disk.names().map_err(LogError::io("listing"))? {
+        let file = disk.open(&name, Access::Read).and_then(|file| file.bytes());
+        bytes += file.map_err(LogError::io(format!("opening {name}")))?;
+    }
+    Ok(Contents {
+        format: FORMAT_VERSION,
+        database: plan.manifest.database,
+        tables: plan.blob.tables.iter().map(|(_, spec)| spec.name.clone()).collect(),
+        logs: logs.collect(),
+        bytes,
+        recovered,
+    })
+}
+
+impl Recovered {
+    /// What is known before anything is replayed.
+    pub(super) fn begin(plan: &Plan) -> Self {
+        let last = plan.lives.last();
+        let tails = || plan.lives.iter().flat_map(|life| &life.tails);
+        Self {
+            durable_epoch: last.map_or(0, |life| life.durable),
+            checkpoint: plan.manifest.checkpoint,
+            torn: tails().any(|tail| tail.torn),
+            closed: last.is_some_and(|life| life.tails.iter().all(|tail| tail.closed)),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What a directory holds, and what recovery made of it.
+
+use chiliad_log::{CheckpointInfo, LogError};
+
+/// What a recovery found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Recovered {
+    /// The incarnation that begins; 1 for a new database, 0 when nothing was there to read.
+    pub incarnation: u32,
+    /// The last epoch of the incarnation before that was durable.
+    pub durable_epoch: u64,
+    /// The checkpoint that it began with.
+    pub checkpoint: Option<CheckpointInfo>,
+    /// Rows read from the checkpoint.
+    pub checkpoint_rows: u64,
+    /// Transactions replayed.
+    pub transactions: u64,
+    /// Their writes.
+    pub writes: u64,
+    /// Transactions that were in the logs and had not become durable: nobody was told of them.
+    pub dropped: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Rows in tables now.
+    pub rows: u64,
+    /// Whether a log ended in a write that was cut short.
+    pub torn: bool,
+    /// Whether the database was closed as it should be.
+    pub closed: bool,
+    /// What was left out, where salvage was asked for.
+    pub losses: Vec<LogError>,
+}
+
+/// What a directory holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Contents {
+    /// Its format version.
+    pub format: u32,
+    /// The database's number.
+    pub database: u128,
+    /// Names of tables.
+    pub tables: Vec<String>,
+    /// Logs by incarnation and writer.
+    pub logs: Vec<LogContents>,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// What recovery would make of it.
+    pub recovered: Recovered,
+}
+
+/// One writer's log of one incarnation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LogContents {
+    /// Which opening.
+    pub incarnation: u32,
+    /// Which writer.
+    pub writer: u32,
+    /// Its segments.
+    pub segments: usize,
+    /// Its last epoch.
+    pub epoch: u64,
+    /// Whether it ends in a write that was cut short.
+    pub torn: bool,
+    /// Whether it was closed as it should be.
+    pub closed: bool,
+}

@@ -1,0 +1,124 @@
+//! The walk over all tables that ends an incarnation: words are reset, and after the last one the
+//! entries of secondary indexes are made.
+
+use super::Phase;
+use super::apply::Tables;
+use super::replay::{Next, Replay, Target};
+use super::walk::Walk;
+use crate::catalog::Table;
+use crate::error::{Error, Result};
+use crate::scheme::restore::{self, Restored};
+use crate::stamp::STAMP_BYTES;
+use chiliad_machine::{Machine, Ordering, Shared, Word};
+use chiliad_storage::{LeafRun, LocalHeap};
+
+/// Tables to be walked over, for those who do it.
+pub struct Settlers<'a, M: Machine> {
+    replay: &'a Replay<'a, M>,
+    target: Target<'a, M>,
+    /// Make the entries of secondary indexes.
+    entries: bool,
+    tables: Vec<Walked<'a, M>>,
+    rows: Shared<M, Rows<M>>,
+    finished: Shared<M, Next<M>>,
+}
+
+/// A table, and how far the walk over it has come.
+type Walked<'a, M> = (&'a Table<M>, Shared<M, Walk<M>>);
+
+/// Counts rows.
+struct Rows<M: Machine>(M::Word);
+
+impl<'a, M: Machine> Settlers<'a, M> {
+    pub(super) fn new(replay: &'a Replay<'a, M>, target: Target<'a, M>, entries: bool) -> Self {
+        let tables = target.tables.iter().flatten().filter(|table| !table.is_index());
+        let tables = tables.map(|table| (&***table, Shared::new(Walk::new(&table.index))));
+        Self {
+            replay,
+            target,
+            entries,
+            tables: tables.collect(),
+            rows: Shared::new(Rows(M::Word::new(0))),
+            finished: Next::new(),
+        }
+    }
+
+    /// Rows met that are present.
+    pub(super) fn rows(&self) -> u64 {
+        if self.entries { self.rows.0.load(Ordering::Relaxed) } else { 0 }
+    }
+
+    /// Takes pieces of all tables until there are none.
+    pub(super) fn take_part(&self) {
+        if let Err(error) = self.settle_tables() {
+            self.replay.fail(error);
+        }
+    }
+
+    fn settle_tables(&self) -> Result<()> {
+        let limit_bytes = self.target.heap.usage().limit_bytes;
+        let mut heap = LocalHeap::new(self.target.heap).ok_or(Error::TooManyWorkers)?;
+        let mut run = LeafRun::default();
+        let (mut value, mut entry) = (Vec::new(), Vec::new());
+        for (table, walk) in &self.tables {
+            loop {
+                heap.pin();
+                let more = walk.next(&heap, &table.index, &mut run);
+                let settled = self.settle_run(&mut heap, table, &run, &mut value, &mut entry);
+                heap.unpin();
+                heap.reclaim();
+                settled.map_err(|_| Error::OutOfMemory { limit_bytes })?;
+                if !more || self.replay.has_failed() {
+                    break;
+                }
+            }
+            let done = self.finished.take() as u64 + 1;
+            self.replay.host.progress(Phase::Settle, done, self.tables.len() as u64);
+        }
+        Ok(())
+    }
+
+    fn settle_run(
+        &self,
+        heap: &mut LocalHeap<M>,
+        table: &Table<M>,
+        run: &LeafRun<M>,
+        value: &mut Vec<u8>,
+        entry: &mut Vec<u8>,
+    ) -> core::result::Result<(), chiliad_storage::OutOfMemory> {
+        let mut rows = 0;
+        for (key, record) in run.iter() {
+            restore::settle(record);
+            if !self.entries {
+                continue;
+            }
+            value.clear();
+            if restore::stable_read(record, value).is_none() {
+                continue;
+            }
+            rows += 1;
+            for secondary in &table.secondary {
+                let Some(index) = self.index_of(secondary.table.0) else { continue };
+                // In a verified run a row ends in its stamp, and an entry gets the same.
+                let stamp = if table.graveyard.is_some() { STAMP_BYTES } else { 0 };
+                let split = value.len() - stamp.min(value.len());
+                entry.clear();
+                if secondary.check(key, &value[..split]).is_err() {
+                    continue;
+                }
+                secondary.encode(key, &value[..split], entry);
+                let row = [key, &value[split..]].concat();
+                let version = Restored { order: 0, absent: false, value: &row };
+                let found = index.index.get(heap, entry);
+                restore::put(heap, &index.index, entry, found, version)?;
+            }
+        }
+        self.rows.0.fetch_add(rows, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn index_of(&self, table: u32) -> Option<&'a Table<M>> {
+        let tables: &'a Tables<M> = self.target.tables;
+        tables.get(table as usize)?.as_deref().map(|table| &**table)
+    }
+}

@@ -1,0 +1,177 @@
+//! Records outside transactions: read as they stand, for checkpoints; and put back in place, by
+//! recovery.
+//!
+//! While a database is recovered no scheme is at work, and the header word holds the order of the
+//! version that is in place: the greatest one wins, whatever comes first. At the end the words become
+//! zero: a version from before the incarnation, whichever scheme runs it.
+
+use super::tid;
+use crate::stamp::{self, Graveyard, STAMP_BYTES};
+use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
+use chiliad_storage::{
+    Found, Index, Inserted, Kind as SlotKind, LocalHeap, NoHooks, OutOfMemory, RecordRef,
+};
+
+/// What is read last wins, instead of what has the greatest order.
+pub static REPLAYED_AS_FOUND: Fault = Fault {
+    name: "replayed-as-found",
+    step: "of two versions of a key the one with the greater order is replayed",
+    rig: Rig::Disk,
+    workload: "bank",
+    expected: &["wrong state", "consistency"],
+    seeds: 400,
+};
+
+/// A version to be put in place.
+#[derive(Clone, Copy)]
+pub struct Restored<'a> {
+    pub order: u64,
+    pub absent: bool,
+    pub value: &'a [u8],
+}
+
+/// The newest version of a record, without a transaction: appends its value to `out` and returns its
+/// order; `None` if the key is absent. Waits for a writer that is installing. Pinned.
+pub fn stable_read<M: Machine>(record: RecordRef<M>, out: &mut Vec<u8>) -> Option<u64> {
+    let word = record.word();
+    let start = out.len();
+    let mut spin = Spin::<M>::new();
+    loop {
+        // Acquire pairs with the release of the word by whoever installed: the payload is visible.
+        let before = word.load(Ordering::Acquire);
+        if before & (tid::ABSENT | tid::DEAD) != 0 {
+            return None;
+        }
+        if before & tid::LATCH == 0 {
+            let source = record.value();
+            out.resize(start + source.length(), 0);
+            source.read(&mut out[start..]);
+            // Acquire: the copy happens before the check; pairs with the release fence of writers.
+            M::fence(Ordering::Acquire);
+            if word.load(Ordering::Relaxed) == before {
+                return Some(before & !tid::FLAGS);
+            }
+            out.truncate(start);
+        }
+        spin.wait();
+    }
+}
+
+/// Puts a version in place at `key`, which the index may or may not have, unless a newer one is
+/// there. `found` is what the index has told.
+pub fn put<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    index: &Index<M>,
+    key: &[u8],
+    found: Found<M>,
+    version: Restored<'_>,
+) -> Result<(), OutOfMemory> {
+    let record = match found {
+        Found::Record(record) => record,
+        Found::Absent(_) => {
+            let fresh = heap.alloc_record(SlotKind::Record, version.value.len())?;
+            fresh.write(version.value);
+            fresh.word().store(word_of(version), Ordering::Relaxed);
+            match index.insert(heap, key, fresh, &mut NoHooks, &mut Vec::new()) {
+                Ok(Inserted::Yes) => return Ok(()),
+                Ok(Inserted::Exists(record)) => {
+                    // SAFETY: the index has not taken it, so nobody else has seen it.
+                    unsafe { heap.free_record(SlotKind::Record, fresh) };
+                    record
+                }
+                Err(error) => {
+                    // SAFETY: as above.
+                    unsafe { heap.free_record(SlotKind::Record, fresh) };
+                    return Err(error);
+                }
+            }
+        }
+    };
+    replace(heap, record, version)
+}
+
+fn word_of(version: Restored<'_>) -> u64 {
+    debug_assert!(version.order & tid::FLAGS == 0, "{}", version.order);
+    version.order | if version.absent { tid::ABSENT } else { 0 }
+}
+
+/// Puts a version in the place of an older one.
+fn replace<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    record: RecordRef<M>,
+    version: Restored<'_>,
+) -> Result<(), OutOfMemory> {
+    let word = record.word();
+    let mut spin = Spin::<M>::new();
+    let prior = loop {
+        match tid::try_latch(word) {
+            Ok(prior) => break prior,
+            Err(_) => spin.wait(),
+        }
+    };
+    if prior & !tid::FLAGS >= version.order && !M::fault(&REPLAYED_AS_FOUND) {
+        tid::publish(word, prior);
+        return Ok(());
+    }
+    let block = if version.value.len() > record.capacity() {
+        match heap.alloc_record(SlotKind::Version, version.value.len()) {
+            Ok(block) => Some(block),
+            Err(error) => {
+                tid::publish(word, prior);
+                return Err(error);
+            }
+        }
+    } else {
+        None
+    };
+    if let Some(old) = record.overflow() {
+        // SAFETY: it leaves the record here; nobody reads records that are being recovered but under
+        // their latch.
+        unsafe { heap.free_record(SlotKind::Version, old) };
+    }
+    match block {
+        Some(block) => {
+            block.write(version.value);
+            record.set_next(None, Ordering::Relaxed);
+            record.set_overflow(block);
+        }
+        None => record.write_before(version.value, None),
+    }
+    tid::publish(word, word_of(version));
+    Ok(())
+}
+
+/// The incarnation that the version in place belongs to is over: whatever comes is newer.
+pub fn settle<M: Machine>(record: RecordRef<M>) {
+    let word = record.word();
+    word.store(word.load(Ordering::Relaxed) & tid::ABSENT, Ordering::Relaxed);
+}
+
+/// Takes the record of `key` out of its index if its version is absent.
+pub fn clear_away<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    index: &Index<M>,
+    graveyard: Option<&Graveyard<M>>,
+    key: &[u8],
+) {
+    let Found::Record(record) = index.get(heap, key) else {
+        return;
+    };
+    let word = record.word().load(Ordering::Relaxed);
+    if word & (tid::ABSENT | tid::DEAD) != tid::ABSENT {
+        return;
+    }
+    if let Some(graveyard) = graveyard {
+        let mut bytes = [0; STAMP_BYTES];
+        record.read(&mut bytes);
+        graveyard.bury(key, 1, stamp::read(&bytes, true));
+    }
+    let mut confirm = |_: &_| {
+        record.word().store(word | tid::DEAD, Ordering::Release);
+        true
+    };
+    if index.unlink(heap, key, record, &mut NoHooks, &mut confirm) {
+        // SAFETY: it has left its index during this pin, by our hand.
+        unsafe { heap.retire_record(SlotKind::Record, record) };
+    }
+}

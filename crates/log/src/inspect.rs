@@ -1,0 +1,80 @@
+//! Where the log of one writer ends: found before anything is replayed, since what is durable
+//! depends on all writers.
+
+use crate::error::{LogError, Result};
+use crate::frame::Kind;
+use crate::names::SegmentId;
+use crate::read::{Damage, SegmentReader};
+use chiliad_machine::Machine;
+use chiliad_machine::disk::Disk;
+
+/// The end of one writer's log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tail {
+    /// Everything of this epoch and before is there.
+    pub epoch: u64,
+    /// The segments, in order.
+    pub segments: Vec<SegmentId>,
+    /// Bytes of the last segment that are sound.
+    pub sound_bytes: u64,
+    /// Whether a write was cut short behind them.
+    pub torn: bool,
+    /// Whether the log was closed as it should be.
+    pub closed: bool,
+}
+
+/// Looks for the end of the log of one writer, whose segments are `present`, in order, of which
+/// `first` is the first that is needed. `lenient` takes what there is instead of reporting damage.
+///
+/// # Errors
+/// [`LogError::Damaged`] for a segment that is missing or damaged where it was durable; the system's.
+pub fn tail<M: Machine>(
+    disk: &dyn Disk,
+    database: u128,
+    first: SegmentId,
+    present: &[SegmentId],
+    lenient: bool,
+) -> Result<Tail> {
+    let mut segments: Vec<SegmentId> =
+        present.iter().copied().filter(|id| id.sequence >= first.sequence).collect();
+    let expected = (first.sequence..).map(|sequence| SegmentId { sequence, ..first });
+    let missing = segments.iter().zip(expected.clone()).find(|(found, wanted)| **found != *wanted);
+    let missing = missing.map(|(_, wanted)| wanted).or(segments.is_empty().then_some(first));
+    if let Some(missing) = missing.filter(|_| !lenient) {
+        return Err(LogError::damaged(&missing.to_string(), 0, "the file is missing"));
+    }
+    let mut later = None;
+    while let Some(&id) = segments.last() {
+        let mut reader = SegmentReader::<M>::open(disk, &id.to_string(), id.identity(database))?;
+        let mut last: Option<(Kind, u64)> = None;
+        while let Some(frame) = reader.next_frame()? {
+            last = Some((frame.head.kind, frame.head.epoch));
+        }
+        let closed = matches!(last, Some((Kind::End, _)));
+        let damage = if closed { Damage::End { torn: false } } else { reader.judge()? };
+        // A segment begins when the one before is complete.
+        let lost = matches!(damage, Damage::Lost { .. }) || later.is_some() && !closed;
+        if lost && !lenient {
+            let what = "what was durable here is not what is here";
+            return Err(LogError::damaged(reader.name(), reader.offset(), what));
+        }
+        let Some((_, epoch)) = last else {
+            // Nothing of it counts: a crash came while it was begun. The first of all is durable
+            // before the manifest names its incarnation.
+            if id.sequence == 0 && !lenient {
+                let what = "the segment does not begin as it should";
+                return Err(LogError::damaged(reader.name(), 0, what));
+            }
+            later = segments.pop();
+            continue;
+        };
+        let torn = later.is_some() || matches!(damage, Damage::End { torn: true });
+        let closed = closed && later.is_none();
+        return Ok(Tail { epoch, segments, sound_bytes: reader.offset(), torn, closed });
+    }
+    if lenient {
+        return Ok(Tail { epoch: 0, segments, sound_bytes: 0, torn: true, closed: false });
+    }
+    let what = "no segment of this writer begins as it should";
+    Err(LogError::damaged(&first.to_string(), 0, what))
+}

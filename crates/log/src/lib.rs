@@ -1,0 +1,49 @@
+//! The durable log: bytes to disk by epochs, and back.
+//!
+//! Value logging with group commit by epoch, as in SiloR (Zheng et al., OSDI 2014). Workers encode
+//! what they commit into buffers of their own ([`Buffer`]); a few writers ([`LogWriter`]) drain them
+//! into segment files; when all writers have synced through an epoch, that epoch is durable
+//! ([`Log::durable`]). What a log means is not known here: keys, values and tables are bytes and
+//! numbers, and the catalogue in the [`Manifest`] is a blob.
+//!
+//! | to see | look into |
+//! | --- | --- |
+//! | the formats, byte by byte | `docs/format.md`; `codec`, `frame`, `entry`, `manifest`, `names` |
+//! | from commit to disk | `buffer`, `shared`, `writer`, `segment` |
+//! | checkpoint parts | `part` |
+//! | from disk back | `read`, `inspect` |
+//!
+//! What holds:
+//!
+//! - a frame is written once, at the place that its checksum names, and nothing that was synced is
+//!   ever written over, but in a file that has been given a new name and with it a new identity;
+//! - a writer claims an epoch only after everything of it that is its to write is synced;
+//! - after the first failed write or sync a log claims nothing more, for ever: what a later sync
+//!   would say about earlier writes is worth nothing.
+
+mod buffer;
+pub mod codec;
+pub mod entry;
+mod error;
+mod faults;
+pub mod frame;
+mod inspect;
+mod manifest;
+mod names;
+mod part;
+mod read;
+mod segment;
+mod shared;
+mod writer;
+
+pub use buffer::{Buffer, BufferRef};
+pub use error::{LogError, Result};
+pub use faults::FAULTS;
+pub use inspect::{Tail, tail};
+pub use manifest::{CheckpointInfo, FORMAT_VERSION, Incarnation, MANIFEST_NAME, Manifest};
+pub use names::{Name, SegmentId};
+pub use part::{PartReader, PartWriter};
+pub use read::{Damage, SegmentReader};
+pub use segment::Spares;
+pub use shared::{Log, LogOptions, Retired};
+pub use writer::{LogWriter, Stepped};

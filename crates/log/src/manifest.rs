@@ -1,0 +1,288 @@
+//! The manifest: the one small file that says what is in use. Whatever it does not name is garbage.
+//!
+//! ```text
+//! 8 bytes "CHILIAD\n" | u32 format version | u32 bytes of the body | u32 CRC-32 of version and body
+//! body: u128 database | u32 incarnation
+//!       u8 1 if there is a checkpoint | u32 number | u32 parts | u32 incarnation | u64 floor | u64 end
+//!       u32 count of incarnations, ascending, each:
+//!           u32 incarnation | u8 1 if it has ended | u64 last durable epoch
+//!           u32 count of writers | u32 first segment that is needed, for each
+//!       u32 bytes of the catalogue | catalogue
+//! ```
+//!
+//! It is never changed in place: `MANIFEST.new` is written and synced, takes the name, and the name
+//! is synced. The first twelve bytes mean the same in every version of the format.
+
+use crate::codec::{Decoder, put_blob};
+use crate::error::{LogError, Result};
+use crate::faults;
+use crate::frame::Identity;
+use crate::names::{Name, part_identity};
+use chiliad_machine::Machine;
+use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk};
+use std::io;
+
+/// The name of the manifest.
+pub const MANIFEST_NAME: &str = "MANIFEST";
+pub(crate) const MANIFEST_NEW: &str = "MANIFEST.new";
+
+/// The version of the format that is written. Older ones are read as long as there is a reader for
+/// them; newer ones are refused.
+pub const FORMAT_VERSION: u32 = 1;
+
+const MAGIC: &[u8; 8] = b"CHILIAD\n";
+const HEAD_BYTES: usize = 20;
+
+/// More than any catalogue needs; a length beyond it is damage.
+const BODY_BYTES_MAX: u64 = 1 << 30;
+
+/// One opening of the database.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Incarnation {
+    /// Its number; grows with every opening.
+    pub number: u32,
+    /// The last epoch of it that is durable, once it is over.
+    pub ended: Option<u64>,
+    /// For each of its writers the first segment that recovery needs.
+    pub first_segments: Vec<u32>,
+}
+
+/// A checkpoint that is complete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CheckpointInfo {
+    /// Its number.
+    pub number: u32,
+    /// Its files.
+    pub parts: u32,
+    /// The incarnation whose state it holds, and whose orders.
+    pub incarnation: u32,
+    /// It holds the effect of every transaction of this epoch and before.
+    pub floor: u64,
+    /// It may hold effects of transactions up to this epoch.
+    pub end: u64,
+}
+
+/// What is in use.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Manifest {
+    /// A random number that tells databases apart.
+    pub database: u128,
+    /// The checkpoint that recovery begins with.
+    pub checkpoint: Option<CheckpointInfo>,
+    /// The incarnations whose logs recovery needs, in order. The last one is the current one, or was
+    /// when the database was last open.
+    pub incarnations: Vec<Incarnation>,
+    /// The catalogue, as the engine encodes it.
+    pub catalog: Vec<u8>,
+}
+
+impl CheckpointInfo {
+    /// What the frames of a part are checked against.
+    #[must_use]
+    pub fn part_identity(&self, database: u128, part: u32) -> Identity {
+        part_identity(database, self.number, part)
+    }
+}
+
+impl Manifest {
+    /// The newest incarnation's number; zero before the first.
+    #[must_use]
+    pub fn incarnation(&self) -> u32 {
+        self.incarnations.last().map_or(0, |it| it.number)
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut body = Vec::new();
+        let word = |body: &mut Vec<u8>, number: u32| body.extend_from_slice(&number.to_le_bytes());
+        let long = |body: &mut Vec<u8>, number: u64| body.extend_from_slice(&number.to_le_bytes());
+        body.extend_from_slice(&self.database.to_le_bytes());
+        word(&mut body, self.incarnation());
+        body.push(u8::from(self.checkpoint.is_some()));
+        if let Some(checkpoint) = &self.checkpoint {
+            word(&mut body, checkpoint.number);
+            word(&mut body, checkpoint.parts);
+            word(&mut body, checkpoint.incarnation);
+            long(&mut body, checkpoint.floor);
+            long(&mut body, checkpoint.end);
+        }
+        word(&mut body, self.incarnations.len() as u32);
+        for incarnation in &self.incarnations {
+            word(&mut body, incarnation.number);
+            body.push(u8::from(incarnation.ended.is_some()));
+            long(&mut body, incarnation.ended.unwrap_or(0));
+            word(&mut body, incarnation.first_segments.len() as u32);
+            for &first in &incarnation.first_segments {
+                word(&mut body, first);
+            }
+        }
+        put_blob(&mut body, &self.catalog);
+        body
+    }
+
+    fn decode(body: &[u8]) -> Option<Self> {
+        let mut from = Decoder::new(body);
+        let database = from.u128()?;
+        let newest = from.u32()?;
+        let checkpoint = match from.u8()? {
+            0 => None,
+            _ => Some(CheckpointInfo {
+                number: from.u32()?,
+                parts: from.u32()?,
+                incarnation: from.u32()?,
+                floor: from.u64()?,
+                end: from.u64()?,
+            }),
+        };
+        let mut incarnations = Vec::new();
+        for _ in 0..from.u32()? {
+            let number = from.u32()?;
+            let over = from.u8()? != 0;
+            let last = from.u64()?;
+            let mut first_segments = Vec::new();
+            for _ in 0..from.u32()? {
+                first_segments.push(from.u32()?);
+            }
+            incarnations.push(Incarnation { number, ended: over.then_some(last), first_segments });
+        }
+        let catalog = from.blob()?.to_vec();
+        let manifest = Self { database, checkpoint, incarnations, catalog };
+        (from.is_empty() && manifest.incarnation() == newest).then_some(manifest)
+    }
+
+    /// Puts the manifest in the place of the one there is, durably.
+    ///
+    /// # Errors
+    /// The system's. Either manifest may be in place then.
+    pub fn write<M: Machine>(&self, disk: &dyn Disk) -> Result<()> {
+        let body = self.encode();
+        let mut blocks = Blocks::new();
+        blocks.push(MAGIC);
+        blocks.push(&FORMAT_VERSION.to_le_bytes());
+        blocks.push(&(body.len() as u32).to_le_bytes());
+        blocks.push(&checksum(FORMAT_VERSION, &body).to_le_bytes());
+        blocks.push(&body);
+        blocks.pad();
+        let doing = |what| LogError::io(format!("{what} {MANIFEST_NEW} in {}", disk.place()));
+        let file = disk.create(MANIFEST_NEW, 0).map_err(doing("creating"))?;
+        file.write_at(0, &blocks).map_err(doing("writing"))?;
+        if !M::fault(&faults::MANIFEST_NOT_SYNCED) {
+            file.sync().map_err(doing("syncing"))?;
+        }
+        disk.rename(MANIFEST_NEW, MANIFEST_NAME).map_err(doing("renaming"))?;
+        disk.sync_names().map_err(LogError::io(format!("syncing {}", disk.place())))
+    }
+
+    /// The manifest of a directory; `None` if there is none and nothing else either.
+    ///
+    /// # Errors
+    /// [`LogError::NotOurs`], [`LogError::NewerFormat`], [`LogError::Damaged`], the system's.
+    pub fn read(disk: &dyn Disk) -> Result<Option<Self>> {
+        let names = disk.names().map_err(LogError::io(format!("listing {}", disk.place())))?;
+        if !names.iter().any(|name| name == MANIFEST_NAME) {
+            // What a creation leaves behind that was cut short.
+            let begun = names.iter().all(|name| match Name::parse(name) {
+                Name::Lock | Name::ManifestNew => true,
+                Name::Segment(id) => id.incarnation == 1 && id.sequence == 0,
+                _ => false,
+            });
+            return if begun { Ok(None) } else { Err(LogError::NotOurs { place: disk.place() }) };
+        }
+        let bytes = read_all(disk)
+            .map_err(LogError::io(format!("reading {MANIFEST_NAME} in {}", disk.place())))?;
+        Self::parse(&bytes).map(Some)
+    }
+
+    /// The manifest that these bytes of a file say.
+    ///
+    /// # Errors
+    /// [`LogError::NewerFormat`], [`LogError::Damaged`].
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let damaged = |offset, what| LogError::damaged(MANIFEST_NAME, offset, what);
+        let mut from = Decoder::new(bytes);
+        if from.bytes(MAGIC.len()) != Some(MAGIC) {
+            return Err(damaged(0, "it does not begin as manifests do"));
+        }
+        let short = || damaged(bytes.len() as u64, "it ends too early");
+        let version = from.u32().ok_or_else(short)?;
+        if version > FORMAT_VERSION {
+            let file = MANIFEST_NAME.into();
+            return Err(LogError::NewerFormat { file, found: version, accepted: FORMAT_VERSION });
+        }
+        let length = from.u32().ok_or_else(short)?;
+        let crc = from.u32().ok_or_else(short)?;
+        let body = from.bytes(length as usize).ok_or_else(short)?;
+        if crc != checksum(version, body) {
+            return Err(damaged(HEAD_BYTES as u64, "its checksum does not fit"));
+        }
+        Self::decode(body).ok_or_else(|| damaged(HEAD_BYTES as u64, "its content does not parse"))
+    }
+}
+
+fn checksum(version: u32, body: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&version.to_le_bytes());
+    hasher.update(body);
+    hasher.finalize()
+}
+
+fn read_all(disk: &dyn Disk) -> io::Result<Vec<u8>> {
+    let file = disk.open(MANIFEST_NAME, Access::Read)?;
+    let bytes = file.bytes()?.min(BODY_BYTES_MAX + BLOCK_BYTES as u64);
+    let mut content = vec![0; bytes as usize];
+    let read = file.read_at(0, &mut content)?;
+    content.truncate(read);
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn some() -> Manifest {
+        let checkpoint = CheckpointInfo { number: 4, parts: 2, incarnation: 2, floor: 9, end: 11 };
+        Manifest {
+            database: 77,
+            checkpoint: Some(checkpoint),
+            incarnations: vec![
+                Incarnation { number: 2, ended: Some(40), first_segments: vec![3, 1] },
+                Incarnation { number: 3, ended: None, first_segments: vec![0] },
+            ],
+            catalog: b"tables".to_vec(),
+        }
+    }
+
+    fn file(version: u32, body: &[u8]) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&version.to_le_bytes());
+        bytes.extend_from_slice(&(body.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&checksum(version, body).to_le_bytes());
+        bytes.extend_from_slice(body);
+        bytes
+    }
+
+    #[test]
+    fn it_comes_back() {
+        let bytes = file(FORMAT_VERSION, &some().encode());
+        assert_eq!(Manifest::parse(&bytes), Ok(some()));
+    }
+
+    #[test]
+    fn a_newer_one_is_told_from_a_damaged_one() {
+        let newer = file(FORMAT_VERSION + 1, b"whatever comes");
+        let error = Manifest::parse(&newer).unwrap_err();
+        assert!(matches!(error, LogError::NewerFormat { found: 2, accepted: 1, .. }), "{error}");
+        let mut damaged = file(FORMAT_VERSION, &some().encode());
+        damaged[30] ^= 1;
+        assert!(matches!(Manifest::parse(&damaged), Err(LogError::Damaged { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(Manifest::parse(&bytes).is_err());
+            // A sound checksum over nonsense.
+            prop_assert!(Manifest::parse(&file(FORMAT_VERSION, &bytes)).is_err());
+        }
+    }
+}

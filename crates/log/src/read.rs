@@ -1,0 +1,210 @@
+//! Reading files back, frame by frame.
+//!
+//! A reader stops at the first place where no sound frame begins. That is the end of what was
+//! written, or a write that a crash cut short, or damage: [`SegmentReader::judge`] tells them apart.
+//! Only bytes that were never synced can have been cut short; so where a later frame of the same
+//! file says that the place was durable when it was written, the place is damaged.
+
+use crate::error::{LogError, Result};
+use crate::faults;
+use crate::frame::{HEAD_BYTES, Head, Identity};
+use chiliad_machine::Machine;
+use chiliad_machine::disk::{Access, BLOCK_BYTES, Disk, DiskFile};
+use core::marker::PhantomData;
+
+/// Bytes read at once, at least.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// What lies where no sound frame begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Damage {
+    /// The end of what was written, or of what can be told from it: nothing that counted is missing.
+    End {
+        /// Whether there was something that was cut short.
+        torn: bool,
+    },
+    /// Something that was durable is not there.
+    Lost {
+        /// Where sound frames begin again.
+        resumes_at: u64,
+    },
+}
+
+/// A sound frame.
+#[derive(Debug)]
+pub struct Frame<'a> {
+    /// Its head.
+    pub head: Head,
+    /// Its payload, as it was before it was compressed.
+    pub payload: &'a [u8],
+}
+
+/// Reads one file.
+#[derive(Debug)]
+pub struct SegmentReader<M> {
+    name: String,
+    file: Box<dyn DiskFile>,
+    identity: Identity,
+    bytes: u64,
+    /// Where the next frame should be.
+    offset: u64,
+    /// What was read of the file, from `chunk_start` on.
+    chunk: Vec<u8>,
+    chunk_start: u64,
+    unpacked: Vec<u8>,
+    machine: PhantomData<fn() -> M>,
+}
+
+impl<M: Machine> SegmentReader<M> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`LogError::Damaged`] when it is missing, the system's.
+    pub fn open(disk: &dyn Disk, name: &str, identity: Identity) -> Result<Self> {
+        let doing = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::NotFound => LogError::damaged(name, 0, "the file is missing"),
+            _ => LogError::io(format!("opening {name} in {}", disk.place()))(error),
+        };
+        let file = disk.open(name, Access::Read).map_err(doing)?;
+        let bytes = file.bytes().map_err(doing)?;
+        Ok(Self {
+            name: name.into(),
+            file,
+            identity,
+            bytes,
+            offset: 0,
+            chunk: Vec::new(),
+            chunk_start: 0,
+            unpacked: Vec::new(),
+            machine: PhantomData,
+        })
+    }
+
+    /// The file's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The file's length in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Where the next frame should be.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Goes on at `offset`, a multiple of the block size.
+    pub fn seek(&mut self, offset: u64) {
+        self.offset = offset;
+    }
+
+    /// Makes the syncs of whoever wrote the file certain: what was read stays.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync().map_err(LogError::io(format!("syncing {}", self.name)))
+    }
+
+    /// The next frame; `None` where no sound one begins.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>> {
+        let offset = self.offset;
+        let Some(head) = self.sound_at(offset)? else {
+            return Ok(None);
+        };
+        self.offset = offset + head.frame_bytes();
+        let start = (offset - self.chunk_start) as usize + HEAD_BYTES;
+        let stored = &self.chunk[start..start + head.stored_bytes()];
+        match head.unpack(stored, &mut self.unpacked) {
+            Some(payload) => Ok(Some(Frame { head, payload })),
+            None => {
+                self.offset = offset;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The head of the sound frame at `offset`, whose bytes are then in the chunk.
+    fn sound_at(&mut self, offset: u64) -> Result<Option<Head>> {
+        if offset + HEAD_BYTES as u64 > self.bytes {
+            return Ok(None);
+        }
+        self.have(offset, HEAD_BYTES)?;
+        let start = (offset - self.chunk_start) as usize;
+        let Some(head) = self.chunk.get(start..start + HEAD_BYTES).and_then(Head::decode) else {
+            return Ok(None);
+        };
+        let whole = HEAD_BYTES + head.stored_bytes();
+        if head.position != offset
+            || head.file != self.identity.tag()
+            || offset + whole as u64 > self.bytes
+        {
+            return Ok(None);
+        }
+        self.have(offset, whole)?;
+        let start = (offset - self.chunk_start) as usize;
+        let Some(frame) = self.chunk.get(start..start + whole) else {
+            return Ok(None);
+        };
+        let fits = head.fits(&self.identity, frame, &frame[HEAD_BYTES..]);
+        Ok((fits || M::fault(&faults::NO_CHECKSUM)).then_some(head))
+    }
+
+    /// Sees to it that `count` bytes from `offset` on are in the chunk, if the file has them.
+    fn have(&mut self, offset: u64, count: usize) -> Result<()> {
+        let end = self.chunk_start + self.chunk.len() as u64;
+        if offset >= self.chunk_start && offset + count as u64 <= end {
+            return Ok(());
+        }
+        let wanted = count.max(CHUNK_BYTES).min((self.bytes - offset) as usize);
+        self.chunk.resize(wanted, 0);
+        self.chunk_start = offset;
+        let read = self.file.read_at(offset, &mut self.chunk);
+        let read = read.map_err(LogError::io(format!("reading {}", self.name)))?;
+        self.chunk.truncate(read);
+        Ok(())
+    }
+
+    /// What lies at the place where [`SegmentReader::next_frame`] found nothing. Looks at the rest of
+    /// the file.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn judge(&mut self) -> Result<Damage> {
+        let stopped = self.offset;
+        let mut at = stopped + BLOCK_BYTES as u64;
+        let mut torn = false;
+        while at < self.bytes {
+            if let Some(head) = self.sound_at(at)? {
+                if head.synced > stopped {
+                    return Ok(Damage::Lost { resumes_at: at });
+                }
+                torn = true;
+                at += head.frame_bytes();
+            } else {
+                at += BLOCK_BYTES as u64;
+            }
+        }
+        Ok(Damage::End { torn: torn || self.looks_begun(stopped)? })
+    }
+
+    /// Whether the bytes at `offset` look like the beginning of a frame of this file.
+    fn looks_begun(&mut self, offset: u64) -> Result<bool> {
+        if offset + HEAD_BYTES as u64 > self.bytes {
+            return Ok(false);
+        }
+        self.have(offset, HEAD_BYTES)?;
+        let start = (offset - self.chunk_start) as usize;
+        let head = self.chunk.get(start..start + HEAD_BYTES).and_then(Head::decode);
+        let own = |head: Head| head.position == offset && head.file == self.identity.tag();
+        Ok(head.is_some_and(own))
+    }
+}

@@ -1,0 +1,140 @@
+//! The file that a writer writes to, and the next one.
+//!
+//! A segment begins with a `Start` frame and, once it is complete, ends with an `End` frame. It is
+//! complete, and synced, before the next one begins; so only the last segment of a writer can end
+//! in the middle of something. Files that are no longer needed become segments to come: their blocks
+//! are allocated and written, so that a sync has nothing to tell the file system.
+
+use crate::error::{LogError, Result};
+use crate::faults;
+use crate::frame::{Framer, Kind};
+use crate::names::{Name, SegmentId};
+use chiliad_machine::Machine;
+use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk, DiskFile};
+use std::sync::Arc;
+
+/// Files ready to become segments.
+#[derive(Debug, Default)]
+pub struct Spares {
+    /// The numbers of those that are ready.
+    ready: Vec<u32>,
+    /// The next number.
+    next: u32,
+}
+
+impl Spares {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// A name for one more.
+    pub(crate) fn name(&mut self) -> u32 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    pub(crate) fn add(&mut self, number: u32) {
+        self.ready.push(number);
+    }
+
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        self.ready.pop()
+    }
+}
+
+/// The open end of one writer's log.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub id: SegmentId,
+    file: Box<dyn DiskFile>,
+    /// Where the next frame goes.
+    pub offset: u64,
+    /// Bytes known to be durable.
+    synced: u64,
+    /// The newest epoch of a transaction in it.
+    pub newest_epoch: u64,
+    pub framer: Framer,
+}
+
+impl Segment {
+    /// Begins a segment, in the place of a spare file if there is one. Durable when it returns, name
+    /// and all.
+    pub fn begin<M: Machine>(
+        disk: &Arc<dyn Disk>,
+        spare: Option<u32>,
+        id: SegmentId,
+        database: u128,
+        compress: bool,
+        claimed: u64,
+    ) -> Result<Self> {
+        let name = id.to_string();
+        let doing = |what| LogError::io(format!("{what} {name} in {}", disk.place()));
+        let file = match spare {
+            Some(number) => {
+                let spare = Name::Spare(number).to_string();
+                disk.rename(&spare, &name).map_err(doing("naming"))?;
+                disk.open(&name, Access::Write).map_err(doing("opening"))?
+            }
+            None => disk.create(&name, 0).map_err(doing("creating"))?,
+        };
+        let framer = Framer::new(id.identity(database), compress);
+        let mut segment = Self { id, file, offset: 0, synced: 0, newest_epoch: 0, framer };
+        let mut out = Blocks::new();
+        segment.frame(&mut out, Kind::Start, claimed, |_| {});
+        segment.write(&out)?;
+        segment.sync()?;
+        if !M::fault(&faults::SEGMENT_NAME_NOT_SYNCED) {
+            disk.sync_names().map_err(LogError::io(format!("syncing {}", disk.place())))?;
+        }
+        Ok(segment)
+    }
+
+    /// Appends a frame to `out`, whose bytes will be written next.
+    pub fn frame(
+        &mut self,
+        out: &mut Blocks,
+        kind: Kind,
+        epoch: u64,
+        payload: impl FnOnce(&mut Blocks),
+    ) {
+        let start = Framer::begin(out);
+        payload(out);
+        let position = self.offset + start as u64;
+        self.framer.finish(out, start, kind, epoch, self.synced, position);
+    }
+
+    /// Writes frames behind those there are.
+    pub fn write(&mut self, frames: &Blocks) -> Result<()> {
+        let doing = LogError::io(format!("writing {}", self.id));
+        self.file.write_at(self.offset, frames).map_err(doing)?;
+        self.offset += frames.len() as u64;
+        Ok(())
+    }
+
+    /// Makes what was written durable.
+    pub fn sync(&mut self) -> Result<()> {
+        self.file.sync().map_err(LogError::io(format!("syncing {}", self.id)))?;
+        self.synced = self.offset;
+        Ok(())
+    }
+
+    /// Ends the segment, of which `claimed` is the last epoch that is complete.
+    pub fn end(&mut self, claimed: u64) -> Result<()> {
+        let mut out = Blocks::new();
+        self.frame(&mut out, Kind::End, claimed, |_| {});
+        self.write(&out)?;
+        self.sync()
+    }
+
+    /// Whether `bytes` more, and the end, fit into `limit`.
+    pub fn has_room(&self, bytes: u64, limit: u64) -> bool {
+        self.offset + bytes + BLOCK_BYTES as u64 <= limit
+    }
+
+    /// Whether it holds more than its beginning.
+    pub fn has_content(&self) -> bool {
+        self.offset > BLOCK_BYTES as u64
+    }
+}

@@ -1,0 +1,297 @@
+//! What workers, writers and whoever waits share of a log.
+//!
+//! ```text
+//! worker   append to its buffer, inside the commit window
+//! ticker   advance(e): every window of epoch e and before has closed
+//! writer   take the buffers, write, sync, claim e
+//! waiter   durable(): the least claim
+//! ```
+
+use crate::buffer::{Buffer, BufferRef};
+use crate::entry::Write;
+use crate::error::{LogError, Result};
+use crate::faults;
+use crate::names::{Name, SegmentId};
+use crate::segment::Spares;
+use crate::writer::LogWriter;
+use chiliad_machine::disk::Disk;
+use chiliad_machine::{Latch, Machine, Ordering, Shared, Word, WorkerId};
+use std::sync::Arc;
+
+/// How a log is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogOptions {
+    /// Writers, each with a file of its own.
+    pub writers: u32,
+    /// Bytes after which a segment is complete.
+    pub segment_bytes: u64,
+    /// Compress what is written.
+    pub compress: bool,
+    /// Bytes that a worker may have waiting before it has to wait itself.
+    pub buffer_bytes_max: u64,
+}
+
+impl Default for LogOptions {
+    fn default() -> Self {
+        Self { writers: 1, segment_bytes: 64 << 20, compress: false, buffer_bytes_max: 16 << 20 }
+    }
+}
+
+/// A segment that no checkpoint newer than its content needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Retired {
+    /// Which.
+    pub id: SegmentId,
+    /// The newest epoch of a transaction in it.
+    pub newest_epoch: u64,
+}
+
+/// One writer's part.
+pub(crate) struct Lane<M: Machine> {
+    /// The epoch through which everything of this writer is durable.
+    pub durable: M::Word,
+    /// The worker that runs the writer, plus one; zero: nobody yet.
+    pub runner: M::Word,
+    /// The sequence of the segment that it writes to.
+    pub open: M::Word,
+    /// Buffers that the writer has not met yet.
+    pub newcomers: Latch<M, Vec<BufferRef<M>>>,
+}
+
+/// The log of one incarnation of a database. Lives in the machine's memory.
+pub struct Log<M: Machine> {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) database: u128,
+    pub(crate) incarnation: u32,
+    pub(crate) options: LogOptions,
+    /// Every commit window of this epoch and before has closed.
+    pub(crate) stable: M::Word,
+    /// The newest epoch in which anything was appended.
+    pub(crate) appended: M::Word,
+    /// Not zero once a write or sync has failed.
+    failed: M::Word,
+    failure: Latch<M, Option<LogError>>,
+    /// Bytes written in this incarnation.
+    pub(crate) written: M::Word,
+    /// Buffers given out, to deal them to writers in turn.
+    dealt: M::Word,
+    pub(crate) lanes: Vec<Shared<M, Lane<M>>>,
+    pub(crate) spares: Latch<M, Spares>,
+    /// Segments that are complete, oldest first.
+    pub(crate) complete: Latch<M, Vec<Retired>>,
+}
+
+impl<M: Machine> Log<M> {
+    /// Begins the log of an incarnation, with a durable first segment for each writer. The writers
+    /// are for whoever runs them.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn begin(
+        disk: Arc<dyn Disk>,
+        database: u128,
+        incarnation: u32,
+        options: LogOptions,
+    ) -> Result<(Self, Vec<LogWriter<M>>)> {
+        let lane = || Lane {
+            durable: M::Word::new(0),
+            runner: M::Word::new(0),
+            open: M::Word::new(0),
+            newcomers: Latch::new(Vec::new()),
+        };
+        let log = Self {
+            disk,
+            database,
+            incarnation,
+            options,
+            stable: M::Word::new(0),
+            appended: M::Word::new(0),
+            failed: M::Word::new(0),
+            failure: Latch::new(None),
+            written: M::Word::new(0),
+            dealt: M::Word::new(0),
+            lanes: (0..options.writers).map(|_| Shared::new(lane())).collect(),
+            spares: Latch::new(Spares::default()),
+            complete: Latch::new(Vec::new()),
+        };
+        let writers = (0..options.writers).map(|number| LogWriter::begin(&log, number));
+        let writers = writers.collect::<Result<Vec<_>>>()?;
+        Ok((log, writers))
+    }
+
+    /// Which incarnation.
+    #[must_use]
+    pub fn incarnation(&self) -> u32 {
+        self.incarnation
+    }
+
+    /// A buffer for a worker.
+    #[must_use]
+    pub fn buffer(&self) -> BufferRef<M> {
+        let buffer = Arc::new(Shared::new(Buffer::new()));
+        // Relaxed: only that they take turns.
+        let turn = self.dealt.fetch_add(1, Ordering::Relaxed) as usize;
+        let lane = &self.lanes[turn % self.lanes.len()];
+        lane.newcomers.lock().push(Arc::clone(&buffer));
+        buffer
+    }
+
+    /// Appends a committed transaction. The caller is in its commit window, and excludes those that
+    /// conflict with it.
+    #[inline]
+    pub fn append<'a>(
+        &self,
+        buffer: &Buffer<M>,
+        epoch: u64,
+        order: u64,
+        writes: impl Iterator<Item = Write<'a>>,
+    ) {
+        buffer.append(epoch, order, writes);
+        if self.appended.load(Ordering::Relaxed) < epoch {
+            // Relaxed: read after the epoch is stable, which comes with the closed windows.
+            self.appended.fetch_max(epoch, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a worker may go on filling its buffer.
+    #[must_use]
+    #[inline]
+    pub fn has_room(&self, buffer: &Buffer<M>) -> bool {
+        buffer.pending() < self.options.buffer_bytes_max
+    }
+
+    /// Every commit window of `stable` and before has closed: writers may make it durable.
+    pub fn advance(&self, stable: u64) {
+        // Release pairs with the acquire in `LogWriter::step`: what was appended in these epochs is
+        // in the buffers.
+        self.stable.fetch_max(stable, Ordering::Release);
+        self.wake();
+    }
+
+    /// Wakes the writers.
+    pub fn wake(&self) {
+        for lane in &self.lanes {
+            let runner = lane.runner.load(Ordering::Relaxed);
+            if runner != 0 {
+                M::unpark(WorkerId(runner as u32 - 1));
+            }
+        }
+    }
+
+    /// The newest epoch whose windows have all closed, as far as the log was told.
+    #[must_use]
+    pub fn stable(&self) -> u64 {
+        // Acquire pairs with the release in `advance`.
+        self.stable.load(Ordering::Acquire)
+    }
+
+    /// The newest epoch that is durable: so is every transaction of it and before.
+    #[must_use]
+    #[inline]
+    pub fn durable(&self) -> u64 {
+        // Acquire pairs with the release of the claim.
+        let claims = self.lanes.iter().map(|lane| lane.durable.load(Ordering::Acquire));
+        let durable =
+            if M::fault(&faults::PAST_A_LAGGING_WRITER) { claims.max() } else { claims.min() };
+        durable.unwrap_or(0)
+    }
+
+    /// Bytes written in this incarnation.
+    #[must_use]
+    pub fn written_bytes(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing more will become durable.
+    #[must_use]
+    #[inline]
+    pub fn has_failed(&self) -> bool {
+        // Acquire pairs with the release in `fail`.
+        self.failed.load(Ordering::Acquire) != 0
+    }
+
+    /// Why not.
+    #[must_use]
+    pub fn failure(&self) -> Option<LogError> {
+        if self.has_failed() { self.failure.lock().clone() } else { None }
+    }
+
+    /// Nothing more will become durable.
+    pub fn fail(&self, error: LogError) {
+        self.failure.lock().get_or_insert(error);
+        // Release pairs with the acquire in `has_failed`.
+        self.failed.store(1, Ordering::Release);
+    }
+
+    /// For each writer the first segment that is needed beside a checkpoint with this floor.
+    #[must_use]
+    pub fn first_segments(&self, floor: u64) -> Vec<u32> {
+        let complete = self.complete.lock();
+        let first = |(writer, lane): (usize, &Shared<M, Lane<M>>)| {
+            let mut own = complete.iter().filter(|it| it.id.writer as usize == writer);
+            let needed = own.find(|it| it.newest_epoch > floor);
+            // Relaxed: a segment that is completed meanwhile stands in the list, and is needed.
+            needed.map_or_else(|| lane.open.load(Ordering::Relaxed) as u32, |it| it.id.sequence)
+        };
+        self.lanes.iter().enumerate().map(first).collect()
+    }
+
+    /// Forgets the complete segments before `first`, one number for each writer, and returns them:
+    /// they are the caller's to remove.
+    pub fn retire(&self, first: &[u32]) -> Vec<SegmentId> {
+        let mut retired = Vec::new();
+        self.complete.lock().retain(|it| {
+            let needed = it.id.sequence >= first[it.id.writer as usize];
+            if !needed {
+                retired.push(it.id);
+            }
+            needed
+        });
+        retired
+    }
+
+    /// Makes the files of segments that are no longer needed, of whatever incarnation, spares, until
+    /// there are `spares_max`, and removes the others.
+    ///
+    /// # Errors
+    /// The system's; the log goes on.
+    pub fn recycle(&self, names: &[String], spares_max: usize) -> Result<()> {
+        for name in names {
+            let spare = {
+                let mut spares = self.spares.lock();
+                (spares.count() < spares_max).then(|| spares.name())
+            };
+            let Some(number) = spare else {
+                self.disk.remove(name).map_err(LogError::io(format!("removing {name}")))?;
+                continue;
+            };
+            let to = Name::Spare(number).to_string();
+            self.disk.rename(name, &to).map_err(LogError::io(format!("renaming {name}")))?;
+            self.spares.lock().add(number);
+        }
+        self.disk.sync_names().map_err(LogError::io(format!("syncing {}", self.disk.place())))
+    }
+
+    /// Makes one more spare, if there are fewer than `wanted`; whether it did.
+    ///
+    /// # Errors
+    /// The system's; the log goes on.
+    pub fn prepare_spare(&self, wanted: usize) -> Result<bool> {
+        let number = {
+            let mut spares = self.spares.lock();
+            (spares.count() < wanted).then(|| spares.name())
+        };
+        let Some(number) = number else {
+            return Ok(false);
+        };
+        let name = Name::Spare(number).to_string();
+        let made = self.disk.create(&name, self.options.segment_bytes).and_then(|it| it.sync());
+        if let Err(error) = made {
+            // What there is of it is of no use, and may be what fills the disk.
+            let _ = self.disk.remove(&name);
+            return Err(LogError::io(format!("creating {name}"))(error));
+        }
+        self.spares.lock().add(number);
+        Ok(true)
+    }
+}

@@ -1,0 +1,232 @@
+//! One writer of the log: takes buffers, writes frames, syncs, claims epochs.
+//!
+//! Whoever runs it calls [`LogWriter::step`] whenever epochs have advanced, and now and then between,
+//! so that little is left to write when an epoch ends.
+//!
+//! What a claim of epoch `e` means: whatever this writer has of epochs up to `e` is in frames that
+//! are synced, and the last of them says so. An exception keeps an idle database quiet: where nothing
+//! at all was appended since the writer's last frame on the disk, the claim stands in memory alone.
+//! Recovery then finds an earlier epoch to be the last, and between the two there is nothing to lose.
+
+use crate::buffer::BufferRef;
+use crate::error::Result;
+use crate::faults;
+use crate::frame::Kind;
+use crate::names::SegmentId;
+use crate::segment::Segment;
+use crate::shared::{Log, Retired};
+use chiliad_machine::disk::{BLOCK_BYTES, Blocks};
+use chiliad_machine::{Machine, Ordering, Word};
+
+/// Bytes waiting in buffers that are worth writing before their epoch ends.
+const EARLY_BYTES: u64 = 1 << 20;
+/// Payload bytes after which a frame is closed.
+const FRAME_BYTES: usize = 4 << 20;
+/// Memory kept for frames between two steps, in bytes.
+const KEPT_BYTES: usize = 32 << 20;
+
+/// What a step did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stepped {
+    /// There was nothing to do.
+    Idle,
+    /// Something was written, and nothing claimed.
+    Wrote,
+    /// An epoch was claimed.
+    Claimed,
+    /// The log has failed, now or earlier.
+    Failed,
+}
+
+/// A buffer, and room to take its content into.
+struct Source<M: Machine> {
+    buffer: BufferRef<M>,
+    taken: Vec<u8>,
+    closed: bool,
+}
+
+/// One writer. Run by one worker at a time.
+pub struct LogWriter<M: Machine> {
+    number: u32,
+    segment: Segment,
+    sources: Vec<Source<M>>,
+    frames: Blocks,
+    /// The newest epoch in what was taken and not written yet.
+    newest_taken: u64,
+    /// The epoch claimed last.
+    claimed: u64,
+    /// The epoch of the last frame that is synced.
+    marked: u64,
+    /// A later frame says that the last one with content was synced: damage to that one is then not
+    /// taken for a write that a crash cut short.
+    witnessed: bool,
+}
+
+impl<M: Machine> LogWriter<M> {
+    pub(crate) fn begin(log: &Log<M>, number: u32) -> Result<Self> {
+        let id = SegmentId { incarnation: log.incarnation, writer: number, sequence: 0 };
+        let compress = log.options.compress;
+        let segment = Segment::begin::<M>(&log.disk, None, id, log.database, compress, 0)?;
+        Ok(Self {
+            number,
+            segment,
+            sources: Vec::new(),
+            frames: Blocks::new(),
+            newest_taken: 0,
+            claimed: 0,
+            marked: 0,
+            witnessed: true,
+        })
+    }
+
+    /// Writes what is due. The calling worker is woken by [`Log::advance`] from then on.
+    pub fn step(&mut self, log: &Log<M>) -> Stepped {
+        let lane = &log.lanes[self.number as usize];
+        // Relaxed: a wake-up that misses the change of runner costs one poll.
+        lane.runner.store(u64::from(M::worker().0) + 1, Ordering::Relaxed);
+        if log.has_failed() {
+            return Stepped::Failed;
+        }
+        self.try_step(log).unwrap_or_else(|error| {
+            if M::fault(&faults::SYNC_RETRIED) {
+                return Stepped::Wrote;
+            }
+            log.fail(error);
+            Stepped::Failed
+        })
+    }
+
+    fn try_step(&mut self, log: &Log<M>) -> Result<Stepped> {
+        let lane = &log.lanes[self.number as usize];
+        if M::fault(&faults::DRAINED_TOO_EARLY) {
+            self.meet(log);
+            self.take();
+        }
+        // Acquire pairs with the release in `advance`: what is taken after this has all of it.
+        let stable = log.stable.load(Ordering::Acquire);
+        let due = stable > self.claimed;
+        self.meet(log);
+        let pending: u64 = self.sources.iter().map(|source| source.buffer.pending()).sum();
+        if !due && pending < EARLY_BYTES {
+            return Ok(Stepped::Idle);
+        }
+        if !M::fault(&faults::DRAINED_TOO_EARLY) {
+            self.take();
+        }
+        let content = self.sources.iter().any(|source| !source.taken.is_empty());
+        // Relaxed: what was appended up to the stable epoch is seen with it.
+        let quiet = !content && log.appended.load(Ordering::Relaxed) <= self.marked;
+        if !(quiet && self.witnessed) {
+            self.write(log, stable)?;
+            self.witnessed = !content;
+            if due {
+                if !M::fault(&faults::ACKNOWLEDGED_BEFORE_SYNC) {
+                    self.segment.sync()?;
+                }
+                self.marked = stable;
+            }
+        }
+        if !due {
+            return Ok(Stepped::Wrote);
+        }
+        self.claimed = stable;
+        // Release pairs with the acquire in `durable`.
+        lane.durable.store(stable, Ordering::Release);
+        Ok(Stepped::Claimed)
+    }
+
+    /// Takes newcomers among the buffers on.
+    fn meet(&mut self, log: &Log<M>) {
+        let mut newcomers = log.lanes[self.number as usize].newcomers.lock();
+        let sources = newcomers.drain(..);
+        self.sources.extend(sources.map(|buffer| Source {
+            buffer,
+            taken: Vec::new(),
+            closed: false,
+        }));
+    }
+
+    /// Takes what is in the buffers.
+    fn take(&mut self) {
+        for source in self.sources.iter_mut().filter(|source| source.taken.is_empty()) {
+            let taken = source.buffer.take(&mut source.taken);
+            source.closed = taken.closed;
+            self.newest_taken = self.newest_taken.max(taken.epoch);
+        }
+    }
+
+    /// Writes what was taken, in frames of which the last says that `stable` is complete.
+    fn write(&mut self, log: &Log<M>, stable: u64) -> Result<()> {
+        let content: usize = self.sources.iter().map(|source| source.taken.len()).sum();
+        // Each source may cost a frame's head and padding.
+        let bytes = content + (self.sources.len() + 1) * 2 * BLOCK_BYTES;
+        let limit = log.options.segment_bytes;
+        if !self.segment.has_room(bytes as u64, limit) && self.segment.has_content() {
+            self.rotate(log)?;
+        }
+        self.frames.clear();
+        let mut left = content;
+        let mut sources = self.sources.iter().filter(|source| !source.taken.is_empty()).peekable();
+        loop {
+            let mut taken = Vec::new();
+            let mut length = 0;
+            while length < FRAME_BYTES
+                && let Some(source) = sources.next()
+            {
+                length += source.taken.len();
+                taken.push(source.taken.as_slice());
+            }
+            left -= length;
+            // An earlier frame must not speak for later ones, which a crash may take.
+            let epoch = if left == 0 { stable } else { self.marked };
+            self.segment.frame(&mut self.frames, Kind::Data, epoch, |out| {
+                taken.iter().for_each(|bytes| out.push(bytes));
+            });
+            if left == 0 {
+                break;
+            }
+        }
+        self.segment.write(&self.frames)?;
+        // Relaxed: a statistic.
+        log.written.fetch_add(self.frames.len() as u64, Ordering::Relaxed);
+        if self.frames.len() > KEPT_BYTES {
+            self.frames.clear_to(KEPT_BYTES);
+        }
+        let segment = &mut self.segment;
+        segment.newest_epoch = segment.newest_epoch.max(core::mem::take(&mut self.newest_taken));
+        self.sources.retain_mut(|source| {
+            source.taken.clear();
+            !source.closed
+        });
+        Ok(())
+    }
+
+    /// Completes the segment and begins the next.
+    fn rotate(&mut self, log: &Log<M>) -> Result<()> {
+        M::mark("log segment completed");
+        self.segment.end(self.marked)?;
+        let id = self.segment.id;
+        log.complete.lock().push(Retired { id, newest_epoch: self.segment.newest_epoch });
+        let next = SegmentId { sequence: id.sequence + 1, ..id };
+        let spare = log.spares.lock().take();
+        let compress = log.options.compress;
+        self.segment =
+            Segment::begin::<M>(&log.disk, spare, next, log.database, compress, self.marked)?;
+        // Relaxed: until it is seen, one segment more counts as needed.
+        log.lanes[self.number as usize].open.store(next.sequence.into(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Makes everything durable that has been appended, and completes the segment: nobody appends
+    /// any more, and [`Log::advance`] has been told.
+    pub fn finish(mut self, log: &Log<M>) -> Stepped {
+        let mut stepped = self.step(log);
+        if stepped != Stepped::Failed
+            && let Err(error) = self.segment.end(self.marked)
+        {
+            log.fail(error);
+            stepped = Stepped::Failed;
+        }
+        stepped
+    }
+}

@@ -1,0 +1,82 @@
+//! What one file holds: as written, as durable, and the writes between the two.
+//!
+//! - `cached` is what reads see: every write, durable or not.
+//! - `durable` is what certainly survives a loss of power. Besides it, each sector of a pending write
+//!   may survive or not ([`super::image`]).
+//! - A sync makes pending writes durable, in order. One that fails takes them out of what is pending
+//!   too, as Linux does: some became durable, the others never will, and no later sync covers them,
+//!   though reads still see them.
+
+use super::image::{Fates, settle};
+use super::pending::Pending;
+use super::sector::Sector;
+use crate::random::Generator;
+
+/// A change of a file's content.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    /// It was emptied.
+    Truncate,
+    /// Sectors were written, from the one of this number on.
+    Write(usize, Vec<Sector>),
+}
+
+/// A file without its name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Content {
+    pub(super) cached: Vec<Sector>,
+    pub(super) durable: Vec<Sector>,
+    pub(super) pending: Pending<Change>,
+    /// Syncs that failed. A handle that has not told of one yet does so at its next sync, whoever's
+    /// sync it was: what failed to become durable may have been written through either.
+    pub(super) errors: u64,
+    /// Open handles.
+    pub(super) handles: u32,
+}
+
+impl Content {
+    /// Empties it. Returns what is on the disk, for its blocks may come to be another file's.
+    pub(super) fn truncate(&mut self) -> Vec<Sector> {
+        self.cached.clear();
+        self.pending.push(Change::Truncate);
+        self.durable.clone()
+    }
+
+    /// Writes; a gap between the old end and the first sector becomes zeros.
+    pub(super) fn write(&mut self, first: usize, sectors: Vec<Sector>) {
+        let gap = self.cached.len().min(first);
+        let mut written = vec![Sector::Zeros; first - gap];
+        written.extend(sectors);
+        put(&mut self.cached, gap, &written);
+        self.pending.push(Change::Write(gap, written));
+    }
+
+    /// What was written before the mark is durable.
+    pub(super) fn sync(&mut self, mark: u64) {
+        for change in self.pending.take(mark) {
+            match change {
+                Change::Truncate => self.durable.clear(),
+                Change::Write(first, sectors) => put(&mut self.durable, first, &sectors),
+            }
+        }
+        // The length goes with every sync, also where an earlier one lost what was written there.
+        self.durable.resize(self.cached.len(), Sector::Hole);
+    }
+
+    /// What was written before the mark is durable in parts, and the rest never will be.
+    pub(super) fn fail(&mut self, mark: u64, random: &mut Generator) {
+        self.errors += 1;
+        let changes = self.pending.take(mark);
+        let mut fates = Fates::new(&changes, false, random);
+        settle(&mut self.durable, &changes, &mut fates);
+    }
+}
+
+/// Puts sectors in place, from the one of number `first` on.
+pub(super) fn put(into: &mut Vec<Sector>, first: usize, sectors: &[Sector]) {
+    let end = first + sectors.len();
+    if into.len() < end {
+        into.resize(end, Sector::Hole);
+    }
+    into[first..end].clone_from_slice(sectors);
+}

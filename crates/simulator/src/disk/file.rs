@@ -1,0 +1,88 @@
+//! An open file of a [`super::FaultyDisk`].
+
+use super::names::FileId;
+use super::platter::{Platter, input_output};
+use super::sector::{SECTOR_BYTES, sectors};
+use super::turn::{Operation, perform, wait};
+use super::{aligned, lock};
+use chiliad_machine::disk::{Access, Blocks, DiskFile};
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+pub(super) struct FaultyFile {
+    platter: Arc<Mutex<Platter>>,
+    file: FileId,
+    access: Access,
+    /// Failed syncs of the file that this handle has told of, or that were before it.
+    told: AtomicU64,
+}
+
+impl FaultyFile {
+    /// A handle, which the caller has counted as open.
+    pub(super) fn new(
+        platter: &Arc<Mutex<Platter>>,
+        file: FileId,
+        access: Access,
+        told: u64,
+    ) -> Self {
+        Self { platter: platter.clone(), file, access, told: AtomicU64::new(told) }
+    }
+
+    /// Refuses what the file was not opened for, as the system does.
+    fn opened_for(&self, access: Access) -> io::Result<()> {
+        if self.access == access { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EBADF)) }
+    }
+}
+
+impl Drop for FaultyFile {
+    fn drop(&mut self) {
+        lock(&self.platter).close(self.file);
+    }
+}
+
+impl fmt::Debug for FaultyFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FaultyFile").field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
+impl DiskFile for FaultyFile {
+    fn bytes(&self) -> io::Result<u64> {
+        perform(Operation::Look, || {
+            let mut platter = lock(&self.platter);
+            platter.check()?;
+            Ok((platter.content(self.file).cached.len() * SECTOR_BYTES) as u64)
+        })
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.opened_for(Access::Read)?;
+        perform(Operation::Read, || lock(&self.platter).read(self.file, offset, buffer))
+    }
+
+    fn write_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()> {
+        self.opened_for(Access::Write)?;
+        let first = aligned(offset)?;
+        aligned(blocks.len() as u64)?;
+        perform(Operation::Write, || {
+            lock(&self.platter).write(self.file, first, sectors(blocks.bytes()))
+        })
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        perform(Operation::Sync, || {
+            let (mark, told, ticks) = {
+                let mut platter = lock(&self.platter);
+                platter.check()?;
+                let mark = platter.content(self.file).pending.mark();
+                (mark, self.told.load(Ordering::SeqCst), platter.sync_ticks())
+            };
+            wait(ticks);
+            let errors = lock(&self.platter).sync(self.file, mark)?;
+            self.told.store(errors, Ordering::SeqCst);
+            if errors == told { Ok(()) } else { Err(input_output()) }
+        })
+    }
+}

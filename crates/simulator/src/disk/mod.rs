@@ -1,0 +1,232 @@
+//! A disk that tears, reorders and loses what was not synced, and fails, as a seed says.
+//!
+//! It keeps the promises of [`chiliad_machine::disk`] and no other. Its content lives in the host's
+//! memory and outlives runs: a run is halted, [`FaultyDisk::crash`] gives the disk as it is found
+//! after power was lost, and the next run mounts that.
+//!
+//! - Everything is a function of the disk's seed, the crash's seed and the order of operations.
+//! - A core of a run lets others run at every operation, and a sync takes simulated time; elsewhere
+//!   an operation is just performed. The mutex is never held while cores switch.
+//! - After a crash or a kill the disk of before is off, with all its files: what still holds it, a
+//!   discarded core for instance, can neither read nor change anything.
+//!
+//! From the bottom up: `sector`, `pending` (changes by age), `faults`, `image` (what survives of a
+//! file), `content` (one file), `names` (the directory), `platter` (the state), `turn` (the
+//! schedule), `file`.
+
+mod content;
+mod faults;
+mod file;
+mod image;
+mod names;
+mod pending;
+mod platter;
+mod sector;
+mod turn;
+
+pub use faults::{DiskCounters, DiskFaults, DiskLosses};
+
+use chiliad_machine::disk::{Access, BLOCK_BYTES, Disk, DiskFile};
+use file::FaultyFile;
+use names::FileId;
+use platter::Platter;
+use sector::{SECTOR_BYTES, Sector};
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use turn::{Operation, perform, wait};
+
+/// A simulated disk. Clones are the same disk.
+///
+/// ```
+/// use chiliad_machine::disk::{BLOCK_BYTES, Blocks, Disk};
+/// use chiliad_simulator::{DiskFaults, FaultyDisk};
+///
+/// let disk = FaultyDisk::new(1, DiskFaults::default());
+/// let file = disk.create("log", BLOCK_BYTES as u64)?;
+/// let mut blocks = Blocks::new();
+/// blocks.push(b"hello");
+/// blocks.pad();
+/// file.write_at(0, &blocks)?;
+/// file.sync()?;
+/// disk.sync_names()?;
+/// for seed in 0..10 {
+///     let after = disk.crash(seed);
+///     assert_eq!(after.contents("log").expect("its name is durable"), blocks.bytes());
+/// }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct FaultyDisk {
+    seed: u64,
+    platter: Arc<Mutex<Platter>>,
+}
+
+impl fmt::Debug for FaultyDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FaultyDisk").field("seed", &self.seed).finish_non_exhaustive()
+    }
+}
+
+impl FaultyDisk {
+    /// An empty disk. Its seed decides which operations fail and how long syncs take.
+    #[must_use]
+    pub fn new(seed: u64, faults: DiskFaults) -> Self {
+        Self::mount(seed, Platter::new(seed, faults))
+    }
+
+    fn mount(seed: u64, platter: Platter) -> Self {
+        Self { seed, platter: Arc::new(Mutex::new(platter)) }
+    }
+
+    /// Power is lost: this disk is off from now on, and the one that is returned is found
+    /// afterwards. What was synced is there; of the rest, the seed says what. Another seed, passed to
+    /// the same disk, shows another way in which it could have gone.
+    ///
+    /// The disk found has the same faults switched on, but for
+    /// [`DiskFaults::off_after_operations`].
+    #[must_use]
+    pub fn crash(&self, seed: u64) -> Self {
+        Self::mount(self.seed, lock(&self.platter).crash(seed))
+    }
+
+    /// The process is killed and the system goes on: as [`FaultyDisk::crash`], but everything
+    /// written is there, durable or not. What a failed sync covered is there too and still not
+    /// durable.
+    #[must_use]
+    pub fn kill(&self) -> Self {
+        Self::mount(self.seed, lock(&self.platter).kill())
+    }
+
+    /// Switches faults on and off.
+    pub fn set_faults(&self, faults: DiskFaults) {
+        lock(&self.platter).faults = faults;
+    }
+
+    /// Turns over one bit of a file, where it is durable and in what reads see: damage to a file at
+    /// rest. A disk that is off has it too, in what [`FaultyDisk::crash`] finds.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`] without a file of that name, [`io::ErrorKind::InvalidInput`] behind
+    /// its end.
+    pub fn flip(&self, name: &str, offset: u64, bit: u8) -> io::Result<()> {
+        let mut platter = lock(&self.platter);
+        let file = platter.find(name)?;
+        let content = platter.content(file);
+        let at = usize::try_from(offset).unwrap_or(usize::MAX);
+        let (sector, byte) = (at / SECTOR_BYTES, at % SECTOR_BYTES);
+        let cached = content.cached.get_mut(sector).ok_or(io::ErrorKind::InvalidInput)?;
+        cached.flip(byte, bit);
+        if let Some(durable) = content.durable.get_mut(sector).filter(|it| **it != Sector::Hole) {
+            durable.flip(byte, bit);
+        }
+        Ok(())
+    }
+
+    /// What was done since the disk was mounted.
+    #[must_use]
+    pub fn counters(&self) -> DiskCounters {
+        lock(&self.platter).counters
+    }
+
+    /// What the crash has cost that this disk was found after.
+    #[must_use]
+    pub fn losses(&self) -> DiskLosses {
+        lock(&self.platter).losses
+    }
+
+    /// What reads of the whole file see, without faults, on a disk that is off too; `None` without a
+    /// file of that name.
+    #[must_use]
+    pub fn contents(&self, name: &str) -> Option<Vec<u8>> {
+        let mut platter = lock(&self.platter);
+        let file = platter.find(name).ok()?;
+        let cached = &platter.content(file).cached;
+        let mut bytes = vec![0; cached.len() * SECTOR_BYTES];
+        sector::read(cached, 0, &mut bytes);
+        Some(bytes)
+    }
+
+    /// The names that [`Disk::names`] would list, in order, on a disk that is off too.
+    #[must_use]
+    pub fn file_names(&self) -> Vec<String> {
+        lock(&self.platter).names.list()
+    }
+
+    fn opened(&self, platter: &mut Platter, file: FileId, access: Access) -> Box<dyn DiskFile> {
+        let told = platter.open(file);
+        Box::new(FaultyFile::new(&self.platter, file, access, told))
+    }
+}
+
+/// The state. That a core panicked while it had it is that core's matter.
+fn lock(platter: &Mutex<Platter>) -> MutexGuard<'_, Platter> {
+    platter.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where a write may begin at most, and what it may have: the host's memory has to hold it.
+const FILE_BYTES_MAX: u64 = 4 << 30;
+
+/// The sectors up to a multiple of [`BLOCK_BYTES`].
+fn aligned(bytes: u64) -> io::Result<usize> {
+    if !bytes.is_multiple_of(BLOCK_BYTES as u64) {
+        let message = format!("{bytes} is no multiple of {BLOCK_BYTES}, the bytes of a block");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    match usize::try_from(bytes) {
+        Ok(size) if bytes <= FILE_BYTES_MAX => Ok(size / SECTOR_BYTES),
+        _ => Err(io::ErrorKind::FileTooLarge.into()),
+    }
+}
+
+impl Disk for FaultyDisk {
+    fn place(&self) -> String {
+        format!("the simulated disk of seed {}", self.seed)
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        perform(Operation::Look, || {
+            let platter = lock(&self.platter);
+            platter.check()?;
+            Ok(platter.names.list())
+        })
+    }
+
+    fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>> {
+        let sectors = aligned(bytes)?;
+        perform(Operation::Create, || {
+            let mut platter = lock(&self.platter);
+            let file = platter.create(name, sectors)?;
+            Ok(self.opened(&mut platter, file, Access::Write))
+        })
+    }
+
+    fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
+        perform(Operation::Open, || {
+            let mut platter = lock(&self.platter);
+            platter.check()?;
+            let file = platter.find(name)?;
+            Ok(self.opened(&mut platter, file, access))
+        })
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        perform(Operation::Rename, || lock(&self.platter).rename(from, to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        perform(Operation::Remove, || lock(&self.platter).remove(name))
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        perform(Operation::SyncNames, || {
+            let (mark, ticks) = {
+                let mut platter = lock(&self.platter);
+                platter.check()?;
+                (platter.names.mark(), platter.sync_ticks())
+            };
+            wait(ticks);
+            lock(&self.platter).sync_names(mark)
+        })
+    }
+}

@@ -1,0 +1,55 @@
+//! Where a simulated core that uses a disk lets others run.
+//!
+//! Outside the schedule, without a run, and on a core that unwinds, nothing here does anything: the
+//! operation is just performed. Nobody holds the disk's mutex here.
+
+use crate::state::{DISK_EVENT, State};
+use chiliad_machine::{Ticks, Woken, WorkerId};
+
+/// What is done to a disk, for the run's digest.
+#[derive(Clone, Copy)]
+pub(super) enum Operation {
+    Look = 1,
+    Create,
+    Open,
+    Rename,
+    Remove,
+    SyncNames,
+    Read,
+    Write,
+    Sync,
+}
+
+/// The run whose schedule the caller is under.
+fn scheduled<'a>() -> Option<&'a State> {
+    let state = State::try_current()?;
+    (state.running.get() != 0 && !std::thread::panicking()).then_some(state)
+}
+
+/// Performs an operation between two points at which others may run: before it, and before its
+/// caller learns how it went.
+pub(super) fn perform<R>(operation: Operation, f: impl FnOnce() -> R) -> R {
+    if let Some(state) = scheduled() {
+        // Whoever calls a device gives way.
+        state.pause();
+    }
+    let result = f();
+    if let Some(state) = scheduled() {
+        state.other_event(((operation as u64) << 4) | DISK_EVENT);
+    }
+    result
+}
+
+/// Lets time pass.
+pub(super) fn wait(ticks: Ticks) {
+    let Some(state) = scheduled() else { return };
+    let until = state.now() + ticks;
+    let mut permit = false;
+    while state.now() < until {
+        permit |= state.park(Some(until)) == Woken::ByPeer;
+    }
+    if permit {
+        // It was meant for a park of the program's.
+        state.unpark(WorkerId(state.running.get()));
+    }
+}
