@@ -1,5 +1,5 @@
-//! What the disk alone takes, measured just before a run that waits for it: disks have moods, and a
-//! store should not be blamed for them.
+//! What the disk alone takes, measured just before and just after a run that waits for it: disks
+//! have moods, and a store should not be blamed for them.
 
 use crate::store::{Error, Result};
 use std::fs::File;

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Transactions of a client that may be under way to the disk.
-const PIPELINE: usize = 1024;
+const PIPELINE: usize = 16_384;
 
 /// How long, and with how many.
 #[derive(Clone, Copy)]

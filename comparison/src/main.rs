@@ -137,9 +137,11 @@ fn run_once(
     let setup = Setup { directory, tables: workload.tables(), durability };
     let store = (candidate.open)(&setup)?;
     workload::load(workload, &*store)?;
-    let disk_us = match durability {
-        Durability::None => None,
-        Durability::Epoch | Durability::Sync => Some(disk::sync_us(directory)?),
-    };
-    Ok(Run::new(&driver::measure(&*store, workload, plan)?, disk_us))
+    if durability == Durability::None {
+        return Ok(Run::new(&driver::measure(&*store, workload, plan)?, None));
+    }
+    let before_us = disk::sync_us(directory)?;
+    let measured = driver::measure(&*store, workload, plan)?;
+    let after_us = disk::sync_us(directory)?;
+    Ok(Run::new(&measured, Some(before_us.max(after_us))))
 }

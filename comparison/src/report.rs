@@ -13,7 +13,8 @@ pub struct Run {
     pub latency_us_p99: f64,
     /// Refused attempts for each transaction that ended.
     pub aborts_per_transaction: f64,
-    /// A bare append and sync, just before, if commits wait for the disk.
+    /// A bare append and sync, just before or just after, whichever took longer, if commits wait
+    /// for the disk.
     pub disk_us: Option<f64>,
 }
 
@@ -45,6 +46,8 @@ pub struct Line {
     pub ratio_to_chiliad: Option<f64>,
     /// Whether that ratio compares equal promises.
     pub same_isolation: bool,
+    /// Whether the disk was about as quick for this store as for Chiliad.
+    pub same_disk: bool,
     pub runs: Vec<Run>,
 }
 
@@ -60,6 +63,7 @@ impl Line {
             let pairs = runs.iter().zip(chiliad);
             median(pairs.map(|(it, ours)| it.throughput_tps / ours.throughput_tps).collect())
         });
+        let disk_us = disk_us(&runs);
         Self {
             store: candidate.name,
             version: version(candidate.package),
@@ -71,13 +75,25 @@ impl Line {
                 latency_us_p50: of(|it| it.latency_us_p50),
                 latency_us_p99: of(|it| it.latency_us_p99),
                 aborts_per_transaction: of(|it| it.aborts_per_transaction),
-                disk_us: runs.iter().map(|it| it.disk_us).collect::<Option<_>>().map(median),
+                disk_us,
             },
             ratio_to_chiliad,
             same_isolation: candidate.isolation == Isolation::Serializable,
+            same_disk: match (disk_us, chiliad.and_then(self::disk_us)) {
+                (Some(it), Some(ours)) => it.max(ours) <= DISK_RATIO_MAX * it.min(ours),
+                _ => true,
+            },
             runs,
         }
     }
+}
+
+/// What a disk may differ by between two stores' runs that are still compared.
+const DISK_RATIO_MAX: f64 = 1.5;
+
+/// The median of what the disk alone took.
+fn disk_us(runs: &[Run]) -> Option<f64> {
+    runs.iter().map(|it| it.disk_us).collect::<Option<_>>().map(median)
 }
 
 /// The middle one, or the mean of the two in the middle.
@@ -118,12 +134,16 @@ pub fn table(title: &str, lines: &[Line]) -> String {
     if lines.iter().any(|line| !line.same_isolation) {
         text.push_str("\n* promises less than serializability: not the same work.\n");
     }
+    if lines.iter().any(|line| !line.same_disk) {
+        text.push_str("\n~ the disk was slower or quicker than for Chiliad: not comparable.\n");
+    }
     text
 }
 
 fn cells(line: &Line) -> [String; 11] {
     let mark = if line.same_isolation { "" } else { "*" };
-    let ratio = line.ratio_to_chiliad.map_or("-".to_owned(), |it| format!("{it:.3}{mark}"));
+    let moody = if line.same_disk { "" } else { "~" };
+    let ratio = line.ratio_to_chiliad.map_or("-".to_owned(), |it| format!("{moody}{it:.3}{mark}"));
     [
         format!("{}{mark}", line.store),
         line.version.to_owned(),
@@ -164,6 +184,18 @@ mod tests {
         assert_eq!(line.ratio_to_chiliad, Some(0.25));
         assert_eq!(line.median.throughput_tps, 50.0);
         assert!(table("title", &[line]).contains("0.250"));
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_marked() {
+        let on_disk = |disk_us| Run { disk_us: Some(disk_us), ..run(100.0) };
+        let line = |disk_us| {
+            let runs = vec![on_disk(disk_us)];
+            Line::new(&CANDIDATES[1], (Durability::Sync, 2), runs, Some(&[on_disk(200.0)]))
+        };
+        assert!(line(140.0).same_disk && line(299.0).same_disk);
+        assert!(table("title", &[line(4000.0)]).contains("~1.000"));
+        assert!(!table("title", &[line(210.0)]).contains('~'));
     }
 
     #[test]
