@@ -199,6 +199,13 @@ impl<M: Machine> Log<M> {
         durable.unwrap_or(0)
     }
 
+    /// The newest epoch in which anything was appended, as far as the caller has seen its effects.
+    #[must_use]
+    pub fn appended(&self) -> u64 {
+        // Relaxed: whoever has met what a transaction installed sees what came before that.
+        self.appended.load(Ordering::Relaxed)
+    }
+
     /// Bytes written in this incarnation.
     #[must_use]
     pub fn written_bytes(&self) -> u64 {
