@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
+use std::time::Duration;
 
 /// A directory that goes with its test.
 struct Scratch(PathBuf);
@@ -187,6 +188,34 @@ fn a_backup_is_a_database_and_a_copy_of_it_too() {
     let copy = Database::open(&restored).unwrap();
     let expected: Vec<_> = (0..1000).filter(|key| *key != 3).map(row).collect();
     assert_eq!(all(&copy, &copy.table("items").unwrap()), expected);
+}
+
+#[test]
+fn a_checkpoint_of_an_idle_database_outlives_a_kill() {
+    let (path, killed) = (Scratch::new(), Scratch::new());
+    let options = Options::default().epoch(Duration::from_millis(1)).log_writers(2);
+    let db = Database::open_with(&path, options).unwrap();
+    let items: Table<u64, Item> = db.create_table("items").unwrap();
+    for count in 0..2 {
+        // Epochs go by in which nothing happens, and of which the log does not tell.
+        let durable = || db.storage().unwrap().durable_epoch;
+        let later = durable() + 20;
+        while durable() < later {
+            std::thread::yield_now();
+        }
+        db.checkpoint().unwrap();
+        // What a process leaves behind that is killed now.
+        std::fs::create_dir(&*killed).unwrap();
+        for file in std::fs::read_dir(&*path).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), killed.join(file.file_name())).unwrap();
+        }
+        let left = Database::open(&killed).unwrap();
+        assert_eq!(all(&left, &left.table("items").unwrap()).len(), count);
+        drop(left);
+        std::fs::remove_dir_all(&*killed).unwrap();
+        db.run(|tx| tx.put(&items, &1, &Item { group: 1, count: 1 })).unwrap();
+    }
 }
 
 #[test]
