@@ -4,7 +4,9 @@
 mod common;
 
 use chiliad::raw::TableSpec;
-use chiliad::{Database, Durability, Error, LogError, Options, Pending, Row, Scheme, Table};
+use chiliad::{
+    Database, Durability, Error, LogError, Options, Pending, Row, RunOptions, Scheme, Table,
+};
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -215,6 +217,28 @@ fn a_checkpoint_of_an_idle_database_outlives_a_kill() {
         drop(left);
         std::fs::remove_dir_all(&*killed).unwrap();
         db.run(|tx| tx.put(&items, &1, &Item { group: 1, count: 1 })).unwrap();
+    }
+}
+
+#[test]
+fn memory_of_removed_rows_knows_no_epochs_of_the_last_opening() {
+    let path = Scratch::new();
+    let db = Database::open(&path).unwrap();
+    let table: Table<u64, u64> = db.create_table("rows").unwrap();
+    let opened_at = db.storage().unwrap().epoch;
+    while db.storage().unwrap().epoch < opened_at + 1000 {
+        db.run(|tx| tx.put(&table, &0, &0)).unwrap();
+    }
+    db.run(|tx| (1..9_000).try_for_each(|key| tx.insert(&table, &key, &key))).unwrap();
+    db.run(|tx| (1..9_000).try_for_each(|key| tx.remove(&table, &key).map(drop))).unwrap();
+    drop(db);
+    // Epochs begin anew, and new rows live where recovery has taken the removed ones out.
+    let options = Options::default().durability(Durability::Epoch).epoch(Duration::from_secs(1));
+    let db = Database::open_with(&path, options).unwrap();
+    let table: Table<u64, u64> = db.table("rows").unwrap();
+    let at_once = RunOptions::default().retries_max(5);
+    for key in 10_000..20_000 {
+        db.run_with(&at_once, |tx| tx.insert(&table, &key, &key)).unwrap();
     }
 }
 
