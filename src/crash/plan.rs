@@ -27,7 +27,7 @@ pub struct Cycle {
 }
 
 /// The longest that clients work.
-const WORK_US: u32 = 150_000;
+const WORK_US: u32 = 120_000;
 /// How long after a checkpoint has begun the kill comes, at most.
 const CHECKPOINT_US: u32 = 6_000;
 
@@ -63,8 +63,8 @@ pub fn options(seed: u64, number: u64, scheme: Scheme, durability: Durability) -
         .log_segment_bytes(64 << 10 << random.below(6))
         .log_compress(random.chance(Chance::percent(50.0)))
         .checkpoint_effort(random.range(20, 100));
-    match random.below(2) {
-        0 => options.checkpoint_log_bytes(64 << 10 << random.below(6)),
-        _ => options,
+    match random.below(4) {
+        0 => options,
+        _ => options.checkpoint_log_bytes(64 << 10 << random.below(6)),
     }
 }
