@@ -188,6 +188,14 @@ impl<M: Machine> Log<M> {
         self.stable.load(Ordering::Acquire)
     }
 
+    /// The newest epoch in which anything was appended, as far as the caller has seen its effects. Once
+    /// it is durable, the files of all writers say so.
+    #[must_use]
+    pub fn appended(&self) -> u64 {
+        // Relaxed: who appends does so before its effects can be seen.
+        self.appended.load(Ordering::Relaxed)
+    }
+
     /// The newest epoch that is durable: so is every transaction of it and before.
     #[must_use]
     #[inline]
@@ -197,13 +205,6 @@ impl<M: Machine> Log<M> {
         let durable =
             if M::fault(&faults::PAST_A_LAGGING_WRITER) { claims.max() } else { claims.min() };
         durable.unwrap_or(0)
-    }
-
-    /// The newest epoch in which anything was appended, as far as the caller has seen its effects.
-    #[must_use]
-    pub fn appended(&self) -> u64 {
-        // Relaxed: whoever has met what a transaction installed sees what came before that.
-        self.appended.load(Ordering::Relaxed)
     }
 
     /// Bytes written in this incarnation.

@@ -2,10 +2,10 @@
 //!
 //! Nothing stops. The *floor* is an epoch whose windows had closed, all of them, before the walk
 //! began: whatever was committed up to it is met, or something newer in its place. The *end* is the
-//! newest epoch in which anything was logged when the walk ended: nothing met is newer. (Not the
-//! epoch then: the log of an idle database does not say that an epoch without content is durable.) So
-//! the checkpoint may count as soon as the log is durable through the end, and recovery replays the
-//! log from the floor on. Removed rows are not
+//! newest epoch in which anything had been logged when the walk ended: nothing met is newer, and the
+//! files say so too, which they need not of later epochs in which nothing happened. So the checkpoint
+//! may count as soon as the log is durable through the end, and recovery replays the log from the
+//! floor on. Removed rows are not
 //! met; the log has their removal if it is above the floor, and nothing of them if it is not.
 
 use super::apply::{CHECKPOINT_TOO_EARLY, FLOOR_AT_THE_END, LOG_REMOVED_TOO_EARLY};
@@ -218,7 +218,8 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
                 }
             }
         }
-        let floor = if M::fault(&FLOOR_AT_THE_END) { end } else { floor };
+        // Beyond the end the log is empty.
+        let floor = if M::fault(&FLOOR_AT_THE_END) { end } else { floor.min(end) };
         let incarnation = durable.log.incarnation();
         let info = CheckpointInfo { number, parts: written.parts, incarnation, floor, end };
         let first = durable.log.first_segments(floor);

@@ -91,9 +91,8 @@ pub(super) fn live(
 /// to give up: the database goes on, and so does whoever maintains it.
 fn maintain(living: &dyn Living) -> Result<(), Error> {
     for step in [living.prepare_log().map(|_| ()), living.checkpoint()] {
-        match step {
-            Err(Error::LogFailed(error)) => return Err(Error::LogFailed(error)),
-            Err(_) | Ok(()) => {}
+        if let Err(Error::LogFailed(error)) = step {
+            return Err(Error::LogFailed(error));
         }
     }
     Ok(())
