@@ -1,14 +1,18 @@
 //! The command line as typed: flags, their bounds and their help. What the flags mean together is
 //! decided in [`crate::settings`].
 
+mod data;
 mod refusal;
 mod run;
 pub mod values;
 mod workloads;
 
+pub use data::{
+    ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, CrashWorkload, RecoverFlags,
+};
 pub use run::{
-    BackoffFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags, RetryFlag, RunFlags,
-    ScheduleFlag, SnapshotsFlag, typed,
+    BackoffFlag, DurabilityFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags,
+    RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, typed,
 };
 pub use workloads::{
     BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, MixFlag, ScaleFlag, ScanFlags,
@@ -49,6 +53,18 @@ pub enum Command {
     Check(CheckFlags),
     /// List the concurrency-control schemes.
     Schemes(SchemesFlags),
+    /// Say what a data directory holds and whether it is sound, by reading all of it. Changes nothing.
+    Recover(RecoverFlags),
+    /// Copy a data directory that nobody has open, checking all of it, to an empty or missing one.
+    Backup(CopyFlags),
+    /// Put a backup in place: a directory that is empty or missing becomes the database.
+    Restore(CopyFlags),
+    /// Kill a database's process again and again (SIGKILL), and check after each time that
+    /// everything acknowledged is there and nothing impossible is.
+    Crash(CrashFlags),
+    /// The process that `crash` kills.
+    #[command(hide = true)]
+    CrashChild(ChildFlags),
 }
 
 /// `chiliad bench WORKLOAD`.

@@ -111,7 +111,9 @@ fn auditor(
 
 fn main() -> Result<(), Error> {
     let scheme: Scheme = std::env::args().nth(1).unwrap_or("silo".into()).parse()?;
-    let db = Database::open(Options::default().scheme(scheme).epoch(Duration::from_millis(5)))?;
+    let db = Database::in_memory_with(
+        Options::default().scheme(scheme).epoch(Duration::from_millis(5)),
+    )?;
     let accounts: Table<u64, Account> = db.create_table("accounts")?;
     let opening = (0..ACCOUNTS).map(|id| {
         let owner = Text::truncated(&format!("owner {id}"));

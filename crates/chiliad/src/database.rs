@@ -2,16 +2,18 @@
 
 use crate::cache::Slots;
 use crate::dispatch::AnyDatabase;
+use crate::home::Home;
 use crate::raw::{TableId, TableSpec};
 use crate::seat::{Plan, Rules, Seat, Seats};
 use crate::ticker::Ticker;
-use crate::{Error, Options, Result, RunOptions, Snapshot, Stats, Transaction, Worker};
+use crate::{Durability, Error, Options, Pending, Result};
+use crate::{RunOptions, Snapshot, Stats, Transaction, Worker};
 use core::fmt;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A database in main memory.
+/// A database in main memory, alone or with a directory in which it survives.
 ///
 /// A handle: clones lead to the same database, any thread may use one, and the last one dropped
 /// closes it (a [`Worker`] holds one). A thread keeps the epochs going meanwhile. Do not use a
@@ -21,16 +23,28 @@ pub struct Database {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// Fields are dropped in order: the ticker ends first, then the cached workers go, then the engine.
+/// Fields are dropped in order: the ticker has ended by then, the cached workers go, then the threads
+/// of the log with all that was committed, then the engine.
 pub(crate) struct Shared {
-    _ticker: Ticker,
+    ticker: Option<Ticker>,
     slots: Slots,
     seats: Seats,
     /// The declarations of the tables, for those who open them again.
     pub(crate) declared: Mutex<HashMap<TableId, TableSpec>>,
     pub(crate) rules: Rules,
-    options: Options,
+    pub(crate) options: Options,
+    /// Its directory, if it has one.
+    pub(crate) home: Option<Home>,
     pub(crate) engine: AnyDatabase,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(home) = &mut self.home {
+            home.wind_down();
+        }
+        drop(self.ticker.take());
+    }
 }
 
 /// Numbers databases within the process.
@@ -43,37 +57,48 @@ impl fmt::Debug for Database {
 }
 
 impl Database {
-    /// Opens an empty database.
+    /// Opens an empty database in memory, with default options. Nothing of it outlives it.
+    ///
+    /// # Errors
+    /// As for [`Database::in_memory_with`].
+    pub fn in_memory() -> Result<Self> {
+        Self::in_memory_with(Options::default())
+    }
+
+    /// Opens an empty database in memory.
     ///
     /// # Errors
     /// [`Error::InvalidOption`].
-    pub fn open(options: Options) -> Result<Self> {
+    pub fn in_memory_with(options: Options) -> Result<Self> {
         options.check()?;
         let engine = AnyDatabase::open(&options)?;
+        Self::assemble(Options { durability: Durability::None, ..options }, engine, None)
+    }
+
+    pub(crate) fn assemble(
+        options: Options,
+        engine: AnyDatabase,
+        home: Option<Home>,
+    ) -> Result<Self> {
         let rules = Rules {
             // Relaxed: only that each gets another number matters.
             database: OPENED.fetch_add(1, Ordering::Relaxed),
             backoff: options.backoff,
+            acks: home.as_ref().and_then(|home| home.acks.clone()),
+            durability: options.durability,
             all_partitions: (0..options.partitions).collect(),
         };
         let shared = Shared {
-            _ticker: Ticker::start(engine.clone(), options.epoch)?,
+            ticker: Some(Ticker::start(engine.clone(), options.epoch)?),
             slots: Slots::default(),
             seats: Seats::new(options.workers_max),
-            declared: Mutex::default(),
+            declared: Mutex::new(engine.tables().into_iter().collect()),
             rules,
             options,
+            home,
             engine,
         };
         Ok(Self { shared: Arc::new(shared) })
-    }
-
-    /// Opens an empty database with default options.
-    ///
-    /// # Errors
-    /// As for [`Database::open`].
-    pub fn in_memory() -> Result<Self> {
-        Self::open(Options::default())
     }
 
     /// How it was opened.
@@ -172,8 +197,29 @@ impl Database {
         body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> core::result::Result<T, E> {
         let plan = Plan { options, snapshot: false };
-        self.with_seat(|seat| seat.run(&self.shared.rules, plan, body))
-            .unwrap_or_else(|error| Err(E::from(error)))
+        let rules = &self.shared.rules;
+        let (value, epoch) = self
+            .with_seat(|seat| seat.run(rules, plan, body))
+            .unwrap_or_else(|error| Err(E::from(error)))?;
+        rules.hold_back(epoch)?;
+        Ok(value)
+    }
+
+    /// As [`Database::run`], without waiting for the disk: the result is held back by the [`Pending`]
+    /// that is returned, until it is durable. One thread can have any number of them.
+    ///
+    /// In memory the result is there at once.
+    ///
+    /// # Errors
+    /// What the closure returns; [`Error::TooManyWorkers`]; [`Error::LogFailed`].
+    pub fn submit<T>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T>,
+    ) -> Result<Pending<T>> {
+        let plan = Plan { options: &RunOptions::default(), snapshot: false };
+        let rules = &self.shared.rules;
+        let (value, epoch) = self.with_seat(|seat| seat.run(rules, plan, body))??;
+        Ok(Pending::new(value, epoch, rules.acks.clone()))
     }
 
     /// Runs `body` as a read-only transaction on a state of the past: it is never refused, disturbs
@@ -192,7 +238,7 @@ impl Database {
     /// use chiliad::{Database, Options, Table};
     /// use std::time::Duration;
     ///
-    /// let db = Database::open(Options::default().epoch(Duration::from_millis(1)))?;
+    /// let db = Database::in_memory_with(Options::default().epoch(Duration::from_millis(1)))?;
     /// let accounts: Table<u64, i64> = db.create_table("accounts")?;
     /// db.run(|tx| tx.insert(&accounts, &1, &100))?;
     /// let total = db.snapshot(|snapshot| {
@@ -209,9 +255,11 @@ impl Database {
         mut body: impl FnMut(&mut Snapshot<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         let plan = Plan { options: &RunOptions::default(), snapshot: true };
-        self.with_seat(|seat| {
-            seat.run(&self.shared.rules, plan, |tx| body(&mut Snapshot::new(tx)))
-        })?
+        let rules = &self.shared.rules;
+        let (value, epoch) =
+            self.with_seat(|seat| seat.run(rules, plan, |tx| body(&mut Snapshot::new(tx))))??;
+        rules.hold_back(epoch)?;
+        Ok(value)
     }
 
     /// A worker of the caller's own.

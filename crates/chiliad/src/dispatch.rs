@@ -2,9 +2,12 @@
 
 use crate::options::{Options, Scheme};
 use crate::raw::{Entry, Get, Range, Row, Scanned, TableId, TableSpec};
-use crate::{Result, Stats};
-use chiliad_engine::{Committed, GlobalTid, Intent, KeyValue, Partitioned, Silo};
+use crate::{Error, Result, Stats};
+use chiliad_engine::{Checkpointed, Committed, Copied, Host, Intent, Mode, Recovered, Stepped};
+use chiliad_engine::{GlobalTid, KeyValue, Partitioned, Silo};
 use chiliad_machine::Native;
+use chiliad_machine::disk::Disk;
+use std::sync::Arc;
 
 /// Runs `$body` with `$inner` bound to what the enum holds, whichever scheme that is.
 macro_rules! each {
@@ -52,7 +55,93 @@ pub(crate) enum AnyTransaction<'w> {
     Partitioned(chiliad_engine::Tx<'w, Native, Partitioned<Native>>),
 }
 
+pub(crate) enum AnyRunner {
+    Silo(chiliad_engine::LogRunner<Native, Silo<Native>>),
+    GlobalTid(chiliad_engine::LogRunner<Native, GlobalTid<Native>>),
+    KeyValue(chiliad_engine::LogRunner<Native, KeyValue<Native>>),
+    Partitioned(chiliad_engine::LogRunner<Native, Partitioned<Native>>),
+}
+
+impl AnyRunner {
+    pub fn step(&mut self) -> Stepped {
+        each!(self, runner => runner.step())
+    }
+
+    pub fn finish(self) -> Stepped {
+        each!(self, runner => runner.finish())
+    }
+}
+
+/// A database from a directory, with the writers of its log.
+pub(crate) type AnyOpened = (AnyDatabase, Vec<AnyRunner>, Recovered);
+
 impl AnyDatabase {
+    pub fn open_on(
+        disk: Arc<dyn Disk>,
+        mode: Mode,
+        options: &Options,
+        host: &dyn Host<Native>,
+    ) -> Result<AnyOpened> {
+        macro_rules! open {
+            ($scheme:ident) => {{
+                let (engine, durable) = (options.engine(), options.durable());
+                let opened = chiliad_engine::Database::open_on(disk, mode, engine, durable, host)?;
+                let runners = opened.runners.into_iter().map(AnyRunner::$scheme).collect();
+                (Self::$scheme(opened.database), runners, opened.recovered)
+            }};
+        }
+        Ok(match options.scheme {
+            Scheme::Silo => open!(Silo),
+            Scheme::GlobalTid => open!(GlobalTid),
+            Scheme::KeyValue => open!(KeyValue),
+            Scheme::Partitioned => open!(Partitioned),
+        })
+    }
+
+    pub fn tables(&self) -> Vec<(TableId, TableSpec)> {
+        each!(self, db => db.tables())
+    }
+
+    pub fn epoch(&self) -> u64 {
+        each!(self, db => db.epoch())
+    }
+
+    pub fn durable_epoch(&self) -> u64 {
+        each!(self, db => db.durable_epoch())
+    }
+
+    pub fn log_failure(&self) -> Option<Error> {
+        each!(self, db => db.log_failure())
+    }
+
+    pub fn log_bytes(&self) -> u64 {
+        each!(self, db => db.log_bytes())
+    }
+
+    pub fn prepare_log(&self) -> Result<bool> {
+        each!(self, db => db.prepare_log())
+    }
+
+    pub fn checkpoint_is_due(&self) -> bool {
+        each!(self, db => db.checkpoint_is_due())
+    }
+
+    pub fn checkpoint(&self, host: &dyn Host<Native>) -> Result<Checkpointed> {
+        each!(self, db => db.checkpoint(host))
+    }
+
+    pub fn cancel_checkpoints(&self) {
+        each!(self, db => db.cancel_checkpoints());
+    }
+
+    pub fn backup(&self, to: &dyn Disk) -> Result<Copied> {
+        each!(self, db => db.backup(to))
+    }
+
+    pub fn export(&self, to: &dyn Disk, host: &dyn Host<Native>) -> Result<Checkpointed> {
+        each!(self, db => db.export(to, host))
+    }
+
     pub fn open(options: &Options) -> Result<Self> {
         use chiliad_engine::Database;
         let engine = options.engine();

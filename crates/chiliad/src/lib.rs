@@ -40,6 +40,8 @@
 //! - [`Transaction`] and [`Reader`]: what can be done inside;
 //! - [`Row`] and [`Key`]: how types become rows and keys, [`Index`]: look-ups by other fields;
 //! - [`Options`] and [`Scheme`]: memory limit, snapshots, how transactions are kept apart;
+//! - [`Database::open`]: a directory that outlives the process; [`Durability`], [`Pending`];
+//!   [`directory`]: inspection, backup, restore, salvage;
 //! - [`Worker`]: transactions without the look-up, or without a closure;
 //! - [`raw`]: bytes under bytes.
 #![forbid(unsafe_code)]
@@ -48,13 +50,18 @@
 // The derive macros' code says `::chiliad`, in this crate's own tests too.
 extern crate self as chiliad;
 
+mod acks;
 mod backoff;
 mod cache;
 mod database;
+pub mod directory;
 mod dispatch;
 mod error;
+mod home;
+mod keeper;
 pub mod key;
 mod options;
+mod pending;
 pub mod raw;
 mod reader;
 mod row;
@@ -62,6 +69,7 @@ mod scan;
 mod seat;
 mod table;
 mod tables;
+mod threads;
 mod ticker;
 mod transaction;
 mod worker;
@@ -69,7 +77,8 @@ mod worker;
 pub use backoff::Backoff;
 pub use database::Database;
 pub use key::{Desc, Key, Lookup, Part, PartOf, Prefix};
-pub use options::{Options, RunOptions, Scheme};
+pub use options::{Durability, Options, RunOptions, Scheme};
+pub use pending::Pending;
 pub use reader::{Fetched, Reader};
 pub use row::{Field, Fixed, Indexable, Row, Tail, Text};
 pub use scan::{Find, Scan};
@@ -78,5 +87,6 @@ pub use transaction::{Snapshot, Transaction};
 pub use worker::Worker;
 
 pub use chiliad_derive::{Key, Row};
+pub use chiliad_engine::{CheckpointInfo, Checkpointed, LogError, Phase, Recovered};
 pub use chiliad_engine::{Error, Reason, Result, Snapshots};
 pub use chiliad_engine::{Hold, HotRecord, Stats, Usage};

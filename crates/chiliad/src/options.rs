@@ -1,7 +1,7 @@
 //! How a database is opened, and how a transaction is run.
 
 use crate::backoff::Backoff;
-use chiliad_engine::{Error, Snapshots};
+use chiliad_engine::{DurableOptions, Error, LogOptions, Snapshots};
 use core::fmt;
 use core::str::FromStr;
 use std::time::Duration;
@@ -56,6 +56,21 @@ impl FromStr for Scheme {
     }
 }
 
+/// When the result of a transaction is given out, in a database in a directory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub enum Durability {
+    /// Nothing is written to disk: what a database in memory has, and all it can have.
+    None,
+    /// At once; it becomes durable with its commit epoch, within an epoch and a sync.
+    /// [`Database::submit`](crate::Database::submit) holds a result back until then without making its
+    /// thread wait.
+    Epoch,
+    /// When it is durable: every call waits for the disk, together with all others that do, and the
+    /// epoch ends early for them.
+    #[default]
+    Sync,
+}
+
 /// The greatest number of workers that the engine has slots for.
 const WORKERS_MAX: usize = 65_536;
 
@@ -70,7 +85,7 @@ const WORKERS_MAX: usize = 65_536;
 ///     .memory_bytes_max(256 << 20)
 ///     .snapshots(Snapshots::Always)
 ///     .epoch(Duration::from_millis(10));
-/// let db = Database::open(options)?;
+/// let db = Database::in_memory_with(options)?;
 /// assert_eq!(db.options().scheme, Scheme::Silo);
 /// # Ok::<(), chiliad::Error>(())
 /// ```
@@ -103,11 +118,30 @@ pub struct Options {
     pub workers_max: usize,
     /// How long to wait before a refused transaction is run again.
     pub backoff: Backoff,
+    /// When results are given out, for a database in a directory.
+    pub durability: Durability,
+    /// Threads that write the log, each to a file of its own.
+    pub log_writers: u32,
+    /// Bytes of one file of the log.
+    pub log_segment_bytes: u64,
+    /// Compress log and checkpoints: fewer bytes for more work.
+    pub log_compress: bool,
+    /// Bytes of log after which a checkpoint is made by itself, and old logs go; more, where the last
+    /// checkpoint was larger. `u64::MAX` for never.
+    pub checkpoint_log_bytes: u64,
+    /// The share of its time, in percent, that each thread of a checkpoint works while transactions
+    /// run.
+    pub checkpoint_effort: u32,
+    /// Threads for recovery and checkpoints; 0 for as many as there are cores.
+    pub recovery_threads: usize,
+    /// Open a directory to look at it: nothing is changed, and nothing can be.
+    pub read_only: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let engine = chiliad_engine::Options::default();
+        let durable = DurableOptions::default();
         Self {
             scheme: Scheme::default(),
             memory_bytes_max: engine.memory_bytes_max,
@@ -119,6 +153,14 @@ impl Default for Options {
             partitions: engine.partitions,
             workers_max: WORKERS_MAX,
             backoff: Backoff::default(),
+            durability: Durability::default(),
+            log_writers: durable.log.writers,
+            log_segment_bytes: durable.log.segment_bytes,
+            log_compress: durable.log.compress,
+            checkpoint_log_bytes: durable.checkpoint_log_bytes,
+            checkpoint_effort: durable.checkpoint_effort,
+            recovery_threads: 0,
+            read_only: false,
         }
     }
 }
@@ -184,6 +226,54 @@ impl Options {
         Self { backoff, ..self }
     }
 
+    /// Sets [`Options::durability`].
+    #[must_use]
+    pub fn durability(self, durability: Durability) -> Self {
+        Self { durability, ..self }
+    }
+
+    /// Sets [`Options::log_writers`].
+    #[must_use]
+    pub fn log_writers(self, log_writers: u32) -> Self {
+        Self { log_writers, ..self }
+    }
+
+    /// Sets [`Options::log_segment_bytes`].
+    #[must_use]
+    pub fn log_segment_bytes(self, log_segment_bytes: u64) -> Self {
+        Self { log_segment_bytes, ..self }
+    }
+
+    /// Sets [`Options::log_compress`].
+    #[must_use]
+    pub fn log_compress(self, log_compress: bool) -> Self {
+        Self { log_compress, ..self }
+    }
+
+    /// Sets [`Options::checkpoint_log_bytes`].
+    #[must_use]
+    pub fn checkpoint_log_bytes(self, checkpoint_log_bytes: u64) -> Self {
+        Self { checkpoint_log_bytes, ..self }
+    }
+
+    /// Sets [`Options::checkpoint_effort`].
+    #[must_use]
+    pub fn checkpoint_effort(self, checkpoint_effort: u32) -> Self {
+        Self { checkpoint_effort, ..self }
+    }
+
+    /// Sets [`Options::recovery_threads`].
+    #[must_use]
+    pub fn recovery_threads(self, recovery_threads: usize) -> Self {
+        Self { recovery_threads, ..self }
+    }
+
+    /// Sets [`Options::read_only`].
+    #[must_use]
+    pub fn read_only(self, read_only: bool) -> Self {
+        Self { read_only, ..self }
+    }
+
     /// Refuses what is out of range; the engine does the same for its own options.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if (1..=WORKERS_MAX).contains(&self.workers_max) {
@@ -192,6 +282,20 @@ impl Options {
         let given = self.workers_max;
         let message = format!("workers_max {given}: 1 to {WORKERS_MAX} are accepted");
         Err(Error::InvalidOption(message))
+    }
+
+    pub(crate) fn durable(&self) -> DurableOptions {
+        let log = LogOptions {
+            writers: self.log_writers,
+            segment_bytes: self.log_segment_bytes,
+            compress: self.log_compress,
+            ..LogOptions::default()
+        };
+        DurableOptions {
+            log,
+            checkpoint_log_bytes: self.checkpoint_log_bytes,
+            checkpoint_effort: self.checkpoint_effort,
+        }
     }
 
     pub(crate) fn engine(&self) -> chiliad_engine::Options {

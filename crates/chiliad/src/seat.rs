@@ -1,10 +1,11 @@
 //! One worker of the engine, and the life of a transaction on it: attempts, retries, panics.
 
+use crate::acks::Acks;
 use crate::backoff::Backoff;
 use crate::dispatch::{AnyDatabase, AnyWorker};
 use crate::raw::{TableId, Untyped};
 use crate::reader::Scratch;
-use crate::{Error, Reader, Reason, Result, RunOptions, Transaction};
+use crate::{Durability, Error, Reader, Reason, Result, RunOptions, Transaction};
 use chiliad_engine::Intent;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -16,8 +17,30 @@ pub(crate) struct Rules {
     /// Tells databases apart, for handles and for caches of workers.
     pub database: u64,
     pub backoff: Backoff,
+    /// Who tells what is durable, for a database in a directory.
+    pub acks: Option<Arc<Acks>>,
+    pub durability: Durability,
     /// Stands for "no partitions declared".
     pub all_partitions: Vec<u32>,
+}
+
+impl Rules {
+    /// Holds a result back until the transaction's epoch is durable, if that is asked for.
+    pub fn hold_back(&self, epoch: u64) -> Result<()> {
+        match &self.acks {
+            Some(acks) if self.durability == Durability::Sync => acks.wait(epoch, true),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same for the error that a transaction ended with: what it has read may not be durable, and
+    /// the error may tell of it.
+    fn hold_error_back(&self) {
+        if let Some(acks) = self.acks.as_ref().filter(|_| self.durability == Durability::Sync) {
+            // Where nothing becomes durable any more, the error is still the answer.
+            let _ = acks.sync();
+        }
+    }
 }
 
 /// A worker with its scratch memory. One transaction at a time.
@@ -91,13 +114,13 @@ impl Seat {
     }
 
     /// Begins a transaction that has been refused `retries` times.
-    pub fn begin(
-        &mut self,
-        rules: &Rules,
+    pub fn begin<'a>(
+        &'a mut self,
+        rules: &'a Rules,
         plan: Plan<'_>,
         deadline: Option<Instant>,
         retries: u32,
-    ) -> Result<Transaction<'_>> {
+    ) -> Result<Transaction<'a>> {
         let declared = &plan.options.partitions;
         let intent = Intent {
             read_only: plan.options.read_only || plan.snapshot,
@@ -106,17 +129,17 @@ impl Seat {
             retries,
         };
         let raw = Untyped::new(self.worker.begin(&intent)?, deadline);
-        Ok(Transaction::new(Reader::new(raw, &mut self.scratch, rules.database)))
+        Ok(Transaction::new(Reader::new(raw, &mut self.scratch, rules.database), rules))
     }
 
     /// Runs `body` as a transaction until it commits, fails for a reason of its own, or may not be
-    /// run again.
+    /// run again. The result comes with its commit epoch, and has not been held back.
     pub fn run<T, E: From<Error>>(
         &mut self,
         rules: &Rules,
         plan: Plan<'_>,
         mut body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
-    ) -> core::result::Result<T, E> {
+    ) -> core::result::Result<(T, u64), E> {
         let deadline = plan.options.deadline.and_then(|after| Instant::now().checked_add(after));
         let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let mut refusals = 0;
@@ -143,7 +166,7 @@ impl Seat {
         deadline: Option<Instant>,
         refusals: u32,
         body: &mut impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
-    ) -> Attempt<T, E> {
+    ) -> Attempt<(T, u64), E> {
         let mut tx = match self.begin(rules, plan, deadline, refusals) {
             Ok(tx) => tx,
             Err(error) => return Attempt::failed(error),
@@ -152,8 +175,8 @@ impl Seat {
         // it either sees the panic resumed or is called again, as it is after a conflict.
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut tx)));
         if let Ok(Ok(value)) = outcome {
-            return match tx.commit() {
-                Ok(_) => Attempt::Over(Ok(value)),
+            return match tx.commit_now() {
+                Ok(committed) => Attempt::Over(Ok((value, committed.epoch))),
                 Err(error) => Attempt::failed(error),
             };
         }
@@ -162,7 +185,11 @@ impl Seat {
         tx.rollback();
         match (conflict, outcome) {
             (Some(reason), _) => Attempt::Refused(reason),
-            (None, Ok(result)) => Attempt::Over(result),
+            (None, Ok(Err(error))) => {
+                rules.hold_error_back();
+                Attempt::Over(Err(error))
+            }
+            (None, Ok(Ok(_))) => unreachable!("committed above"),
             (None, Err(panic)) => resume_unwind(panic),
         }
     }

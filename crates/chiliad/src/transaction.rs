@@ -2,7 +2,9 @@
 
 use crate::key::Lookup;
 use crate::raw::Transaction as _;
-use crate::{Fetched, Reader, Reason, Result, Row, Table};
+use crate::seat::Rules;
+use crate::{Fetched, Pending, Reader, Reason, Result, Row, Table};
+use chiliad_engine::Committed;
 use core::ops::{Deref, DerefMut};
 
 /// A transaction: what [`Database::run`](crate::Database::run) hands to its closure. It reads by
@@ -12,6 +14,7 @@ use core::ops::{Deref, DerefMut};
 /// an error from the closure: [`Error::RolledBack`](crate::Error::RolledBack) or one of your own.
 pub struct Transaction<'w> {
     reader: Reader<'w>,
+    rules: &'w Rules,
 }
 
 impl<'w> Deref for Transaction<'w> {
@@ -29,8 +32,8 @@ impl<'w> DerefMut for Transaction<'w> {
 }
 
 impl<'w> Transaction<'w> {
-    pub(crate) fn new(reader: Reader<'w>) -> Self {
-        Self { reader }
+    pub(crate) fn new(reader: Reader<'w>, rules: &'w Rules) -> Self {
+        Self { reader, rules }
     }
 
     /// Why the transaction cannot commit, if it is known that it cannot.
@@ -40,14 +43,33 @@ impl<'w> Transaction<'w> {
 
     /// Makes what the transaction wrote visible to others, all of it or nothing.
     ///
+    /// With [`Durability::Sync`](crate::Durability::Sync) it returns when they are durable.
+    ///
     /// Only for transactions begun by [`Worker::begin`](crate::Worker::begin); the others commit
     /// when their closure returns `Ok`.
     ///
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) if the scheme refuses it: nothing has happened,
     /// and it may be run again. [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded).
+    /// [`Error::LogFailed`](crate::Error::LogFailed): it may or may not be durable.
     pub fn commit(self) -> Result<()> {
-        self.reader.into_raw().commit().map(|_| ())
+        let rules = self.rules;
+        let committed = self.commit_now()?;
+        rules.hold_back(committed.epoch)
+    }
+
+    /// As [`Transaction::commit`], without waiting: see [`Pending`].
+    ///
+    /// # Errors
+    /// As for [`Transaction::commit`].
+    pub fn submit(self) -> Result<Pending<()>> {
+        let acks = self.rules.acks.clone();
+        let committed = self.commit_now()?;
+        Ok(Pending::new((), committed.epoch, acks))
+    }
+
+    pub(crate) fn commit_now(self) -> Result<Committed> {
+        self.reader.into_raw().commit()
     }
 
     /// Undoes the transaction; dropping it does the same.

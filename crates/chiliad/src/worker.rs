@@ -1,7 +1,7 @@
 //! Workers for those who want to hold them.
 
 use crate::seat::{Plan, Seat};
-use crate::{Database, Error, Result, RunOptions, Snapshot, Transaction};
+use crate::{Database, Error, Pending, Result, RunOptions, Snapshot, Transaction};
 use std::time::Instant;
 
 /// Runs transactions, one at a time, without the look-up that [`Database::run`] makes.
@@ -58,7 +58,24 @@ impl Worker {
         body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> core::result::Result<T, E> {
         let plan = Plan { options, snapshot: false };
-        self.seat.run(self.database.rules(), plan, body)
+        let rules = self.database.rules();
+        let (value, epoch) = self.seat.run(rules, plan, body)?;
+        rules.hold_back(epoch)?;
+        Ok(value)
+    }
+
+    /// As [`Database::submit`].
+    ///
+    /// # Errors
+    /// As for [`Database::submit`].
+    pub fn submit<T>(
+        &mut self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T>,
+    ) -> Result<Pending<T>> {
+        let plan = Plan { options: &RunOptions::default(), snapshot: false };
+        let rules = self.database.rules();
+        let (value, epoch) = self.seat.run(rules, plan, body)?;
+        Ok(Pending::new(value, epoch, rules.acks.clone()))
     }
 
     /// As [`Database::snapshot`].
@@ -70,7 +87,10 @@ impl Worker {
         mut body: impl FnMut(&mut Snapshot<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         let plan = Plan { options: &RunOptions::default(), snapshot: true };
-        self.seat.run(self.database.rules(), plan, |tx| body(&mut Snapshot::new(tx)))
+        let rules = self.database.rules();
+        let (value, epoch) = self.seat.run(rules, plan, |tx| body(&mut Snapshot::new(tx)))?;
+        rules.hold_back(epoch)?;
+        Ok(value)
     }
 
     /// Begins a transaction that the caller commits or rolls back; conflicts come out as

@@ -197,7 +197,7 @@ fn the_memory_limit() {
     for scheme in Scheme::ALL {
         let limit_bytes = 64 << 20;
         let options = Options::default().scheme(scheme).memory_bytes_max(limit_bytes);
-        let db = Database::open(options).unwrap();
+        let db = Database::in_memory_with(options).unwrap();
         let blobs: Table<u64, Vec<u8>> = db.create_table("blobs").unwrap();
         let blob = vec![5; 8_000];
         let mut stored = 0;
@@ -241,7 +241,7 @@ fn the_memory_limit() {
 fn too_many_workers() {
     for scheme in Scheme::ALL {
         let options = Options::default().scheme(scheme).workers_max(5);
-        let db = Database::open(options).unwrap();
+        let db = Database::in_memory_with(options).unwrap();
         let rows: Table<u64, u64> = db.create_table("rows").unwrap();
         let mut workers: Vec<_> = (0..5).map(|_| db.worker().unwrap()).collect();
         assert_eq!(db.worker().err(), Some(Error::TooManyWorkers));
@@ -319,7 +319,7 @@ fn options_out_of_range() {
         Options::default().snapshot_every(0),
         Options::default().workers_max(0),
     ] {
-        let opened = Database::open(options.clone());
+        let opened = Database::in_memory_with(options.clone());
         assert!(matches!(opened, Err(Error::InvalidOption(_))), "{options:?}");
     }
 }

@@ -279,7 +279,8 @@ fn no_update_is_lost_between_threads() {
         for backoff in
             [Backoff::None, Backoff::Random(Duration::from_micros(50)), Backoff::default()]
         {
-            let db = Database::open(Options::default().scheme(scheme).backoff(backoff)).unwrap();
+            let db = Database::in_memory_with(Options::default().scheme(scheme).backoff(backoff))
+                .unwrap();
             let rows = counters(&db, 3);
             std::thread::scope(|scope| {
                 for thread in 0..THREADS {
@@ -305,7 +306,8 @@ fn no_update_is_lost_between_threads() {
 
 #[test]
 fn partitions_may_be_declared() {
-    let db = Database::open(Options::default().scheme(Scheme::Partitioned).partitions(4)).unwrap();
+    let db = Database::in_memory_with(Options::default().scheme(Scheme::Partitioned).partitions(4))
+        .unwrap();
     let rows = counters(&db, 4);
     std::thread::scope(|scope| {
         for thread in 0..4_u32 {

@@ -123,7 +123,8 @@ fn a_snapshot_is_never_refused() {
 fn without_snapshots_it_is_the_present() {
     for scheme in Scheme::ALL {
         let db =
-            Database::open(Options::default().scheme(scheme).snapshots(Snapshots::Off)).unwrap();
+            Database::in_memory_with(Options::default().scheme(scheme).snapshots(Snapshots::Off))
+                .unwrap();
         let rows = counters(&db, 1);
         db.run(|tx| tx.put(&rows, &0, &5)).unwrap();
         assert_eq!(db.snapshot(|snapshot| snapshot.get(&rows, &0)), Ok(Some(5)), "{scheme}");
@@ -136,7 +137,7 @@ fn on_demand_the_first_one_waits_for_a_boundary() {
         .snapshots(Snapshots::OnDemand)
         .epoch(Duration::from_millis(2))
         .snapshot_every(10);
-    let db = Database::open(options).unwrap();
+    let db = Database::in_memory_with(options).unwrap();
     let rows = counters(&db, 5);
     db.run(|tx| tx.put(&rows, &0, &5)).unwrap();
     // Armed by the first snapshot, which therefore sees all that came before it was asked for.

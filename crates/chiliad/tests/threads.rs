@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 #[test]
 fn a_thread_ends_before_its_database() {
     for scheme in Scheme::ALL {
-        let db = Database::open(Options::default().scheme(scheme).workers_max(3)).unwrap();
+        let db =
+            Database::in_memory_with(Options::default().scheme(scheme).workers_max(3)).unwrap();
         let rows = counters(&db, 1);
         // More threads, one after another, than there may be workers: each gives its own back.
         for _ in 0..50 {
@@ -133,7 +134,7 @@ fn databases_do_not_wait_for_their_ticker() {
     let start = Instant::now();
     for _ in 0..5 {
         let options = Options::default().epoch(Duration::from_secs(60));
-        let db = Database::open(options).unwrap();
+        let db = Database::in_memory_with(options).unwrap();
         let rows = counters(&db, 1);
         db.run(|tx| tx.put(&rows, &0, &1)).unwrap();
     }

@@ -105,6 +105,8 @@ pub enum Error {
     DeadlineExceeded,
     /// The transaction has failed or ended already: only a rollback is left.
     TransactionOver,
+    /// The database is being closed.
+    Canceled,
     /// The database was opened for reading only.
     OpenedReadOnly,
     /// The log can no longer be written: nothing that was not durable by then will be, and the
@@ -161,6 +163,7 @@ impl fmt::Display for Error {
             }
             Self::DeadlineExceeded => write!(f, "the deadline passed before a commit"),
             Self::TransactionOver => write!(f, "the transaction has failed or ended already"),
+            Self::Canceled => write!(f, "the database is being closed"),
             Self::OpenedReadOnly => write!(f, "the database was opened for reading only"),
             Self::LogFailed(error) => {
                 write!(f, "the log has failed, the database only reads: {error}")

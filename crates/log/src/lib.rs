@@ -30,6 +30,8 @@ mod faults;
 pub mod frame;
 mod inspect;
 mod manifest;
+#[cfg(test)]
+mod models;
 mod names;
 mod part;
 mod read;

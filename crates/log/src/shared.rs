@@ -83,7 +83,7 @@ pub struct Log<M: Machine> {
 
 impl<M: Machine> Log<M> {
     /// Begins the log of an incarnation, with a durable first segment for each writer. The writers
-    /// are for whoever runs them.
+    /// are for whoever runs them. `spares` are the numbers of spare files that are left from before.
     ///
     /// # Errors
     /// The system's.
@@ -92,7 +92,11 @@ impl<M: Machine> Log<M> {
         database: u128,
         incarnation: u32,
         options: LogOptions,
+        spares: impl IntoIterator<Item = u32>,
     ) -> Result<(Self, Vec<LogWriter<M>>)> {
+        let mut ready = Spares::default();
+        spares.into_iter().for_each(|number| ready.add(number));
+        let first: Vec<Option<u32>> = (0..options.writers).map(|_| ready.take()).collect();
         let lane = || Lane {
             durable: M::Word::new(0),
             runner: M::Word::new(0),
@@ -111,10 +115,10 @@ impl<M: Machine> Log<M> {
             written: M::Word::new(0),
             dealt: M::Word::new(0),
             lanes: (0..options.writers).map(|_| Shared::new(lane())).collect(),
-            spares: Latch::new(Spares::default()),
+            spares: Latch::new(ready),
             complete: Latch::new(Vec::new()),
         };
-        let writers = (0..options.writers).map(|number| LogWriter::begin(&log, number));
+        let writers = (0..).zip(first).map(|(number, spare)| LogWriter::begin(&log, number, spare));
         let writers = writers.collect::<Result<Vec<_>>>()?;
         Ok((log, writers))
     }
@@ -185,6 +189,14 @@ impl<M: Machine> Log<M> {
         self.stable.load(Ordering::Acquire)
     }
 
+    /// The newest epoch in which anything was appended, as far as the caller has seen its effects. Once
+    /// it is durable, the files of all writers say so.
+    #[must_use]
+    pub fn appended(&self) -> u64 {
+        // Relaxed: who appends does so before its effects can be seen.
+        self.appended.load(Ordering::Relaxed)
+    }
+
     /// The newest epoch that is durable: so is every transaction of it and before.
     #[must_use]
     #[inline]
@@ -194,13 +206,6 @@ impl<M: Machine> Log<M> {
         let durable =
             if M::fault(&faults::PAST_A_LAGGING_WRITER) { claims.max() } else { claims.min() };
         durable.unwrap_or(0)
-    }
-
-    /// The newest epoch in which anything was appended, as far as the caller has seen its effects.
-    #[must_use]
-    pub fn appended(&self) -> u64 {
-        // Relaxed: whoever has met what a transaction installed sees what came before that.
-        self.appended.load(Ordering::Relaxed)
     }
 
     /// Bytes written in this incarnation.

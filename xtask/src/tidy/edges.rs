@@ -35,6 +35,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad-engine",
             "chiliad-workload",
             "chiliad-checker",
+            "chiliad",
         ],
     ),
     ("xtask", &[]),

@@ -11,7 +11,7 @@ pub const SERIALIZABLE: [Scheme; 3] = [Scheme::Silo, Scheme::GlobalTid, Scheme::
 pub const OPTIMISTIC: [Scheme; 2] = [Scheme::Silo, Scheme::GlobalTid];
 
 pub fn open(scheme: Scheme) -> Database {
-    Database::open(Options::default().scheme(scheme)).unwrap()
+    Database::in_memory_with(Options::default().scheme(scheme)).unwrap()
 }
 
 /// A database whose snapshots are a few milliseconds apart.
@@ -21,7 +21,7 @@ pub fn open_with_snapshots(scheme: Scheme) -> Database {
         .snapshots(Snapshots::Always)
         .epoch(Duration::from_millis(1))
         .snapshot_every(3);
-    Database::open(options).unwrap()
+    Database::in_memory_with(options).unwrap()
 }
 
 /// A table of counters `0..rows`, all zero.

@@ -2,10 +2,10 @@
 //!
 //! Nothing stops. The *floor* is an epoch whose windows had closed, all of them, before the walk
 //! began: whatever was committed up to it is met, or something newer in its place. The *end* is the
-//! newest epoch in which anything was logged when the walk ended: nothing met is newer. (Not the
-//! epoch then: the log of an idle database does not say that an epoch without content is durable.) So
-//! the checkpoint may count as soon as the log is durable through the end, and recovery replays the
-//! log from the floor on. Removed rows are not
+//! newest epoch in which anything had been logged when the walk ended: nothing met is newer, and the
+//! files say so too, which they need not of later epochs in which nothing happened. So the checkpoint
+//! may count as soon as the log is durable through the end, and recovery replays the log from the
+//! floor on. Removed rows are not
 //! met; the log has their removal if it is above the floor, and nothing of them if it is not.
 
 use super::apply::{CHECKPOINT_TOO_EARLY, FLOOR_AT_THE_END, LOG_REMOVED_TOO_EARLY};
@@ -35,6 +35,8 @@ pub struct Walkers<'a, M: Machine> {
     number: u32,
     compress: bool,
     effort: u32,
+    /// Tells when nobody wants it any more.
+    durable: Option<&'a Durable<M>>,
     catalog: &'a Catalog<M>,
     heap: &'a Arc<Shared<M, Heap<M>>>,
     read: StableRead<M>,
@@ -93,8 +95,9 @@ impl<M: Machine> Walkers<'_, M> {
                 writer.write_if_full()?;
                 heap.reclaim();
                 pace.keep::<M>();
-                if self.result.lock().failure.is_some() {
-                    return Ok(());
+                let canceled = self.durable.is_some_and(Durable::is_canceled);
+                if canceled || self.result.lock().failure.is_some() {
+                    return if canceled { Err(Error::Canceled) } else { Ok(()) };
                 }
             }
         }
@@ -208,9 +211,15 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         durable.disk.sync_names().map_err(LogError::io("syncing the names of a checkpoint"))?;
         let end = durable.log.appended();
         if !M::fault(&CHECKPOINT_TOO_EARLY) {
-            durable.wait(end)?;
+            while durable.log.durable() < end {
+                durable.nap()?;
+                if durable.is_canceled() {
+                    return Err(Error::Canceled);
+                }
+            }
         }
-        let floor = if M::fault(&FLOOR_AT_THE_END) { end } else { floor };
+        // Beyond the end the log is empty.
+        let floor = if M::fault(&FLOOR_AT_THE_END) { end } else { floor.min(end) };
         let incarnation = durable.log.incarnation();
         let info = CheckpointInfo { number, parts: written.parts, incarnation, floor, end };
         let first = durable.log.first_segments(floor);
@@ -236,6 +245,14 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         Ok(Checkpointed { info, rows: written.rows, bytes: written.bytes, released })
     }
 
+    /// Ends checkpoints that are being made, and refuses others, before the database is closed.
+    pub fn cancel_checkpoints(&self) {
+        if let Some(durable) = &self.inner.words.durable {
+            // Relaxed: seen sooner or later.
+            durable.canceled.store(1, Ordering::Relaxed);
+        }
+    }
+
     /// Whether enough was logged since the last checkpoint for another one.
     #[must_use]
     pub fn checkpoint_is_due(&self) -> bool {
@@ -250,7 +267,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     pub fn prepare_log(&self) -> Result<bool> {
         match &self.inner.words.durable {
             Some(durable) if !durable.log.has_failed() => {
-                Ok(durable.log.prepare_spare(durable.options.log.writers as usize)?)
+                Ok(durable.log.prepare_spare(1 + durable.options.log.writers as usize)?)
             }
             _ => Ok(false),
         }
@@ -298,6 +315,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             number,
             compress: words.durable.as_ref().is_some_and(|it| it.options.log.compress),
             effort,
+            durable: words.durable.as_ref(),
             catalog: &words.catalog,
             heap: &self.inner.heap,
             read: S::stable_read,
@@ -320,6 +338,10 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
 }
 
 impl<M: Machine> Durable<M> {
+    fn is_canceled(&self) -> bool {
+        self.canceled.load(Ordering::Relaxed) != 0
+    }
+
     /// Gives up the files that a published checkpoint replaces; `first` is the first segment that is
     /// needed of each writer.
     fn release(&self, published: &CheckpointInfo, first: &[u32]) -> Result<usize> {

@@ -43,7 +43,7 @@ pub use backup::{Copied, copy_directory};
 pub use checkpoint::Checkpointed;
 pub use host::{Alone, Crew, Host, Phase};
 pub use open::{Mode, Opened};
-pub use plan::inspect;
+pub use plan::{declared, erase, inspect};
 pub use report::{Contents, LogContents, Recovered};
 pub use runner::LogRunner;
 
@@ -123,6 +123,8 @@ pub(crate) struct Durable<M: Machine> {
     pub copying: Turn<M>,
     /// Bytes of log written when the last checkpoint was made.
     checkpointed_at: M::Word,
+    /// Not zero once no checkpoint is wanted any more.
+    canceled: M::Word,
     /// Bytes of the last checkpoint.
     checkpoint_bytes: M::Word,
 }

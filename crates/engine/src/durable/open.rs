@@ -99,11 +99,11 @@ fn begin<M: Machine>(
     plan: Option<Plan>,
     options: DurableOptions,
 ) -> Result<(Durable<M>, Vec<LogWriter<M>>)> {
-    let mut leftovers = Vec::new();
+    let (mut leftovers, mut spares) = (Vec::new(), Vec::new());
     let mut manifest = match plan {
         Some(plan) => {
             keep::<M>(&*disk, &plan)?;
-            leftovers = plan.leftovers;
+            (leftovers, spares) = (plan.leftovers, plan.spares);
             let mut manifest = plan.manifest;
             for (incarnation, life) in manifest.incarnations.iter_mut().zip(&plan.lives) {
                 incarnation.ended = Some(life.durable);
@@ -118,7 +118,8 @@ fn begin<M: Machine>(
         },
     };
     let number = manifest.incarnation() + 1;
-    let (log, writers) = Log::begin(Arc::clone(&disk), manifest.database, number, options.log)?;
+    let (log, writers) =
+        Log::begin(Arc::clone(&disk), manifest.database, number, options.log, spares)?;
     let first_segments = vec![0; options.log.writers as usize];
     manifest.incarnations.push(Incarnation { number, ended: None, first_segments });
     manifest.write::<M>(&*disk)?;
@@ -133,6 +134,7 @@ fn begin<M: Machine>(
         changing: super::Turn::new(),
         copying: super::Turn::new(),
         checkpointed_at: M::Word::new(0),
+        canceled: M::Word::new(0),
         checkpoint_bytes: M::Word::new(0),
     };
     Ok((durable, writers))

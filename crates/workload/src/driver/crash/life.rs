@@ -91,8 +91,8 @@ pub(super) fn live(
 /// to give up: the database goes on, and so does whoever maintains it.
 fn maintain(living: &dyn Living) -> Result<(), Error> {
     for step in [living.prepare_log().map(|_| ()), living.checkpoint()] {
-        if let Err(failed @ Error::LogFailed(_)) = step {
-            return Err(failed);
+        if let Err(Error::LogFailed(error)) = step {
+            return Err(Error::LogFailed(error));
         }
     }
     Ok(())

@@ -1,0 +1,139 @@
+//! Who waits for what to become durable.
+//!
+//! One count, the newest durable epoch, answers everybody: the log's threads publish it, and wake who
+//! waits for an epoch up to it. Threads wait together on one bell; futures leave their wakers.
+
+use crate::dispatch::AnyDatabase;
+use crate::{Error, Result};
+use chiliad_machine::{Machine, Native, WorkerId};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+/// What waiters and the log's threads share.
+pub(crate) struct Acks {
+    engine: AnyDatabase,
+    /// Every transaction of this epoch and before is durable.
+    durable: AtomicU64,
+    /// Nothing more will be.
+    failed: AtomicBool,
+    /// Somebody waits for this epoch and does not want to wait for its natural end.
+    urgent: AtomicU64,
+    /// The thread that ends epochs early, plus one.
+    runner: AtomicU64,
+    waiting: Mutex<Vec<(u64, Waker)>>,
+    bell: Condvar,
+}
+
+impl Acks {
+    pub fn new(engine: AnyDatabase) -> Self {
+        Self {
+            engine,
+            durable: AtomicU64::new(0),
+            failed: AtomicBool::new(false),
+            urgent: AtomicU64::new(0),
+            runner: AtomicU64::new(0),
+            waiting: Mutex::default(),
+            bell: Condvar::new(),
+        }
+    }
+
+    /// Whether an epoch is durable; an error if it never will be.
+    pub fn look(&self, epoch: u64) -> Option<Result<()>> {
+        // Acquire, both: pair with the release in `publish`.
+        if self.durable.load(Ordering::Acquire) >= epoch {
+            return Some(Ok(()));
+        }
+        self.failed.load(Ordering::Acquire).then(|| Err(self.failure()))
+    }
+
+    fn failure(&self) -> Error {
+        // It has failed, so there is a reason; should it be gone, the transaction is over all the same.
+        self.engine.log_failure().unwrap_or(Error::TransactionOver)
+    }
+
+    /// Waits until an epoch is durable. `urgent`: the epoch shall end now.
+    pub fn wait(&self, epoch: u64, urgent: bool) -> Result<()> {
+        if let Some(over) = self.look(epoch) {
+            return over;
+        }
+        if urgent {
+            self.hurry(epoch);
+        }
+        let mut waiting = self.lock();
+        loop {
+            if let Some(over) = self.look(epoch) {
+                return over;
+            }
+            waiting = self.bell.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// As [`Acks::look`], and `waker` is woken when the answer changes.
+    pub fn poll(&self, epoch: u64, waker: &Waker) -> Option<Result<()>> {
+        let mut waiting = self.lock();
+        let over = self.look(epoch);
+        if over.is_none() {
+            waiting.push((epoch, waker.clone()));
+        }
+        over
+    }
+
+    /// Asks for the end of an epoch.
+    fn hurry(&self, epoch: u64) {
+        self.urgent.fetch_max(epoch, Ordering::AcqRel);
+        let runner = self.runner.load(Ordering::Acquire);
+        if runner != 0 {
+            Native::unpark(WorkerId(runner as u32 - 1));
+        }
+    }
+
+    /// Waits until everything committed so far is durable.
+    pub fn sync(&self) -> Result<()> {
+        self.wait(self.engine.epoch(), true)
+    }
+
+    /// The calling thread ends epochs early, when [`Acks::is_urgent`] says so.
+    pub fn run_here(&self) {
+        self.runner.store(u64::from(Native::worker().0) + 1, Ordering::Release);
+    }
+
+    /// Whether somebody waits for an epoch that could be over.
+    pub fn is_urgent(&self) -> bool {
+        self.urgent.load(Ordering::Acquire) > self.durable.load(Ordering::Relaxed)
+            && !self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Tells everybody what the log has reached.
+    pub fn publish(&self) {
+        let waiting = self.lock();
+        // Release, both: pair with the acquire in `look`.
+        let durable = self.engine.durable_epoch();
+        self.durable.fetch_max(durable, Ordering::Release);
+        if self.engine.log_failure().is_some() {
+            self.failed.store(true, Ordering::Release);
+        }
+        self.wake(waiting);
+    }
+
+    fn wake(&self, mut waiting: MutexGuard<'_, Vec<(u64, Waker)>>) {
+        let durable = self.durable.load(Ordering::Relaxed);
+        let all = self.failed.load(Ordering::Relaxed);
+        let mut over = Vec::new();
+        waiting.retain_mut(|(epoch, waker)| {
+            let is_over = all || *epoch <= durable;
+            if is_over {
+                over.push(waker.clone());
+            }
+            !is_over
+        });
+        drop(waiting);
+        self.bell.notify_all();
+        // Outside the lock: a waker may poll at once.
+        over.into_iter().for_each(Waker::wake);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(u64, Waker)>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,208 @@
+//! A database in a directory: opened, checkpointed, copied, closed.
+
+use crate::acks::Acks;
+use crate::dispatch::AnyDatabase;
+use crate::keeper::Keeper;
+use crate::threads::{Show, Threads};
+use crate::{
+    Checkpointed, Database, Durability, Error, LogError, Options, Phase, Recovered, Result,
+};
+use chiliad_engine::{Copied, Mode};
+use chiliad_machine::disk::{Lock, NativeDisk};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a database has of its directory.
+pub(crate) struct Home {
+    /// `None`: opened for reading only.
+    pub acks: Option<Arc<Acks>>,
+    keeper: Option<Keeper>,
+    recovered: Recovered,
+    /// Holds the directory's lock.
+    _disk: Arc<NativeDisk>,
+}
+
+impl Home {
+    pub fn wind_down(&mut self) {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.wind_down();
+        }
+    }
+}
+
+/// How the storage of a database is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Storage {
+    /// The commit epoch now.
+    pub epoch: u64,
+    /// Every transaction of this epoch and before is durable.
+    pub durable_epoch: u64,
+    /// Bytes of log written since the database was opened.
+    pub log_bytes: u64,
+    /// Why nothing more becomes durable; `None`: all is well.
+    pub failure: Option<Error>,
+    /// What went wrong with the last checkpoint that was made by itself.
+    pub checkpoint_failure: Option<Error>,
+}
+
+impl Database {
+    /// Opens the database in a directory, with default options; makes one if the directory is empty or
+    /// missing. A transaction whose call has returned survives the process and the power.
+    ///
+    /// ```
+    /// use chiliad::{Database, Table};
+    /// # let path = std::env::temp_dir().join(format!("chiliad-doc-open-{}", std::process::id()));
+    /// # let _ = std::fs::remove_dir_all(&path);
+    ///
+    /// let db = Database::open(&path)?;
+    /// let names: Table<u64, String> = db.create_table("names")?;
+    /// db.run(|tx| tx.insert(&names, &1, &"ann".into()))?; // durable
+    /// drop(db);
+    ///
+    /// let db = Database::open(&path)?;
+    /// let names: Table<u64, String> = db.table("names")?;
+    /// assert_eq!(db.run(|tx| tx.get(&names, &1))?.as_deref(), Some("ann"));
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).unwrap();
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Database::open_with`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, Options::default())
+    }
+
+    /// Opens the database in a directory. One process at a time may use it; any scheme may, whatever
+    /// scheme wrote it.
+    ///
+    /// Everything that was durable is there. Tables keep their names and numbers: take them up by
+    /// [`Database::table`].
+    ///
+    /// # Errors
+    /// [`Error::Data`] when the directory cannot be used: it is locked, not ours, of a newer format,
+    /// damaged (see [`crate::directory::salvage`]), or the system refuses something. Nothing has been changed
+    /// then. [`Error::InvalidOption`]; [`Error::OutOfMemory`].
+    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
+        Self::open_watched(path, options, &|_, _, _| {})
+    }
+
+    /// As [`Database::open_with`]; `show` is told how far the recovery is: a phase, units done, all
+    /// units.
+    ///
+    /// # Errors
+    /// As for [`Database::open_with`].
+    pub fn open_watched(
+        path: impl AsRef<Path>,
+        options: Options,
+        show: &(dyn Fn(Phase, u64, u64) + Sync),
+    ) -> Result<Self> {
+        options.check()?;
+        if options.durability == Durability::None {
+            let message = "durability None in a directory: Epoch and Sync are accepted";
+            return Err(Error::InvalidOption(message.into()));
+        }
+        let (lock, mode) = match options.read_only {
+            true => (Lock::Shared, Mode::Read),
+            false => (Lock::Exclusive, Mode::Write),
+        };
+        if mode == Mode::Write {
+            make_directory(path.as_ref())?;
+        }
+        let disk = Arc::new(disk(path.as_ref(), lock)?);
+        let threads = threads(&options);
+        let host = Threads::showing(threads, show as Show<'_>);
+        let (engine, runners, recovered) =
+            AnyDatabase::open_on(disk.clone(), mode, &options, &host)?;
+        let mut home = Home { acks: None, keeper: None, recovered, _disk: disk };
+        if mode == Mode::Write {
+            let acks = Arc::new(Acks::new(engine.clone()));
+            home.keeper = Some(Keeper::start(&engine, runners, &acks, threads)?);
+            home.acks = Some(acks);
+        }
+        Self::assemble(options, engine, Some(home))
+    }
+
+    /// What recovery found when the database was opened; `None` in memory.
+    #[must_use]
+    pub fn recovered(&self) -> Option<&Recovered> {
+        self.shared.home.as_ref().map(|home| &home.recovered)
+    }
+
+    /// How the storage is; `None` in memory.
+    #[must_use]
+    pub fn storage(&self) -> Option<Storage> {
+        let home = self.shared.home.as_ref()?;
+        let engine = &self.shared.engine;
+        Some(Storage {
+            epoch: engine.epoch(),
+            durable_epoch: engine.durable_epoch(),
+            log_bytes: engine.log_bytes(),
+            failure: engine.log_failure(),
+            checkpoint_failure: home.keeper.as_ref().and_then(Keeper::trouble),
+        })
+    }
+
+    /// Returns when everything that was committed before the call is durable; at once in memory.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`].
+    pub fn sync(&self) -> Result<()> {
+        match &self.shared.rules.acks {
+            Some(acks) => acks.sync(),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a checkpoint, while transactions go on, and removes the logs that it replaces: the next
+    /// opening is fast. Checkpoints are made by themselves too: [`Options::checkpoint_log_bytes`].
+    ///
+    /// # Errors
+    /// [`Error::Data`] when it could not be written: the one before still counts. [`Error::LogFailed`];
+    /// [`Error::InvalidOption`] in memory; [`Error::Canceled`].
+    pub fn checkpoint(&self) -> Result<Checkpointed> {
+        self.shared.engine.checkpoint(&Threads::new(threads(&self.shared.options)))
+    }
+
+    /// Copies the database to a directory that is empty or missing, while transactions go on. The copy
+    /// has everything that was committed before the call, is itself a directory to be opened, and is
+    /// durable.
+    ///
+    /// # Errors
+    /// [`Error::Data`], [`Error::LogFailed`]; [`Error::InvalidOption`] in memory.
+    pub fn backup(&self, to: impl AsRef<Path>) -> Result<Copied> {
+        make_directory(to.as_ref())?;
+        let target = disk(to.as_ref(), Lock::Exclusive)?;
+        if let Some(acks) = &self.shared.rules.acks {
+            // Sooner than the epoch ends by itself; the backup waits for as much.
+            acks.sync()?;
+        }
+        self.shared.engine.backup(&target)
+    }
+}
+
+fn threads(options: &Options) -> usize {
+    if options.recovery_threads == 0 { Threads::all() } else { options.recovery_threads }
+}
+
+/// Makes a directory unless it is there.
+pub(crate) fn make_directory(path: &Path) -> Result<()> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            Err(LogError::io(format!("creating {}", path.display()))(error).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A directory, locked.
+pub(crate) fn disk(path: &Path, lock: Lock) -> Result<NativeDisk> {
+    let place = path.display().to_string();
+    NativeDisk::open(path, lock).map_err(|error| match error.kind() {
+        ErrorKind::WouldBlock => Error::Data(LogError::Locked { place }),
+        _ => Error::Data(LogError::io(format!("opening {place}"))(error)),
+    })
+}

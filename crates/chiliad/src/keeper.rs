@@ -1,0 +1,141 @@
+//! The threads of a database in a directory: log writers, one that makes room for them, and one for
+//! checkpoints.
+
+use crate::acks::Acks;
+use crate::dispatch::{AnyDatabase, AnyRunner};
+use crate::threads::Threads;
+use crate::{Error, Result};
+use chiliad_engine::Stepped;
+use chiliad_machine::{Machine, Native};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// How long a log writer sleeps between two looks at the buffers, where nobody wakes it.
+const LOOK_TICKS: u64 = 5_000_000;
+/// How often it is asked whether a checkpoint is due.
+const UPKEEP: Duration = Duration::from_millis(50);
+
+/// The threads. They end when it is dropped, after everything committed has become durable.
+pub(crate) struct Keeper {
+    stop: Arc<AtomicBool>,
+    engine: AnyDatabase,
+    upkeep: Vec<JoinHandle<()>>,
+    writers: Vec<JoinHandle<()>>,
+    /// What went wrong with the last checkpoint that nobody asked for.
+    trouble: Arc<Mutex<Option<Error>>>,
+}
+
+impl Keeper {
+    pub fn start(
+        engine: &AnyDatabase,
+        runners: Vec<AnyRunner>,
+        acks: &Arc<Acks>,
+        threads: usize,
+    ) -> Result<Self> {
+        let mut keeper = Self {
+            stop: Arc::default(),
+            engine: engine.clone(),
+            upkeep: Vec::new(),
+            writers: Vec::new(),
+            trouble: Arc::default(),
+        };
+        for (number, runner) in runners.into_iter().enumerate() {
+            let (stop, acks) = (Arc::clone(&keeper.stop), Arc::clone(acks));
+            let engine = engine.clone();
+            let body = move || write(runner, &engine, &acks, &stop, number == 0);
+            keeper.writers.push(spawn("chiliad-log", body)?);
+        }
+        // Apart: the log needs room while a checkpoint takes its time.
+        let (stop, room) = (Arc::clone(&keeper.stop), engine.clone());
+        let body = move || upkeep(&stop, || drop(room.prepare_log()));
+        keeper.upkeep.push(spawn("chiliad-room", body)?);
+        let (stop, trouble) = (Arc::clone(&keeper.stop), Arc::clone(&keeper.trouble));
+        let engine = engine.clone();
+        let body = move || {
+            let host = Threads::new(threads);
+            upkeep(&stop, || checkpoint_if_due(&engine, &host, &trouble));
+        };
+        keeper.upkeep.push(spawn("chiliad-checkpoint", body)?);
+        Ok(keeper)
+    }
+
+    /// What went wrong with the last checkpoint that nobody asked for.
+    pub fn trouble(&self) -> Option<Error> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends checkpoints: before the ticker ends, without which none gets anywhere.
+    pub fn wind_down(&mut self) {
+        // Release pairs with the acquire of the threads.
+        self.stop.store(true, Ordering::Release);
+        self.engine.cancel_checkpoints();
+        for thread in self.upkeep.drain(..) {
+            thread.thread().unpark();
+            // A panic was reported when it happened; a drop has nobody to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.wind_down();
+        for thread in self.writers.drain(..) {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
+fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    let refused = |error| Error::InvalidOption(format!("no thread for the log: {error}"));
+    Builder::new().name(name.into()).spawn(body).map_err(refused)
+}
+
+/// Runs a log writer. The first of them also ends epochs early for those who do not want to wait.
+fn write(
+    mut runner: AnyRunner,
+    engine: &AnyDatabase,
+    acks: &Acks,
+    stop: &AtomicBool,
+    hurries: bool,
+) {
+    if hurries {
+        acks.run_here();
+    }
+    // Acquire pairs with the release of who stops us.
+    while !stop.load(Ordering::Acquire) {
+        if hurries && acks.is_urgent() {
+            engine.tick();
+        }
+        match runner.step() {
+            Stepped::Claimed | Stepped::Failed => acks.publish(),
+            Stepped::Wrote | Stepped::Idle => {}
+        }
+        if !(hurries && acks.is_urgent()) {
+            Native::park_until(Native::now() + LOOK_TICKS);
+        }
+    }
+    runner.finish();
+    acks.publish();
+}
+
+/// Does a task again and again.
+fn upkeep(stop: &AtomicBool, task: impl Fn()) {
+    while !stop.load(Ordering::Acquire) {
+        task();
+        std::thread::park_timeout(UPKEEP);
+    }
+}
+
+fn checkpoint_if_due(engine: &AnyDatabase, host: &Threads<'_>, trouble: &Mutex<Option<Error>>) {
+    if !engine.checkpoint_is_due() {
+        return;
+    }
+    let made = engine.checkpoint(host);
+    if made != Err(Error::Canceled) {
+        *trouble.lock().unwrap_or_else(PoisonError::into_inner) = made.err();
+    }
+}

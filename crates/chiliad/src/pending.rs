@@ -1,0 +1,106 @@
+//! Results that are held back until they are durable.
+
+use crate::Result;
+use crate::acks::Acks;
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::sync::Arc;
+
+/// The result of a transaction that has committed and may not be durable yet: what
+/// [`Database::submit`](crate::Database::submit) returns.
+///
+/// The value is given out when everything that the transaction wrote *and read* is on disk. Wait for
+/// it with [`wait`](Pending::wait), look with [`is_durable`](Pending::is_durable), or await it: it is a
+/// future of no particular runtime. Many of them are answered together, once an epoch. To drop one
+/// takes nothing back: the transaction has committed.
+///
+/// ```
+/// use chiliad::{Database, Options, Durability, Table};
+/// # let path = std::env::temp_dir().join(format!("chiliad-doc-pending-{}", std::process::id()));
+/// # let _ = std::fs::remove_dir_all(&path);
+/// let db = Database::open_with(&path, Options::default().durability(Durability::Epoch))?;
+/// let hits: Table<u64, u64> = db.create_table("hits")?;
+/// let mut pending = Vec::new();
+/// for page in 0..100 {
+///     pending.push(db.submit(|tx| tx.put(&hits, &page, &1))?);
+/// }
+/// for one in pending {
+///     one.wait()?; // on disk
+/// }
+/// # drop(db);
+/// # std::fs::remove_dir_all(&path).unwrap();
+/// # Ok::<(), chiliad::Error>(())
+/// ```
+#[must_use = "the result is not durable yet"]
+pub struct Pending<T> {
+    value: Option<T>,
+    epoch: u64,
+    /// `None`: there is nothing to wait for.
+    acks: Option<Arc<Acks>>,
+}
+
+impl<T> Pending<T> {
+    pub(crate) fn new(value: T, epoch: u64, acks: Option<Arc<Acks>>) -> Self {
+        Self { value: Some(value), epoch, acks }
+    }
+
+    /// The commit epoch of the transaction: it is durable when its epoch is.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Whether the result may be had without waiting.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`](crate::Error::LogFailed): it never will be.
+    pub fn is_durable(&self) -> Result<bool> {
+        match self.acks.as_ref().map(|acks| acks.look(self.epoch)) {
+            None => Ok(true),
+            Some(None) => Ok(false),
+            Some(Some(over)) => over.map(|()| true),
+        }
+    }
+
+    /// Waits for the result.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`](crate::Error::LogFailed): whether the transaction is on the disk will be
+    /// known when the database is opened again.
+    pub fn wait(mut self) -> Result<T> {
+        if let Some(acks) = &self.acks {
+            acks.wait(self.epoch, false)?;
+        }
+        Ok(self.take())
+    }
+
+    fn take(&mut self) -> T {
+        self.value.take().expect("a future is not polled after it has ended")
+    }
+}
+
+impl<T> fmt::Debug for Pending<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").field("epoch", &self.epoch).finish_non_exhaustive()
+    }
+}
+
+/// The value is never pinned in place: it moves out when it is given out.
+impl<T> Unpin for Pending<T> {}
+
+impl<T> Future for Pending<T> {
+    type Output = Result<T>;
+
+    /// # Panics
+    /// When polled after it has ended.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        let epoch = self.epoch;
+        match self.acks.as_ref().map(|acks| acks.poll(epoch, context.waker())) {
+            Some(None) => Poll::Pending,
+            Some(Some(Err(error))) => Poll::Ready(Err(error)),
+            Some(Some(Ok(()))) | None => Poll::Ready(Ok(self.take())),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Threads for what the engine does in parallel: recovery, checkpoints.
+
+use chiliad_engine::{Crew, Host, Phase};
+use chiliad_machine::Native;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Whoever wants to see how far a recovery is.
+pub(crate) type Show<'a> = &'a (dyn Fn(Phase, u64, u64) + Sync);
+
+/// So many threads, the caller's among them.
+pub(crate) struct Threads<'a> {
+    count: usize,
+    show: Option<Show<'a>>,
+    /// Units at the last report: a hundredth more is worth another.
+    shown: AtomicU64,
+}
+
+impl<'a> Threads<'a> {
+    pub fn new(count: usize) -> Self {
+        Self { count: count.max(1), show: None, shown: AtomicU64::new(0) }
+    }
+
+    pub fn showing(count: usize, show: Show<'a>) -> Self {
+        Self { show: Some(show), ..Self::new(count) }
+    }
+
+    /// As many as the process may run on.
+    pub fn all() -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
+}
+
+impl Host<Native> for Threads<'_> {
+    fn parallel(&self, crew: &Crew<'_, Native>) {
+        std::thread::scope(|scope| {
+            for _ in 1..self.count {
+                scope.spawn(|| crew.work());
+            }
+            crew.work();
+        });
+    }
+
+    fn progress(&self, phase: Phase, done: u64, total: u64) {
+        let Some(show) = self.show else { return };
+        // Relaxed: who reports twice, or not at all, does no harm.
+        let shown = self.shown.load(Ordering::Relaxed);
+        if done >= total || done < shown || done - shown >= total / 100 {
+            self.shown.store(done, Ordering::Relaxed);
+            show(phase, done, total);
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! A database in a directory, by way of the facade: what was promised is there after the next
+//! opening.
+
+mod common;
+
+use chiliad::raw::TableSpec;
+use chiliad::{
+    Database, Durability, Error, LogError, Options, Pending, Row, RunOptions, Scheme, Table,
+};
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::Duration;
+
+/// A directory that goes with its test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("chiliad-{}-{number}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+}
+
+impl std::ops::Deref for Scratch {
+    type Target = Path;
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl AsRef<Path> for Scratch {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[derive(Row, Debug, PartialEq, Clone)]
+#[index(by_group(group))]
+struct Item {
+    group: u32,
+    count: u64,
+}
+
+fn all(db: &Database, table: &Table<u64, Item>) -> Vec<(u64, Item)> {
+    db.run(|tx| tx.scan(table, ..).rows()).unwrap()
+}
+
+#[test]
+fn what_has_returned_is_there_again() {
+    let path = Scratch::new();
+    let mut expected = Vec::new();
+    for round in 0..4_u64 {
+        let scheme = common::SERIALIZABLE[round as usize % 3];
+        let options = Options::default().scheme(scheme).log_writers(1 + round as u32 % 2);
+        let db = Database::open_with(&path, options).unwrap();
+        let table: Table<u64, Item> = match round {
+            0 => db.create_table("items").unwrap(),
+            _ => db.table("items").unwrap(),
+        };
+        assert_eq!(all(&db, &table), expected);
+        let found = db.run(|tx| tx.find(&table, Item::BY_GROUP, &(1,)).values()).unwrap();
+        assert_eq!(found.len(), expected.iter().filter(|(_, item)| item.group == 1).count());
+        for number in 0..20 {
+            let item = Item { group: number % 3, count: round };
+            let key = round * 10 + u64::from(number);
+            db.run(|tx| tx.put(&table, &key, &item)).unwrap();
+            expected.retain(|(other, _)| *other != key);
+            expected.push((key, item));
+        }
+        expected.sort_by_key(|(key, _)| *key);
+        db.run(|tx| tx.remove(&table, &(round * 10))).unwrap();
+        expected.retain(|(key, _)| *key != round * 10);
+        if round == 2 {
+            assert_eq!(db.checkpoint().unwrap().rows, expected.len() as u64);
+        }
+    }
+}
+
+#[test]
+fn many_results_wait_for_the_disk_together() {
+    let path = Scratch::new();
+    let options = Options::default().durability(Durability::Epoch);
+    let db = Database::open_with(&path, options).unwrap();
+    let counters = common::counters(&db, 10);
+    let pending: Vec<Pending<u64>> = (0..1000)
+        .map(|number| {
+            db.submit(|tx| {
+                tx.update(&counters, &(number % 10), |count| *count += 1)?;
+                Ok(number)
+            })
+            .unwrap()
+        })
+        .collect();
+    let durable = db.storage().unwrap().durable_epoch;
+    for (number, one) in pending.into_iter().enumerate() {
+        assert!(one.epoch() > 0);
+        assert_eq!(one.wait().unwrap(), number as u64);
+    }
+    assert!(db.storage().unwrap().durable_epoch > durable);
+    let last = db.submit(|tx| tx.get(&counters, &0)).unwrap();
+    let epoch = last.epoch();
+    db.sync().unwrap();
+    assert!(last.is_durable().unwrap(), "{epoch} {:?}", db.storage());
+}
+
+/// Wakes a thread that blocks on a future.
+struct Bell(Thread);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+#[test]
+fn a_pending_result_is_a_future_of_no_runtime() {
+    let path = Scratch::new();
+    let options = Options::default().durability(Durability::Epoch);
+    let db = Database::open_with(&path, options).unwrap();
+    let counters = common::counters(&db, 1);
+    let mut future = pin!(db.submit(|tx| tx.put(&counters, &0, &7)).unwrap());
+    let waker = Waker::from(Arc::new(Bell(std::thread::current())));
+    let mut polls = 0;
+    let result = loop {
+        polls += 1;
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(result) => break result,
+            Poll::Pending => std::thread::park(),
+        }
+    };
+    result.unwrap();
+    assert!(polls < 100, "woken for nothing {polls} times");
+    // In memory there is nothing to wait for.
+    let db = Database::in_memory().unwrap();
+    let counters = common::counters(&db, 1);
+    assert!(db.submit(|tx| tx.get(&counters, &0)).unwrap().is_durable().unwrap());
+}
+
+#[test]
+fn threads_that_wait_share_their_syncs() {
+    let path = Scratch::new();
+    let db = Database::open(&path).unwrap();
+    let counters = common::counters(&db, 8);
+    std::thread::scope(|scope| {
+        for thread in 0..8_u64 {
+            let (db, counters) = (&db, &counters);
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    db.run(|tx| tx.update(counters, &thread, |count| *count += 1)).unwrap();
+                }
+            });
+        }
+    });
+    drop(db);
+    let db = Database::open(&path).unwrap();
+    let counters: Table<u64, u64> = db.table("counters").unwrap();
+    let counts = db.run(|tx| tx.scan(&counters, ..).values()).unwrap();
+    assert_eq!(counts, [50; 8]);
+}
+
+#[test]
+fn a_backup_is_a_database_and_a_copy_of_it_too() {
+    let (path, backup, restored) = (Scratch::new(), Scratch::new(), Scratch::new());
+    let db = Database::open(&path).unwrap();
+    let items: Table<u64, Item> = db.create_table("items").unwrap();
+    let row = |key: u64| (key, Item { group: key as u32 % 5, count: key });
+    db.bulk_load(&items, (0..1000).map(row)).unwrap();
+    db.checkpoint().unwrap();
+    db.run(|tx| tx.remove(&items, &3)).unwrap();
+    assert!(db.backup(&backup).unwrap().files >= 2);
+    db.run(|tx| tx.remove(&items, &4)).unwrap();
+    assert!(matches!(db.backup(&backup), Err(Error::Data(LogError::NotEmpty { .. }))));
+    let contents = chiliad::directory::inspect(&backup, &|_, _, _| {}).unwrap();
+    assert_eq!(contents.tables, ["items"]);
+    chiliad::directory::copy(&backup, &restored).unwrap();
+    let copy = Database::open(&restored).unwrap();
+    let expected: Vec<_> = (0..1000).filter(|key| *key != 3).map(row).collect();
+    assert_eq!(all(&copy, &copy.table("items").unwrap()), expected);
+}
+
+#[test]
+fn a_checkpoint_of_an_idle_database_outlives_a_kill() {
+    let (path, killed) = (Scratch::new(), Scratch::new());
+    let options = Options::default().epoch(Duration::from_millis(1)).log_writers(2);
+    let db = Database::open_with(&path, options).unwrap();
+    let items: Table<u64, Item> = db.create_table("items").unwrap();
+    for count in 0..2 {
+        // Epochs go by in which nothing happens, and of which the log does not tell.
+        let durable = || db.storage().unwrap().durable_epoch;
+        let later = durable() + 20;
+        while durable() < later {
+            std::thread::yield_now();
+        }
+        db.checkpoint().unwrap();
+        // What a process leaves behind that is killed now.
+        std::fs::create_dir(&*killed).unwrap();
+        for file in std::fs::read_dir(&*path).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), killed.join(file.file_name())).unwrap();
+        }
+        let left = Database::open(&killed).unwrap();
+        assert_eq!(all(&left, &left.table("items").unwrap()).len(), count);
+        drop(left);
+        std::fs::remove_dir_all(&*killed).unwrap();
+        db.run(|tx| tx.put(&items, &1, &Item { group: 1, count: 1 })).unwrap();
+    }
+}
+
+#[test]
+fn memory_of_removed_rows_knows_no_epochs_of_the_last_opening() {
+    let path = Scratch::new();
+    let db = Database::open(&path).unwrap();
+    let table: Table<u64, u64> = db.create_table("rows").unwrap();
+    let opened_at = db.storage().unwrap().epoch;
+    while db.storage().unwrap().epoch < opened_at + 1000 {
+        db.run(|tx| tx.put(&table, &0, &0)).unwrap();
+    }
+    db.run(|tx| (1..9_000).try_for_each(|key| tx.insert(&table, &key, &key))).unwrap();
+    db.run(|tx| (1..9_000).try_for_each(|key| tx.remove(&table, &key).map(drop))).unwrap();
+    drop(db);
+    // Epochs begin anew, and new rows live where recovery has taken the removed ones out.
+    let options = Options::default().durability(Durability::Epoch).epoch(Duration::from_secs(1));
+    let db = Database::open_with(&path, options).unwrap();
+    let table: Table<u64, u64> = db.table("rows").unwrap();
+    let at_once = RunOptions::default().retries_max(5);
+    for key in 10_000..20_000 {
+        db.run_with(&at_once, |tx| tx.insert(&table, &key, &key)).unwrap();
+    }
+}
+
+#[test]
+fn a_directory_is_read_without_being_changed() {
+    let path = Scratch::new();
+    let db = Database::open(&path).unwrap();
+    let items: Table<u64, Item> = db.create_table("items").unwrap();
+    db.run(|tx| tx.insert(&items, &1, &Item { group: 1, count: 1 })).unwrap();
+    drop(db);
+    let names = || {
+        let files = std::fs::read_dir(&*path).unwrap();
+        let mut names: Vec<_> = files.map(|it| it.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    let read_only = Options::default().read_only(true);
+    let one = Database::open_with(&path, read_only.clone()).unwrap();
+    let two = Database::open_with(&path, read_only).unwrap();
+    let items: Table<u64, Item> = one.table("items").unwrap();
+    assert_eq!(all(&one, &items).len(), 1);
+    let refused = one.run(|tx| tx.remove(&items, &1));
+    assert_eq!(refused, Err(Error::OpenedReadOnly));
+    assert_eq!(one.create_table::<u64, u64>("more").err(), Some(Error::OpenedReadOnly));
+    assert!(matches!(Database::open(&path), Err(Error::Data(LogError::Locked { .. }))));
+    drop((one, two));
+    assert_eq!(names(), before);
+}
+
+/// One line, and nothing is touched.
+fn refused(path: &Path, options: Options) -> String {
+    let error = Database::open_with(path, options).expect_err("refused").to_string();
+    assert!(!error.contains('\n'), "{error}");
+    error
+}
+
+#[test]
+fn bad_directories_are_told_apart() {
+    let path = Scratch::new();
+    std::fs::create_dir(&*path).unwrap();
+    std::fs::write(path.join("notes.txt"), "mine").unwrap();
+    assert!(refused(&path, Options::default()).contains("none of them is a Chiliad manifest"));
+    let missing = path.join("not").join("there");
+    assert!(refused(&missing, Options::default()).contains("No such file"));
+    let file = path.join("notes.txt");
+    assert!(refused(&file, Options::default()).contains("Not a directory"));
+    let read_only = Options::default().read_only(true);
+    assert!(refused(&path.join("nothing"), read_only).contains("No such file"));
+    let none = Options::default().durability(Durability::None);
+    assert!(refused(&missing, none).contains("Epoch and Sync are accepted"));
+
+    let path = Scratch::new();
+    let db = Database::open(&path).unwrap();
+    assert!(refused(&path, Options::default()).contains("in use by another process"));
+    db.create_table_raw(TableSpec::ordered("rows")).unwrap();
+    drop(db);
+    let manifest = path.join("MANIFEST");
+    let sound = std::fs::read(&manifest).unwrap();
+    let mut newer = sound.clone();
+    newer[8] = 200;
+    std::fs::write(&manifest, &newer).unwrap();
+    let error = refused(&path, Options::default());
+    assert!(error.contains("format version 200; accepted: up to 1"), "{error}");
+    let mut damaged = sound.clone();
+    damaged[40] ^= 1;
+    std::fs::write(&manifest, &damaged).unwrap();
+    let error = refused(&path, Options::default());
+    assert!(error.contains("MANIFEST is damaged at byte"), "{error}");
+    std::fs::write(&manifest, &sound).unwrap();
+    let log = path.join("log-00000001-0000-00000000");
+    std::fs::remove_file(&log).unwrap();
+    let error = refused(&path, Options::default());
+    assert!(error.contains("log-00000001-0000-00000000") && error.contains("missing"), "{error}");
+}
+
+#[test]
+fn schemes_without_transactions_log_too() {
+    let path = Scratch::new();
+    for round in 0..2 {
+        let options = Options::default().scheme(Scheme::KeyValue);
+        let db = Database::open_with(&path, options).unwrap();
+        if round == 0 {
+            let counters = common::counters(&db, 3);
+            db.run(|tx| tx.put(&counters, &1, &5)).unwrap();
+        } else {
+            let counters: Table<u64, u64> = db.table("counters").unwrap();
+            let counts = db.run(|tx| tx.scan(&counters, ..).values()).unwrap();
+            assert_eq!(counts, [0, 5, 0]);
+        }
+    }
+}
