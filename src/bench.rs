@@ -1,23 +1,34 @@
 //! `chiliad bench`: one native run.
 
 use crate::failure::Stop;
+use crate::home::Place;
 use crate::progress::Bar;
-use crate::result::{Consistency, Counts, RunResult, Verified};
+use crate::result::{Consistency, Counts, DiskUse, RunResult, Verified};
 use crate::runs::Files;
-use crate::settings::Settings;
+use crate::settings::{Settings, Storage};
 use chiliad_checker::{Isolation, Recorder};
 use chiliad_engine::Error;
+use chiliad_machine::disk::Disk;
 use chiliad_workload::driver::{
-    Failure, Judgement, Progress, Sample, Target, judge, open_native, run_native, write_history,
+    Failure, Home, Judgement, Progress, Sample, Target, judge, open_native, run_native,
+    write_history,
 };
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Runs the workload natively.
 pub fn run(settings: &Settings, quiet: bool, files: &mut Files) -> Result<RunResult, Stop> {
     let bar = Bar::new(settings.plan.length, quiet);
-    let target =
-        open_native(settings.scheme, &settings.workload, settings.engine.clone()).map_err(stop)?;
-    let mut report = run_native(&*target, &settings.plan, &bar).map_err(stop)?;
+    let place = settings.storage.as_ref().map(|it| place(settings, it)).transpose()?;
+    let home = settings.storage.as_ref().zip(place.as_ref()).map(|(storage, place)| Home {
+        disk: Arc::clone(&place.disk) as Arc<dyn Disk>,
+        options: storage.options,
+    });
+    let target = open_native(settings.scheme, &settings.workload, settings.engine.clone(), home);
+    let target = target.map_err(stop)?;
+    let watch = Watch { bar: &bar, place: place.as_ref() };
+    let mut report = run_native(&*target, &settings.plan, &watch).map_err(stop)?;
     bar.checking();
     let recorders = std::mem::take(&mut report.recorders);
     let judgement = judgement(settings, &*target, report.complete)?;
@@ -39,12 +50,41 @@ pub fn run(settings: &Settings, quiet: bool, files: &mut Files) -> Result<RunRes
         counts: Counts::new(&report.tally, target.kinds(), Some(report.seconds), breakdown),
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
+        disk: place.as_ref().map(|place| DiskUse::new(&report, &place.disk.times())),
         simulation: None,
         options: settings.shown.clone(),
         build,
         host_memory_bytes: report.memory_bytes,
         host_cpu,
     })
+}
+
+/// The directory of a run with a log.
+fn place(settings: &Settings, storage: &Storage) -> Result<Place, Stop> {
+    Place::obtain(storage, &settings.workload.tables().map_err(stop)?)
+}
+
+/// Passes on what the driver tells, and begins to time the disk with the window.
+struct Watch<'a> {
+    bar: &'a Bar,
+    place: Option<&'a Place>,
+}
+
+impl Progress for Watch<'_> {
+    fn loading(&self, done: usize, of: usize) {
+        self.bar.loading(done, of);
+    }
+    fn running(&self, measured: Duration, committed: u64) {
+        self.bar.running(measured, committed);
+    }
+    fn measuring(&self) {
+        if let Some(place) = self.place {
+            place.disk.forget_times();
+        }
+    }
+    fn checking(&self) {
+        self.bar.checking();
+    }
 }
 
 /// What a history of this run is judged against.

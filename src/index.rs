@@ -41,6 +41,7 @@ pub fn run(flags: &IndexFlags, quiet: bool) -> Result<RunResult, Stop> {
         counts: Counts::new(&tally, &["get"], Some(report.seconds), None),
         verified: None,
         consistency: None,
+        disk: None,
         simulation: None,
         options: shown(flags),
         build,

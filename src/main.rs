@@ -12,6 +12,7 @@ mod copy;
 mod crash;
 mod directory;
 mod failure;
+mod home;
 mod host;
 mod index;
 mod output;

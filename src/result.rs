@@ -4,7 +4,8 @@ use crate::host::{self, BUILD, Build};
 use chiliad_checker::Verdict;
 use chiliad_engine::Reason;
 use chiliad_workload::Condition;
-use chiliad_workload::driver::{Breakdown, KindTally, Tally};
+use chiliad_workload::driver::{Breakdown, KindTally, NativeReport, Tally};
+use hdrhistogram::{Counter, Histogram};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -32,6 +33,9 @@ pub struct RunResult {
     pub verified: Option<Verified>,
     /// The workload's conditions.
     pub consistency: Option<Consistency>,
+    /// What a run with a log did to its disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskUse>,
     /// What only a simulated run has.
     #[serde(flatten)]
     pub simulation: Option<Simulation>,
@@ -68,6 +72,35 @@ pub struct Latency {
     p99: f64,
     p999: f64,
     max: f64,
+}
+
+/// What a run with a log did to its disk, in the measured window.
+#[derive(Serialize)]
+pub struct DiskUse {
+    /// Bytes of log written.
+    log_bytes: u64,
+    /// The same for each committed transaction.
+    log_bytes_per_transaction: f64,
+    /// Syncs of files.
+    syncs: u64,
+    /// How long they took.
+    sync_us: Option<Latency>,
+    /// Checkpoints published.
+    checkpoints: u64,
+}
+
+impl DiskUse {
+    /// From what the driver counted, and how long syncs took.
+    pub fn new(report: &NativeReport, sync_ns: &Histogram<u64>) -> Self {
+        let committed = report.tally.committed().max(1);
+        Self {
+            log_bytes: report.log_bytes,
+            log_bytes_per_transaction: report.log_bytes as f64 / committed as f64,
+            syncs: sync_ns.len(),
+            sync_us: Latency::new(sync_ns),
+            checkpoints: report.checkpoints,
+        }
+    }
 }
 
 /// Where the time went.
@@ -194,7 +227,7 @@ impl Counts {
                 .map(|(name, count)| (name.to_owned(), count.into()))
                 .collect(),
             latency_us: Latency::new(&tally.latency_ns()),
-            durable_latency_us: None,
+            durable_latency_us: Latency::new(&tally.durable_ns),
             breakdown: breakdown.map(Shares::new),
             transactions: kinds
                 .map(|(name, kind)| ((*name).to_owned(), kind_value(kind)))
@@ -215,7 +248,7 @@ fn kind_value(kind: &KindTally) -> Value {
 
 impl Latency {
     /// From a histogram of nanoseconds; `None` where nothing was timed.
-    fn new(ns: &hdrhistogram::Histogram<u32>) -> Option<Self> {
+    fn new<C: Counter>(ns: &Histogram<C>) -> Option<Self> {
         let at = |quantile| ns.value_at_quantile(quantile) as f64 / 1_000.0;
         (!ns.is_empty()).then(|| Self {
             p50: at(0.5),

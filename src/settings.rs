@@ -1,21 +1,21 @@
 //! What the flags of a run mean together: every default filled in, every combination checked.
 
 use crate::args::{
-    BackoffFlag, Bench, MachineFlags, MemoryModelFlag, NativeFlags, RetryFlag, RunFlags,
-    ScheduleFlag, Simulate, SnapshotsFlag, values,
+    BackoffFlag, Bench, DurabilityFlag, MachineFlags, MemoryModelFlag, NativeFlags, RetryFlag,
+    RunFlags, ScheduleFlag, Simulate, SnapshotsFlag, values,
 };
 use crate::failure::Stop;
 use crate::host;
 use crate::workloads::WorkloadFlags;
-use chiliad_engine::Info;
-use chiliad_engine::{Options, Snapshots};
+use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots};
 use chiliad_machine::Machine;
 use chiliad_simulator::{Config, MemoryModel, Schedule, Sim};
 use chiliad_workload::driver::{
-    AnyWorkload, Backoff, Length, Plan, Recording, Retry, SimulatedPlan, schemes,
+    AnyWorkload, Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, schemes,
 };
 use clap::Args;
 use serde_json::{Map, Value};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Natively measured time where none is asked for.
@@ -59,10 +59,20 @@ pub struct Settings {
     pub engine: Options,
     /// What the clients do.
     pub plan: Plan,
+    /// How a native run uses its disk; `None`: not at all.
+    pub storage: Option<Storage>,
     /// Check the history and the conditions.
     pub verify: bool,
     /// Every resolved option that changes a run.
     pub shown: Shown,
+}
+
+/// A native run with a log.
+pub struct Storage {
+    /// The directory; `None`: a temporary one.
+    pub data: Option<PathBuf>,
+    /// How it is used.
+    pub options: DurableOptions,
 }
 
 /// What a workload's defaults depend on.
@@ -95,14 +105,51 @@ pub fn native<W: WorkloadFlags + Args>(flags: &Bench<W>) -> Result<Settings, Sto
     let spec = settings.shown.get("scale").is_some_and(|scale| scale == "spec");
     settings.engine.memory_bytes_ready =
         flags.native.memory_ready.unwrap_or(if spec { MEMORY_READY } else { 0 });
+    settings.plan.durability = match flags.native.durability {
+        DurabilityFlag::None => Durability::None,
+        DurabilityFlag::Epoch => Durability::Epoch,
+        DurabilityFlag::Sync => Durability::Sync,
+    };
+    settings.storage = storage(&flags.native)?;
     show_native(&mut settings, &flags.native);
     Ok(settings)
+}
+
+/// How the run uses its disk, if it is to.
+fn storage(flags: &NativeFlags) -> Result<Option<Storage>, Stop> {
+    if flags.durability == DurabilityFlag::None {
+        return match &flags.data {
+            None => Ok(None),
+            Some(_) => Err(Stop::bad(
+                "--data",
+                "a directory without a log; accepted: with --durability epoch or sync",
+            )),
+        };
+    }
+    let log = LogOptions {
+        writers: flags.log_writers as u32,
+        compress: flags.log_compress,
+        ..LogOptions::default()
+    };
+    let every = flags.checkpoint_every;
+    let options = DurableOptions {
+        log,
+        checkpoint_log_bytes: if every == 0 { u64::MAX } else { every },
+        ..DurableOptions::default()
+    };
+    Ok(Some(Storage { data: flags.data.clone(), options }))
 }
 
 fn show_native(settings: &mut Settings, flags: &NativeFlags) {
     settings.shown.insert("threads".into(), settings.plan.cores.into());
     settings.shown.insert("clients".into(), settings.plan.clients.into());
     settings.shown.insert("rate".into(), flags.rate.into());
+    settings.shown.insert("durability".into(), crate::args::typed(&flags.durability).into());
+    if settings.storage.is_some() {
+        settings.shown.insert("log_writers".into(), flags.log_writers.into());
+        settings.shown.insert("log_compress".into(), flags.log_compress.into());
+        settings.shown.insert("checkpoint_every".into(), flags.checkpoint_every.into());
+    }
     settings.shown.insert("memory_ready".into(), settings.engine.memory_bytes_ready.into());
 }
 
@@ -169,7 +216,8 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
     };
     show_run(&mut shown, run, &plan, &engine);
     let workload = resolved.workload;
-    Ok(Settings { workload, scheme: scope.scheme, engine, plan, verify: run.verify, shown })
+    let (scheme, verify) = (scope.scheme, run.verify);
+    Ok(Settings { workload, scheme, engine, plan, storage: None, verify, shown })
 }
 
 fn plan(run: &RunFlags, scope: &Scope) -> Plan {
@@ -202,6 +250,7 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
             RetryFlag::New => Retry::New,
         },
         epoch: run.epoch.unwrap_or(if scope.simulated { EPOCH_SIMULATED } else { EPOCH }),
+        durability: Durability::None,
         recording: recorded.then_some(Recording { memory_bytes_max: run.verify_memory }),
         // Without transactions there is no state between them that conditions could speak of.
         conditions: run.verify && promises_transactions(scope.scheme),

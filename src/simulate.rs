@@ -45,6 +45,7 @@ pub fn run(
         counts: Counts::new(&report.tally, kinds, None, None),
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
+        disk: None,
         simulation: Some(simulation(settings, &report)),
         options: settings.shown.clone(),
         build,

@@ -61,8 +61,30 @@ fn counts(out: &mut String, result: &Value) {
     if !result["latency_us"].is_null() {
         line(out, "latency", &latency(&result["latency_us"]));
     }
+    disk(out, result);
     if let Some(bytes) = result["host_memory_bytes"].as_u64() {
         line(out, "memory", &format!("{:.1} MiB resident", bytes as f64 / (1 << 20) as f64));
+    }
+}
+
+/// What a run with a log did to its disk.
+fn disk(out: &mut String, result: &Value) {
+    if !result["durable_latency_us"].is_null() {
+        line(out, "durable", &latency(&result["durable_latency_us"]));
+    }
+    let disk = &result["disk"];
+    if disk.is_null() {
+        return;
+    }
+    let megabytes = disk["log_bytes"].as_f64().unwrap_or(0.0) / 1e6;
+    let each = disk["log_bytes_per_transaction"].as_f64().unwrap_or(0.0);
+    let (syncs, checkpoints) = (whole(&disk["syncs"]), whole(&disk["checkpoints"]));
+    let text = format!(
+        "{megabytes:.0} MB, {each:.0} bytes a transaction, {syncs} syncs, {checkpoints} checkpoints"
+    );
+    line(out, "log", &text);
+    if !disk["sync_us"].is_null() {
+        line(out, "syncs", &latency(&disk["sync_us"]));
     }
 }
 

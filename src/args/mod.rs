@@ -11,8 +11,8 @@ pub use data::{
     ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, CrashWorkload, RecoverFlags,
 };
 pub use run::{
-    BackoffFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags, RetryFlag, RunFlags,
-    ScheduleFlag, SnapshotsFlag, typed,
+    BackoffFlag, DurabilityFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags,
+    RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, typed,
 };
 pub use workloads::{
     BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, MixFlag, ScaleFlag, ScanFlags,
@@ -173,6 +173,10 @@ pub struct CampaignFlags {
     /// random schedules and few preemptions take turns.
     #[arg(long, value_name = "A..B", default_value = "0..200", value_parser = values::seeds)]
     pub seeds: Range<u64>,
+    /// Crashes instead of interleavings: a database on a simulated disk that tears, loses and fails
+    /// lives up to three lives, and what each recovery brings back is judged.
+    #[arg(long)]
+    pub disk: bool,
     /// A scheme by name, or `all` that are serializable.
     #[arg(long, value_name = "NAME|all", default_value = "all")]
     pub scheme: String,

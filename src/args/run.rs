@@ -79,6 +79,23 @@ pub struct NativeFlags {
     /// count from the arrival [default: a closed loop].
     #[arg(long, value_name = "PER-SECOND", value_parser = |s: &str| values::real(s, 0.001, 1e9))]
     pub rate: Option<f64>,
+    /// When a transaction counts as committed: in memory and without a log; when its epoch is on
+    /// disk, its client going on meanwhile; or the same with the client waiting.
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "none")]
+    pub durability: DurabilityFlag,
+    /// The directory of log and checkpoints: empty, missing, or left by a run of the same workload,
+    /// which is removed [default: a new one among the system's temporary files, removed afterwards].
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Log writers, each with a file of its own, 1 to 64.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = |s: &str| values::count(s, 1, 64))]
+    pub log_writers: usize,
+    /// Compress log and checkpoints.
+    #[arg(long)]
+    pub log_compress: bool,
+    /// Bytes of log after which a checkpoint is made; 0 for never.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::size_or_none)]
+    pub checkpoint_every: u64,
     /// Write throughput and resident memory, each 100 ms, to this file (CSV).
     #[arg(long, value_name = "FILE")]
     pub series: Option<PathBuf>,
@@ -123,6 +140,17 @@ pub enum BackoffFlag {
     Random,
     /// A random wait that doubles with each refusal, up to a limit.
     Exponential,
+}
+
+/// `--durability`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DurabilityFlag {
+    /// In memory only.
+    None,
+    /// Durable by epochs; clients go on meanwhile.
+    Epoch,
+    /// Durable by epochs; clients wait.
+    Sync,
 }
 
 /// `--retry`.

@@ -1,4 +1,5 @@
-//! The threads of a database in a directory: log writers, and one for checkpoints and room to come.
+//! The threads of a database in a directory: log writers, one that makes room for them, and one for
+//! checkpoints.
 
 use crate::acks::Acks;
 use crate::dispatch::{AnyDatabase, AnyRunner};
@@ -20,7 +21,7 @@ const UPKEEP: Duration = Duration::from_millis(50);
 pub(crate) struct Keeper {
     stop: Arc<AtomicBool>,
     engine: AnyDatabase,
-    upkeep: Option<JoinHandle<()>>,
+    upkeep: Vec<JoinHandle<()>>,
     writers: Vec<JoinHandle<()>>,
     /// What went wrong with the last checkpoint that nobody asked for.
     trouble: Arc<Mutex<Option<Error>>>,
@@ -36,7 +37,7 @@ impl Keeper {
         let mut keeper = Self {
             stop: Arc::default(),
             engine: engine.clone(),
-            upkeep: None,
+            upkeep: Vec::new(),
             writers: Vec::new(),
             trouble: Arc::default(),
         };
@@ -46,10 +47,17 @@ impl Keeper {
             let body = move || write(runner, &engine, &acks, &stop, number == 0);
             keeper.writers.push(spawn("chiliad-log", body)?);
         }
+        // Apart: the log needs room while a checkpoint takes its time.
+        let (stop, room) = (Arc::clone(&keeper.stop), engine.clone());
+        let body = move || upkeep(&stop, || drop(room.prepare_log()));
+        keeper.upkeep.push(spawn("chiliad-room", body)?);
         let (stop, trouble) = (Arc::clone(&keeper.stop), Arc::clone(&keeper.trouble));
         let engine = engine.clone();
-        let body = move || look_after(&engine, &stop, &trouble, threads);
-        keeper.upkeep = Some(spawn("chiliad-upkeep", body)?);
+        let body = move || {
+            let host = Threads::new(threads);
+            upkeep(&stop, || checkpoint_if_due(&engine, &host, &trouble));
+        };
+        keeper.upkeep.push(spawn("chiliad-checkpoint", body)?);
         Ok(keeper)
     }
 
@@ -63,7 +71,7 @@ impl Keeper {
         // Release pairs with the acquire of the threads.
         self.stop.store(true, Ordering::Release);
         self.engine.cancel_checkpoints();
-        if let Some(thread) = self.upkeep.take() {
+        for thread in self.upkeep.drain(..) {
             thread.thread().unpark();
             // A panic was reported when it happened; a drop has nobody to tell.
             let _ = thread.join();
@@ -114,25 +122,20 @@ fn write(
     acks.publish();
 }
 
-/// Makes room for the log, and checkpoints when they are due.
-fn look_after(
-    engine: &AnyDatabase,
-    stop: &AtomicBool,
-    trouble: &Mutex<Option<Error>>,
-    threads: usize,
-) {
-    let host = Threads::new(threads);
+/// Does a task again and again.
+fn upkeep(stop: &AtomicBool, task: impl Fn()) {
     while !stop.load(Ordering::Acquire) {
-        let room = engine.prepare_log();
-        let made = match engine.checkpoint_is_due() {
-            true => engine.checkpoint(&host).map(|_| ()),
-            false => Ok(()),
-        };
-        let result = room.and(made);
-        if !stop.load(Ordering::Acquire) {
-            let mut trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner);
-            *trouble = result.err();
-        }
+        task();
         std::thread::park_timeout(UPKEEP);
+    }
+}
+
+fn checkpoint_if_due(engine: &AnyDatabase, host: &Threads<'_>, trouble: &Mutex<Option<Error>>) {
+    if !engine.checkpoint_is_due() {
+        return;
+    }
+    let made = engine.checkpoint(host);
+    if made != Err(Error::Canceled) {
+        *trouble.lock().unwrap_or_else(PoisonError::into_inner) = made.err();
     }
 }

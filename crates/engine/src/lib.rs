@@ -49,7 +49,7 @@ pub use chiliad_storage::{KEY_BYTES_MAX, Usage, VALUE_BYTES_MAX, key};
 pub use database::Database;
 pub use durable::{
     Alone, Checkpointed, Contents, Copied, Crew, DurableOptions, Host, LogContents, LogRunner,
-    Mode, Opened, Phase, READER_NOT_HELD_BACK, Recovered, copy_directory, inspect,
+    Mode, Opened, Phase, READER_NOT_HELD_BACK, Recovered, copy_directory, declared, erase, inspect,
 };
 pub use error::{Error, Reason, Result};
 pub use options::{Options, Snapshots};

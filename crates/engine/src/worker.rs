@@ -208,6 +208,22 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         self.core.recorder.as_deref()
     }
 
+    /// As [`crate::Database::durable_epoch`].
+    #[must_use]
+    #[inline]
+    pub fn durable_epoch(&self) -> u64 {
+        match &self.core.inner.words.durable {
+            Some(durable) => durable.log.durable(),
+            None => u64::MAX,
+        }
+    }
+
+    /// Why nothing more becomes durable; `None`: all is well.
+    #[must_use]
+    pub fn log_failure(&self) -> Option<Error> {
+        self.core.inner.words.durable.as_ref().and_then(|durable| durable.check().err())
+    }
+
     /// Collects what this worker and those that have gone left behind. For a worker that is idle
     /// while others work; transactions do it by themselves.
     pub fn maintain(&mut self) {

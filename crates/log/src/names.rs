@@ -64,6 +64,15 @@ pub enum Name {
 }
 
 impl Name {
+    /// The number of a spare file; `None` if the name is of something else.
+    #[must_use]
+    pub fn spare(name: &str) -> Option<u32> {
+        match Self::parse(name) {
+            Self::Spare(number) => Some(number),
+            _ => None,
+        }
+    }
+
     /// What `name` says.
     #[must_use]
     pub fn parse(name: &str) -> Self {

@@ -36,6 +36,7 @@ impl Spares {
     }
 
     pub(crate) fn add(&mut self, number: u32) {
+        self.next = self.next.max(number + 1);
         self.ready.push(number);
     }
 
@@ -56,6 +57,8 @@ pub(crate) struct Segment {
     /// The newest epoch of a transaction in it.
     pub newest_epoch: u64,
     pub framer: Framer,
+    /// Its blocks were written before: syncs have nothing to tell the file system.
+    pub prepared: bool,
 }
 
 impl Segment {
@@ -80,7 +83,9 @@ impl Segment {
             None => disk.create(&name, 0).map_err(doing("creating"))?,
         };
         let framer = Framer::new(id.identity(database), compress);
-        let mut segment = Self { id, file, offset: 0, synced: 0, newest_epoch: 0, framer };
+        let prepared = spare.is_some();
+        let mut segment =
+            Self { id, file, offset: 0, synced: 0, newest_epoch: 0, framer, prepared };
         let mut out = Blocks::new();
         segment.frame(&mut out, Kind::Start, claimed, |_| {});
         segment.write(&out)?;

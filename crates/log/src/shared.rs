@@ -83,7 +83,7 @@ pub struct Log<M: Machine> {
 
 impl<M: Machine> Log<M> {
     /// Begins the log of an incarnation, with a durable first segment for each writer. The writers
-    /// are for whoever runs them.
+    /// are for whoever runs them. `spares` are the numbers of spare files that are left from before.
     ///
     /// # Errors
     /// The system's.
@@ -92,7 +92,10 @@ impl<M: Machine> Log<M> {
         database: u128,
         incarnation: u32,
         options: LogOptions,
+        spares: impl IntoIterator<Item = u32>,
     ) -> Result<(Self, Vec<LogWriter<M>>)> {
+        let mut ready = Spares::default();
+        spares.into_iter().for_each(|number| ready.add(number));
         let lane = || Lane {
             durable: M::Word::new(0),
             runner: M::Word::new(0),
@@ -111,7 +114,7 @@ impl<M: Machine> Log<M> {
             written: M::Word::new(0),
             dealt: M::Word::new(0),
             lanes: (0..options.writers).map(|_| Shared::new(lane())).collect(),
-            spares: Latch::new(Spares::default()),
+            spares: Latch::new(ready),
             complete: Latch::new(Vec::new()),
         };
         let writers = (0..options.writers).map(|number| LogWriter::begin(&log, number));

@@ -66,7 +66,10 @@ impl<M: Machine> LogWriter<M> {
     pub(crate) fn begin(log: &Log<M>, number: u32) -> Result<Self> {
         let id = SegmentId { incarnation: log.incarnation, writer: number, sequence: 0 };
         let compress = log.options.compress;
-        let segment = Segment::begin::<M>(&log.disk, None, id, log.database, compress, 0)?;
+        let segment = {
+            let spare = log.spares.lock().take();
+            Segment::begin::<M>(&log.disk, spare, id, log.database, compress, 0)?
+        };
         Ok(Self {
             number,
             segment,
@@ -161,7 +164,10 @@ impl<M: Machine> LogWriter<M> {
         // Each source may cost a frame's head and padding.
         let bytes = content + (self.sources.len() + 1) * 2 * BLOCK_BYTES;
         let limit = log.options.segment_bytes;
-        if !self.segment.has_room(bytes as u64, limit) && self.segment.has_content() {
+        let full = !self.segment.has_room(bytes as u64, limit);
+        // A file that grows makes every sync dear: it is left as soon as there is another.
+        let poor = !self.segment.prepared && log.spares.lock().count() > 0;
+        if (full || poor) && self.segment.has_content() {
             self.rotate(log)?;
         }
         self.frames.clear();

@@ -22,6 +22,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad-machine",
             "chiliad-simulator",
             "chiliad-storage",
+            "chiliad-log",
             "chiliad-engine",
             "chiliad-checker",
         ],

@@ -267,7 +267,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     pub fn prepare_log(&self) -> Result<bool> {
         match &self.inner.words.durable {
             Some(durable) if !durable.log.has_failed() => {
-                Ok(durable.log.prepare_spare(durable.options.log.writers as usize)?)
+                Ok(durable.log.prepare_spare(1 + durable.options.log.writers as usize)?)
             }
             _ => Ok(false),
         }

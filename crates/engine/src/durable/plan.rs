@@ -30,6 +30,8 @@ pub struct Plan {
     pub lives: Vec<Life>,
     /// Files of ours that nothing needs.
     pub leftovers: Vec<String>,
+    /// The numbers of spare files.
+    pub spares: Vec<u32>,
 }
 
 impl Plan {
@@ -42,26 +44,26 @@ impl Plan {
         let Some(manifest) = Manifest::read(disk)? else {
             return Ok(None);
         };
-        let blob = Blob::decode(&manifest.catalog).ok_or_else(|| {
-            Error::Data(LogError::damaged(MANIFEST_NAME, 0, "its catalogue does not parse"))
-        })?;
+        let blob = catalogue(&manifest)?;
         let names = disk.names().map_err(LogError::io(format!("listing {}", disk.place())))?;
-        let mut plan = Self { manifest, blob, lives: Vec::new(), leftovers: Vec::new() };
+        let mut plan =
+            Self { manifest, blob, lives: Vec::new(), leftovers: Vec::new(), spares: Vec::new() };
         let total = plan.manifest.incarnations.len() as u64;
         for (done, incarnation) in plan.manifest.incarnations.iter().enumerate() {
             host.progress(Phase::Inspect, done as u64, total);
             let life = life::<M>(disk, &plan.manifest, incarnation, &names, lenient)?;
             plan.lives.push(life);
         }
-        plan.leftovers = names.into_iter().filter(|name| !plan.needs(name)).collect();
+        plan.leftovers = names.iter().filter(|name| !plan.needs(name)).cloned().collect();
+        plan.spares = names.iter().filter_map(|name| Name::spare(name)).collect();
         Ok(Some(plan))
     }
 
     /// Whether a file is in use, or not ours to remove.
     fn needs(&self, name: &str) -> bool {
         match Name::parse(name) {
-            Name::Manifest | Name::Lock | Name::Foreign => true,
-            Name::ManifestNew | Name::Spare(_) => false,
+            Name::Manifest | Name::Lock | Name::Spare(_) | Name::Foreign => true,
+            Name::ManifestNew => false,
             Name::Part { checkpoint, .. } => {
                 self.manifest.checkpoint.is_some_and(|it| it.number == checkpoint)
             }
@@ -125,6 +127,40 @@ fn life<M: Machine>(
         return Err(LogError::damaged(MANIFEST_NAME, 0, what).into());
     }
     Ok(Life { number, floor: checkpoint.map_or(0, |it| it.floor), durable, tails })
+}
+
+/// The names of the tables in a directory; `None` if no database is in it yet. Reads the manifest only.
+///
+/// # Errors
+/// [`Error::Data`].
+pub fn declared(disk: &dyn Disk) -> Result<Option<Vec<String>>> {
+    let Some(manifest) = Manifest::read(disk)? else {
+        return Ok(None);
+    };
+    let blob = catalogue(&manifest)?;
+    Ok(Some(blob.tables.into_iter().map(|(_, spec)| spec.name).collect()))
+}
+
+/// Removes a database: every file of ours, the manifest first.
+///
+/// # Errors
+/// [`Error::Data`].
+pub fn erase(disk: &dyn Disk) -> Result<()> {
+    let names = disk.names().map_err(LogError::io(format!("listing {}", disk.place())))?;
+    let ours = names.iter().filter(|name| !matches!(Name::parse(name), Name::Foreign | Name::Lock));
+    let (manifest, others): (Vec<_>, Vec<_>) = ours.partition(|name| *name == MANIFEST_NAME);
+    for name in manifest.into_iter().chain(others) {
+        disk.remove(name).map_err(LogError::io(format!("removing {name}")))?;
+        if name == MANIFEST_NAME {
+            disk.sync_names().map_err(LogError::io(format!("syncing {}", disk.place())))?;
+        }
+    }
+    Ok(())
+}
+
+fn catalogue(manifest: &Manifest) -> Result<Blob> {
+    let broken = || LogError::damaged(MANIFEST_NAME, 0, "its catalogue does not parse");
+    Ok(Blob::decode(&manifest.catalog).ok_or_else(broken)?)
 }
 
 /// Says what a directory holds, and whether it is sound, by reading all of it. Changes nothing.

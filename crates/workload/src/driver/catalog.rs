@@ -10,7 +10,8 @@ use crate::micro::{Bank, BankOptions, Churn, ChurnOptions};
 use crate::tpcc::{Tpcc, TpccOptions};
 use crate::ycsb::{Ycsb, YcsbOptions};
 use chiliad_engine::names::{self, NativeScheme, UnderNativeScheme, UnderScheme};
-use chiliad_engine::{Error, Info, Options, Scheme};
+use chiliad_engine::{DurableOptions, Error, Info, Options, Scheme};
+use chiliad_machine::disk::Disk;
 use chiliad_machine::{Fault, Native};
 use chiliad_simulator::Sim;
 use std::sync::{Arc, LazyLock};
@@ -26,6 +27,22 @@ pub enum AnyWorkload {
     Churn(ChurnOptions),
     /// Accounts with secondary indexes.
     Bank(BankOptions),
+}
+
+impl AnyWorkload {
+    /// The names of its tables.
+    ///
+    /// # Errors
+    /// Those of the workload's options.
+    pub fn tables(&self) -> Result<Vec<String>, Failure> {
+        let specs = match self {
+            Self::Tpcc(tpcc) => valid(Tpcc::new(tpcc.clone()))?.tables(),
+            Self::Ycsb(ycsb) => valid(Ycsb::new(ycsb.clone()))?.tables(),
+            Self::Churn(churn) => valid(Churn::new(churn.clone()))?.tables(),
+            Self::Bank(bank) => valid(Bank::new(bank.clone()))?.tables(),
+        };
+        Ok(specs.into_iter().map(|spec| spec.name).collect())
+    }
 }
 
 /// All schemes, in the order of reports.
@@ -47,7 +64,8 @@ pub fn faults() -> Vec<&'static Fault> {
 /// A native database, to be shared by threads.
 pub type NativeTarget = Box<dyn Target + Send + Sync>;
 
-/// Opens a native database with the tables of `workload` under the scheme `info`.
+/// Opens a native database with the tables of `workload` under the scheme `info`, in memory or with
+/// a log.
 ///
 /// # Errors
 /// Those of the engine and of the workload's options.
@@ -55,13 +73,22 @@ pub fn open_native(
     info: &Info,
     workload: &AnyWorkload,
     options: Options,
+    home: Option<Home>,
 ) -> Result<NativeTarget, Failure> {
     match workload {
-        AnyWorkload::Tpcc(tpcc) => native(info, valid(Tpcc::new(tpcc.clone()))?, options),
-        AnyWorkload::Ycsb(ycsb) => native(info, valid(Ycsb::new(ycsb.clone()))?, options),
-        AnyWorkload::Churn(churn) => native(info, valid(Churn::new(churn.clone()))?, options),
-        AnyWorkload::Bank(bank) => native(info, valid(Bank::new(bank.clone()))?, options),
+        AnyWorkload::Tpcc(tpcc) => native(info, valid(Tpcc::new(tpcc.clone()))?, options, home),
+        AnyWorkload::Ycsb(ycsb) => native(info, valid(Ycsb::new(ycsb.clone()))?, options, home),
+        AnyWorkload::Churn(churn) => native(info, valid(Churn::new(churn.clone()))?, options, home),
+        AnyWorkload::Bank(bank) => native(info, valid(Bank::new(bank.clone()))?, options, home),
     }
+}
+
+/// Where a native run with a log keeps it.
+pub struct Home {
+    /// Empty.
+    pub disk: Arc<dyn Disk>,
+    /// How it is used.
+    pub options: DurableOptions,
 }
 
 /// Opens a database on the current simulated run with the tables of `workload` under the scheme
@@ -82,7 +109,7 @@ pub fn open_simulated(
     }
 }
 
-fn valid<W>(workload: Result<W, String>) -> Result<W, Failure> {
+pub(super) fn valid<W>(workload: Result<W, String>) -> Result<W, Failure> {
     workload.map_err(|problem| Failure::Engine {
         doing: "making up the workload",
         error: Error::InvalidOption(problem),
@@ -98,21 +125,27 @@ fn native<W: Workload>(
     info: &Info,
     workload: W,
     options: Options,
+    home: Option<Home>,
 ) -> Result<NativeTarget, Failure> {
-    let open = OpenNative { workload, options };
+    let open = OpenNative { workload, options, home };
     names::under_native(info.name, open).unwrap_or_else(|| Err(unknown(info)))
 }
 
 struct OpenNative<W> {
     workload: W,
     options: Options,
+    home: Option<Home>,
 }
 
 impl<W: Workload> UnderNativeScheme for OpenNative<W> {
     type Output = Result<NativeTarget, Failure>;
 
     fn run<S: NativeScheme>(self) -> Self::Output {
-        let target = Bound::<Native, S, W, Direct>::open(Arc::new(self.workload), self.options)?;
+        let workload = Arc::new(self.workload);
+        let target = match self.home {
+            None => Bound::<Native, S, W, Direct>::open(workload, self.options)?,
+            Some(home) => Bound::open_on(workload, self.options, home.options, home.disk)?,
+        };
         Ok(Box::new(target))
     }
 }

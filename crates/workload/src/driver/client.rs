@@ -7,17 +7,22 @@
 use super::open_loop::Arrivals;
 use super::sampling::{FOLLOWED_ONE_IN, Generator, Sampler, TIMED_ONE_IN};
 use super::signals::{Phase, Signals};
-use super::target::{Call, ClientReport, unwrap_recorder};
-use super::{Failure, Length, Plan, Retry, Tally};
+use super::target::{Call, ClientReport, RunSignals, unwrap_recorder};
+use super::{Bell, Durability, Failure, Length, Plan, Retry, Tally};
 use crate::{ClientSeat, Shape, Workload};
 use chiliad_engine::{Error, Intent, Result, Scheme, Worker};
 use chiliad_machine::Machine;
+use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+/// Transactions in flight from which on the client asks whether the log has failed.
+const IN_FLIGHT_CHECKED: usize = 100_000;
+
 /// How a transaction ended.
 enum Ended {
-    Committed,
+    /// In this epoch.
+    Committed(u64),
     RolledBack,
     /// The run was over, or the request was given up, before it went through.
     Dropped,
@@ -37,7 +42,18 @@ pub(crate) struct Client<'a, M: Machine, S: Scheme<M>, W: Workload, C> {
     followed: Sampler,
     tally: Tally,
     committed: u64,
+    /// Committed and not durable yet, oldest first.
+    in_flight: VecDeque<InFlight>,
+    bell: Arc<Bell>,
     call: PhantomData<fn() -> C>,
+}
+
+/// A transaction that has committed and is not durable yet.
+struct InFlight {
+    epoch: u64,
+    kind: usize,
+    /// When it began, if it is timed.
+    start: Option<u64>,
 }
 
 impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> {
@@ -48,7 +64,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         state: W::Client,
         seat: ClientSeat,
         plan: &'a Plan,
-        signals: Arc<Signals>,
+        run: &RunSignals,
     ) -> Self {
         // What is slow anyway, or must miss no arrival, is timed in full.
         let timed_in_full = plan.rate.is_some() || plan.recording.is_some() || M::SIMULATED;
@@ -58,13 +74,15 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             state,
             seat,
             plan,
-            signals,
+            signals: Arc::clone(&run.0),
             partitions: Vec::with_capacity(64),
             random: Generator::new(plan.seed, seat.index),
             timed: Sampler::new(if timed_in_full { 1 } else { TIMED_ONE_IN }),
             followed: Sampler::new(FOLLOWED_ONE_IN),
             tally: Tally::new(workload.kinds().len()),
             committed: 0,
+            in_flight: VecDeque::new(),
+            bell: Arc::clone(&run.1),
             call: PhantomData,
         }
     }
@@ -94,10 +112,21 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             if phase == Phase::Measure {
                 left -= 1;
                 if left == 0 {
-                    return Ok(());
+                    return self.drain().map_err(Failure::doing("waiting for the disk"));
                 }
             }
         }
+    }
+
+    /// Waits until everything counts.
+    fn drain(&mut self) -> Result<()> {
+        if let Some(last) = self.in_flight.back() {
+            let (epoch, worker) = (last.epoch, &self.worker);
+            let over = || worker.durable_epoch() >= epoch || worker.log_failure().is_some();
+            self.bell.wait(epoch, over);
+        }
+        self.count_durable()?;
+        self.worker.log_failure().map_or(Ok(()), Err)
     }
 
     /// The transactions that this client contributes to the measured window.
@@ -133,21 +162,60 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         if followed {
             self.tally.add_parts(self.worker.take_sample());
         }
-        let kind = &mut self.tally.kinds[shape.kind];
         match ended {
-            Ended::Committed => {
-                kind.committed += 1;
-                self.committed += 1;
-                self.signals.client(self.seat.index).set(self.committed);
-            }
-            Ended::RolledBack => kind.rolled_back += 1,
+            Ended::Committed(epoch) => self.committed_in(epoch, shape.kind, start)?,
+            Ended::RolledBack => self.tally.kinds[shape.kind].rolled_back += 1,
             Ended::Dropped => return Ok(()),
         }
         if let Some(start) = start {
-            let ticks = M::now().saturating_sub(start);
-            self.tally.time(shape.kind, ticks * (1_000_000_000 / M::ticks_per_second()));
+            self.tally.time(shape.kind, Self::ns_since(start));
         }
         Ok(())
+    }
+
+    fn ns_since(start: u64) -> u64 {
+        M::now().saturating_sub(start) * (1_000_000_000 / M::ticks_per_second())
+    }
+
+    /// Counts a committed transaction, now or when it will be durable.
+    #[inline]
+    fn committed_in(&mut self, epoch: u64, kind: usize, start: Option<u64>) -> Result<()> {
+        if self.plan.durability == Durability::None {
+            self.count(kind);
+            return Ok(());
+        }
+        self.in_flight.push_back(InFlight { epoch, kind, start });
+        if self.plan.durability == Durability::Sync {
+            let worker = &self.worker;
+            let over = || worker.durable_epoch() >= epoch || worker.log_failure().is_some();
+            self.bell.wait(epoch, over);
+        }
+        self.count_durable()
+    }
+
+    /// Counts what has become durable.
+    #[inline]
+    fn count_durable(&mut self) -> Result<()> {
+        let durable = self.worker.durable_epoch();
+        while let Some(first) = self.in_flight.front().filter(|it| it.epoch <= durable) {
+            if let Some(start) = first.start {
+                self.tally.durable_ns.saturating_record(Self::ns_since(start).max(1));
+            }
+            let kind = first.kind;
+            self.in_flight.pop_front();
+            self.count(kind);
+        }
+        match self.in_flight.len() > IN_FLIGHT_CHECKED {
+            true => self.worker.log_failure().map_or(Ok(()), Err),
+            false => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, kind: usize) {
+        self.tally.kinds[kind].committed += 1;
+        self.committed += 1;
+        self.signals.client(self.seat.index).set(self.committed);
     }
 
     /// Runs the request in hand until it goes through.
@@ -156,7 +224,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         let mut retries = 0;
         loop {
             let reason = match self.attempt(shape, retries) {
-                Ok(()) => return Ok(Ended::Committed),
+                Ok(epoch) => return Ok(Ended::Committed(epoch)),
                 Err(Error::Conflict(reason)) => reason,
                 Err(Error::RolledBack) => return Ok(Ended::RolledBack),
                 Err(error) => return Err(error),
@@ -173,7 +241,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
 
     /// Runs the request in hand once.
     #[inline]
-    fn attempt(&mut self, shape: Shape, retries: u32) -> Result<()> {
+    fn attempt(&mut self, shape: Shape, retries: u32) -> Result<u64> {
         let intent = Intent {
             read_only: shape.read_only,
             snapshot: shape.snapshot,
@@ -182,7 +250,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         };
         let mut tx = self.worker.begin(&intent)?;
         match C::execute(self.workload, &mut self.state, &mut tx) {
-            Ok(()) => tx.commit().map(|_| ()),
+            Ok(()) => tx.commit().map(|committed| committed.epoch),
             Err(error) => {
                 // What a transaction says that acted on a state that never was is no answer.
                 let error =

@@ -19,6 +19,8 @@
 mod backoff;
 mod catalog;
 mod client;
+mod crash;
+mod durable;
 mod history;
 mod load;
 mod lookup;
@@ -36,7 +38,9 @@ mod target;
 mod verify;
 
 pub use backoff::Backoff;
-pub use catalog::{AnyWorkload, NativeTarget, faults, open_native, open_simulated, schemes};
+pub use catalog::{AnyWorkload, Home, NativeTarget, faults, open_native, open_simulated, schemes};
+pub use crash::{CrashCase, CrashReport, Verdicts, run_crash};
+pub use durable::{Bell, Durability, TimedDisk};
 pub use lookup::{Lookup, LookupReport, run_lookup};
 pub use native::run_native;
 pub use plan::{Length, Plan, Recording, Retry};

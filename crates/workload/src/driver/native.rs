@@ -3,6 +3,7 @@
 //! ```text
 //! load -> warm-up -> measured window -> stop -> join -> conditions
 //!          |-- ticker: one commit epoch after the other --|
+//!          |-- log writers, checkpoints, for a run with a log --|
 //! ```
 //!
 //! Clients may exceed the cores: `Plan::cores` says how many of the cores they may run on. Where
@@ -11,16 +12,20 @@
 use super::series::{SAMPLE_INTERVAL, Series, resident_bytes};
 use super::signals::{Phase, Signals};
 use super::target::{ClientReport, RunSignals};
-use super::{Failure, Length, NativeReport, Plan, Progress, Tally, Target, load};
+use super::{Bell, Failure, Length, NativeReport, Plan, Progress, Tally, Target, load};
 use crate::ClientSeat;
 use chiliad_machine::{Machine, Native, Ticks, allowed_cores, restrict_to_cores};
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long the driver sleeps while clients run a given number of transactions.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
+
+/// How often the log is looked after.
+const UPKEEP_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Loads `target`'s rows and runs its clients natively.
 ///
@@ -32,28 +37,60 @@ pub fn run_native(
     progress: &dyn Progress,
 ) -> Result<NativeReport, Failure> {
     let over = AtomicBool::new(false);
+    let bell = Arc::new(Bell::default());
+    let checkpoints = AtomicU64::new(0);
+    let trouble = Mutex::new(None);
+    let upkeep = |task: &dyn Fn() -> Result<(), Failure>| {
+        while !over.load(Ordering::Acquire) {
+            if let Err(failure) = task() {
+                *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            }
+            thread::park_timeout(UPKEEP_INTERVAL);
+        }
+    };
     thread::scope(|scope| {
-        let ticker = scope.spawn(|| {
-            while !over.load(Ordering::Relaxed) {
+        let mut helpers = Vec::new();
+        helpers.push(scope.spawn(|| {
+            while !over.load(Ordering::Acquire) {
                 thread::park_timeout(plan.epoch);
                 target.tick();
             }
-        });
-        let _stop = StopTicker { over: &over, ticker: ticker.thread().clone() };
-        run_ticking(target, plan, progress)
+        }));
+        for number in 0..target.log_writers() {
+            let (over, bell) = (&over, &bell);
+            helpers.push(scope.spawn(move || target.run_log(number, over, bell)));
+        }
+        if target.log_writers() > 0 {
+            helpers.push(scope.spawn(|| upkeep(&|| target.prepare_log())));
+            helpers.push(scope.spawn(|| {
+                upkeep(&|| {
+                    let made = u64::from(target.checkpoint()?);
+                    checkpoints.fetch_add(made, Ordering::Relaxed);
+                    Ok(())
+                });
+            }));
+        }
+        let threads = helpers.iter().map(|helper| helper.thread().clone()).collect();
+        let _stop = StopHelpers { over: &over, target, threads };
+        let report = run_ticking(target, plan, progress, &bell, &checkpoints)?;
+        let trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
+        trouble.map_or(Ok(report), Err)
     })
 }
 
-/// Ends the ticker's thread, however its driver ends.
-struct StopTicker<'a> {
+/// Ends the threads beside the clients, however their driver ends.
+struct StopHelpers<'a> {
     over: &'a AtomicBool,
-    ticker: thread::Thread,
+    target: &'a dyn Target,
+    threads: Vec<thread::Thread>,
 }
 
-impl Drop for StopTicker<'_> {
+impl Drop for StopHelpers<'_> {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        self.ticker.unpark();
+        // Release pairs with the acquire of the threads.
+        self.over.store(true, Ordering::Release);
+        self.target.cancel_checkpoints();
+        self.threads.iter().for_each(thread::Thread::unpark);
     }
 }
 
@@ -61,12 +98,14 @@ fn run_ticking(
     target: &(dyn Target + Sync),
     plan: &Plan,
     progress: &dyn Progress,
+    bell: &Arc<Bell>,
+    checkpoints: &AtomicU64,
 ) -> Result<NativeReport, Failure> {
     let started = Instant::now();
     load::load(target, plan.seed, plan.cores, progress)?;
     target.settle();
     let load_seconds = started.elapsed().as_secs_f64();
-    let mut report = run_clients(target, plan, progress)?;
+    let mut report = run_clients(target, plan, progress, bell, checkpoints)?;
     report.load_seconds = load_seconds;
     if plan.conditions {
         progress.checking();
@@ -79,9 +118,12 @@ fn run_clients(
     target: &(dyn Target + Sync),
     plan: &Plan,
     progress: &dyn Progress,
+    bell: &Arc<Bell>,
+    checkpoints: &AtomicU64,
 ) -> Result<NativeReport, Failure> {
     let signals = plan.signals();
-    let shared = RunSignals(signals.clone());
+    let shared = RunSignals(signals.clone(), Arc::clone(bell));
+    let logged = || (target.log_bytes(), checkpoints.load(Ordering::Relaxed));
     let cores = allowed_cores();
     thread::scope(|scope| {
         let mut clients = Vec::with_capacity(plan.clients);
@@ -101,7 +143,8 @@ fn run_clients(
                 }
             }
         }
-        let mut watch = Watch { plan, signals: &signals, progress, clients: &clients };
+        let mut watch =
+            Watch { plan, signals: &signals, progress, clients: &clients, logged: &logged };
         let measured = watch.measure();
         let memory_bytes = resident_bytes();
         let mut joined = Joined::new(target.kinds().len());
@@ -121,6 +164,8 @@ fn run_clients(
             series: measured.series.into_samples(),
             memory_bytes,
             load_seconds: 0.0,
+            log_bytes: measured.log_bytes,
+            checkpoints: measured.checkpoints,
         })
     })
 }
@@ -182,6 +227,8 @@ struct Watch<'a, 'scope> {
     signals: &'a Signals,
     progress: &'a dyn Progress,
     clients: &'a [ClientThread<'scope>],
+    /// Bytes of log and checkpoints so far.
+    logged: &'a dyn Fn() -> (u64, u64),
 }
 
 /// The time since a moment of the machine's clock.
@@ -195,6 +242,8 @@ struct Measured {
     start: Ticks,
     seconds: f64,
     series: Series,
+    log_bytes: u64,
+    checkpoints: u64,
 }
 
 impl Watch<'_, '_> {
@@ -209,6 +258,8 @@ impl Watch<'_, '_> {
         if self.plan.warmup.is_zero() {
             start = self.signals.begun();
         }
+        let before = (self.logged)();
+        self.progress.measuring();
         self.signals.set(Phase::Measure);
         let mut next_sample = SAMPLE_INTERVAL;
         loop {
@@ -231,7 +282,9 @@ impl Watch<'_, '_> {
         if self.plan.series {
             series.add(seconds, self.signals.committed());
         }
-        Measured { start, seconds, series }
+        let after = (self.logged)();
+        let (log_bytes, checkpoints) = (after.0 - before.0, after.1 - before.1);
+        Measured { start, seconds, series, log_bytes, checkpoints }
     }
 
     fn warm_up(&self) {

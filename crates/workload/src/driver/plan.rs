@@ -1,7 +1,7 @@
 //! What a run is to do, resolved: nothing in here is left to a default.
 
-use super::Backoff;
 use super::signals::{Phase, Signals};
+use super::{Backoff, Durability};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,6 +52,8 @@ pub struct Plan {
     pub retry: Retry,
     /// The length of a commit epoch.
     pub epoch: Duration,
+    /// When a transaction counts as committed; natively only.
+    pub durability: Durability,
     /// Keep the history; the database was opened with stamps then.
     pub recording: Option<Recording>,
     /// Look at the workload's conditions when all clients have stopped.

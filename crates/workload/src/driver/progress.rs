@@ -13,6 +13,8 @@ pub trait Progress: Sync {
     fn running(&self, measured: Duration, committed: u64) {
         let _ = (measured, committed);
     }
+    /// The measured window begins.
+    fn measuring(&self) {}
     /// The clients have stopped and the history is being checked.
     fn checking(&self) {}
 }

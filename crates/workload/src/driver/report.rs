@@ -41,6 +41,10 @@ pub struct NativeReport {
     pub memory_bytes: u64,
     /// Seconds that loading took.
     pub load_seconds: f64,
+    /// Bytes of log written in the window.
+    pub log_bytes: u64,
+    /// Checkpoints published in it.
+    pub checkpoints: u64,
 }
 
 /// A simulated run.

@@ -104,7 +104,7 @@ fn spawn_clients(
 ) {
     for index in 0..plan.plan.clients {
         let (target, left) = (target.clone(), left.clone());
-        let (shared, plan) = (RunSignals(signals.clone()), plan.plan.clone());
+        let (shared, plan) = (RunSignals(signals.clone(), Arc::default()), plan.plan.clone());
         run.spawn(format!("client {index}"), move || {
             let seat = ClientSeat { index, of: plan.clients, seed: plan.seed };
             let result = target.run_client(seat, &plan, &shared);

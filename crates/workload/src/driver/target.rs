@@ -7,14 +7,20 @@
 use super::client::Client;
 use super::history::HistoryRecorder;
 use super::signals::{Phase, Signals};
-use super::{Failure, Plan, Tally};
+use super::{Bell, Failure, Plan, Tally};
 use crate::{ClientSeat, Condition, Workload};
 use chiliad_checker::Recorder;
-use chiliad_engine::{Database, Intent, Options, Scheme, TableId, Transaction};
+use chiliad_engine::{Alone, Database, DurableOptions, Error, Intent, LogRunner, Mode, Options};
+use chiliad_engine::{Scheme, Stepped, TableId, Transaction};
 use chiliad_machine::Machine;
+use chiliad_machine::disk::Disk;
 use std::any::Any;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How often a log writer looks at the buffers where nobody wakes it.
+const LOOKS_PER_SECOND: u64 = 200;
 
 /// What a client brings back.
 pub struct ClientReport {
@@ -41,6 +47,26 @@ pub trait Target {
     fn load(&self, seed: u64, next: &mut dyn FnMut() -> Option<usize>) -> Result<(), Failure>;
     /// Advances the commit epoch.
     fn tick(&self);
+    /// How many log writers there are to be run.
+    fn log_writers(&self) -> usize {
+        0
+    }
+    /// Runs a log writer until `over`, then ends its log.
+    fn run_log(&self, number: usize, over: &AtomicBool, bell: &Bell);
+    /// Makes room for the log to come.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn prepare_log(&self) -> Result<(), Failure>;
+    /// Makes a checkpoint if one is due; whether it did.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn checkpoint(&self) -> Result<bool, Failure>;
+    /// Ends the checkpoint that is being made.
+    fn cancel_checkpoints(&self);
+    /// Bytes of log written so far.
+    fn log_bytes(&self) -> u64;
     /// Moves on until snapshots of the past show all that was loaded. Nobody is at work yet.
     fn settle(&self);
     /// Runs the client at `seat` on the calling worker until the signals say stop.
@@ -62,7 +88,7 @@ pub trait Target {
 
 /// What a driver shares with its clients.
 #[derive(Clone)]
-pub struct RunSignals(pub(crate) Arc<Signals>);
+pub struct RunSignals(pub(crate) Arc<Signals>, pub(crate) Arc<Bell>);
 
 /// How a procedure reaches its transaction.
 pub trait Call: 'static {
@@ -110,6 +136,8 @@ pub struct Bound<M: Machine, S: Scheme<M>, W, C> {
     workload: Arc<W>,
     tables: Vec<TableId>,
     names: Vec<String>,
+    /// The writers of its log, until somebody runs them.
+    runners: Vec<Mutex<Option<LogRunner<M, S>>>>,
     call: PhantomData<fn() -> C>,
 }
 
@@ -120,6 +148,29 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Bound<M, S, W, C> {
     /// The engine's.
     pub fn open(workload: Arc<W>, options: Options) -> Result<Self, Failure> {
         let database = Database::open(options).map_err(Failure::doing("opening the database"))?;
+        Self::bind(workload, database, Vec::new())
+    }
+
+    /// The same on a disk that is empty.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn open_on(
+        workload: Arc<W>,
+        options: Options,
+        durable: DurableOptions,
+        disk: Arc<dyn Disk>,
+    ) -> Result<Self, Failure> {
+        let opened = Database::open_on(disk, Mode::Write, options, durable, &Alone);
+        let opened = opened.map_err(Failure::doing("opening the database"))?;
+        Self::bind(workload, opened.database, opened.runners)
+    }
+
+    fn bind(
+        workload: Arc<W>,
+        database: Database<M, S>,
+        runners: Vec<LogRunner<M, S>>,
+    ) -> Result<Self, Failure> {
         let specs = workload.tables();
         let names = specs.iter().map(|spec| spec.name.clone()).collect();
         let tables = specs
@@ -127,7 +178,8 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Bound<M, S, W, C> {
             .map(|spec| database.create_table(spec))
             .collect::<Result<Vec<_>, _>>()
             .map_err(Failure::doing("creating the tables"))?;
-        Ok(Self { database, workload, tables, names, call: PhantomData })
+        let runners = runners.into_iter().map(|runner| Mutex::new(Some(runner))).collect();
+        Ok(Self { database, workload, tables, names, runners, call: PhantomData })
     }
 }
 
@@ -164,6 +216,57 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
         self.database.tick();
     }
 
+    fn log_writers(&self) -> usize {
+        self.runners.len()
+    }
+
+    fn run_log(&self, number: usize, over: &AtomicBool, bell: &Bell) {
+        let mut place = self.runners[number].lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut runner) = place.take() else { return };
+        drop(place);
+        let hurries = number == 0;
+        if hurries {
+            bell.run_here();
+        }
+        while !over.load(Ordering::Acquire) {
+            if hurries && bell.is_urgent(self.database.durable_epoch()) {
+                self.database.tick();
+            }
+            match runner.step() {
+                Stepped::Claimed | Stepped::Failed => bell.ring(),
+                Stepped::Wrote | Stepped::Idle => {}
+            }
+            if !(hurries && bell.is_urgent(self.database.durable_epoch())) {
+                M::park_until(M::now() + M::ticks_per_second() / LOOKS_PER_SECOND);
+            }
+        }
+        runner.finish();
+        bell.ring();
+    }
+
+    fn prepare_log(&self) -> Result<(), Failure> {
+        self.database.prepare_log().map_err(Failure::doing("making room for the log")).map(|_| ())
+    }
+
+    fn checkpoint(&self) -> Result<bool, Failure> {
+        if !self.database.checkpoint_is_due() {
+            return Ok(false);
+        }
+        match self.database.checkpoint(&Alone) {
+            Ok(_) => Ok(true),
+            Err(Error::Canceled) => Ok(false),
+            Err(error) => Err(Failure::doing("writing a checkpoint")(error)),
+        }
+    }
+
+    fn cancel_checkpoints(&self) {
+        self.database.cancel_checkpoints();
+    }
+
+    fn log_bytes(&self) -> u64 {
+        self.database.log_bytes()
+    }
+
     fn settle(&self) {
         self.database.settle();
     }
@@ -184,8 +287,7 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
             worker.set_recorder(Box::new(recorder));
         }
         let state = self.workload.client(&self.tables, seat);
-        let mut client =
-            Client::<M, S, W, C>::new(worker, &*self.workload, state, seat, plan, run.0.clone());
+        let mut client = Client::<M, S, W, C>::new(worker, &*self.workload, state, seat, plan, run);
         run.0.assemble::<M>(seat.index);
         let result = client.run();
         if result.is_err() {

@@ -1,0 +1,145 @@
+//! A native run with a log: its disk, with syncs timed, and who waits for them.
+
+use chiliad_machine::disk::{Access, Blocks, Disk, DiskFile};
+use chiliad_machine::{Machine, Native, WorkerId};
+use hdrhistogram::Histogram;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Instant;
+
+/// When a transaction counts as committed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Durability {
+    /// When it has committed in memory; nothing is logged.
+    None,
+    /// When its epoch is durable; its client goes on meanwhile.
+    Epoch,
+    /// The same, and its client waits for it.
+    Sync,
+}
+
+/// The longest sync that is told from longer ones, in nanoseconds: about 69 seconds.
+const SYNC_NS_MAX: u64 = 1 << 36;
+
+type Times = Arc<Mutex<Histogram<u64>>>;
+
+/// A disk whose syncs are timed.
+#[derive(Debug)]
+pub struct TimedDisk<D> {
+    disk: D,
+    times: Times,
+}
+
+impl<D: Disk> TimedDisk<D> {
+    /// The same disk.
+    pub fn new(disk: D) -> Self {
+        let times = Histogram::new_with_bounds(1, SYNC_NS_MAX, 2).expect("bounds in range");
+        Self { disk, times: Arc::new(Mutex::new(times)) }
+    }
+
+    /// The times so far.
+    pub fn times(&self) -> Histogram<u64> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Forgets the times so far.
+    pub fn forget_times(&self) {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner).reset();
+    }
+
+    fn timed(&self, file: Box<dyn DiskFile>) -> Box<dyn DiskFile> {
+        Box::new(TimedFile { file, times: Arc::clone(&self.times) })
+    }
+}
+
+impl<D: Disk> Disk for TimedDisk<D> {
+    fn place(&self) -> String {
+        self.disk.place()
+    }
+    fn names(&self) -> io::Result<Vec<String>> {
+        self.disk.names()
+    }
+    fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>> {
+        self.disk.create(name, bytes).map(|file| self.timed(file))
+    }
+    fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
+        self.disk.open(name, access).map(|file| self.timed(file))
+    }
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.disk.remove(name)
+    }
+    fn sync_names(&self) -> io::Result<()> {
+        self.disk.sync_names()
+    }
+}
+
+#[derive(Debug)]
+struct TimedFile {
+    file: Box<dyn DiskFile>,
+    times: Times,
+}
+
+impl DiskFile for TimedFile {
+    fn bytes(&self) -> io::Result<u64> {
+        self.file.bytes()
+    }
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.file.read_at(offset, buffer)
+    }
+    fn write_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()> {
+        self.file.write_at(offset, blocks)
+    }
+    fn sync(&self) -> io::Result<()> {
+        let begun = Instant::now();
+        let synced = self.file.sync();
+        let ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.times.lock().unwrap_or_else(PoisonError::into_inner).saturating_record(ns.max(1));
+        synced
+    }
+}
+
+/// Where clients wait for epochs to become durable, and ask for their end.
+#[derive(Debug, Default)]
+pub struct Bell {
+    /// Somebody waits for this epoch.
+    urgent: AtomicU64,
+    /// The thread that ends epochs early, plus one.
+    runner: AtomicU64,
+    rung: Mutex<()>,
+    bell: Condvar,
+}
+
+impl Bell {
+    /// Waits until `durable` says so, which is asked after every ring.
+    pub(crate) fn wait(&self, epoch: u64, mut durable: impl FnMut() -> bool) {
+        self.urgent.fetch_max(epoch, Ordering::AcqRel);
+        let runner = self.runner.load(Ordering::Acquire);
+        if runner != 0 {
+            Native::unpark(WorkerId(runner as u32 - 1));
+        }
+        let mut rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
+        while !durable() {
+            rung = self.bell.wait(rung).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The calling thread ends epochs early.
+    pub(crate) fn run_here(&self) {
+        self.runner.store(u64::from(Native::worker().0) + 1, Ordering::Release);
+    }
+
+    /// Whether somebody waits for an epoch above `durable`.
+    pub(crate) fn is_urgent(&self, durable: u64) -> bool {
+        self.urgent.load(Ordering::Acquire) > durable
+    }
+
+    /// Something has become durable.
+    pub(crate) fn ring(&self) {
+        drop(self.rung.lock().unwrap_or_else(PoisonError::into_inner));
+        self.bell.notify_all();
+    }
+}
