@@ -21,7 +21,7 @@ fn make(directory: &str) {
     drop(db);
     let db = Database::open_with(directory, options).expect("opens");
     let rows: Table<u64, u64> = db.table("rows").expect("the table");
-    for keys in (ROWS / 2..ROWS).collect::<Vec<_>>().chunks(150) {
+    for keys in (ROWS / 2..ROWS).collect::<Vec<_>>().chunks(100) {
         let one = |key: &u64| (*key, key.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         db.bulk_load(&rows, keys.iter().map(one)).expect("rows");
         db.sync().expect("durable");
@@ -129,7 +129,7 @@ fn damage_is_told_with_its_place_and_what_is_sound_is_saved() {
     make(&data);
     let log = segment(&data);
     flip(&format!("{data}/{log}"), 8192 + 40);
-    let parts = [data.as_str(), &log, "damaged at byte 8192", "--salvage"];
+    let parts = [data.as_str(), &log, "damaged at byte 4096", "--salvage"];
     refused(&format!("recover {data}"), &data, &parts);
     refused(&format!("backup {data} {}", folder.file("copy")), &data, &[&log]);
     let before = files(&data);
