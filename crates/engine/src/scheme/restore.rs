@@ -138,6 +138,8 @@ fn replace<M: Machine>(
     match block {
         Some(block) => {
             block.write(version.value);
+            // The value will be an older version some day, and is then of before all epochs.
+            block.word().store(0, Ordering::Relaxed);
             record.set_next(None, Ordering::Relaxed);
             record.set_overflow(block);
         }
