@@ -193,6 +193,34 @@ fn a_backup_is_a_database_and_a_copy_of_it_too() {
 }
 
 #[test]
+fn what_is_damaged_is_not_copied() {
+    let (path, backup) = (Scratch::new(), Scratch::new());
+    let db = Database::open(&path).unwrap();
+    let rows: Table<u64, u64> = db.create_table("rows").unwrap();
+    db.bulk_load(&rows, (0..1000).map(|key| (key, key))).unwrap();
+    let part = db.checkpoint().unwrap().info.number;
+    let part = format!("checkpoint-{part:08x}-0000");
+    let sound = std::fs::read(path.join(&part)).unwrap();
+    let mut damaged = sound.clone();
+    damaged[4096 + 8] ^= 1;
+    std::fs::write(path.join(&part), &damaged).unwrap();
+    let refused = |result: chiliad::Result<_>| {
+        let error = result.expect_err("refused").to_string();
+        assert!(error.contains(&part), "{error}");
+        assert!(!backup.exists(), "{error}");
+    };
+    refused(db.backup(&backup));
+    std::fs::remove_file(path.join(&part)).unwrap();
+    refused(db.backup(&backup));
+    drop(db);
+    refused(chiliad::directory::copy(&path, &backup));
+    std::fs::write(path.join(&part), &damaged).unwrap();
+    refused(chiliad::directory::copy(&path, &backup));
+    std::fs::write(path.join(&part), &sound).unwrap();
+    chiliad::directory::copy(&path, &backup).unwrap();
+}
+
+#[test]
 fn a_checkpoint_of_an_idle_database_outlives_a_kill() {
     let (path, killed) = (Scratch::new(), Scratch::new());
     let options = Options::default().epoch(Duration::from_millis(1)).log_writers(2);

@@ -7,6 +7,7 @@ use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -225,10 +226,9 @@ impl Machine for Native {
         RANDOM.with(|state| {
             let mut x = state.get();
             if x == 0 {
-                // Seeded by the thread's number and the clock: runs that must repeat are simulated.
-                x = (u64::from(Self::worker().0) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                    ^ Self::now()
-                    | 1;
+                // Seeded by the system: no two processes draw alike. Runs that must repeat are
+                // simulated.
+                x = RandomState::new().hash_one(Self::worker().0) | 1;
             }
             x ^= x << 13;
             x ^= x >> 7;

@@ -6,11 +6,12 @@
 
 use super::Host;
 use super::plan::Plan;
+use super::replay::Replay;
 use crate::database::Database;
 use crate::error::Result;
 use crate::scheme::Scheme;
 use chiliad_log::frame::{Identity, Kind};
-use chiliad_log::{LogError, Manifest, Name, SegmentReader};
+use chiliad_log::{Damage, LogError, Manifest, Name, SegmentId, SegmentReader};
 use chiliad_machine::Machine;
 use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk};
 
@@ -54,8 +55,9 @@ pub fn copy_directory<M: Machine>(
 ) -> Result<Copied> {
     let missing = || LogError::Missing { place: from.place() };
     refuse_unless_empty(to)?;
-    // Refuses what is not sound.
     let plan = Plan::make::<M>(from, false, host)?.ok_or_else(missing)?;
+    // Refuses what is not sound.
+    Replay::<M>::new(from, &plan, host).run()?;
     copy::<M>(from, &plan.manifest, to)
 }
 
@@ -69,49 +71,88 @@ fn refuse_unless_empty(to: &dyn Disk) -> Result<()> {
 
 fn copy<M: Machine>(from: &dyn Disk, manifest: &Manifest, to: &dyn Disk) -> Result<Copied> {
     let mut copied = Copied::default();
-    let mut names = from.names().map_err(LogError::io(format!("listing {}", from.place())))?;
-    names.sort();
-    for name in names {
-        if let Some(identity) = identity(manifest, &name) {
-            copied.bytes += copy_file::<M>(from, &name, identity, to)?;
-            copied.files += 1;
-        }
+    for file in needed(from, manifest)? {
+        copied.bytes += copy_file::<M>(from, &file, to)?;
+        copied.files += 1;
     }
     to.sync_names().map_err(LogError::io(format!("syncing {}", to.place())))?;
     manifest.write::<M>(to)?;
     Ok(copied)
 }
 
-/// What the frames of a file are checked against; `None` if recovery does not need it.
-fn identity(manifest: &Manifest, name: &str) -> Option<Identity> {
-    match Name::parse(name) {
-        Name::Part { checkpoint, part } => {
-            let published = manifest.checkpoint.filter(|it| it.number == checkpoint)?;
-            (part < published.parts).then(|| published.part_identity(manifest.database, part))
-        }
-        Name::Segment(id) => {
-            let mut incarnations = manifest.incarnations.iter();
-            let incarnation = incarnations.find(|it| it.number == id.incarnation)?;
-            let first = *incarnation.first_segments.get(id.writer as usize)?;
-            (id.sequence >= first).then(|| id.identity(manifest.database))
-        }
-        _ => None,
-    }
+/// A file that recovery needs.
+struct Needed {
+    name: String,
+    /// What its frames are checked against.
+    identity: Identity,
+    end: End,
 }
 
-/// Copies a file as far as its frames are sound.
-fn copy_file<M: Machine>(
-    from: &dyn Disk,
-    name: &str,
-    identity: Identity,
-    to: &dyn Disk,
-) -> Result<u64> {
-    let mut reader = SegmentReader::<M>::open(from, name, identity)?;
+/// Where the sound frames of a file may end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    /// With the frame that says so.
+    Complete,
+    /// There, or where a crash cut it short.
+    Crashed,
+    /// Anywhere: it is being written.
+    Open,
+}
+
+/// The files that recovery needs, the manifest apart.
+fn needed(from: &dyn Disk, manifest: &Manifest) -> Result<Vec<Needed>> {
+    let mut files = Vec::new();
+    if let Some(checkpoint) = manifest.checkpoint {
+        files.extend((0..checkpoint.parts).map(|part| Needed {
+            name: Name::Part { checkpoint: checkpoint.number, part }.to_string(),
+            identity: checkpoint.part_identity(manifest.database, part),
+            end: End::Complete,
+        }));
+    }
+    let names = from.names().map_err(LogError::io(format!("listing {}", from.place())))?;
+    let first = |id: &SegmentId| {
+        let mut incarnations = manifest.incarnations.iter();
+        let incarnation = incarnations.find(|it| it.number == id.incarnation)?;
+        incarnation.first_segments.get(id.writer as usize).copied()
+    };
+    let segments = names.iter().filter_map(|name| match Name::parse(name) {
+        Name::Segment(id) if first(&id).is_some_and(|first| id.sequence >= first) => Some(id),
+        _ => None,
+    });
+    let mut segments: Vec<SegmentId> = segments.collect();
+    segments.sort();
+    for (at, id) in segments.iter().enumerate() {
+        let next = SegmentId { sequence: id.sequence + 1, ..*id };
+        let end = match segments.get(at + 1) == Some(&next) {
+            true => End::Complete,
+            false if id.incarnation == manifest.incarnation() => End::Open,
+            false => End::Crashed,
+        };
+        let identity = id.identity(manifest.database);
+        files.push(Needed { name: id.to_string(), identity, end });
+    }
+    Ok(files)
+}
+
+/// Copies a file as far as its frames are sound, which must be far enough.
+fn copy_file<M: Machine>(from: &dyn Disk, file: &Needed, to: &dyn Disk) -> Result<u64> {
+    let Needed { name, identity, end } = file;
+    let mut reader = SegmentReader::<M>::open(from, name, *identity)?;
     let mut last = None;
     while last != Some(Kind::End)
         && let Some(frame) = reader.next_frame()?
     {
         last = Some(frame.head.kind);
+    }
+    let lost = last != Some(Kind::End)
+        && match end {
+            End::Complete => true,
+            End::Crashed => matches!(reader.judge()?, Damage::Lost { .. }),
+            End::Open => false,
+        };
+    if lost {
+        let what = "what was durable here is not what is here";
+        return Err(LogError::damaged(name, reader.offset(), what).into());
     }
     let bytes = reader.offset();
     let source = from.open(name, Access::Read).map_err(LogError::io(format!("opening {name}")))?;
