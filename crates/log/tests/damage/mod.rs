@@ -98,7 +98,7 @@ pub fn change(file: &mut Vec<u8>, script: &mut Script<'_>) {
 /// A place in a file: near the beginning of a block most of the time, where heads are.
 fn place(file: &[u8], script: &mut Script<'_>) -> usize {
     let block = script.below(file.len().div_ceil(BLOCK_BYTES)) * BLOCK_BYTES;
-    let reach = if script.byte() % 4 == 0 { BLOCK_BYTES } else { 3 * HEAD_BYTES };
+    let reach = if script.byte().is_multiple_of(4) { BLOCK_BYTES } else { 3 * HEAD_BYTES };
     block + script.below(reach)
 }
 
