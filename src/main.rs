@@ -8,6 +8,9 @@ mod args;
 mod bench;
 mod campaign;
 mod check;
+mod copy;
+mod crash;
+mod directory;
 mod failure;
 mod home;
 mod host;
@@ -15,6 +18,7 @@ mod index;
 mod output;
 mod plants;
 mod progress;
+mod recover;
 mod repeat;
 mod result;
 mod runs;
@@ -52,5 +56,9 @@ fn run(words: &[String]) -> Result<(), Stop> {
         Command::Campaign(flags) => campaign::run(&flags),
         Command::Check(flags) => check::run(&flags),
         Command::Schemes(flags) => schemes::run(&flags),
+        Command::Recover(flags) => recover::run(&flags),
+        Command::Backup(flags) | Command::Restore(flags) => copy::run(&flags),
+        Command::Crash(flags) => crash::run(&flags),
+        Command::CrashChild(flags) => crash::child(&flags),
     }
 }

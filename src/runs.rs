@@ -61,7 +61,7 @@ fn sweep_of(command: &Command) -> Option<&str> {
         Command::Simulate(simulate) => {
             each_workload!(simulate, SimulateWorkload, flags => &flags.run.sweep)
         }
-        Command::Campaign(_) | Command::Check(_) | Command::Schemes(_) => &None,
+        _ => &None,
     };
     sweep.as_deref()
 }
@@ -80,9 +80,7 @@ fn prepare(arguments: Arguments, swept: bool) -> Result<(Point, Common), Stop> {
         Command::Simulate(simulate) => {
             each_workload!(simulate, SimulateWorkload, flags => simulated(*flags, swept))
         }
-        Command::Campaign(_) | Command::Check(_) | Command::Schemes(_) => {
-            Err(Stop::Failed("not a run".into()))
-        }
+        _ => Err(Stop::Failed("not a run".into())),
     }
 }
 

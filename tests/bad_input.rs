@@ -21,8 +21,8 @@ fn refused(line: &str, parts: &[&str]) {
 
 #[test]
 fn unknown_names_are_refused_with_those_that_are_known() {
-    refused("", &["command is missing", "bench, simulate, campaign, check, schemes"]);
-    refused("dance", &["`dance`", "bench, simulate, campaign, check, schemes"]);
+    refused("", &["command is missing", "bench, simulate, campaign, check, schemes, recover"]);
+    refused("dance", &["`dance`", "bench, simulate, campaign, check, schemes, recover"]);
     refused("bench", &["workload is missing", "ycsb, tpcc"]);
     refused("bench chess", &["`chess`", "ycsb, tpcc"]);
     refused("bench ycsb --scheme foo", &["--scheme", "`foo`", "silo"]);

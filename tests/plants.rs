@@ -48,33 +48,57 @@ const SEEDS: [(&str, u64); 32] = [
     ("bucket-node-freed-early", 0),
 ];
 
+/// Bugs that show in what a crash leaves behind, and a seed at which they do.
+const DISK_SEEDS: [(&str, u64); 16] = [
+    ("incarnation-not-raised", 1),
+    ("floor-at-the-end", 7),
+    ("checkpoint-too-early", 5),
+    ("log-removed-too-early", 0),
+    ("appended-after-its-window", 7),
+    ("reader-not-held-back", 4),
+    ("replayed-as-found", 0),
+    ("acknowledged-before-sync", 0),
+    ("no-checksum", 1),
+    ("past-a-lagging-writer", 4),
+    ("drained-too-early", 49),
+    ("segment-name-not-synced", 3),
+    ("manifest-not-synced", 2),
+    ("checkpoint-not-synced", 8),
+    ("sync-retried", 98),
+    ("end-not-rewritten", 119),
+];
+
 /// Bugs that the loom models of the crates catch.
 const BY_MODELS: [&str; 4] =
     ["no-fence", "tick-without-fence", "ruin-without-fence", "advance-without-fence"];
 
-/// The planted bugs, with whether simulated runs catch them.
-fn listed() -> BTreeMap<String, bool> {
+/// The planted bugs, with the rigs that catch them: `sim`, `disk`, `loom`.
+fn listed() -> BTreeMap<String, String> {
     let said = stdout(&chiliad("campaign --plant list"));
     let bugs = said.lines().filter(|line| !line.starts_with(' '));
     bugs.filter_map(|line| {
         let mut words = line.split_whitespace();
-        Some((words.next()?.to_owned(), words.next()?.starts_with("sim-")))
+        let name = words.next()?.to_owned();
+        Some((name, words.next()?.split('-').next()?.to_owned()))
     })
     .collect()
 }
 
 #[test]
 fn every_planted_bug_has_its_rig() {
-    let simulated = SEEDS.iter().map(|&(name, _)| (name.to_owned(), true));
-    let others = BY_MODELS.iter().map(|&name| (name.to_owned(), false));
-    assert_eq!(listed(), simulated.chain(others).collect());
+    let simulated = SEEDS.iter().map(|(name, _)| (name, "sim"));
+    let crashed = DISK_SEEDS.iter().map(|(name, _)| (name, "disk"));
+    let others = BY_MODELS.iter().map(|name| (name, "loom"));
+    let all = simulated.chain(crashed).chain(others);
+    assert_eq!(listed(), all.map(|(name, rig)| (name.to_string(), rig.to_owned())).collect());
 }
 
 #[test]
 fn planted_bugs_are_caught() {
     let next = AtomicUsize::new(0);
     let search = || {
-        while let Some((name, seed)) = SEEDS.get(next.fetch_add(1, Ordering::Relaxed)) {
+        let all: Vec<_> = SEEDS.iter().chain(&DISK_SEEDS).collect();
+        while let Some((name, seed)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
             let seeds = format!("{seed}..{}", seed + 1);
             let line = format!("campaign --plant {name} --seeds {seeds} --threads 1 --quiet");
             let output = chiliad(&line);

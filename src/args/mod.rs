@@ -1,11 +1,15 @@
 //! The command line as typed: flags, their bounds and their help. What the flags mean together is
 //! decided in [`crate::settings`].
 
+mod data;
 mod refusal;
 mod run;
 pub mod values;
 mod workloads;
 
+pub use data::{
+    ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, CrashWorkload, RecoverFlags,
+};
 pub use run::{
     BackoffFlag, DurabilityFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags,
     RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, typed,
@@ -49,6 +53,18 @@ pub enum Command {
     Check(CheckFlags),
     /// List the concurrency-control schemes.
     Schemes(SchemesFlags),
+    /// Say what a data directory holds and whether it is sound, by reading all of it. Changes nothing.
+    Recover(RecoverFlags),
+    /// Copy a data directory that nobody has open, checking all of it, to an empty or missing one.
+    Backup(CopyFlags),
+    /// Put a backup in place: a directory that is empty or missing becomes the database.
+    Restore(CopyFlags),
+    /// Kill a database's process again and again (SIGKILL), and check after each time that
+    /// everything acknowledged is there and nothing impossible is.
+    Crash(CrashFlags),
+    /// The process that `crash` kills.
+    #[command(hide = true)]
+    CrashChild(ChildFlags),
 }
 
 /// `chiliad bench WORKLOAD`.
@@ -157,6 +173,10 @@ pub struct CampaignFlags {
     /// random schedules and few preemptions take turns.
     #[arg(long, value_name = "A..B", default_value = "0..200", value_parser = values::seeds)]
     pub seeds: Range<u64>,
+    /// Crashes instead of interleavings: a database on a simulated disk that tears, loses and fails
+    /// lives up to three lives, and what each recovery brings back is judged.
+    #[arg(long, conflicts_with = "cores")]
+    pub disk: bool,
     /// A scheme by name, or `all` that are serializable.
     #[arg(long, value_name = "NAME|all", default_value = "all")]
     pub scheme: String,

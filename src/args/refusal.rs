@@ -98,7 +98,8 @@ fn innermost<'a>(mut command: &'a Command, words: &[String]) -> &'a Command {
 }
 
 fn subcommands(command: &Command) -> String {
-    let names = command.get_subcommands().map(Command::get_name).filter(|&name| name != "help");
+    let shown = command.get_subcommands().filter(|inner| !inner.is_hide_set());
+    let names = shown.map(Command::get_name).filter(|&name| name != "help");
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -108,6 +109,7 @@ fn noun(command: &Command) -> &'static str {
 }
 
 fn flags(command: &Command) -> String {
-    let long = command.get_arguments().filter_map(|argument| argument.get_long());
+    let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
+    let long = shown.filter_map(|argument| argument.get_long());
     long.map(|name| format!("--{name}")).collect::<Vec<_>>().join(" ")
 }

@@ -93,7 +93,7 @@ pub struct NativeFlags {
     /// Compress log and checkpoints.
     #[arg(long)]
     pub log_compress: bool,
-    /// Bytes of log after which a checkpoint is made, or `none`.
+    /// Bytes of log after which a checkpoint is made; 0 for never.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::size_or_none)]
     pub checkpoint_every: u64,
     /// Write throughput and resident memory, each 100 ms, to this file (CSV).

@@ -35,6 +35,7 @@ pub struct Case {
 }
 
 /// What a case showed.
+#[derive(Default)]
 pub struct Shown {
     /// What is wrong, by name: anomaly classes, `consistency`, how the machine stopped. Empty if
     /// nothing is.
@@ -128,13 +129,7 @@ impl Case {
 
 impl Shown {
     fn new(result: &RunResult) -> Self {
-        let mut shown = Self {
-            verdicts: Vec::new(),
-            text: String::new(),
-            marks: Vec::new(),
-            transactions: 0,
-            events: 0,
-        };
+        let mut shown = Self::default();
         if let Some(simulation) = &result.simulation {
             shown.marks.clone_from(&simulation.marks);
             shown.events = simulation.events;
@@ -157,7 +152,8 @@ impl Shown {
         shown
     }
 
-    fn add(&mut self, verdict: &str, text: &str) {
+    /// Adds something that is wrong, unless it is known.
+    pub fn add(&mut self, verdict: &str, text: &str) {
         if !self.verdicts.iter().any(|known| known == verdict) {
             self.verdicts.push(verdict.to_owned());
             self.text.push_str(&format!("{verdict}\n{}\n", text.trim_end()));

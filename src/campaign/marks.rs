@@ -64,13 +64,27 @@ const EXPECTED: [(&str, &[&str]); 5] = [
     ("ycsb", &["leaf split", "read waited for a latch"]),
 ];
 
+/// On a failing disk, whatever the workload and the scheme.
+const EXPECTED_ON_DISKS: &[&str] = &[
+    "checkpoint published",
+    "closed",
+    "damage in a checkpoint",
+    "damage in a log",
+    "damage in the manifest",
+    "log segment completed",
+    "recovery cut short",
+];
+
 /// The marks that `workload` must hit and did not, where the campaign covers all schemes.
 pub fn missing(
     workload: &str,
     hit: &BTreeSet<&'static str>,
-    all_schemes: bool,
+    scope: &super::Scope,
 ) -> Vec<&'static str> {
     let expected = EXPECTED.iter().find(|(name, _)| *name == workload).map_or(&[][..], |e| e.1);
-    let missing = expected.iter().filter(|mark| all_schemes && !hit.contains(*mark));
-    missing.copied().collect()
+    let (expected, all) = match scope.disk {
+        true => (EXPECTED_ON_DISKS, true),
+        false => (expected, scope.all_schemes),
+    };
+    expected.iter().filter(|mark| all && !hit.contains(*mark)).copied().collect()
 }

@@ -1,12 +1,15 @@
 //! `chiliad campaign`: many seeded interleavings, each verified; or planted bugs, each caught.
 //!
 //! A case of a campaign is a command line of `chiliad simulate`, parsed and run like any other, so
-//! that what a campaign finds can be replayed by typing it.
+//! that what a campaign finds can be replayed by typing it. With `--disk` it is a database that
+//! crashes and recovers, replayed by a campaign of one seed.
 
 mod case;
+mod crash;
 mod marks;
 mod planted;
 mod seeds;
+mod trial;
 
 use crate::args::CampaignFlags;
 use crate::failure::Stop;
@@ -25,6 +28,7 @@ pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {
         schemes: chosen_schemes(&flags.scheme)?,
         all_schemes: flags.scheme == "all",
         workloads: chosen_workloads(&flags.workload)?,
+        disk: flags.disk,
         cores: flags.cores,
         threads: flags.threads.unwrap_or_else(host::cores),
         quiet: flags.quiet,
@@ -46,6 +50,8 @@ struct Scope {
     schemes: Vec<&'static str>,
     all_schemes: bool,
     workloads: Vec<&'static str>,
+    /// Crashes instead of interleavings.
+    disk: bool,
     cores: Option<usize>,
     threads: usize,
     quiet: bool,

@@ -4,7 +4,7 @@
 //! one of the expected verdicts. A hang, a crash or another verdict is not counted, and a clean run
 //! that fails ends the search.
 
-use super::case::Case;
+use super::trial::Trial;
 use super::{Scope, bar};
 use crate::failure::Stop;
 use crate::host::BUILD;
@@ -20,9 +20,9 @@ use std::thread;
 /// How the search for one bug ended.
 enum Search {
     /// With this case and verdict.
-    Caught { case: Case, verdict: String, text: String },
+    Caught { case: Trial, verdict: String, text: String },
     /// A clean run failed.
-    CleanFailed { case: Case, text: String },
+    CleanFailed { case: Trial, text: String },
     /// No seed gave an expected verdict; these came up instead.
     Escaped { others: Vec<String> },
     /// Another rig guards against it.
@@ -82,7 +82,7 @@ fn search(fault: &'static Fault, first_seed: u64, scope: &Scope) -> Result<Searc
     })?;
     let mut others: Vec<String> = Vec::new();
     for seed in first_seed..first_seed + u64::from(fault.seeds) {
-        let clean = Case::new(workload, scheme, seed, scope.cores).on(fault.rig);
+        let clean = Trial::new(fault.rig, workload, scheme, seed, scope.cores);
         let shown = clean.run()?;
         if !shown.passed() {
             return Ok(Search::CleanFailed { case: clean, text: shown.text });
@@ -108,9 +108,9 @@ impl Search {
 
     fn row(&self, fault: &Fault) -> String {
         let (seed, verdict) = match self {
-            Self::Caught { case, verdict, .. } => (case.seed.to_string(), verdict.clone()),
+            Self::Caught { case, verdict, .. } => (case.seed().to_string(), verdict.clone()),
             Self::CleanFailed { case, .. } => {
-                (case.seed.to_string(), format!("THE CLEAN RUN FAILED: {}", case.line()))
+                (case.seed().to_string(), format!("THE CLEAN RUN FAILED: {}", case.line()))
             }
             Self::Escaped { others } if others.is_empty() => {
                 ("-".into(), format!("NOT CAUGHT within {} seeds", fault.seeds))
@@ -135,7 +135,7 @@ impl Search {
         });
         match self {
             Self::Caught { case, verdict, text } => {
-                row["seed"] = case.seed.into();
+                row["seed"] = case.seed().into();
                 row["verdict"] = verdict.as_str().into();
                 row["replay"] = case.line().into();
                 row["text"] = text.as_str().into();

@@ -1,11 +1,13 @@
 //! Seeds times schemes times workloads, on the host's threads, until one fails.
 
 use super::case::{Case, Shown};
+use super::trial::Trial;
 use super::{Scope, bar, marks};
 use crate::failure::Stop;
 use crate::host::BUILD;
 use crate::runs::Sink;
 use crate::summary::thousands;
+use chiliad_machine::Rig;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -22,7 +24,7 @@ struct Found {
     events: u64,
     marks: BTreeMap<&'static str, BTreeSet<&'static str>>,
     /// The first case that failed, by its number.
-    failed: Option<(u64, Case, Shown)>,
+    failed: Option<(u64, Trial, Shown)>,
     /// What kept a case from running at all.
     stopped: Option<Stop>,
 }
@@ -65,15 +67,19 @@ pub fn run(seeds: Range<u64>, scope: &Scope, sink: &mut Sink) -> Result<bool, St
 }
 
 /// The case of a number: all schemes and workloads of a seed before the next seed.
-fn case(number: u64, first: u64, scope: &Scope) -> Case {
+fn case(number: u64, first: u64, scope: &Scope) -> Trial {
     let (schemes, workloads) = (scope.schemes.len() as u64, scope.workloads.len() as u64);
     let scheme = scope.schemes[(number % schemes) as usize];
     let workload = scope.workloads[(number / schemes % workloads) as usize];
-    Case::new(workload, scheme, first + number / (schemes * workloads), scope.cores)
+    let seed = first + number / (schemes * workloads);
+    match scope.disk {
+        true => Trial::new(Rig::Disk, workload, scheme, seed, None),
+        false => Trial::Interleaving(Case::new(workload, scheme, seed, scope.cores)),
+    }
 }
 
 impl Found {
-    fn add(&mut self, number: u64, case: Case, shown: Result<Shown, Stop>) {
+    fn add(&mut self, number: u64, case: Trial, shown: Result<Shown, Stop>) {
         self.runs += 1;
         let shown = match shown {
             Ok(shown) => shown,
@@ -84,7 +90,7 @@ impl Found {
         };
         self.transactions += shown.transactions;
         self.events += shown.events;
-        self.marks.entry(case.workload).or_default().extend(&shown.marks);
+        self.marks.entry(case.workload()).or_default().extend(&shown.marks);
         let earlier = self.failed.as_ref().is_none_or(|(first, ..)| number < *first);
         if !shown.passed() && earlier {
             self.failed = Some((number, case, shown));
@@ -115,7 +121,7 @@ fn report(
     let mut missing_marks = BTreeMap::new();
     for &workload in &scope.workloads {
         let hit = found.marks.get(workload).cloned().unwrap_or_default();
-        let missing = marks::missing(workload, &hit, scope.all_schemes);
+        let missing = marks::missing(workload, &hit, scope);
         sink.say(&format!("  {workload}: {} rare branches taken", hit.len()))?;
         sink.say(&match missing.is_empty() {
             true => "\n".to_owned(),
@@ -126,7 +132,7 @@ fn report(
     }
     let must_cover = seeds.end - seeds.start >= marks::SEEDS_MIN;
     let failed = found.failed.as_ref().map(|(_, case, shown)| {
-        json!({"seed": case.seed, "replay": case.line(), "verdicts": shown.verdicts,
+        json!({"seed": case.seed(), "replay": case.line(), "verdicts": shown.verdicts,
                "text": shown.text})
     });
     sink.json(&json!({

@@ -39,6 +39,7 @@ const MIRI: &[&[&str]] = &[
     &["-p", "chiliad-storage", "--test", "hash", "--", "random", "neighbouring", "division"],
     &["-p", "chiliad-engine", "--lib", "--", "--skip", "models"],
     &["-p", "chiliad-engine", "--test", "one_core"],
+    &["-p", "chiliad-log", "--lib", "--", "codec", "manifest", "names"],
 ];
 
 /// Tests on real threads, for both sanitizers.
@@ -47,6 +48,7 @@ const STRESS: &[&[&str]] = &[
     &["-p", "chiliad-storage", "--test", "hash_threads"],
     &["-p", "chiliad-storage", "--test", "ordered_threads"],
     &["-p", "chiliad-engine", "--test", "threads"],
+    &["-p", "chiliad", "--test", "durable"],
 ];
 
 /// The crates with loom models.
@@ -55,6 +57,7 @@ const LOOM: &[&[&str]] = &[
     // What has to fail does so with few preemptions, and with many not within the time.
     &["-p", "chiliad-storage", "--test", "loom", "--", "--skip", "is_caught"],
     &["-p", "chiliad-engine", "--lib", "models"],
+    &["-p", "chiliad-log", "--lib", "models"],
 ];
 /// Preemptions that `cargo test` leaves to this, and the seconds after which a model that has even
 /// more executions may end.

@@ -1,7 +1,8 @@
 //! Directories of databases that are not open: inspected, copied, salvaged.
 
 use crate::dispatch::AnyDatabase;
-use crate::home::{disk, make_directory};
+use crate::home::disk;
+use crate::target::Target;
 use crate::threads::Threads;
 use crate::{Options, Phase, Recovered, Result};
 use chiliad_engine::Mode;
@@ -32,9 +33,11 @@ pub fn inspect(
 /// [`Error::Data`](crate::Error::Data).
 pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Copied> {
     let source = disk(from.as_ref(), Lock::Shared)?;
-    make_directory(to.as_ref())?;
-    let target = disk(to.as_ref(), Lock::Exclusive)?;
-    chiliad_engine::copy_directory::<Native>(&source, &target, &Threads::new(Threads::all()))
+    let target = Target::new(to.as_ref())?;
+    let host = Threads::new(Threads::all());
+    let copied = chiliad_engine::copy_directory::<Native>(&source, target.disk(), &host)?;
+    target.keep();
+    Ok(copied)
 }
 
 /// Writes what can be saved of a damaged directory to one that is empty or missing; says what was
@@ -52,11 +55,11 @@ pub fn salvage(
     show: &(dyn Fn(Phase, u64, u64) + Sync),
 ) -> Result<Recovered> {
     let source = Arc::new(disk(from.as_ref(), Lock::Shared)?);
+    let target = Target::new(to.as_ref())?;
     let host = Threads::showing(Threads::all(), show);
     let (engine, _, recovered) =
         AnyDatabase::open_on(source, Mode::Salvage, &Options::default(), &host)?;
-    make_directory(to.as_ref())?;
-    let target = disk(to.as_ref(), Lock::Exclusive)?;
-    engine.export(&target, &host)?;
+    engine.export(target.disk(), &host)?;
+    target.keep();
     Ok(recovered)
 }

@@ -3,6 +3,7 @@
 use crate::acks::Acks;
 use crate::dispatch::AnyDatabase;
 use crate::keeper::Keeper;
+use crate::target::{Target, refuse_foreign};
 use crate::threads::{Show, Threads};
 use crate::{
     Checkpointed, Database, Durability, Error, LogError, Options, Phase, Recovered, Result,
@@ -110,6 +111,7 @@ impl Database {
             false => (Lock::Exclusive, Mode::Write),
         };
         if mode == Mode::Write {
+            refuse_foreign(path.as_ref())?;
             make_directory(path.as_ref())?;
         }
         let disk = Arc::new(disk(path.as_ref(), lock)?);
@@ -174,13 +176,14 @@ impl Database {
     /// # Errors
     /// [`Error::Data`], [`Error::LogFailed`]; [`Error::InvalidOption`] in memory.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<Copied> {
-        make_directory(to.as_ref())?;
-        let target = disk(to.as_ref(), Lock::Exclusive)?;
+        let target = Target::new(to.as_ref())?;
         if let Some(acks) = &self.shared.rules.acks {
             // Sooner than the epoch ends by itself; the backup waits for as much.
             acks.sync()?;
         }
-        self.shared.engine.backup(&target)
+        let copied = self.shared.engine.backup(target.disk())?;
+        target.keep();
+        Ok(copied)
     }
 }
 

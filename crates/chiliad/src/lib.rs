@@ -69,6 +69,7 @@ mod scan;
 mod seat;
 mod table;
 mod tables;
+mod target;
 mod threads;
 mod ticker;
 mod transaction;

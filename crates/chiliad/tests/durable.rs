@@ -4,7 +4,9 @@
 mod common;
 
 use chiliad::raw::TableSpec;
-use chiliad::{Database, Durability, Error, LogError, Options, Pending, Row, Scheme, Table};
+use chiliad::{
+    Database, Durability, Error, LogError, Options, Pending, Row, RunOptions, Scheme, Table,
+};
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -12,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
+use std::time::Duration;
 
 /// A directory that goes with its test.
 struct Scratch(PathBuf);
@@ -187,6 +190,56 @@ fn a_backup_is_a_database_and_a_copy_of_it_too() {
     let copy = Database::open(&restored).unwrap();
     let expected: Vec<_> = (0..1000).filter(|key| *key != 3).map(row).collect();
     assert_eq!(all(&copy, &copy.table("items").unwrap()), expected);
+}
+
+#[test]
+fn a_checkpoint_of_an_idle_database_outlives_a_kill() {
+    let (path, killed) = (Scratch::new(), Scratch::new());
+    let options = Options::default().epoch(Duration::from_millis(1)).log_writers(2);
+    let db = Database::open_with(&path, options).unwrap();
+    let items: Table<u64, Item> = db.create_table("items").unwrap();
+    for count in 0..2 {
+        // Epochs go by in which nothing happens, and of which the log does not tell.
+        let durable = || db.storage().unwrap().durable_epoch;
+        let later = durable() + 20;
+        while durable() < later {
+            std::thread::yield_now();
+        }
+        db.checkpoint().unwrap();
+        // What a process leaves behind that is killed now.
+        std::fs::create_dir(&*killed).unwrap();
+        for file in std::fs::read_dir(&*path).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), killed.join(file.file_name())).unwrap();
+        }
+        let left = Database::open(&killed).unwrap();
+        assert_eq!(all(&left, &left.table("items").unwrap()).len(), count);
+        drop(left);
+        std::fs::remove_dir_all(&*killed).unwrap();
+        db.run(|tx| tx.put(&items, &1, &Item { group: 1, count: 1 })).unwrap();
+    }
+}
+
+#[test]
+fn memory_of_removed_rows_knows_no_epochs_of_the_last_opening() {
+    let path = Scratch::new();
+    let db = Database::open(&path).unwrap();
+    let table: Table<u64, u64> = db.create_table("rows").unwrap();
+    let opened_at = db.storage().unwrap().epoch;
+    while db.storage().unwrap().epoch < opened_at + 1000 {
+        db.run(|tx| tx.put(&table, &0, &0)).unwrap();
+    }
+    db.run(|tx| (1..9_000).try_for_each(|key| tx.insert(&table, &key, &key))).unwrap();
+    db.run(|tx| (1..9_000).try_for_each(|key| tx.remove(&table, &key).map(drop))).unwrap();
+    drop(db);
+    // Epochs begin anew, and new rows live where recovery has taken the removed ones out.
+    let options = Options::default().durability(Durability::Epoch).epoch(Duration::from_secs(1));
+    let db = Database::open_with(&path, options).unwrap();
+    let table: Table<u64, u64> = db.table("rows").unwrap();
+    let at_once = RunOptions::default().retries_max(5);
+    for key in 10_000..20_000 {
+        db.run_with(&at_once, |tx| tx.insert(&table, &key, &key)).unwrap();
+    }
 }
 
 #[test]

@@ -55,8 +55,9 @@ pub struct View<M: Machine> {
 }
 
 impl<M: Machine> Catalog<M> {
-    pub fn new() -> Self {
-        Self { version: M::Word::new(1), tables: Latch::new(Vec::new()), ruins: Ruins::new() }
+    /// A catalogue of these tables.
+    pub fn new(tables: Vec<Entry<M>>) -> Self {
+        Self { version: M::Word::new(1), tables: Latch::new(tables), ruins: Ruins::new() }
     }
 
     /// Makes a table and the tables of its secondary indexes, which nobody sees yet. Whoever declares
@@ -94,8 +95,12 @@ impl<M: Machine> Catalog<M> {
         made.id
     }
 
-    /// A catalogue as it was, with empty tables.
-    pub fn restore(heap: &Arc<Shared<M, Heap<M>>>, blob: &Blob, verify: bool) -> Result<Self> {
+    /// The tables of a catalogue as it was, by number and empty.
+    pub fn restore(
+        heap: &Arc<Shared<M, Heap<M>>>,
+        blob: &Blob,
+        verify: bool,
+    ) -> Result<Vec<Entry<M>>> {
         let mut entries: Vec<Entry<M>> = (0..blob.next).map(|_| None).collect();
         for (number, spec) in &blob.tables {
             let made = make(heap, TableId(*number), spec.clone(), verify)?;
@@ -103,14 +108,7 @@ impl<M: Machine> Catalog<M> {
                 *entry = Some(Arc::new(Shared::new(table)));
             }
         }
-        let catalog = Self::new();
-        *catalog.tables.lock() = entries;
-        Ok(catalog)
-    }
-
-    /// All tables by number.
-    pub fn tables(&self) -> Vec<Entry<M>> {
-        self.tables.lock().clone()
+        Ok(entries)
     }
 
     /// Walks over the tables that users have created, with their numbers.

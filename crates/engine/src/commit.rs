@@ -39,6 +39,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if M::fault(&APPENDED_AFTER_ITS_WINDOW) {
             self.inner.words.epochs.close_window(self.heap.slot());
         }
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| self.stamped) {
+            recorder.prepared(point.epoch, point.order);
+        }
         self.append(point);
         // Install.
         for at in 0..self.writes.entries.len() {
@@ -160,6 +163,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             };
             let key = self.arena.get(write.key);
             recorder.write(write.table, key, kind, overwritten, point.order);
+            let stamped = self.arena.get(write.value);
+            recorder.value(&stamped[..stamped.len() - stamp::STAMP_BYTES]);
         }
         self.recorder = Some(recorder);
         self.key = old;

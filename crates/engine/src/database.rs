@@ -62,7 +62,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     pub fn open(options: Options) -> Result<Self> {
         options.validate()?;
         let heap = options.heap()?;
-        Ok(Self::from_inner(Inner::assemble(options, heap, Catalog::new(), None)))
+        Ok(Self::from_inner(Inner::assemble(options, heap, Catalog::new(Vec::new()), None)))
     }
 
     /// A handle.

@@ -41,6 +41,15 @@ pub trait Recorder: Send {
         overwritten: Stamp,
         order: u64,
     );
+    /// The value of the write announced last; nothing for a removal.
+    fn value(&mut self, value: &[u8]) {
+        let _ = value;
+    }
+    /// All writes were announced, nothing refuses the attempt any more, and it goes to the log now:
+    /// from here on it may outlive a crash, whether or not [`Recorder::commit`] is reached.
+    fn prepared(&mut self, epoch: u64, order: u64) {
+        let _ = (epoch, order);
+    }
     /// The attempt committed in `epoch` at time `end`.
     fn commit(&mut self, end: u64, epoch: u64, order: u64);
     /// The attempt was refused or rolled back.

@@ -27,8 +27,16 @@ fn durable_options() -> DurableOptions {
 }
 
 fn try_open<S: Scheme<Native>>(disk: &FaultyDisk, mode: Mode) -> Result<Open<S>, Error> {
+    try_open_with(disk, mode, durable_options())
+}
+
+fn try_open_with<S: Scheme<Native>>(
+    disk: &FaultyDisk,
+    mode: Mode,
+    durable: DurableOptions,
+) -> Result<Open<S>, Error> {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
-    let opened = Database::open_on(disk, mode, Options::default(), durable_options(), &Alone)?;
+    let opened = Database::open_on(disk, mode, Options::default(), durable, &Alone)?;
     let Opened { database, runners, recovered } = opened;
     Ok(Open { database, runners, recovered })
 }
@@ -327,4 +335,79 @@ fn a_copy_made_meanwhile_is_a_database() {
     assert!(matches!(error, Some(Error::Data(LogError::NotEmpty { .. }))), "{error:?}");
     let copy = open::<Silo<Native>>(&to.crash(9));
     assert_eq!(copy.rows(copy.database.table("rows").expect("kept")), model);
+}
+
+#[test]
+fn a_checkpoint_of_an_idle_database_counts() {
+    let disk = FaultyDisk::new(1, DiskFaults::default());
+    let mut db = open::<Silo<Native>>(&disk);
+    let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
+    db.put(table, b"kept", b"1");
+    // Epochs pass in which nothing is written: no log says that they are durable.
+    (0..5).for_each(|_| db.sync());
+    db.database.checkpoint(&Alone).expect("made");
+    drop(db);
+    let db = open::<Silo<Native>>(&disk.crash(1));
+    assert_eq!(db.rows(db.database.table("rows").expect("kept")).len(), 1);
+}
+
+#[test]
+fn what_recovery_has_seen_stays_although_its_sync_had_failed() {
+    for seed in 0..40 {
+        let disk = FaultyDisk::new(seed, DiskFaults::default());
+        let mut options = durable_options();
+        options.log.writers = 1;
+        let db = try_open_with::<Silo<Native>>(&disk, Mode::Write, options);
+        let mut db = db.expect("sound");
+        let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
+        db.put(table, b"kept", b"1");
+        db.sync();
+        disk.set_faults(DiskFaults { sync_errors_one_in: 1, ..DiskFaults::default() });
+        db.put(table, b"seen", b"2");
+        db.sync();
+        drop(db);
+        // The process starts again; the system, whose memory still has it all, has gone on.
+        disk.set_faults(DiskFaults::default());
+        let disk = disk.kill();
+        let db = open::<Silo<Native>>(&disk);
+        let seen = db.rows(db.database.table("rows").expect("kept"));
+        assert_eq!(seen.len(), 2);
+        drop(db);
+        let db = open::<Silo<Native>>(&disk.crash(seed));
+        assert_eq!(db.rows(db.database.table("rows").expect("kept")), seen, "seed {seed}");
+    }
+}
+
+#[test]
+fn the_end_of_a_checkpoint_cut_short_and_the_recovery_too() {
+    for operations in 6..14 {
+        let disk = FaultyDisk::new(operations, DiskFaults::default());
+        let mut db = open::<Silo<Native>>(&disk);
+        let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
+        let off_after = |disk: &FaultyDisk, operations: u64| {
+            let off_after_operations = Some(disk.counters().operations + operations);
+            disk.set_faults(DiskFaults { off_after_operations, ..DiskFaults::default() });
+        };
+        for round in 0..2 {
+            db.put(table, b"key", &[round]);
+            db.sync();
+            if round == 1 {
+                off_after(&disk, operations);
+            }
+            // Its end is durable already. The second one may be cut short.
+            assert!(db.database.checkpoint(&Alone).is_ok() || round == 1);
+        }
+        drop(db);
+        for cut in 3..8 {
+            // The process was killed; power is lost while it starts again.
+            let again = disk.kill();
+            off_after(&again, cut);
+            let _ = try_open::<Silo<Native>>(&again, Mode::Write);
+            for seed in 0..120 {
+                let db = open::<Silo<Native>>(&again.crash(seed));
+                let rows = db.rows(db.database.table("rows").expect("kept"));
+                assert_eq!(rows.get(&b"key"[..]), Some(&vec![1]), "{operations} {cut} {seed}");
+            }
+        }
+    }
 }

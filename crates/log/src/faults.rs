@@ -85,6 +85,16 @@ pub static SYNC_RETRIED: Fault = Fault {
     seeds: 1000,
 };
 
+/// Recovery syncs the ends of logs, and believes what it has read.
+pub static END_NOT_REWRITTEN: Fault = Fault {
+    name: "end-not-rewritten",
+    step: "recovery writes the ends of logs again, which a failed sync may have left in memory only",
+    rig: Rig::Disk,
+    workload: "scan",
+    expected: &["recovery refused", "acknowledged transaction lost", "wrong state"],
+    seeds: 1000,
+};
+
 /// The planted bugs of this room.
 pub static FAULTS: &[&Fault] = &[
     &ACKNOWLEDGED_BEFORE_SYNC,
@@ -95,4 +105,5 @@ pub static FAULTS: &[&Fault] = &[
     &MANIFEST_NOT_SYNCED,
     &CHECKPOINT_NOT_SYNCED,
     &SYNC_RETRIED,
+    &END_NOT_REWRITTEN,
 ];

@@ -2,11 +2,12 @@
 //! depends on all writers.
 
 use crate::error::{LogError, Result};
+use crate::faults;
 use crate::frame::Kind;
 use crate::names::SegmentId;
 use crate::read::{Damage, SegmentReader};
 use chiliad_machine::Machine;
-use chiliad_machine::disk::Disk;
+use chiliad_machine::disk::{Access, Blocks, Disk};
 
 /// The end of one writer's log.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,10 +18,43 @@ pub struct Tail {
     pub segments: Vec<SegmentId>,
     /// Bytes of the last segment that are sound.
     pub sound_bytes: u64,
+    /// Bytes of the last segment of which a frame in it says that they are durable.
+    pub synced_bytes: u64,
     /// Whether a write was cut short behind them.
     pub torn: bool,
     /// Whether the log was closed as it should be.
     pub closed: bool,
+}
+
+/// Bytes copied at once.
+const CHUNK_BYTES: u64 = 1 << 20;
+
+impl Tail {
+    /// Makes certain what was found at the end: writes it again, in its place, and syncs it.
+    ///
+    /// What was read may come from memory of the system that a failed sync has left behind. Another
+    /// sync says nothing about it. All before it is durable: frames say so, and segments but the last
+    /// were synced before the next began.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn make_certain<M: Machine>(&self, disk: &dyn Disk) -> Result<()> {
+        let Some(name) = self.segments.last().map(ToString::to_string) else {
+            return Ok(());
+        };
+        let doing = |what| LogError::io(format!("{what} {name} in {}", disk.place()));
+        let written = disk.open(&name, Access::Read).map_err(doing("opening"))?;
+        let file = disk.open(&name, Access::Write).map_err(doing("opening"))?;
+        let mut at = self.synced_bytes;
+        while at < self.sound_bytes && !M::fault(&faults::END_NOT_REWRITTEN) {
+            let bytes = CHUNK_BYTES.min(self.sound_bytes - at);
+            let mut blocks = Blocks::zeroed(bytes as usize);
+            written.read_at(at, blocks.bytes_mut()).map_err(doing("reading"))?;
+            file.write_at(at, &blocks).map_err(doing("writing"))?;
+            at += bytes;
+        }
+        file.sync().map_err(doing("syncing"))
+    }
 }
 
 /// Looks for the end of the log of one writer, whose segments are `present`, in order, of which
@@ -48,8 +82,10 @@ pub fn tail<M: Machine>(
     while let Some(&id) = segments.last() {
         let mut reader = SegmentReader::<M>::open(disk, &id.to_string(), id.identity(database))?;
         let mut last: Option<(Kind, u64)> = None;
+        let mut synced_bytes = 0;
         while let Some(frame) = reader.next_frame()? {
             last = Some((frame.head.kind, frame.head.epoch));
+            synced_bytes = frame.head.synced.max(synced_bytes);
         }
         let closed = matches!(last, Some((Kind::End, _)));
         let damage = if closed { Damage::End { torn: false } } else { reader.judge()? };
@@ -71,10 +107,12 @@ pub fn tail<M: Machine>(
         };
         let torn = later.is_some() || matches!(damage, Damage::End { torn: true });
         let closed = closed && later.is_none();
-        return Ok(Tail { epoch, segments, sound_bytes: reader.offset(), torn, closed });
+        let sound_bytes = reader.offset();
+        return Ok(Tail { epoch, segments, sound_bytes, synced_bytes, torn, closed });
     }
     if lenient {
-        return Ok(Tail { epoch: 0, segments, sound_bytes: 0, torn: true, closed: false });
+        let (torn, closed) = (true, false);
+        return Ok(Tail { epoch: 0, segments, sound_bytes: 0, synced_bytes: 0, torn, closed });
     }
     let what = "no segment of this writer begins as it should";
     Err(LogError::damaged(&first.to_string(), 0, what))

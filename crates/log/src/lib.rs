@@ -16,7 +16,8 @@
 //! What holds:
 //!
 //! - a frame is written once, at the place that its checksum names, and nothing that was synced is
-//!   ever written over, but in a file that has been given a new name and with it a new identity;
+//!   ever written over, but with the same bytes, and in a file that has been given a new name and
+//!   with it a new identity;
 //! - a writer claims an epoch only after everything of it that is its to write is synced;
 //! - after the first failed write or sync a log claims nothing more, for ever: what a later sync
 //!   would say about earlier writes is worth nothing.
@@ -29,6 +30,8 @@ mod faults;
 pub mod frame;
 mod inspect;
 mod manifest;
+#[cfg(test)]
+mod models;
 mod names;
 mod part;
 mod read;

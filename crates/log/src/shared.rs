@@ -96,6 +96,7 @@ impl<M: Machine> Log<M> {
     ) -> Result<(Self, Vec<LogWriter<M>>)> {
         let mut ready = Spares::default();
         spares.into_iter().for_each(|number| ready.add(number));
+        let first: Vec<Option<u32>> = (0..options.writers).map(|_| ready.take()).collect();
         let lane = || Lane {
             durable: M::Word::new(0),
             runner: M::Word::new(0),
@@ -117,7 +118,7 @@ impl<M: Machine> Log<M> {
             spares: Latch::new(ready),
             complete: Latch::new(Vec::new()),
         };
-        let writers = (0..options.writers).map(|number| LogWriter::begin(&log, number));
+        let writers = (0..).zip(first).map(|(number, spare)| LogWriter::begin(&log, number, spare));
         let writers = writers.collect::<Result<Vec<_>>>()?;
         Ok((log, writers))
     }
@@ -186,6 +187,14 @@ impl<M: Machine> Log<M> {
     pub fn stable(&self) -> u64 {
         // Acquire pairs with the release in `advance`.
         self.stable.load(Ordering::Acquire)
+    }
+
+    /// The newest epoch in which anything was appended, as far as the caller has seen its effects. Once
+    /// it is durable, the files of all writers say so.
+    #[must_use]
+    pub fn appended(&self) -> u64 {
+        // Relaxed: who appends does so before its effects can be seen.
+        self.appended.load(Ordering::Relaxed)
     }
 
     /// The newest epoch that is durable: so is every transaction of it and before.

@@ -63,13 +63,11 @@ pub struct LogWriter<M: Machine> {
 }
 
 impl<M: Machine> LogWriter<M> {
-    pub(crate) fn begin(log: &Log<M>, number: u32) -> Result<Self> {
+    /// A writer and its first segment; `log` may not be in the machine's memory yet.
+    pub(crate) fn begin(log: &Log<M>, number: u32, spare: Option<u32>) -> Result<Self> {
         let id = SegmentId { incarnation: log.incarnation, writer: number, sequence: 0 };
         let compress = log.options.compress;
-        let segment = {
-            let spare = log.spares.lock().take();
-            Segment::begin::<M>(&log.disk, spare, id, log.database, compress, 0)?
-        };
+        let segment = Segment::begin::<M>(&log.disk, spare, id, log.database, compress, 0)?;
         Ok(Self {
             number,
             segment,

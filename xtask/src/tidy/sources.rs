@@ -118,6 +118,10 @@ pub fn functions(sources: &[Source]) -> Complaints {
                     }
                     open = None;
                 }
+                // A declaration without a body.
+                Some((_, depth, _)) if indent == depth && line.trim_end().ends_with(';') => {
+                    open = None
+                }
                 None if signature => open = Some((number, indent, line.trim())),
                 _ => {}
             }

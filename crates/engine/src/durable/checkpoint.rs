@@ -2,8 +2,10 @@
 //!
 //! Nothing stops. The *floor* is an epoch whose windows had closed, all of them, before the walk
 //! began: whatever was committed up to it is met, or something newer in its place. The *end* is the
-//! epoch in which the walk ended: nothing met is newer. So the checkpoint may count as soon as the log
-//! is durable through the end, and recovery replays the log from the floor on. Removed rows are not
+//! newest epoch in which anything had been logged when the walk ended: nothing met is newer, and the
+//! files say so too, which they need not of later epochs in which nothing happened. So the checkpoint
+//! may count as soon as the log is durable through the end, and recovery replays the log from the
+//! floor on. Removed rows are not
 //! met; the log has their removal if it is above the floor, and nothing of them if it is not.
 
 use super::apply::{CHECKPOINT_TOO_EARLY, FLOOR_AT_THE_END, LOG_REMOVED_TOO_EARLY};
@@ -197,7 +199,6 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// on. [`Error::LogFailed`]. [`Error::InvalidOption`] for a database without a directory.
     pub fn checkpoint(&self, host: &dyn Host<M>) -> Result<Checkpointed> {
         let durable = self.durable()?;
-        let words = &self.inner.words;
         let _turn = durable.copying.take();
         durable.check()?;
         let floor = durable.log.stable();
@@ -208,7 +209,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             self.walkers(&*durable.disk, database, number, durable.options.checkpoint_effort);
         let written = walkers.finish(host)?;
         durable.disk.sync_names().map_err(LogError::io("syncing the names of a checkpoint"))?;
-        let end = words.epochs.current();
+        let end = durable.log.appended();
         if !M::fault(&CHECKPOINT_TOO_EARLY) {
             while durable.log.durable() < end {
                 durable.nap()?;
@@ -217,7 +218,8 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
                 }
             }
         }
-        let floor = if M::fault(&FLOOR_AT_THE_END) { end } else { floor };
+        // Beyond the end the log is empty.
+        let floor = if M::fault(&FLOOR_AT_THE_END) { end } else { floor.min(end) };
         let incarnation = durable.log.incarnation();
         let info = CheckpointInfo { number, parts: written.parts, incarnation, floor, end };
         let first = durable.log.first_segments(floor);

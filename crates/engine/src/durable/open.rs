@@ -3,9 +3,11 @@
 //! Until everything was read and found sound nothing in the directory is changed. Then, in this
 //! order, so that it may be cut short anywhere and begun again:
 //!
-//! 1. the logs that were read are synced: what was seen in them stays;
+//! 1. the ends of the logs that were read are written again and synced: what was seen in them stays,
+//!    even if it came from memory of the system that a failed sync has left behind;
 //! 2. the segments of the new incarnation are made, durable with their names;
-//! 3. the manifest names the new incarnation, and pins the last durable epoch of the one before.
+//! 3. the manifest names the new incarnation, and pins the last durable epoch of the one before;
+//! 4. what nothing needs is removed.
 
 use super::plan::Plan;
 use super::replay::{Replay, Target};
@@ -16,8 +18,8 @@ use crate::database::{Database, Inner};
 use crate::error::Result;
 use crate::options::Options;
 use crate::scheme::Scheme;
-use chiliad_log::{Incarnation, Log, LogError, LogWriter, Manifest};
-use chiliad_machine::disk::{Access, Disk};
+use chiliad_log::{Incarnation, Log, LogError, LogWriter, Manifest, Name};
+use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Word};
 use std::sync::Arc;
 
@@ -65,14 +67,14 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         let heap = options.heap()?;
         let empty = CatalogBlob::default();
         let blob = plan.as_ref().map_or(&empty, |plan| &plan.blob);
-        let catalog = Catalog::restore(&heap, blob, options.verify)?;
+        let tables = Catalog::restore(&heap, blob, options.verify)?;
         let mut recovered = Recovered::default();
         if let Some(plan) = &plan {
-            let tables = catalog.tables();
             let target = Target { tables: &tables, heap: &heap };
             let lenient = mode == Mode::Salvage;
             recovered = Replay::new(&*disk, plan, host).into_tables(target, lenient).run()?;
         }
+        let catalog = Catalog::new(tables);
         if mode != Mode::Write {
             let inner = Inner::assemble(options, heap, catalog, None);
             return Ok(Opened { database: Self::from_inner(inner), runners: vec![], recovered });
@@ -97,10 +99,11 @@ fn begin<M: Machine>(
     plan: Option<Plan>,
     options: DurableOptions,
 ) -> Result<(Durable<M>, Vec<LogWriter<M>>)> {
-    let spares = plan.as_ref().map_or(Vec::new(), |plan| plan.spares.clone());
+    let (mut leftovers, mut spares) = (Vec::new(), Vec::new());
     let mut manifest = match plan {
         Some(plan) => {
-            keep(&*disk, &plan)?;
+            keep::<M>(&*disk, &plan)?;
+            (leftovers, spares) = (plan.leftovers, plan.spares);
             let mut manifest = plan.manifest;
             for (incarnation, life) in manifest.incarnations.iter_mut().zip(&plan.lives) {
                 incarnation.ended = Some(life.durable);
@@ -120,6 +123,9 @@ fn begin<M: Machine>(
     let first_segments = vec![0; options.log.writers as usize];
     manifest.incarnations.push(Incarnation { number, ended: None, first_segments });
     manifest.write::<M>(&*disk)?;
+    if let Some(current) = manifest.incarnations.last().filter(|_| !leftovers.is_empty()) {
+        clear(&*disk, &leftovers, current)?;
+    }
     let durable = Durable {
         disk,
         options,
@@ -134,14 +140,30 @@ fn begin<M: Machine>(
     Ok((durable, writers))
 }
 
-/// Makes sure of the logs that were read, and removes what nothing needs.
-fn keep(disk: &dyn Disk, plan: &Plan) -> Result<()> {
-    for name in plan.files() {
-        let synced = disk.open(&name, Access::Write).and_then(|file| file.sync());
-        synced.map_err(LogError::io(format!("syncing {name}")))?;
+/// Makes sure of the logs that were read.
+fn keep<M: Machine>(disk: &dyn Disk, plan: &Plan) -> Result<()> {
+    for tail in plan.lives.last().iter().flat_map(|life| &life.tails) {
+        tail.make_certain::<M>(disk)?;
     }
-    for name in &plan.leftovers {
-        disk.remove(name).map_err(LogError::io(format!("removing {name}")))?;
+    Ok(())
+}
+
+/// Removes what nothing needs, and was not made anew for this incarnation. Not before a manifest that
+/// does without it is certainly in place: the one that was read may have been on its way there when
+/// its process was killed.
+fn clear(disk: &dyn Disk, leftovers: &[String], incarnation: &Incarnation) -> Result<()> {
+    for name in leftovers {
+        let writers = incarnation.first_segments.len();
+        let in_use = match Name::parse(name) {
+            Name::ManifestNew => true,
+            Name::Segment(id) => {
+                id.incarnation == incarnation.number && (id.writer as usize) < writers
+            }
+            _ => false,
+        };
+        if !in_use {
+            disk.remove(name).map_err(LogError::io(format!("removing {name}")))?;
+        }
     }
     disk.sync_names().map_err(LogError::io(format!("syncing {}", disk.place())))?;
     Ok(())

@@ -80,6 +80,11 @@ impl<M: Machine> Next<M> {
     }
 }
 
+fn ns_since<M: Machine>(begun: u64) -> u64 {
+    let ticks = u128::from(M::now().saturating_sub(begun));
+    (ticks * 1_000_000_000 / u128::from(M::ticks_per_second())) as u64
+}
+
 fn add(word: &impl Word, count: u64) {
     // Relaxed: statistics, read when the threads have ended.
     word.fetch_add(count, Ordering::Relaxed);
@@ -124,11 +129,16 @@ impl<'a, M: Machine> Replay<'a, M> {
             bytes += file.and_then(|file| file.bytes()).unwrap_or(0);
         }
         counts.bytes_all.store(bytes, Ordering::Relaxed);
+        let (mut replay_ns, mut settle_ns) = (0, 0);
         for (at, life) in self.plan.lives.iter().enumerate() {
+            let begun = M::now();
             self.read(life)?;
+            replay_ns += ns_since::<M>(begun);
             let last = at + 1 == self.plan.lives.len();
             if last || !M::fault(&INCARNATION_NOT_RAISED) {
+                let begun = M::now();
                 self.settle(last)?;
+                settle_ns += ns_since::<M>(begun);
             }
         }
         let count = |word: &M::Word| word.load(Ordering::Relaxed);
@@ -139,6 +149,8 @@ impl<'a, M: Machine> Replay<'a, M> {
             writes: count(&counts.writes),
             dropped: count(&counts.dropped),
             rows: count(&counts.rows),
+            replay_ns,
+            settle_ns,
             losses: core::mem::take(&mut *counts.losses.lock()),
             ..Recovered::begin(self.plan)
         })

@@ -22,6 +22,10 @@ pub static REPLAYED_AS_FOUND: Fault = Fault {
     seeds: 400,
 };
 
+/// The word that a record leaves in its slot. Transactions to come commit above what they find there,
+/// and an order of an incarnation that is over may be ahead of all their epochs.
+const FREED: u64 = tid::DEAD;
+
 /// A version to be put in place.
 #[derive(Clone, Copy)]
 pub struct Restored<'a> {
@@ -75,11 +79,13 @@ pub fn put<M: Machine>(
             match index.insert(heap, key, fresh, &mut NoHooks, &mut Vec::new()) {
                 Ok(Inserted::Yes) => return Ok(()),
                 Ok(Inserted::Exists(record)) => {
+                    fresh.word().store(FREED, Ordering::Relaxed);
                     // SAFETY: the index has not taken it, so nobody else has seen it.
                     unsafe { heap.free_record(SlotKind::Record, fresh) };
                     record
                 }
                 Err(error) => {
+                    fresh.word().store(FREED, Ordering::Relaxed);
                     // SAFETY: as above.
                     unsafe { heap.free_record(SlotKind::Record, fresh) };
                     return Err(error);
@@ -137,6 +143,8 @@ fn replace<M: Machine>(
     match block {
         Some(block) => {
             block.write(version.value);
+            // The value will be an older version some day, and is then of before all epochs.
+            block.word().store(0, Ordering::Relaxed);
             record.set_next(None, Ordering::Relaxed);
             record.set_overflow(block);
         }
@@ -173,7 +181,7 @@ pub fn clear_away<M: Machine>(
         graveyard.bury(key, 1, stamp::read(&bytes, true));
     }
     let mut confirm = |_: &_| {
-        record.word().store(word | tid::DEAD, Ordering::Release);
+        record.word().store(FREED, Ordering::Release);
         true
     };
     if index.unlink(heap, key, record, &mut NoHooks, &mut confirm) {

@@ -123,6 +123,12 @@ impl FaultyDisk {
         Ok(())
     }
 
+    /// Whether power is lost, or was for some while: nothing is performed any more.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        lock(&self.platter).check().is_err()
+    }
+
     /// What was done since the disk was mounted.
     #[must_use]
     pub fn counters(&self) -> DiskCounters {

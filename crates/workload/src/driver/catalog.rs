@@ -109,7 +109,7 @@ pub fn open_simulated(
     }
 }
 
-fn valid<W>(workload: Result<W, String>) -> Result<W, Failure> {
+pub(super) fn valid<W>(workload: Result<W, String>) -> Result<W, Failure> {
     workload.map_err(|problem| Failure::Engine {
         doing: "making up the workload",
         error: Error::InvalidOption(problem),

@@ -19,6 +19,7 @@
 mod backoff;
 mod catalog;
 mod client;
+mod crash;
 mod durable;
 mod history;
 mod load;
@@ -38,6 +39,7 @@ mod verify;
 
 pub use backoff::Backoff;
 pub use catalog::{AnyWorkload, Home, NativeTarget, faults, open_native, open_simulated, schemes};
+pub use crash::{CrashCase, CrashReport, Verdicts, run_crash};
 pub use durable::{Bell, Durability, TimedDisk};
 pub use lookup::{Lookup, LookupReport, run_lookup};
 pub use native::run_native;

@@ -1,0 +1,204 @@
+//! What a store has to offer to be compared: tables of bytes under bytes, and transactions on them.
+//!
+//! Every store sees the same keys, the same values and the same calls in the same order. An adapter
+//! may use the store's best way to do a call, and nothing that an application could not use.
+
+use std::fmt;
+use std::path::Path;
+
+/// Why an operation or a transaction came to nothing.
+#[derive(Debug)]
+pub enum Error {
+    /// Refused because of other transactions: run it again.
+    Conflict,
+    /// The body asked for a rollback.
+    RolledBack,
+    /// The store failed, or a workload found what cannot be.
+    Failed(String),
+}
+
+impl Error {
+    /// A failure in one line.
+    pub fn failed(error: impl fmt::Display) -> Self {
+        Self::Failed(error.to_string().replace('\n', " "))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict => f.write_str("the transaction was refused because of others"),
+            Self::RolledBack => f.write_str("the transaction asked for its rollback"),
+            Self::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// When a commit returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Durability {
+    /// In memory, or with everything switched off that waits for a disk.
+    None,
+    /// Chiliad: at once, with a handle that tells when the commit is on disk. Others: as for sync.
+    Epoch,
+    /// When it is on disk.
+    Sync,
+}
+
+impl Durability {
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Epoch => "epoch",
+            Self::Sync => "sync",
+        }
+    }
+}
+
+/// What a store promises to transactions that run at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// As if one by one.
+    Serializable,
+    /// Each on a state of its own; write skew is possible.
+    #[cfg_attr(not(feature = "rocksdb"), expect(dead_code, reason = "RocksDB's alone"))]
+    Snapshot,
+}
+
+impl Isolation {
+    /// As printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Serializable => "serializable",
+            Self::Snapshot => "snapshot",
+        }
+    }
+}
+
+/// A table, by its place among those that the workload asked for.
+pub type Table = usize;
+
+/// What is to be opened.
+#[derive(Clone, Copy)]
+pub struct Setup<'a> {
+    /// An empty directory for this database alone.
+    pub directory: &'a Path,
+    /// How many tables there are.
+    pub tables: usize,
+    /// When commits return.
+    pub durability: Durability,
+}
+
+/// Whether a transaction will write: known before it begins, as an application knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    ReadOnly,
+    Update,
+}
+
+/// What becomes of a transaction whose body went through.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Commit,
+    RollBack,
+}
+
+/// A transaction in progress.
+pub trait Tx {
+    /// Copies the value under `key` to `value` and says whether there is one.
+    fn get(&mut self, table: Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool>;
+
+    /// Writes a value, whether there was one or not.
+    fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Writes a value under a key of which the caller knows that it has none.
+    fn insert(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Reads a value, has it changed and writes it back; says whether there was one.
+    fn update(
+        &mut self,
+        table: Table,
+        key: &[u8],
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<bool>;
+
+    /// Visits the first `limit` keys from `low` up to, and without, `high`.
+    fn scan(
+        &mut self,
+        table: Table,
+        low: &[u8],
+        high: &[u8],
+        limit: usize,
+        visit: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<()>;
+}
+
+/// The body of a transaction. It may be called more than once and hands on the errors of `Tx`.
+pub type Body<'b> = dyn FnMut(&mut dyn Tx) -> Result<Verdict> + 'b;
+
+/// How a transaction ended that did not fail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ran {
+    /// The attempts that were refused and run again.
+    pub refused: u64,
+    /// Whether nothing is left to wait for; otherwise [`Client::durable`] tells.
+    pub durable: bool,
+}
+
+impl Ran {
+    /// Over and done with.
+    pub fn at_once(refused: u64) -> Self {
+        Self { refused, durable: true }
+    }
+}
+
+/// What one thread uses.
+pub trait Client {
+    /// Runs a transaction until it commits or is rolled back by its own body.
+    fn run(&mut self, kind: Kind, body: &mut Body<'_>) -> Result<Ran>;
+
+    /// How many of the transactions that ended as not yet durable have become so since the last
+    /// call, the oldest first; waits for at least one if `wait`.
+    fn durable(&mut self, wait: bool) -> Result<usize> {
+        let _ = wait;
+        Ok(0)
+    }
+}
+
+/// An open database. Dropping it closes it.
+pub trait Store: Send + Sync {
+    /// One more client.
+    fn client(&self) -> Result<Box<dyn Client + '_>>;
+
+    /// Ends what loading has left to do in the background, so that it is not measured.
+    fn settle(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A store that can be compared.
+pub struct Candidate {
+    /// On the command line and in tables.
+    pub name: &'static str,
+    /// The crate, to find its version by.
+    pub package: &'static str,
+    /// What it promises, by its own documentation.
+    pub isolation: Isolation,
+    /// The columns that it can fill.
+    pub durabilities: &'static [Durability],
+    /// Opens an empty database.
+    pub open: fn(&Setup<'_>) -> Result<Box<dyn Store>>,
+}
+
+/// Hands a verdict on as an attempt's result: a rollback is the error that drops the transaction.
+pub fn accept(verdict: Verdict) -> Result<()> {
+    match verdict {
+        Verdict::Commit => Ok(()),
+        Verdict::RollBack => Err(Error::RolledBack),
+    }
+}

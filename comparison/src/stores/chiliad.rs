@@ -1,0 +1,182 @@
+//! Chiliad, by its embedding facade: ordered raw tables, default options, one worker a client.
+//!
+//! `none`: in memory. `sync`: in a directory, each call waits until its transaction is on disk.
+//! `epoch`: transactions are submitted and their results held back, those of reads too, until
+//! everything that they wrote and read is on disk; the client goes on meanwhile.
+
+use super::ALL;
+use crate::store::{
+    Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, Result, Setup, Store, Table,
+    Tx, accept,
+};
+use chiliad::raw::{Range, TableId, TableSpec, Transaction as _, Untyped};
+use chiliad::{Database, Options, Pending, RunOptions, Worker};
+use std::collections::VecDeque;
+
+pub const CANDIDATE: Candidate = Candidate {
+    name: "chiliad",
+    package: "chiliad",
+    isolation: Isolation::Serializable,
+    durabilities: ALL,
+    open,
+};
+
+impl From<chiliad::Error> for Error {
+    fn from(error: chiliad::Error) -> Self {
+        match error {
+            chiliad::Error::Conflict(_) => Self::Conflict,
+            other => Self::failed(other),
+        }
+    }
+}
+
+struct Main {
+    database: Database,
+    tables: Vec<TableId>,
+    durability: Durability,
+}
+
+fn open(setup: &Setup<'_>) -> Result<Box<dyn Store>> {
+    let within = |durability| {
+        Database::open_with(setup.directory, Options::default().durability(durability))
+    };
+    let database = match setup.durability {
+        Durability::None => Database::in_memory(),
+        Durability::Epoch => within(chiliad::Durability::Epoch),
+        Durability::Sync => within(chiliad::Durability::Sync),
+    }?;
+    let table = |number| database.create_table_raw(TableSpec::ordered(&format!("t{number}")));
+    let tables = (0..setup.tables).map(table).collect::<chiliad::Result<_>>()?;
+    Ok(Box::new(Main { database, tables, durability: setup.durability }))
+}
+
+impl Store for Main {
+    fn client(&self) -> Result<Box<dyn Client + '_>> {
+        let worker = self.database.worker()?;
+        let tables = &self.tables;
+        Ok(match self.durability {
+            Durability::None | Durability::Sync => Box::new(Waiting { worker, tables }),
+            Durability::Epoch => Box::new(Ahead { worker, tables, pending: VecDeque::new() }),
+        })
+    }
+}
+
+/// Each call waits for what its column promises.
+struct Waiting<'s> {
+    worker: Worker,
+    tables: &'s [TableId],
+}
+
+impl Client for Waiting<'_> {
+    fn run(&mut self, kind: Kind, body: &mut Body<'_>) -> Result<Ran> {
+        let options = match kind {
+            Kind::ReadOnly => RunOptions::default().read_only(),
+            Kind::Update => RunOptions::default(),
+        };
+        let mut attempts = 0;
+        let tables = self.tables;
+        let result = self.worker.run_with(&options, |tx| {
+            attempts += 1;
+            accept(body(&mut Running { raw: tx.raw(), tables })?)
+        });
+        match result {
+            Ok(()) | Err(Error::RolledBack) => Ok(Ran::at_once(attempts - 1)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Goes on while results are held back.
+struct Ahead<'s> {
+    worker: Worker,
+    tables: &'s [TableId],
+    /// The oldest first; they become durable in that order.
+    pending: VecDeque<Pending<()>>,
+}
+
+impl Client for Ahead<'_> {
+    fn run(&mut self, _: Kind, body: &mut Body<'_>) -> Result<Ran> {
+        let mut attempts = 0;
+        let mut ended = Ok(());
+        let tables = self.tables;
+        let submitted = self.worker.submit(|tx| {
+            attempts += 1;
+            ended = body(&mut Running { raw: tx.raw(), tables }).and_then(accept);
+            // Any error rolls back; which one it was is in `ended`.
+            ended.as_ref().map_err(|_| chiliad::Error::TransactionOver).copied()
+        });
+        let refused = attempts - 1;
+        match (ended, submitted) {
+            (Err(Error::RolledBack), _) => Ok(Ran::at_once(refused)),
+            (Err(error), _) => Err(error),
+            (Ok(()), submitted) => {
+                self.pending.push_back(submitted?);
+                Ok(Ran { refused, durable: false })
+            }
+        }
+    }
+
+    fn durable(&mut self, wait: bool) -> Result<usize> {
+        let mut count = 0;
+        if wait && let Some(oldest) = self.pending.pop_front() {
+            oldest.wait()?;
+            count = 1;
+        }
+        while let Some(oldest) = self.pending.front()
+            && oldest.is_durable()?
+        {
+            self.pending.pop_front();
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+struct Running<'t, 'w> {
+    raw: &'t mut Untyped<'w>,
+    tables: &'t [TableId],
+}
+
+impl Tx for Running<'_, '_> {
+    fn get(&mut self, table: Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        let Some(row) = self.raw.get(self.tables[table], key)? else { return Ok(false) };
+        value.clear();
+        value.extend_from_slice(self.raw.bytes(row));
+        Ok(true)
+    }
+
+    fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
+        Ok(self.raw.put(self.tables[table], key, value)?)
+    }
+
+    fn insert(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
+        Ok(self.raw.insert(self.tables[table], key, value)?)
+    }
+
+    fn update(
+        &mut self,
+        table: Table,
+        key: &[u8],
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<bool> {
+        let Some(row) = self.raw.get(self.tables[table], key)? else { return Ok(false) };
+        change(self.raw.modify(row)?);
+        Ok(true)
+    }
+
+    fn scan(
+        &mut self,
+        table: Table,
+        low: &[u8],
+        high: &[u8],
+        limit: usize,
+        visit: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        let range = Range::between(low, high).limit(limit);
+        let scanned = self.raw.scan(self.tables[table], range)?;
+        for &entry in self.raw.entries(scanned) {
+            visit(self.raw.key(entry), self.raw.bytes(entry.row));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! Directories that a copy is written to: nothing is changed where there is something, and where the
+//! copy fails nothing stays.
+
+use crate::home::{disk, make_directory};
+use crate::{Error, LogError, Result};
+use chiliad_machine::disk::{LOCK_NAME, Lock, NativeDisk};
+use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The name of the file that says what the others are.
+const MANIFEST: &str = "MANIFEST";
+
+/// A directory that was empty or missing, and is locked. Dropped, it is that again.
+pub(crate) struct Target {
+    path: PathBuf,
+    disk: NativeDisk,
+    /// It was missing.
+    made: bool,
+    kept: bool,
+}
+
+impl Target {
+    /// Makes and locks a directory, unless there is something in it.
+    pub fn new(path: &Path) -> Result<Self> {
+        let there = names(path)?;
+        if there.iter().flatten().any(|name| name != LOCK_NAME) {
+            return Err(LogError::NotEmpty { place: path.display().to_string() }.into());
+        }
+        make_directory(path)?;
+        let disk = disk(path, Lock::Exclusive)?;
+        Ok(Self { path: path.into(), disk, made: there.is_none(), kept: false })
+    }
+
+    pub fn disk(&self) -> &NativeDisk {
+        &self.disk
+    }
+
+    /// What was written stays.
+    pub fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if self.kept {
+            return;
+        }
+        // It was empty when it was locked: all of it is of the copy that failed, and that is what is
+        // reported. What cannot be removed stays.
+        for name in names(&self.path).ok().flatten().into_iter().flatten() {
+            let _ = fs::remove_file(self.path.join(name));
+        }
+        if self.made {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+/// Refuses a directory with files of somebody else before anything, such as a lock, is put into it.
+pub(crate) fn refuse_foreign(path: &Path) -> Result<()> {
+    let names = names(path)?.unwrap_or_default();
+    match names.is_empty() || names.iter().any(|name| name == MANIFEST || name == LOCK_NAME) {
+        true => Ok(()),
+        false => Err(LogError::NotOurs { place: path.display().to_string() }.into()),
+    }
+}
+
+/// The names in a directory; `None` if there is no such directory.
+fn names(path: &Path) -> Result<Option<Vec<OsString>>> {
+    let doing = || LogError::io(format!("opening {}", path.display()));
+    match fs::read_dir(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::Data(doing()(error))),
+        Ok(entries) => {
+            let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
+            names.collect::<std::io::Result<_>>().map(Some).map_err(|it| doing()(it).into())
+        }
+    }
+}

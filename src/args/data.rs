@@ -1,0 +1,136 @@
+//! The flags of the commands on data directories: recover, backup, restore, crash.
+
+use super::values;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// `chiliad recover DIR`.
+#[derive(Args)]
+pub struct RecoverFlags {
+    /// A data directory that no process has open for writing.
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Write what can be saved into this directory, which must be empty or missing, and list what
+    /// was lost. DIR stays as it is.
+    #[arg(long, value_name = "TO")]
+    pub salvage: Option<PathBuf>,
+    /// Write the findings as JSON; `-` is standard output, which then holds nothing else.
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// Print nothing; the exit status tells.
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// `chiliad backup` and `chiliad restore`.
+#[derive(Args)]
+pub struct CopyFlags {
+    /// A sound data directory that no process has open for writing.
+    #[arg(value_name = "FROM")]
+    pub from: PathBuf,
+    /// The new one: empty or missing.
+    #[arg(value_name = "TO")]
+    pub to: PathBuf,
+    /// Write what was copied as JSON; `-` is standard output, which then holds nothing else.
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// Print nothing; the exit status tells.
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// What the killed process does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CrashWorkload {
+    /// Transfers between 64 accounts, each with a row in a journal.
+    Bank,
+    /// TPC-C with two small warehouses.
+    Tpcc,
+}
+
+/// When the killed process acknowledges.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CrashDurability {
+    /// Results wait for the end of their epoch, many at a time.
+    Epoch,
+    /// Each call returns when its transaction is durable.
+    Sync,
+}
+
+/// Bugs of the killed process, to see that they are found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum CrashPlant {
+    /// It acknowledges when a transaction has committed, before that is durable.
+    EarlyAcknowledgement,
+}
+
+/// `chiliad crash`.
+#[derive(Args)]
+pub struct CrashFlags {
+    /// Openings of the database, 1 to 1000000; each ends in a kill while it opens, works or writes a
+    /// checkpoint, one in ten in an orderly close.
+    #[arg(long, value_name = "N", default_value = "100",
+        value_parser = |s: &str| values::whole(s, 1, 1_000_000))]
+    pub cycles: u64,
+    /// What the process does.
+    #[arg(long, value_name = "NAME", value_enum, default_value = "bank")]
+    pub workload: CrashWorkload,
+    /// Clients, each a thread, 1 to 64 [default: all cores].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 64))]
+    pub threads: Option<usize>,
+    /// A scheme with transactions, by name.
+    #[arg(long, value_name = "NAME", default_value = "silo")]
+    pub scheme: String,
+    /// When transactions are acknowledged.
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "sync")]
+    pub durability: CrashDurability,
+    /// Decides when to kill, the options of each opening, and what clients do.
+    #[arg(long, value_name = "N", default_value = "1",
+        value_parser = |s: &str| values::whole(s, 0, u64::MAX))]
+    pub seed: u64,
+    /// The directory, which stays: empty, missing, or made by this command with the same workload
+    /// [default: one among the temporary files, which goes unless something fails].
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Plant a bug in the process that is killed: the command must fail.
+    #[arg(long, value_name = "BUG", value_enum, hide = true)]
+    pub plant: Option<CrashPlant>,
+    /// Write the result as JSON; `-` is standard output, which then holds nothing else.
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// Print nothing but results that failed.
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// `chiliad crash-child`: what `crash` starts.
+#[derive(Args)]
+pub struct ChildFlags {
+    /// The directory.
+    #[arg(long)]
+    pub data: PathBuf,
+    /// What to do.
+    #[arg(long, value_enum)]
+    pub workload: CrashWorkload,
+    /// Clients.
+    #[arg(long)]
+    pub threads: usize,
+    /// The scheme.
+    #[arg(long)]
+    pub scheme: String,
+    /// When to acknowledge.
+    #[arg(long, value_enum)]
+    pub durability: CrashDurability,
+    /// The seed of the command.
+    #[arg(long)]
+    pub seed: u64,
+    /// The number of the cycle, from 0.
+    #[arg(long)]
+    pub cycle: u64,
+    /// Write one checkpoint after the other.
+    #[arg(long)]
+    pub checkpoints: bool,
+    /// The bug.
+    #[arg(long, value_enum)]
+    pub plant: Option<CrashPlant>,
+}

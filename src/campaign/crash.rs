@@ -1,0 +1,78 @@
+//! One case of the crash rig: a database that lives, crashes and recovers as its seed says.
+
+use super::case::Shown;
+use crate::failure::Stop;
+use crate::plants;
+use crate::settings::promises_transactions;
+use chiliad_workload::driver::{AnyWorkload, CrashCase, run_crash, schemes};
+use chiliad_workload::micro::{BankOptions, ChurnOptions};
+use chiliad_workload::tpcc::TpccOptions;
+use chiliad_workload::ycsb::YcsbOptions;
+
+/// A database on a failing disk.
+#[derive(Clone)]
+pub struct Crash {
+    /// The workload's name.
+    pub workload: &'static str,
+    /// The scheme of the first life; later ones may have another.
+    pub scheme: &'static str,
+    /// The seed.
+    pub seed: u64,
+    /// A planted bug.
+    pub plant: Option<&'static str>,
+}
+
+impl Crash {
+    /// What to type to run the case.
+    pub fn line(&self) -> String {
+        let Self { workload, scheme, seed, .. } = self;
+        let end = seed + 1;
+        let rest = match self.plant {
+            Some(plant) => format!("--plant {plant}"),
+            None => format!("--workload {workload}"),
+        };
+        format!("chiliad campaign --disk --seeds {seed}..{end} --scheme {scheme} {rest}")
+    }
+
+    /// Runs it.
+    pub fn run(&self) -> Result<Shown, Stop> {
+        let (workload, partitions) = self.workload();
+        let others = schemes().iter().filter(|info| promises_transactions(info));
+        let others = others.map(|info| info.name).filter(|name| *name != self.scheme);
+        let report = run_crash(&CrashCase {
+            workload,
+            partitions,
+            schemes: std::iter::once(self.scheme).chain(others).collect(),
+            seed: self.seed,
+            fault: self.plant.map(plants::find).transpose()?,
+        });
+        let mut shown = Shown {
+            marks: report.marks.iter().copied().collect::<Vec<_>>(),
+            transactions: report.survivors + report.lost,
+            events: report.events,
+            ..Shown::default()
+        };
+        for (verdict, text) in report.verdicts.iter() {
+            shown.add(verdict, text);
+        }
+        Ok(shown)
+    }
+
+    /// The workload in a size for simulation, with the partitions that it is divided into.
+    fn workload(&self) -> (AnyWorkload, u32) {
+        match self.workload {
+            "tpcc" => {
+                let options = TpccOptions::micro();
+                let partitions = options.warehouses;
+                (AnyWorkload::Tpcc(options), partitions)
+            }
+            "ycsb" => (AnyWorkload::Ycsb(YcsbOptions::micro()), 1),
+            "scan" => (AnyWorkload::Churn(ChurnOptions::default()), 1),
+            "hash" => {
+                let options = ChurnOptions { hash: true, ..ChurnOptions::default() };
+                (AnyWorkload::Churn(options), 1)
+            }
+            _ => (AnyWorkload::Bank(BankOptions::default()), 1),
+        }
+    }
+}

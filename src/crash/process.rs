@@ -1,0 +1,134 @@
+//! The child, seen from the parent: started, listened to, killed.
+
+use super::said::Said;
+use crate::args::{CrashFlags, CrashPlant};
+use crate::failure::Stop;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long a child may say nothing where it must say something.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A running child. Dropped, it is killed.
+pub struct Process {
+    child: Child,
+    input: Option<ChildStdin>,
+    said: Receiver<Said>,
+    errors: Option<JoinHandle<String>>,
+}
+
+/// What came of listening.
+pub enum Heard {
+    Said(Said),
+    /// The time has come.
+    Time,
+    /// The child has closed its output: it has ended, or is about to.
+    End,
+}
+
+/// How the child ended.
+pub struct Ended {
+    /// Exit status 0.
+    pub orderly: bool,
+    /// What it wrote to standard error, and its status.
+    pub why: String,
+}
+
+impl Process {
+    /// Starts the child for cycle `cycle` on `data`.
+    pub fn start(
+        flags: &CrashFlags,
+        threads: usize,
+        data: &Path,
+        cycle: u64,
+        checkpoints: bool,
+    ) -> Result<Self, Stop> {
+        let fail = |error| Stop::Failed(format!("starting the process: {error}"));
+        let mut command = Command::new(std::env::current_exe().map_err(fail)?);
+        let workload = crate::args::typed(&flags.workload);
+        let durability = crate::args::typed(&flags.durability);
+        command.arg("crash-child").arg("--data").arg(data);
+        command.args(["--workload", &workload, "--durability", &durability]);
+        command.args(["--scheme", &flags.scheme, "--threads", &threads.to_string()]);
+        command.args(["--seed", &flags.seed.to_string(), "--cycle", &cycle.to_string()]);
+        if checkpoints {
+            command.arg("--checkpoints");
+        }
+        if let Some(plant @ CrashPlant::EarlyAcknowledgement) = &flags.plant {
+            command.args(["--plant", &crate::args::typed(plant)]);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(fail)?;
+        let (sender, said) = channel();
+        let input = child.stdin.take();
+        if let Some(output) = child.stdout.take() {
+            thread::spawn(move || listen(output, &sender));
+        }
+        let errors = child.stderr.take().map(|errors| thread::spawn(move || read_all(errors)));
+        Ok(Self { child, input, said, errors })
+    }
+
+    /// Waits for the next line: until `deadline`, if there is one.
+    pub fn hear(&self, deadline: Option<Instant>) -> Result<Heard, Stop> {
+        let wait = deadline.map_or(PATIENCE, |at| at.saturating_duration_since(Instant::now()));
+        match self.said.recv_timeout(wait) {
+            Ok(said) => Ok(Heard::Said(said)),
+            Err(RecvTimeoutError::Disconnected) => Ok(Heard::End),
+            Err(RecvTimeoutError::Timeout) if deadline.is_some() => Ok(Heard::Time),
+            Err(RecvTimeoutError::Timeout) => {
+                let seconds = PATIENCE.as_secs();
+                Err(Stop::Failed(format!("the process has said nothing for {seconds} seconds")))
+            }
+        }
+    }
+
+    /// Kills it: SIGKILL, whatever it is doing.
+    pub fn kill(&mut self) -> Result<(), Stop> {
+        self.child.kill().map_err(|error| Stop::Failed(format!("killing the process: {error}")))
+    }
+
+    /// Asks it to end.
+    pub fn close(&mut self) {
+        self.input = None;
+    }
+
+    /// Waits for its end, after its output has ended.
+    pub fn wait(mut self) -> Result<Ended, Stop> {
+        let status = self.child.wait();
+        let status = status.map_err(|error| Stop::Failed(format!("waiting: {error}")))?;
+        let errors = self.errors.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
+        Ok(Ended { orderly: status.success(), why: format!("{status}: {}", errors.trim()) })
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail where it has ended, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Passes on what the child says. A line that was cut short is nothing said.
+fn listen(output: ChildStdout, sender: &Sender<Said>) {
+    let mut output = BufReader::with_capacity(1 << 16, output);
+    let mut line = String::new();
+    while output.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
+        let whole = line.strip_suffix('\n').and_then(Said::read);
+        if whole.is_some_and(|said| sender.send(said).is_err()) {
+            return;
+        }
+        line.clear();
+    }
+}
+
+fn read_all(mut errors: ChildStderr) -> String {
+    let mut text = String::new();
+    // What cannot be read is not told.
+    let _ = errors.read_to_string(&mut text);
+    text
+}

@@ -1,0 +1,140 @@
+//! What came of the cycles, for people and as JSON.
+
+use super::ledger::Findings;
+use super::said::Said;
+use crate::args::{CrashFlags, typed};
+use crate::host::BUILD;
+use crate::summary::thousands;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// What a process was doing when it ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    Opening,
+    /// Making tables and their first rows.
+    Loading,
+    Working,
+    /// Working, and writing a checkpoint that was asked for.
+    Checkpoint,
+    Closed,
+}
+
+impl Ending {
+    const ALL: [(Self, &'static str); 5] = [
+        (Self::Opening, "opening"),
+        (Self::Loading, "loading"),
+        (Self::Working, "working"),
+        (Self::Checkpoint, "checkpoint"),
+        (Self::Closed, "closed"),
+    ];
+
+    /// Goes on to what a line says.
+    pub fn follow(&mut self, said: &Said) {
+        match said {
+            Said::Opened(_) => *self = Self::Loading,
+            Said::Ready | Said::CheckpointEnds => *self = Self::Working,
+            Said::CheckpointBegins => *self = Self::Checkpoint,
+            _ => {}
+        }
+    }
+}
+
+/// What came of the cycles.
+#[derive(Default)]
+pub struct Report {
+    pub seconds: f64,
+    pub acknowledged: u64,
+    /// Openings by the process, in microseconds.
+    pub openings_us: Vec<u64>,
+    /// Openings by the parent.
+    pub looks_us: Vec<u64>,
+    cycles: u64,
+    lost: u64,
+    unacknowledged: u64,
+    endings: [u64; 5],
+    problems: Vec<String>,
+}
+
+impl Report {
+    /// A cycle is over.
+    pub fn add(&mut self, number: u64, findings: Findings) {
+        self.cycles += 1;
+        self.lost += findings.lost;
+        self.unacknowledged += findings.unacknowledged;
+        let problems = findings.problems.into_iter();
+        self.problems.extend(problems.map(|problem| format!("cycle {number}: {problem}")));
+    }
+
+    /// A process has ended.
+    pub fn ended(&mut self, ending: Ending) {
+        self.endings[ending as usize] += 1;
+    }
+
+    /// What is wrong, if anything is.
+    pub fn problem(&self) -> Option<String> {
+        let is_clean = self.lost == 0 && self.problems.is_empty();
+        (!is_clean).then(|| format!("lost {}\n{}", self.lost, self.problems.join("\n")))
+    }
+
+    pub fn text(&self, flags: &CrashFlags, threads: usize) -> String {
+        let mut out = format!(
+            "{} under {}, {}: {} clients, seed {}\n",
+            typed(&flags.workload),
+            flags.scheme,
+            typed(&flags.durability),
+            threads,
+            flags.seed
+        );
+        let mut line = |name: &str, text: String| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "  {name:<12} {text}");
+        };
+        let rate = self.cycles as f64 / self.seconds.max(1e-9);
+        let endings: Vec<String> = Ending::ALL
+            .iter()
+            .map(|&(ending, name)| format!("{} {name}", self.endings[ending as usize]))
+            .collect();
+        line(
+            "cycles",
+            format!("{} in {:.1} s, {rate:.1} per second", thousands(self.cycles), self.seconds),
+        );
+        line("ended", endings.join(", "));
+        line("acknowledged", thousands(self.acknowledged));
+        line("lost", thousands(self.lost));
+        line("under way", format!("{} found whole", thousands(self.unacknowledged)));
+        for (name, times) in [("recovery", &self.openings_us), ("looking", &self.looks_us)] {
+            let [p50, p95, max] = percentiles(times).map(|us| us as f64 / 1000.0);
+            line(name, format!("p50 {p50:.1} ms, p95 {p95:.1} ms, max {max:.1} ms"));
+        }
+        out
+    }
+
+    pub fn json(&self, flags: &CrashFlags, threads: usize) -> Value {
+        let endings: serde_json::Map<String, Value> = Ending::ALL
+            .iter()
+            .map(|&(ending, name)| (name.into(), self.endings[ending as usize].into()))
+            .collect();
+        let times = |times: &[u64]| {
+            let [p50, p95, max] = percentiles(times);
+            json!({ "p50": p50, "p95": p95, "max": max })
+        };
+        json!({
+            "workload": typed(&flags.workload), "scheme": flags.scheme,
+            "durability": typed(&flags.durability), "threads": threads, "seed": flags.seed,
+            "seconds": self.seconds, "cycles": self.cycles, "ended": endings,
+            "acknowledged": self.acknowledged, "lost": self.lost,
+            "unacknowledged": self.unacknowledged,
+            "recovery_us": times(&self.openings_us), "looking_us": times(&self.looks_us),
+            "problems": self.problems, "build": BUILD,
+        })
+    }
+}
+
+/// The median, the 95th of a hundred, and the greatest; zeros of nothing.
+fn percentiles(times: &[u64]) -> [u64; 3] {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    let at = |share: usize| sorted.get((sorted.len().saturating_sub(1)) * share / 100).copied();
+    [50, 95, 100].map(|share| at(share).unwrap_or(0))
+}

@@ -1,0 +1,63 @@
+//! What the commands on data directories share: refusals in one line, and a bar for long readings.
+
+use crate::failure::Stop;
+use chiliad::{Error, LogError, Phase};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// A directory that cannot be used, told with what is accepted.
+pub fn refusal(place: &Path, error: &Error) -> Stop {
+    let Error::Data(problem) = error else { return Stop::bad(place.display(), error) };
+    let accepted = match problem {
+        LogError::Damaged { .. } => {
+            let accepted = "accepted: a sound directory (`chiliad recover DIR --salvage TO` saves \
+                            what can be saved)";
+            return Stop::bad(place.display(), format!("{problem}; {accepted}"));
+        }
+        LogError::NewerFormat { .. } => return Stop::bad(place.display(), problem),
+        // These name the directory, and say what is accepted.
+        LogError::NotOurs { .. } | LogError::Locked { .. } | LogError::NotEmpty { .. } => "",
+        LogError::Missing { .. } => "; accepted: a directory that Chiliad wrote",
+        LogError::Io { kind: ErrorKind::NotFound | ErrorKind::NotADirectory, .. } => {
+            "; accepted: a directory"
+        }
+        LogError::Io { kind: ErrorKind::PermissionDenied, .. } => {
+            "; accepted: a directory with permission to use it"
+        }
+        LogError::Io { .. } => "; accepted: a directory on a disk that works and has room",
+    };
+    Stop::BadInput(format!("{problem}{accepted}"))
+}
+
+/// How far the reading of a directory is: on a terminal, on standard error.
+pub struct Bar(ProgressBar);
+
+impl Bar {
+    /// A bar; hidden if `quiet` or where there is no terminal.
+    pub fn new(quiet: bool) -> Self {
+        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(1) };
+        if let Ok(style) = ProgressStyle::with_template("{msg:<32} [{bar:30}] {elapsed}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Self(bar)
+    }
+
+    /// Shows a phase, units done, all units.
+    pub fn show(&self, phase: Phase, done: u64, of: u64) {
+        let (what, unit) = match phase {
+            Phase::Inspect => ("looking for the ends of logs", 1),
+            Phase::Replay => ("reading, MiB", 1 << 20),
+            Phase::Settle => ("making ready, tables", 1),
+        };
+        self.0.set_message(format!("{what}: {} of {}", done / unit, of / unit));
+        self.0.set_length(of);
+        self.0.set_position(done);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

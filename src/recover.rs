@@ -1,0 +1,142 @@
+//! `chiliad recover`: what a directory holds, whether it is sound, and what can be saved of it.
+
+use crate::args::RecoverFlags;
+use crate::directory::{Bar, refusal};
+use crate::failure::Stop;
+use crate::runs::Sink;
+use crate::summary::thousands;
+use chiliad::Recovered;
+use chiliad::directory::{Contents, LogContents};
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Inspects a directory, or salvages it.
+pub fn run(flags: &RecoverFlags) -> Result<(), Stop> {
+    let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
+    let directory = &flags.directory;
+    let bar = Bar::new(flags.quiet);
+    let show = |phase, done, of| bar.show(phase, done, of);
+    match &flags.salvage {
+        None => {
+            let found = chiliad::directory::inspect(directory, &show)
+                .map_err(|error| refusal(directory, &error))?;
+            drop(bar);
+            sink.say(&told(directory, &found))?;
+            sink.json(&contents(directory, &found))?;
+        }
+        Some(to) => {
+            let saved = chiliad::directory::salvage(directory, to, &show)
+                .map_err(|error| refusal(directory, &error))?;
+            drop(bar);
+            sink.say(&told_saved(directory, to, &saved))?;
+            let mut value = recovered(&saved);
+            value["directory"] = directory.display().to_string().into();
+            value["salvaged_to"] = to.display().to_string().into();
+            sink.json(&value)?;
+        }
+    }
+    sink.finish()
+}
+
+fn line(out: &mut String, name: &str, text: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "  {name:<12} {text}");
+}
+
+fn told(directory: &Path, found: &Contents) -> String {
+    let mut out = format!("{}: sound, format version {}\n", directory.display(), found.format);
+    line(&mut out, "database", &format!("{:032x}", found.database));
+    let tables = match found.tables.is_empty() {
+        true => "none".into(),
+        false => found.tables.join(", "),
+    };
+    line(&mut out, "tables", &tables);
+    line(&mut out, "bytes", &thousands(found.bytes));
+    let checkpoint = match found.recovered.checkpoint {
+        None => "none".into(),
+        Some(it) => format!(
+            "number {}, {} parts, {} rows, from incarnation {}, epochs {} to {}",
+            it.number,
+            it.parts,
+            thousands(found.recovered.checkpoint_rows),
+            it.incarnation,
+            it.floor,
+            it.end
+        ),
+    };
+    line(&mut out, "checkpoint", &checkpoint);
+    for log in &found.logs {
+        line(&mut out, "log", &told_log(log));
+    }
+    replayed(&mut out, &found.recovered);
+    out
+}
+
+fn told_log(log: &LogContents) -> String {
+    let end = match (log.closed, log.torn) {
+        (true, _) => "closed",
+        (false, true) => "cut short in a write",
+        (false, false) => "not closed",
+    };
+    format!(
+        "incarnation {} writer {}: {} segments, through epoch {}, {end}",
+        log.incarnation, log.writer, log.segments, log.epoch
+    )
+}
+
+fn replayed(out: &mut String, recovered: &Recovered) {
+    let Recovered { transactions, writes, dropped, bytes, .. } = *recovered;
+    let text = format!("{} with {} writes", thousands(transactions), thousands(writes));
+    line(out, "transactions", &text);
+    line(out, "dropped", &format!("{}, which were not durable", thousands(dropped)));
+    line(out, "read", &format!("{} bytes", thousands(bytes)));
+    line(out, "durable", &format!("through epoch {}", recovered.durable_epoch));
+    let closed = if recovered.closed { "closed as it should be" } else { "not closed: a crash" };
+    line(out, "end", closed);
+}
+
+fn told_saved(from: &Path, to: &Path, saved: &Recovered) -> String {
+    let mut out = format!("{}: saved what could be saved to {}\n", from.display(), to.display());
+    line(&mut out, "rows", &thousands(saved.rows));
+    replayed(&mut out, saved);
+    match saved.losses.is_empty() {
+        true => line(&mut out, "lost", "nothing"),
+        false => saved.losses.iter().for_each(|loss| line(&mut out, "lost", &loss.to_string())),
+    }
+    out
+}
+
+fn contents(directory: &Path, found: &Contents) -> Value {
+    let log = |log: &LogContents| {
+        json!({
+            "incarnation": log.incarnation, "writer": log.writer, "segments": log.segments,
+            "epoch": log.epoch, "torn": log.torn, "closed": log.closed,
+        })
+    };
+    let mut value = recovered(&found.recovered);
+    // Rows are counted where tables are made, which looking does not do.
+    value["rows"] = Value::Null;
+    value["directory"] = directory.display().to_string().into();
+    value["format"] = found.format.into();
+    value["database"] = format!("{:032x}", found.database).into();
+    value["tables"] = found.tables.clone().into();
+    value["logs"] = found.logs.iter().map(log).collect();
+    value["bytes"] = found.bytes.into();
+    value
+}
+
+fn recovered(it: &Recovered) -> Value {
+    let checkpoint = it.checkpoint.map(|info| {
+        json!({
+            "number": info.number, "parts": info.parts, "incarnation": info.incarnation,
+            "floor": info.floor, "end": info.end, "rows": it.checkpoint_rows,
+        })
+    });
+    json!({
+        "durable_epoch": it.durable_epoch, "checkpoint": checkpoint,
+        "transactions": it.transactions, "writes": it.writes, "dropped": it.dropped,
+        "read_bytes": it.bytes, "rows": it.rows, "torn": it.torn, "closed": it.closed,
+        "losses": it.losses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}
