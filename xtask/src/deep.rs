@@ -6,9 +6,11 @@
 //!
 //! A part that the installed toolchains cannot run is skipped with a printed line and does not fail.
 
+use crate::nightly::{
+    HOST, clean_cargo, has_library_source, has_sanitizers, skip, succeeds, target_dir,
+};
 use clap::{Args, ValueEnum};
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::Instant;
 
 #[derive(Args)]
@@ -106,9 +108,9 @@ impl Deep<'_> {
 
     /// The standard library is built along, or the sanitizer would not see into it.
     fn sanitizer(&mut self, name: &str) {
-        let Some(host) = nightly_host().filter(|host| host == "x86_64-unknown-linux-gnu") else {
+        if !has_sanitizers() {
             return skip(name, "a nightly toolchain on x86-64 Linux");
-        };
+        }
         if !has_library_source() {
             return skip(name, "rustup component add --toolchain nightly rust-src");
         }
@@ -118,7 +120,7 @@ impl Deep<'_> {
             ("CARGO_TARGET_DIR", target_dir(self.root, name)),
         ];
         for test in STRESS {
-            let command = ["+nightly", "test", "--release", "-Zbuild-std", "--target", &host];
+            let command = ["+nightly", "test", "--release", "-Zbuild-std", "--target", HOST];
             self.cargo(&[&command, *test].concat(), &flags);
         }
     }
@@ -151,46 +153,4 @@ impl Deep<'_> {
             self.failed.push(line);
         }
     }
-}
-
-fn skip(what: &str, needs: &str) {
-    println!("skipped: {what} (needs: {needs})");
-}
-
-/// Cargo as the user would call it: what our own toolchain has set must not reach another one.
-fn clean_cargo() -> Command {
-    let mut command = Command::new("cargo");
-    for name in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
-        command.env_remove(name);
-    }
-    command
-}
-
-fn succeeds(arguments: &[&str]) -> bool {
-    let quiet = clean_cargo().args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    quiet.is_ok_and(|status| status.success())
-}
-
-fn rustc(arguments: &[&str]) -> Option<String> {
-    let mut command = Command::new("rustc");
-    command.env_remove("RUSTUP_TOOLCHAIN").arg("+nightly").args(arguments);
-    let output = command.stderr(Stdio::null()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
-
-fn nightly_host() -> Option<String> {
-    let version = rustc(&["-vV"])?;
-    version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
-}
-
-fn has_library_source() -> bool {
-    let library = "lib/rustlib/src/rust/library/Cargo.lock";
-    rustc(&["--print", "sysroot"]).is_some_and(|root| Path::new(&root).join(library).exists())
-}
-
-/// Sanitized builds keep to themselves, so that they do not evict the ordinary ones.
-fn target_dir(root: &Path, name: &str) -> String {
-    let base = std::env::var("CARGO_TARGET_DIR")
-        .unwrap_or_else(|_| root.join("target").to_string_lossy().into_owned());
-    format!("{base}/{name}")
 }

@@ -2,12 +2,15 @@
 //!
 //! - `tidy`: the rules of the architecture, as a check;
 //! - `deep`: what needs more than stable Rust, skipped with a printed line where it is missing;
+//! - `fuzz`: damaged files and directories, guided by coverage;
 //! - `compare`: our command and a peer's, in turn;
 //! - `instructions`: instructions per transaction, before and after a change.
 
 mod compare;
 mod deep;
+mod fuzz;
 mod instructions;
+mod nightly;
 mod tidy;
 
 use clap::{Parser, Subcommand};
@@ -27,6 +30,8 @@ enum Task {
     Tidy,
     /// Run Miri, sanitizers and long loom models, as far as the toolchain has them
     Deep(deep::Arguments),
+    /// Feed damaged files and directories to whatever reads them, guided by coverage
+    Fuzz(fuzz::Arguments),
     /// Run our benchmark and a peer's in turn and print the ratio
     Compare(compare::Arguments),
     /// Count the instructions of a transaction, beside those of another build if told
@@ -43,6 +48,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Tidy => tidy::run(&root()),
         Task::Deep(arguments) => deep::run(&arguments, &root()),
+        Task::Fuzz(arguments) => fuzz::run(&arguments, &root()),
         Task::Compare(arguments) => compare::run(&arguments, &root()),
         Task::Instructions(arguments) => instructions::run(&arguments, &root()),
     };

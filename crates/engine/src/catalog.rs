@@ -8,7 +8,7 @@
 //! their names (`TableSpec::validate`), so the two kinds never collide, and no look-up by name leads
 //! to the second.
 
-use crate::durable::{CatalogBlob as Blob, Walk};
+use crate::durable::{CatalogBlob as Blob, TABLE_NUMBERS_MAX, Walk};
 use crate::error::{Error, Result};
 use crate::scheme::UseIndex;
 use crate::scheme::ruins::{Ruins, show_view};
@@ -73,6 +73,13 @@ impl<M: Machine> Catalog<M> {
             let tables = self.tables.lock();
             if tables.iter().flatten().any(|table| table.spec.name == spec.name) {
                 return Err(Error::TableExists(spec.name));
+            }
+            if tables.len() + spec.secondary.len() >= TABLE_NUMBERS_MAX as usize {
+                return Err(Error::InvalidOption(format!(
+                    "table {}: a database has had {} tables and indexes; up to {TABLE_NUMBERS_MAX} are accepted",
+                    spec.name,
+                    tables.len()
+                )));
             }
             TableId(tables.len() as u32)
         };

@@ -7,6 +7,12 @@
 use crate::error::{Error, Result};
 use crate::table::{KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
 
+/// The bytes that a key or a value must have for all parts of an index to lie within.
+pub fn reach(spec: &SecondarySpec, source: Source) -> usize {
+    let parts = spec.parts.iter().filter(|part| part.source == source);
+    parts.map(|part| part.offset + part.length).max().unwrap_or(0)
+}
+
 /// A secondary index in use.
 pub struct Secondary {
     pub spec: SecondarySpec,
@@ -19,11 +25,8 @@ pub struct Secondary {
 
 impl Secondary {
     pub fn new(spec: SecondarySpec, table: TableId) -> Self {
-        let reach = |source| {
-            let parts = spec.parts.iter().filter(|part| part.source == source);
-            parts.map(|part| part.offset + part.length).max().unwrap_or(0)
-        };
-        let (value_bytes_min, key_bytes_min) = (reach(Source::Value), reach(Source::Key));
+        let value_bytes_min = reach(&spec, Source::Value);
+        let key_bytes_min = reach(&spec, Source::Key);
         Self { spec, table, value_bytes_min, key_bytes_min }
     }
 

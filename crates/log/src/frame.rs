@@ -42,6 +42,9 @@ pub const PAYLOAD_BYTES_MAX: usize = 1 << 30;
 /// Payloads below this are not worth compressing.
 const COMPRESS_FROM: usize = 256;
 
+/// The bytes that a compressed byte can stand for, at most.
+const LZ4_RATIO_MAX: u32 = 255;
+
 /// What a frame is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -148,7 +151,12 @@ impl Head {
             && zero == 0
             && raw_bytes as usize <= PAYLOAD_BYTES_MAX
             && stored_bytes as usize <= PAYLOAD_BYTES_MAX
-            && (compressed || raw_bytes == stored_bytes);
+            && (if compressed {
+                // Nothing unpacks to more: no memory for a length that cannot be.
+                raw_bytes / LZ4_RATIO_MAX <= stored_bytes
+            } else {
+                raw_bytes == stored_bytes
+            });
         let head =
             Self { kind, epoch, synced, position, file, compressed, stored_bytes, raw_bytes, crc };
         sound.then_some(head)
@@ -297,6 +305,15 @@ mod tests {
             let other = Identity { numbers: [1, 0, 3], ..FILE };
             assert_eq!(read(frame.bytes(), &other), None);
         }
+    }
+
+    #[test]
+    fn a_length_that_nothing_unpacks_to_is_no_head() {
+        let packed = framed(&[7; 1000], true);
+        assert!(Head::decode(packed.bytes()).is_some_and(|head| head.compressed));
+        let mut boastful = packed.bytes().to_vec();
+        boastful[16..20].copy_from_slice(&(PAYLOAD_BYTES_MAX as u32).to_le_bytes());
+        assert_eq!(Head::decode(&boastful), None);
     }
 
     proptest! {

@@ -71,8 +71,9 @@ pub fn tail<M: Machine>(
 ) -> Result<Tail> {
     let mut segments: Vec<SegmentId> =
         present.iter().copied().filter(|id| id.sequence >= first.sequence).collect();
-    let expected = (first.sequence..).map(|sequence| SegmentId { sequence, ..first });
-    let missing = segments.iter().zip(expected.clone()).find(|(found, wanted)| **found != *wanted);
+    let expected =
+        (0..).map(|place| SegmentId { sequence: first.sequence.saturating_add(place), ..first });
+    let missing = segments.iter().zip(expected).find(|(found, wanted)| **found != *wanted);
     let missing = missing.map(|(_, wanted)| wanted).or(segments.is_empty().then_some(first));
     if let Some(missing) = missing.filter(|_| !lenient) {
         return Err(LogError::damaged(&missing.to_string(), 0, "the file is missing"));

@@ -146,7 +146,19 @@ impl Manifest {
         }
         let catalog = from.blob()?.to_vec();
         let manifest = Self { database, checkpoint, incarnations, catalog };
-        (from.is_empty() && manifest.incarnation() == newest).then_some(manifest)
+        (from.is_empty() && manifest.incarnation() == newest && manifest.is_sound())
+            .then_some(manifest)
+    }
+
+    /// Incarnations ascend, the checkpoint is of one of them, and there are numbers left for the next
+    /// of both.
+    fn is_sound(&self) -> bool {
+        let ascending = self.incarnations.is_sorted_by(|one, next| one.number < next.number);
+        let known = self.checkpoint.is_none_or(|checkpoint| {
+            let own = |it: &Incarnation| it.number == checkpoint.incarnation;
+            checkpoint.number < u32::MAX && self.incarnations.iter().any(own)
+        });
+        ascending && known && self.incarnation() < u32::MAX
     }
 
     /// Puts the manifest in the place of the one there is, durably.
@@ -275,6 +287,22 @@ mod tests {
         let mut damaged = file(FORMAT_VERSION, &some().encode());
         damaged[30] ^= 1;
         assert!(matches!(Manifest::parse(&damaged), Err(LogError::Damaged { .. })));
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_damaged() {
+        let cases: [fn(&mut Manifest); 4] = [
+            |it| it.incarnations.reverse(),
+            |it| it.incarnations[1].number = u32::MAX,
+            |it| it.checkpoint.as_mut().expect("there").number = u32::MAX,
+            |it| it.checkpoint.as_mut().expect("there").incarnation = 1,
+        ];
+        for change in cases {
+            let mut manifest = some();
+            change(&mut manifest);
+            let parsed = Manifest::parse(&file(FORMAT_VERSION, &manifest.encode()));
+            assert!(matches!(parsed, Err(LogError::Damaged { .. })), "{manifest:?}");
+        }
     }
 
     proptest! {

@@ -31,12 +31,17 @@ impl Spares {
 
     /// A name for one more.
     pub(crate) fn name(&mut self) -> u32 {
-        self.next += 1;
-        self.next - 1
+        while self.ready.contains(&self.next) {
+            self.next = self.next.wrapping_add(1);
+        }
+        let number = self.next;
+        self.next = number.wrapping_add(1);
+        number
     }
 
     pub(crate) fn add(&mut self, number: u32) {
-        self.next = self.next.max(number + 1);
+        // After the last number comes the first, whatever somebody has called a file.
+        self.next = self.next.max(number.wrapping_add(1));
         self.ready.push(number);
     }
 
@@ -141,5 +146,21 @@ impl Segment {
     /// Whether it holds more than its beginning.
     pub fn has_content(&self) -> bool {
         self.offset > BLOCK_BYTES as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spares;
+
+    #[test]
+    fn the_last_number_is_followed_by_one_that_is_free() {
+        let mut spares = Spares::default();
+        for number in [0, 1, u32::MAX] {
+            spares.add(number);
+        }
+        assert_eq!(spares.name(), 2);
+        let mut late = Spares { ready: vec![u32::MAX, 0], next: u32::MAX };
+        assert_eq!(late.name(), 1);
     }
 }

@@ -13,6 +13,10 @@
 use crate::table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableSpec};
 use chiliad_log::codec::{Decoder, put_blob};
 
+/// The numbers that the tables of a database have in its whole life, at most: some of the memory of
+/// each worker is in proportion to them.
+pub const TABLE_NUMBERS_MAX: u32 = 1 << 22;
+
 /// The tables that users have created, with their numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Blob {
@@ -43,17 +47,19 @@ impl Blob {
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut from = Decoder::new(bytes);
         let mut blob = Self { next: from.u32()?, tables: Vec::new() };
+        let mut free = 0;
         for _ in 0..from.u32()? {
             let number = from.u32()?;
             let spec = take_table(&mut from)?;
             let after = number.checked_add(1 + spec.secondary.len() as u32)?;
-            let above = blob.tables.last().is_none_or(|(last, _)| *last < number);
-            if !above || after > blob.next || spec.validate().is_err() {
+            let known = blob.tables.iter().any(|(_, other)| other.name == spec.name);
+            if number < free || after > blob.next || known || spec.validate().is_err() {
                 return None;
             }
+            free = after;
             blob.tables.push((number, spec));
         }
-        from.is_empty().then_some(blob)
+        (from.is_empty() && blob.next <= TABLE_NUMBERS_MAX).then_some(blob)
     }
 }
 
@@ -166,5 +172,13 @@ mod tests {
         assert_eq!(Blob::decode(&twisted.encode()), None);
         let small = Blob { next: 5, ..some() };
         assert_eq!(Blob::decode(&small.encode()), None);
+        let large = Blob { next: TABLE_NUMBERS_MAX + 1, ..some() };
+        assert_eq!(Blob::decode(&large.encode()), None);
+        let mut within = some();
+        within.tables[1].0 = 1;
+        assert_eq!(Blob::decode(&within.encode()), None, "the number of the first one's index");
+        let mut namesakes = some();
+        namesakes.tables[1].1.name = "one".into();
+        assert_eq!(Blob::decode(&namesakes.encode()), None);
     }
 }

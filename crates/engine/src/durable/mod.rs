@@ -3,7 +3,7 @@
 //! | to see | look into |
 //! | --- | --- |
 //! | what is kept while a database is open | here; `runner` for the writers |
-//! | opening: what the directory holds, replay, indexes, the new incarnation | `open`, `plan`, `replay`, `apply` |
+//! | opening: what the directory holds, replay, indexes, the new incarnation | `open`, `plan`, `shape`, `replay`, `apply` |
 //! | checkpoints, and the end of old logs | `checkpoint`, `walk` |
 //! | copies | `backup` |
 //! | the catalogue on disk | `blob` |
@@ -33,6 +33,7 @@ mod replay;
 mod report;
 mod runner;
 mod settle;
+mod shape;
 mod turn;
 mod walk;
 
@@ -191,5 +192,5 @@ impl<M: Machine> Durable<M> {
     }
 }
 
-pub(crate) use blob::Blob as CatalogBlob;
+pub(crate) use blob::{Blob as CatalogBlob, TABLE_NUMBERS_MAX};
 pub(crate) use walk::Walk;

@@ -3,6 +3,7 @@
 use super::blob::Blob;
 use super::replay::Replay;
 use super::report::{Contents, LogContents};
+use super::shape::Shapes;
 use super::{Host, Phase, Recovered};
 use crate::error::{Error, Result};
 use chiliad_log::{
@@ -26,6 +27,11 @@ pub struct Life {
 pub struct Plan {
     pub manifest: Manifest,
     pub blob: Blob,
+    /// What rows of each table can be.
+    pub shapes: Shapes,
+    /// The parts of the checkpoint that are there, and the first that is missing, so that somebody
+    /// notices.
+    pub parts: Vec<u32>,
     /// In order, from that of the checkpoint on.
     pub lives: Vec<Life>,
     /// Files of ours that nothing needs.
@@ -46,8 +52,9 @@ impl Plan {
         };
         let blob = catalogue(&manifest)?;
         let names = disk.names().map_err(LogError::io(format!("listing {}", disk.place())))?;
-        let mut plan =
-            Self { manifest, blob, lives: Vec::new(), leftovers: Vec::new(), spares: Vec::new() };
+        let (shapes, parts) = (Shapes::new(&blob), parts(&manifest, &names));
+        let (lives, leftovers, spares) = (Vec::new(), Vec::new(), Vec::new());
+        let mut plan = Self { manifest, blob, shapes, parts, lives, leftovers, spares };
         let total = plan.manifest.incarnations.len() as u64;
         for (done, incarnation) in plan.manifest.incarnations.iter().enumerate() {
             host.progress(Phase::Inspect, done as u64, total);
@@ -78,12 +85,30 @@ impl Plan {
         let tails = self.lives.iter().flat_map(|life| &life.tails);
         let segments = tails.flat_map(|tail| tail.segments.iter().map(ToString::to_string));
         let parts = self.manifest.checkpoint.iter().flat_map(|checkpoint| {
-            let number = checkpoint.number;
-            (0..checkpoint.parts)
-                .map(move |part| Name::Part { checkpoint: number, part }.to_string())
+            let name = |&part: &u32| Name::Part { checkpoint: checkpoint.number, part }.to_string();
+            self.parts.iter().map(name)
         });
         parts.chain(segments).collect()
     }
+}
+
+/// The parts of the checkpoint to be read. The manifest's count is not believed before there are as
+/// many files.
+fn parts(manifest: &Manifest, names: &[String]) -> Vec<u32> {
+    let Some(published) = manifest.checkpoint else { return Vec::new() };
+    let mut parts: Vec<u32> = names
+        .iter()
+        .filter_map(|name| match Name::parse(name) {
+            Name::Part { checkpoint, part } if checkpoint == published.number => Some(part),
+            _ => None,
+        })
+        .filter(|&part| part < published.parts)
+        .collect();
+    parts.sort_unstable();
+    let missing = (0..published.parts).zip(&parts).find(|(wanted, found)| wanted != *found);
+    let missing = missing.map_or(parts.len() as u32, |(wanted, _)| wanted);
+    parts.extend((missing < published.parts).then_some(missing));
+    parts
 }
 
 /// Finds where the logs of one incarnation end.

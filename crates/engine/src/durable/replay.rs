@@ -13,7 +13,7 @@ use super::{Host, Phase, Recovered};
 use crate::error::{Error, Result};
 use crate::scheme::restore;
 use chiliad_log::entry;
-use chiliad_log::{CheckpointInfo, Damage, LogError, PartReader, SegmentId, SegmentReader};
+use chiliad_log::{CheckpointInfo, Damage, LogError, Name, PartReader, SegmentId, SegmentReader};
 use chiliad_machine::disk::{Access, Disk};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
 use chiliad_storage::Heap;
@@ -46,6 +46,9 @@ pub struct Replay<'a, M: Machine> {
     pub lenient: bool,
     counts: Shared<M, Counts<M>>,
 }
+
+/// What is said of a frame that was not written by us, or does not belong to this catalogue.
+const UNFIT: &str = "a frame whose checksum fits holds what no transaction can have written";
 
 /// What the threads of a recovery share.
 struct Counts<M: Machine> {
@@ -158,7 +161,7 @@ impl<'a, M: Machine> Replay<'a, M> {
         let mut tasks = Vec::new();
         let checkpoint = self.plan.manifest.checkpoint;
         if let Some(checkpoint) = checkpoint.filter(|it| it.incarnation == life.number) {
-            tasks.extend((0..checkpoint.parts).map(|part| Task::Part(checkpoint, part)));
+            tasks.extend(self.plan.parts.iter().map(|&part| Task::Part(checkpoint, part)));
         }
         for tail in &life.tails {
             let last = tail.segments.last();
@@ -289,10 +292,14 @@ impl<M: Machine> Readers<'_, M> {
         loop {
             let begun = reader.offset();
             let Some(payload) = reader.next_rows()? else { break };
-            let mut rows = 0;
+            let (mut rows, mut sound) = (0, true);
             let mut group = Group::new();
-            // Parts are checked when they are read: every row is sound.
+            // Parts are checked when they are read: every row parses.
             for (order, write) in entry::rows(payload).flatten() {
+                if !plan.shapes.admit(order, &write) {
+                    sound = false;
+                    continue;
+                }
                 rows += 1;
                 if let Some(applier) = &mut applier {
                     applier.push(&mut group, Item { order, write })?;
@@ -300,6 +307,10 @@ impl<M: Machine> Readers<'_, M> {
             }
             if let Some(applier) = &mut applier {
                 applier.flush(&mut group)?;
+            }
+            if !sound {
+                let name = Name::Part { checkpoint: checkpoint.number, part }.to_string();
+                self.replay.lose(LogError::damaged(&name, begun, UNFIT))?;
             }
             add(&counts.checkpoint_rows, rows);
             self.replay.progress(reader.offset() - begun);
@@ -326,8 +337,7 @@ impl<M: Machine> Readers<'_, M> {
                 ended = frame.head.kind == chiliad_log::frame::Kind::End;
                 let sound = self.replay_payload(applier.as_deref_mut(), frame.payload)?;
                 if !sound {
-                    let what = "a frame whose checksum fits does not parse";
-                    self.replay.lose(LogError::damaged(reader.name(), begun, what))?;
+                    self.replay.lose(LogError::damaged(reader.name(), begun, UNFIT))?;
                 }
                 self.replay.progress(reader.offset() - begun);
                 continue;
@@ -371,6 +381,10 @@ impl<M: Machine> Readers<'_, M> {
                     sound = false;
                     break;
                 };
+                if !self.replay.plan.shapes.admit(transaction.order, &write) {
+                    sound = false;
+                    continue;
+                }
                 writes += 1;
                 if let Some(applier) = &mut applier {
                     applier.push(&mut group, Item { order: transaction.order, write })?;

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::scheme::restore::{self, Restored};
 use crate::stamp::STAMP_BYTES;
 use chiliad_machine::{Machine, Ordering, Shared, Word};
-use chiliad_storage::{LeafRun, LocalHeap};
+use chiliad_storage::{KEY_BYTES_MAX, LeafRun, LocalHeap};
 
 /// Tables to be walked over, for those who do it.
 pub struct Settlers<'a, M: Machine> {
@@ -107,6 +107,9 @@ impl<'a, M: Machine> Settlers<'a, M> {
                     continue;
                 }
                 secondary.encode(key, &value[..split], entry);
+                if entry.len() > KEY_BYTES_MAX {
+                    continue;
+                }
                 let row = [key, &value[split..]].concat();
                 let version = Restored { order: 0, absent: false, value: &row };
                 let found = index.index.get(heap, entry);

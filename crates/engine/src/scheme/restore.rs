@@ -6,7 +6,7 @@
 //! zero: a version from before the incarnation, whichever scheme runs it.
 
 use super::tid;
-use crate::stamp::{self, Graveyard, STAMP_BYTES};
+use crate::stamp::{self, Graveyard};
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{
     Found, Index, Inserted, Kind as SlotKind, LocalHeap, NoHooks, OutOfMemory, RecordRef,
@@ -96,6 +96,11 @@ pub fn put<M: Machine>(
     replace(heap, record, version)
 }
 
+/// Whether a number can be the order of a version: orders leave room for the flags of a word.
+pub fn is_order(number: u64) -> bool {
+    number & tid::FLAGS == 0
+}
+
 fn word_of(version: Restored<'_>) -> u64 {
     debug_assert!(version.order & tid::FLAGS == 0, "{}", version.order);
     version.order | if version.absent { tid::ABSENT } else { 0 }
@@ -170,8 +175,9 @@ pub fn clear_away<M: Machine>(
         return;
     }
     if let Some(graveyard) = graveyard {
-        let mut bytes = [0; STAMP_BYTES];
-        record.read(&mut bytes);
+        let tombstone = record.value();
+        let mut bytes = vec![0; tombstone.length()];
+        tombstone.read(&mut bytes);
         graveyard.bury(key, 1, stamp::read(&bytes, true));
     }
     let mut confirm = |_: &_| {

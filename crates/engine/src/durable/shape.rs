@@ -1,0 +1,88 @@
+//! What rows of each table can be, whatever a file says: a checksum that fits shows that a file is as
+//! it was written, and not that we have written it.
+
+use super::blob::Blob;
+use crate::scheme::restore;
+use crate::secondary::reach;
+use crate::stamp::STAMP_BYTES;
+use crate::table::Source;
+use chiliad_log::entry::Write;
+use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use std::collections::BTreeMap;
+
+/// The tables that there are.
+pub struct Shapes {
+    /// By number.
+    tables: BTreeMap<u32, Shape>,
+}
+
+struct Shape {
+    /// The tables of its indexes have the numbers up to this one.
+    indexes_end: u32,
+    key_bytes_min: usize,
+    value_bytes_min: usize,
+}
+
+impl Shapes {
+    pub fn new(blob: &Blob) -> Self {
+        let shape = |(number, spec): &(u32, crate::TableSpec)| {
+            let most = |source| spec.secondary.iter().map(|index| reach(index, source)).max();
+            let shape = Shape {
+                indexes_end: number + 1 + spec.secondary.len() as u32,
+                key_bytes_min: most(Source::Key).unwrap_or(0),
+                value_bytes_min: most(Source::Value).unwrap_or(0),
+            };
+            (*number, shape)
+        };
+        Self { tables: blob.tables.iter().map(shape).collect() }
+    }
+
+    /// Whether a version can have been written by a transaction. Of tables that were dropped anything
+    /// can: it is not kept.
+    #[inline]
+    pub fn admit(&self, order: u64, write: &Write<'_>) -> bool {
+        let Some((number, shape)) = self.tables.range(..=write.table).next_back() else {
+            return true;
+        };
+        let (key, value) = (write.key.len(), write.value.len());
+        let fits = key <= KEY_BYTES_MAX && value <= VALUE_BYTES_MAX + STAMP_BYTES;
+        let reaches = key >= shape.key_bytes_min && value >= shape.value_bytes_min;
+        // A table, or none; and no index, whose rows are made from those of its table.
+        let row = *number == write.table && fits && (write.removed || reaches);
+        restore::is_order(order) && (row || write.table >= shape.indexes_end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{KeyPart, PartType, SecondarySpec, TableSpec};
+
+    #[test]
+    fn only_what_a_transaction_can_have_written_is_admitted() {
+        let part = |source, offset| KeyPart {
+            source,
+            offset,
+            length: 2,
+            part_type: PartType::Bytes,
+            descending: false,
+        };
+        let parts = vec![part(Source::Key, 1), part(Source::Value, 4)];
+        let index = SecondarySpec { name: "i".into(), parts, unique: false };
+        let tables = vec![(2, TableSpec::ordered("t").with_index(index))];
+        let shapes = Shapes::new(&Blob { next: 9, tables });
+        let write = |table, key: usize, value: usize| {
+            let (key, value) = (vec![0; key], vec![0; value]);
+            shapes.admit(8, &Write { table, removed: false, key: &key, value: &value })
+        };
+        assert!(write(2, 3, 6) && write(2, KEY_BYTES_MAX, VALUE_BYTES_MAX));
+        assert!(!write(2, 2, 6) && !write(2, 3, 5), "too short for the index");
+        assert!(!write(2, KEY_BYTES_MAX + 1, 6));
+        assert!(!write(2, 3, VALUE_BYTES_MAX + STAMP_BYTES + 1));
+        assert!(!write(3, 3, 6), "a row of the index itself");
+        assert!(write(1, 0, 0) && write(4, 0, 0), "of tables that were dropped");
+        let removal = Write { table: 2, removed: true, key: &[1], value: &[] };
+        assert!(shapes.admit(8, &removal));
+        assert!(!shapes.admit(9, &removal), "no order has flags");
+    }
+}
