@@ -138,6 +138,8 @@ fn replace<M: Machine>(
     match block {
         Some(block) => {
             block.write(version.value);
+            // Where it is put by as an older version, it is one from before the incarnation.
+            block.word().store(0, Ordering::Relaxed);
             record.set_next(None, Ordering::Relaxed);
             record.set_overflow(block);
         }
