@@ -98,9 +98,10 @@ impl Acks {
         self.runner.store(u64::from(Native::worker().0) + 1, Ordering::Release);
     }
 
-    /// Whether somebody waits for an epoch that could be over.
+    /// Whether somebody waits for an epoch that could be over: once it is stable, the log will see to
+    /// it without more ticks.
     pub fn is_urgent(&self) -> bool {
-        self.urgent.load(Ordering::Acquire) > self.durable.load(Ordering::Relaxed)
+        self.urgent.load(Ordering::Acquire) > self.engine.stable_epoch()
             && !self.failed.load(Ordering::Relaxed)
     }
 

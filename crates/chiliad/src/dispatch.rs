@@ -106,6 +106,10 @@ impl AnyDatabase {
         each!(self, db => db.epoch())
     }
 
+    pub fn stable_epoch(&self) -> u64 {
+        each!(self, db => db.stable_epoch())
+    }
+
     pub fn durable_epoch(&self) -> u64 {
         each!(self, db => db.durable_epoch())
     }

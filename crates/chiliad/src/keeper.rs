@@ -114,7 +114,10 @@ fn write(
             Stepped::Claimed | Stepped::Failed => acks.publish(),
             Stepped::Wrote | Stepped::Idle => {}
         }
-        if !(hurries && acks.is_urgent()) {
+        if hurries && acks.is_urgent() {
+            // A commit window is open: whoever is in it may want this core.
+            Native::yield_now();
+        } else {
             Native::park_until(Native::now() + LOOK_TICKS);
         }
     }

@@ -169,6 +169,13 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         self.inner.words.durable.as_ref().map_or(u64::MAX, |durable| durable.log.durable())
     }
 
+    /// The newest epoch of which every transaction has ended, as the last tick saw it: what the log
+    /// makes durable next. Zero where nothing is logged.
+    #[must_use]
+    pub fn stable_epoch(&self) -> u64 {
+        self.inner.words.durable.as_ref().map_or(0, |durable| durable.log.stable())
+    }
+
     /// The commit epoch now.
     #[must_use]
     pub fn epoch(&self) -> u64 {

@@ -143,7 +143,7 @@ fn replace<M: Machine>(
     match block {
         Some(block) => {
             block.write(version.value);
-            // The value will be an older version some day, and is then of before all epochs.
+            // Where it is put by as an older version, it is one from before the incarnation.
             block.word().store(0, Ordering::Relaxed);
             record.set_next(None, Ordering::Relaxed);
             record.set_overflow(block);

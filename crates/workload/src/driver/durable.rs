@@ -132,9 +132,9 @@ impl Bell {
         self.runner.store(u64::from(Native::worker().0) + 1, Ordering::Release);
     }
 
-    /// Whether somebody waits for an epoch above `durable`.
-    pub(crate) fn is_urgent(&self, durable: u64) -> bool {
-        self.urgent.load(Ordering::Acquire) > durable
+    /// Whether somebody waits for an epoch above `stable`: once it is stable, the log sees to it.
+    pub(crate) fn is_urgent(&self, stable: u64) -> bool {
+        self.urgent.load(Ordering::Acquire) > stable
     }
 
     /// Something has become durable.

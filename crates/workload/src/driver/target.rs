@@ -229,14 +229,17 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
             bell.run_here();
         }
         while !over.load(Ordering::Acquire) {
-            if hurries && bell.is_urgent(self.database.durable_epoch()) {
+            if hurries && bell.is_urgent(self.database.stable_epoch()) {
                 self.database.tick();
             }
             match runner.step() {
                 Stepped::Claimed | Stepped::Failed => bell.ring(),
                 Stepped::Wrote | Stepped::Idle => {}
             }
-            if !(hurries && bell.is_urgent(self.database.durable_epoch())) {
+            if hurries && bell.is_urgent(self.database.stable_epoch()) {
+                // A commit window is open: whoever is in it may want this core.
+                M::yield_now();
+            } else {
                 M::park_until(M::now() + M::ticks_per_second() / LOOKS_PER_SECOND);
             }
         }
