@@ -73,6 +73,16 @@ fn the_last_numbers_that_names_can_have_do_no_harm() {
 }
 
 #[test]
+fn segments_of_an_opening_that_no_manifest_knows_are_not_taken_for_the_next_one() {
+    for sequence in 0..3 {
+        let mut files = sound(false);
+        let left = files["log-00000003-0000-00000000"].clone();
+        files.insert(format!("log-00000004-0001-{sequence:08x}"), left);
+        check(&files);
+    }
+}
+
+#[test]
 fn a_table_that_memory_cannot_hold_is_refused() {
     for rows in [1 << 30, 1 << 62, usize::MAX] {
         let mut catalog = sound_catalog();

@@ -118,13 +118,22 @@ fn begin<M: Machine>(
         },
     };
     let number = manifest.incarnation() + 1;
+    // Segments of this number are of an opening that no manifest knows, neither this one nor any
+    // before it. They go first: once the manifest names the number they would pass for its own.
+    let namesake = |name: &String| match Name::parse(name) {
+        Name::Segment(id) => id.incarnation == number,
+        _ => false,
+    };
+    for name in leftovers.extract_if(.., |name| namesake(name)) {
+        disk.remove(&name).map_err(LogError::io(format!("removing {name}")))?;
+    }
     let (log, writers) =
         Log::begin(Arc::clone(&disk), manifest.database, number, options.log, spares)?;
     let first_segments = vec![0; options.log.writers as usize];
     manifest.incarnations.push(Incarnation { number, ended: None, first_segments });
     manifest.write::<M>(&*disk)?;
-    if let Some(current) = manifest.incarnations.last().filter(|_| !leftovers.is_empty()) {
-        clear(&*disk, &leftovers, current)?;
+    if !leftovers.is_empty() {
+        clear(&*disk, &leftovers)?;
     }
     let durable = Durable {
         disk,
@@ -148,22 +157,12 @@ fn keep<M: Machine>(disk: &dyn Disk, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Removes what nothing needs, and was not made anew for this incarnation. Not before a manifest that
-/// does without it is certainly in place: the one that was read may have been on its way there when
-/// its process was killed.
-fn clear(disk: &dyn Disk, leftovers: &[String], incarnation: &Incarnation) -> Result<()> {
-    for name in leftovers {
-        let writers = incarnation.first_segments.len();
-        let in_use = match Name::parse(name) {
-            Name::ManifestNew => true,
-            Name::Segment(id) => {
-                id.incarnation == incarnation.number && (id.writer as usize) < writers
-            }
-            _ => false,
-        };
-        if !in_use {
-            disk.remove(name).map_err(LogError::io(format!("removing {name}")))?;
-        }
+/// Removes what nothing needs. Not before a manifest that does without it is certainly in place: the
+/// one that was read may have been on its way there when its process was killed.
+fn clear(disk: &dyn Disk, leftovers: &[String]) -> Result<()> {
+    // The manifest that was just written has taken that name and left it.
+    for name in leftovers.iter().filter(|name| Name::parse(name) != Name::ManifestNew) {
+        disk.remove(name).map_err(LogError::io(format!("removing {name}")))?;
     }
     disk.sync_names().map_err(LogError::io(format!("syncing {}", disk.place())))?;
     Ok(())
