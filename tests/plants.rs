@@ -51,21 +51,21 @@ const SEEDS: [(&str, u64); 32] = [
 /// Bugs that show in what a crash leaves behind, and a seed at which they do.
 const DISK_SEEDS: [(&str, u64); 16] = [
     ("incarnation-not-raised", 1),
-    ("floor-at-the-end", 7),
-    ("checkpoint-too-early", 5),
-    ("log-removed-too-early", 0),
+    ("floor-at-the-end", 1),
+    ("checkpoint-too-early", 1),
+    ("log-removed-too-early", 7),
     ("appended-after-its-window", 7),
-    ("reader-not-held-back", 4),
+    ("reader-not-held-back", 0),
     ("replayed-as-found", 0),
-    ("acknowledged-before-sync", 0),
+    ("acknowledged-before-sync", 3),
     ("no-checksum", 1),
-    ("past-a-lagging-writer", 4),
-    ("drained-too-early", 49),
-    ("segment-name-not-synced", 3),
+    ("past-a-lagging-writer", 5),
+    ("drained-too-early", 13),
+    ("segment-name-not-synced", 0),
     ("manifest-not-synced", 2),
     ("checkpoint-not-synced", 8),
-    ("sync-retried", 98),
-    ("end-not-rewritten", 119),
+    ("sync-retried", 12),
+    ("end-not-rewritten", 193),
 ];
 
 /// Bugs that the loom models of the crates catch.

@@ -99,10 +99,10 @@ impl CrashPlan {
             sync_ticks_mean: [8, 64, 400][random.below(3) as usize],
             ..DiskFaults::default()
         };
-        match random.below(12) {
-            0 => faults.sync_errors_one_in = random.range(10, 100).into(),
-            1 => faults.short_writes_one_in = random.range(10, 100).into(),
-            2 => faults.full_after_bytes = Some(u64::from(random.range(64, 400)) << 10),
+        match random.below(10) {
+            0 | 1 => faults.sync_errors_one_in = random.range(5, 60).into(),
+            2 => faults.short_writes_one_in = random.range(10, 100).into(),
+            3 => faults.full_after_bytes = Some(u64::from(random.range(64, 400)) << 10),
             _ => {}
         }
         if let End::Off(operations) = end {
