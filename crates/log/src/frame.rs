@@ -149,6 +149,9 @@ impl Head {
         let compressed = flags == COMPRESSED;
         let sound = (flags == 0 || compressed)
             && zero == 0
+            // Whole frames before this one.
+            && synced <= position
+            && synced.is_multiple_of(BLOCK_BYTES as u64)
             && raw_bytes as usize <= PAYLOAD_BYTES_MAX
             && stored_bytes as usize <= PAYLOAD_BYTES_MAX
             && (if compressed {
@@ -314,6 +317,16 @@ mod tests {
         let mut boastful = packed.bytes().to_vec();
         boastful[16..20].copy_from_slice(&(PAYLOAD_BYTES_MAX as u32).to_le_bytes());
         assert_eq!(Head::decode(&boastful), None);
+    }
+
+    #[test]
+    fn what_was_durable_before_a_frame_is_whole_frames_before_it() {
+        let frame = framed(b"payload", false);
+        for synced in [1_u64, 4097, 8192 + 4096, u64::MAX] {
+            let mut wrong = frame.bytes().to_vec();
+            wrong[32..40].copy_from_slice(&synced.to_le_bytes());
+            assert_eq!(Head::decode(&wrong), None, "{synced}");
+        }
     }
 
     proptest! {
