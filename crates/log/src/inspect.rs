@@ -7,7 +7,7 @@ use crate::frame::Kind;
 use crate::names::SegmentId;
 use crate::read::{Damage, SegmentReader};
 use chiliad_machine::Machine;
-use chiliad_machine::disk::{Access, Blocks, Disk};
+use chiliad_machine::disk::{Access, CopyError, Disk, copy_blocks};
 
 /// The end of one writer's log.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,9 +26,6 @@ pub struct Tail {
     pub closed: bool,
 }
 
-/// Bytes copied at once.
-const CHUNK_BYTES: u64 = 1 << 20;
-
 impl Tail {
     /// Makes certain what was found at the end: writes it again, in its place, and syncs it.
     ///
@@ -45,13 +42,12 @@ impl Tail {
         let doing = |what| LogError::io(format!("{what} {name} in {}", disk.place()));
         let written = disk.open(&name, Access::Read).map_err(doing("opening"))?;
         let file = disk.open(&name, Access::Write).map_err(doing("opening"))?;
-        let mut at = self.synced_bytes;
-        while at < self.sound_bytes && !M::fault(&faults::END_NOT_REWRITTEN) {
-            let bytes = CHUNK_BYTES.min(self.sound_bytes - at);
-            let mut blocks = Blocks::zeroed(bytes as usize);
-            written.read_at(at, blocks.bytes_mut()).map_err(doing("reading"))?;
-            file.write_at(at, &blocks).map_err(doing("writing"))?;
-            at += bytes;
+        if !M::fault(&faults::END_NOT_REWRITTEN) {
+            let copied = copy_blocks(&*written, &*file, self.synced_bytes..self.sound_bytes);
+            copied.map_err(|error| match error {
+                CopyError::Reading(error) => doing("reading")(error),
+                CopyError::Writing(error) => doing("writing")(error),
+            })?;
         }
         file.sync().map_err(doing("syncing"))
     }

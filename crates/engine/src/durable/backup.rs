@@ -13,10 +13,7 @@ use crate::scheme::Scheme;
 use chiliad_log::frame::{Identity, Kind};
 use chiliad_log::{Damage, LogError, Manifest, Name, SegmentId, SegmentReader};
 use chiliad_machine::Machine;
-use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk};
-
-/// Bytes copied at once.
-const CHUNK_BYTES: usize = 1 << 20;
+use chiliad_machine::disk::{Access, CopyError, Disk, copy_blocks};
 
 /// What was copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -158,14 +155,10 @@ fn copy_file<M: Machine>(from: &dyn Disk, file: &Needed, to: &dyn Disk) -> Resul
     let source = from.open(name, Access::Read).map_err(LogError::io(format!("opening {name}")))?;
     let doing = |what| LogError::io(format!("{what} {name} in {}", to.place()));
     let target = to.create(name, 0).map_err(doing("creating"))?;
-    let mut at = 0;
-    while at < bytes {
-        let mut chunk = Blocks::zeroed(CHUNK_BYTES.min((bytes - at) as usize));
-        debug_assert!(chunk.len().is_multiple_of(BLOCK_BYTES));
-        source.read_at(at, chunk.bytes_mut()).map_err(LogError::io(format!("reading {name}")))?;
-        target.write_at(at, &chunk).map_err(doing("writing"))?;
-        at += chunk.len() as u64;
-    }
+    copy_blocks(&*source, &*target, 0..bytes).map_err(|error| match error {
+        CopyError::Reading(error) => LogError::io(format!("reading {name}"))(error),
+        CopyError::Writing(error) => doing("writing")(error),
+    })?;
     target.sync().map_err(doing("syncing"))?;
     Ok(bytes)
 }

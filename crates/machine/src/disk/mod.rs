@@ -24,7 +24,40 @@ pub use blocks::{BLOCK_BYTES, Blocks};
 pub use native::{LOCK_NAME, Lock, NativeDisk};
 
 use core::fmt;
+use core::ops::Range;
 use std::io;
+
+/// Copies the bytes `range` of one file to the same place in another, which may be the same one: from
+/// block to block.
+///
+/// # Errors
+/// The system's, with the side that it is of.
+pub fn copy_blocks(
+    from: &dyn DiskFile,
+    to: &dyn DiskFile,
+    range: Range<u64>,
+) -> Result<(), CopyError> {
+    let mut at = range.start;
+    while at < range.end {
+        let mut chunk = Blocks::zeroed(COPY_BYTES.min(range.end - at) as usize);
+        from.read_at(at, chunk.bytes_mut()).map_err(CopyError::Reading)?;
+        to.write_at(at, &chunk).map_err(CopyError::Writing)?;
+        at += chunk.len() as u64;
+    }
+    Ok(())
+}
+
+/// Which side of [`copy_blocks`] failed.
+#[derive(Debug)]
+pub enum CopyError {
+    /// The file copied from.
+    Reading(io::Error),
+    /// The file copied to.
+    Writing(io::Error),
+}
+
+/// Bytes copied at once.
+const COPY_BYTES: u64 = 1 << 20;
 
 /// What a file is opened for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
