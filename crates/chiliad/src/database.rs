@@ -197,12 +197,8 @@ impl Database {
         body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> core::result::Result<T, E> {
         let plan = Plan { options, snapshot: false };
-        let rules = &self.shared.rules;
-        let (value, epoch) = self
-            .with_seat(|seat| seat.run(rules, plan, body))
-            .unwrap_or_else(|error| Err(E::from(error)))?;
-        rules.hold_back(epoch)?;
-        Ok(value)
+        self.with_seat(|seat| seat.run_held(&self.shared.rules, plan, body))
+            .unwrap_or_else(|error| Err(E::from(error)))
     }
 
     /// As [`Database::run`], without waiting for the disk: the result is held back by the [`Pending`]
@@ -216,10 +212,7 @@ impl Database {
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<Pending<T>> {
-        let plan = Plan { options: &RunOptions::default(), snapshot: false };
-        let rules = &self.shared.rules;
-        let (value, epoch) = self.with_seat(|seat| seat.run(rules, plan, body))??;
-        Ok(Pending::new(value, epoch, rules.acks.clone()))
+        self.with_seat(|seat| seat.submit(&self.shared.rules, body))?
     }
 
     /// Runs `body` as a read-only transaction on a state of the past: it is never refused, disturbs
@@ -255,11 +248,9 @@ impl Database {
         mut body: impl FnMut(&mut Snapshot<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         let plan = Plan { options: &RunOptions::default(), snapshot: true };
-        let rules = &self.shared.rules;
-        let (value, epoch) =
-            self.with_seat(|seat| seat.run(rules, plan, |tx| body(&mut Snapshot::new(tx))))??;
-        rules.hold_back(epoch)?;
-        Ok(value)
+        self.with_seat(|seat| {
+            seat.run_held(&self.shared.rules, plan, |tx| body(&mut Snapshot::new(tx)))
+        })?
     }
 
     /// A worker of the caller's own.

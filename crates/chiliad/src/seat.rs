@@ -5,7 +5,7 @@ use crate::backoff::Backoff;
 use crate::dispatch::{AnyDatabase, AnyWorker};
 use crate::raw::{TableId, Untyped};
 use crate::reader::Scratch;
-use crate::{Durability, Error, Reader, Reason, Result, RunOptions, Transaction};
+use crate::{Durability, Error, Pending, Reader, Reason, Result, RunOptions, Transaction};
 use chiliad_engine::Intent;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -134,7 +134,7 @@ impl Seat {
 
     /// Runs `body` as a transaction until it commits, fails for a reason of its own, or may not be
     /// run again. The result comes with its commit epoch, and has not been held back.
-    pub fn run<T, E: From<Error>>(
+    fn run<T, E: From<Error>>(
         &mut self,
         rules: &Rules,
         plan: Plan<'_>,
@@ -157,6 +157,29 @@ impl Seat {
             refusals = refusals.saturating_add(1);
             rules.backoff.wait(refusals, deadline);
         }
+    }
+
+    /// The same with the result held back as the database is told to.
+    pub fn run_held<T, E: From<Error>>(
+        &mut self,
+        rules: &Rules,
+        plan: Plan<'_>,
+        body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
+    ) -> core::result::Result<T, E> {
+        let (value, epoch) = self.run(rules, plan, body)?;
+        rules.hold_back(epoch)?;
+        Ok(value)
+    }
+
+    /// The same with the result in a handle that holds it back.
+    pub fn submit<T>(
+        &mut self,
+        rules: &Rules,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T>,
+    ) -> Result<Pending<T>> {
+        let plan = Plan { options: &RunOptions::default(), snapshot: false };
+        let (value, epoch) = self.run(rules, plan, body)?;
+        Ok(Pending::new(value, epoch, rules.acks.clone()))
     }
 
     fn attempt<T, E: From<Error>>(

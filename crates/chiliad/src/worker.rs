@@ -58,10 +58,7 @@ impl Worker {
         body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> core::result::Result<T, E> {
         let plan = Plan { options, snapshot: false };
-        let rules = self.database.rules();
-        let (value, epoch) = self.seat.run(rules, plan, body)?;
-        rules.hold_back(epoch)?;
-        Ok(value)
+        self.seat.run_held(self.database.rules(), plan, body)
     }
 
     /// As [`Database::submit`].
@@ -72,10 +69,7 @@ impl Worker {
         &mut self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<Pending<T>> {
-        let plan = Plan { options: &RunOptions::default(), snapshot: false };
-        let rules = self.database.rules();
-        let (value, epoch) = self.seat.run(rules, plan, body)?;
-        Ok(Pending::new(value, epoch, rules.acks.clone()))
+        self.seat.submit(self.database.rules(), body)
     }
 
     /// As [`Database::snapshot`].
@@ -87,10 +81,7 @@ impl Worker {
         mut body: impl FnMut(&mut Snapshot<'_, '_>) -> Result<T>,
     ) -> Result<T> {
         let plan = Plan { options: &RunOptions::default(), snapshot: true };
-        let rules = self.database.rules();
-        let (value, epoch) = self.seat.run(rules, plan, |tx| body(&mut Snapshot::new(tx)))?;
-        rules.hold_back(epoch)?;
-        Ok(value)
+        self.seat.run_held(self.database.rules(), plan, |tx| body(&mut Snapshot::new(tx)))
     }
 
     /// Begins a transaction that the caller commits or rolls back; conflicts come out as
