@@ -3,14 +3,12 @@
 
 use crate::home::{disk, make_directory};
 use crate::{Error, LogError, Result};
+use chiliad_engine::MANIFEST_NAME;
 use chiliad_machine::disk::{LOCK_NAME, Lock, NativeDisk};
 use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-
-/// The name of the file that says what the others are.
-const MANIFEST: &str = "MANIFEST";
 
 /// A directory that was empty or missing, and is locked. Dropped, it is that again.
 pub(crate) struct Target {
@@ -62,7 +60,7 @@ impl Drop for Target {
 /// Refuses a directory with files of somebody else before anything, such as a lock, is put into it.
 pub(crate) fn refuse_foreign(path: &Path) -> Result<()> {
     let names = names(path)?.unwrap_or_default();
-    match names.is_empty() || names.iter().any(|name| name == MANIFEST || name == LOCK_NAME) {
+    match names.is_empty() || names.iter().any(|name| name == MANIFEST_NAME || name == LOCK_NAME) {
         true => Ok(()),
         false => Err(LogError::NotOurs { place: path.display().to_string() }.into()),
     }

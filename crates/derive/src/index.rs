@@ -127,7 +127,7 @@ impl Index {
         });
         quote! {
             #[doc = #doc]
-            #[allow(dead_code)]
+            #[allow(dead_code, reason = "not every program uses all of them")]
             #visibility const #constant: #krate::Index<Self, (#(#types,)*)> =
                 #krate::Index::at(#position, #name);
         }

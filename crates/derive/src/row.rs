@@ -73,7 +73,7 @@ impl<'a> Layout<'a> {
             let place = core::mem::replace(&mut offset, quote!(Self::#constant.end()));
             Some(quote! {
                 #[doc = #doc]
-                #[allow(dead_code)]
+                #[allow(dead_code, reason = "not every program uses all of them")]
                 #vis const #constant: #krate::Field<Self, #ty> = #krate::Field::at(#place);
             })
         });

@@ -44,7 +44,7 @@ mod worker;
 mod write_ops;
 
 pub use breakdown::Part;
-pub use chiliad_log::{CheckpointInfo, LogError, LogOptions, Stepped};
+pub use chiliad_log::{CheckpointInfo, LogError, LogOptions, MANIFEST_NAME, Stepped};
 pub use chiliad_storage::{KEY_BYTES_MAX, Usage, VALUE_BYTES_MAX, key};
 pub use database::Database;
 pub use durable::{

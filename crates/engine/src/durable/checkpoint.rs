@@ -5,8 +5,8 @@
 //! newest epoch in which anything had been logged when the walk ended: nothing met is newer, and the
 //! files say so too, which they need not of later epochs in which nothing happened. So the checkpoint
 //! may count as soon as the log is durable through the end, and recovery replays the log from the
-//! floor on. Removed rows are not
-//! met; the log has their removal if it is above the floor, and nothing of them if it is not.
+//! floor on. Removed rows are not met; the log has their removal if it is above the floor, and nothing
+//! of them if it is not.
 
 use super::apply::{CHECKPOINT_TOO_EARLY, FLOOR_AT_THE_END, LOG_REMOVED_TOO_EARLY};
 use super::host::Crew;
