@@ -5,7 +5,6 @@
 
 use crate::dispatch::AnyDatabase;
 use crate::{Error, Result};
-use chiliad_machine::{Machine, Native, WorkerId};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -17,10 +16,6 @@ pub(crate) struct Acks {
     durable: AtomicU64,
     /// Nothing more will be.
     failed: AtomicBool,
-    /// Somebody waits for this epoch and does not want to wait for its natural end.
-    urgent: AtomicU64,
-    /// The thread that ends epochs early, plus one.
-    runner: AtomicU64,
     waiting: Mutex<Vec<(u64, Waker)>>,
     bell: Condvar,
 }
@@ -31,8 +26,6 @@ impl Acks {
             engine,
             durable: AtomicU64::new(0),
             failed: AtomicBool::new(false),
-            urgent: AtomicU64::new(0),
-            runner: AtomicU64::new(0),
             waiting: Mutex::default(),
             bell: Condvar::new(),
         }
@@ -58,7 +51,7 @@ impl Acks {
             return over;
         }
         if urgent {
-            self.hurry(epoch);
+            self.engine.hurry(epoch);
         }
         let mut waiting = self.lock();
         loop {
@@ -79,30 +72,9 @@ impl Acks {
         over
     }
 
-    /// Asks for the end of an epoch.
-    fn hurry(&self, epoch: u64) {
-        self.urgent.fetch_max(epoch, Ordering::AcqRel);
-        let runner = self.runner.load(Ordering::Acquire);
-        if runner != 0 {
-            Native::unpark(WorkerId(runner as u32 - 1));
-        }
-    }
-
     /// Waits until everything committed so far is durable.
     pub fn sync(&self) -> Result<()> {
         self.wait(self.engine.epoch(), true)
-    }
-
-    /// The calling thread ends epochs early, when [`Acks::is_urgent`] says so.
-    pub fn run_here(&self) {
-        self.runner.store(u64::from(Native::worker().0) + 1, Ordering::Release);
-    }
-
-    /// Whether somebody waits for an epoch that could be over: once it is stable, the log will see to
-    /// it without more ticks.
-    pub fn is_urgent(&self) -> bool {
-        self.urgent.load(Ordering::Acquire) > self.engine.stable_epoch()
-            && !self.failed.load(Ordering::Relaxed)
     }
 
     /// Tells everybody what the log has reached.

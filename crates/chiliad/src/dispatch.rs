@@ -3,7 +3,7 @@
 use crate::options::{Options, Scheme};
 use crate::raw::{Entry, Get, Range, Row, Scanned, TableId, TableSpec};
 use crate::{Error, Result, Stats};
-use chiliad_engine::{Checkpointed, Committed, Copied, Host, Intent, Mode, Recovered, Stepped};
+use chiliad_engine::{Checkpointed, Committed, Copied, Host, Intent, Mode, Recovered};
 use chiliad_engine::{GlobalTid, KeyValue, Partitioned, Silo};
 use chiliad_machine::Native;
 use chiliad_machine::disk::Disk;
@@ -63,12 +63,8 @@ pub(crate) enum AnyRunner {
 }
 
 impl AnyRunner {
-    pub fn step(&mut self) -> Stepped {
-        each!(self, runner => runner.step())
-    }
-
-    pub fn finish(self) -> Stepped {
-        each!(self, runner => runner.finish())
+    pub fn run(self, over: impl Fn() -> bool, claimed: impl Fn()) {
+        each!(self, runner => runner.run(over, claimed));
     }
 }
 
@@ -106,8 +102,8 @@ impl AnyDatabase {
         each!(self, db => db.epoch())
     }
 
-    pub fn stable_epoch(&self) -> u64 {
-        each!(self, db => db.stable_epoch())
+    pub fn hurry(&self, epoch: u64) {
+        each!(self, db => db.hurry(epoch));
     }
 
     pub fn durable_epoch(&self) -> u64 {

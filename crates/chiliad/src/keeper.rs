@@ -5,15 +5,11 @@ use crate::acks::Acks;
 use crate::dispatch::{AnyDatabase, AnyRunner};
 use crate::threads::Threads;
 use crate::{Error, Result};
-use chiliad_engine::Stepped;
-use chiliad_machine::{Machine, Native};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// How long a log writer sleeps between two looks at the buffers, where nobody wakes it.
-const LOOK_TICKS: u64 = 5_000_000;
 /// How often it is asked whether a checkpoint is due.
 const UPKEEP: Duration = Duration::from_millis(50);
 
@@ -41,10 +37,10 @@ impl Keeper {
             writers: Vec::new(),
             trouble: Arc::default(),
         };
-        for (number, runner) in runners.into_iter().enumerate() {
+        for runner in runners {
             let (stop, acks) = (Arc::clone(&keeper.stop), Arc::clone(acks));
-            let engine = engine.clone();
-            let body = move || write(runner, &engine, &acks, &stop, number == 0);
+            // Acquire pairs with the release in `wind_down`.
+            let body = move || runner.run(|| stop.load(Ordering::Acquire), || acks.publish());
             keeper.writers.push(spawn("chiliad-log", body)?);
         }
         // Apart: the log needs room while a checkpoint takes its time.
@@ -92,37 +88,6 @@ impl Drop for Keeper {
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
     let refused = |error| Error::InvalidOption(format!("no thread for the log: {error}"));
     Builder::new().name(name.into()).spawn(body).map_err(refused)
-}
-
-/// Runs a log writer. The first of them also ends epochs early for those who do not want to wait.
-fn write(
-    mut runner: AnyRunner,
-    engine: &AnyDatabase,
-    acks: &Acks,
-    stop: &AtomicBool,
-    hurries: bool,
-) {
-    if hurries {
-        acks.run_here();
-    }
-    // Acquire pairs with the release of who stops us.
-    while !stop.load(Ordering::Acquire) {
-        if hurries && acks.is_urgent() {
-            engine.tick();
-        }
-        match runner.step() {
-            Stepped::Claimed | Stepped::Failed => acks.publish(),
-            Stepped::Wrote | Stepped::Idle => {}
-        }
-        if hurries && acks.is_urgent() {
-            // A commit window is open: whoever is in it may want this core.
-            Native::yield_now();
-        } else {
-            Native::park_until(Native::now() + LOOK_TICKS);
-        }
-    }
-    runner.finish();
-    acks.publish();
 }
 
 /// Does a task again and again.

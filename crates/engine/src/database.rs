@@ -169,11 +169,14 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         self.inner.words.durable.as_ref().map_or(u64::MAX, |durable| durable.log.durable())
     }
 
-    /// The newest epoch of which every transaction has ended, as the last tick saw it: what the log
-    /// makes durable next. Zero where nothing is logged.
-    #[must_use]
-    pub fn stable_epoch(&self) -> u64 {
-        self.inner.words.durable.as_ref().map_or(0, |durable| durable.log.stable())
+    /// Asks that an epoch end soon, for somebody who waits until it is durable. [`LogRunner::run`] sees
+    /// to it.
+    ///
+    /// [`LogRunner::run`]: crate::LogRunner::run
+    pub fn hurry(&self, epoch: u64) {
+        if let Some(durable) = &self.inner.words.durable {
+            durable.log.hurry(epoch);
+        }
     }
 
     /// The commit epoch now.

@@ -218,6 +218,13 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         }
     }
 
+    /// As [`crate::Database::hurry`].
+    pub fn hurry(&self, epoch: u64) {
+        if let Some(durable) = &self.core.inner.words.durable {
+            durable.log.hurry(epoch);
+        }
+    }
+
     /// Why nothing more becomes durable; `None`: all is well.
     #[must_use]
     pub fn log_failure(&self) -> Option<Error> {

@@ -66,6 +66,8 @@ pub struct Log<M: Machine> {
     pub(crate) options: LogOptions,
     /// Every commit window of this epoch and before has closed.
     pub(crate) stable: M::Word,
+    /// Somebody waits for this epoch and does not want to wait for its natural end.
+    urgent: M::Word,
     /// The newest epoch in which anything was appended.
     pub(crate) appended: M::Word,
     /// Not zero once a write or sync has failed.
@@ -109,6 +111,7 @@ impl<M: Machine> Log<M> {
             incarnation,
             options,
             stable: M::Word::new(0),
+            urgent: M::Word::new(0),
             appended: M::Word::new(0),
             failed: M::Word::new(0),
             failure: Latch::new(None),
@@ -170,6 +173,20 @@ impl<M: Machine> Log<M> {
         // in the buffers.
         self.stable.fetch_max(stable, Ordering::Release);
         self.wake();
+    }
+
+    /// Asks for the end of an epoch: see [`Log::is_urgent`].
+    pub fn hurry(&self, epoch: u64) {
+        // Release pairs with the acquire in `is_urgent`, and the writers are woken to look.
+        self.urgent.fetch_max(epoch, Ordering::AcqRel);
+        self.wake();
+    }
+
+    /// Whether somebody waits for an epoch that is not stable yet: a tick would help. Once it is stable,
+    /// the writers see to it without more ticks.
+    #[must_use]
+    pub fn is_urgent(&self) -> bool {
+        self.urgent.load(Ordering::Acquire) > self.stable() && !self.has_failed()
     }
 
     /// Wakes the writers.

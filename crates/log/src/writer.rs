@@ -80,6 +80,12 @@ impl<M: Machine> LogWriter<M> {
         })
     }
 
+    /// Counts the writers of a log from 0.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
     /// Writes what is due. The calling worker is woken by [`Log::advance`] from then on.
     pub fn step(&mut self, log: &Log<M>) -> Stepped {
         let lane = &log.lanes[self.number as usize];

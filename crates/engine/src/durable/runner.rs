@@ -6,8 +6,12 @@ use chiliad_log::{LogWriter, Stepped};
 use chiliad_machine::Machine;
 use std::sync::Arc;
 
-/// One of the writers of a database's log. Somebody calls [`LogRunner::step`] after every tick, and
-/// now and then between; [`Database::tick`] unparks the worker that called it last.
+/// How often a writer looks at the buffers where nobody wakes it.
+const LOOKS_PER_SECOND: u64 = 200;
+
+/// One of the writers of a database's log. Somebody gives it a thread by [`LogRunner::run`], or calls
+/// [`LogRunner::step`] after every tick, and now and then between; [`Database::tick`] unparks the
+/// worker that called it last.
 ///
 /// It keeps the database alive.
 pub struct LogRunner<M: Machine, S: Scheme<M>> {
@@ -18,6 +22,33 @@ pub struct LogRunner<M: Machine, S: Scheme<M>> {
 impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
     pub(super) fn new(inner: Arc<Inner<M, S>>, writer: LogWriter<M>) -> Self {
         Self { inner, writer }
+    }
+
+    /// Runs the writer until `over`, which is asked after every wake-up, and ends its log. `claimed` is
+    /// called whenever an epoch may have become durable, and when the log has failed. The first of the
+    /// writers also ends epochs early for those who hurry ([`Database::hurry`]).
+    pub fn run(mut self, over: impl Fn() -> bool, claimed: impl Fn()) {
+        while !over() {
+            if self.hurries() {
+                self.database().tick();
+            }
+            if matches!(self.step(), Stepped::Claimed | Stepped::Failed) {
+                claimed();
+            }
+            if self.hurries() {
+                // A commit window is open: whoever is in it may want this core.
+                M::yield_now();
+            } else {
+                M::park_until(M::now() + M::ticks_per_second() / LOOKS_PER_SECOND);
+            }
+        }
+        self.finish();
+        claimed();
+    }
+
+    fn hurries(&self) -> bool {
+        let durable = self.inner.words.durable.as_ref();
+        self.writer.number() == 0 && durable.is_some_and(|durable| durable.log.is_urgent())
     }
 
     /// Writes what is due, and says what it did.

@@ -118,12 +118,17 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         }
     }
 
+    /// Waits until an epoch is durable, or never will be, and asks for its end.
+    fn wait_durable(&self, epoch: u64) {
+        let worker = &self.worker;
+        worker.hurry(epoch);
+        self.bell.wait(|| worker.durable_epoch() >= epoch || worker.log_failure().is_some());
+    }
+
     /// Waits until everything counts.
     fn drain(&mut self) -> Result<()> {
         if let Some(last) = self.in_flight.back() {
-            let (epoch, worker) = (last.epoch, &self.worker);
-            let over = || worker.durable_epoch() >= epoch || worker.log_failure().is_some();
-            self.bell.wait(epoch, over);
+            self.wait_durable(last.epoch);
         }
         self.count_durable()?;
         self.worker.log_failure().map_or(Ok(()), Err)
@@ -186,9 +191,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         }
         self.in_flight.push_back(InFlight { epoch, kind, start });
         if self.plan.durability == Durability::Sync {
-            let worker = &self.worker;
-            let over = || worker.durable_epoch() >= epoch || worker.log_failure().is_some();
-            self.bell.wait(epoch, over);
+            self.wait_durable(epoch);
         }
         self.count_durable()
     }

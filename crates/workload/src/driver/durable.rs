@@ -1,10 +1,8 @@
 //! A native run with a log: its disk, with syncs timed, and who waits for them.
 
 use chiliad_machine::disk::{Access, Blocks, Disk, DiskFile};
-use chiliad_machine::{Machine, Native, WorkerId};
 use hdrhistogram::Histogram;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -102,39 +100,20 @@ impl DiskFile for TimedFile {
     }
 }
 
-/// Where clients wait for epochs to become durable, and ask for their end.
+/// Where clients wait for epochs to become durable.
 #[derive(Debug, Default)]
 pub struct Bell {
-    /// Somebody waits for this epoch.
-    urgent: AtomicU64,
-    /// The thread that ends epochs early, plus one.
-    runner: AtomicU64,
     rung: Mutex<()>,
     bell: Condvar,
 }
 
 impl Bell {
     /// Waits until `durable` says so, which is asked after every ring.
-    pub(crate) fn wait(&self, epoch: u64, mut durable: impl FnMut() -> bool) {
-        self.urgent.fetch_max(epoch, Ordering::AcqRel);
-        let runner = self.runner.load(Ordering::Acquire);
-        if runner != 0 {
-            Native::unpark(WorkerId(runner as u32 - 1));
-        }
+    pub(crate) fn wait(&self, mut durable: impl FnMut() -> bool) {
         let mut rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
         while !durable() {
             rung = self.bell.wait(rung).unwrap_or_else(PoisonError::into_inner);
         }
-    }
-
-    /// The calling thread ends epochs early.
-    pub(crate) fn run_here(&self) {
-        self.runner.store(u64::from(Native::worker().0) + 1, Ordering::Release);
-    }
-
-    /// Whether somebody waits for an epoch above `stable`: once it is stable, the log sees to it.
-    pub(crate) fn is_urgent(&self, stable: u64) -> bool {
-        self.urgent.load(Ordering::Acquire) > stable
     }
 
     /// Something has become durable.

@@ -11,16 +11,13 @@ use super::{Bell, Failure, Plan, Tally};
 use crate::{ClientSeat, Condition, Workload};
 use chiliad_checker::Recorder;
 use chiliad_engine::{Alone, Database, DurableOptions, Error, Intent, LogRunner, Mode, Options};
-use chiliad_engine::{Scheme, Stepped, TableId, Transaction};
+use chiliad_engine::{Scheme, TableId, Transaction};
 use chiliad_machine::Machine;
 use chiliad_machine::disk::Disk;
 use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// How often a log writer looks at the buffers where nobody wakes it.
-const LOOKS_PER_SECOND: u64 = 200;
 
 /// What a client brings back.
 pub struct ClientReport {
@@ -222,29 +219,10 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
 
     fn run_log(&self, number: usize, over: &AtomicBool, bell: &Bell) {
         let mut place = self.runners[number].lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(mut runner) = place.take() else { return };
+        let Some(runner) = place.take() else { return };
         drop(place);
-        let hurries = number == 0;
-        if hurries {
-            bell.run_here();
-        }
-        while !over.load(Ordering::Acquire) {
-            if hurries && bell.is_urgent(self.database.stable_epoch()) {
-                self.database.tick();
-            }
-            match runner.step() {
-                Stepped::Claimed | Stepped::Failed => bell.ring(),
-                Stepped::Wrote | Stepped::Idle => {}
-            }
-            if hurries && bell.is_urgent(self.database.stable_epoch()) {
-                // A commit window is open: whoever is in it may want this core.
-                M::yield_now();
-            } else {
-                M::park_until(M::now() + M::ticks_per_second() / LOOKS_PER_SECOND);
-            }
-        }
-        runner.finish();
-        bell.ring();
+        // Acquire pairs with the release of who stops us.
+        runner.run(|| over.load(Ordering::Acquire), || bell.ring());
     }
 
     fn prepare_log(&self) -> Result<(), Failure> {
