@@ -138,6 +138,58 @@ pub trait Tx {
     ) -> Result<()>;
 }
 
+/// A transaction that said that it would not write.
+pub trait ReadTx {
+    /// As [`Tx::get`].
+    fn get(&mut self, table: Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool>;
+
+    /// As [`Tx::scan`].
+    fn scan(
+        &mut self,
+        table: Table,
+        low: &[u8],
+        high: &[u8],
+        limit: usize,
+        visit: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<()>;
+}
+
+/// It refuses to, where the store's own type has no way to.
+pub struct ReadOnly<T>(pub T);
+
+impl<T: ReadTx> Tx for ReadOnly<T> {
+    fn get(&mut self, table: Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        self.0.get(table, key, value)
+    }
+
+    fn put(&mut self, _: Table, _: &[u8], _: &[u8]) -> Result<()> {
+        Err(refused())
+    }
+
+    fn insert(&mut self, _: Table, _: &[u8], _: &[u8]) -> Result<()> {
+        Err(refused())
+    }
+
+    fn update(&mut self, _: Table, _: &[u8], _: &mut dyn FnMut(&mut [u8])) -> Result<bool> {
+        Err(refused())
+    }
+
+    fn scan(
+        &mut self,
+        table: Table,
+        low: &[u8],
+        high: &[u8],
+        limit: usize,
+        visit: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        self.0.scan(table, low, high, limit, visit)
+    }
+}
+
+fn refused() -> Error {
+    Error::failed("a read-only transaction tried to write")
+}
+
 /// The body of a transaction. It may be called more than once and hands on the errors of `Tx`.
 pub type Body<'b> = dyn FnMut(&mut dyn Tx) -> Result<Verdict> + 'b;
 

@@ -7,8 +7,8 @@
 use super::{ALL, CACHE_BYTES};
 use crate::retry::until_accepted;
 use crate::store::{
-    Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, Result, Setup, Store, Table,
-    Tx, accept,
+    Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, ReadOnly, ReadTx, Result,
+    Setup, Store, Table, Tx, accept,
 };
 use fjall::config::CompressionPolicy;
 use fjall::{
@@ -75,7 +75,7 @@ impl Client for Own<'_> {
     fn run(&mut self, kind: Kind, body: &mut Body<'_>) -> Result<Ran> {
         let Tree { database, tables, persist } = self.0;
         if kind == Kind::ReadOnly {
-            let verdict = body(&mut Reading { snapshot: database.read_tx(), tables })?;
+            let verdict = body(&mut ReadOnly(Reading { snapshot: database.read_tx(), tables }))?;
             return until_accepted(|| accept(verdict));
         }
         until_accepted(|| {
@@ -163,21 +163,9 @@ struct Reading<'s> {
     tables: &'s [OptimisticTxKeyspace],
 }
 
-impl Tx for Reading<'_> {
+impl ReadTx for Reading<'_> {
     fn get(&mut self, table: Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         get(&self.snapshot, &self.tables[table], key, value)
-    }
-
-    fn put(&mut self, _: Table, _: &[u8], _: &[u8]) -> Result<()> {
-        Err(super::read_only())
-    }
-
-    fn insert(&mut self, _: Table, _: &[u8], _: &[u8]) -> Result<()> {
-        Err(super::read_only())
-    }
-
-    fn update(&mut self, _: Table, _: &[u8], _: &mut dyn FnMut(&mut [u8])) -> Result<bool> {
-        Err(super::read_only())
     }
 
     fn scan(

@@ -64,8 +64,3 @@ impl Prefixed {
         buffer.extend_from_slice(key);
     }
 }
-
-/// What a transaction is told that writes although it said that it would not.
-fn read_only() -> crate::store::Error {
-    crate::store::Error::failed("a read-only transaction tried to write")
-}

@@ -7,8 +7,8 @@
 use super::{ALL, CACHE_BYTES};
 use crate::retry::until_accepted;
 use crate::store::{
-    Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, Result, Setup, Store, Table,
-    Tx, accept,
+    Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, ReadOnly, ReadTx, Result,
+    Setup, Store, Table, Tx, accept,
 };
 use redb::backends::InMemoryBackend;
 use redb::{
@@ -76,7 +76,7 @@ impl Client for Own<'_> {
         if kind == Kind::ReadOnly {
             let tx = database.begin_read().map_err(failed)?;
             let tables = names.iter().map(|_| None).collect();
-            let verdict = body(&mut Reading { tx: &tx, names, tables })?;
+            let verdict = body(&mut ReadOnly(Reading { tx: &tx, names, tables }))?;
             return until_accepted(|| accept(verdict));
         }
         until_accepted(|| {
@@ -188,21 +188,9 @@ impl Reading<'_> {
     }
 }
 
-impl Tx for Reading<'_> {
+impl ReadTx for Reading<'_> {
     fn get(&mut self, table: Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         get(self.table(table)?, key, value)
-    }
-
-    fn put(&mut self, _: Table, _: &[u8], _: &[u8]) -> Result<()> {
-        Err(super::read_only())
-    }
-
-    fn insert(&mut self, _: Table, _: &[u8], _: &[u8]) -> Result<()> {
-        Err(super::read_only())
-    }
-
-    fn update(&mut self, _: Table, _: &[u8], _: &mut dyn FnMut(&mut [u8])) -> Result<bool> {
-        Err(super::read_only())
     }
 
     fn scan(

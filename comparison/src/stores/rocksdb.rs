@@ -12,8 +12,8 @@
 use super::{ALL, CACHE_BYTES, Prefixed};
 use crate::retry::until_accepted;
 use crate::store::{
-    Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, Result, Setup, Store, Table,
-    Tx, accept,
+    Body, Candidate, Client, Durability, Error, Isolation, Kind, Ran, ReadOnly, ReadTx, Result,
+    Setup, Store, Table, Tx, accept,
 };
 use rocksdb::{
     BlockBasedOptions, Cache, DBAccess, DBCompressionType, Env, ErrorKind, OptimisticTransactionDB,
@@ -93,7 +93,7 @@ impl Client for Own<'_> {
     fn run(&mut self, kind: Kind, body: &mut Body<'_>) -> Result<Ran> {
         if kind == Kind::ReadOnly {
             let snapshot = self.database.snapshot();
-            let mut reading = Reading { snapshot, keys: &mut self.keys };
+            let mut reading = ReadOnly(Reading { snapshot, keys: &mut self.keys });
             let verdict = body(&mut reading)?;
             return until_accepted(|| accept(verdict));
         }
@@ -181,22 +181,10 @@ struct Reading<'t> {
     keys: &'t mut Prefixed,
 }
 
-impl Tx for Reading<'_> {
+impl ReadTx for Reading<'_> {
     fn get(&mut self, table: Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         let found = self.snapshot.get_pinned(self.keys.key(table, key))?;
         Ok(copy(found.as_deref(), value))
-    }
-
-    fn put(&mut self, _: Table, _: &[u8], _: &[u8]) -> Result<()> {
-        Err(super::read_only())
-    }
-
-    fn insert(&mut self, _: Table, _: &[u8], _: &[u8]) -> Result<()> {
-        Err(super::read_only())
-    }
-
-    fn update(&mut self, _: Table, _: &[u8], _: &mut dyn FnMut(&mut [u8])) -> Result<bool> {
-        Err(super::read_only())
     }
 
     fn scan(
