@@ -5,8 +5,8 @@ use crate::directory::{Bar, refusal};
 use crate::failure::Stop;
 use crate::runs::Sink;
 use crate::summary::thousands;
-use chiliad::Recovered;
 use chiliad::directory::{Contents, LogContents};
+use chiliad::{Database, Options, Phase, Recovered};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -21,9 +21,10 @@ pub fn run(flags: &RecoverFlags) -> Result<(), Stop> {
         None => {
             let found = chiliad::directory::inspect(directory, &show)
                 .map_err(|error| refusal(directory, &error))?;
+            let rebuilt = flags.rebuild.then(|| rebuild(flags, &show)).transpose()?;
             drop(bar);
-            sink.say(&told(directory, &found))?;
-            sink.json(&contents(directory, &found))?;
+            sink.say(&told(directory, &found, rebuilt.as_ref()))?;
+            sink.json(&contents(directory, &found, rebuilt.as_ref()))?;
         }
         Some(to) => {
             let saved = chiliad::directory::salvage(directory, to, &show)
@@ -39,12 +40,32 @@ pub fn run(flags: &RecoverFlags) -> Result<(), Stop> {
     sink.finish()
 }
 
+/// Opens the directory for reading and says what that took.
+fn rebuild(
+    flags: &RecoverFlags,
+    show: &(dyn Fn(Phase, u64, u64) + Sync),
+) -> Result<Recovered, Stop> {
+    let options = Options::default()
+        .read_only(true)
+        .recovery_threads(flags.threads.unwrap_or(0))
+        .memory_bytes_ready(flags.memory_ready.unwrap_or(0));
+    let opened = Database::open_watched(&flags.directory, options, show)
+        .map_err(|error| refusal(&flags.directory, &error))?;
+    Ok(opened.recovered().expect("it was opened from a directory").clone())
+}
+
+/// Versions replayed for each second of it.
+fn rate(rebuilt: &Recovered) -> f64 {
+    let versions = rebuilt.checkpoint_rows + rebuilt.writes;
+    versions as f64 / (rebuilt.replay_ns.max(1) as f64 / 1e9)
+}
+
 fn line(out: &mut String, name: &str, text: &str) {
     // Writing to a string cannot fail.
     let _ = writeln!(out, "  {name:<12} {text}");
 }
 
-fn told(directory: &Path, found: &Contents) -> String {
+fn told(directory: &Path, found: &Contents, rebuilt: Option<&Recovered>) -> String {
     let mut out = format!("{}: sound, format version {}\n", directory.display(), found.format);
     line(&mut out, "database", &format!("{:032x}", found.database));
     let tables = match found.tables.is_empty() {
@@ -70,6 +91,15 @@ fn told(directory: &Path, found: &Contents) -> String {
         line(&mut out, "log", &told_log(log));
     }
     replayed(&mut out, &found.recovered);
+    if let Some(rebuilt) = rebuilt {
+        let seconds = |ns: u64| format!("{:.2} s", ns as f64 / 1e9);
+        let (rows, replay) = (thousands(rebuilt.rows), seconds(rebuilt.replay_ns));
+        let (rate, settle) = (thousands(rate(rebuilt) as u64), seconds(rebuilt.settle_ns));
+        let text = format!(
+            "{rows} rows; {rate} versions per second in {replay}, then {settle} to settle them"
+        );
+        line(&mut out, "rebuilt", &text);
+    }
     out
 }
 
@@ -107,7 +137,7 @@ fn told_saved(from: &Path, to: &Path, saved: &Recovered) -> String {
     out
 }
 
-fn contents(directory: &Path, found: &Contents) -> Value {
+fn contents(directory: &Path, found: &Contents, rebuilt: Option<&Recovered>) -> Value {
     let log = |log: &LogContents| {
         json!({
             "incarnation": log.incarnation, "writer": log.writer, "segments": log.segments,
@@ -116,7 +146,14 @@ fn contents(directory: &Path, found: &Contents) -> Value {
     };
     let mut value = recovered(&found.recovered);
     // Rows are counted where tables are made, which looking does not do.
-    value["rows"] = Value::Null;
+    value["rows"] = rebuilt.map(|rebuilt| rebuilt.rows).into();
+    value["rebuilt"] = rebuilt.map_or(Value::Null, |rebuilt| {
+        json!({
+            "replay_seconds": rebuilt.replay_ns as f64 / 1e9,
+            "settle_seconds": rebuilt.settle_ns as f64 / 1e9,
+            "versions_per_second": rate(rebuilt),
+        })
+    });
     value["directory"] = directory.display().to_string().into();
     value["format"] = found.format.into();
     value["database"] = format!("{:032x}", found.database).into();

@@ -94,6 +94,11 @@ fn a_sound_directory_is_described_and_not_changed() {
     assert_eq!(found["writes"], ROWS / 2);
     assert_eq!(found["closed"], true);
     assert!(found["logs"].as_array().is_some_and(|logs| logs.len() == 2), "{found}");
+    assert!(found["rows"].is_null() && found["rebuilt"].is_null(), "{found}");
+    let rebuilt = result(&format!("recover {data} --rebuild --threads 3 --memory-ready 8MiB"));
+    assert_eq!(rebuilt["rows"], ROWS);
+    assert!(rebuilt["rebuilt"]["versions_per_second"].as_f64() > Some(0.0), "{rebuilt}");
+    assert!(stdout(&chiliad(&format!("recover {data} --rebuild"))).contains("3,000 rows;"));
     assert!(files(&data) == before);
     let output = chiliad(&format!("recover {data} --quiet"));
     assert!(output.status.success() && stdout(&output).is_empty());

@@ -14,6 +14,19 @@ pub struct RecoverFlags {
     /// was lost. DIR stays as it is.
     #[arg(long, value_name = "TO")]
     pub salvage: Option<PathBuf>,
+    /// Also make the tables, in memory, as opening the directory would: counts the rows and says how
+    /// fast that went.
+    #[arg(long, conflicts_with = "salvage")]
+    pub rebuild: bool,
+    /// Threads that rebuild, 1 to 1024 [default: two for each core].
+    #[arg(long, value_name = "N", requires = "rebuild",
+        value_parser = |s: &str| values::count(s, 1, 1024))]
+    pub threads: Option<usize>,
+    /// Memory obtained and touched before tables are rebuilt, so that the system's page faults are
+    /// not measured [default: none].
+    #[arg(long, value_name = "SIZE", requires = "rebuild",
+        value_parser = values::size_or_none)]
+    pub memory_ready: Option<u64>,
     /// Write the findings as JSON; `-` is standard output, which then holds nothing else.
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,

@@ -24,7 +24,7 @@ pub fn inspect(
     show: &(dyn Fn(Phase, u64, u64) + Sync),
 ) -> Result<Contents> {
     let disk = disk(path.as_ref(), Lock::Shared)?;
-    chiliad_engine::inspect::<Native>(&disk, &Threads::showing(Threads::all(), show))
+    chiliad_engine::inspect::<Native>(&disk, &Threads::showing(Threads::two_per_core(), show))
 }
 
 /// Copies a directory that is sound, such as a backup, to one that is empty or missing.
@@ -34,7 +34,7 @@ pub fn inspect(
 pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Copied> {
     let source = disk(from.as_ref(), Lock::Shared)?;
     let target = Target::new(to.as_ref())?;
-    let host = Threads::new(Threads::all());
+    let host = Threads::new(Threads::two_per_core());
     let copied = chiliad_engine::copy_directory::<Native>(&source, target.disk(), &host)?;
     target.keep();
     Ok(copied)
@@ -56,7 +56,7 @@ pub fn salvage(
 ) -> Result<Recovered> {
     let source = Arc::new(disk(from.as_ref(), Lock::Shared)?);
     let target = Target::new(to.as_ref())?;
-    let host = Threads::showing(Threads::all(), show);
+    let host = Threads::showing(Threads::two_per_core(), show);
     let (engine, _, recovered) =
         AnyDatabase::open_on(source, Mode::Salvage, &Options::default(), &host)?;
     engine.export(target.disk(), &host)?;

@@ -115,14 +115,14 @@ impl Database {
             make_directory(path.as_ref())?;
         }
         let disk = Arc::new(disk(path.as_ref(), lock)?);
-        let threads = threads(&options);
-        let host = Threads::showing(threads, show as Show<'_>);
+        let readers = threads(&options, Threads::two_per_core());
+        let host = Threads::showing(readers, show as Show<'_>);
         let (engine, runners, recovered) =
             AnyDatabase::open_on(disk.clone(), mode, &options, &host)?;
         let mut home = Home { acks: None, keeper: None, recovered, _disk: disk };
         if mode == Mode::Write {
             let acks = Arc::new(Acks::new(engine.clone()));
-            home.keeper = Some(Keeper::start(&engine, runners, &acks, threads)?);
+            home.keeper = Some(Keeper::start(&engine, runners, &acks, walkers(&options))?);
             home.acks = Some(acks);
         }
         Self::assemble(options, engine, Some(home))
@@ -166,7 +166,7 @@ impl Database {
     /// [`Error::Data`] when it could not be written: the one before still counts. [`Error::LogFailed`];
     /// [`Error::InvalidOption`] in memory; [`Error::Canceled`].
     pub fn checkpoint(&self) -> Result<Checkpointed> {
-        self.shared.engine.checkpoint(&Threads::new(threads(&self.shared.options)))
+        self.shared.engine.checkpoint(&Threads::new(walkers(&self.shared.options)))
     }
 
     /// Copies the database to a directory that is empty or missing, while transactions go on. The copy
@@ -187,8 +187,13 @@ impl Database {
     }
 }
 
-fn threads(options: &Options) -> usize {
-    if options.recovery_threads == 0 { Threads::all() } else { options.recovery_threads }
+fn threads(options: &Options, usual: usize) -> usize {
+    if options.recovery_threads == 0 { usual } else { options.recovery_threads }
+}
+
+/// Threads of a checkpoint.
+fn walkers(options: &Options) -> usize {
+    threads(options, Threads::one_per_core())
 }
 
 /// Makes a directory unless it is there.

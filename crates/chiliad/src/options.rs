@@ -132,7 +132,8 @@ pub struct Options {
     /// The share of its time, in percent, that each thread of a checkpoint works while transactions
     /// run.
     pub checkpoint_effort: u32,
-    /// Threads for recovery and checkpoints; 0 for as many as there are cores.
+    /// Threads for recovery and checkpoints; 0 for two per core in recovery, where one waits for the
+    /// disk while the other replays, and one per core in checkpoints.
     pub recovery_threads: usize,
     /// Open a directory to look at it: nothing is changed, and nothing can be.
     pub read_only: bool,

@@ -24,9 +24,15 @@ impl<'a> Threads<'a> {
         Self { show: Some(show), ..Self::new(count) }
     }
 
-    /// As many as the process may run on.
-    pub fn all() -> usize {
+    /// One for each core that the process may run on.
+    pub fn one_per_core() -> usize {
         std::thread::available_parallelism().map_or(1, usize::from)
+    }
+
+    /// Two for each of them, for those who read files: one waits for the disk while the other uses
+    /// what it has.
+    pub fn two_per_core() -> usize {
+        2 * Self::one_per_core()
     }
 }
 

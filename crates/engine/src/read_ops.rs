@@ -173,34 +173,25 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         rows: &mut [Option<Row>],
     ) -> Result<()> {
         let part = self.clockwork.switch(Part::Index);
-        self.probes.clear();
-        self.found.clear();
+        self.flight.clear();
         for request in requests {
             check_key(request.key)?;
             let table = view.readable(request.table, self.in_past)?;
-            self.probes.push(table.index.probe(request.key));
-            self.found.push(None);
+            self.flight.begin(&table.index, request.key);
         }
-        let mut pending = requests.len();
-        while pending > 0 {
-            for (at, request) in requests.iter().enumerate() {
-                if self.found[at].is_some() {
-                    continue;
-                }
-                let index = &view.get(request.table)?.index;
-                let found = index.step(&self.heap, &mut self.probes[at], request.key);
-                if let Some(Found::Record(record)) = found {
-                    let bytes = self.row_bytes.get(request.table.0 as usize);
-                    record.prefetch(bytes.map_or(128, |&bytes| bytes as usize));
-                }
-                pending -= usize::from(found.is_some());
-                self.found[at] = found;
-            }
-        }
+        let begun = |at: usize| {
+            let request = &requests[at];
+            let table = view.get(request.table).expect("its look-up has begun");
+            (&table.index, request.key)
+        };
+        self.flight.land(&self.heap, begun, |at, record| {
+            let bytes = self.row_bytes.get(requests[at].table.0 as usize);
+            record.prefetch(bytes.map_or(128, |&bytes| bytes as usize));
+        });
         self.clockwork.switch(part);
         for (at, request) in requests.iter().enumerate() {
             let table = view.get(request.table)?;
-            let found = self.found[at].take().expect("every probe has ended");
+            let found = self.flight.found(at);
             rows[at] = match self.use_found(request.table, table, request.key, found)? {
                 Looked::Row(row) => Some(row),
                 Looked::Absent => None,

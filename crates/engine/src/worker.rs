@@ -17,7 +17,7 @@ use crate::transaction::{Entry, Intent, Row};
 use crate::tx::Tx;
 use chiliad_log::BufferRef;
 use chiliad_machine::{Machine, Ordering, Word};
-use chiliad_storage::{Changes, Cursor, Found, LeafRun, LocalHeap, Probe, RecordRef};
+use chiliad_storage::{Changes, Cursor, Flight, LeafRun, LocalHeap, RecordRef};
 use std::sync::Arc;
 
 /// Transactions between two hand-overs of the tally.
@@ -51,8 +51,7 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub run: LeafRun<M>,
     pub cursor: Cursor,
     pub changes: Changes<M>,
-    pub probes: Vec<Probe<M>>,
-    pub found: Vec<Option<Found<M>>>,
+    pub flight: Flight<M>,
     pub state: State,
     pub read_only: bool,
     pub in_past: bool,
@@ -106,8 +105,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             run: LeafRun::default(),
             cursor: Cursor::default(),
             changes: Changes::new(),
-            probes: Vec::new(),
-            found: Vec::new(),
+            flight: Flight::default(),
             state: State::Idle,
             read_only: false,
             in_past: false,

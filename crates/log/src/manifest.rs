@@ -199,9 +199,9 @@ impl Manifest {
             });
             return if begun { Ok(None) } else { Err(LogError::NotOurs { place: disk.place() }) };
         }
-        let bytes = read_all(disk)
+        let content = read_all(disk)
             .map_err(LogError::io(format!("reading {MANIFEST_NAME} in {}", disk.place())))?;
-        Self::parse(&bytes).map(Some)
+        Self::parse(content.bytes()).map(Some)
     }
 
     /// The manifest that these bytes of a file say.
@@ -237,12 +237,11 @@ fn checksum(version: u32, body: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-fn read_all(disk: &dyn Disk) -> io::Result<Vec<u8>> {
+fn read_all(disk: &dyn Disk) -> io::Result<Blocks> {
     let file = disk.open(MANIFEST_NAME, Access::Read)?;
     let bytes = file.bytes()?.min(BODY_BYTES_MAX + BLOCK_BYTES as u64);
-    let mut content = vec![0; bytes as usize];
-    let read = file.read_at(0, &mut content)?;
-    content.truncate(read);
+    let mut content = Blocks::new();
+    file.read_at(0, (bytes as usize).next_multiple_of(BLOCK_BYTES), &mut content)?;
     Ok(content)
 }
 

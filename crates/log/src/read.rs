@@ -9,11 +9,11 @@ use crate::error::{LogError, Result};
 use crate::faults;
 use crate::frame::{HEAD_BYTES, Head, Identity};
 use chiliad_machine::Machine;
-use chiliad_machine::disk::{Access, BLOCK_BYTES, Disk, DiskFile};
+use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk, DiskFile};
 use core::marker::PhantomData;
 
-/// Bytes read at once, at least.
-const CHUNK_BYTES: usize = 1 << 20;
+/// Bytes read at once, at least: enough for the time of a request to be that of its bytes.
+const CHUNK_BYTES: usize = 4 << 20;
 
 /// What lies where no sound frame begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +49,7 @@ pub struct SegmentReader<M> {
     /// Where the next frame should be.
     offset: u64,
     /// What was read of the file, from `chunk_start` on.
-    chunk: Vec<u8>,
+    chunk: Blocks,
     chunk_start: u64,
     unpacked: Vec<u8>,
     machine: PhantomData<fn() -> M>,
@@ -73,7 +73,7 @@ impl<M: Machine> SegmentReader<M> {
             identity,
             bytes,
             offset: 0,
-            chunk: Vec::new(),
+            chunk: Blocks::new(),
             chunk_start: 0,
             unpacked: Vec::new(),
             machine: PhantomData,
@@ -122,7 +122,7 @@ impl<M: Machine> SegmentReader<M> {
         };
         self.offset = offset + head.frame_bytes();
         let start = (offset - self.chunk_start) as usize + HEAD_BYTES;
-        let stored = &self.chunk[start..start + head.stored_bytes()];
+        let stored = &self.chunk.bytes()[start..start + head.stored_bytes()];
         match head.unpack(stored, &mut self.unpacked) {
             Some(payload) => Ok(Some(Frame { head, payload })),
             None => {
@@ -139,7 +139,8 @@ impl<M: Machine> SegmentReader<M> {
         }
         self.have(offset, HEAD_BYTES)?;
         let start = (offset - self.chunk_start) as usize;
-        let Some(head) = self.chunk.get(start..start + HEAD_BYTES).and_then(Head::decode) else {
+        let Some(head) = self.chunk.bytes().get(start..start + HEAD_BYTES).and_then(Head::decode)
+        else {
             return Ok(None);
         };
         let whole = HEAD_BYTES + head.stored_bytes();
@@ -151,7 +152,7 @@ impl<M: Machine> SegmentReader<M> {
         }
         self.have(offset, whole)?;
         let start = (offset - self.chunk_start) as usize;
-        let Some(frame) = self.chunk.get(start..start + whole) else {
+        let Some(frame) = self.chunk.bytes().get(start..start + whole) else {
             return Ok(None);
         };
         let fits = head.fits(&self.identity, frame, &frame[HEAD_BYTES..]);
@@ -164,13 +165,21 @@ impl<M: Machine> SegmentReader<M> {
         if offset >= self.chunk_start && offset + count as u64 <= end {
             return Ok(());
         }
-        let wanted = count.max(CHUNK_BYTES).min((self.bytes - offset) as usize);
-        self.chunk.resize(wanted, 0);
+        let kept = if (self.chunk_start..end).contains(&offset) { end - offset } else { 0 };
+        // The end of a file that is no whole number of blocks is read anew.
+        let kept = kept as usize / BLOCK_BYTES * BLOCK_BYTES;
+        if kept > 0 {
+            self.chunk.drop_front((offset - self.chunk_start) as usize);
+        }
+        self.chunk.truncate(kept);
         self.chunk_start = offset;
-        let read = self.file.read_at(offset, &mut self.chunk);
-        let read = read.map_err(LogError::io(format!("reading {}", self.name)))?;
-        self.chunk.truncate(read);
-        Ok(())
+        let wanted = count.max(CHUNK_BYTES).min((self.bytes - offset) as usize);
+        let read = self.file.read_at(
+            offset + kept as u64,
+            wanted.next_multiple_of(BLOCK_BYTES) - kept,
+            &mut self.chunk,
+        );
+        read.map_err(LogError::io(format!("reading {}", self.name)))
     }
 
     /// What lies at the place where [`SegmentReader::next_frame`] found nothing. Looks at the rest of
@@ -203,7 +212,7 @@ impl<M: Machine> SegmentReader<M> {
         }
         self.have(offset, HEAD_BYTES)?;
         let start = (offset - self.chunk_start) as usize;
-        let head = self.chunk.get(start..start + HEAD_BYTES).and_then(Head::decode);
+        let head = self.chunk.bytes().get(start..start + HEAD_BYTES).and_then(Head::decode);
         let own = |head: Head| head.position == offset && head.file == self.identity.tag();
         Ok(head.is_some_and(own))
     }

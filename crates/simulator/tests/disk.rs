@@ -43,14 +43,21 @@ fn what_is_written_is_read_and_misuse_is_refused() {
     file.write_at(BLOCK, &blocks(1, 7)).unwrap();
     assert_eq!(file.bytes().unwrap(), 2 * BLOCK);
     let reader = disk.open("a", Access::Read).unwrap();
-    let mut read = [1; 700];
-    assert_eq!(reader.read_at(BLOCK - 3, &mut read).unwrap(), 700);
-    assert!(all(&read[..3], 0) && all(&read[3..], 7));
-    assert_eq!(reader.read_at(2 * BLOCK - 5, &mut read).unwrap(), 5);
-    assert_eq!(reader.read_at(u64::MAX, &mut read).unwrap(), 0);
+    let mut read = Blocks::new();
+    reader.read_at(BLOCK, BLOCK_BYTES, &mut read).unwrap();
+    reader.read_at(0, 4 * BLOCK_BYTES, &mut read).unwrap();
+    assert_eq!(read.len(), 3 * BLOCK_BYTES, "the file has two");
+    let (first, rest) = read.bytes().split_at(BLOCK_BYTES);
+    assert!(all(first, 7) && all(&rest[..BLOCK_BYTES], 0) && all(&rest[BLOCK_BYTES..], 7));
+    reader.read_at(8 * BLOCK, BLOCK_BYTES, &mut read).unwrap();
+    assert_eq!(read.len(), 3 * BLOCK_BYTES, "there is nothing behind the end");
+    for (offset, bytes) in [(SECTOR as u64, BLOCK_BYTES), (0, SECTOR)] {
+        let kind = reader.read_at(offset, bytes, &mut read).unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::InvalidInput);
+    }
     file.write_at(4 * BLOCK, &blocks(1, 9)).unwrap();
     assert!(all(&contents(&disk, "a")[2 * BLOCK_BYTES..4 * BLOCK_BYTES], 0), "a gap is zeros");
-    assert!(file.read_at(0, &mut read).is_err(), "opened for writing");
+    assert!(file.read_at(0, BLOCK_BYTES, &mut read).is_err(), "opened for writing");
     assert!(reader.write_at(0, &blocks(1, 1)).is_err(), "opened for reading");
     assert_eq!(
         file.write_at(SECTOR as u64, &blocks(1, 1)).unwrap_err().kind(),
@@ -369,11 +376,12 @@ fn bits_flip_for_good_or_for_one_read() {
     let disk = FaultyDisk::new(1, DiskFaults { read_flips_one_in: 2, ..DiskFaults::default() });
     durable_file(&disk, "a", 1);
     let file = disk.open("a", Access::Read).unwrap();
-    let mut read = [0; BLOCK_BYTES];
+    let mut read = Blocks::new();
     let mut ones = 0;
     for _ in 0..100 {
-        file.read_at(0, &mut read).unwrap();
-        let flipped = read.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>();
+        read.clear();
+        file.read_at(0, BLOCK_BYTES, &mut read).unwrap();
+        let flipped = read.bytes().iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>();
         assert!(flipped <= 1);
         ones += flipped;
     }
@@ -392,7 +400,7 @@ fn what_holds_a_disk_that_is_off_can_do_nothing() {
         file.write_at(0, &blocks(1, 1)).unwrap_err();
         file.sync().unwrap_err();
         file.bytes().unwrap_err();
-        reader.read_at(0, &mut [0; 8]).unwrap_err();
+        reader.read_at(0, BLOCK_BYTES, &mut Blocks::new()).unwrap_err();
         held.create("b", BLOCK).unwrap_err();
         held.open("a", Access::Read).unwrap_err();
         held.rename("a", "b").unwrap_err();

@@ -161,10 +161,13 @@ fn the_next_run_finds_what_the_halted_one_acknowledged() {
         let (worker, blocks) = (after.clone(), found.clone());
         next.spawn("recovers", move || {
             let file = worker.open("log", Access::Read).expect("its name is durable");
-            let mut read = [0; BLOCK_BYTES];
-            while file.read_at(blocks.get() as u64 * BLOCK, &mut read).unwrap() == BLOCK_BYTES
-                && read.iter().all(|&byte| byte == 1)
-            {
+            let mut read = Blocks::new();
+            loop {
+                read.clear();
+                file.read_at(blocks.get() as u64 * BLOCK, BLOCK_BYTES, &mut read).unwrap();
+                if read.is_empty() || read.bytes().iter().any(|&byte| byte != 1) {
+                    break;
+                }
                 blocks.set(blocks.get() + 1);
             }
             worker.create("next", BLOCK).unwrap().sync().unwrap();

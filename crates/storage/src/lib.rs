@@ -18,7 +18,8 @@ mod slots;
 
 pub use heap::{FAULTS, Heap, Kind, LocalHeap, OutOfMemory, Usage};
 pub use index::{
-    Change, Changes, Cursor, Demolition, Direction, Found, Guard, HashIndex, Header, Hooks, Index,
+    Change, Changes, Cursor, Demolition, Direction, Flight, Found, Guard, HashIndex, Header, Hooks,
+    Index,
 };
 pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe, Seen};
 pub use record::{Record, RecordRef, VALUE_BYTES_MAX};

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::scheme::restore::{self, Restored};
 use chiliad_log::entry::Write;
 use chiliad_machine::{Fault, Machine, Rig, Shared};
-use chiliad_storage::{Found, LocalHeap, Probe};
+use chiliad_storage::{Changes, Flight, LocalHeap};
 use std::sync::Arc;
 
 /// Look-ups in flight together.
@@ -94,8 +94,8 @@ pub struct Applier<'a, M: Machine> {
     tables: &'a Tables<M>,
     pub heap: LocalHeap<M>,
     limit_bytes: u64,
-    probes: Vec<Probe<M>>,
-    found: Vec<Option<Found<M>>>,
+    flight: Flight<M>,
+    changes: Changes<M>,
     /// Keys that were removed by something replayed, with their tables: what is absent in the end
     /// leaves its index.
     pub removed: Removed,
@@ -108,19 +108,23 @@ pub struct Item<'p> {
     pub write: Write<'p>,
 }
 
-/// Versions that wait for their group to be full.
-pub struct Group<'p> {
-    items: [Option<Item<'p>>; GROUP],
+/// Versions that wait for their group to be full, with their tables.
+pub struct Group<'a, 'p, M: Machine> {
+    items: [Option<(&'a Table<M>, Item<'p>)>; GROUP],
     count: usize,
 }
 
-impl<'p> Group<'p> {
+impl<'a, 'p, M: Machine> Group<'a, 'p, M> {
     pub fn new() -> Self {
         Self { items: [None; GROUP], count: 0 }
     }
 
-    fn items(&self) -> impl Iterator<Item = &Item<'p>> {
-        self.items[..self.count].iter().flatten()
+    fn items(&self) -> impl Iterator<Item = (&'a Table<M>, Item<'p>)> {
+        self.items[..self.count].iter().copied().flatten()
+    }
+
+    fn item(&self, at: usize) -> (&'a Table<M>, Item<'p>) {
+        self.items[at].expect("there are as many as look-ups")
     }
 }
 
@@ -131,8 +135,8 @@ impl<'a, M: Machine> Applier<'a, M> {
             tables,
             limit_bytes: heap.usage().limit_bytes,
             heap: LocalHeap::new(heap).ok_or(Error::TooManyWorkers)?,
-            probes: Vec::new(),
-            found: Vec::new(),
+            flight: Flight::default(),
+            changes: Changes::new(),
             removed: Vec::new(),
         })
     }
@@ -143,17 +147,15 @@ impl<'a, M: Machine> Applier<'a, M> {
 
     /// Adds a version to the group, and applies the group if it is full.
     #[inline]
-    pub fn push<'p>(&mut self, group: &mut Group<'p>, item: Item<'p>) -> Result<()> {
-        if self.table(item.write.table).is_none() {
-            return Ok(());
-        }
-        group.items[group.count] = Some(item);
+    pub fn push<'p>(&mut self, group: &mut Group<'a, 'p, M>, item: Item<'p>) -> Result<()> {
+        let Some(table) = self.table(item.write.table) else { return Ok(()) };
+        group.items[group.count] = Some((table, item));
         group.count += 1;
         if group.count == GROUP { self.flush(group) } else { Ok(()) }
     }
 
     /// Applies what the group has.
-    pub fn flush(&mut self, group: &mut Group<'_>) -> Result<()> {
+    pub fn flush(&mut self, group: &mut Group<'_, '_, M>) -> Result<()> {
         self.heap.pin();
         let applied = self.apply(group);
         self.heap.unpin();
@@ -164,17 +166,15 @@ impl<'a, M: Machine> Applier<'a, M> {
 
     fn apply(
         &mut self,
-        group: &Group<'_>,
+        group: &Group<'_, '_, M>,
     ) -> core::result::Result<(), chiliad_storage::OutOfMemory> {
         self.find(group);
-        for (at, item) in group.items().enumerate() {
-            let (Some(table), Some(found)) = (self.table(item.write.table), self.found[at]) else {
-                continue;
-            };
+        for (at, (table, item)) in group.items().enumerate() {
+            let found = self.flight.found(at);
             let Write { key, value, removed, table: number } = item.write;
             let version = Restored { order: item.order, absent: removed, value };
             // An insertion earlier in the group may have put the key there: `put` looks again.
-            restore::put(&mut self.heap, &table.index, key, found, version)?;
+            restore::put(&mut self.heap, &mut self.changes, &table.index, key, found, version)?;
             if removed {
                 self.removed.push((number, key.into()));
             }
@@ -182,29 +182,18 @@ impl<'a, M: Machine> Applier<'a, M> {
         Ok(())
     }
 
-    /// Looks all keys of the group up, a step of each at a time.
-    fn find(&mut self, group: &Group<'_>) {
-        self.probes.clear();
-        self.found.clear();
-        for item in group.items() {
-            let table = self.table(item.write.table).expect("checked when it was added");
-            self.probes.push(table.index.probe(item.write.key));
-            self.found.push(None);
+    /// Looks all keys of the group up together.
+    fn find(&mut self, group: &Group<'_, '_, M>) {
+        let begun = |at: usize| {
+            let (table, item) = group.item(at);
+            (&table.index, item.write.key)
+        };
+        self.flight.clear();
+        for (table, item) in group.items() {
+            self.flight.begin(&table.index, item.write.key);
         }
-        let mut pending = group.count;
-        while pending > 0 {
-            for (at, item) in group.items().enumerate() {
-                if self.found[at].is_some() {
-                    continue;
-                }
-                let Some(table) = self.table(item.write.table) else { continue };
-                let found = table.index.step(&self.heap, &mut self.probes[at], item.write.key);
-                if let Some(Found::Record(record)) = found {
-                    record.prefetch(item.write.value.len());
-                }
-                pending -= usize::from(found.is_some());
-                self.found[at] = found;
-            }
-        }
+        self.flight.land(&self.heap, begun, |at, record| {
+            record.prefetch(group.item(at).1.write.value.len());
+        });
     }
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::scheme::restore::{self, Restored};
 use crate::stamp::STAMP_BYTES;
 use chiliad_machine::{Machine, Ordering, Shared, Word};
-use chiliad_storage::{KEY_BYTES_MAX, LeafRun, LocalHeap};
+use chiliad_storage::{Changes, KEY_BYTES_MAX, LeafRun, LocalHeap};
 
 /// Tables to be walked over, for those who do it.
 pub struct Settlers<'a, M: Machine> {
@@ -25,6 +25,22 @@ pub struct Settlers<'a, M: Machine> {
 
 /// A table, and how far the walk over it has come.
 type Walked<'a, M> = (&'a Table<M>, Shared<M, Walk<M>>);
+
+/// What a thread uses from row to row.
+struct Room<M: Machine> {
+    value: Vec<u8>,
+    entry: Vec<u8>,
+    /// The entry's value: the row's key, and its stamp.
+    row: Vec<u8>,
+    changes: Changes<M>,
+}
+
+impl<M: Machine> Default for Room<M> {
+    fn default() -> Self {
+        let [value, entry, row] = Default::default();
+        Self { value, entry, row, changes: Changes::new() }
+    }
+}
 
 /// Counts rows.
 struct Rows<M: Machine>(M::Word);
@@ -59,12 +75,12 @@ impl<'a, M: Machine> Settlers<'a, M> {
         let limit_bytes = self.target.heap.usage().limit_bytes;
         let mut heap = LocalHeap::new(self.target.heap).ok_or(Error::TooManyWorkers)?;
         let mut run = LeafRun::default();
-        let (mut value, mut entry) = (Vec::new(), Vec::new());
+        let mut room = Room::default();
         for (table, walk) in &self.tables {
             loop {
                 heap.pin();
                 let more = walk.next(&heap, &table.index, &mut run);
-                let settled = self.settle_run(&mut heap, table, &run, &mut value, &mut entry);
+                let settled = self.settle_run(&mut heap, table, &run, &mut room);
                 heap.unpin();
                 heap.reclaim();
                 settled.map_err(|_| Error::OutOfMemory { limit_bytes })?;
@@ -83,8 +99,7 @@ impl<'a, M: Machine> Settlers<'a, M> {
         heap: &mut LocalHeap<M>,
         table: &Table<M>,
         run: &LeafRun<M>,
-        value: &mut Vec<u8>,
-        entry: &mut Vec<u8>,
+        Room { value, entry, row, changes }: &mut Room<M>,
     ) -> core::result::Result<(), chiliad_storage::OutOfMemory> {
         let mut rows = 0;
         for (key, record) in run.iter() {
@@ -110,10 +125,12 @@ impl<'a, M: Machine> Settlers<'a, M> {
                 if entry.len() > KEY_BYTES_MAX {
                     continue;
                 }
-                let row = [key, &value[split..]].concat();
-                let version = Restored { order: 0, absent: false, value: &row };
+                row.clear();
+                row.extend_from_slice(key);
+                row.extend_from_slice(&value[split..]);
+                let version = Restored { order: 0, absent: false, value: row };
                 let found = index.index.get(heap, entry);
-                restore::put(heap, &index.index, entry, found, version)?;
+                restore::put(heap, changes, &index.index, entry, found, version)?;
             }
         }
         self.rows.0.fetch_add(rows, Ordering::Relaxed);

@@ -9,7 +9,7 @@ use super::tid;
 use crate::stamp::{self, Graveyard};
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{
-    Found, Index, Inserted, Kind as SlotKind, LocalHeap, NoHooks, OutOfMemory, RecordRef,
+    Changes, Found, Index, Inserted, Kind as SlotKind, LocalHeap, NoHooks, OutOfMemory, RecordRef,
 };
 
 /// What is read last wins, instead of what has the greatest order.
@@ -62,9 +62,10 @@ pub fn stable_read<M: Machine>(record: RecordRef<M>, out: &mut Vec<u8>) -> Optio
 }
 
 /// Puts a version in place at `key`, which the index may or may not have, unless a newer one is
-/// there. `found` is what the index has told.
+/// there. `found` is what the index has told; `changes` is room that is used and left empty.
 pub fn put<M: Machine>(
     heap: &mut LocalHeap<M>,
+    changes: &mut Changes<M>,
     index: &Index<M>,
     key: &[u8],
     found: Found<M>,
@@ -76,7 +77,9 @@ pub fn put<M: Machine>(
             let fresh = heap.alloc_record(SlotKind::Record, version.value.len())?;
             fresh.write(version.value);
             fresh.word().store(word_of(version), Ordering::Relaxed);
-            match index.insert(heap, key, fresh, &mut NoHooks, &mut Vec::new()) {
+            let inserted = index.insert(heap, key, fresh, &mut NoHooks, changes);
+            changes.clear();
+            match inserted {
                 Ok(Inserted::Yes) => return Ok(()),
                 Ok(Inserted::Exists(record)) => {
                     fresh.word().store(FREED, Ordering::Relaxed);

@@ -69,6 +69,16 @@ impl Blocks {
         self.bytes_mut()[start..].copy_from_slice(bytes);
     }
 
+    /// Forgets the bytes before `bytes`, and moves the others to the front.
+    ///
+    /// # Panics
+    /// When there are fewer.
+    pub fn drop_front(&mut self, bytes: usize) {
+        let used = self.used;
+        self.bytes_mut().copy_within(bytes.., 0);
+        self.used = used - bytes;
+    }
+
     /// Forgets the bytes from `bytes` on.
     ///
     /// # Panics
@@ -85,9 +95,9 @@ impl Blocks {
         self.bytes_mut()[start..].fill(0);
     }
 
-    /// What lies behind the old length is whatever was there before.
+    /// Makes the length `bytes`. What lies behind the old one is whatever was there before.
     #[inline]
-    fn extend_to(&mut self, bytes: usize) {
+    pub fn extend_to(&mut self, bytes: usize) {
         let count = bytes.div_ceil(BLOCK_BYTES);
         if count > self.blocks.len() {
             self.blocks.resize(count, ZERO);

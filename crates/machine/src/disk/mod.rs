@@ -14,8 +14,8 @@
 //! - a sync that has failed says nothing about what is on the disk, and trying it again proves
 //!   nothing.
 //!
-//! Writes are of whole [`BLOCK_BYTES`], from memory aligned to them ([`Blocks`]): natively they go
-//! past the page cache where the file system lets them.
+//! Reads and writes are of whole [`BLOCK_BYTES`], to and from memory aligned to them ([`Blocks`]):
+//! natively they go past the page cache where the file system lets them.
 
 mod blocks;
 mod native;
@@ -38,9 +38,14 @@ pub fn copy_blocks(
     range: Range<u64>,
 ) -> Result<(), CopyError> {
     let mut at = range.start;
+    let mut chunk = Blocks::new();
     while at < range.end {
-        let mut chunk = Blocks::zeroed(COPY_BYTES.min(range.end - at) as usize);
-        from.read_at(at, chunk.bytes_mut()).map_err(CopyError::Reading)?;
+        let bytes = COPY_BYTES.min(range.end - at) as usize;
+        chunk.clear();
+        from.read_at(at, bytes, &mut chunk).map_err(CopyError::Reading)?;
+        if chunk.len() < bytes {
+            return Err(CopyError::Reading(io::ErrorKind::UnexpectedEof.into()));
+        }
         to.write_at(at, &chunk).map_err(CopyError::Writing)?;
         at += chunk.len() as u64;
     }
@@ -119,11 +124,12 @@ pub trait DiskFile: Send + Sync + fmt::Debug {
     /// The system's.
     fn bytes(&self) -> io::Result<u64>;
 
-    /// Reads from `offset` until `buffer` is full or the file ends; returns how many bytes.
+    /// Appends to `into` the `bytes` bytes from `offset` on, or as many as the file has. All three,
+    /// and the length of `into`, are multiples of [`BLOCK_BYTES`].
     ///
     /// # Errors
-    /// The system's.
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+    /// The system's. Nothing is appended then.
+    fn read_at(&self, offset: u64, bytes: usize, into: &mut Blocks) -> io::Result<()>;
 
     /// Writes all of `blocks` at `offset`, a multiple of [`BLOCK_BYTES`].
     ///

@@ -1,8 +1,8 @@
 //! A directory of the host's file system.
 //!
-//! Files to be written are opened past the page cache (`O_DIRECT`) where the file system allows it:
-//! a log is written once and read after a crash only, and copies through the cache cost processor
-//! time that transactions want. Where it does not (`tmpfs`), writes go through the cache.
+//! Files are opened past the page cache (`O_DIRECT`) where the file system allows it: a log is written
+//! once and read once, after a crash, and copies through the cache cost processor time that
+//! transactions and recovery want. Where it does not (some `tmpfs`), bytes go through the cache.
 
 use super::{Access, BLOCK_BYTES, Blocks, Disk, DiskFile};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -124,13 +124,12 @@ impl Disk for NativeDisk {
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
-        match access {
-            Access::Read => {
-                let file = File::open(self.path.join(name))?;
-                Ok(Box::new(NativeFile { file }))
-            }
-            Access::Write => self.file(name, OpenOptions::new().write(true)),
-        }
+        let mut options = OpenOptions::new();
+        let options = match access {
+            Access::Read => options.read(true),
+            Access::Write => options.write(true),
+        };
+        self.file(name, options)
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -157,17 +156,31 @@ impl DiskFile for NativeFile {
         Ok(self.file.metadata()?.len())
     }
 
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read_at(&self, offset: u64, bytes: usize, into: &mut Blocks) -> io::Result<()> {
+        let start = into.len();
+        debug_assert!(offset.is_multiple_of(BLOCK_BYTES as u64), "{offset}");
+        debug_assert!(bytes.is_multiple_of(BLOCK_BYTES), "{bytes}");
+        debug_assert!(start.is_multiple_of(BLOCK_BYTES), "{start}");
+        into.extend_to(start + bytes);
         let mut read = 0;
-        while read < buffer.len() {
-            match self.file.read_at(&mut buffer[read..], offset + read as u64) {
-                Ok(0) => break,
-                Ok(bytes) => read += bytes,
+        let outcome = loop {
+            match self.file.read_at(&mut into.bytes_mut()[start + read..], offset + read as u64) {
+                Ok(more) => {
+                    read += more;
+                    // Less than a block is there at the end of a file only.
+                    if more == 0 || read == bytes || !read.is_multiple_of(BLOCK_BYTES) {
+                        break Ok(());
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    read = 0;
+                    break Err(error);
+                }
             }
-        }
-        Ok(read)
+        };
+        into.truncate(start + read);
+        outcome
     }
 
     fn write_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()> {
@@ -207,10 +220,13 @@ mod tests {
         disk.sync_names().unwrap();
         let file = disk.open("b", Access::Read).unwrap();
         assert_eq!(file.bytes().unwrap(), 8 * BLOCK_BYTES as u64);
-        let mut read = [0; 9];
-        assert_eq!(file.read_at(BLOCK_BYTES as u64 - 2, &mut read).unwrap(), 9);
-        assert_eq!(&read, b"\0\0hello\0\0");
-        assert_eq!(file.read_at(8 * BLOCK_BYTES as u64, &mut read).unwrap(), 0);
+        let mut read = Blocks::new();
+        file.read_at(0, BLOCK_BYTES, &mut read).unwrap();
+        file.read_at(BLOCK_BYTES as u64, BLOCK_BYTES, &mut read).unwrap();
+        assert_eq!(read.len(), 2 * BLOCK_BYTES);
+        assert_eq!(&read.bytes()[BLOCK_BYTES - 2..][..9], b"\0\0hello\0\0");
+        file.read_at(7 * BLOCK_BYTES as u64, 3 * BLOCK_BYTES, &mut read).unwrap();
+        assert_eq!(read.len(), 3 * BLOCK_BYTES, "the file ends");
         let kind = disk.open("a", Access::Read).unwrap_err().kind();
         assert_eq!(kind, io::ErrorKind::NotFound);
         drop(disk);

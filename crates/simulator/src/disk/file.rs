@@ -57,9 +57,18 @@ impl DiskFile for FaultyFile {
         })
     }
 
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read_at(&self, offset: u64, bytes: usize, into: &mut Blocks) -> io::Result<()> {
         self.opened_for(Access::Read)?;
-        perform(Operation::Read, || lock(&self.platter).read(self.file, offset, buffer))
+        let start = into.len();
+        for it in [offset, bytes as u64, start as u64] {
+            aligned(it)?;
+        }
+        perform(Operation::Read, || {
+            into.extend_to(start + bytes);
+            let read = lock(&self.platter).read(self.file, offset, &mut into.bytes_mut()[start..]);
+            into.truncate(start + *read.as_ref().unwrap_or(&0));
+            read.map(drop)
+        })
     }
 
     fn write_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()> {

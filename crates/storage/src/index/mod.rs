@@ -13,9 +13,11 @@
 //! The caller is pinned (see [`crate::LocalHeap::pin`]) during every call, and from the beginning of
 //! a probe to its end.
 
+mod flight;
 pub mod hash;
 pub mod ordered;
 
+pub use flight::Flight;
 pub use hash::HashIndex;
 pub use ordered::{OrderedIndex, Shape};
 

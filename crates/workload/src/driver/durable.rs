@@ -85,8 +85,8 @@ impl DiskFile for TimedFile {
     fn bytes(&self) -> io::Result<u64> {
         self.file.bytes()
     }
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.file.read_at(offset, buffer)
+    fn read_at(&self, offset: u64, bytes: usize, into: &mut Blocks) -> io::Result<()> {
+        self.file.read_at(offset, bytes, into)
     }
     fn write_at(&self, offset: u64, blocks: &Blocks) -> io::Result<()> {
         self.file.write_at(offset, blocks)

@@ -11,8 +11,8 @@ use super::{Failure, Progress};
 use chiliad_engine::{Error, IndexKind};
 use chiliad_machine::{Native, allowed_cores};
 use chiliad_storage::{
-    Changes, Found, HashIndex, Heap, Index, Kind, LocalHeap, NoHooks, OrderedIndex, OutOfMemory,
-    Probe, RecordRef,
+    Changes, Flight, Found, HashIndex, Heap, Index, Kind, LocalHeap, NoHooks, OrderedIndex,
+    OutOfMemory, RecordRef,
 };
 use std::thread;
 use std::time::{Duration, Instant};
@@ -159,8 +159,7 @@ struct Reader<'a> {
     records: u64,
     group: usize,
     keys: Vec<[u8; 8]>,
-    probes: Vec<Probe<Native>>,
-    found: Vec<Option<Found<Native>>>,
+    flight: Flight<Native>,
     value: Vec<u8>,
     sum: u64,
 }
@@ -173,8 +172,7 @@ impl<'a> Reader<'a> {
             records: lookup.records as u64,
             group: lookup.group,
             keys: vec![[0; 8]; lookup.group],
-            probes: Vec::with_capacity(lookup.group),
-            found: Vec::with_capacity(lookup.group),
+            flight: Flight::default(),
             value: vec![0; lookup.record_bytes],
             sum: 0,
         }
@@ -191,32 +189,20 @@ impl<'a> Reader<'a> {
                 self.read(record);
             }
         } else {
-            self.find_together();
-            for at in 0..self.found.len() {
-                if let Some(Found::Record(record)) = self.found[at] {
+            let (index, keys) = (self.index, &self.keys);
+            self.flight.clear();
+            for key in keys {
+                self.flight.begin(index, key);
+            }
+            self.flight.land(self.heap, |at| (index, &keys[at]), |_, _| {});
+            for at in 0..self.group {
+                if let Found::Record(record) = self.flight.found(at) {
                     self.read(record);
                 }
             }
         }
         self.heap.unpin();
         self.group
-    }
-
-    /// Advances all look-ups by one cache miss at a time, and asks for each record found.
-    fn find_together(&mut self) {
-        let Self { index, heap, keys, probes, found, .. } = self;
-        probes.clear();
-        probes.extend(keys.iter().map(|key| index.probe(key)));
-        found.clear();
-        found.resize_with(keys.len(), || None);
-        let mut pending = keys.len();
-        while pending > 0 {
-            let ways = probes.iter_mut().zip(&*keys).zip(&mut *found);
-            for ((probe, key), found) in ways.filter(|(_, found)| found.is_none()) {
-                *found = index.step(heap, probe, key);
-                pending -= usize::from(found.is_some());
-            }
-        }
     }
 
     fn read(&mut self, record: RecordRef<Native>) {
