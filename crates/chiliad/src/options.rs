@@ -21,11 +21,15 @@ pub enum Scheme {
     /// A lock per partition, taken before the transaction begins. Serializable, and fast when
     /// transactions stay in one partition and say so ([`RunOptions::partitions`]).
     Partitioned,
+    /// Two-phase locking: a row is locked when it is read or written, until the transaction ends; who
+    /// meets a lock gives up and starts again. Serializable.
+    NoWait,
 }
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Silo, Self::GlobalTid, Self::KeyValue, Self::Partitioned];
+    pub const ALL: [Self; 5] =
+        [Self::Silo, Self::GlobalTid, Self::KeyValue, Self::Partitioned, Self::NoWait];
 
     /// The name on command lines.
     #[must_use]
@@ -35,6 +39,7 @@ impl Scheme {
             Self::GlobalTid => "global-tid",
             Self::KeyValue => "key-value",
             Self::Partitioned => "partitioned",
+            Self::NoWait => "no-wait",
         }
     }
 }

@@ -202,7 +202,7 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
             }
             write.prior = word;
             let bytes = write.value.length as usize;
-            if write.kind == Kind::Put && bytes.max(stamp) > write.record.capacity() {
+            if write.kind == Kind::Put && bytes.max(stamp) > cx.heap.room(write.record) {
                 let block = cx.heap.alloc_record(SlotKind::Version, bytes);
                 write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
             }

@@ -17,6 +17,7 @@ pub static REPLAYED_AS_FOUND: Fault = Fault {
     name: "replayed-as-found",
     step: "of two versions of a key the one with the greater order is replayed",
     rig: Rig::Disk,
+    schemes: &[],
     workload: "bank",
     expected: &["wrong state", "consistency"],
     seeds: 400,
@@ -127,7 +128,7 @@ fn replace<M: Machine>(
         tid::publish(word, prior);
         return Ok(());
     }
-    let block = if version.value.len() > record.capacity() {
+    let block = if version.value.len() > heap.room(record) {
         match heap.alloc_record(SlotKind::Version, version.value.len()) {
             Ok(block) => Some(block),
             Err(error) => {
