@@ -211,6 +211,8 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
         snapshot_every: if scope.simulated { SNAPSHOT_EVERY_SIMULATED } else { SNAPSHOT_EVERY },
         opacity: false,
         partitions: resolved.partitions,
+        wait_timeout: run.wait_timeout,
+        deadlock_check: run.deadlock_check,
         verify: plan.recording.is_some(),
         ..Options::default()
     };
@@ -278,7 +280,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         Snapshots::OnDemand => "on-demand",
         Snapshots::Off => "off",
     };
-    let fields: [(&str, Value); 13] = [
+    let fields: [(&str, Value); 15] = [
         ("duration", duration.into()),
         ("transactions", transactions.into()),
         ("warmup", values::show_time(plan.warmup).into()),
@@ -290,6 +292,8 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         ("retry", crate::args::typed(&run.retry).into()),
         ("snapshots", snapshots.into()),
         ("epoch", values::show_time(plan.epoch).into()),
+        ("wait_timeout", values::show_time(engine.wait_timeout).into()),
+        ("deadlock_check", values::show_time(engine.deadlock_check).into()),
         ("snapshot_every", engine.snapshot_every.into()),
         ("opacity", engine.opacity.into()),
     ];

@@ -40,6 +40,11 @@ pub fn time(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
+/// Parses a time, or 0.
+pub fn time_or_none(text: &str) -> Result<Duration, String> {
+    if text == "0" { Ok(Duration::ZERO) } else { time(text).map_err(|refusal| refusal + ", or 0") }
+}
+
 /// Parses a time that is not zero.
 pub fn time_above_zero(text: &str) -> Result<Duration, String> {
     let time = time(text)?;

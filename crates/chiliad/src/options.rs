@@ -24,12 +24,25 @@ pub enum Scheme {
     /// Two-phase locking: a row is locked when it is read or written, until the transaction ends; who
     /// meets a lock gives up and starts again. Serializable.
     NoWait,
+    /// Two-phase locking: who meets the lock of a younger transaction waits, who meets that of an
+    /// older one gives up. Serializable.
+    WaitDie,
+    /// Two-phase locking: who meets a lock waits, for a limited time ([`Options::wait_timeout`]), and
+    /// looks for deadlocks. Serializable.
+    DlDetect,
 }
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Silo, Self::GlobalTid, Self::KeyValue, Self::Partitioned, Self::NoWait];
+    pub const ALL: [Self; 7] = [
+        Self::Silo,
+        Self::GlobalTid,
+        Self::KeyValue,
+        Self::Partitioned,
+        Self::NoWait,
+        Self::WaitDie,
+        Self::DlDetect,
+    ];
 
     /// The name on command lines.
     #[must_use]
@@ -40,6 +53,8 @@ impl Scheme {
             Self::KeyValue => "key-value",
             Self::Partitioned => "partitioned",
             Self::NoWait => "no-wait",
+            Self::WaitDie => "wait-die",
+            Self::DlDetect => "dl-detect",
         }
     }
 }
@@ -118,6 +133,11 @@ pub struct Options {
     pub opacity: bool,
     /// The number of partitions, for [`Scheme::Partitioned`].
     pub partitions: u32,
+    /// How long a transaction waits for a lock before it gives up, for [`Scheme::DlDetect`]; zero: not
+    /// at all.
+    pub wait_timeout: Duration,
+    /// How long it waits before it looks for a deadlock, and between two looks.
+    pub deadlock_check: Duration,
     /// Workers at once: each thread that runs transactions has one, a transaction within another
     /// takes one more, and so does each [`Worker`](crate::Worker).
     pub workers_max: usize,
@@ -157,6 +177,8 @@ impl Default for Options {
             snapshot_every: engine.snapshot_every,
             opacity: true,
             partitions: engine.partitions,
+            wait_timeout: engine.wait_timeout,
+            deadlock_check: engine.deadlock_check,
             workers_max: WORKERS_MAX,
             backoff: Backoff::default(),
             durability: Durability::default(),
@@ -212,6 +234,18 @@ impl Options {
     #[must_use]
     pub fn opacity(self, opacity: bool) -> Self {
         Self { opacity, ..self }
+    }
+
+    /// Sets [`Options::wait_timeout`].
+    #[must_use]
+    pub fn wait_timeout(self, wait_timeout: Duration) -> Self {
+        Self { wait_timeout, ..self }
+    }
+
+    /// Sets [`Options::deadlock_check`].
+    #[must_use]
+    pub fn deadlock_check(self, deadlock_check: Duration) -> Self {
+        Self { deadlock_check, ..self }
     }
 
     /// Sets [`Options::partitions`].
@@ -313,6 +347,8 @@ impl Options {
             snapshot_every: self.snapshot_every,
             opacity: self.opacity,
             partitions: self.partitions,
+            wait_timeout: self.wait_timeout,
+            deadlock_check: self.deadlock_check,
             ..chiliad_engine::Options::default()
         }
     }

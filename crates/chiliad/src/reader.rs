@@ -194,7 +194,7 @@ impl<'w> Reader<'w> {
             let requests = ends.map(|end| {
                 let key = &self.scratch.key[start..end.max(start)];
                 start = end.max(start);
-                Get { table: id, key }
+                Get::read(id, key)
             });
             let mut rows = [None; GROUP];
             let rows = &mut rows[..group.len()];

@@ -22,11 +22,17 @@ pub enum Reason {
     EpochFull,
     /// Another transaction holds a lock, and the scheme does not wait for it.
     LockDenied,
+    /// An older transaction holds a lock, or waits for it (`wait-die`).
+    Younger,
+    /// The transaction waited for a lock in a circle with others.
+    Deadlock,
+    /// The transaction waited for a lock for too long.
+    LockTimeout,
 }
 
 impl Reason {
     /// All reasons, in the order of [`Reason::index`].
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::ReadChanged,
         Self::ReadLatched,
         Self::Phantom,
@@ -35,6 +41,9 @@ impl Reason {
         Self::Inconsistent,
         Self::EpochFull,
         Self::LockDenied,
+        Self::Younger,
+        Self::Deadlock,
+        Self::LockTimeout,
     ];
 
     /// A dense number, for counters.
@@ -55,6 +64,9 @@ impl Reason {
             Self::Inconsistent => "inconsistent",
             Self::EpochFull => "epoch_full",
             Self::LockDenied => "lock_denied",
+            Self::Younger => "younger",
+            Self::Deadlock => "deadlock",
+            Self::LockTimeout => "lock_timeout",
         }
     }
 }

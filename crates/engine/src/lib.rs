@@ -56,7 +56,9 @@ pub use error::{Error, Reason, Result};
 pub use options::{Options, Snapshots};
 pub use recorder::{Recorder, Stamp, WriteKind};
 pub use scheme::names;
-pub use scheme::{GlobalTid, Info, Isolation, KeyValue, NoWait, Partitioned, Scheme, Silo};
+pub use scheme::{
+    DlDetect, GlobalTid, Info, Isolation, KeyValue, NoWait, Partitioned, Scheme, Silo, WaitDie,
+};
 pub use stats::{Hold, HotRecord, Stats};
 pub use table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
 pub use transaction::{Entry, Get, Intent, Range, Row, Scanned, Transaction};

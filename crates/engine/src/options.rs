@@ -38,6 +38,11 @@ pub struct Options {
     pub opacity: bool,
     /// The number of partitions, for schemes that need them.
     pub partitions: u32,
+    /// How long a transaction waits for a lock before it gives up, for schemes that wait for a limited
+    /// time; zero: not at all.
+    pub wait_timeout: Duration,
+    /// How long it waits before it looks for a deadlock, and between two looks.
+    pub deadlock_check: Duration,
     /// Nothing can be written.
     pub read_only: bool,
     /// Give every version a stamp and report every access to the workers' recorders.
@@ -54,6 +59,8 @@ impl Default for Options {
             snapshot_every: 25,
             opacity: true,
             partitions: 1,
+            wait_timeout: Duration::from_micros(100),
+            deadlock_check: Duration::from_micros(10),
             read_only: false,
             verify: false,
         }
@@ -71,7 +78,12 @@ impl Options {
 
     /// The length of a commit epoch in ticks of the machine.
     pub(crate) fn epoch_ticks<M: Machine>(&self) -> u64 {
-        let ticks = self.epoch.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;
+        Self::ticks::<M>(self.epoch)
+    }
+
+    /// A duration in ticks of the machine.
+    pub(crate) fn ticks<M: Machine>(duration: Duration) -> u64 {
+        let ticks = duration.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;
         u64::try_from(ticks).unwrap_or(u64::MAX)
     }
 

@@ -65,18 +65,29 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let part = self.clockwork.switch(Part::Index);
             let found = table.index.get(&self.heap, key);
             self.clockwork.switch(part);
-            if let Found::Record(record) = found
-                && self.writes.find(record).is_none()
-                && !self.intend(record)?
-            {
-                continue;
-            }
-            match self.use_found(id, table, key, found)? {
+            match self.use_for_update(id, table, key, found)? {
                 Looked::Row(row) => return Ok(Some(row)),
                 Looked::Absent => return Ok(None),
                 Looked::Redo => {}
             }
         }
+    }
+
+    #[inline]
+    fn use_for_update(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        key: &[u8],
+        found: Found<M>,
+    ) -> Result<Looked> {
+        if let Found::Record(record) = found
+            && self.writes.find(record).is_none()
+            && !self.intend(record)?
+        {
+            return Ok(Looked::Redo);
+        }
+        self.use_found(id, table, key, found)
     }
 
     /// Tells the scheme that a record will be written; whether that is settled, or the record has to
@@ -229,6 +240,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.flight.clear();
         for request in requests {
             check_key(request.key)?;
+            if request.for_update {
+                self.ready(true)?;
+            }
             let table = view.readable(request.table, self.in_past)?;
             self.flight.begin(&table.index, request.key);
         }
@@ -244,17 +258,19 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.clockwork.switch(part);
         let waits = self.waits;
         for (at, request) in requests.iter().enumerate() {
-            let table = view.get(request.table)?;
-            if self.waits != waits {
-                // What was found is of another pin.
-                rows[at] = self.find(request.table, table, request.key)?;
-                continue;
-            }
-            let found = self.flight.found(at);
-            rows[at] = match self.use_found(request.table, table, request.key, found)? {
+            let (id, table, key) = (request.table, view.get(request.table)?, request.key);
+            let intends = S::INTENDS && request.for_update;
+            // What was found before a wait is of another pin.
+            let looked = match self.waits == waits {
+                true if intends => self.use_for_update(id, table, key, self.flight.found(at))?,
+                true => self.use_found(id, table, key, self.flight.found(at))?,
+                false => Looked::Redo,
+            };
+            rows[at] = match looked {
                 Looked::Row(row) => Some(row),
                 Looked::Absent => None,
-                Looked::Redo => self.find(request.table, table, request.key)?,
+                Looked::Redo if intends => self.find_for_update(id, table, key)?,
+                Looked::Redo => self.find(id, table, key)?,
             };
         }
         Ok(())

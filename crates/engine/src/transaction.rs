@@ -99,6 +99,24 @@ pub struct Get<'a> {
     pub table: TableId,
     /// The key.
     pub key: &'a [u8],
+    /// The transaction means to write the row: see [`Transaction::get_for_update`].
+    pub for_update: bool,
+}
+
+impl<'a> Get<'a> {
+    /// A row to be read.
+    #[must_use]
+    #[inline]
+    pub fn read(table: TableId, key: &'a [u8]) -> Self {
+        Self { table, key, for_update: false }
+    }
+
+    /// A row to be read and written.
+    #[must_use]
+    #[inline]
+    pub fn update(table: TableId, key: &'a [u8]) -> Self {
+        Self { table, key, for_update: true }
+    }
 }
 
 /// The keys that a scan covers, the way it goes and how many rows it wants.

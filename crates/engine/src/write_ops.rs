@@ -101,7 +101,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let Ok(record) = self.heap.alloc_record(SlotKind::Record, bytes) else {
             return Err(self.lose(Refusal::out_of_memory()));
         };
-        self.scheme.place(record);
+        self.scheme.place(&mut context!(self), record);
         if self.stamped {
             // Not a stamp yet: who reads it in this instant is refused.
             record.write(&[0; STAMP_BYTES]);

@@ -142,7 +142,7 @@ impl<M: Machine> Body<M> for Scans {
 
         let mut tx = worker.begin(&Intent::update()).expect("begins");
         let keys: Vec<_> = (0..100u32).map(u32::to_be_bytes).collect();
-        let requests: Vec<_> = keys.iter().map(|key| Get { table, key }).collect();
+        let requests: Vec<_> = keys.iter().map(|key| Get::read(table, key)).collect();
         let mut rows = vec![None; 100];
         tx.get_many(&requests, &mut rows).expect("reads");
         for (key, row) in rows.iter().enumerate() {

@@ -100,7 +100,7 @@ fn contents(tx: &mut dyn Transaction, tables: &[TableId]) -> Rows {
             [key[7..].to_vec(), [&key[..], &key[..]].concat()]
         })
         .collect();
-    let gets: Vec<_> = keys.iter().map(|key| Get { table: tables[1], key }).collect();
+    let gets: Vec<_> = keys.iter().map(|key| Get::read(tables[1], key)).collect();
     let mut found = vec![None; keys.len()];
     tx.get_many(&gets, &mut found).expect("reads");
     for (key, row) in keys.iter().zip(found) {

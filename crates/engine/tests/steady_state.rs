@@ -80,7 +80,7 @@ fn get(tx: &mut Tx<'_, Native, Silo<Native>>, tables: [TableId; 2], turn: u64) {
 fn get_many(tx: &mut Tx<'_, Native, Silo<Native>>, tables: [TableId; 2], turn: u64) {
     let keys: [_; 20] = core::array::from_fn(|at| key(turn + at as u64));
     for table in tables {
-        let gets = keys.each_ref().map(|key| Get { table, key });
+        let gets = keys.each_ref().map(|key| Get::read(table, key));
         let mut rows = [None; 20];
         tx.get_many(&gets, &mut rows).expect("reads");
         assert!(rows.iter().all(Option::is_some));

@@ -10,7 +10,7 @@
 //!
 //! All schemes defer their writes to `install`, so there is one commit for all of them
 //! (`commit.rs`). No hook waits for another transaction while it holds a latch or a pin; a hook
-//! that cannot go on says so by its [`Step`]; upon [`Step::Wait`] the engine unpins, calls
+//! that cannot go on says so by its [`Step`]; upon `Wait` the engine unpins, calls
 //! [`Scheme::wait`], and looks for the record again.
 
 mod floor;
@@ -24,7 +24,7 @@ pub(crate) mod ruins;
 mod silo;
 pub(crate) mod tid;
 
-pub use lock::NoWait;
+pub use lock::{DlDetect, NoWait, WaitDie};
 pub use partitioned::Partitioned;
 pub use silo::{GlobalTid, KeyValue, Silo};
 
@@ -167,7 +167,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     const RECORD_WORDS: usize = 0;
     /// [`Scheme::intend`] does something.
     const INTENDS: bool = false;
-    /// Hooks may answer [`Step::Wait`].
+    /// Hooks may answer `Wait`.
     const WAITS: bool = false;
     /// What all workers share; lives in the machine's memory.
     type Shared: 'static;
@@ -199,7 +199,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         Step::Done(())
     }
 
-    /// Waits for what the last hook has answered [`Step::Wait`] for. Nothing is latched or pinned.
+    /// Waits for what the last hook has answered `Wait` for. Nothing is latched or pinned.
     fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
         let _ = cx;
         unreachable!("a scheme whose hooks ask for it waits")
@@ -210,7 +210,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
     /// Makes a fresh record an absent one that only this transaction may write, before it is
     /// inserted into an index.
-    fn place(&mut self, record: RecordRef<M>);
+    fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>);
 
     /// Takes a placed record back, which the index has not taken.
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>);

@@ -1,6 +1,6 @@
 //! The list of schemes: one line per name.
 
-use super::{GlobalTid, Info, KeyValue, NoWait, Partitioned, Scheme, Silo};
+use super::{DlDetect, GlobalTid, Info, KeyValue, NoWait, Partitioned, Scheme, Silo, WaitDie};
 use chiliad_machine::{Machine, Native};
 
 /// Something to do under a scheme whose name is known at run time.
@@ -50,4 +50,4 @@ macro_rules! schemes {
     };
 }
 
-schemes!(Silo, GlobalTid, KeyValue, Partitioned, NoWait);
+schemes!(Silo, GlobalTid, KeyValue, Partitioned, NoWait, WaitDie, DlDetect);

@@ -161,7 +161,7 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
         Step::Done(())
     }
 
-    fn place(&mut self, record: RecordRef<M>) {
+    fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         let word = record.word();
         word.store(tid::next_life(word.load(Ordering::Relaxed)) | tid::ABSENT, Ordering::Relaxed);
     }

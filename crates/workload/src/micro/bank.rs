@@ -277,7 +277,7 @@ impl BankClient {
     /// Moves money between two accounts, if they are open.
     fn transfer<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<()> {
         let keys = [self.from.to_be_bytes(), self.to.to_be_bytes()];
-        let gets = keys.each_ref().map(|key| Get { table: self.accounts, key });
+        let gets = keys.each_ref().map(|key| Get::read(self.accounts, key));
         let mut rows = [None; 2];
         tx.get_many(&gets, &mut rows)?;
         let [Some(from), Some(to)] = rows else { return Ok(()) };

@@ -108,13 +108,13 @@ impl Request {
     }
 }
 
-/// Finds the rows with `keys`, at most one for each district, in one group.
+/// Finds the rows with `keys`, to be written, at most one for each district, in one group.
 fn find<T: Transaction + ?Sized, const BYTES: usize>(
     tx: &mut T,
     table: TableId,
     keys: &[[u8; BYTES]],
 ) -> Result<[Option<Row>; DISTRICTS_MAX]> {
-    let mut gets = [Get { table, key: &[] }; DISTRICTS_MAX];
+    let mut gets = [Get::update(table, &[]); DISTRICTS_MAX];
     for (get, key) in gets.iter_mut().zip(keys) {
         get.key = key;
     }

@@ -139,19 +139,21 @@ impl Request {
         let w = schema::key::warehouse(self.w);
         let d = schema::key::district(self.w, self.d);
         let c = schema::key::customer(self.w, self.d, self.c);
-        let mut gets = [Get { table: tables.warehouse, key: &w }; LOOK_UPS_MAX];
-        gets[1] = Get { table: tables.district, key: &d };
-        gets[2] = Get { table: tables.customer_info, key: &c };
+        let mut gets = [Get::read(tables.warehouse, &w); LOOK_UPS_MAX];
+        gets[1] = Get::update(tables.district, &d);
+        gets[2] = Get::read(tables.customer_info, &c);
         let mut count = 3;
         for line in &self.lines[..self.count] {
-            gets[count] = Get { table: tables.item, key: &line.item_key };
+            gets[count] = Get::read(tables.item, &line.item_key);
             count += 1;
         }
-        for table in [tables.stock, tables.stock_info] {
-            for key in &self.stocks[..self.stock_count] {
-                gets[count] = Get { table, key };
-                count += 1;
-            }
+        for key in &self.stocks[..self.stock_count] {
+            gets[count] = Get::update(tables.stock, key);
+            count += 1;
+        }
+        for key in &self.stocks[..self.stock_count] {
+            gets[count] = Get::read(tables.stock_info, key);
+            count += 1;
         }
         tx.get_many(&gets[..count], &mut rows[..count])
     }

@@ -54,10 +54,7 @@ impl Request {
         found: Found,
     ) -> Result<u64> {
         let key = schema::key::customer(self.w, self.d, found.c);
-        let gets = [
-            Get { table: tables.customer, key: &key },
-            Get { table: tables.customer_info, key: &key },
-        ];
+        let gets = [Get::read(tables.customer, &key), Get::read(tables.customer_info, &key)];
         let mut rows = [None, found.info];
         let asked = if found.info.is_some() { 1 } else { 2 };
         tx.get_many(&gets[..asked], &mut rows[..asked])?;

@@ -112,10 +112,10 @@ impl Request {
         let d = schema::key::district(self.w, self.d);
         let c = schema::key::customer(self.c_w, self.c_d, found.c);
         let gets = [
-            Get { table: tables.warehouse, key: &w },
-            Get { table: tables.district, key: &d },
-            Get { table: tables.customer, key: &c },
-            Get { table: tables.customer_info, key: &c },
+            Get::update(tables.warehouse, &w),
+            Get::update(tables.district, &d),
+            Get::update(tables.customer, &c),
+            Get::read(tables.customer_info, &c),
         ];
         let mut rows = [None, None, None, found.info];
         let asked = if found.info.is_some() { 3 } else { 4 };
@@ -131,7 +131,7 @@ impl Request {
         c: u16,
     ) -> Result<()> {
         let key = schema::key::customer(self.c_w, self.c_d, c);
-        let row = present(tx.get(tables.customer_data, &key)?)?;
+        let row = present(tx.get_for_update(tables.customer_data, &key)?)?;
         let Self { w, d, c_w, c_d, amount, .. } = *self;
         let (whole, cents) = (amount / 100, amount % 100);
         self.data.clear();

@@ -60,7 +60,7 @@ impl Request {
         }
         let mut low_stocks = 0;
         for keys in self.keys.chunks(GROUP) {
-            let mut gets = [Get { table: tables.stock, key: &[] }; GROUP];
+            let mut gets = [Get::read(tables.stock, &[]); GROUP];
             for (get, key) in gets.iter_mut().zip(keys) {
                 get.key = key;
             }

@@ -190,10 +190,13 @@ impl Client {
         }
         let key = self.keys[0];
         if self.reads + self.modifies == 1 {
-            let row = present(tx.get(self.table, &key)?)?;
-            self.shown = fold(tx.bytes(row));
             if self.modifies == 1 {
+                let row = present(tx.get_for_update(self.table, &key)?)?;
+                self.shown = fold(tx.bytes(row));
                 self.fill(tx.modify(row)?);
+            } else {
+                let row = present(tx.get(self.table, &key)?)?;
+                self.shown = fold(tx.bytes(row));
             }
             return Ok(());
         }
@@ -208,10 +211,11 @@ impl Client {
         let looked_up = self.reads + self.modifies;
         let table = self.table;
         let keys = self.keys[..looked_up].chunks(GROUP);
-        for (keys, rows) in keys.zip(self.rows[..looked_up].chunks_mut(GROUP)) {
-            let mut gets = [Get { table, key: &[] }; GROUP];
-            for (get, key) in gets.iter_mut().zip(keys) {
-                get.key = key;
+        for (group, (keys, rows)) in keys.zip(self.rows[..looked_up].chunks_mut(GROUP)).enumerate()
+        {
+            let mut gets = [Get::read(table, &[]); GROUP];
+            for (at, (get, key)) in gets.iter_mut().zip(keys).enumerate() {
+                (get.key, get.for_update) = (key, group * GROUP + at >= self.reads);
             }
             tx.get_many(&gets[..keys.len()], rows)?;
         }

@@ -2,7 +2,7 @@
 
 use chiliad_machine::{Fault, Rig};
 
-const LOCKING: &[&str] = &["no-wait"];
+const LOCKING: &[&str] = &["no-wait", "wait-die", "dl-detect"];
 const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
 
 pub(super) static NO_READ_LOCK: Fault = Fault {
@@ -75,6 +75,26 @@ pub(super) static COLLECTED_UNLOCKED: Fault = Fault {
     seeds: 1000,
 };
 
+pub(super) static GRANTED_TWICE: Fault = Fault {
+    name: "granted-twice",
+    step: "a reader who wants to write is granted that when it is the only reader left",
+    rig: Rig::SimSc,
+    schemes: &["dl-detect"],
+    workload: "bank",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+pub(super) static YOUNGER_WAITS: Fault = Fault {
+    name: "younger-waits",
+    step: "who is younger than a transaction in its way gives up",
+    rig: Rig::SimSc,
+    schemes: &["wait-die"],
+    workload: "bank",
+    expected: &["deadlock"],
+    seeds: 200,
+};
+
 /// The planted bugs of this folder.
 pub static FAULTS: &[&Fault] = &[
     &NO_READ_LOCK,
@@ -84,4 +104,6 @@ pub static FAULTS: &[&Fault] = &[
     &GAPS_NOT_WATCHED,
     &PLACED_UNLOCKED,
     &COLLECTED_UNLOCKED,
+    &GRANTED_TWICE,
+    &YOUNGER_WAITS,
 ];

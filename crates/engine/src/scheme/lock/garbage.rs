@@ -1,6 +1,6 @@
 //! Tombstones and abandoned placeholders leave their indexes, each under its lock.
 
-use super::{Locking, faults, word};
+use super::{Locking, NO_WAIT, faults, queue, word};
 use crate::scheme::{Context, Garbage, Tables, floor, tid};
 use crate::stamp;
 use chiliad_machine::{Machine, Ordering, Word};
@@ -25,6 +25,21 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         }
     }
 
+    /// Takes a lock that nobody has or waits for, for as long as an index takes to forget a key.
+    fn try_take(lock: &M::Word) -> bool {
+        match POLICY {
+            NO_WAIT => word::try_lock(lock, word::Mode::Owned),
+            _ => queue::try_take(lock),
+        }
+    }
+
+    fn give_back(lock: &M::Word) {
+        match POLICY {
+            NO_WAIT => word::unlock(lock, word::Mode::Owned),
+            _ => queue::give_back(lock),
+        }
+    }
+
     /// Takes a record out of its index if it is what was left there; whether nothing is left to do.
     fn unlink(
         &mut self,
@@ -39,7 +54,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         }
         let lock = record.further(0);
         let unlocked = M::fault(&faults::COLLECTED_UNLOCKED);
-        if !unlocked && !word::try_lock(lock, word::Mode::Owned) {
+        if !unlocked && !Self::try_take(lock) {
             return false;
         }
         let found = record.word().load(Ordering::Relaxed);
@@ -63,7 +78,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             });
         }
         if !unlocked {
-            word::unlock(lock, word::Mode::Owned);
+            Self::give_back(lock);
         }
         if gone {
             M::mark("record unlinked");

@@ -1,13 +1,23 @@
 //! The locks that a transaction holds.
 
-use super::word::{self, Mode};
+use super::seat::RequestId;
+use super::word::Mode;
 use crate::record_slots::RecordSlots;
 use chiliad_machine::Machine;
 use chiliad_storage::RecordRef;
 
+/// A locked record.
+#[derive(Clone, Copy)]
+pub(super) struct Lock<M: Machine> {
+    pub record: RecordRef<M>,
+    pub mode: Mode,
+    /// The request that it was granted to, where there are requests.
+    pub id: RequestId,
+}
+
 /// Each locked record once, in the order of locking.
 pub(super) struct Held<M: Machine> {
-    locks: Vec<(RecordRef<M>, Mode)>,
+    locks: Vec<Lock<M>>,
     slots: RecordSlots,
 }
 
@@ -16,41 +26,44 @@ impl<M: Machine> Held<M> {
         Self { locks: Vec::with_capacity(64), slots: RecordSlots::new() }
     }
 
-    /// How `record` is locked.
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.locks.len()
+    }
+
+    /// The lock of `record`.
     #[inline]
-    pub fn mode(&mut self, record: RecordRef<M>) -> Option<&mut Mode> {
+    pub fn find(&mut self, record: RecordRef<M>) -> Option<&mut Lock<M>> {
         if self.locks.is_empty() {
             return None;
         }
-        let position = self.slots.find(record, |at| self.locks[at].0)?;
-        Some(&mut self.locks[position as usize].1)
+        let position = self.slots.find(record, |at| self.locks[at].record)?;
+        Some(&mut self.locks[position as usize])
     }
 
     /// Takes note of a lock on a record that had none.
     #[inline]
-    pub fn add(&mut self, record: RecordRef<M>, mode: Mode) {
-        self.slots.add(record, self.locks.len(), |at| self.locks[at].0);
-        self.locks.push((record, mode));
+    pub fn add(&mut self, record: RecordRef<M>, mode: Mode, id: RequestId) {
+        self.slots.add(record, self.locks.len(), |at| self.locks[at].record);
+        self.locks.push(Lock { record, mode, id });
     }
 
-    /// Gives the lock of `record` back before the end.
+    /// Forgets the lock of `record`, and returns it to be given back.
     #[cold]
-    pub fn drop(&mut self, record: RecordRef<M>) {
-        let at = self.locks.iter().rposition(|lock| lock.0 == record).expect("it is locked");
-        let (_, mode) = self.locks.remove(at);
-        word::unlock(record.further(0), mode);
+    pub fn forget(&mut self, record: RecordRef<M>) -> Lock<M> {
+        let at = self.locks.iter().rposition(|lock| lock.record == record).expect("it is locked");
+        let lock = self.locks.remove(at);
         self.slots.clear();
         for length in 0..self.locks.len() {
-            self.slots.add(self.locks[length].0, length, |at| self.locks[at].0);
+            self.slots.add(self.locks[length].record, length, |at| self.locks[at].record);
         }
+        lock
     }
 
-    /// Gives all locks back.
+    /// Forgets all locks, handing out each to be given back.
     #[inline]
-    pub fn unlock_all(&mut self) {
-        for (record, mode) in self.locks.drain(..) {
-            word::unlock(record.further(0), mode);
-        }
+    pub fn drain(&mut self) -> impl Iterator<Item = Lock<M>> {
         self.slots.clear();
+        self.locks.drain(..)
     }
 }

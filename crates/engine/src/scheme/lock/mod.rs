@@ -1,12 +1,20 @@
 //! Two-phase locking with a lock per record (thousand-cores.txt 2.1, 4.1.2, 4.2).
 //!
 //! A record is locked before it is read or is to be written, by readers together or by one writer
-//! alone, and stays so until the transaction has ended. The lock is a word beside the header word
-//! (`word.rs`); the header word names the version, as in the other schemes, and orders it in the log.
+//! alone, and stays so until the transaction has ended. The lock is a word beside the header word;
+//! the header word names the version, as in the other schemes, and orders it in the log.
 //!
 //! What a transaction does that meets a lock is its *policy*:
 //!
-//! - `no-wait` gives up at once (2.1.2).
+//! - `no-wait` gives up at once (2.1.2). Its lock word (`word.rs`) counts readers.
+//! - `wait-die` waits for younger transactions and gives up before older ones (2.1.3). A transaction
+//!   that is run again keeps its timestamp, and so gets older until nobody is in its way.
+//! - `dl-detect` waits for anybody, for a limited time, and looks for deadlocks (2.1.1, 4.2.1, 4.2.3;
+//!   `deadlock.rs`).
+//!
+//! Those who wait stand in a list that the lock word leads to (`queue.rs`), and sleep until whoever
+//! gives the lock back hands it to them. Between being granted and being used a lock is as good as
+//! any: the record cannot leave its index meanwhile.
 //!
 //! Where we depart from the paper: writes are deferred to the commit, as in all schemes here; a write
 //! still takes its lock when it is declared. And gaps are not locked but watched: leaves in which a
@@ -19,12 +27,19 @@
 //! An insertion puts a locked, absent record into its index. A tombstone leaves its index under its
 //! lock; what it leaves behind is a floor (`floor.rs`).
 
+mod array;
+mod deadlock;
 mod faults;
 mod garbage;
 mod held;
+mod queue;
+mod seat;
+mod shared;
+mod wait;
 mod word;
 
 pub use faults::FAULTS;
+pub use shared::Shared;
 
 use super::floor::{self, Floors};
 use super::in_place;
@@ -40,18 +55,37 @@ use crate::error::Reason;
 use crate::transaction::Intent;
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
-use held::Held;
+use deadlock::Search;
+use held::{Held, Lock};
+use queue::Answer;
+use seat::RequestId;
 use std::collections::VecDeque;
+use wait::{Detect, OldWait, Pending};
 use word::Mode;
 
 const NO_WAIT: u8 = 0;
+const WAIT_DIE: u8 = 1;
+const DL_DETECT: u8 = 2;
 
 /// Two-phase locking that never waits.
 pub type NoWait<M> = Locking<M, NO_WAIT>;
+/// Two-phase locking in which the old wait for the young.
+pub type WaitDie<M> = Locking<M, WAIT_DIE>;
+/// Two-phase locking with deadlock detection.
+pub type DlDetect<M> = Locking<M, DL_DETECT>;
 
 /// One worker's part of two-phase locking under one of the policies.
 pub struct Locking<M: Machine, const POLICY: u8> {
     held: Held<M>,
+    /// What the transaction waits for.
+    pending: Option<Pending<M>>,
+    /// Requests made by the transaction.
+    requests: u32,
+    /// The transaction's number among those of the worker.
+    transaction: u64,
+    /// Its age among all, kept when it is run again.
+    timestamp: u64,
+    search: Search,
     nodes: NodeSet<M>,
     /// The last TID given out by this worker.
     last: u64,
@@ -64,53 +98,154 @@ pub struct Locking<M: Machine, const POLICY: u8> {
 impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     /// Locks a record if it is not locked like this already.
     #[inline]
-    fn lock(&mut self, record: RecordRef<M>, mode: Mode) -> Step<M, ()> {
-        let lock = record.further(0);
-        if let Some(held) = self.held.mode(record) {
-            if *held == Mode::Owned || mode == Mode::Shared {
-                return Step::Done(());
-            }
-            if word::try_upgrade(lock) || M::fault(&faults::UPGRADE_BESIDE_READERS) {
-                *held = Mode::Owned;
-                return Step::Done(());
-            }
-            return Step::Abort(Refusal::over(Reason::LockDenied, record));
+    fn lock(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        mode: Mode,
+    ) -> Step<M, ()> {
+        let held = self.held.find(record);
+        if held.as_ref().is_some_and(|held| held.mode == Mode::Owned || mode == Mode::Shared) {
+            return Step::Done(());
         }
-        if !word::try_lock(lock, mode) {
-            return Step::Abort(Refusal::over(Reason::LockDenied, record));
+        let upgrades = held.is_some();
+        let (answer, id) = match POLICY {
+            NO_WAIT => {
+                let word = record.further(0);
+                let locked = match upgrades {
+                    true => word::try_upgrade(word) || M::fault(&faults::UPGRADE_BESIDE_READERS),
+                    false => word::try_lock(word, mode),
+                };
+                (if locked { Answer::Granted } else { Answer::Denied }, RequestId::NONE)
+            }
+            _ => self.ask(cx, record, mode, upgrades),
+        };
+        match answer {
+            Answer::Granted => {}
+            Answer::Waiting => return Step::Wait,
+            Answer::Denied => {
+                let reason = if POLICY == WAIT_DIE { Reason::Younger } else { Reason::LockDenied };
+                return Step::Abort(Refusal::over(reason, record));
+            }
         }
-        self.held.add(record, mode);
+        self.granted(record, mode, id);
         // Relaxed: the lock has acquired it.
-        if record.word().load(Ordering::Relaxed) & tid::DEAD != 0 {
+        if !upgrades && record.word().load(Ordering::Relaxed) & tid::DEAD != 0 {
             // It has left its index since the caller found it there.
-            self.held.drop(record);
+            let lock = self.held.forget(record);
+            Self::unlock(cx.shared, &lock);
             return Step::Redo;
         }
         Step::Done(())
     }
+
+    /// Puts a request for a lock to those who have it.
+    fn ask(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        mode: Mode,
+        upgrades: bool,
+    ) -> (Answer, RequestId) {
+        let (shared, slot) = (cx.shared, cx.heap.slot_number());
+        let seats = shared.seats();
+        let id = match self.held.find(record) {
+            Some(held) => held.id,
+            None => RequestId::new(slot, self.requests),
+        };
+        let (word, timestamp, work) = (record.further(0), self.timestamp, self.held.count() as u64);
+        let mut detect = Detect { seat: seats.get(slot), work, waits: shared.wait_timeout > 0 };
+        let answer = match (POLICY, upgrades) {
+            (_, true) if M::fault(&faults::UPGRADE_BESIDE_READERS) => Answer::Granted,
+            (WAIT_DIE, false) => queue::lock(seats, word, id, mode, timestamp, &mut OldWait),
+            (WAIT_DIE, true) => queue::upgrade(seats, word, id, &mut OldWait),
+            (_, false) => queue::lock(seats, word, id, mode, timestamp, &mut detect),
+            (_, true) => queue::upgrade(seats, word, id, &mut detect),
+        };
+        if answer != Answer::Denied && !upgrades {
+            self.requests += 1;
+        }
+        if answer == Answer::Waiting {
+            self.pending = Some(Pending { record, id, mode });
+        }
+        (answer, id)
+    }
+
+    /// Takes note of a lock that the transaction has got.
+    #[inline]
+    fn granted(&mut self, record: RecordRef<M>, mode: Mode, id: RequestId) {
+        match self.held.find(record) {
+            Some(held) => held.mode = mode,
+            None => self.held.add(record, mode, id),
+        }
+    }
+
+    #[inline]
+    fn unlock(shared: &Shared<M>, lock: &Lock<M>) {
+        let word = lock.record.further(0);
+        match POLICY {
+            NO_WAIT => word::unlock(word, lock.mode),
+            _ => queue::unlock(shared.seats(), word, lock.id),
+        }
+    }
+
+    #[inline]
+    fn unlock_all(&mut self, shared: &Shared<M>) {
+        for lock in self.held.drain() {
+            Self::unlock(shared, &lock);
+        }
+        self.requests = 0;
+    }
 }
 
 impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
-    const INFO: Info = Info {
-        name: "no-wait",
-        summary: "two-phase locking; who meets a lock gives up",
-        isolation: Isolation::Serializable,
-        strict: true,
-        order_follows_reads: true,
-        snapshots: false,
-        needs_partitions: false,
-        source: "thousand-cores.txt 2.1.2",
+    const INFO: Info = {
+        let (name, summary, source) = match POLICY {
+            NO_WAIT => (
+                "no-wait",
+                "two-phase locking; who meets a lock gives up",
+                "thousand-cores.txt 2.1.2",
+            ),
+            WAIT_DIE => (
+                "wait-die",
+                "two-phase locking; the old wait for the young, the young give up",
+                "thousand-cores.txt 2.1.3",
+            ),
+            _ => (
+                "dl-detect",
+                "two-phase locking; who meets a lock waits, deadlocks are looked for",
+                "thousand-cores.txt 2.1.1, 4.2",
+            ),
+        };
+        Info {
+            name,
+            summary,
+            isolation: Isolation::Serializable,
+            strict: true,
+            order_follows_reads: true,
+            snapshots: false,
+            needs_partitions: false,
+            source,
+        }
     };
     const RECORD_WORDS: usize = 1;
     const INTENDS: bool = true;
+    const WAITS: bool = POLICY != NO_WAIT;
 
-    type Shared = ();
+    type Shared = Shared<M>;
 
-    fn shared(_options: &Options) {}
+    fn shared(options: &Options) -> Shared<M> {
+        Shared::new(options, POLICY != NO_WAIT)
+    }
 
     fn new() -> Self {
         Self {
             held: Held::new(),
+            pending: None,
+            requests: 0,
+            transaction: 0,
+            timestamp: 0,
+            search: Search::default(),
             nodes: NodeSet::new(),
             last: 0,
             floor: 0,
@@ -120,9 +255,12 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     }
 
     #[inline]
-    fn begin(&mut self, _cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
+    fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         self.nodes.clear();
         self.floor = 0;
+        if POLICY != NO_WAIT {
+            self.take_seat(cx, intent);
+        }
         Step::Done(())
     }
 
@@ -135,7 +273,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         _writes: &WriteSet<M>,
     ) -> Step<M, Version> {
         if !M::fault(&faults::NO_READ_LOCK)
-            && let Err(other) = self.lock(record, Mode::Shared).done()
+            && let Err(other) = self.lock(cx, record, Mode::Shared).done()
         {
             return other;
         }
@@ -143,16 +281,22 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         let word = record.word().load(Ordering::Relaxed);
         self.floor = self.floor.max(word);
         let version = in_place::copy(record, word, arena, cx.stamped);
-        if M::fault(&faults::READ_LOCK_DROPPED) && self.held.mode(record) == Some(&mut Mode::Shared)
+        if M::fault(&faults::READ_LOCK_DROPPED)
+            && self.held.find(record).is_some_and(|held| held.mode == Mode::Shared)
         {
-            self.held.drop(record);
+            let lock = self.held.forget(record);
+            Self::unlock(cx.shared, &lock);
         }
         Step::Done(version)
     }
 
     #[inline]
-    fn intend(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
-        self.lock(record, Mode::Owned)
+    fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
+        self.lock(cx, record, Mode::Owned)
+    }
+
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
+        self.wait_for_lock(cx)
     }
 
     #[inline]
@@ -163,20 +307,21 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         Step::Done(())
     }
 
-    fn place(&mut self, record: RecordRef<M>) {
+    fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         let word = record.word();
         // Nobody else has seen it in this life.
         word.store(tid::next_life(word.load(Ordering::Relaxed)) | tid::ABSENT, Ordering::Relaxed);
         if M::fault(&faults::PLACED_UNLOCKED) {
             return;
         }
-        record.further(0).store(word::WRITER, Ordering::Relaxed);
-        self.held.add(record, Mode::Owned);
+        let placed = self.lock(cx, record, Mode::Owned);
+        debug_assert!(matches!(placed, Step::Done(())), "nobody else knows it");
     }
 
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         if !M::fault(&faults::PLACED_UNLOCKED) {
-            self.held.drop(record);
+            let lock = self.held.forget(record);
+            Self::unlock(cx.shared, &lock);
         }
         // SAFETY: the index has not taken it, so nobody else has seen it.
         unsafe { cx.heap.free_record(SlotKind::Record, record) };
@@ -231,7 +376,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         value: &[u8],
     ) {
         if M::fault(&faults::UNLOCKED_BEFORE_INSTALL) {
-            self.held.unlock_all();
+            self.unlock_all(cx.shared);
         }
         in_place::install(cx, point, &mut writes.entries[index], value);
     }
@@ -247,13 +392,16 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     #[inline]
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
         cx.epochs.close_window(cx.heap.slot());
-        self.held.unlock_all();
+        self.unlock_all(cx.shared);
+        self.leave_seat(cx);
     }
 
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
         in_place::give_back(cx, writes);
         cx.epochs.close_window(cx.heap.slot());
-        self.held.unlock_all();
+        self.stop_waiting(cx);
+        self.unlock_all(cx.shared);
+        self.leave_seat(cx);
     }
 
     fn leave_garbage(&mut self, garbage: Garbage<M>) {

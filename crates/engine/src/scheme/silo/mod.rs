@@ -202,7 +202,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     }
 
     #[inline]
-    fn place(&mut self, record: RecordRef<M>) {
+    fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         let word = record.word();
         // Nobody else has seen it in this life.
         let life = tid::next_life(word.load(Ordering::Relaxed));

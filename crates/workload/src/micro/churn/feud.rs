@@ -288,7 +288,7 @@ impl Feud {
                 if room.is_multiple_of(3) { room + first_room(self.feud, house) } else { room };
             room_key(self.hash, self.feud, house, room, key);
         }
-        let gets = keys.each_ref().map(|key| Get { table: self.table, key });
+        let gets = keys.each_ref().map(|key| Get::read(self.table, key));
         let mut rows = [None; SEEN];
         tx.get_many(&gets, &mut rows)?;
         let seen = rows.iter().flatten().map(|&row| number(tx.bytes(row)));
@@ -305,7 +305,7 @@ impl Feud {
             let at = at as u32;
             door_key((self.feud + away + at / 2) % FEUDS, at % 2)
         });
-        let gets = doors.each_ref().map(|key| Get { table: self.table, key });
+        let gets = doors.each_ref().map(|key| Get::read(self.table, key));
         let mut rows = [None; SEEN];
         tx.get_many(&gets, &mut rows)?;
         let doors = rows.iter().flatten().map(|&row| number(tx.bytes(row)));

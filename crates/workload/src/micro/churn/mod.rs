@@ -256,7 +256,7 @@ fn look_up<const BYTES: usize>(
     table: TableId,
     keys: &[[u8; BYTES]],
 ) -> Result<Vec<Option<chiliad_engine::Row>>> {
-    let gets: Vec<Get<'_>> = keys.iter().map(|key| Get { table, key }).collect();
+    let gets: Vec<Get<'_>> = keys.iter().map(|key| Get::read(table, key)).collect();
     let mut rows = vec![None; gets.len()];
     tx.get_many(&gets, &mut rows)?;
     Ok(rows)

@@ -252,7 +252,7 @@ impl ChurnClient {
         for (number, key) in (self.from..).zip(&mut keys) {
             item_key(number % churn.options.keys, key);
         }
-        let gets = keys.each_ref().map(|key| Get { table: self.items, key });
+        let gets = keys.each_ref().map(|key| Get::read(self.items, key));
         let mut rows = [None; GROUP];
         tx.get_many(&gets, &mut rows)?;
         let mut found = 0;
@@ -296,7 +296,7 @@ impl ChurnClient {
     /// Takes an amount from one side of a pair if both together have it, else gives it.
     fn take_from_pair<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<()> {
         let sides = [side_key(self.from, 0), side_key(self.from, 1)];
-        let gets = sides.each_ref().map(|key| Get { table: self.pairs, key });
+        let gets = sides.each_ref().map(|key| Get::read(self.pairs, key));
         let mut rows = [None; 2];
         tx.get_many(&gets, &mut rows)?;
         let rows = [present(rows[0])?, present(rows[1])?];

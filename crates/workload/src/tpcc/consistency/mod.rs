@@ -191,8 +191,7 @@ fn check_warehouse(
         w_ytd = warehouse::W_YTD.get(tx.bytes(row));
         let keys: Vec<[u8; 3]> =
             (1..=tpcc.sizes.districts).map(|d| schema::key::district(w, d)).collect();
-        let gets: Vec<Get<'_>> =
-            keys.iter().map(|key| Get { table: tables.district, key }).collect();
+        let gets: Vec<Get<'_>> = keys.iter().map(|key| Get::read(tables.district, key)).collect();
         let mut rows = vec![None; gets.len()];
         tx.get_many(&gets, &mut rows)?;
         districts.clear();

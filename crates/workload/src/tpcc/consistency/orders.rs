@@ -270,7 +270,7 @@ impl<'a> Walk<'a> {
             .map(|c| schema::key::customer(self.w, self.d, c as u16))
             .collect();
         let gets: Vec<Get<'_>> =
-            keys.iter().map(|key| Get { table: self.tables.customer, key }).collect();
+            keys.iter().map(|key| Get::read(self.tables.customer, key)).collect();
         let mut rows = vec![None; count];
         tx.get_many(&gets, &mut rows)?;
         let read = |row: &[u8]| {

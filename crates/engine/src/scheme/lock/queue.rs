@@ -1,0 +1,371 @@
+//! Locks with a list of requests: for policies under which transactions wait, and so must know for
+//! whom (thousand-cores.txt 4.1.2: a list of owners and waiters per tuple).
+//!
+//! ```text
+//!  63                                            3     2        1        0
+//! +-----------------------------------------------+---------+--------+-------+
+//! | first request of the list; zero: not locked   | upgrade | queued | latch |
+//! +-----------------------------------------------+---------+--------+-------+
+//! ```
+//!
+//! - **latch**: the list is being changed.
+//! - **queued**: somebody waits behind the owners.
+//! - **upgrade**: a reader among the owners waits to be the only one, and to write.
+//!
+//! The list has the owners first, in no order, then those who wait, in the order in which they will
+//! be served. Its ends and all its links are changed under the latch, but for the two steps that
+//! nearly all locks take: an empty list gets its first request, and loses its last, by one
+//! compare-and-swap.
+
+use super::faults;
+use super::seat::{Request, RequestId, Seats};
+use super::word::Mode;
+use chiliad_machine::{Machine, Ordering, Spin, Word, WorkerId};
+
+const LATCH: u64 = 1;
+const QUEUED: u64 = 2;
+const UPGRADE: u64 = 4;
+const FLAGS: u64 = LATCH | QUEUED | UPGRADE;
+const HEAD_SHIFT: u32 = 3;
+
+/// The states of a request.
+const READS: u64 = 1;
+const WRITES: u64 = 2;
+const WANTS_TO_READ: u64 = 3;
+const WANTS_TO_WRITE: u64 = 4;
+/// It reads and wants to write.
+const UPGRADES: u64 = 5;
+
+fn is_owner(state: u64) -> bool {
+    matches!(state, READS | WRITES | UPGRADES)
+}
+
+fn id_of(number: u64) -> Option<RequestId> {
+    (number != 0).then_some(RequestId(number))
+}
+
+/// What a policy says to a request that is in somebody's way, or finds somebody in its own.
+pub(super) enum Verdict {
+    /// It waits: before the first waiter that it goes ahead of, or at the end.
+    Wait,
+    /// It gives up.
+    GiveUp,
+}
+
+/// What came of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Answer {
+    /// It is granted.
+    Granted,
+    /// It stands in the list, and [`is_granted`] will tell.
+    Waiting,
+    /// It is not in the list.
+    Denied,
+}
+
+/// The rules of a policy, asked under the latch.
+pub(super) trait Rules<M: Machine> {
+    /// `own` cannot be granted: `ahead` are the requests that it would wait for.
+    fn judge(&mut self, seats: &Seats<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict;
+    /// Whether `own`, which nothing else keeps from being granted, has to let `waiter`, the first who
+    /// waits, go first.
+    fn lets_first(&self, own: &Request<M>, waiter: &Request<M>) -> bool;
+    /// Whether `own` waits behind `waiter`, rather than ahead of it.
+    fn stands_behind(&self, own: &Request<M>, waiter: &Request<M>) -> bool;
+}
+
+/// The list of one record, latched.
+struct List<'a, M: Machine> {
+    seats: &'a Seats<M>,
+    word: &'a M::Word,
+    head: u64,
+    flags: u64,
+}
+
+impl<'a, M: Machine> List<'a, M> {
+    fn latch(seats: &'a Seats<M>, word: &'a M::Word) -> Self {
+        let mut spin = Spin::<M>::new();
+        loop {
+            let found = word.load(Ordering::Relaxed);
+            // Acquire pairs with the release in `unlatch` and in `unlock`: the list is as it was left.
+            if found & LATCH == 0
+                && word
+                    .compare_exchange(found, found | LATCH, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
+            {
+                return Self { seats, word, head: found >> HEAD_SHIFT, flags: found & FLAGS };
+            }
+            spin.wait();
+        }
+    }
+
+    fn unlatch(self) {
+        // Release pairs with the acquire of whoever latches or locks next.
+        self.word.store(self.head << HEAD_SHIFT | self.flags & !LATCH, Ordering::Release);
+    }
+
+    fn request(&self, id: RequestId) -> &'a Request<M> {
+        self.seats.request(id)
+    }
+
+    fn next(&self, id: RequestId) -> Option<RequestId> {
+        id_of(self.request(id).next.load(Ordering::Relaxed))
+    }
+
+    fn state(&self, id: RequestId) -> u64 {
+        self.request(id).state.load(Ordering::Relaxed)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = RequestId> {
+        let mut next = id_of(self.head);
+        core::iter::from_fn(move || {
+            let at = next?;
+            next = self.next(at);
+            Some(at)
+        })
+    }
+
+    fn owners(&self) -> impl Iterator<Item = RequestId> {
+        self.iter().take_while(|&id| is_owner(self.state(id)))
+    }
+
+    /// Puts `id` behind `before`, or in front of all.
+    fn insert(&mut self, id: RequestId, before: Option<RequestId>) {
+        let request = self.request(id);
+        let after = match before {
+            None => self.head,
+            Some(before) => self.request(before).next.load(Ordering::Relaxed),
+        };
+        request.prev.store(before.map_or(0, |it| it.0), Ordering::Relaxed);
+        request.next.store(after, Ordering::Relaxed);
+        if let Some(after) = id_of(after) {
+            self.request(after).prev.store(id.0, Ordering::Relaxed);
+        }
+        match before {
+            None => self.head = id.0,
+            Some(before) => self.request(before).next.store(id.0, Ordering::Relaxed),
+        }
+    }
+
+    fn remove(&mut self, id: RequestId) {
+        let request = self.request(id);
+        let next = request.next.load(Ordering::Relaxed);
+        let prev = request.prev.load(Ordering::Relaxed);
+        match id_of(prev) {
+            None => self.head = next,
+            Some(prev) => self.request(prev).next.store(next, Ordering::Relaxed),
+        }
+        if let Some(next) = id_of(next) {
+            self.request(next).prev.store(prev, Ordering::Relaxed);
+        }
+    }
+
+    /// Gives a request what it waits for, and wakes whoever waits for it.
+    fn grant(&self, id: RequestId, state: u64) {
+        // Release pairs with the acquire in `is_granted`: what the last owner has written is there.
+        self.request(id).state.store(state, Ordering::Release);
+        let thread = self.seats.get(id.slot()).thread.load(Ordering::Relaxed);
+        M::unpark(WorkerId(thread as u32));
+    }
+
+    /// Grants what can be granted, and says in the flags what is left.
+    fn serve(&mut self) {
+        if self.flags & UPGRADE != 0 {
+            let mut owners = self.owners();
+            let (first, second) = (owners.next(), owners.next());
+            drop(owners);
+            let alone = second.is_none() || M::fault(&faults::GRANTED_TWICE);
+            if let Some(first) = first.filter(|&first| alone && self.state(first) == UPGRADES) {
+                self.grant(first, WRITES);
+            }
+        }
+        let upgrades = self.owners().any(|id| self.state(id) == UPGRADES);
+        let mut owned = self.owners().next().map(|id| self.state(id));
+        let mut queued = false;
+        for id in self.iter() {
+            let state = self.state(id);
+            if is_owner(state) {
+                continue;
+            }
+            let granted = match (state, owned) {
+                (WANTS_TO_READ, None | Some(READS)) if !upgrades => READS,
+                (WANTS_TO_WRITE, None) => WRITES,
+                _ => {
+                    queued = true;
+                    break;
+                }
+            };
+            self.grant(id, granted);
+            owned = Some(granted);
+        }
+        let flag = |is: bool, flag: u64| if is { flag } else { 0 };
+        self.flags = LATCH | flag(upgrades, UPGRADE) | flag(queued, QUEUED);
+    }
+}
+
+/// Asks for a lock with a request of one's own that is in no list.
+#[inline]
+pub(super) fn lock<M: Machine>(
+    seats: &Seats<M>,
+    word: &M::Word,
+    id: RequestId,
+    mode: Mode,
+    timestamp: u64,
+    rules: &mut impl Rules<M>,
+) -> Answer {
+    let request = seats.make_request(id);
+    let state = if mode == Mode::Owned { WRITES } else { READS };
+    request.next.store(0, Ordering::Relaxed);
+    request.prev.store(0, Ordering::Relaxed);
+    request.state.store(state, Ordering::Relaxed);
+    request.timestamp.store(timestamp, Ordering::Relaxed);
+    // Release: who finds the request in the list sees its fields. Acquire pairs with the release of
+    // the last owner.
+    let first = id.0 << HEAD_SHIFT;
+    if word.compare_exchange(0, first, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        return Answer::Granted;
+    }
+    lock_behind(seats, word, id, mode, rules)
+}
+
+/// The same where somebody holds the lock already.
+#[cold]
+fn lock_behind<M: Machine>(
+    seats: &Seats<M>,
+    word: &M::Word,
+    id: RequestId,
+    mode: Mode,
+    rules: &mut impl Rules<M>,
+) -> Answer {
+    let mut list = List::latch(seats, word);
+    let own = list.request(id);
+    let owned = id_of(list.head).map(|head| list.state(head));
+    let compatible = match (mode, owned) {
+        (_, None) => true,
+        (Mode::Shared, Some(READS)) => list.flags & UPGRADE == 0,
+        _ => false,
+    };
+    let waiters: Vec<RequestId> = match list.flags & QUEUED {
+        0 => Vec::new(),
+        _ => list.iter().filter(|&id| !is_owner(list.state(id))).collect(),
+    };
+    let free = compatible
+        && waiters.first().is_none_or(|&first| !rules.lets_first(own, list.request(first)));
+    if free {
+        list.insert(id, None);
+        list.unlatch();
+        return Answer::Granted;
+    }
+    let behind = waiters.iter().take_while(|&&it| rules.stands_behind(own, list.request(it)));
+    let behind = behind.count();
+    let mut ahead: Vec<RequestId> = list.owners().collect();
+    let last_owner = ahead.last().copied();
+    if compatible {
+        // Not for these.
+        ahead.clear();
+    }
+    ahead.extend(&waiters[..behind]);
+    match rules.judge(seats, own, &ahead) {
+        Verdict::GiveUp => {
+            list.unlatch();
+            Answer::Denied
+        }
+        Verdict::Wait => {
+            let wanted = if mode == Mode::Owned { WANTS_TO_WRITE } else { WANTS_TO_READ };
+            own.state.store(wanted, Ordering::Relaxed);
+            list.insert(id, if behind > 0 { Some(waiters[behind - 1]) } else { last_owner });
+            list.flags |= QUEUED;
+            list.unlatch();
+            Answer::Waiting
+        }
+    }
+}
+
+/// Asks for the right to write with a request that has that to read.
+pub(super) fn upgrade<M: Machine>(
+    seats: &Seats<M>,
+    word: &M::Word,
+    id: RequestId,
+    rules: &mut impl Rules<M>,
+) -> Answer {
+    let mut list = List::latch(seats, word);
+    let own = list.request(id);
+    let others: Vec<RequestId> = list.owners().filter(|&owner| owner != id).collect();
+    let answer = if others.is_empty() {
+        own.state.store(WRITES, Ordering::Relaxed);
+        Answer::Granted
+    } else {
+        match rules.judge(seats, own, &others) {
+            Verdict::GiveUp => Answer::Denied,
+            Verdict::Wait => {
+                own.state.store(UPGRADES, Ordering::Relaxed);
+                list.flags |= UPGRADE;
+                Answer::Waiting
+            }
+        }
+    };
+    list.unlatch();
+    answer
+}
+
+/// Whether a request that waited has what it waits for.
+#[inline]
+pub(super) fn is_granted<M: Machine>(request: &Request<M>) -> bool {
+    // Acquire pairs with the release in `grant`.
+    matches!(request.state.load(Ordering::Acquire), READS | WRITES)
+}
+
+/// Takes back what a request waits for: it leaves the list, or goes on reading. `false`: it has been
+/// granted in the meantime.
+pub(super) fn give_up<M: Machine>(seats: &Seats<M>, word: &M::Word, id: RequestId) -> bool {
+    let mut list = List::latch(seats, word);
+    let waits = match list.state(id) {
+        READS | WRITES => false,
+        UPGRADES => {
+            list.request(id).state.store(READS, Ordering::Relaxed);
+            true
+        }
+        _ => {
+            list.remove(id);
+            true
+        }
+    };
+    if waits {
+        list.serve();
+    }
+    list.unlatch();
+    waits
+}
+
+/// Gives a lock back.
+#[inline]
+pub(super) fn unlock<M: Machine>(seats: &Seats<M>, word: &M::Word, id: RequestId) {
+    let alone = seats.request(id).next.load(Ordering::Relaxed) == 0;
+    let only = id.0 << HEAD_SHIFT;
+    // Release pairs with the acquire of the next owner: our reads have been made, our writes are there.
+    if alone && word.compare_exchange(only, 0, Ordering::Release, Ordering::Relaxed).is_ok() {
+        return;
+    }
+    unlock_among(seats, word, id);
+}
+
+#[cold]
+fn unlock_among<M: Machine>(seats: &Seats<M>, word: &M::Word, id: RequestId) {
+    let mut list = List::latch(seats, word);
+    list.remove(id);
+    if list.flags & (QUEUED | UPGRADE) != 0 {
+        list.serve();
+    }
+    list.unlatch();
+}
+
+/// Latches the list of a record that nobody has locked or waits for, to take it away.
+pub(super) fn try_take<W: Word>(word: &W) -> bool {
+    word.compare_exchange(0, LATCH, Ordering::Acquire, Ordering::Relaxed).is_ok()
+}
+
+/// Ends a [`try_take`].
+pub(super) fn give_back<W: Word>(word: &W) {
+    // Release pairs with the acquire of the next owner.
+    word.store(0, Ordering::Release);
+}

@@ -1,0 +1,184 @@
+//! The policies under which a transaction waits for a lock, and the waiting itself.
+
+use super::deadlock::{self, Look};
+use super::queue::{self, Rules, Verdict};
+use super::seat::{Request, RequestId, Seat, Seats};
+use super::word::Mode;
+use super::{Locking, NO_WAIT, WAIT_DIE, faults};
+use crate::error::Reason;
+use crate::scheme::{Context, Refusal};
+use crate::transaction::Intent;
+use chiliad_machine::{Machine, Ordering, Spin, Word};
+use chiliad_storage::RecordRef;
+
+/// Looks at a request before its worker sleeps: about as long as a short transaction takes.
+const LOOKS_MAX: u32 = 128;
+
+/// What a request waits for.
+#[derive(Clone, Copy)]
+pub(super) struct Pending<M: Machine> {
+    pub record: RecordRef<M>,
+    pub id: RequestId,
+    pub mode: Mode,
+}
+
+/// Wait-die (2.1.3): who is older than all in its way waits. Waiters stand from young to old, so that
+/// whoever waits does so for younger ones only, and nobody waits in a circle.
+pub(super) struct OldWait;
+
+impl<M: Machine> Rules<M> for OldWait {
+    fn judge(&mut self, seats: &Seats<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict {
+        let born = |request: &Request<M>| request.timestamp.load(Ordering::Relaxed);
+        let oldest = ahead.iter().all(|&id| born(own) < born(seats.request(id)));
+        if oldest || M::fault(&faults::YOUNGER_WAITS) { Verdict::Wait } else { Verdict::GiveUp }
+    }
+
+    fn lets_first(&self, own: &Request<M>, waiter: &Request<M>) -> bool {
+        own.timestamp.load(Ordering::Relaxed) < waiter.timestamp.load(Ordering::Relaxed)
+    }
+
+    fn stands_behind(&self, own: &Request<M>, waiter: &Request<M>) -> bool {
+        own.timestamp.load(Ordering::Relaxed) < waiter.timestamp.load(Ordering::Relaxed)
+    }
+}
+
+/// Deadlock detection (2.1.1): everybody waits, first come first served, and shows for whom.
+pub(super) struct Detect<'a, M: Machine> {
+    pub seat: &'a Seat<M>,
+    /// Locks held.
+    pub work: u64,
+    /// Whether there is time to wait at all.
+    pub waits: bool,
+}
+
+impl<M: Machine> Rules<M> for Detect<'_, M> {
+    fn judge(&mut self, seats: &Seats<M>, _own: &Request<M>, ahead: &[RequestId]) -> Verdict {
+        if !self.waits {
+            return Verdict::GiveUp;
+        }
+        deadlock::show(seats, self.seat, ahead, self.work);
+        Verdict::Wait
+    }
+
+    fn lets_first(&self, _own: &Request<M>, _waiter: &Request<M>) -> bool {
+        true
+    }
+
+    fn stands_behind(&self, _own: &Request<M>, _waiter: &Request<M>) -> bool {
+        true
+    }
+}
+
+impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
+    /// Waits until the pending request is granted, or is not to be.
+    pub(super) fn wait_for_lock(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+    ) -> Result<(), Refusal<M>> {
+        let Some(Pending { record, id, mode }) = self.pending else { return Ok(()) };
+        let (seats, slot) = (cx.shared.seats(), cx.heap.slot_number());
+        let request = seats.request(id);
+        let waited = match POLICY {
+            WAIT_DIE => {
+                let mut spin = Spin::<M>::new();
+                let mut looks = 0;
+                while !queue::is_granted(request) {
+                    sleep(&mut spin, &mut looks, None::<fn() -> u64>);
+                }
+                Ok(())
+            }
+            _ => self.wait_or_detect(cx.shared, slot, request),
+        };
+        if let Err(reason) = waited {
+            self.stop_waiting(cx);
+            return Err(Refusal::over(reason, record));
+        }
+        deadlock::hide(seats.get(slot));
+        self.pending = None;
+        self.granted(record, mode, id);
+        Ok(())
+    }
+
+    /// Takes back what the transaction waits for, if it does.
+    pub(super) fn stop_waiting(&mut self, cx: &mut Context<'_, M, Self>) {
+        let Some(Pending { record, id, mode }) = self.pending.take() else { return };
+        M::mark("wait given up");
+        let seats = cx.shared.seats();
+        deadlock::hide(seats.get(cx.heap.slot_number()));
+        if !queue::give_up(seats, record.further(0), id) {
+            // It has come in the last moment, and is released with the others.
+            self.granted(record, mode, id);
+        }
+    }
+
+    /// Shows that a transaction begins.
+    pub(super) fn take_seat(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) {
+        let slot = cx.heap.slot_number();
+        let seats = cx.shared.seats();
+        if self.transaction == 0 {
+            seats.make(slot);
+        }
+        let seat = seats.get(slot);
+        self.transaction = (self.transaction + 1) & deadlock::TRANSACTION_MASK;
+        if POLICY == WAIT_DIE && intent.retries == 0 {
+            self.timestamp = cx.shared.timestamp();
+        }
+        seat.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
+        // Release: whoever takes it for active reads what it has shown before.
+        seat.transaction.store(self.transaction, Ordering::Release);
+    }
+
+    /// Shows that it has ended.
+    pub(super) fn leave_seat(&self, cx: &mut Context<'_, M, Self>) {
+        if POLICY != NO_WAIT {
+            cx.shared.seats().get(cx.heap.slot_number()).transaction.store(0, Ordering::Release);
+        }
+    }
+
+    /// Waits, and looks for deadlocks from time to time.
+    fn wait_or_detect(
+        &mut self,
+        shared: &super::Shared<M>,
+        slot: u32,
+        request: &Request<M>,
+    ) -> Result<(), Reason> {
+        let seat = shared.seats().get(slot);
+        let begun = M::now();
+        let (mut spin, mut looks) = (Spin::<M>::new(), 0);
+        let mut next_look = begun + shared.deadlock_check;
+        let end = begun.saturating_add(shared.wait_timeout);
+        while !queue::is_granted(request) {
+            // Acquire pairs with the release in `Search::sacrifice`.
+            let doomed = seat.doomed.load(Ordering::Acquire);
+            if doomed != 0 && doomed == seat.transaction.load(Ordering::Relaxed) {
+                return Err(Reason::Deadlock);
+            }
+            let now = M::now();
+            if now >= end {
+                return Err(Reason::LockTimeout);
+            }
+            if now >= next_look {
+                if self.search.run(shared.seats(), slot) == Look::GiveUp {
+                    M::mark("deadlock found");
+                    return Err(Reason::Deadlock);
+                }
+                next_look = M::now() + shared.deadlock_check.max(1);
+            }
+            sleep(&mut spin, &mut looks, Some(|| next_look.min(end)));
+        }
+        Ok(())
+    }
+}
+
+/// Waits a moment: awake at first, then asleep until it is woken, or until a time.
+fn sleep<M: Machine>(spin: &mut Spin<M>, looks: &mut u32, until: Option<impl FnOnce() -> u64>) {
+    if *looks < LOOKS_MAX {
+        *looks += 1;
+        spin.wait();
+        return;
+    }
+    match until {
+        Some(until) => _ = M::park_until(until()),
+        None => M::park(),
+    }
+}
