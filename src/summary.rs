@@ -106,6 +106,9 @@ fn transactions(out: &mut String, result: &Value) {
     };
     for (name, kind) in kinds {
         let mut text = format!("{:>12} committed", whole(&kind["committed"]));
+        if kind["unsuccessful"].as_u64().is_some_and(|count| count > 0) {
+            let _ = write!(text, ", {} unsuccessful", whole(&kind["unsuccessful"]));
+        }
         let _ = write!(text, ", {} aborted", whole(&kind["aborted"]));
         if let Some(p50) = kind["latency_us"]["p50"].as_f64() {
             let p99 = kind["latency_us"]["p99"].as_f64().unwrap_or(0.0);
