@@ -4,6 +4,7 @@ use chiliad_engine::{Database, Error, Intent, Options, Silo, Snapshots, TableId,
 use chiliad_machine::Native;
 use chiliad_workload::micro::{Bank, BankOptions, Churn, ChurnOptions};
 use chiliad_workload::smallbank::{Smallbank, SmallbankOptions};
+use chiliad_workload::tatp::{Tatp, TatpOptions};
 use chiliad_workload::tpcc::{Tpcc, TpccOptions};
 use chiliad_workload::ycsb::{Ycsb, YcsbOptions};
 use chiliad_workload::{ClientSeat, Workload};
@@ -148,6 +149,11 @@ fn smallbank() {
     let bank = Smallbank::new(SmallbankOptions::micro()).unwrap();
     let ends = try_out(&bank, 10_000);
     assert!(ends[1] > 100, "{ends:?}");
+}
+
+#[test]
+fn tatp() {
+    try_out(&Tatp::new(TatpOptions::micro()).unwrap(), 10_000);
 }
 
 #[test]
