@@ -118,6 +118,7 @@ pub struct Shares {
 #[derive(Serialize)]
 struct KindCounts {
     committed: u64,
+    unsuccessful: u64,
     aborted: u64,
     rolled_back: u64,
     latency_us: Option<Latency>,
@@ -239,6 +240,7 @@ impl Counts {
 fn kind_value(kind: &KindTally) -> Value {
     let counts = KindCounts {
         committed: kind.committed,
+        unsuccessful: kind.unsuccessful,
         aborted: kind.aborted,
         rolled_back: kind.rolled_back,
         latency_us: Latency::new(&kind.latency_ns),

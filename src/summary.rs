@@ -104,14 +104,18 @@ fn transactions(out: &mut String, result: &Value) {
     let Some(kinds) = result["transactions"].as_object().filter(|kinds| kinds.len() > 1) else {
         return;
     };
+    let width = kinds.keys().map(String::len).max().unwrap_or(0);
     for (name, kind) in kinds {
         let mut text = format!("{:>12} committed", whole(&kind["committed"]));
+        if kind["unsuccessful"].as_u64().is_some_and(|count| count > 0) {
+            let _ = write!(text, ", {} unsuccessful", whole(&kind["unsuccessful"]));
+        }
         let _ = write!(text, ", {} aborted", whole(&kind["aborted"]));
         if let Some(p50) = kind["latency_us"]["p50"].as_f64() {
             let p99 = kind["latency_us"]["p99"].as_f64().unwrap_or(0.0);
             let _ = write!(text, ", p50 {p50:.1}  p99 {p99:.1} us");
         }
-        line(out, name, &text);
+        line(out, &format!("{name:<width$}"), &text);
     }
 }
 

@@ -1,13 +1,15 @@
 //! From a workload's flags to the workload, with what its defaults depend on.
 
 use crate::args::{
-    BankFlags, ChurnFlags, HashFlags, IndexKindFlag, MixFlag, ScaleFlag, ScanFlags, TpccFlags,
-    YcsbFlags, YesNo, typed,
+    BankFlags, ChurnFlags, HashFlags, IndexKindFlag, MixFlag, ScaleFlag, ScanFlags, SmallbankFlags,
+    TatpFlags, TpccFlags, YcsbFlags, YesNo, typed,
 };
 use crate::failure::Stop;
 use crate::settings::{Scope, Shown};
 use chiliad_workload::driver::AnyWorkload;
 use chiliad_workload::micro::{BankOptions, ChurnOptions};
+use chiliad_workload::smallbank::SmallbankOptions;
+use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::{Mix, Scale, TpccOptions};
 use chiliad_workload::ycsb::YcsbOptions;
 use serde_json::Value;
@@ -50,12 +52,25 @@ fn snapshot_reads(flag: Option<YesNo>, default: bool, scope: &Scope) -> Result<b
     }
 }
 
+/// `--scale`, micro in simulation unless told otherwise.
+fn is_micro(scale: Option<ScaleFlag>, scope: &Scope) -> bool {
+    scale.map_or(scope.simulated, |scale| scale == ScaleFlag::Micro)
+}
+
+/// `--partitions`: `wanted` where the scheme needs them, but no more than there may be.
+fn partitions(flag: Option<u64>, wanted: usize, most: u32, scope: &Scope) -> u32 {
+    match flag {
+        Some(partitions) => u32::try_from(partitions).unwrap_or(u32::MAX),
+        None if scope.scheme.needs_partitions => {
+            u32::try_from(wanted).unwrap_or(u32::MAX).min(most.max(1))
+        }
+        None => 1,
+    }
+}
+
 impl WorkloadFlags for YcsbFlags {
     fn resolve(&self, scope: &Scope, shown: &mut Shown) -> Result<Resolved, Stop> {
-        let micro = match self.scale {
-            Some(scale) => scale == ScaleFlag::Micro,
-            None => scope.simulated,
-        };
+        let micro = is_micro(self.scale, scope);
         let base = if micro { YcsbOptions::micro() } else { YcsbOptions::default() };
         let partitions = match self.partitions {
             Some(partitions) => u32::try_from(partitions).unwrap_or(u32::MAX),
@@ -147,6 +162,64 @@ impl WorkloadFlags for TpccFlags {
             partitions: options.warehouses,
             workload: AnyWorkload::Tpcc(options),
             reads_snapshots: snapshot_reads,
+        })
+    }
+}
+
+impl WorkloadFlags for SmallbankFlags {
+    fn resolve(&self, scope: &Scope, shown: &mut Shown) -> Result<Resolved, Stop> {
+        let micro = is_micro(self.scale, scope);
+        let base = if micro { SmallbankOptions::micro() } else { SmallbankOptions::default() };
+        let accounts = small(self.accounts, base.accounts);
+        let default = base.snapshot_reads && scope.scheme.snapshots;
+        let options = SmallbankOptions {
+            accounts,
+            hot_accounts: small(self.hot_accounts, base.hot_accounts.min(accounts)),
+            hot_share: self.hot_share.unwrap_or(base.hot_share),
+            partitions: partitions(self.partitions, scope.clients, accounts / 2, scope),
+            multi_partition: self.multi_partition.unwrap_or(base.multi_partition),
+            snapshot_reads: snapshot_reads(self.snapshot_reads, default, scope)?,
+            first_balance: base.first_balance,
+        };
+        valid(options.validate())?;
+        shown.insert("scale".into(), if micro { "micro" } else { "spec" }.into());
+        shown.insert("accounts".into(), accounts.into());
+        shown.insert("hot_accounts".into(), options.hot_accounts.into());
+        shown.insert("hot_share".into(), options.hot_share.into());
+        shown.insert("partitions".into(), options.partitions.into());
+        shown.insert("multi_partition".into(), options.multi_partition.into());
+        shown.insert("snapshot_reads".into(), yes_no(options.snapshot_reads));
+        Ok(Resolved {
+            partitions: options.partitions,
+            reads_snapshots: options.snapshot_reads,
+            workload: AnyWorkload::Smallbank(options),
+        })
+    }
+}
+
+impl WorkloadFlags for TatpFlags {
+    fn resolve(&self, scope: &Scope, shown: &mut Shown) -> Result<Resolved, Stop> {
+        let micro = is_micro(self.scale, scope);
+        let base = if micro { TatpOptions::micro() } else { TatpOptions::default() };
+        let subscribers = small(self.subscribers, base.subscribers);
+        // Clients of one partition do not meet those of another: in simulation there are few.
+        let wanted = if scope.simulated { 2 } else { scope.clients };
+        let default = base.snapshot_reads && scope.scheme.snapshots;
+        let options = TatpOptions {
+            subscribers,
+            partitions: partitions(self.partitions, wanted, subscribers, scope),
+            snapshot_reads: snapshot_reads(self.snapshot_reads, default, scope)?,
+            writes_often: base.writes_often,
+        };
+        valid(options.validate())?;
+        shown.insert("scale".into(), if micro { "micro" } else { "spec" }.into());
+        shown.insert("subscribers".into(), subscribers.into());
+        shown.insert("partitions".into(), options.partitions.into());
+        shown.insert("snapshot_reads".into(), yes_no(options.snapshot_reads));
+        Ok(Resolved {
+            partitions: options.partitions,
+            reads_snapshots: options.snapshot_reads,
+            workload: AnyWorkload::Tatp(options),
         })
     }
 }

@@ -23,8 +23,8 @@ fn refused(line: &str, parts: &[&str]) {
 fn unknown_names_are_refused_with_those_that_are_known() {
     refused("", &["command is missing", "bench, simulate, campaign, check, schemes, recover"]);
     refused("dance", &["`dance`", "bench, simulate, campaign, check, schemes, recover"]);
-    refused("bench", &["workload is missing", "ycsb, tpcc"]);
-    refused("bench chess", &["`chess`", "ycsb, tpcc"]);
+    refused("bench", &["workload is missing", "ycsb, tpcc, smallbank, tatp"]);
+    refused("bench chess", &["`chess`", "ycsb, tpcc, smallbank, tatp"]);
     refused("bench ycsb --scheme foo", &["--scheme", "`foo`", "silo"]);
     refused("bench ycsb --frobnicate 3", &["--frobnicate", "--records"]);
     refused("bench ycsb extra", &["`extra`"]);
@@ -32,7 +32,7 @@ fn unknown_names_are_refused_with_those_that_are_known() {
     refused("bench tpcc --mix odd", &["--mix", "standard, np, new-order"]);
     refused("simulate ycsb --schedule fifo", &["--schedule", "random, few-preemptions"]);
     refused("simulate ycsb --plant weed", &["--plant", "`weed`", "no-read-validation"]);
-    refused("campaign --workload chess", &["--workload", "`chess`", "tpcc"]);
+    refused("campaign --workload chess", &["--workload", "`chess`", "tpcc", "smallbank, tatp"]);
     refused("campaign --scheme foo", &["--scheme", "`foo`", "silo"]);
     refused("campaign --plant weed", &["--plant", "`weed`"]);
     refused("check x --isolation mild", &["--isolation", "`mild`", "serializable"]);
@@ -66,6 +66,20 @@ fn values_out_of_range_are_refused_with_the_range() {
     }
     refused("bench tpcc --warehouses 65536", &["--warehouses", "1 to 65535"]);
     refused("bench tpcc --remote-item 200", &["--remote-item", "0 to 100"]);
+    for (flags, accepted) in [
+        ("smallbank --accounts 1", "2 to 100000000"),
+        ("smallbank --hot-share 101", "0 to 100"),
+        ("smallbank --multi-partition -1", "0 to 100"),
+        ("smallbank --partitions 65537", "1 to 65536"),
+        ("smallbank --accounts 10 --hot-accounts 11", "0 to 10"),
+        ("smallbank --accounts 10 --partitions 6", "1 to 5"),
+        ("tatp --subscribers 0", "1 to 1000000000"),
+        ("tatp --subscribers 10 --partitions 11", "1 to 10"),
+    ] {
+        let mut words = flags.split(' ').rev();
+        let (value, flag) = (words.next().expect("a value"), words.next().expect("a flag"));
+        refused(&format!("bench {flags}"), &[flag, value, accepted]);
+    }
     refused("simulate ycsb --cores 1025", &["--cores", "1 to 1024"]);
     refused("campaign --seeds 9..3", &["--seeds", "A..B"]);
 }
@@ -78,6 +92,7 @@ fn combinations_that_make_no_sense_are_refused() {
     refused("bench ycsb --records 10 --ops 16", &["--ops", "10"]);
     refused("bench ycsb --index hash --scan-ratio 5", &["--scan-ratio", "--index hash"]);
     refused("bench tpcc --scheme partitioned --snapshot-reads yes", &["--snapshot-reads", "no"]);
+    refused("bench tatp --scheme partitioned --snapshot-reads yes", &["--snapshot-reads", "no"]);
     refused("bench ycsb --repeat 2 --history h", &["--history", "--repeat"]);
     refused("bench ycsb --sweep theta=0,1 --series s", &["--series", "--sweep"]);
     refused("check", &["FILE"]);

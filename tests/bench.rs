@@ -89,6 +89,44 @@ fn every_scheme_keeps_what_it_promises() {
 }
 
 #[test]
+fn smallbank_and_tatp_keep_their_conditions_under_every_scheme_with_transactions() {
+    let schemes = results("schemes").remove(0);
+    let schemes = schemes.as_array().expect("a list");
+    for (workload, conditions) in [("smallbank", 3), ("tatp", 5)] {
+        for info in schemes.iter().filter(|info| info["isolation"] != "none") {
+            let scheme = info["name"].as_str().expect("a name");
+            let line =
+                format!("bench {workload} --scheme {scheme} --duration 200ms --verify {SMALL}");
+            let result = result(&line);
+            assert_eq!(result["verified"]["passed"], true, "{line}: {}", result["verified"]);
+            assert_eq!(result["consistency"]["checked"], conditions, "{line}");
+            let failed = result["consistency"]["failed"].as_array().map(Vec::len);
+            assert_eq!(failed, Some(0), "{line}: {}", result["consistency"]);
+            let options = &result["options"];
+            assert_eq!(options["partitions"], if info["needs_partitions"] == true { 2 } else { 1 });
+            assert_eq!(
+                options["snapshot_reads"],
+                if info["snapshots"] == true { "yes" } else { "no" }
+            );
+        }
+    }
+}
+
+#[test]
+fn what_finds_nothing_counts_as_committed_and_beside_that_by_kind() {
+    let line = format!("bench tatp --subscribers 1000 --transactions 20000 {SMALL}");
+    let result = result(&line);
+    assert_eq!((&result["committed"], &result["rolled_back"]), (&20_000.into(), &0.into()));
+    let share = |kind: &str| {
+        let count = |name: &str| result["transactions"][kind][name].as_f64().expect("a count");
+        count("unsuccessful") / count("committed")
+    };
+    assert_eq!((share("get_subscriber_data"), share("update_location")), (0.0, 0.0));
+    let missed = share("get_access_data");
+    assert!((0.3..0.45).contains(&missed), "{missed}");
+}
+
+#[test]
 fn an_open_loop_keeps_its_rate() {
     let line = "bench ycsb --records 1000 --ops 1 --rate 2000 --duration 1s --warmup 0s";
     let rate = result(&format!("{line} --threads 1"))["throughput_tps"].as_f64().expect("a rate");

@@ -16,7 +16,7 @@ pub use run::{
 };
 pub use workloads::{
     BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, MixFlag, ScaleFlag, ScanFlags,
-    TpccFlags, YcsbFlags, YesNo,
+    SmallbankFlags, TatpFlags, TpccFlags, YcsbFlags, YesNo,
 };
 
 use crate::failure::Stop;
@@ -84,6 +84,10 @@ pub enum BenchWorkload {
     Ycsb(Box<Bench<YcsbFlags>>),
     /// TPC-C: nine tables, five transactions, twelve consistency conditions.
     Tpcc(Box<Bench<TpccFlags>>),
+    /// SmallBank: savings and checking accounts, six transactions, a hot spot.
+    Smallbank(Box<Bench<SmallbankFlags>>),
+    /// TATP: a telecom's subscribers, seven transactions, four of five of which only read.
+    Tatp(Box<Bench<TatpFlags>>),
     /// A few rows that come, go and come back under an ordered index, and scans of them.
     Scan(Box<Bench<ScanFlags>>),
     /// A few rows that come, go and come back under a hash index.
@@ -99,6 +103,10 @@ pub enum SimulateWorkload {
     Ycsb(Box<Simulate<YcsbFlags>>),
     /// TPC-C: nine tables, five transactions, twelve consistency conditions.
     Tpcc(Box<Simulate<TpccFlags>>),
+    /// SmallBank: savings and checking accounts, six transactions, a hot spot.
+    Smallbank(Box<Simulate<SmallbankFlags>>),
+    /// TATP: a telecom's subscribers, seven transactions, four of five of which only read.
+    Tatp(Box<Simulate<TatpFlags>>),
     /// A few rows that come, go and come back under an ordered index, and scans of them.
     Scan(Box<Simulate<ScanFlags>>),
     /// A few rows that come, go and come back under a hash index.
@@ -113,6 +121,8 @@ macro_rules! each_workload {
         match $of {
             $kind::Ycsb($flags) => $body,
             $kind::Tpcc($flags) => $body,
+            $kind::Smallbank($flags) => $body,
+            $kind::Tatp($flags) => $body,
             $kind::Scan($flags) => $body,
             $kind::Hash($flags) => $body,
             $kind::Bank($flags) => $body,

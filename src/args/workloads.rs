@@ -78,6 +78,57 @@ pub struct TpccFlags {
     pub snapshot_reads: Option<YesNo>,
 }
 
+/// `smallbank`. Defaults of a scale are filled in by the workload.
+#[derive(Args)]
+pub struct SmallbankFlags {
+    /// How large the bank is: as asked for, or a handful of customers with little money [default:
+    /// spec natively, micro in simulation].
+    #[arg(long, value_enum, value_name = "SCALE")]
+    pub scale: Option<ScaleFlag>,
+    /// Customers, each with a savings and a checking account, 2 to 100000000 [default: 100000,
+    /// micro 18].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 2, 100_000_000))]
+    pub accounts: Option<u64>,
+    /// Hot accounts, 0 to --accounts [default: 1000, micro 4, at most --accounts].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 0, 100_000_000))]
+    pub hot_accounts: Option<u64>,
+    /// Transactions about hot accounts only, in percent [default: 90, micro 50].
+    #[arg(long, value_name = "PERCENT", value_parser = values::percent)]
+    pub hot_share: Option<f64>,
+    /// Ranges that the accounts are divided into, 1 to 65536 and at most half of --accounts
+    /// [default: as many as clients where the scheme needs partitions, else 1].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 65_536))]
+    pub partitions: Option<u64>,
+    /// Transactions between two accounts whose second lies in another partition, in percent
+    /// [default: 50].
+    #[arg(long, value_name = "PERCENT", value_parser = values::percent)]
+    pub multi_partition: Option<f64>,
+    /// Whether balance reads a snapshot of the past [default: no; at micro scale yes where the
+    /// scheme has snapshots].
+    #[arg(long, value_enum, value_name = "YES|NO")]
+    pub snapshot_reads: Option<YesNo>,
+}
+
+/// `tatp`. Defaults of a scale are filled in by the workload.
+#[derive(Args)]
+pub struct TatpFlags {
+    /// How large the register is: as asked for and with the specification's mix, or a handful of
+    /// subscribers and many writes [default: spec natively, micro in simulation].
+    #[arg(long, value_enum, value_name = "SCALE")]
+    pub scale: Option<ScaleFlag>,
+    /// Subscribers, 1 to 1000000000 [default: 100000, micro 12].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 1_000_000_000))]
+    pub subscribers: Option<u64>,
+    /// Ranges that the subscribers are divided into, 1 to 65536 and at most --subscribers [default:
+    /// where the scheme needs partitions as many as clients, in simulation 2; else 1].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 65_536))]
+    pub partitions: Option<u64>,
+    /// Whether transactions that only read do so in a snapshot of the past [default: no; at micro
+    /// scale yes where the scheme has snapshots].
+    #[arg(long, value_enum, value_name = "YES|NO")]
+    pub snapshot_reads: Option<YesNo>,
+}
+
 /// `scan`.
 #[derive(Args)]
 pub struct ScanFlags {

@@ -6,6 +6,8 @@ use crate::plants;
 use crate::settings::promises_transactions;
 use chiliad_workload::driver::{AnyWorkload, CrashCase, run_crash, schemes};
 use chiliad_workload::micro::{BankOptions, ChurnOptions};
+use chiliad_workload::smallbank::SmallbankOptions;
+use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::TpccOptions;
 use chiliad_workload::ycsb::YcsbOptions;
 
@@ -67,6 +69,16 @@ impl Crash {
                 (AnyWorkload::Tpcc(options), partitions)
             }
             "ycsb" => (AnyWorkload::Ycsb(YcsbOptions::micro()), 1),
+            "smallbank" => {
+                let options = SmallbankOptions { partitions: 2, ..SmallbankOptions::micro() };
+                let partitions = options.partitions;
+                (AnyWorkload::Smallbank(options), partitions)
+            }
+            "tatp" => {
+                let options = TatpOptions { partitions: 2, ..TatpOptions::micro() };
+                let partitions = options.partitions;
+                (AnyWorkload::Tatp(options), partitions)
+            }
             "scan" => (AnyWorkload::Churn(ChurnOptions::default()), 1),
             "hash" => {
                 let options = ChurnOptions { hash: true, ..ChurnOptions::default() };

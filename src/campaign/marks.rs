@@ -7,7 +7,7 @@ pub const SEEDS_MIN: u64 = 200;
 
 /// By workload, under schemes that track what they read. Marks are set where the branch is, by
 /// `Machine::mark`.
-const EXPECTED: [(&str, &[&str]); 5] = [
+const EXPECTED: [(&str, &[&str]); 7] = [
     (
         "scan",
         &[
@@ -62,6 +62,21 @@ const EXPECTED: [(&str, &[&str]); 5] = [
         ],
     ),
     ("ycsb", &["leaf split", "read waited for a latch"]),
+    (
+        "smallbank",
+        &["old version put by", "read waited for a latch", "snapshot read an old version"],
+    ),
+    (
+        "tatp",
+        &[
+            "leaf removed",
+            "leaf split",
+            "old version put by",
+            "record unlinked",
+            "snapshot read an old version",
+            "version collected",
+        ],
+    ),
 ];
 
 /// On a failing disk, whatever the workload and the scheme.

@@ -19,7 +19,7 @@ use chiliad_workload::driver::schemes;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The workloads that campaigns know.
-const WORKLOADS: [&str; 5] = ["scan", "hash", "bank", "tpcc", "ycsb"];
+const WORKLOADS: [&str; 7] = ["scan", "hash", "bank", "tpcc", "ycsb", "smallbank", "tatp"];
 
 /// Runs the campaign.
 pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {

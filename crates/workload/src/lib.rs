@@ -6,6 +6,8 @@
 //!
 //! - [`tpcc`]: the order-entry benchmark, complete, with its twelve consistency conditions;
 //! - [`ycsb`]: reads, writes and scans of one table of equal rows;
+//! - [`smallbank`]: savings and checking accounts, short transactions, a hot spot;
+//! - [`tatp`]: a telecom's subscribers, mostly looked up;
 //! - [`micro`]: a few dozen rows for simulated runs, where a handful of clients meet all the time.
 //!
 //! The [`driver`] loads a workload, puts its clients on threads or on simulated cores, counts,
@@ -17,7 +19,10 @@
 pub mod driver;
 pub mod micro;
 pub mod random;
+mod ranges;
 pub mod row;
+pub mod smallbank;
+pub mod tatp;
 pub mod tpcc;
 mod workload;
 pub mod ycsb;

@@ -84,6 +84,14 @@ pub trait Workload: Send + Sync + 'static {
     fn execute<T: Transaction + ?Sized>(&self, client: &mut Self::Client, tx: &mut T)
     -> Result<()>;
 
+    /// Whether the request in hand, which has committed, found nothing to act on and changed nothing,
+    /// where the workload's rules expect that of some. It counts as committed all the same.
+    #[inline]
+    fn unsuccessful(&self, client: &Self::Client) -> bool {
+        let _ = client;
+        false
+    }
+
     /// Looks at the conditions that must hold between transactions, in a database at rest. Each
     /// call of `run` runs a body inside a read-only transaction of its own, so that the rows of a
     /// large database need not fit into one transaction's memory. Empty where the workload states

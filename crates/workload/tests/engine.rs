@@ -3,6 +3,8 @@
 use chiliad_engine::{Database, Error, Intent, Options, Silo, Snapshots, TableId, Transaction};
 use chiliad_machine::Native;
 use chiliad_workload::micro::{Bank, BankOptions, Churn, ChurnOptions};
+use chiliad_workload::smallbank::{Smallbank, SmallbankOptions};
+use chiliad_workload::tatp::{Tatp, TatpOptions};
 use chiliad_workload::tpcc::{Tpcc, TpccOptions};
 use chiliad_workload::ycsb::{Ycsb, YcsbOptions};
 use chiliad_workload::{ClientSeat, Workload};
@@ -140,6 +142,18 @@ fn bank() {
     let bank = Bank::new(BankOptions::default()).unwrap();
     let ends = try_out(&bank, 10_000);
     assert!(ends[1] > 100, "{ends:?}");
+}
+
+#[test]
+fn smallbank() {
+    let bank = Smallbank::new(SmallbankOptions::micro()).unwrap();
+    let ends = try_out(&bank, 10_000);
+    assert!(ends[1] > 100, "{ends:?}");
+}
+
+#[test]
+fn tatp() {
+    try_out(&Tatp::new(TatpOptions::micro()).unwrap(), 10_000);
 }
 
 #[test]

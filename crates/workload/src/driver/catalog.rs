@@ -7,6 +7,8 @@ use super::Failure;
 use super::target::{Bound, Direct, Target, Virtual};
 use crate::Workload;
 use crate::micro::{Bank, BankOptions, Churn, ChurnOptions};
+use crate::smallbank::{Smallbank, SmallbankOptions};
+use crate::tatp::{Tatp, TatpOptions};
 use crate::tpcc::{Tpcc, TpccOptions};
 use crate::ycsb::{Ycsb, YcsbOptions};
 use chiliad_engine::names::{self, NativeScheme, UnderNativeScheme, UnderScheme};
@@ -23,6 +25,10 @@ pub enum AnyWorkload {
     Tpcc(TpccOptions),
     /// YCSB.
     Ycsb(YcsbOptions),
+    /// SmallBank.
+    Smallbank(SmallbankOptions),
+    /// TATP.
+    Tatp(TatpOptions),
     /// Rows that come and go.
     Churn(ChurnOptions),
     /// Accounts with secondary indexes.
@@ -38,6 +44,8 @@ impl AnyWorkload {
         let specs = match self {
             Self::Tpcc(tpcc) => valid(Tpcc::new(tpcc.clone()))?.tables(),
             Self::Ycsb(ycsb) => valid(Ycsb::new(ycsb.clone()))?.tables(),
+            Self::Smallbank(bank) => valid(Smallbank::new(bank.clone()))?.tables(),
+            Self::Tatp(tatp) => valid(Tatp::new(tatp.clone()))?.tables(),
             Self::Churn(churn) => valid(Churn::new(churn.clone()))?.tables(),
             Self::Bank(bank) => valid(Bank::new(bank.clone()))?.tables(),
         };
@@ -78,6 +86,10 @@ pub fn open_native(
     match workload {
         AnyWorkload::Tpcc(tpcc) => native(info, valid(Tpcc::new(tpcc.clone()))?, options, home),
         AnyWorkload::Ycsb(ycsb) => native(info, valid(Ycsb::new(ycsb.clone()))?, options, home),
+        AnyWorkload::Smallbank(bank) => {
+            native(info, valid(Smallbank::new(bank.clone()))?, options, home)
+        }
+        AnyWorkload::Tatp(tatp) => native(info, valid(Tatp::new(tatp.clone()))?, options, home),
         AnyWorkload::Churn(churn) => native(info, valid(Churn::new(churn.clone()))?, options, home),
         AnyWorkload::Bank(bank) => native(info, valid(Bank::new(bank.clone()))?, options, home),
     }
@@ -104,6 +116,10 @@ pub fn open_simulated(
     match workload {
         AnyWorkload::Tpcc(tpcc) => simulated(info, valid(Tpcc::new(tpcc.clone()))?, options),
         AnyWorkload::Ycsb(ycsb) => simulated(info, valid(Ycsb::new(ycsb.clone()))?, options),
+        AnyWorkload::Smallbank(bank) => {
+            simulated(info, valid(Smallbank::new(bank.clone()))?, options)
+        }
+        AnyWorkload::Tatp(tatp) => simulated(info, valid(Tatp::new(tatp.clone()))?, options),
         AnyWorkload::Churn(churn) => simulated(info, valid(Churn::new(churn.clone()))?, options),
         AnyWorkload::Bank(bank) => simulated(info, valid(Bank::new(bank.clone()))?, options),
     }

@@ -52,6 +52,7 @@ pub(crate) struct Client<'a, M: Machine, S: Scheme<M>, W: Workload, C> {
 struct InFlight {
     epoch: u64,
     kind: usize,
+    unsuccessful: bool,
     /// When it began, if it is timed.
     start: Option<u64>,
 }
@@ -185,11 +186,12 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     /// Counts a committed transaction, now or when it will be durable.
     #[inline]
     fn committed_in(&mut self, epoch: u64, kind: usize, start: Option<u64>) -> Result<()> {
+        let unsuccessful = self.workload.unsuccessful(&self.state);
         if self.plan.durability == Durability::None {
-            self.count(kind);
+            self.count(kind, unsuccessful);
             return Ok(());
         }
-        self.in_flight.push_back(InFlight { epoch, kind, start });
+        self.in_flight.push_back(InFlight { epoch, kind, unsuccessful, start });
         if self.plan.durability == Durability::Sync {
             self.wait_durable(epoch);
         }
@@ -204,9 +206,9 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             if let Some(start) = first.start {
                 self.tally.durable_ns.saturating_record(Self::ns_since(start).max(1));
             }
-            let kind = first.kind;
+            let (kind, unsuccessful) = (first.kind, first.unsuccessful);
             self.in_flight.pop_front();
-            self.count(kind);
+            self.count(kind, unsuccessful);
         }
         match self.in_flight.len() > IN_FLIGHT_CHECKED {
             true => self.worker.log_failure().map_or(Ok(()), Err),
@@ -215,8 +217,9 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     }
 
     #[inline]
-    fn count(&mut self, kind: usize) {
+    fn count(&mut self, kind: usize, unsuccessful: bool) {
         self.tally.kinds[kind].committed += 1;
+        self.tally.kinds[kind].unsuccessful += u64::from(unsuccessful);
         self.committed += 1;
         self.signals.client(self.seat.index).set(self.committed);
     }

@@ -15,6 +15,8 @@ const DIGITS: u8 = 2;
 pub struct KindTally {
     /// Transactions that committed.
     pub committed: u64,
+    /// Those of them that found nothing to act on, as the workload expects of some.
+    pub unsuccessful: u64,
     /// Attempts that the scheme refused.
     pub aborted: u64,
     /// Transactions whose own logic asked for a rollback.
@@ -32,16 +34,18 @@ fn latencies() -> Histogram<u32> {
 
 impl KindTally {
     fn new() -> Self {
-        Self { committed: 0, aborted: 0, rolled_back: 0, latency_ns: latencies() }
+        Self { committed: 0, unsuccessful: 0, aborted: 0, rolled_back: 0, latency_ns: latencies() }
     }
 
     fn clear(&mut self) {
-        (self.committed, self.aborted, self.rolled_back) = (0, 0, 0);
+        (self.committed, self.unsuccessful) = (0, 0);
+        (self.aborted, self.rolled_back) = (0, 0);
         self.latency_ns.reset();
     }
 
     fn add(&mut self, other: &Self) {
         self.committed += other.committed;
+        self.unsuccessful += other.unsuccessful;
         self.aborted += other.aborted;
         self.rolled_back += other.rolled_back;
         self.latency_ns.add(&other.latency_ns).expect("all histograms have the same bounds");

@@ -1,5 +1,7 @@
 //! YCSB's options.
 
+use crate::ranges::{percent, within};
+
 /// YCSB as asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YcsbOptions {
@@ -103,20 +105,6 @@ impl YcsbOptions {
         }
         Ok(())
     }
-}
-
-fn within(flag: &str, given: u64, low: u64, high: u64) -> Result<(), String> {
-    if (low..=high).contains(&given) {
-        return Ok(());
-    }
-    Err(format!("{flag} {given}: accepted is {low} to {high}"))
-}
-
-fn percent(flag: &str, given: f64) -> Result<(), String> {
-    if (0.0..=100.0).contains(&given) {
-        return Ok(());
-    }
-    Err(format!("{flag} {given}: accepted is 0 to 100 (percent)"))
 }
 
 #[cfg(test)]

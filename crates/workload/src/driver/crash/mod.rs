@@ -28,6 +28,8 @@ use super::AnyWorkload;
 use super::catalog::valid;
 use crate::Workload;
 use crate::micro::{Bank, Churn};
+use crate::smallbank::Smallbank;
+use crate::tatp::Tatp;
 use crate::tpcc::Tpcc;
 use crate::ycsb::Ycsb;
 use chiliad_machine::Fault;
@@ -101,6 +103,8 @@ fn dispatch(case: &CrashCase, report: &mut CrashReport) {
     match &case.workload {
         AnyWorkload::Tpcc(options) => told(Tpcc::new(options.clone()), case, report),
         AnyWorkload::Ycsb(options) => told(Ycsb::new(options.clone()), case, report),
+        AnyWorkload::Smallbank(options) => told(Smallbank::new(options.clone()), case, report),
+        AnyWorkload::Tatp(options) => told(Tatp::new(options.clone()), case, report),
         AnyWorkload::Churn(options) => told(Churn::new(options.clone()), case, report),
         AnyWorkload::Bank(options) => told(Bank::new(options.clone()), case, report),
     }

@@ -1,0 +1,58 @@
+//! TATP's options.
+
+use crate::ranges::within;
+
+/// TATP as asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TatpOptions {
+    /// `--subscribers`.
+    pub subscribers: u32,
+    /// `--partitions`: the subscribers are divided into so many ranges.
+    pub partitions: u32,
+    /// `--snapshot-reads`: the three transactions that only read do so in a snapshot of the past.
+    pub snapshot_reads: bool,
+    /// `--scale micro`: transactions that write are as frequent as those that read.
+    pub writes_often: bool,
+}
+
+/// The most subscribers.
+pub const SUBSCRIBERS_MAX: u32 = 1_000_000_000;
+
+impl Default for TatpOptions {
+    fn default() -> Self {
+        Self { subscribers: 100_000, partitions: 1, snapshot_reads: false, writes_often: false }
+    }
+}
+
+impl TatpOptions {
+    /// A dozen subscribers, whose rows share few leaves, and call forwardings that come and go.
+    #[must_use]
+    pub fn micro() -> Self {
+        Self { subscribers: 12, snapshot_reads: true, writes_often: true, ..Self::default() }
+    }
+
+    /// Whether the values are in range.
+    ///
+    /// # Errors
+    /// One line that names the flag, the value and what is accepted.
+    pub fn validate(&self) -> Result<(), String> {
+        let subscribers = u64::from(self.subscribers);
+        within("--subscribers", subscribers, 1, u64::from(SUBSCRIBERS_MAX))?;
+        within("--partitions", u64::from(self.partitions), 1, subscribers.min(65_536))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_values_are_named_with_what_is_accepted() {
+        assert_eq!(TatpOptions::default().validate(), Ok(()));
+        assert_eq!(TatpOptions::micro().validate(), Ok(()));
+        let none = TatpOptions { subscribers: 0, ..TatpOptions::default() };
+        assert_eq!(none.validate(), Err("--subscribers 0: accepted is 1 to 1000000000".to_owned()));
+        let split = TatpOptions { partitions: 13, ..TatpOptions::micro() };
+        assert_eq!(split.validate(), Err("--partitions 13: accepted is 1 to 12".to_owned()));
+    }
+}
