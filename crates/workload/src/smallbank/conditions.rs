@@ -65,8 +65,8 @@ fn read(tables: &Tables, tx: &mut dyn Transaction, customers: &[u32]) -> Result<
     for (column, table) in [tables.account, tables.savings, tables.checking].into_iter().enumerate()
     {
         let get = |at: usize| match column {
-            0 => Get { table, key: &names[at][..] },
-            _ => Get { table, key: &keys[at][..] },
+            0 => Get::read(table, &names[at][..]),
+            _ => Get::read(table, &keys[at][..]),
         };
         let gets: Vec<Get<'_>> = (0..customers.len()).map(get).collect();
         tx.get_many(&gets, &mut rows)?;

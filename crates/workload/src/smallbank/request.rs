@@ -10,6 +10,7 @@ use super::{
 use crate::random::Random;
 use crate::workload::{free, present};
 use crate::{ClientSeat, Shape};
+use Use::{Changed, Seen};
 use chiliad_engine::{Error, Get, Result, Row, TableId, Transaction};
 
 /// What deposit-checking brings, in cents (H-Store, as the following).
@@ -115,19 +116,19 @@ impl Client {
         match self.kind {
             BALANCE => {
                 let [customer] = self.look_up(tx)?;
-                let rows = balances(tx, [(savings, customer), (checking, customer)])?;
+                let rows = balances(tx, [(savings, customer, Seen), (checking, customer, Seen)])?;
                 self.shown = cents(tx, rows[0]) + cents(tx, rows[1]);
                 Ok(())
             }
             DEPOSIT_CHECKING => {
                 let [customer] = self.look_up(tx)?;
-                let [row] = balances(tx, [(checking, customer)])?;
+                let [row] = balances(tx, [(checking, customer, Changed)])?;
                 self.shown = add(tx, row, self.amount)?;
                 self.enter(tx, self.amount)
             }
             TRANSACT_SAVINGS => {
                 let [customer] = self.look_up(tx)?;
-                let [row] = balances(tx, [(savings, customer)])?;
+                let [row] = balances(tx, [(savings, customer, Changed)])?;
                 if cents(tx, row) + self.amount < 0 {
                     return Err(Error::RolledBack);
                 }
@@ -136,7 +137,8 @@ impl Client {
             }
             AMALGAMATE => {
                 let [from, to] = self.look_up(tx)?;
-                let wanted = [(savings, from), (checking, from), (checking, to)];
+                let wanted =
+                    [(savings, from, Changed), (checking, from, Changed), (checking, to, Changed)];
                 let [saved, checked, heir] = balances(tx, wanted)?;
                 let all = cents(tx, saved) + cents(tx, checked);
                 balance::CENTS.set(tx.modify(saved)?, 0);
@@ -146,7 +148,8 @@ impl Client {
             }
             WRITE_CHECK => {
                 let [customer] = self.look_up(tx)?;
-                let [saved, checked] = balances(tx, [(savings, customer), (checking, customer)])?;
+                let wanted = [(savings, customer, Seen), (checking, customer, Changed)];
+                let [saved, checked] = balances(tx, wanted)?;
                 let is_covered = cents(tx, saved) + cents(tx, checked) + self.amount >= 0;
                 let taken = if is_covered { self.amount } else { self.amount - PENALTY };
                 self.shown = add(tx, checked, taken)?;
@@ -154,7 +157,8 @@ impl Client {
             }
             _ => {
                 let [from, to] = self.look_up(tx)?;
-                let [payer, payee] = balances(tx, [(checking, from), (checking, to)])?;
+                let wanted = [(checking, from, Changed), (checking, to, Changed)];
+                let [payer, payee] = balances(tx, wanted)?;
                 if cents(tx, payer) < self.amount {
                     return Err(Error::RolledBack);
                 }
@@ -172,7 +176,7 @@ impl Client {
         for (name, &customer) in names.iter_mut().zip(&self.customers) {
             *name = key::name(customer);
         }
-        let gets = names.each_ref().map(|key| Get { table: self.tables.account, key });
+        let gets = names.each_ref().map(|key| Get::read(self.tables.account, key));
         let mut rows = [None; N];
         tx.get_many(&gets, &mut rows)?;
         let mut customers = [0; N];
@@ -186,23 +190,33 @@ impl Client {
     #[inline]
     fn enter<T: Transaction + ?Sized>(&self, tx: &mut T, brought: i64) -> Result<()> {
         let key = key::client(self.number);
-        match tx.get(self.tables.ledger, &key)? {
+        match tx.get_for_update(self.tables.ledger, &key)? {
             Some(row) => add(tx, row, brought).map(|_| ()),
             None => free(tx.insert(self.tables.ledger, &key, &balance_row(brought))),
         }
     }
 }
 
+/// What becomes of a balance.
+#[derive(Clone, Copy)]
+enum Use {
+    Seen,
+    Changed,
+}
+
 /// Balances of customers, in one group.
 #[inline]
 fn balances<T: Transaction + ?Sized, const N: usize>(
     tx: &mut T,
-    wanted: [(TableId, u32); N],
+    wanted: [(TableId, u32, Use); N],
 ) -> Result<[Row; N]> {
-    let keys = wanted.map(|(_, customer)| key::customer(customer));
-    let mut gets = [Get { table: wanted[0].0, key: &[] }; N];
-    for ((get, key), (table, _)) in gets.iter_mut().zip(&keys).zip(wanted) {
-        *get = Get { table, key };
+    let keys = wanted.map(|(_, customer, _)| key::customer(customer));
+    let mut gets = [Get::read(wanted[0].0, &[]); N];
+    for ((get, key), (table, _, becomes)) in gets.iter_mut().zip(&keys).zip(wanted) {
+        *get = match becomes {
+            Seen => Get::read(table, key),
+            Changed => Get::update(table, key),
+        };
     }
     let mut rows = [None; N];
     tx.get_many(&gets, &mut rows)?;

@@ -99,8 +99,7 @@ impl Piece {
     fn read(tables: &Tables, tx: &mut dyn Transaction, bounds: &Bounds) -> Result<Self> {
         let s_ids = bounds.first..=bounds.last;
         let keys: Vec<[u8; 4]> = s_ids.map(key::subscriber).collect();
-        let gets: Vec<Get<'_>> =
-            keys.iter().map(|key| Get { table: tables.subscriber, key }).collect();
+        let gets: Vec<Get<'_>> = keys.iter().map(|key| Get::read(tables.subscriber, key)).collect();
         let mut rows = vec![None; gets.len()];
         tx.get_many(&gets, &mut rows)?;
         let subscribers = rows.iter().map(|row| row.map(|row| identity(tx.bytes(row)))).collect();

@@ -167,8 +167,8 @@ impl Client {
         let Asked { s_id, kind, bit_1, data_a, .. } = self.asked;
         let (subscriber, facility) = (key::subscriber(s_id), key::typed(s_id, kind));
         let gets = [
-            Get { table: self.tables.subscriber, key: &subscriber },
-            Get { table: self.tables.special_facility, key: &facility },
+            Get::update(self.tables.subscriber, &subscriber),
+            Get::update(self.tables.special_facility, &facility),
         ];
         let mut rows = [None; 2];
         tx.get_many(&gets, &mut rows)?;
@@ -214,7 +214,9 @@ impl Client {
         let row = self.by_number(tx)?;
         let s_id = subscriber::S_ID.get(tx.bytes(row));
         let key = key::call_forwarding(s_id, kind, start_time);
-        let Some(row) = tx.get(self.tables.call_forwarding, &key)? else { return Ok(false) };
+        let Some(row) = tx.get_for_update(self.tables.call_forwarding, &key)? else {
+            return Ok(false);
+        };
         tx.remove_row(row)?;
         Ok(true)
     }
