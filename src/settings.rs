@@ -211,6 +211,7 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
         snapshot_every: if scope.simulated { SNAPSHOT_EVERY_SIMULATED } else { SNAPSHOT_EVERY },
         opacity: false,
         partitions: resolved.partitions,
+        timestamps: run.timestamps.kind(),
         verify: plan.recording.is_some(),
         ..Options::default()
     };
@@ -278,7 +279,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         Snapshots::OnDemand => "on-demand",
         Snapshots::Off => "off",
     };
-    let fields: [(&str, Value); 13] = [
+    let fields: [(&str, Value); 14] = [
         ("duration", duration.into()),
         ("transactions", transactions.into()),
         ("warmup", values::show_time(plan.warmup).into()),
@@ -289,6 +290,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         ("backoff", backoff.into()),
         ("retry", crate::args::typed(&run.retry).into()),
         ("snapshots", snapshots.into()),
+        ("timestamps", engine.timestamps.name().into()),
         ("epoch", values::show_time(plan.epoch).into()),
         ("snapshot_every", engine.snapshot_every.into()),
         ("opacity", engine.opacity.into()),

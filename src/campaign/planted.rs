@@ -75,7 +75,7 @@ fn search(fault: &'static Fault, first_seed: u64, scope: &Scope) -> Result<Searc
     if fault.rig == Rig::Loom {
         return Ok(Search::Elsewhere);
     }
-    let scheme = scope.schemes[0];
+    let scheme = fault.schemes.first().copied().unwrap_or(scope.schemes[0]);
     let workload = super::WORKLOADS.into_iter().find(|&known| known == fault.workload);
     let workload = workload.ok_or_else(|| {
         Stop::Failed(format!("{}: no campaign workload `{}`", fault.name, fault.workload))

@@ -4,7 +4,7 @@ use crate::options::{Options, Scheme};
 use crate::raw::{Entry, Get, Range, Row, Scanned, TableId, TableSpec};
 use crate::{Error, Result, Stats};
 use chiliad_engine::{Checkpointed, Committed, Copied, Host, Intent, Mode, Recovered};
-use chiliad_engine::{GlobalTid, KeyValue, Partitioned, Silo};
+use chiliad_engine::{GlobalTid, HStore, KeyValue, Partitioned, Silo};
 use chiliad_machine::Native;
 use chiliad_machine::disk::Disk;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ macro_rules! each {
             Self::GlobalTid($inner) => $body,
             Self::KeyValue($inner) => $body,
             Self::Partitioned($inner) => $body,
+            Self::HStore($inner) => $body,
         }
     };
 }
@@ -29,6 +30,7 @@ macro_rules! each_as {
             Self::GlobalTid($inner) => $other::GlobalTid($body),
             Self::KeyValue($inner) => $other::KeyValue($body),
             Self::Partitioned($inner) => $other::Partitioned($body),
+            Self::HStore($inner) => $other::HStore($body),
         }
     };
 }
@@ -39,6 +41,7 @@ pub(crate) enum AnyDatabase {
     GlobalTid(chiliad_engine::Database<Native, GlobalTid<Native>>),
     KeyValue(chiliad_engine::Database<Native, KeyValue<Native>>),
     Partitioned(chiliad_engine::Database<Native, Partitioned<Native>>),
+    HStore(chiliad_engine::Database<Native, HStore<Native>>),
 }
 
 pub(crate) enum AnyWorker {
@@ -46,6 +49,7 @@ pub(crate) enum AnyWorker {
     GlobalTid(chiliad_engine::Worker<Native, GlobalTid<Native>>),
     KeyValue(chiliad_engine::Worker<Native, KeyValue<Native>>),
     Partitioned(chiliad_engine::Worker<Native, Partitioned<Native>>),
+    HStore(chiliad_engine::Worker<Native, HStore<Native>>),
 }
 
 pub(crate) enum AnyTransaction<'w> {
@@ -53,6 +57,7 @@ pub(crate) enum AnyTransaction<'w> {
     GlobalTid(chiliad_engine::Tx<'w, Native, GlobalTid<Native>>),
     KeyValue(chiliad_engine::Tx<'w, Native, KeyValue<Native>>),
     Partitioned(chiliad_engine::Tx<'w, Native, Partitioned<Native>>),
+    HStore(chiliad_engine::Tx<'w, Native, HStore<Native>>),
 }
 
 pub(crate) enum AnyRunner {
@@ -60,6 +65,7 @@ pub(crate) enum AnyRunner {
     GlobalTid(chiliad_engine::LogRunner<Native, GlobalTid<Native>>),
     KeyValue(chiliad_engine::LogRunner<Native, KeyValue<Native>>),
     Partitioned(chiliad_engine::LogRunner<Native, Partitioned<Native>>),
+    HStore(chiliad_engine::LogRunner<Native, HStore<Native>>),
 }
 
 impl AnyRunner {
@@ -91,6 +97,7 @@ impl AnyDatabase {
             Scheme::GlobalTid => open!(GlobalTid),
             Scheme::KeyValue => open!(KeyValue),
             Scheme::Partitioned => open!(Partitioned),
+            Scheme::HStore => open!(HStore),
         })
     }
 
@@ -150,6 +157,7 @@ impl AnyDatabase {
             Scheme::GlobalTid => Self::GlobalTid(Database::open(engine)?),
             Scheme::KeyValue => Self::KeyValue(Database::open(engine)?),
             Scheme::Partitioned => Self::Partitioned(Database::open(engine)?),
+            Scheme::HStore => Self::HStore(Database::open(engine)?),
         })
     }
 

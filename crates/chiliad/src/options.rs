@@ -1,7 +1,7 @@
 //! How a database is opened, and how a transaction is run.
 
 use crate::backoff::Backoff;
-use chiliad_engine::{DurableOptions, Error, LogOptions, Snapshots};
+use chiliad_engine::{DurableOptions, Error, LogOptions, Snapshots, Timestamps};
 use core::fmt;
 use core::str::FromStr;
 use std::time::Duration;
@@ -21,11 +21,15 @@ pub enum Scheme {
     /// A lock per partition, taken before the transaction begins. Serializable, and fast when
     /// transactions stay in one partition and say so ([`RunOptions::partitions`]).
     Partitioned,
+    /// As `Partitioned`, with partitions granted in the order of timestamps, to the oldest of those who
+    /// wait, who sleep meanwhile.
+    HStore,
 }
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Silo, Self::GlobalTid, Self::KeyValue, Self::Partitioned];
+    pub const ALL: [Self; 5] =
+        [Self::Silo, Self::GlobalTid, Self::KeyValue, Self::Partitioned, Self::HStore];
 
     /// The name on command lines.
     #[must_use]
@@ -35,6 +39,7 @@ impl Scheme {
             Self::GlobalTid => "global-tid",
             Self::KeyValue => "key-value",
             Self::Partitioned => "partitioned",
+            Self::HStore => "h-store",
         }
     }
 }
@@ -111,8 +116,11 @@ pub struct Options {
     /// with a state that never was. Without it a transaction that is bound to be retried may see
     /// one until it commits.
     pub opacity: bool,
-    /// The number of partitions, for [`Scheme::Partitioned`].
+    /// The number of partitions, for [`Scheme::Partitioned`] and [`Scheme::HStore`].
     pub partitions: u32,
+    /// Where transactions get their timestamps, for [`Scheme::HStore`];
+    /// [`Timestamps::Hardware`] is refused.
+    pub timestamps: Timestamps,
     /// Workers at once: each thread that runs transactions has one, a transaction within another
     /// takes one more, and so does each [`Worker`](crate::Worker).
     pub workers_max: usize,
@@ -152,6 +160,7 @@ impl Default for Options {
             snapshot_every: engine.snapshot_every,
             opacity: true,
             partitions: engine.partitions,
+            timestamps: engine.timestamps,
             workers_max: WORKERS_MAX,
             backoff: Backoff::default(),
             durability: Durability::default(),
@@ -213,6 +222,12 @@ impl Options {
     #[must_use]
     pub fn partitions(self, partitions: u32) -> Self {
         Self { partitions, ..self }
+    }
+
+    /// Sets [`Options::timestamps`].
+    #[must_use]
+    pub fn timestamps(self, timestamps: Timestamps) -> Self {
+        Self { timestamps, ..self }
     }
 
     /// Sets [`Options::workers_max`].
@@ -308,6 +323,7 @@ impl Options {
             snapshot_every: self.snapshot_every,
             opacity: self.opacity,
             partitions: self.partitions,
+            timestamps: self.timestamps,
             ..chiliad_engine::Options::default()
         }
     }
@@ -332,7 +348,7 @@ pub struct RunOptions {
     /// It writes nothing: a write fails with [`Error::ReadOnly`]. Unlike a snapshot it sees the
     /// present, and may have to be run again.
     pub read_only: bool,
-    /// The partitions that it touches, for [`Scheme::Partitioned`]; ignored by the others. All of
+    /// The partitions that it touches, for [`Scheme::Partitioned`] and [`Scheme::HStore`]; ignored by the others. All of
     /// them if empty, which is always right and never fast.
     pub partitions: Vec<u32>,
     /// How often it may be run again; then the conflict is returned. `None`: for ever.

@@ -30,6 +30,7 @@ pub static SNAPSHOT_TOO_NEW: Fault = Fault {
     name: "snapshot-too-new",
     step: "a boundary is published once the commit windows below it have closed",
     rig: Rig::SimSc,
+    schemes: &[],
     workload: "scan",
     expected: &["G-single", "G2", "G2-item", "G1c"],
     seeds: 200,
@@ -40,6 +41,7 @@ pub static COLLECT_TOO_EAGER: Fault = Fault {
     name: "collect-too-eager",
     step: "the oldest boundary in use is no newer than any lease",
     rig: Rig::SimSc,
+    schemes: &[],
     workload: "scan",
     expected: &["use of freed memory", "G-single", "G2", "G2-item", "G1c"],
     seeds: 200,
@@ -52,6 +54,7 @@ pub static TICK_WITHOUT_FENCE: Fault = Fault {
     // Simulated runs miss windows often, but hardly ever does a snapshot begin, and read, within
     // what is then left of one. The model in `models.rs` tells at once.
     rig: Rig::Loom,
+    schemes: &[],
     workload: "scan",
     expected: &["below the stable epoch"],
     seeds: 0,
@@ -62,6 +65,7 @@ pub static BOUNDARY_WITHOUT_FENCE: Fault = Fault {
     name: "boundary-without-fence",
     step: "the ticker runs the heavy fence before it looks at the leases",
     rig: Rig::SimTso,
+    schemes: &[],
     workload: "scan",
     expected: &["use of freed memory", "G-single", "G2", "G2-item", "G1c"],
     seeds: 1000,

@@ -52,10 +52,11 @@ pub use durable::{
     Mode, Opened, Phase, READER_NOT_HELD_BACK, Recovered, copy_directory, declared, erase, inspect,
 };
 pub use error::{Error, Reason, Result};
-pub use options::{Options, Snapshots};
+pub use options::{Options, Snapshots, Timestamps};
 pub use recorder::{Recorder, Stamp, WriteKind};
 pub use scheme::names;
-pub use scheme::{GlobalTid, Info, Isolation, KeyValue, Partitioned, Scheme, Silo};
+pub use scheme::{Clock, TIMESTAMP_BITS, TimestampSource};
+pub use scheme::{GlobalTid, HStore, Info, Isolation, KeyValue, Partitioned, Scheme, Silo};
 pub use stats::{Hold, HotRecord, Stats};
 pub use table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
 pub use transaction::{Entry, Get, Intent, Range, Row, Scanned, Transaction};
@@ -64,5 +65,6 @@ pub use worker::Worker;
 
 /// The planted bugs of this room and of the log below it, for the rigs that must catch them.
 pub fn faults() -> impl Iterator<Item = &'static chiliad_machine::Fault> {
-    [scheme::FAULTS, durable::FAULTS, chiliad_log::FAULTS].into_iter().flatten().copied()
+    let schemes = scheme::FAULTS.into_iter();
+    schemes.chain([durable::FAULTS, chiliad_log::FAULTS]).flatten().copied()
 }

@@ -7,7 +7,7 @@ use chiliad_engine::{
 };
 use chiliad_machine::{Machine, Native, Plain};
 
-const SCHEMES: [&str; 4] = ["silo", "global-tid", "key-value", "partitioned"];
+const SCHEMES: [&str; 5] = ["silo", "global-tid", "key-value", "partitioned", "h-store"];
 
 struct Run<F>(F);
 

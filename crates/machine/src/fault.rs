@@ -26,6 +26,8 @@ pub struct Fault {
     pub step: &'static str,
     /// The rig that must catch it.
     pub rig: Rig,
+    /// The schemes that it breaks, each of which must show it; none: what all schemes use.
+    pub schemes: &'static [&'static str],
     /// The campaign workload that provokes it.
     pub workload: &'static str,
     /// Verdicts that count as caught: anomaly classes of the checker, `use of freed memory`,

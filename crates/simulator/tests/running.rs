@@ -284,6 +284,7 @@ static PLANTED: Fault = Fault {
     name: "planted",
     step: "nothing",
     rig: Rig::SimSc,
+    schemes: &[],
     workload: "none",
     expected: &[],
     seeds: 1,

@@ -46,6 +46,7 @@ static ADVANCE_WITHOUT_FENCE: Fault = Fault {
     // thing left in a store buffer while everything that it protects goes by. The model in
     // `tests/loom.rs` tells at once.
     rig: Rig::Loom,
+    schemes: &[],
     workload: "scan",
     expected: &["freed too early"],
     seeds: 0,

@@ -12,26 +12,35 @@
 //! (`commit.rs`). No hook waits for another transaction while it holds a latch or a pin; a hook
 //! that cannot go on says so by its [`Step`].
 
+mod clock;
 mod floor;
+mod hstore;
 pub mod names;
 mod partitioned;
+mod partitions;
 pub(crate) mod restore;
 pub(crate) mod ruins;
 mod silo;
 pub(crate) mod tid;
 
+pub use clock::{Clock, TIMESTAMP_BITS, TimestampSource};
+pub use hstore::HStore;
 pub use partitioned::Partitioned;
-pub use silo::{FAULTS, GlobalTid, KeyValue, Silo};
+pub use silo::{GlobalTid, KeyValue, Silo};
 
 use crate::Options;
 use crate::access::{Write, WriteSet};
 use crate::arena::{Arena, Piece};
+use crate::breakdown::Clockwork;
 use crate::epoch::Epochs;
 use crate::error::Reason;
 use crate::key_pool::KeyPool;
 use crate::transaction::Intent;
-use chiliad_machine::Machine;
+use chiliad_machine::{Fault, Machine};
 use chiliad_storage::{Change, Hooks, Index, LocalHeap, RecordRef, Seen};
+
+/// The planted bugs of the schemes.
+pub static FAULTS: [&[&Fault]; 3] = [silo::FAULTS, partitioned::FAULTS, hstore::FAULTS];
 
 /// The strongest isolation that all histories of a scheme have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,6 +139,8 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub heap: &'a mut LocalHeap<M>,
     /// Takes back the keys of garbage that is collected.
     pub keys: &'a mut KeyPool,
+    /// Times the parts of a sampled transaction.
+    pub clockwork: &'a mut Clockwork<M>,
     /// Every version ends in a stamp.
     pub stamped: bool,
     pub opacity: bool,

@@ -17,6 +17,7 @@ pub static REPLAYED_AS_FOUND: Fault = Fault {
     name: "replayed-as-found",
     step: "of two versions of a key the one with the greater order is replayed",
     rig: Rig::Disk,
+    schemes: &[],
     workload: "bank",
     expected: &["wrong state", "consistency"],
     seeds: 400,

@@ -39,6 +39,7 @@ pub static RUIN_WITHOUT_FENCE: Fault = Fault {
     step: "who takes a dropped table apart runs the heavy fence before looking at the views",
     // No workload drops tables. The model in `models.rs` tells.
     rig: Rig::Loom,
+    schemes: &[],
     workload: "scan",
     expected: &["is taken apart"],
     seeds: 0,

@@ -17,7 +17,7 @@ const fn fault(
     expected: &'static [&'static str],
     seeds: u32,
 ) -> Fault {
-    Fault { name, step, rig: Rig::SimSc, workload: "hash", expected, seeds }
+    Fault { name, step, rig: Rig::SimSc, schemes: &[], workload: "hash", expected, seeds }
 }
 
 /// An insertion leaves the count of its bucket as it was.

@@ -8,7 +8,7 @@ const fn index_fault(
     expected: &'static [&'static str],
     seeds: u32,
 ) -> Fault {
-    Fault { name, step, rig: Rig::SimSc, workload: "scan", expected, seeds }
+    Fault { name, step, rig: Rig::SimSc, schemes: &[], workload: "scan", expected, seeds }
 }
 
 /// A scan that saw the leaf before the split misses what is then inserted into the new leaf.
