@@ -32,6 +32,7 @@ enum Search {
 /// Searches for the bug of this name, or for all; whether each was caught.
 pub fn run(name: &str, first_seed: u64, scope: &Scope, sink: &mut Sink) -> Result<bool, Stop> {
     let faults = if name == "all" { plants::all() } else { vec![plants::find(name)?] };
+    let faults: Vec<_> = faults.into_iter().flat_map(|fault| broken(fault, scope)).collect();
     let next = AtomicUsize::new(0);
     let found: Mutex<Vec<Option<Result<Search, Stop>>>> =
         Mutex::new(faults.iter().map(|_| None).collect());
@@ -41,10 +42,10 @@ pub fn run(name: &str, first_seed: u64, scope: &Scope, sink: &mut Sink) -> Resul
             threads.spawn(|| {
                 while let Some(fault) = {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    faults.get(number).map(|fault| (number, *fault))
+                    faults.get(number).map(|&fault| (number, fault))
                 } {
                     let (number, fault) = fault;
-                    let search = search(fault, first_seed, scope);
+                    let search = search(fault.0, fault.1, first_seed, scope);
                     if let Ok(mut found) = found.lock() {
                         found[number] = Some(search);
                     }
@@ -57,12 +58,13 @@ pub fn run(name: &str, first_seed: u64, scope: &Scope, sink: &mut Sink) -> Resul
     let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut passed = true;
     let mut rows = Vec::new();
-    sink.say(&format!("{:<28}{:<9}{:<7}verdict\n", "planted bug", "rig", "seed"))?;
-    for (fault, search) in faults.iter().zip(found) {
+    let head = ["planted bug", "scheme", "rig", "seed"];
+    sink.say(&format!("{:<28}{:<13}{:<9}{:<7}verdict\n", head[0], head[1], head[2], head[3]))?;
+    for (&(fault, scheme), search) in faults.iter().zip(found) {
         let search = search.unwrap_or(Ok(Search::Elsewhere))?;
         passed &= search.is_good();
-        sink.say(&search.row(fault))?;
-        rows.push(search.to_json(fault));
+        sink.say(&search.row(fault, scheme))?;
+        rows.push(search.to_json(fault, scheme));
     }
     if let (Some(row), true) = (rows.first(), name != "all") {
         sink.say(&format!("\n{}\n", row["text"].as_str().unwrap_or_default()))?;
@@ -71,11 +73,21 @@ pub fn run(name: &str, first_seed: u64, scope: &Scope, sink: &mut Sink) -> Resul
     Ok(passed)
 }
 
-fn search(fault: &'static Fault, first_seed: u64, scope: &Scope) -> Result<Search, Stop> {
+/// A bug once for each scheme that must show it.
+fn broken(fault: &'static Fault, scope: &Scope) -> Vec<(&'static Fault, &'static str)> {
+    let schemes = if fault.schemes.is_empty() { &scope.schemes[..1] } else { fault.schemes };
+    schemes.iter().map(|&scheme| (fault, scheme)).collect()
+}
+
+fn search(
+    fault: &'static Fault,
+    scheme: &'static str,
+    first_seed: u64,
+    scope: &Scope,
+) -> Result<Search, Stop> {
     if fault.rig == Rig::Loom {
         return Ok(Search::Elsewhere);
     }
-    let scheme = fault.schemes.first().copied().unwrap_or(scope.schemes[0]);
     let workload = super::WORKLOADS.into_iter().find(|&known| known == fault.workload);
     let workload = workload.ok_or_else(|| {
         Stop::Failed(format!("{}: no campaign workload `{}`", fault.name, fault.workload))
@@ -106,7 +118,7 @@ impl Search {
         matches!(self, Self::Caught { .. } | Self::Elsewhere)
     }
 
-    fn row(&self, fault: &Fault) -> String {
+    fn row(&self, fault: &Fault, scheme: &str) -> String {
         let (seed, verdict) = match self {
             Self::Caught { case, verdict, .. } => (case.seed().to_string(), verdict.clone()),
             Self::CleanFailed { case, .. } => {
@@ -123,13 +135,19 @@ impl Search {
         };
         let mut row = String::new();
         // Writing to a string cannot fail.
-        let _ = writeln!(row, "{:<28}{:<9}{seed:<7}{verdict}", fault.name, plants::rig(fault.rig));
+        let _ = writeln!(
+            row,
+            "{:<28}{:<13}{:<9}{seed:<7}{verdict}",
+            fault.name,
+            scheme,
+            plants::rig(fault.rig)
+        );
         row
     }
 
-    fn to_json(&self, fault: &Fault) -> Value {
+    fn to_json(&self, fault: &Fault, scheme: &str) -> Value {
         let mut row = json!({
-            "name": fault.name, "step": fault.step, "rig": plants::rig(fault.rig),
+            "name": fault.name, "scheme": scheme, "step": fault.step, "rig": plants::rig(fault.rig),
             "workload": fault.workload, "expected": fault.expected, "seeds": fault.seeds,
             "caught": matches!(self, Self::Caught { .. }),
         });

@@ -32,6 +32,9 @@
 //! **No wake-up is lost.** A waiter looks at the word before each park. The word is stored before the
 //! wake-up, and a wake-up before the park makes the park return at once.
 
+#[cfg(test)]
+mod models;
+
 use super::clock::{Clock, TimestampSource};
 use super::partitioned::{Exclusive, Policy};
 use super::partitions::Partitions;
@@ -92,10 +95,7 @@ impl<M: Machine> Policy<M> for Queueing {
     fn shared(options: &Options) -> Queues<M> {
         Queues {
             timestamps: TimestampSource::new(options.timestamps),
-            partitions: Partitions::new(options.partitions, || Partition {
-                word: Line(M::Word::new(0)),
-                queue: Line(Latch::new(Queue::new())),
-            }),
+            partitions: Partitions::new(options.partitions, Partition::new),
         }
     }
 
@@ -120,6 +120,10 @@ impl<M: Machine> Policy<M> for Queueing {
 }
 
 impl<M: Machine> Partition<M> {
+    fn new() -> Self {
+        Self { word: Line(M::Word::new(0)), queue: Line(Latch::new(Queue::new())) }
+    }
+
     #[inline]
     fn lock(&self, timestamp: u64) {
         if !self.take(timestamp) {
@@ -217,7 +221,7 @@ impl<M: Machine> Partition<M> {
 const TWO_HOLDERS: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
 
 static TAKEN_WITHOUT_EXCHANGE: Fault = Fault {
-    name: "partition-taken-without-exchange",
+    name: "lock-taken-in-two-steps",
     step: "a free partition is taken in one step with seeing that it is free",
     rig: Rig::SimSc,
     schemes: &["h-store"],
@@ -227,7 +231,7 @@ static TAKEN_WITHOUT_EXCHANGE: Fault = Fault {
 };
 
 static TAKEN_FROM_THE_YOUNGER: Fault = Fault {
-    name: "partition-taken-from-the-younger",
+    name: "lock-taken-from-younger",
     step: "the oldest waits until the holder has gone",
     rig: Rig::SimSc,
     schemes: &["h-store"],

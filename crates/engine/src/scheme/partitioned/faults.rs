@@ -28,7 +28,7 @@ pub(super) static REMOTE_PARTITION_NOT_LOCKED: Fault = Fault {
 };
 
 pub(super) static RELEASED_BEFORE_INSTALL: Fault = Fault {
-    name: "partition-released-before-install",
+    name: "partitions-released-early",
     step: "partitions are kept until everything is installed",
     rig: Rig::SimSc,
     schemes: BOTH,
@@ -38,7 +38,7 @@ pub(super) static RELEASED_BEFORE_INSTALL: Fault = Fault {
 };
 
 pub(super) static RELEASED_BEFORE_UNLINK: Fault = Fault {
-    name: "partition-released-before-unlink",
+    name: "unlinked-without-partitions",
     step: "partitions are kept until tombstones have left their indexes",
     rig: Rig::SimSc,
     schemes: BOTH,
