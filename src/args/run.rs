@@ -198,7 +198,7 @@ impl TimestampsFlag {
     /// What the engine calls it.
     pub fn kind(self) -> Timestamps {
         match self {
-            Self::Mutex => Timestamps::Mutex,
+            Self::Mutex => Timestamps::Latched,
             Self::Atomic => Timestamps::Atomic,
             Self::Batched => Timestamps::Batched,
             Self::Clock => Timestamps::Clock,

@@ -24,7 +24,7 @@ pub enum Snapshots {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum Timestamps {
     /// A counter under a latch.
-    Mutex,
+    Latched,
     /// A shared counter, by one atomic addition.
     #[default]
     Atomic,
@@ -39,13 +39,13 @@ pub enum Timestamps {
 impl Timestamps {
     /// All of them.
     pub const ALL: [Self; 5] =
-        [Self::Mutex, Self::Atomic, Self::Batched, Self::Clock, Self::Hardware];
+        [Self::Latched, Self::Atomic, Self::Batched, Self::Clock, Self::Hardware];
 
     /// The name on command lines and in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Mutex => "mutex",
+            Self::Latched => "mutex",
             Self::Atomic => "atomic",
             Self::Batched => "batched",
             Self::Clock => "clock",

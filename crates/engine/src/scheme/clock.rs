@@ -94,7 +94,7 @@ impl Clock {
     #[inline]
     pub fn draw<M: Machine>(&mut self, source: &TimestampSource<M>, heap: &LocalHeap<M>) -> u64 {
         match source.kind {
-            Timestamps::Mutex => {
+            Timestamps::Latched => {
                 let mut last = source.guarded.0.lock();
                 *last += 1;
                 *last

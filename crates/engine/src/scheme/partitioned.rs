@@ -249,7 +249,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         let floor = if M::fault(&faults::PARTITION_FLOOR_FORGOTTEN) { 0 } else { self.floor };
         let greatest = self.last.max(floor).max(prior.unwrap_or(0));
         self.last = tid::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
-        if M::fault(&faults::RELEASED_BEFORE_INSTALL) {
+        if M::fault(&faults::RELEASED_EARLY) {
             self.unlock_all(cx.shared);
         }
         Ok(CommitPoint { epoch, order: self.last })
@@ -316,7 +316,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
             // Its partitions may be somebody else's by now: what a panic left behind stays.
             return;
         }
-        if M::fault(&faults::RELEASED_BEFORE_UNLINK) {
+        if M::fault(&faults::UNLINKED_WITHOUT_PARTITIONS) {
             self.unlock_all(cx.shared);
         }
         let mut all = core::mem::take(&mut self.garbage);

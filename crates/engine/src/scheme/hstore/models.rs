@@ -1,7 +1,7 @@
 //! The lock of one partition by itself: whom it is granted to, on simulated cores; what its holder
 //! sees, in every execution that the memory model allows.
 
-use super::{Partition, Queueing};
+use super::{Partition, Queueing, TAKEN_IN_TWO_STEPS};
 use crate::Options;
 use crate::scheme::partitioned::Policy;
 use chiliad_loom::{Loom, LoomWord, Model, thread};
@@ -67,10 +67,10 @@ fn all_partitions_have_their_own_lock() {
     });
 }
 
-#[test]
-fn a_holder_sees_what_the_last_one_wrote() {
+/// Two threads add one each, under the lock.
+fn additions_are_kept(model: &Model) {
     let setup = || Rc::new((Partition::<Loom>::new(), LoomWord::new(0)));
-    Model::new().preemptions(2).check(setup, |shared| {
+    model.check(setup, |shared| {
         let other = Rc::clone(&shared);
         let add = |shared: &(Partition<Loom>, LoomWord), timestamp| {
             shared.0.lock(timestamp);
@@ -83,4 +83,15 @@ fn a_holder_sees_what_the_last_one_wrote() {
         thread.join().expect("no panic");
         assert_eq!(shared.1.load(Ordering::Relaxed), 2, "no addition is lost");
     });
+}
+
+#[test]
+fn a_holder_sees_what_the_last_one_wrote() {
+    additions_are_kept(&Model::new().preemptions(2));
+}
+
+#[test]
+#[should_panic(expected = "no addition is lost")]
+fn two_holders_lose_an_addition() {
+    additions_are_kept(&Model::new().preemptions(2).plant(&TAKEN_IN_TWO_STEPS));
 }

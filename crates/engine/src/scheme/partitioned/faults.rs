@@ -27,7 +27,7 @@ pub(super) static REMOTE_PARTITION_NOT_LOCKED: Fault = Fault {
     seeds: 1000,
 };
 
-pub(super) static RELEASED_BEFORE_INSTALL: Fault = Fault {
+pub(super) static RELEASED_EARLY: Fault = Fault {
     name: "partitions-released-early",
     step: "partitions are kept until everything is installed",
     rig: Rig::SimSc,
@@ -37,7 +37,7 @@ pub(super) static RELEASED_BEFORE_INSTALL: Fault = Fault {
     seeds: 200,
 };
 
-pub(super) static RELEASED_BEFORE_UNLINK: Fault = Fault {
+pub(super) static UNLINKED_WITHOUT_PARTITIONS: Fault = Fault {
     name: "unlinked-without-partitions",
     step: "partitions are kept until tombstones have left their indexes",
     rig: Rig::SimSc,
@@ -80,8 +80,8 @@ pub(super) static PARTITION_FLOOR_FORGOTTEN: Fault = Fault {
 pub static FAULTS: &[&Fault] = &[
     &PARTITION_NOT_LOCKED,
     &REMOTE_PARTITION_NOT_LOCKED,
-    &RELEASED_BEFORE_INSTALL,
-    &RELEASED_BEFORE_UNLINK,
+    &RELEASED_EARLY,
+    &UNLINKED_WITHOUT_PARTITIONS,
     &ORDER_NOT_ABOVE_OVERWRITTEN,
     &PARTITION_FLOOR_FORGOTTEN,
 ];
