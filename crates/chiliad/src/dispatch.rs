@@ -4,69 +4,55 @@ use crate::options::{Options, Scheme};
 use crate::raw::{Entry, Get, Range, Row, Scanned, TableId, TableSpec};
 use crate::{Error, Result, Stats};
 use chiliad_engine::{Checkpointed, Committed, Copied, Host, Intent, Mode, Recovered};
-use chiliad_engine::{GlobalTid, HStore, KeyValue, Partitioned, Silo};
 use chiliad_machine::Native;
 use chiliad_machine::disk::Disk;
 use std::sync::Arc;
 
-/// Runs `$body` with `$inner` bound to what the enum holds, whichever scheme that is.
-macro_rules! each {
-    ($any:expr, $inner:ident => $body:expr) => {
-        match $any {
-            Self::Silo($inner) => $body,
-            Self::GlobalTid($inner) => $body,
-            Self::KeyValue($inner) => $body,
-            Self::Partitioned($inner) => $body,
-            Self::HStore($inner) => $body,
+/// The types and the matches over all schemes, from one list. `$d` is a dollar sign, for the macros
+/// that this one makes.
+macro_rules! schemes {
+    ($d:tt $($name:ident),*) => {
+        /// Runs `$body` with `$inner` bound to what the enum holds, whichever scheme that is.
+        macro_rules! each {
+            ($d any:expr, $d inner:ident => $d body:expr) => {
+                match $d any { $(Self::$name($d inner) => $d body,)* }
+            };
+        }
+
+        /// As [`each`], with the result wrapped in the variant of the same scheme of `$other`.
+        macro_rules! each_as {
+            ($d any:expr, $d other:ident, $d inner:ident => $d body:expr) => {
+                match $d any { $(Self::$name($d inner) => $d other::$name($d body),)* }
+            };
+        }
+
+        /// Runs the macro `$of` with the name of a scheme.
+        macro_rules! of_scheme {
+            ($d scheme:expr, $d of:ident) => {
+                match $d scheme { $(Scheme::$name => $d of!($name),)* }
+            };
+        }
+
+        #[derive(Clone)]
+        pub(crate) enum AnyDatabase {
+            $($name(chiliad_engine::Database<Native, chiliad_engine::$name<Native>>),)*
+        }
+
+        pub(crate) enum AnyWorker {
+            $($name(chiliad_engine::Worker<Native, chiliad_engine::$name<Native>>),)*
+        }
+
+        pub(crate) enum AnyTransaction<'w> {
+            $($name(chiliad_engine::Tx<'w, Native, chiliad_engine::$name<Native>>),)*
+        }
+
+        pub(crate) enum AnyRunner {
+            $($name(chiliad_engine::LogRunner<Native, chiliad_engine::$name<Native>>),)*
         }
     };
 }
 
-/// As [`each`], with the result wrapped in the variant of the same scheme of `$other`.
-macro_rules! each_as {
-    ($any:expr, $other:ident, $inner:ident => $body:expr) => {
-        match $any {
-            Self::Silo($inner) => $other::Silo($body),
-            Self::GlobalTid($inner) => $other::GlobalTid($body),
-            Self::KeyValue($inner) => $other::KeyValue($body),
-            Self::Partitioned($inner) => $other::Partitioned($body),
-            Self::HStore($inner) => $other::HStore($body),
-        }
-    };
-}
-
-#[derive(Clone)]
-pub(crate) enum AnyDatabase {
-    Silo(chiliad_engine::Database<Native, Silo<Native>>),
-    GlobalTid(chiliad_engine::Database<Native, GlobalTid<Native>>),
-    KeyValue(chiliad_engine::Database<Native, KeyValue<Native>>),
-    Partitioned(chiliad_engine::Database<Native, Partitioned<Native>>),
-    HStore(chiliad_engine::Database<Native, HStore<Native>>),
-}
-
-pub(crate) enum AnyWorker {
-    Silo(chiliad_engine::Worker<Native, Silo<Native>>),
-    GlobalTid(chiliad_engine::Worker<Native, GlobalTid<Native>>),
-    KeyValue(chiliad_engine::Worker<Native, KeyValue<Native>>),
-    Partitioned(chiliad_engine::Worker<Native, Partitioned<Native>>),
-    HStore(chiliad_engine::Worker<Native, HStore<Native>>),
-}
-
-pub(crate) enum AnyTransaction<'w> {
-    Silo(chiliad_engine::Tx<'w, Native, Silo<Native>>),
-    GlobalTid(chiliad_engine::Tx<'w, Native, GlobalTid<Native>>),
-    KeyValue(chiliad_engine::Tx<'w, Native, KeyValue<Native>>),
-    Partitioned(chiliad_engine::Tx<'w, Native, Partitioned<Native>>),
-    HStore(chiliad_engine::Tx<'w, Native, HStore<Native>>),
-}
-
-pub(crate) enum AnyRunner {
-    Silo(chiliad_engine::LogRunner<Native, Silo<Native>>),
-    GlobalTid(chiliad_engine::LogRunner<Native, GlobalTid<Native>>),
-    KeyValue(chiliad_engine::LogRunner<Native, KeyValue<Native>>),
-    Partitioned(chiliad_engine::LogRunner<Native, Partitioned<Native>>),
-    HStore(chiliad_engine::LogRunner<Native, HStore<Native>>),
-}
+schemes!($ Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait);
 
 impl AnyRunner {
     pub fn run(self, over: impl Fn() -> bool, claimed: impl Fn()) {
@@ -92,13 +78,7 @@ impl AnyDatabase {
                 (Self::$scheme(opened.database), runners, opened.recovered)
             }};
         }
-        Ok(match options.scheme {
-            Scheme::Silo => open!(Silo),
-            Scheme::GlobalTid => open!(GlobalTid),
-            Scheme::KeyValue => open!(KeyValue),
-            Scheme::Partitioned => open!(Partitioned),
-            Scheme::HStore => open!(HStore),
-        })
+        Ok(of_scheme!(options.scheme, open))
     }
 
     pub fn tables(&self) -> Vec<(TableId, TableSpec)> {
@@ -150,15 +130,12 @@ impl AnyDatabase {
     }
 
     pub fn open(options: &Options) -> Result<Self> {
-        use chiliad_engine::Database;
-        let engine = options.engine();
-        Ok(match options.scheme {
-            Scheme::Silo => Self::Silo(Database::open(engine)?),
-            Scheme::GlobalTid => Self::GlobalTid(Database::open(engine)?),
-            Scheme::KeyValue => Self::KeyValue(Database::open(engine)?),
-            Scheme::Partitioned => Self::Partitioned(Database::open(engine)?),
-            Scheme::HStore => Self::HStore(Database::open(engine)?),
-        })
+        macro_rules! open {
+            ($scheme:ident) => {
+                Self::$scheme(chiliad_engine::Database::open(options.engine())?)
+            };
+        }
+        Ok(of_scheme!(options.scheme, open))
     }
 
     pub fn create_table(&self, spec: TableSpec) -> Result<TableId> {
@@ -214,6 +191,10 @@ impl AnyTransaction<'_> {
 impl chiliad_engine::Transaction for AnyTransaction<'_> {
     fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         each!(self, tx => tx.get(table, key))
+    }
+
+    fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
+        each!(self, tx => tx.get_for_update(table, key))
     }
 
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {

@@ -24,12 +24,21 @@ pub enum Scheme {
     /// As `Partitioned`, with partitions granted in the order of timestamps, to the oldest of those who
     /// wait, who sleep meanwhile.
     HStore,
+    /// Two-phase locking: a row is locked when it is read or written, until the transaction ends; who
+    /// meets a lock gives up and starts again. Serializable.
+    NoWait,
 }
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Silo, Self::GlobalTid, Self::KeyValue, Self::Partitioned, Self::HStore];
+    pub const ALL: [Self; 6] = [
+        Self::Silo,
+        Self::GlobalTid,
+        Self::KeyValue,
+        Self::Partitioned,
+        Self::HStore,
+        Self::NoWait,
+    ];
 
     /// The name on command lines.
     #[must_use]
@@ -40,6 +49,7 @@ impl Scheme {
             Self::KeyValue => "key-value",
             Self::Partitioned => "partitioned",
             Self::HStore => "h-store",
+            Self::NoWait => "no-wait",
         }
     }
 }

@@ -111,6 +111,11 @@ impl Transaction for Untyped<'_> {
         self.watch.note(self.any.get(table, key))
     }
 
+    fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
+        self.watch.ready()?;
+        self.watch.note(self.any.get_for_update(table, key))
+    }
+
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
         self.watch.ready()?;
         self.watch.note(self.any.get_many(requests, rows))

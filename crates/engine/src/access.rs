@@ -1,6 +1,7 @@
 //! What a transaction has found and what it means to write.
 
 use crate::arena::Piece;
+use crate::record_slots::RecordSlots;
 use crate::table::TableId;
 use chiliad_machine::Machine;
 use chiliad_storage::RecordRef;
@@ -56,17 +57,12 @@ pub struct WriteSet<M: Machine> {
     pub entries: Vec<Write<M>>,
     /// Indexes of entries in the order in which latches are taken.
     pub order: Vec<u32>,
-    /// Open addressing from record to entry, plus one; a power of two long.
-    slots: Vec<u32>,
+    slots: RecordSlots,
 }
-
-const SLOTS_INITIAL: usize = 64;
-/// Slots kept after a transaction that wrote more than usual.
-const SLOTS_KEPT: usize = 1024;
 
 impl<M: Machine> WriteSet<M> {
     pub fn new() -> Self {
-        Self { entries: Vec::new(), order: Vec::new(), slots: vec![0; SLOTS_INITIAL] }
+        Self { entries: Vec::new(), order: Vec::new(), slots: RecordSlots::new() }
     }
 
     #[inline]
@@ -80,32 +76,9 @@ impl<M: Machine> WriteSet<M> {
         if self.entries.is_empty() {
             return;
         }
-        // Short to begin with, and grown only by transactions that wrote a lot.
-        self.slots.fill(0);
-        if self.slots.len() > SLOTS_KEPT {
-            self.slots.truncate(SLOTS_KEPT);
-            self.slots.shrink_to_fit();
-        }
+        self.slots.clear();
         self.entries.clear();
         self.order.clear();
-    }
-
-    #[inline]
-    fn hash(record: RecordRef<M>) -> usize {
-        ((record.address() >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
-    }
-
-    #[inline]
-    fn position(&self, record: RecordRef<M>) -> Option<usize> {
-        let mask = self.slots.len() - 1;
-        let mut at = Self::hash(record) & mask;
-        loop {
-            match self.slots[at] {
-                0 => return None,
-                entry if self.entries[entry as usize - 1].record == record => return Some(at),
-                _ => at = (at + 1) & mask,
-            }
-        }
     }
 
     /// The entry that writes `record`.
@@ -114,36 +87,14 @@ impl<M: Machine> WriteSet<M> {
         if self.entries.is_empty() {
             return None;
         }
-        self.position(record).map(|at| self.slots[at] - 1)
+        self.slots.find(record, |at| self.entries[at].record)
     }
 
     /// Adds a write of a record that has none yet, and returns its index.
     pub fn push(&mut self, write: Write<M>) -> u32 {
-        if self.entries.len() * 2 >= self.slots.len() {
-            self.grow();
-        }
-        let index = self.entries.len() as u32;
-        let mask = self.slots.len() - 1;
-        let mut at = Self::hash(write.record) & mask;
-        while self.slots[at] != 0 {
-            at = (at + 1) & mask;
-        }
-        self.slots[at] = index + 1;
+        let index = self.entries.len();
+        self.slots.add(write.record, index, |at| self.entries[at].record);
         self.entries.push(write);
-        index
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let mask = self.slots.len() * 2 - 1;
-        self.slots.clear();
-        self.slots.resize(mask + 1, 0);
-        for (index, write) in self.entries.iter().enumerate() {
-            let mut at = Self::hash(write.record) & mask;
-            while self.slots[at] != 0 {
-                at = (at + 1) & mask;
-            }
-            self.slots[at] = index as u32 + 1;
-        }
+        index as u32
     }
 }

@@ -20,11 +20,13 @@ pub enum Reason {
     Inconsistent,
     /// The commit epoch has given out all its identifiers; the next one will do.
     EpochFull,
+    /// Another transaction holds a lock, and the scheme does not wait for it.
+    LockDenied,
 }
 
 impl Reason {
     /// All reasons, in the order of [`Reason::index`].
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ReadChanged,
         Self::ReadLatched,
         Self::Phantom,
@@ -32,6 +34,7 @@ impl Reason {
         Self::Vanished,
         Self::Inconsistent,
         Self::EpochFull,
+        Self::LockDenied,
     ];
 
     /// A dense number, for counters.
@@ -51,6 +54,7 @@ impl Reason {
             Self::Vanished => "vanished",
             Self::Inconsistent => "inconsistent",
             Self::EpochFull => "epoch_full",
+            Self::LockDenied => "lock_denied",
         }
     }
 }

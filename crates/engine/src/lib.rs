@@ -32,6 +32,7 @@ mod index_ops;
 mod key_pool;
 mod options;
 mod read_ops;
+mod record_slots;
 mod recorder;
 mod scheme;
 mod secondary;
@@ -56,7 +57,7 @@ pub use options::{Options, Snapshots, Timestamps};
 pub use recorder::{Recorder, Stamp, WriteKind};
 pub use scheme::names;
 pub use scheme::{Clock, TIMESTAMP_BITS, TimestampSource};
-pub use scheme::{GlobalTid, HStore, Info, Isolation, KeyValue, Partitioned, Scheme, Silo};
+pub use scheme::{GlobalTid, HStore, Info, Isolation, KeyValue, NoWait, Partitioned, Scheme, Silo};
 pub use stats::{Hold, HotRecord, Stats};
 pub use table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
 pub use transaction::{Entry, Get, Intent, Range, Row, Scanned, Transaction};
@@ -65,6 +66,6 @@ pub use worker::Worker;
 
 /// The planted bugs of this room and of the log below it, for the rigs that must catch them.
 pub fn faults() -> impl Iterator<Item = &'static chiliad_machine::Fault> {
-    let schemes = scheme::FAULTS.into_iter();
-    schemes.chain([durable::FAULTS, chiliad_log::FAULTS]).flatten().copied()
+    let durable = [durable::FAULTS, chiliad_log::FAULTS].into_iter().flatten().copied();
+    scheme::faults().chain(durable)
 }

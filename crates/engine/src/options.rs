@@ -115,9 +115,9 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Memory as the options want it.
-    pub(crate) fn heap<M: Machine>(&self) -> Result<Arc<Shared<M, Heap<M>>>> {
-        let heap = Heap::new(self.memory_bytes_max);
+    /// Memory as the options want it, for records with so many words of their scheme's own.
+    pub(crate) fn heap<M: Machine>(&self, scheme_words: usize) -> Result<Arc<Shared<M, Heap<M>>>> {
+        let heap = Heap::for_scheme(self.memory_bytes_max, scheme_words);
         heap.prepare(self.memory_bytes_ready)
             .map_err(|_| Error::OutOfMemory { limit_bytes: self.memory_bytes_max })?;
         Ok(heap)

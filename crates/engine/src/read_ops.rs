@@ -36,6 +36,59 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         row
     }
 
+    /// As [`Core::get`], of a row that the transaction means to write.
+    #[inline]
+    pub fn get_for_update(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        key: &[u8],
+    ) -> Result<Option<Row>> {
+        if !S::INTENDS {
+            return self.get(id, table, key);
+        }
+        check_key(key)?;
+        self.heap.pin();
+        let row = self.find_for_update(id, table, key);
+        self.heap.unpin();
+        row
+    }
+
+    /// Declares the write before the record is read: who reads first may not get that far. Pinned.
+    fn find_for_update(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        key: &[u8],
+    ) -> Result<Option<Row>> {
+        loop {
+            let part = self.clockwork.switch(Part::Index);
+            let found = table.index.get(&self.heap, key);
+            self.clockwork.switch(part);
+            if let Found::Record(record) = found
+                && self.writes.find(record).is_none()
+                && !self.intend(record)?
+            {
+                continue;
+            }
+            match self.use_found(id, table, key, found)? {
+                Looked::Row(row) => return Ok(Some(row)),
+                Looked::Absent => return Ok(None),
+                Looked::Redo => {}
+            }
+        }
+    }
+
+    /// Tells the scheme that a record will be written; whether that is settled, or the record has to
+    /// be looked up again. Pinned.
+    #[inline]
+    pub(crate) fn intend(&mut self, record: RecordRef<M>) -> Result<bool> {
+        let part = self.clockwork.switch(Part::Manager);
+        let step = self.scheme.intend(&mut context!(self), record);
+        self.clockwork.switch(part);
+        Ok(self.settle(step)?.is_some())
+    }
+
     /// The row at `key`. Pinned.
     #[inline]
     pub(crate) fn find(
@@ -189,8 +242,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             record.prefetch(bytes.map_or(128, |&bytes| bytes as usize));
         });
         self.clockwork.switch(part);
+        let waits = self.waits;
         for (at, request) in requests.iter().enumerate() {
             let table = view.get(request.table)?;
+            if self.waits != waits {
+                // What was found is of another pin.
+                rows[at] = self.find(request.table, table, request.key)?;
+                continue;
+            }
             let found = self.flight.found(at);
             rows[at] = match self.use_found(request.table, table, request.key, found)? {
                 Looked::Row(row) => Some(row),
@@ -220,12 +279,26 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let mut scanned = Ok(());
         let mut more = left > 0;
         while more && scanned.is_ok() {
+            let before = (self.entries.len(), self.met.len(), left, self.waits);
+            if S::WAITS {
+                self.bookmark.clone_from(&self.cursor);
+            }
             self.heap.pin();
             let part = self.clockwork.switch(Part::Index);
             more = index.next_leaf(&self.heap, &mut self.cursor, &mut run);
             self.clockwork.switch(part);
             scanned = self.scan_run(id, table, &run, &mut left);
             self.heap.unpin();
+            if self.waits != before.3 && scanned.is_ok() {
+                // The leaf may be another one by now: it is read again.
+                M::mark("leaf scanned again after a wait");
+                self.entries.truncate(before.0);
+                self.met.truncate(before.1);
+                left = before.2;
+                core::mem::swap(&mut self.cursor, &mut self.bookmark);
+                more = true;
+                continue;
+            }
             more &= left > 0;
         }
         self.run = run;
@@ -236,7 +309,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         Ok(Scanned { start, length: self.entries.len() as u32 - start })
     }
 
-    /// Reads the records of one leaf until nothing is `left` to read. Pinned.
+    /// Reads the records of one leaf until nothing is `left` to read, or the scheme has waited and the
+    /// rest is none of this pin. Pinned.
     fn scan_run(
         &mut self,
         id: TableId,
@@ -244,16 +318,13 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         run: &LeafRun<M>,
         left: &mut usize,
     ) -> Result<()> {
-        if let Some(seen) = run.seen {
-            let step = self.scheme.passed(&mut context!(self), seen);
-            self.settle(step)?;
-        }
         for (_, record) in run.iter() {
             record.prefetch(64);
         }
+        let waits = self.waits;
         for (key, record) in run.iter() {
             if *left == 0 {
-                return Ok(());
+                break;
             }
             let key_start = self.arena.used() as u32;
             let recorder = self.recorder.take();
@@ -270,8 +341,13 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                     let key = Piece { start: key_start, length: key.len() as u32 };
                     self.meet_absent(key, record);
                 }
+                Looked::Redo if self.waits != waits => return Ok(()),
                 Looked::Redo => self.scan_again(id, table, key, left)?,
             }
+        }
+        if let Some(seen) = run.seen {
+            let step = self.scheme.passed(&mut context!(self), seen);
+            self.settle(step)?;
         }
         Ok(())
     }

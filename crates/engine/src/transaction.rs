@@ -164,6 +164,14 @@ pub trait Transaction {
     /// Conflicts; [`crate::Error::KeyTooLong`]; [`crate::Error::UnknownTable`].
     fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>>;
 
+    /// Reads one row that the transaction means to write. Schemes that lock do so for writing at once,
+    /// and two transactions that both do this do not both read first and then stand in each other's
+    /// way; for the others it is [`Transaction::get`].
+    ///
+    /// # Errors
+    /// As for [`Transaction::get`]; [`crate::Error::ReadOnly`].
+    fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>>;
+
     /// Reads many rows, in any tables, with their cache misses in flight together. `rows` gets one
     /// answer for each request.
     ///

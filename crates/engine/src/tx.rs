@@ -105,6 +105,13 @@ impl<M: Machine, S: Scheme<M>> Transaction for Tx<'_, M, S> {
     }
 
     #[inline]
+    fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
+        let Worker { view, core } = &mut *self.worker;
+        core.ready(true)?;
+        core.get_for_update(table, view.get(table)?, key)
+    }
+
+    #[inline]
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
         let Worker { view, core } = &mut *self.worker;
         core.ready(false)?;

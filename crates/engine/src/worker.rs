@@ -2,7 +2,7 @@
 
 use crate::access::{Access, WriteSet};
 use crate::arena::{Arena, Piece};
-use crate::breakdown::Clockwork;
+use crate::breakdown::{Clockwork, Part};
 use crate::catalog::View;
 use crate::database::Inner;
 use crate::error::{Error, Reason, Result};
@@ -50,6 +50,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub entries: Vec<Entry>,
     pub run: LeafRun<M>,
     pub cursor: Cursor,
+    /// Where the cursor was before the leaf that is being read, for schemes that wait.
+    pub bookmark: Cursor,
     pub changes: Changes<M>,
     pub flight: Flight<M>,
     pub state: State,
@@ -57,6 +59,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub in_past: bool,
     /// The reclaim epoch at begin: see [`Core::commit`].
     pub begun_in: u64,
+    /// Times that the scheme has waited in the middle of an operation, and so the pin has changed.
+    pub waits: u64,
     /// Writes whose secondary index entries have to be brought in line.
     pub dirty: usize,
     pub stamped: bool,
@@ -104,12 +108,14 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             entries: Vec::new(),
             run: LeafRun::default(),
             cursor: Cursor::default(),
+            bookmark: Cursor::default(),
             changes: Changes::new(),
             flight: Flight::default(),
             state: State::Idle,
             read_only: false,
             in_past: false,
             begun_in: 0,
+            waits: 0,
             dirty: 0,
             recorder: None,
             stamp: 0,
@@ -307,7 +313,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 self.roll_back(false);
                 Err(error)
             }
-            Step::Redo => unreachable!("begin has no record to look up again"),
+            Step::Redo | Step::Wait => unreachable!("begin has no record to look up again"),
         }
     }
 
@@ -365,14 +371,28 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         tally.conflict(reason, place.map(|(table, key)| (table, arena.get(key))));
     }
 
-    /// Turns a hook's answer into a result; `None`: look the record up again.
+    /// Turns a hook's answer into a result; `None`: look the record up again. Where the scheme has to
+    /// wait for that, it has waited, and the pin is another one: nothing found before can be used.
     #[inline]
     pub fn settle<T>(&mut self, step: Step<M, T>) -> Result<Option<T>> {
         match step {
             Step::Done(value) => Ok(Some(value)),
             Step::Redo => Ok(None),
+            Step::Wait => self.wait().map(|()| None),
             Step::Abort(refusal) => Err(self.lose(refusal)),
         }
+    }
+
+    /// Lets the scheme wait, unpinned.
+    #[cold]
+    fn wait(&mut self) -> Result<()> {
+        self.waits += 1;
+        self.heap.unpin();
+        let part = self.clockwork.switch(Part::Wait);
+        let waited = self.scheme.wait(&mut context!(self));
+        self.clockwork.switch(part);
+        self.heap.pin();
+        waited.map_err(|refusal| self.lose(refusal))
     }
 
     /// Whether an operation may go on.

@@ -82,6 +82,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                         return Ok(());
                     }
                     Claim::Absent => {
+                        if S::INTENDS && !self.intend(record)? {
+                            continue;
+                        }
                         let write = self.new_write(id, key, value, record, false);
                         self.writes.push(write);
                         return Ok(());
@@ -184,15 +187,18 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// The write of a row's record: the one there is, or a new one that keeps the value.
     #[inline]
-    fn write_of(&mut self, row: Row, keep_before: bool) -> u32 {
+    fn write_of(&mut self, row: Row, keep_before: bool) -> Result<u32> {
         let access = &self.accesses[row.access as usize];
         if access.write != NONE {
-            return access.write;
+            return Ok(access.write);
         }
         let (record, id, key, value) = (access.record, access.table, access.key, access.value);
         let write = match self.writes.find(record) {
             Some(write) => write,
             None => {
+                if S::INTENDS {
+                    self.intend_read(record)?;
+                }
                 let before =
                     if keep_before { self.arena.duplicate(value) } else { Piece::default() };
                 self.writes.push(Write {
@@ -212,7 +218,19 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             }
         };
         self.accesses[row.access as usize].write = write;
-        write
+        Ok(write)
+    }
+
+    /// Tells the scheme that a record that was read will be written.
+    fn intend_read(&mut self, record: RecordRef<M>) -> Result<()> {
+        loop {
+            self.heap.pin();
+            let settled = self.intend(record);
+            self.heap.unpin();
+            if settled? {
+                return Ok(());
+            }
+        }
     }
 
     pub fn update(&mut self, view: &View<M>, row: Row, value: &[u8]) -> Result<()> {
@@ -224,7 +242,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         for secondary in &table.secondary {
             secondary.check(self.arena.get(key), value)?;
         }
-        let write = self.write_of(row, indexed);
+        let write = self.write_of(row, indexed)?;
         let value = self.arena.push(value);
         let own = &mut self.writes.entries[write as usize];
         if indexed && own.kind == Kind::Remove {
@@ -256,7 +274,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn modify(&mut self, view: &View<M>, row: Row) -> Result<&mut [u8]> {
         let table = self.accesses[row.access as usize].table;
         let indexed = !view.get(table)?.secondary.is_empty();
-        let write = self.write_of(row, indexed);
+        let write = self.write_of(row, indexed)?;
         let own = &mut self.writes.entries[write as usize];
         if own.kind == Kind::Remove {
             let value = own.value;
@@ -303,30 +321,30 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
-        let part = self.clockwork.switch(Part::Index);
-        let mut found = table.index.get(&self.heap, key);
-        if let Found::Absent(_) = found {
-            match self.place(table, key, value.len())? {
-                Placed::Fresh(record) => {
-                    self.clockwork.switch(part);
-                    return self.push_placed(id, key, value, record);
-                }
-                Placed::Found(record) => found = Found::Record(record),
+        loop {
+            let part = self.clockwork.switch(Part::Index);
+            let found = table.index.get(&self.heap, key);
+            let placed = match found {
+                Found::Record(record) => Ok(Placed::Found(record)),
+                Found::Absent(_) => self.place(table, key, value.len()),
+            };
+            self.clockwork.switch(part);
+            let record = match placed? {
+                Placed::Fresh(record) => return self.push_placed(id, key, value, record),
+                Placed::Found(record) => record,
+            };
+            if let Some(write) = self.writes.find(record) {
+                let value = self.arena.push(value);
+                let own = &mut self.writes.entries[write as usize];
+                (own.kind, own.value) = (Kind::Put, value);
+                return Ok(());
+            }
+            if !S::INTENDS || self.intend(record)? {
+                let write = self.new_write(id, key, value, record, false);
+                self.writes.push(write);
+                return Ok(());
             }
         }
-        self.clockwork.switch(part);
-        let Found::Record(record) = found else {
-            unreachable!("found or placed");
-        };
-        if let Some(write) = self.writes.find(record) {
-            let value = self.arena.push(value);
-            let own = &mut self.writes.entries[write as usize];
-            (own.kind, own.value) = (Kind::Put, value);
-        } else {
-            let write = self.new_write(id, key, value, record, false);
-            self.writes.push(write);
-        }
-        Ok(())
     }
 
     pub fn remove_row(&mut self, view: &View<M>, row: Row) -> Result<()> {
@@ -336,7 +354,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             // Its entries must be those of the value that they are removed for.
             self.align_indexes(view)?;
         }
-        let write = self.write_of(row, indexed);
+        let write = self.write_of(row, indexed)?;
         let own = &mut self.writes.entries[write as usize];
         let (key, value) = (own.key, own.value);
         let removed = own.kind == Kind::Put;

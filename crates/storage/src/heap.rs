@@ -13,7 +13,7 @@
 //! Type stability: the first [`Kind::stable_bytes`] of a freed slot stay readable for ever.
 
 use crate::index::GUARD_BYTES;
-use crate::record::{HEAD_BYTES, Record, RecordRef};
+use crate::record::{HEAD_BYTES, Record, RecordRef, SCHEME_WORDS_MAX};
 use crate::slots::{Slot, Slots};
 use chiliad_machine::{Class, Fault, Latch, Machine, Ordering, Rig, Shared, Word};
 use core::alloc::Layout;
@@ -149,6 +149,8 @@ fn pool_index(kind: Kind, class: u8) -> usize {
 /// The shared part. Lives in the machine's memory, because its words do.
 pub struct Heap<M: Machine> {
     limit_bytes: u64,
+    /// Words that each record has for the scheme besides those of its head.
+    scheme_words: usize,
     reserved_bytes: M::Word,
     epoch: M::Word,
     /// Held by the worker that is advancing the epoch.
@@ -184,8 +186,17 @@ impl<M: Machine> Heap<M> {
     /// An empty heap that will reserve at most `limit_bytes`.
     #[must_use]
     pub fn new(limit_bytes: u64) -> Arc<Shared<M, Self>> {
+        Self::for_scheme(limit_bytes, 0)
+    }
+
+    /// The same for a scheme that wants so many further words in each record, at most
+    /// [`SCHEME_WORDS_MAX`]: see [`RecordRef::further`].
+    #[must_use]
+    pub fn for_scheme(limit_bytes: u64, scheme_words: usize) -> Arc<Shared<M, Self>> {
+        assert!(scheme_words <= SCHEME_WORDS_MAX, "{scheme_words} words");
         Arc::new(Shared::new(Self {
             limit_bytes,
+            scheme_words,
             reserved_bytes: M::Word::new(0),
             epoch: M::Word::new(1),
             advancing: Latch::new(()),
@@ -370,6 +381,7 @@ impl<M: Machine> Drop for Heap<M> {
 pub struct LocalHeap<M: Machine> {
     shared: Arc<Shared<M, Heap<M>>>,
     slot: u32,
+    scheme_words: usize,
     words: NonNull<Slot<M>>,
     free: Vec<Vec<NonNull<u8>>>,
     limbo: VecDeque<Retired>,
@@ -389,6 +401,7 @@ impl<M: Machine> LocalHeap<M> {
         Some(Self {
             shared: Arc::clone(shared),
             slot,
+            scheme_words: shared.scheme_words,
             words,
             free: vec![Vec::new(); POOLS],
             limbo: VecDeque::with_capacity(4 * limbo_try::<M>()),
@@ -493,12 +506,19 @@ impl<M: Machine> LocalHeap<M> {
     /// When the memory limit is reached.
     pub fn alloc_record(&mut self, kind: Kind, bytes: usize) -> Result<RecordRef<M>, OutOfMemory> {
         debug_assert!(matches!(kind, Kind::Record | Kind::Version));
-        let class = class_for(HEAD_BYTES + bytes).ok_or(OutOfMemory)?;
+        let class = class_for(HEAD_BYTES + bytes + 8 * self.scheme_words).ok_or(OutOfMemory)?;
         let place = self.alloc_class(kind, class)?.cast::<Record<M>>();
         // SAFETY: a slot of sufficient size, constructed as words; the head is two of them.
         let record = unsafe { RecordRef::from_raw(place) };
-        record.begin_life(class);
+        record.begin_life(class, self.scheme_words);
         Ok(record)
+    }
+
+    /// Bytes of a value that fit into a record in place.
+    #[must_use]
+    #[inline]
+    pub fn room(&self, record: RecordRef<M>) -> usize {
+        record.capacity() - 8 * self.scheme_words
     }
 
     /// Frees a slot that nobody else has seen, or that nobody can be looking at any more.

@@ -22,5 +22,5 @@ pub use index::{
     Index,
 };
 pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe, Seen};
-pub use record::{Record, RecordRef, VALUE_BYTES_MAX};
+pub use record::{Record, RecordRef, SCHEME_WORDS_MAX, VALUE_BYTES_MAX};
 pub use slots::{Slot, Slots, WORKERS_MAX};

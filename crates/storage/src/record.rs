@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The length is the size class' capacity less the slack; where that is too much for eight bits, it
-//! stands in the last word of the payload, which is then free. Invariants:
+//! stands near the end of the payload, which is then free. A scheme that asks the heap for further
+//! words ([`crate::Heap::for_scheme`]) finds them at the very end, where no value reaches. Invariants:
 //!
 //! - Slots are type-stable: a freed slot keeps these two words, and the scheme sees to it that
 //!   `word` only grows. Whoever kept a [`RecordRef`] beyond its pin may look at the word, and learns
@@ -25,10 +26,13 @@ use core::ptr::NonNull;
 /// The longest value in bytes.
 pub const VALUE_BYTES_MAX: usize = 1 << 20;
 
+/// The most further words that a scheme may ask for.
+pub const SCHEME_WORDS_MAX: usize = 2;
+
 const POINTER_MASK: usize = (1 << 48) - 1;
 const SLACK_SHIFT: u32 = 48;
 const SLACK_MASK: usize = 0xff << SLACK_SHIFT;
-/// The length is in the last word.
+/// The length is in the last word before the scheme's further ones.
 const SLACK_FAR: usize = 0xff;
 const OVERFLOW: usize = 1 << 56;
 const CLASS_SHIFT: u32 = 57;
@@ -157,7 +161,7 @@ impl<M: Machine> RecordRef<M> {
         (self.link(Ordering::Relaxed).addr() >> CLASS_SHIFT) as u8
     }
 
-    /// Payload bytes that fit in place.
+    /// Payload bytes that the slot has, the scheme's further words among them.
     #[must_use]
     #[inline]
     pub fn capacity(self) -> usize {
@@ -177,8 +181,23 @@ impl<M: Machine> RecordRef<M> {
 
     #[cold]
     fn far_length(self, capacity: usize) -> usize {
-        let last = self.payload(capacity).last().map_or(0, |word| word.load(Ordering::Relaxed));
-        (last as usize).min(capacity)
+        let length = self.far_word(capacity).load(Ordering::Relaxed);
+        (length as usize).min(capacity)
+    }
+
+    /// Where a length stands that leaves so much free that this word is, too.
+    fn far_word<'a>(self, capacity: usize) -> &'a M::Word {
+        let words = self.payload(capacity);
+        &words[words.len() - 1 - SCHEME_WORDS_MAX]
+    }
+
+    /// A further word of the scheme's own, of which the heap was asked for more than `index`. Unlike
+    /// the first it goes when the slot is freed, and is zero at the beginning of each life.
+    #[must_use]
+    #[inline]
+    pub fn further<'a>(self, index: usize) -> &'a M::Word {
+        let words = self.payload(self.capacity());
+        &words[words.len() - 1 - index]
     }
 
     /// The block in which the value lives, if it overflows.
@@ -221,16 +240,17 @@ impl<M: Machine> RecordRef<M> {
 
     #[cold]
     fn far_note(self, now: usize, bytes: usize) -> usize {
-        if let Some(last) = self.payload(capacity_of(now)).last() {
-            last.store(bytes as u64, Ordering::Relaxed);
-        }
+        self.far_word(capacity_of(now)).store(bytes as u64, Ordering::Relaxed);
         now & CLASS_MASK | SLACK_FAR << SLACK_SHIFT
     }
 
     /// Makes a slot a record of `class` with an empty value and nothing at its link. The word stays.
-    pub(crate) fn begin_life(self, class: u8) {
+    pub(crate) fn begin_life(self, class: u8, scheme_words: usize) {
         self.set_link(None, usize::from(class) << CLASS_SHIFT, Ordering::Relaxed);
         self.set_length(0);
+        for index in 0..scheme_words {
+            self.further(index).store(0, Ordering::Relaxed);
+        }
     }
 
     /// The value is in place and this long.

@@ -39,6 +39,12 @@ impl<T: Transaction> Transaction for Witness<'_, T> {
         Ok(row)
     }
 
+    fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
+        let row = self.tx.get_for_update(table, key)?;
+        self.note_seen(table, key, row);
+        Ok(row)
+    }
+
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
         self.tx.get_many(requests, rows)?;
         let both = requests.iter().zip(rows);

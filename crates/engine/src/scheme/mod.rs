@@ -4,18 +4,22 @@
 //! who may write. One file per idea, one line per name (see [`names`]). The life of a transaction:
 //!
 //! ```text
-//! begin -> { read | absent | place, inserted | intend }* -> prepare -> install* -> release
+//! begin -> { read | passed | place, inserted | intend }* -> prepare -> install* -> release
 //!                                                      \-> abort
 //! ```
 //!
 //! All schemes defer their writes to `install`, so there is one commit for all of them
 //! (`commit.rs`). No hook waits for another transaction while it holds a latch or a pin; a hook
-//! that cannot go on says so by its [`Step`].
+//! that cannot go on says so by its [`Step`]; upon [`Step::Wait`] the engine unpins, calls
+//! [`Scheme::wait`], and looks for the record again.
 
 mod clock;
 mod floor;
 mod hstore;
+mod in_place;
+mod lock;
 pub mod names;
+mod node_set;
 mod partitioned;
 mod partitions;
 pub(crate) mod restore;
@@ -25,6 +29,7 @@ pub(crate) mod tid;
 
 pub use clock::{Clock, TIMESTAMP_BITS, TimestampSource};
 pub use hstore::HStore;
+pub use lock::NoWait;
 pub use partitioned::Partitioned;
 pub use silo::{GlobalTid, KeyValue, Silo};
 
@@ -38,9 +43,6 @@ use crate::key_pool::KeyPool;
 use crate::transaction::Intent;
 use chiliad_machine::{Fault, Machine};
 use chiliad_storage::{Change, Hooks, Index, LocalHeap, RecordRef, Seen};
-
-/// The planted bugs of the schemes.
-pub static FAULTS: [&[&Fault]; 3] = [silo::FAULTS, partitioned::FAULTS, hstore::FAULTS];
 
 /// The strongest isolation that all histories of a scheme have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,8 +113,23 @@ pub enum Step<M: Machine, T> {
     Done(T),
     /// The record is no longer what the index led to: look it up again.
     Redo,
+    /// Another transaction is in the way: [`Scheme::wait`], then look it up again.
+    Wait,
     /// The transaction is lost.
     Abort(Refusal<M>),
+}
+
+impl<M: Machine, T> Step<M, T> {
+    /// What it is done with, or the same answer to whoever asked for something else.
+    #[inline]
+    fn done<U>(self) -> Result<T, Step<M, U>> {
+        match self {
+            Self::Done(value) => Ok(value),
+            Self::Redo => Err(Step::Redo),
+            Self::Wait => Err(Step::Wait),
+            Self::Abort(refusal) => Err(Step::Abort(refusal)),
+        }
+    }
 }
 
 /// The version of a record that a read found.
@@ -154,6 +171,12 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     const INFO: Info;
     /// Tombstones leave their index before the transaction releases what it holds.
     const COLLECTS_BEFORE_RELEASE: bool = false;
+    /// Words that each record has for the scheme besides its header word: `RecordRef::further`.
+    const RECORD_WORDS: usize = 0;
+    /// [`Scheme::intend`] does something.
+    const INTENDS: bool = false;
+    /// Hooks may answer [`Step::Wait`].
+    const WAITS: bool = false;
     /// What all workers share; lives in the machine's memory.
     type Shared: 'static;
 
@@ -174,6 +197,21 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         arena: &mut Arena,
         writes: &WriteSet<M>,
     ) -> Step<M, Version>;
+
+    /// The transaction will write `record`, which exists; called before the write joins the write set,
+    /// and before the record is read where that is to be updated. The caller is pinned. `Redo` and
+    /// `Wait` are answers only for a record that the transaction has not read yet, but for `Wait` of
+    /// schemes under which what was read stays in place.
+    fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
+        let _ = (cx, record);
+        Step::Done(())
+    }
+
+    /// Waits for what the last hook has answered [`Step::Wait`] for. Nothing is latched or pinned.
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
+        let _ = cx;
+        unreachable!("a scheme whose hooks ask for it waits")
+    }
 
     /// The keys of a leaf were looked at: a key was not there, or a scan passed.
     fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()>;
@@ -258,6 +296,12 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     /// The bytes of the version that this transaction is about to overwrite, for the recorder, and
     /// whether the key is absent in it.
     fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool;
+}
+
+/// The planted bugs of all schemes.
+pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
+    let tables = [silo::FAULTS, partitioned::FAULTS, hstore::FAULTS, lock::FAULTS];
+    tables.into_iter().flatten().copied()
 }
 
 /// A record that may have to leave its index, or shed versions.

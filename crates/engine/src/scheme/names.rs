@@ -1,6 +1,6 @@
 //! The list of schemes: one line per name.
 
-use super::{GlobalTid, HStore, Info, KeyValue, Partitioned, Scheme, Silo};
+use super::{GlobalTid, HStore, Info, KeyValue, NoWait, Partitioned, Scheme, Silo};
 use chiliad_machine::{Machine, Native};
 
 /// Something to do under a scheme whose name is known at run time.
@@ -50,4 +50,4 @@ macro_rules! schemes {
     };
 }
 
-schemes!(Silo, GlobalTid, KeyValue, Partitioned, HStore);
+schemes!(Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait);

@@ -27,6 +27,7 @@
 mod faults;
 
 use super::floor::{self, Floors};
+use super::in_place;
 use super::partitions::Partitions;
 use super::tid;
 use super::{
@@ -184,12 +185,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         if word & tid::DEAD != 0 {
             return Step::Redo;
         }
-        let absent = word & tid::ABSENT != 0;
-        let source = record.value();
-        let length = if absent && !cx.stamped { 0 } else { source.length() };
-        let bytes = arena.reserve(length);
-        source.read(arena.get_mut(bytes));
-        Step::Done(Version { absent, bytes })
+        Step::Done(in_place::copy(record, word, arena, cx.stamped))
     }
 
     #[inline]
@@ -230,24 +226,12 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
     ) -> Result<CommitPoint, Refusal<M>> {
-        let stamp = if cx.stamped { stamp::STAMP_BYTES } else { 0 };
-        for write in &mut writes.entries {
-            let word = write.record.word().load(Ordering::Relaxed);
-            if word & tid::DEAD != 0 {
-                return Err(Refusal::over(Reason::Vanished, write.record));
-            }
-            write.prior = word;
-            let bytes = write.value.length as usize;
-            if write.kind == Kind::Put && bytes.max(stamp) > write.record.capacity() {
-                let block = cx.heap.alloc_record(SlotKind::Version, bytes);
-                write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
-            }
-        }
+        let overwritten = in_place::prepare(cx, writes)?;
         let epoch = cx.epochs.open_window(cx.heap.slot());
-        let prior = writes.entries.iter().map(|write| write.prior);
-        let prior = if M::fault(&faults::ORDER_NOT_ABOVE_OVERWRITTEN) { None } else { prior.max() };
+        let forgets = M::fault(&faults::ORDER_NOT_ABOVE_OVERWRITTEN);
+        let overwritten = if forgets { 0 } else { overwritten };
         let floor = if M::fault(&faults::PARTITION_FLOOR_FORGOTTEN) { 0 } else { self.floor };
-        let greatest = self.last.max(floor).max(prior.unwrap_or(0));
+        let greatest = self.last.max(floor).max(overwritten);
         self.last = tid::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
         if M::fault(&faults::RELEASED_EARLY) {
             self.unlock_all(cx.shared);
@@ -263,26 +247,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         index: usize,
         value: &[u8],
     ) {
-        let write = &mut writes.entries[index];
-        let record = write.record;
-        // For those who read outside transactions, and so without the partition's lock.
-        record.word().store(write.prior | tid::LATCH, Ordering::Relaxed);
-        // Release: pairs with the acquire fence in `restore::stable_read`.
-        M::fence(Ordering::Release);
-        if let Some(block) = record.overflow() {
-            // SAFETY: it leaves the record here, and only the partition's holder knew it.
-            unsafe { cx.heap.retire_record(SlotKind::Version, block) };
-        }
-        match write.spare[1].take() {
-            Some(block) => {
-                block.write(value);
-                record.set_overflow(block);
-            }
-            None => record.write_before(value, None),
-        }
-        let absent = if write.kind == Kind::Remove { tid::ABSENT } else { 0 };
-        // Release: pairs with the acquire in `restore::stable_read`.
-        record.word().store(point.order | absent, Ordering::Release);
+        in_place::install(cx, point, &mut writes.entries[index], value);
     }
 
     fn is_void(write: &Write<M>) -> bool {
@@ -299,10 +264,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
     }
 
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
-        for block in writes.entries.iter_mut().filter_map(|write| write.spare[1].take()) {
-            // SAFETY: put by for this transaction and never linked.
-            unsafe { cx.heap.free_record(SlotKind::Version, block) };
-        }
+        in_place::give_back(cx, writes);
         cx.epochs.close_window(cx.heap.slot());
         self.unlock_all(cx.shared);
     }
@@ -341,10 +303,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
     }
 
     fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
-        let source = record.value();
-        out.resize(source.length(), 0);
-        source.read(out);
-        record.word().load(Ordering::Relaxed) & tid::ABSENT != 0
+        in_place::current_version(record, out)
     }
 }
 

@@ -128,7 +128,7 @@ fn replace<M: Machine>(
         tid::publish(word, prior);
         return Ok(());
     }
-    let block = if version.value.len() > record.capacity() {
+    let block = if version.value.len() > heap.room(record) {
         match heap.alloc_record(SlotKind::Version, version.value.len()) {
             Ok(block) => Some(block),
             Err(error) => {

@@ -90,8 +90,13 @@ impl Blocks {
 
     /// Appends zeros up to the next block's start.
     pub fn pad(&mut self) {
+        self.extend_with_zeros(self.used.next_multiple_of(BLOCK_BYTES));
+    }
+
+    /// Appends zeros up to a length of `bytes`, no less than it is.
+    pub fn extend_with_zeros(&mut self, bytes: usize) {
         let start = self.used;
-        self.extend_to(start.next_multiple_of(BLOCK_BYTES));
+        self.extend_to(bytes);
         self.bytes_mut()[start..].fill(0);
     }
 

@@ -28,7 +28,8 @@ use core::ops::Range;
 use std::io;
 
 /// Copies the bytes `range` of one file to the same place in another, which may be the same one: from
-/// block to block.
+/// block to block. What the file does not have is written as zeros: a crash may have cut its last
+/// block short.
 ///
 /// # Errors
 /// The system's, with the side that it is of.
@@ -43,9 +44,7 @@ pub fn copy_blocks(
         let bytes = COPY_BYTES.min(range.end - at) as usize;
         chunk.clear();
         from.read_at(at, bytes, &mut chunk).map_err(CopyError::Reading)?;
-        if chunk.len() < bytes {
-            return Err(CopyError::Reading(io::ErrorKind::UnexpectedEof.into()));
-        }
+        chunk.extend_with_zeros(bytes);
         to.write_at(at, &chunk).map_err(CopyError::Writing)?;
         at += chunk.len() as u64;
     }

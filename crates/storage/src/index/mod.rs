@@ -237,7 +237,7 @@ pub enum Direction {
 }
 
 /// Where a scan stands. Owns its bounds, so that nothing is held between two leaves.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Cursor {
     /// The next key to look at lies at or beyond this one, as `inclusive` says. Forward scans move
     /// it up, reverse scans move it down; `None` is the end of the key space it started from.
@@ -254,6 +254,24 @@ pub struct Cursor {
     pub finished: bool,
     /// Room for the bytes of the layers above a leaf.
     pub(crate) prefix: Vec<u8>,
+}
+
+impl Clone for Cursor {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Keeps the room that there is.
+    fn clone_from(&mut self, source: &Self) {
+        let Self { position, inclusive, end, end_inclusive, direction, finished, prefix } = self;
+        position.clone_from(&source.position);
+        end.clone_from(&source.end);
+        prefix.clone_from(&source.prefix);
+        (*inclusive, *end_inclusive) = (source.inclusive, source.end_inclusive);
+        (*direction, *finished) = (source.direction, source.finished);
+    }
 }
 
 /// One leaf's worth of a scan, as it stood at one moment: the caller tracks `seen`, then reads the

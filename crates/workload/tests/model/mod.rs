@@ -317,6 +317,10 @@ impl Transaction for ModelTx<'_> {
         self.find(table, key)
     }
 
+    fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
+        self.get(table, key)
+    }
+
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
         assert_eq!(requests.len(), rows.len());
         self.model.counts.groups += 1;

@@ -80,12 +80,11 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 return Err(refused_latch(read.record));
             }
         }
-        for node in &self.nodes {
-            if !node.holds() && !M::fault(&faults::NODE_SET_NOT_VALIDATED) {
-                return Err(Refusal::new(Reason::Phantom));
-            }
+        if self.nodes.holds() || M::fault(&faults::NODE_SET_NOT_VALIDATED) {
+            Ok(())
+        } else {
+            Err(Refusal::new(Reason::Phantom))
         }
-        Ok(())
     }
 
     fn take_tid(
@@ -130,7 +129,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             // In a verified run a tombstone's value is its stamp.
             let installs = write.kind == Kind::Put || cx.stamped;
             let new_bytes = if installs { write.value.length as usize } else { 0 };
-            if new_bytes > record.capacity() {
+            if new_bytes > cx.heap.room(record) {
                 let block = cx.heap.alloc_record(SlotKind::Version, new_bytes);
                 write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
             }
@@ -290,7 +289,7 @@ pub(super) fn drop_version<M: Machine, const VARIANT: u8>(
 /// Sets a block by for the version that is overwritten.
 fn set_by<M: Machine>(heap: &mut LocalHeap<M>, write: &mut Write<M>) -> Result<(), Refusal<M>> {
     // Whatever is in place when the latch is held is no longer than this.
-    let block = heap.alloc_record(SlotKind::Version, write.record.capacity());
+    let block = heap.alloc_record(SlotKind::Version, heap.room(write.record));
     write.spare[0] = Some(block.map_err(|_| Refusal::out_of_memory())?);
     Ok(())
 }

@@ -34,6 +34,7 @@ use commit::drop_version;
 pub use faults::FAULTS;
 
 use super::floor::{self, Floors};
+use super::node_set::NodeSet;
 use super::tid;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
@@ -67,7 +68,7 @@ struct Read<M: Machine> {
 /// One worker's part of the scheme, in one of its three variants.
 pub struct Optimistic<M: Machine, const VARIANT: u8> {
     reads: Vec<Read<M>>,
-    nodes: Vec<Seen<M>>,
+    nodes: NodeSet<M>,
     /// The boundary read at, or zero for a transaction of the present.
     snapshot: u64,
     /// The last TID given out by this worker.
@@ -139,7 +140,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     fn new() -> Self {
         Self {
             reads: Vec::with_capacity(64),
-            nodes: Vec::with_capacity(32),
+            nodes: NodeSet::new(),
             snapshot: 0,
             last: 0,
             floor: 0,
@@ -177,10 +178,9 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         if self.snapshot != 0 {
             return read::snapshot(record, self.snapshot, arena, cx.stamped);
         }
-        let (word, version) = match read::present(record, arena, cx.stamped) {
-            Step::Done(found) => found,
-            Step::Redo => return Step::Redo,
-            Step::Abort(refusal) => return Step::Abort(refusal),
+        let (word, version) = match read::present(record, arena, cx.stamped).done() {
+            Ok(found) => found,
+            Err(other) => return other,
         };
         if Self::TRACKS {
             self.reads.push(Read { record, word });
@@ -196,7 +196,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     #[inline]
     fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         if Self::TRACKS && self.snapshot == 0 && !M::fault(&faults::NO_NODE_SET) {
-            self.nodes.push(seen);
+            self.nodes.add(seen);
         }
         Step::Done(())
     }
@@ -220,7 +220,8 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         _record: RecordRef<M>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        self.fix_up(changes);
+        self.floor = self.floor.max(floor::after(changes));
+        self.nodes.fix_up(changes, M::fault(&faults::OWN_CHANGES_FORGIVEN));
         Step::Done(())
     }
 
@@ -320,31 +321,6 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if self.snapshot != 0 {
             self.snapshot = 0;
             cx.epochs.end_lease(cx.heap.slot());
-        }
-    }
-
-    /// Takes note of leaf changes that the transaction made itself (thesis 4.5): what had been seen
-    /// before counts as seen after. An entry that had not been seen as it was just before is left
-    /// alone and fails at validation.
-    fn fix_up(&mut self, changes: &[Change<M>]) {
-        self.floor = self.floor.max(floor::after(changes));
-        for change in changes {
-            match change {
-                Change::Counted { after, before } => {
-                    let forgiving = M::fault(&faults::OWN_CHANGES_FORGIVEN);
-                    for node in &mut self.nodes {
-                        let current = node.members == *before || forgiving;
-                        if node.guard_ptr() == after.guard_ptr() && current {
-                            node.members = after.members;
-                        }
-                    }
-                }
-                Change::Handed { from, to } => {
-                    if self.nodes.iter().any(|node| node.guard_ptr() == *from) {
-                        self.nodes.push(*to);
-                    }
-                }
-            }
         }
     }
 }

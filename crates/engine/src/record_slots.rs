@@ -1,0 +1,82 @@
+//! Where in a list a record is: open addressing from records to positions.
+//!
+//! The list belongs to the caller, who says which record is at which position, and adds each record
+//! once.
+
+use chiliad_machine::Machine;
+use chiliad_storage::RecordRef;
+
+const SLOTS_INITIAL: usize = 64;
+/// Slots kept after a transaction that touched more records than usual.
+const SLOTS_KEPT: usize = 1024;
+
+/// Positions plus one, zero for nothing; a power of two long, and never more than half full.
+pub struct RecordSlots(Vec<u32>);
+
+impl RecordSlots {
+    pub fn new() -> Self {
+        Self(vec![0; SLOTS_INITIAL])
+    }
+
+    /// Forgets all records.
+    #[inline]
+    pub fn clear(&mut self) {
+        // Short to begin with, and grown only by transactions that touched a lot.
+        self.0.fill(0);
+        if self.0.len() > SLOTS_KEPT {
+            self.0.truncate(SLOTS_KEPT);
+            self.0.shrink_to_fit();
+        }
+    }
+
+    #[inline]
+    fn first<M: Machine>(&self, record: RecordRef<M>) -> usize {
+        let hash = (record.address() >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        hash as usize & (self.0.len() - 1)
+    }
+
+    /// The position of `record`, if it has one.
+    #[inline]
+    pub fn find<M: Machine>(
+        &self,
+        record: RecordRef<M>,
+        at: impl Fn(usize) -> RecordRef<M>,
+    ) -> Option<u32> {
+        let mut slot = self.first(record);
+        loop {
+            match self.0[slot] {
+                0 => return None,
+                position if at(position as usize - 1) == record => return Some(position - 1),
+                _ => slot = (slot + 1) & (self.0.len() - 1),
+            }
+        }
+    }
+
+    /// Adds the record of the next position, `length` of which are taken.
+    #[inline]
+    pub fn add<M: Machine>(
+        &mut self,
+        record: RecordRef<M>,
+        length: usize,
+        at: impl Fn(usize) -> RecordRef<M>,
+    ) {
+        if (length + 1) * 2 > self.0.len() {
+            let slots = self.0.len() * 2;
+            self.0.clear();
+            self.0.resize(slots, 0);
+            for position in 0..length {
+                self.put(at(position), position);
+            }
+        }
+        self.put(record, length);
+    }
+
+    #[inline]
+    fn put<M: Machine>(&mut self, record: RecordRef<M>, position: usize) {
+        let mut slot = self.first(record);
+        while self.0[slot] != 0 {
+            slot = (slot + 1) & (self.0.len() - 1);
+        }
+        self.0[slot] = position as u32 + 1;
+    }
+}

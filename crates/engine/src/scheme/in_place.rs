@@ -1,0 +1,100 @@
+//! What schemes have in common under which whoever writes a record is alone with it: the payload is
+//! read without a second look and written in place.
+//!
+//! The TID word (`tid.rs`) names the version, and its latch is held for the moment of the
+//! installation only, for those who read outside transactions (`restore::stable_read`).
+
+use super::tid;
+use super::{CommitPoint, Context, Refusal, Scheme, Version};
+use crate::access::{Kind, Write, WriteSet};
+use crate::arena::Arena;
+use crate::error::Reason;
+use crate::stamp;
+use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_storage::{Kind as SlotKind, RecordRef};
+
+/// Copies the version in place, whose word is `word`.
+#[inline]
+pub(super) fn copy<M: Machine>(
+    record: RecordRef<M>,
+    word: u64,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Version {
+    let absent = word & tid::ABSENT != 0;
+    let source = record.value();
+    let length = if absent && !stamped { 0 } else { source.length() };
+    let bytes = arena.reserve(length);
+    source.read(arena.get_mut(bytes));
+    Version { absent, bytes }
+}
+
+/// Notes the words of the versions that the writes replace, and puts blocks by for values that do not
+/// fit in place, since an installation cannot fail. Returns the greatest of the words.
+pub(super) fn prepare<M: Machine, S: Scheme<M>>(
+    cx: &mut Context<'_, M, S>,
+    writes: &mut WriteSet<M>,
+) -> Result<u64, Refusal<M>> {
+    let stamp = if cx.stamped { stamp::STAMP_BYTES } else { 0 };
+    let mut greatest = 0;
+    for write in &mut writes.entries {
+        let word = write.record.word().load(Ordering::Relaxed);
+        if word & tid::DEAD != 0 {
+            return Err(Refusal::over(Reason::Vanished, write.record));
+        }
+        write.prior = word;
+        greatest = greatest.max(word);
+        let bytes = write.value.length as usize;
+        if write.kind == Kind::Put && bytes.max(stamp) > cx.heap.room(write.record) {
+            let block = cx.heap.alloc_record(SlotKind::Version, bytes);
+            write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
+        }
+    }
+    Ok(greatest)
+}
+
+/// Gives back what [`prepare`] has put by.
+pub(super) fn give_back<M: Machine, S: Scheme<M>>(
+    cx: &mut Context<'_, M, S>,
+    writes: &mut WriteSet<M>,
+) {
+    for block in writes.entries.iter_mut().filter_map(|write| write.spare[1].take()) {
+        // SAFETY: put by for this transaction and never linked.
+        unsafe { cx.heap.free_record(SlotKind::Version, block) };
+    }
+}
+
+/// Installs a write that [`prepare`] has seen.
+#[inline]
+pub(super) fn install<M: Machine, S: Scheme<M>>(
+    cx: &mut Context<'_, M, S>,
+    point: CommitPoint,
+    write: &mut Write<M>,
+    value: &[u8],
+) {
+    let record = write.record;
+    record.word().store(write.prior | tid::LATCH, Ordering::Relaxed);
+    // Release: pairs with the acquire fence in `restore::stable_read`.
+    M::fence(Ordering::Release);
+    if let Some(block) = record.overflow() {
+        // SAFETY: it leaves the record here, during this pin.
+        unsafe { cx.heap.retire_record(SlotKind::Version, block) };
+    }
+    match write.spare[1].take() {
+        Some(block) => {
+            block.write(value);
+            record.set_overflow(block);
+        }
+        None => record.write_before(value, None),
+    }
+    let absent = if write.kind == Kind::Remove { tid::ABSENT } else { 0 };
+    tid::publish(record.word(), point.order | absent);
+}
+
+/// The version in place, for the recorder: its bytes, and whether it is absent.
+pub(super) fn current_version<M: Machine>(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
+    let source = record.value();
+    out.resize(source.length(), 0);
+    source.read(out);
+    record.word().load(Ordering::Relaxed) & tid::ABSENT != 0
+}

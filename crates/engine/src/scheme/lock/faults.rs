@@ -1,0 +1,87 @@
+//! Planted bugs of two-phase locking: each removes one step of the protocol.
+
+use chiliad_machine::{Fault, Rig};
+
+const LOCKING: &[&str] = &["no-wait"];
+const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
+
+pub(super) static NO_READ_LOCK: Fault = Fault {
+    name: "no-read-lock",
+    step: "a record is locked before it is read",
+    rig: Rig::SimSc,
+    schemes: LOCKING,
+    workload: "scan",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+pub(super) static READ_LOCK_DROPPED: Fault = Fault {
+    name: "read-lock-dropped",
+    step: "locks are kept to the end of the transaction",
+    rig: Rig::SimSc,
+    schemes: LOCKING,
+    workload: "scan",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+pub(super) static UPGRADE_BESIDE_READERS: Fault = Fault {
+    name: "upgrade-beside-readers",
+    step: "a reader becomes the writer only when it is the only reader",
+    rig: Rig::SimSc,
+    schemes: LOCKING,
+    workload: "bank",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+pub(super) static UNLOCKED_BEFORE_INSTALL: Fault = Fault {
+    name: "unlocked-before-install",
+    step: "locks are released when everything is installed",
+    rig: Rig::SimSc,
+    schemes: LOCKING,
+    workload: "bank",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+pub(super) static GAPS_NOT_WATCHED: Fault = Fault {
+    name: "gaps-not-watched",
+    step: "leaves passed by scans and absent look-ups are as they were when all locks are held",
+    rig: Rig::SimSc,
+    schemes: LOCKING,
+    workload: "scan",
+    expected: &["G2", "G2-item", "G-single", "G1c"],
+    seeds: 200,
+};
+
+pub(super) static PLACED_UNLOCKED: Fault = Fault {
+    name: "placed-unlocked",
+    step: "a record is locked when it enters its index",
+    rig: Rig::SimSc,
+    schemes: LOCKING,
+    workload: "scan",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+pub(super) static COLLECTED_UNLOCKED: Fault = Fault {
+    name: "collected-unlocked",
+    step: "a tombstone leaves its index under its lock",
+    rig: Rig::SimSc,
+    schemes: LOCKING,
+    workload: "hash",
+    expected: NOT_SERIALIZABLE,
+    seeds: 1000,
+};
+
+/// The planted bugs of this folder.
+pub static FAULTS: &[&Fault] = &[
+    &NO_READ_LOCK,
+    &READ_LOCK_DROPPED,
+    &UPGRADE_BESIDE_READERS,
+    &UNLOCKED_BEFORE_INSTALL,
+    &GAPS_NOT_WATCHED,
+    &PLACED_UNLOCKED,
+    &COLLECTED_UNLOCKED,
+];
