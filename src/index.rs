@@ -28,7 +28,7 @@ pub fn run(flags: &IndexFlags, quiet: bool) -> Result<RunResult, Stop> {
     let report = run_lookup(&lookup, &bar).map_err(stop)?;
     drop(bar);
     let mut tally = Tally::new(1);
-    tally.kinds[0].committed = report.lookups;
+    tally.kinds[0].committed = report.count;
     let (build, host_cpu) = RunResult::host();
     Ok(RunResult {
         workload: "index".into(),

@@ -27,6 +27,7 @@ mod settings;
 mod simulate;
 mod summary;
 mod sweep;
+mod timestamps;
 mod workloads;
 
 use args::Command;

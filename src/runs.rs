@@ -11,7 +11,7 @@ use crate::failure::Stop;
 use crate::output::{OutputFile, print};
 use crate::result::RunResult;
 use crate::workloads::WorkloadFlags;
-use crate::{bench, index, repeat, settings, simulate, summary, sweep};
+use crate::{bench, index, repeat, settings, simulate, summary, sweep, timestamps};
 use serde_json::Value;
 use std::path::Path;
 
@@ -55,6 +55,7 @@ pub fn run(words: &[String]) -> Result<(), Stop> {
 fn sweep_of(command: &Command) -> Option<&str> {
     let sweep = match command {
         Command::Bench(BenchCommand::Index(bench)) => &bench.index.sweep,
+        Command::Bench(BenchCommand::Timestamps(bench)) => &bench.timestamps.sweep,
         Command::Bench(BenchCommand::Workload(bench)) => {
             each_workload!(bench, BenchWorkload, flags => &flags.run.sweep)
         }
@@ -75,6 +76,12 @@ fn prepare(arguments: Arguments, swept: bool) -> Result<(Point, Common), Stop> {
             let (repeat, quiet) = (flags.index.repeat, flags.output.quiet);
             let index = flags.index;
             let point: Point = Box::new(move |_| index::run(&index, quiet));
+            Ok((point, Common { repeat, output: flags.output, files: Files::default() }))
+        }
+        Command::Bench(BenchCommand::Timestamps(flags)) => {
+            let (repeat, quiet) = (flags.timestamps.repeat, flags.output.quiet);
+            let timestamps = flags.timestamps;
+            let point: Point = Box::new(move |_| timestamps::run(&timestamps, quiet));
             Ok((point, Common { repeat, output: flags.output, files: Files::default() }))
         }
         Command::Simulate(simulate) => {

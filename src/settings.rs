@@ -213,6 +213,7 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
         partitions: resolved.partitions,
         wait_timeout: run.wait_timeout,
         deadlock_check: run.deadlock_check,
+        timestamps: run.timestamps.kind(),
         verify: plan.recording.is_some(),
         ..Options::default()
     };
@@ -280,7 +281,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         Snapshots::OnDemand => "on-demand",
         Snapshots::Off => "off",
     };
-    let fields: [(&str, Value); 15] = [
+    let fields: [(&str, Value); 16] = [
         ("duration", duration.into()),
         ("transactions", transactions.into()),
         ("warmup", values::show_time(plan.warmup).into()),
@@ -291,6 +292,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         ("backoff", backoff.into()),
         ("retry", crate::args::typed(&run.retry).into()),
         ("snapshots", snapshots.into()),
+        ("timestamps", engine.timestamps.name().into()),
         ("epoch", values::show_time(plan.epoch).into()),
         ("wait_timeout", values::show_time(engine.wait_timeout).into()),
         ("deadlock_check", values::show_time(engine.deadlock_check).into()),

@@ -93,6 +93,9 @@ fn combinations_that_make_no_sense_are_refused() {
     refused("bench ycsb --index hash --scan-ratio 5", &["--scan-ratio", "--index hash"]);
     refused("bench tpcc --scheme partitioned --snapshot-reads yes", &["--snapshot-reads", "no"]);
     refused("bench tatp --scheme partitioned --snapshot-reads yes", &["--snapshot-reads", "no"]);
+    let kinds = ["--timestamps", "hardware", "mutex, atomic, batched, clock"];
+    refused("bench timestamps --timestamps hardware", &kinds);
+    refused("bench ycsb --records 100 --timestamps hardware", &kinds);
     refused("bench ycsb --repeat 2 --history h", &["--history", "--repeat"]);
     refused("bench ycsb --sweep theta=0,1 --series s", &["--series", "--sweep"]);
     refused("check", &["FILE"]);

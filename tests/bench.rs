@@ -195,3 +195,15 @@ fn index_look_ups() {
         }
     }
 }
+
+#[test]
+fn timestamps() {
+    let line = "bench timestamps --threads 2 --duration 100ms --warmup 0s";
+    let results = results(&format!("{line} --sweep timestamps=mutex,atomic,batched,clock"));
+    for (result, kind) in results.iter().zip(["mutex", "atomic", "batched", "clock"]) {
+        assert!(result["throughput_tps"].as_f64() > Some(10_000.0), "{result}");
+        assert_eq!(result["options"]["timestamps"], kind);
+        assert_eq!(result["workload"], "timestamps");
+    }
+    assert_eq!(results.len(), 4);
+}

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 32] = [
+const SEEDS: [(&str, u64); 49] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 0),
@@ -29,6 +29,23 @@ const SEEDS: [(&str, u64); 32] = [
     ("unlink-not-dead", 5),
     ("own-changes-forgiven", 4),
     ("version-freed-at-once", 28),
+    ("partition-not-locked", 0),
+    ("remote-partition-not-locked", 0),
+    ("partitions-released-early", 0),
+    ("unlinked-without-partitions", 24),
+    ("order-not-above-overwritten", 0),
+    ("partition-floor-forgotten", 2),
+    ("lock-taken-in-two-steps", 89),
+    ("lock-taken-from-younger", 25),
+    ("no-read-lock", 1),
+    ("read-lock-dropped", 0),
+    ("upgrade-beside-readers", 0),
+    ("unlocked-before-install", 0),
+    ("gaps-not-watched", 0),
+    ("placed-unlocked", 1),
+    ("collected-unlocked", 84),
+    ("granted-twice", 7),
+    ("younger-waits", 0),
     ("snapshot-too-new", 14),
     ("collect-too-eager", 0),
     ("boundary-without-fence", 36),

@@ -12,11 +12,11 @@ pub use data::{
 };
 pub use run::{
     BackoffFlag, DurabilityFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags,
-    RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, typed,
+    RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, TimestampsFlag, typed,
 };
 pub use workloads::{
     BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, MixFlag, ScaleFlag, ScanFlags,
-    SmallbankFlags, TatpFlags, TpccFlags, YcsbFlags, YesNo,
+    SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, YcsbFlags, YesNo,
 };
 
 use crate::failure::Stop;
@@ -75,6 +75,8 @@ pub enum BenchCommand {
     Workload(BenchWorkload),
     /// Look-ups in an index alone, single or in groups, each reading its record.
     Index(Box<IndexBench>),
+    /// Timestamps alone, as fast as threads can draw them.
+    Timestamps(Box<TimestampsBench>),
 }
 
 /// The workloads of `chiliad bench`.
@@ -171,6 +173,17 @@ pub struct IndexBench {
     /// The index.
     #[command(flatten)]
     pub index: IndexFlags,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// `chiliad bench timestamps`.
+#[derive(Args)]
+pub struct TimestampsBench {
+    /// The timestamps.
+    #[command(flatten)]
+    pub timestamps: TimestampsFlags,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputFlags,

@@ -2,6 +2,7 @@
 //! where results go.
 
 use super::values;
+use chiliad_engine::Timestamps;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -55,6 +56,11 @@ pub struct RunFlags {
     /// workload reads snapshots].
     #[arg(long, value_enum, value_name = "WHEN")]
     pub snapshots: Option<SnapshotsFlag>,
+    /// Where timestamps come from, under schemes that use them: a counter under a mutex, a shared
+    /// counter, the same in batches of 16, the machine's clock, or a counter on the chip, which only
+    /// simulated machines have.
+    #[arg(long, value_enum, value_name = "KIND", default_value = "atomic")]
+    pub timestamps: TimestampsFlag,
     /// The length of a commit epoch, 1us to 1h [default: 40ms natively, 500us in simulation].
     #[arg(long, value_name = "TIME", value_parser = values::time_above_zero)]
     pub epoch: Option<Duration>,
@@ -179,6 +185,34 @@ pub enum SnapshotsFlag {
     OnDemand,
     /// Never: snapshot transactions are tracked ones of the present.
     Off,
+}
+
+/// `--timestamps`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TimestampsFlag {
+    /// A counter under a mutex.
+    Mutex,
+    /// A shared counter.
+    Atomic,
+    /// A shared counter, 16 at a time.
+    Batched,
+    /// The machine's clock, with the worker's number behind.
+    Clock,
+    /// A counter on the chip.
+    Hardware,
+}
+
+impl TimestampsFlag {
+    /// What the engine calls it.
+    pub fn kind(self) -> Timestamps {
+        match self {
+            Self::Mutex => Timestamps::Latched,
+            Self::Atomic => Timestamps::Atomic,
+            Self::Batched => Timestamps::Batched,
+            Self::Clock => Timestamps::Clock,
+            Self::Hardware => Timestamps::Hardware,
+        }
+    }
 }
 
 /// `--schedule`.

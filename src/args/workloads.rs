@@ -1,6 +1,6 @@
 //! The flags of each workload.
 
-use super::values;
+use super::{TimestampsFlag, values};
 use clap::{Args, ValueEnum};
 
 /// `ycsb`. Defaults of a scale are filled in by the workload.
@@ -218,6 +218,30 @@ pub struct IndexFlags {
           value_parser = |s: &str| values::count(s, 1, 1000))]
     pub repeat: usize,
     /// Run once for each value of another flag, such as group=1,4,16.
+    #[arg(long, value_name = "FLAG=A:B:STEP|FLAG=a,b,c")]
+    pub sweep: Option<String>,
+}
+
+/// `timestamps`.
+#[derive(Args)]
+pub struct TimestampsFlags {
+    /// Where they come from; `hardware` is refused, since no processor that can be bought has it.
+    #[arg(long, value_enum, value_name = "KIND", default_value = "atomic")]
+    pub timestamps: TimestampsFlag,
+    /// Cores, each with a thread that draws timestamps, 1 to 65536 [default: all].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 65_536))]
+    pub threads: Option<usize>,
+    /// The length of the measured window.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::time_above_zero)]
+    pub duration: std::time::Duration,
+    /// Time before the measured window.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::time)]
+    pub warmup: std::time::Duration,
+    /// Run this many times, 1 to 1000, and report medians.
+    #[arg(long, value_name = "N", default_value = "1",
+          value_parser = |s: &str| values::count(s, 1, 1000))]
+    pub repeat: usize,
+    /// Run once for each value of another flag, such as timestamps=mutex,atomic,batched,clock.
     #[arg(long, value_name = "FLAG=A:B:STEP|FLAG=a,b,c")]
     pub sweep: Option<String>,
 }

@@ -5,6 +5,7 @@ use crate::failure::Stop;
 use crate::result::RunResult;
 use crate::runs::Files;
 use crate::{settings, simulate};
+use chiliad_engine::Timestamps;
 use chiliad_machine::Rig;
 
 /// A simulated, verified run.
@@ -30,6 +31,8 @@ pub struct Case {
     pub no_snapshots: bool,
     /// Epochs a tenth as long, so that snapshots and what collects after them are seldom far off.
     pub short_epochs: bool,
+    /// Where timestamps come from: each kind in turn.
+    pub timestamps: &'static str,
     /// A planted bug.
     pub plant: Option<&'static str>,
 }
@@ -52,8 +55,8 @@ pub struct Shown {
 
 impl Case {
     /// The case of `seed`: half the seeds under total store order, the schedules in turn, a quarter
-    /// larger than the others, a third without snapshots, a third with many epochs, 4 to 8 cores
-    /// unless told.
+    /// larger than the others, a third without snapshots, a third with many epochs, timestamps of
+    /// each kind in turn, 4 to 8 cores unless told.
     pub fn new(
         workload: &'static str,
         scheme: &'static str,
@@ -70,6 +73,7 @@ impl Case {
             large: seed / 4 % 4 == 3,
             no_snapshots: seed % 3 == 1,
             short_epochs: seed % 3 == 2,
+            timestamps: Timestamps::ALL[(seed / 2 % 5) as usize].name(),
             plant: None,
         }
     }
@@ -90,8 +94,8 @@ impl Case {
         let memory_model = if self.tso { "tso" } else { "sc" };
         let mut line = format!(
             "simulate {} --scheme {} --cores {} --seed {} --schedule {schedule} --memory-model \
-             {memory_model} --verify",
-            self.workload, self.scheme, self.cores, self.seed
+             {memory_model} --timestamps {} --verify",
+            self.workload, self.scheme, self.cores, self.seed, self.timestamps
         );
         if matches!(self.workload, "scan" | "hash") {
             let (keys, each) = if self.large { (160, 80) } else { (40, 40) };

@@ -124,7 +124,8 @@ impl Database {
     /// [`Options::opacity`] keeps that short.
     ///
     /// A call inside another transaction's closure is a transaction of its own, which knows nothing
-    /// of the outer one. (Under [`Scheme::Partitioned`](crate::Scheme::Partitioned) it waits for
+    /// of the outer one. (Under [`Scheme::Partitioned`](crate::Scheme::Partitioned) and
+    /// [`Scheme::HStore`](crate::Scheme::HStore) it waits for
     /// ever if both use a partition.)
     ///
     /// ```

@@ -89,5 +89,5 @@ pub use worker::Worker;
 
 pub use chiliad_derive::{Key, Row};
 pub use chiliad_engine::{CheckpointInfo, Checkpointed, LogError, Phase, Recovered};
-pub use chiliad_engine::{Error, Reason, Result, Snapshots};
+pub use chiliad_engine::{Error, Reason, Result, Snapshots, Timestamps};
 pub use chiliad_engine::{Hold, HotRecord, Stats, Usage};

@@ -1,7 +1,7 @@
 //! How a database is opened, and how a transaction is run.
 
 use crate::backoff::Backoff;
-use chiliad_engine::{DurableOptions, Error, LogOptions, Snapshots};
+use chiliad_engine::{DurableOptions, Error, LogOptions, Snapshots, Timestamps};
 use core::fmt;
 use core::str::FromStr;
 use std::time::Duration;
@@ -21,6 +21,9 @@ pub enum Scheme {
     /// A lock per partition, taken before the transaction begins. Serializable, and fast when
     /// transactions stay in one partition and say so ([`RunOptions::partitions`]).
     Partitioned,
+    /// As `Partitioned`, with partitions granted in the order of timestamps, to the oldest of those who
+    /// wait, who sleep meanwhile.
+    HStore,
     /// Two-phase locking: a row is locked when it is read or written, until the transaction ends; who
     /// meets a lock gives up and starts again. Serializable.
     NoWait,
@@ -34,11 +37,12 @@ pub enum Scheme {
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Silo,
         Self::GlobalTid,
         Self::KeyValue,
         Self::Partitioned,
+        Self::HStore,
         Self::NoWait,
         Self::WaitDie,
         Self::DlDetect,
@@ -52,6 +56,7 @@ impl Scheme {
             Self::GlobalTid => "global-tid",
             Self::KeyValue => "key-value",
             Self::Partitioned => "partitioned",
+            Self::HStore => "h-store",
             Self::NoWait => "no-wait",
             Self::WaitDie => "wait-die",
             Self::DlDetect => "dl-detect",
@@ -131,13 +136,16 @@ pub struct Options {
     /// with a state that never was. Without it a transaction that is bound to be retried may see
     /// one until it commits.
     pub opacity: bool,
-    /// The number of partitions, for [`Scheme::Partitioned`].
+    /// The number of partitions, for [`Scheme::Partitioned`] and [`Scheme::HStore`].
     pub partitions: u32,
     /// How long a transaction waits for a lock before it gives up, for [`Scheme::DlDetect`]; zero: not
     /// at all.
     pub wait_timeout: Duration,
     /// How long it waits before it looks for a deadlock, and between two looks.
     pub deadlock_check: Duration,
+    /// Where transactions get their timestamps, for [`Scheme::HStore`] and [`Scheme::WaitDie`];
+    /// [`Timestamps::Hardware`] is refused.
+    pub timestamps: Timestamps,
     /// Workers at once: each thread that runs transactions has one, a transaction within another
     /// takes one more, and so does each [`Worker`](crate::Worker).
     pub workers_max: usize,
@@ -179,6 +187,7 @@ impl Default for Options {
             partitions: engine.partitions,
             wait_timeout: engine.wait_timeout,
             deadlock_check: engine.deadlock_check,
+            timestamps: engine.timestamps,
             workers_max: WORKERS_MAX,
             backoff: Backoff::default(),
             durability: Durability::default(),
@@ -252,6 +261,12 @@ impl Options {
     #[must_use]
     pub fn partitions(self, partitions: u32) -> Self {
         Self { partitions, ..self }
+    }
+
+    /// Sets [`Options::timestamps`].
+    #[must_use]
+    pub fn timestamps(self, timestamps: Timestamps) -> Self {
+        Self { timestamps, ..self }
     }
 
     /// Sets [`Options::workers_max`].
@@ -349,6 +364,7 @@ impl Options {
             partitions: self.partitions,
             wait_timeout: self.wait_timeout,
             deadlock_check: self.deadlock_check,
+            timestamps: self.timestamps,
             ..chiliad_engine::Options::default()
         }
     }
@@ -373,7 +389,7 @@ pub struct RunOptions {
     /// It writes nothing: a write fails with [`Error::ReadOnly`]. Unlike a snapshot it sees the
     /// present, and may have to be run again.
     pub read_only: bool,
-    /// The partitions that it touches, for [`Scheme::Partitioned`]; ignored by the others. All of
+    /// The partitions that it touches, for [`Scheme::Partitioned`] and [`Scheme::HStore`]; ignored by the others. All of
     /// them if empty, which is always right and never fast.
     pub partitions: Vec<u32>,
     /// How often it may be run again; then the conflict is returned. `None`: for ever.

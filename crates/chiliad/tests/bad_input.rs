@@ -3,7 +3,7 @@
 mod common;
 
 use chiliad::raw::{self, TableSpec, Transaction as _};
-use chiliad::{Database, Error, Options, Row, RunOptions, Scheme, Table, Text};
+use chiliad::{Database, Error, Options, Row, RunOptions, Scheme, Table, Text, Timestamps};
 use common::{OPTIMISTIC, counters, open, open_with_snapshots, others_can_write, patience};
 use std::time::Duration;
 
@@ -318,6 +318,7 @@ fn options_out_of_range() {
         Options::default().partitions(0),
         Options::default().snapshot_every(0),
         Options::default().workers_max(0),
+        Options::default().timestamps(Timestamps::Hardware),
     ] {
         let opened = Database::in_memory_with(options.clone());
         assert!(matches!(opened, Err(Error::InvalidOption(_))), "{options:?}");

@@ -2,7 +2,7 @@
 
 mod common;
 
-use chiliad::{Backoff, Database, Error, Options, Reason, RunOptions, Scheme};
+use chiliad::{Backoff, Database, Error, Options, Reason, RunOptions, Scheme, Timestamps};
 use common::{Dice, OPTIMISTIC, SERIALIZABLE, counters, open, others_can_write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -306,12 +306,18 @@ fn no_update_is_lost_between_threads() {
 
 #[test]
 fn partitions_may_be_declared() {
-    let db = Database::in_memory_with(Options::default().scheme(Scheme::Partitioned).partitions(4))
-        .unwrap();
-    let rows = counters(&db, 4);
+    for scheme in [Scheme::Partitioned, Scheme::HStore] {
+        for timestamps in [Timestamps::Atomic, Timestamps::Clock] {
+            let options = Options::default().scheme(scheme).partitions(4).timestamps(timestamps);
+            use_partitions(&Database::in_memory_with(options).unwrap());
+        }
+    }
+}
+
+fn use_partitions(db: &Database) {
+    let rows = counters(db, 4);
     std::thread::scope(|scope| {
         for thread in 0..4_u32 {
-            let db = &db;
             scope.spawn(move || {
                 let own = RunOptions::default().partitions([thread]);
                 let two = RunOptions::default().partitions([thread, (thread + 1) % 4]);

@@ -53,11 +53,13 @@ pub use durable::{
     Mode, Opened, Phase, READER_NOT_HELD_BACK, Recovered, copy_directory, declared, erase, inspect,
 };
 pub use error::{Error, Reason, Result};
-pub use options::{Options, Snapshots};
+pub use options::{Options, Snapshots, Timestamps};
 pub use recorder::{Recorder, Stamp, WriteKind};
 pub use scheme::names;
+pub use scheme::{Clock, TIMESTAMP_BITS, TimestampSource};
 pub use scheme::{
-    DlDetect, GlobalTid, Info, Isolation, KeyValue, NoWait, Partitioned, Scheme, Silo, WaitDie,
+    DlDetect, GlobalTid, HStore, Info, Isolation, KeyValue, NoWait, Partitioned, Scheme, Silo,
+    WaitDie,
 };
 pub use stats::{Hold, HotRecord, Stats};
 pub use table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};

@@ -19,6 +19,57 @@ pub enum Snapshots {
     Off,
 }
 
+/// Where transactions get their timestamps, under schemes that order them by timestamps
+/// (thousand-cores.txt 4.3.1). The others draw none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub enum Timestamps {
+    /// A counter under a latch.
+    Latched,
+    /// A shared counter, by one atomic addition.
+    #[default]
+    Atomic,
+    /// The same, 16 at a time for each worker.
+    Batched,
+    /// The machine's clock with the worker's number behind.
+    Clock,
+    /// A counter of the chip. Simulated machines have one; natively it is refused.
+    Hardware,
+}
+
+impl Timestamps {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Latched, Self::Atomic, Self::Batched, Self::Clock, Self::Hardware];
+
+    /// The name on command lines and in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Latched => "mutex",
+            Self::Atomic => "atomic",
+            Self::Batched => "batched",
+            Self::Clock => "clock",
+            Self::Hardware => "hardware",
+        }
+    }
+
+    /// Refuses what the machine does not have.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] names what is accepted.
+    pub fn check<M: Machine>(self) -> Result<()> {
+        if self != Self::Hardware || M::counter().is_some() {
+            return Ok(());
+        }
+        let others = Self::ALL.map(Self::name);
+        let accepted = others[..others.len() - 1].join(", ");
+        let given = self.name();
+        Err(Error::InvalidOption(format!(
+            "timestamps {given}: this machine has no such counter; {accepted} are accepted"
+        )))
+    }
+}
+
 /// Run-time options of a database.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -43,6 +94,8 @@ pub struct Options {
     pub wait_timeout: Duration,
     /// How long it waits before it looks for a deadlock, and between two looks.
     pub deadlock_check: Duration,
+    /// Where timestamps come from, for schemes that use them.
+    pub timestamps: Timestamps,
     /// Nothing can be written.
     pub read_only: bool,
     /// Give every version a stamp and report every access to the workers' recorders.
@@ -61,6 +114,7 @@ impl Default for Options {
             partitions: 1,
             wait_timeout: Duration::from_micros(100),
             deadlock_check: Duration::from_micros(10),
+            timestamps: Timestamps::Atomic,
             read_only: false,
             verify: false,
         }
@@ -91,7 +145,8 @@ impl Options {
     ///
     /// # Errors
     /// [`Error::InvalidOption`] names the option and what is accepted.
-    pub(crate) fn validate(&self) -> Result<()> {
+    pub(crate) fn validate<M: Machine>(&self) -> Result<()> {
+        self.timestamps.check::<M>()?;
         let refuse = |what: String| Err(Error::InvalidOption(what));
         if self.epoch < Duration::from_micros(1) || self.epoch > Duration::from_secs(3600) {
             return refuse(format!("epoch {:?}: 1us to 1h are accepted", self.epoch));

@@ -280,6 +280,7 @@ macro_rules! context {
             epochs: &$core.inner.words.epochs,
             heap: &mut $core.heap,
             keys: &mut $core.keys,
+            clockwork: &mut $core.clockwork,
             stamped: $core.stamped,
             opacity: $core.opacity,
             snapshots: $core.snapshots,

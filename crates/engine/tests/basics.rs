@@ -1,13 +1,11 @@
 //! One worker, every scheme, on the one-core machine: what each operation does.
 
-use chiliad_engine::names::{UnderScheme, under};
+use chiliad_engine::names::{self, UnderScheme, under};
 use chiliad_engine::{
-    Database, Error, Get, Intent, KeyPart, Options, PartType, Range, Reason, Scheme, SecondarySpec,
-    Snapshots, Source, TableId, TableSpec, Transaction,
+    Database, Error, Get, Info, Intent, KeyPart, Options, PartType, Range, Reason, Scheme,
+    SecondarySpec, Snapshots, Source, TableId, TableSpec, Transaction,
 };
 use chiliad_machine::{Machine, Native, Plain};
-
-const SCHEMES: [&str; 4] = ["silo", "global-tid", "key-value", "partitioned"];
 
 struct Run<F>(F);
 
@@ -27,7 +25,7 @@ impl<M: Machine, F: Body<M>> UnderScheme<M> for Run<F> {
 }
 
 fn on_all<F: Body<Plain> + Body<Native> + Copy>(body: F) {
-    for name in SCHEMES {
+    for Info { name, .. } in names::all::<Native>() {
         under::<Plain, _>(name, Run(body)).expect("a scheme");
         under::<Native, _>(name, Run(body)).expect("a scheme");
     }

@@ -169,6 +169,11 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn now() -> Ticks;
     /// [`Ticks`] per second, for turning durations into ticks.
     fn ticks_per_second() -> u64;
+    /// The next number, from 1, of a counter in the middle of the chip, which is sent a message and
+    /// adds in a cycle; `None` on a machine that has none.
+    fn counter() -> Option<u64> {
+        None
+    }
     /// A random number, from the run's seed where the machine has one.
     fn random() -> u64;
 

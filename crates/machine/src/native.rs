@@ -109,32 +109,41 @@ static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// Whether the kernel runs a barrier on all our threads on request; decides both fences, once.
 static MEMBARRIER: LazyLock<bool> = LazyLock::new(register_membarrier);
 
-/// A thread's entry in [`THREADS`], given back when the thread ends.
-struct Registration(WorkerId);
+/// No number yet.
+const UNREGISTERED: u32 = u32::MAX;
 
-impl Registration {
-    fn new() -> Self {
-        let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
-        let free = threads.iter().position(Option::is_none).unwrap_or(threads.len());
-        let thread = Some(std::thread::current());
-        if free == threads.len() {
-            threads.push(thread);
-        } else {
-            threads[free] = thread;
-        }
-        Self(WorkerId(u32::try_from(free).expect("fewer threads than u32 counts")))
+/// Enters the calling thread into [`THREADS`]. Called while the thread's own data is being destroyed,
+/// by whoever uses a database there, the entry stays until the process ends.
+#[cold]
+fn register() -> u32 {
+    let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    let free = threads.iter().position(Option::is_none).unwrap_or(threads.len());
+    let thread = Some(std::thread::current());
+    if free == threads.len() {
+        threads.push(thread);
+    } else {
+        threads[free] = thread;
     }
+    drop(threads);
+    let number = u32::try_from(free).expect("fewer threads than u32 counts");
+    WORKER.set(number);
+    let _ = REGISTRATION.try_with(|_| ());
+    number
 }
+
+/// Gives the thread's entry in [`THREADS`] back when the thread ends.
+struct Registration;
 
 impl Drop for Registration {
     fn drop(&mut self) {
         let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
-        threads[self.0.0 as usize] = None;
+        threads[WORKER.replace(UNREGISTERED) as usize] = None;
     }
 }
 
 thread_local! {
-    static REGISTRATION: Registration = Registration::new();
+    static WORKER: Cell<u32> = const { Cell::new(UNREGISTERED) };
+    static REGISTRATION: Registration = const { Registration };
     static RANDOM: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -199,8 +208,10 @@ impl Machine for Native {
         start.addr() as u64
     }
 
+    #[inline]
     fn worker() -> WorkerId {
-        REGISTRATION.with(|registration| registration.0)
+        let number = WORKER.get();
+        WorkerId(if number == UNREGISTERED { register() } else { number })
     }
 
     fn core() -> CoreId {

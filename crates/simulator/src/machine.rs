@@ -69,6 +69,10 @@ impl Machine for Sim {
         1_000_000
     }
 
+    fn counter() -> Option<u64> {
+        Some(State::current().count_on_chip())
+    }
+
     fn random() -> u64 {
         let state = State::current();
         state.cores.borrow_mut()[state.running.get() as usize].random.next()

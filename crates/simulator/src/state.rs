@@ -38,6 +38,7 @@ pub(crate) const FENCE_EVENT: u64 = 8;
 const WAIT_EVENT: u64 = 9;
 const SWITCH: u64 = 10;
 const CLOCK_EVENT: u64 = 11;
+const COUNTER_EVENT: u64 = 12;
 pub(crate) const DISK_EVENT: u64 = 12;
 
 /// What is known of one core; index 0 is the host's own stack.
@@ -97,6 +98,8 @@ pub(crate) struct State {
     pub(crate) panic_message: RefCell<Option<String>>,
     pub(crate) marks: RefCell<BTreeSet<&'static str>>,
     pub(crate) counters: Cell<Counters>,
+    /// The counter in the middle of the chip.
+    on_chip: Cell<u64>,
     pub(crate) transcript: RefCell<VecDeque<Step>>,
     pub(crate) free_trace: RefCell<Option<Trace>>,
 }
@@ -142,6 +145,7 @@ impl State {
             panic_message: RefCell::default(),
             marks: RefCell::default(),
             counters: Cell::default(),
+            on_chip: Cell::new(0),
             transcript: RefCell::default(),
             free_trace: RefCell::default(),
             config,
@@ -251,6 +255,13 @@ impl State {
     pub(crate) fn look_at_clock(&self) -> Ticks {
         self.other_event(CLOCK_EVENT);
         self.now()
+    }
+
+    /// Adds one to the counter in the middle of the chip: an event.
+    pub(crate) fn count_on_chip(&self) -> u64 {
+        self.other_event(COUNTER_EVENT);
+        self.on_chip.set(self.on_chip.get() + 1);
+        self.on_chip.get()
     }
 
     /// The time.

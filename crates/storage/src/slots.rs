@@ -9,6 +9,9 @@
 //! | `lease` | a snapshot transaction | collection of old versions |
 //! | `view` | a transaction and what it collects afterwards | the memory of dropped tables |
 //!
+//! A fifth word, `tick`, is the slot's own and stays when the slot changes hands: the last tick of the
+//! clock that went into a timestamp.
+//!
 //! Slots come in segments allocated on demand and never given back; a freed slot is reused.
 
 use chiliad_machine::{Latch, Link, Machine, Ordering, Shared, Tagged, Word};
@@ -18,7 +21,7 @@ pub const WORKERS_MAX: usize = 65_536;
 
 const SEGMENT_SLOTS: usize = 64;
 
-/// One worker's words. Zero means "not in it" for each.
+/// One worker's words. Zero means "not in it" for the first four.
 #[repr(C, align(64))]
 pub struct Slot<M: Machine> {
     /// The reclaim epoch in which the worker is pinned, shifted left by one, with bit 0 set.
@@ -29,6 +32,8 @@ pub struct Slot<M: Machine> {
     pub lease: M::Word,
     /// The version of the catalog by which the worker finds its tables.
     pub view: M::Word,
+    /// The greatest tick that a timestamp of the slot was made of. Only the slot's worker uses it.
+    pub tick: M::Word,
 }
 
 const SEGMENTS_MAX: usize = WORKERS_MAX / SEGMENT_SLOTS;
@@ -75,6 +80,7 @@ impl<M: Machine> Slots<M> {
                 window: M::Word::new(0),
                 lease: M::Word::new(0),
                 view: M::Word::new(0),
+                tick: M::Word::new(0),
             }));
             let place = core::ptr::from_ref(&*segment).cast_mut();
             registry.owned.push(segment);
@@ -86,7 +92,7 @@ impl<M: Machine> Slots<M> {
         Some(u32::try_from(next).expect("fewer than WORKERS_MAX"))
     }
 
-    /// Gives a slot back, all of whose words are zero.
+    /// Gives a slot back, all of whose words but the tick are zero.
     pub fn release(&self, slot: u32) {
         self.registry.lock().free.push(slot);
     }

@@ -5,7 +5,15 @@ use chiliad::{Database, Error, Options, Row, RunOptions, Scheme, Snapshots, Tabl
 use std::time::Duration;
 
 /// All schemes under which transactions are serializable.
-pub const SERIALIZABLE: [Scheme; 3] = [Scheme::Silo, Scheme::GlobalTid, Scheme::Partitioned];
+pub const SERIALIZABLE: [Scheme; 7] = [
+    Scheme::Silo,
+    Scheme::GlobalTid,
+    Scheme::Partitioned,
+    Scheme::HStore,
+    Scheme::NoWait,
+    Scheme::WaitDie,
+    Scheme::DlDetect,
+];
 
 /// Schemes that detect conflicts when a transaction commits.
 pub const OPTIMISTIC: [Scheme; 2] = [Scheme::Silo, Scheme::GlobalTid];

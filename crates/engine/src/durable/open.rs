@@ -57,7 +57,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         durable: DurableOptions,
         host: &dyn Host<M>,
     ) -> Result<Opened<M, S>> {
-        options.validate()?;
+        options.validate::<M>()?;
         durable.validate()?;
         let plan = Plan::make(&*disk, mode == Mode::Salvage, host)?;
         if plan.is_none() && mode != Mode::Write {

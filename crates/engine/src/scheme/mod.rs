@@ -13,17 +13,22 @@
 //! that cannot go on says so by its [`Step`]; upon `Wait` the engine unpins, calls
 //! [`Scheme::wait`], and looks for the record again.
 
+mod clock;
 mod floor;
+mod hstore;
 mod in_place;
 mod lock;
 pub mod names;
 mod node_set;
 mod partitioned;
+mod partitions;
 pub(crate) mod restore;
 pub(crate) mod ruins;
 mod silo;
 pub(crate) mod tid;
 
+pub use clock::{Clock, TIMESTAMP_BITS, TimestampSource};
+pub use hstore::HStore;
 pub use lock::{DlDetect, NoWait, WaitDie};
 pub use partitioned::Partitioned;
 pub use silo::{GlobalTid, KeyValue, Silo};
@@ -31,6 +36,7 @@ pub use silo::{GlobalTid, KeyValue, Silo};
 use crate::Options;
 use crate::access::{Write, WriteSet};
 use crate::arena::{Arena, Piece};
+use crate::breakdown::Clockwork;
 use crate::epoch::Epochs;
 use crate::error::Reason;
 use crate::key_pool::KeyPool;
@@ -150,6 +156,8 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub heap: &'a mut LocalHeap<M>,
     /// Takes back the keys of garbage that is collected.
     pub keys: &'a mut KeyPool,
+    /// Times the parts of a sampled transaction.
+    pub clockwork: &'a mut Clockwork<M>,
     /// Every version ends in a stamp.
     pub stamped: bool,
     pub opacity: bool,
@@ -292,7 +300,8 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
 /// The planted bugs of all schemes.
 pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
-    [silo::FAULTS, lock::FAULTS].into_iter().flatten().copied()
+    let tables = [silo::FAULTS, partitioned::FAULTS, hstore::FAULTS, lock::FAULTS];
+    tables.into_iter().flatten().copied()
 }
 
 /// A record that may have to leave its index, or shed versions.

@@ -1,6 +1,8 @@
 //! The list of schemes: one line per name.
 
-use super::{DlDetect, GlobalTid, Info, KeyValue, NoWait, Partitioned, Scheme, Silo, WaitDie};
+use super::{
+    DlDetect, GlobalTid, HStore, Info, KeyValue, NoWait, Partitioned, Scheme, Silo, WaitDie,
+};
 use chiliad_machine::{Machine, Native};
 
 /// Something to do under a scheme whose name is known at run time.
@@ -50,4 +52,4 @@ macro_rules! schemes {
     };
 }
 
-schemes!(Silo, GlobalTid, KeyValue, Partitioned, NoWait, WaitDie, DlDetect);
+schemes!(Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait, WaitDie, DlDetect);

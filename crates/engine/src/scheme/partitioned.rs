@@ -15,8 +15,20 @@
 //!
 //! That the declared partitions cover every access is the workload's promise; the checker sees
 //! when it is broken.
+//!
+//! How a partition is got is a [`Policy`]: that of `partitioned` is here, a lock that is spun for;
+//! that of `h-store`, which grants in the order of timestamps, in `hstore.rs`. Under both nobody waits
+//! for a partition while holding a greater one, so whoever holds the greatest that is waited for
+//! waits for nobody: there is no deadlock.
+//!
+//! Both are strict: between the last grant and the first release a transaction is alone with all
+//! that it touches, and that moment lies between its begin and its commit.
+
+mod faults;
 
 use super::floor::{self, Floors};
+use super::in_place;
+use super::partitions::Partitions;
 use super::tid;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
@@ -24,16 +36,45 @@ use super::{
 use crate::Options;
 use crate::access::{Kind, Write, WriteSet};
 use crate::arena::Arena;
+use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::stamp;
 use crate::transaction::Intent;
-use chiliad_machine::{Class, Machine, Ordering, Spin, Word};
+use chiliad_machine::{Machine, Ordering, Spin, Word};
 use chiliad_storage::{Change, Guard, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
-use core::alloc::Layout;
-use core::ptr::NonNull;
+use core::marker::PhantomData;
 
-/// One worker's part.
-pub struct Partitioned<M: Machine> {
+pub use faults::FAULTS;
+
+/// One lock per partition, spun for.
+pub type Partitioned<M> = Exclusive<M, Spinning<M>>;
+
+/// How a transaction gets a partition. The value is one worker's part.
+pub trait Policy<M: Machine>: Sized + 'static {
+    /// The scheme with this policy.
+    const INFO: Info;
+    /// What all workers share; lives in the machine's memory.
+    type Shared: 'static;
+
+    /// The part that all workers share.
+    fn shared(options: &Options) -> Self::Shared;
+
+    /// One worker's part.
+    fn new() -> Self;
+
+    /// A transaction arrives, before it asks for its first partition.
+    fn arrive(&mut self, shared: &Self::Shared, heap: &LocalHeap<M>);
+
+    /// Waits for a partition. The caller has nothing latched or pinned.
+    fn lock(&mut self, shared: &Self::Shared, partition: u32);
+
+    /// Gives a partition back. Never waits for a transaction.
+    fn unlock(&mut self, shared: &Self::Shared, partition: u32);
+}
+
+/// One worker's part of a scheme under which transactions are alone with their partitions.
+pub struct Exclusive<M: Machine, P: Policy<M>> {
+    policy: P,
     held: Vec<u32>,
     last: u64,
     floor: u64,
@@ -41,62 +82,16 @@ pub struct Partitioned<M: Machine> {
     garbage: Vec<Garbage<M>>,
 }
 
+/// Locks that are spun for, by whoever comes.
+pub struct Spinning<M: Machine>(PhantomData<M>);
+
 /// A lock on a line of its own.
 #[repr(C, align(64))]
-struct Lock<M: Machine> {
+pub struct Lock<M: Machine> {
     held: M::Word,
 }
 
-/// The locks of all partitions.
-pub struct Locks<M: Machine> {
-    first: NonNull<Lock<M>>,
-    count: u32,
-}
-
-// SAFETY: it owns the array, whose words may be shared where the machine's words may.
-unsafe impl<M: Machine> Send for Locks<M> where M::Word: Send {}
-// SAFETY: as above.
-unsafe impl<M: Machine> Sync for Locks<M> where M::Word: Sync {}
-
-impl<M: Machine> Locks<M> {
-    fn layout(count: u32) -> Layout {
-        Layout::array::<Lock<M>>(count as usize).expect("options bound the number of partitions")
-    }
-
-    fn new(count: u32) -> Self {
-        let block = M::alloc(Self::layout(count), Class::Control).expect("memory for locks");
-        let first = block.cast::<Lock<M>>();
-        for index in 0..count as usize {
-            // SAFETY: the block has room for `count` locks.
-            unsafe { first.add(index).write(Lock { held: M::Word::new(0) }) };
-        }
-        Self { first, count }
-    }
-
-    fn get(&self, partition: u32) -> &Lock<M> {
-        assert!(partition < self.count, "partition {partition} of {}", self.count);
-        // SAFETY: within the array, which lives as long as `self`.
-        unsafe { self.first.add(partition as usize).as_ref() }
-    }
-}
-
-impl<M: Machine> Drop for Locks<M> {
-    fn drop(&mut self) {
-        // SAFETY: allocated with this layout; words need no drop.
-        unsafe { M::free(self.first.cast(), Self::layout(self.count), Class::Control) };
-    }
-}
-
-impl<M: Machine> Partitioned<M> {
-    fn unlock_all(&mut self, locks: &Locks<M>) {
-        for partition in self.held.drain(..) {
-            // Release pairs with the acquire in `begin`: the next holder sees all our writes.
-            locks.get(partition).held.store(0, Ordering::Release);
-        }
-    }
-}
-
-impl<M: Machine> Scheme<M> for Partitioned<M> {
+impl<M: Machine> Policy<M> for Spinning<M> {
     const INFO: Info = Info {
         name: "partitioned",
         summary: "one lock per partition, taken in order before the transaction begins",
@@ -107,32 +102,74 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
         needs_partitions: true,
         source: "maflingo-silo.txt 6.5",
     };
-    const COLLECTS_BEFORE_RELEASE: bool = true;
 
-    type Shared = Locks<M>;
+    type Shared = Partitions<M, Lock<M>>;
 
-    fn shared(options: &Options) -> Locks<M> {
-        Locks::new(options.partitions)
+    fn shared(options: &Options) -> Self::Shared {
+        Partitions::new(options.partitions, || Lock { held: M::Word::new(0) })
     }
 
     fn new() -> Self {
-        Self { held: Vec::new(), last: 0, floor: 0, floors: Floors, garbage: Vec::new() }
+        Self(PhantomData)
+    }
+
+    fn arrive(&mut self, _shared: &Self::Shared, _heap: &LocalHeap<M>) {}
+
+    fn lock(&mut self, shared: &Self::Shared, partition: u32) {
+        let lock = shared.get(partition);
+        let mut spin = Spin::<M>::new();
+        // Acquire pairs with the release in `unlock`.
+        while lock.held.load(Ordering::Relaxed) != 0
+            || lock.held.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err()
+        {
+            spin.wait();
+        }
+    }
+
+    fn unlock(&mut self, shared: &Self::Shared, partition: u32) {
+        // Release pairs with the acquire in `lock`: the next holder sees all our writes.
+        shared.get(partition).held.store(0, Ordering::Release);
+    }
+}
+
+impl<M: Machine, P: Policy<M>> Exclusive<M, P> {
+    fn unlock_all(&mut self, shared: &P::Shared) {
+        for partition in self.held.drain(..) {
+            self.policy.unlock(shared, partition);
+        }
+    }
+}
+
+impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
+    const INFO: Info = P::INFO;
+    const COLLECTS_BEFORE_RELEASE: bool = true;
+
+    type Shared = P::Shared;
+
+    fn shared(options: &Options) -> P::Shared {
+        P::shared(options)
+    }
+
+    fn new() -> Self {
+        let (held, garbage) = (Vec::new(), Vec::new());
+        Self { policy: P::new(), held, last: 0, floor: 0, floors: Floors, garbage }
     }
 
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         debug_assert!(intent.partitions.is_sorted_by(|a, b| a < b), "ascending, each once");
         self.floor = 0;
-        for &partition in intent.partitions {
-            let lock = cx.shared.get(partition);
-            let mut spin = Spin::<M>::new();
-            // Acquire pairs with the release in `unlock_all`.
-            while lock.held.load(Ordering::Relaxed) != 0
-                || lock.held.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err()
-            {
-                spin.wait();
+        let before = cx.clockwork.switch(Part::Timestamp);
+        self.policy.arrive(cx.shared, cx.heap);
+        cx.clockwork.switch(Part::Wait);
+        for (number, &partition) in intent.partitions.iter().enumerate() {
+            let skipped = M::fault(&faults::PARTITION_NOT_LOCKED)
+                || number > 0 && M::fault(&faults::REMOTE_PARTITION_NOT_LOCKED);
+            if !skipped {
+                self.policy.lock(cx.shared, partition);
+                self.held.push(partition);
             }
-            self.held.push(partition);
         }
+        cx.clockwork.switch(before);
         Step::Done(())
     }
 
@@ -148,12 +185,7 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
         if word & tid::DEAD != 0 {
             return Step::Redo;
         }
-        let absent = word & tid::ABSENT != 0;
-        let source = record.value();
-        let length = if absent && !cx.stamped { 0 } else { source.length() };
-        let bytes = arena.reserve(length);
-        source.read(arena.get_mut(bytes));
-        Step::Done(Version { absent, bytes })
+        Step::Done(in_place::copy(record, word, arena, cx.stamped))
     }
 
     #[inline]
@@ -194,23 +226,16 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
     ) -> Result<CommitPoint, Refusal<M>> {
-        let stamp = if cx.stamped { stamp::STAMP_BYTES } else { 0 };
-        for write in &mut writes.entries {
-            let word = write.record.word().load(Ordering::Relaxed);
-            if word & tid::DEAD != 0 {
-                return Err(Refusal::over(Reason::Vanished, write.record));
-            }
-            write.prior = word;
-            let bytes = write.value.length as usize;
-            if write.kind == Kind::Put && bytes.max(stamp) > cx.heap.room(write.record) {
-                let block = cx.heap.alloc_record(SlotKind::Version, bytes);
-                write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
-            }
-        }
+        let overwritten = in_place::prepare(cx, writes)?;
         let epoch = cx.epochs.open_window(cx.heap.slot());
-        let prior = writes.entries.iter().map(|write| write.prior);
-        let greatest = prior.fold(self.last.max(self.floor), u64::max);
+        let forgets = M::fault(&faults::ORDER_NOT_ABOVE_OVERWRITTEN);
+        let overwritten = if forgets { 0 } else { overwritten };
+        let floor = if M::fault(&faults::PARTITION_FLOOR_FORGOTTEN) { 0 } else { self.floor };
+        let greatest = self.last.max(floor).max(overwritten);
         self.last = tid::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
+        if M::fault(&faults::RELEASED_EARLY) {
+            self.unlock_all(cx.shared);
+        }
         Ok(CommitPoint { epoch, order: self.last })
     }
 
@@ -222,26 +247,7 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
         index: usize,
         value: &[u8],
     ) {
-        let write = &mut writes.entries[index];
-        let record = write.record;
-        // For those who read outside transactions, and so without the partition's lock.
-        record.word().store(write.prior | tid::LATCH, Ordering::Relaxed);
-        // Release: pairs with the acquire fence in `restore::stable_read`.
-        M::fence(Ordering::Release);
-        if let Some(block) = record.overflow() {
-            // SAFETY: it leaves the record here, and only the partition's holder knew it.
-            unsafe { cx.heap.retire_record(SlotKind::Version, block) };
-        }
-        match write.spare[1].take() {
-            Some(block) => {
-                block.write(value);
-                record.set_overflow(block);
-            }
-            None => record.write_before(value, None),
-        }
-        let absent = if write.kind == Kind::Remove { tid::ABSENT } else { 0 };
-        // Release: pairs with the acquire in `restore::stable_read`.
-        record.word().store(point.order | absent, Ordering::Release);
+        in_place::install(cx, point, &mut writes.entries[index], value);
     }
 
     fn is_void(write: &Write<M>) -> bool {
@@ -258,10 +264,7 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
     }
 
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
-        for block in writes.entries.iter_mut().filter_map(|write| write.spare[1].take()) {
-            // SAFETY: put by for this transaction and never linked.
-            unsafe { cx.heap.free_record(SlotKind::Version, block) };
-        }
+        in_place::give_back(cx, writes);
         cx.epochs.close_window(cx.heap.slot());
         self.unlock_all(cx.shared);
     }
@@ -274,6 +277,9 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
         if self.held.is_empty() {
             // Its partitions may be somebody else's by now: what a panic left behind stays.
             return;
+        }
+        if M::fault(&faults::UNLINKED_WITHOUT_PARTITIONS) {
+            self.unlock_all(cx.shared);
         }
         let mut all = core::mem::take(&mut self.garbage);
         for garbage in all.drain(..) {
@@ -297,14 +303,11 @@ impl<M: Machine> Scheme<M> for Partitioned<M> {
     }
 
     fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
-        let source = record.value();
-        out.resize(source.length(), 0);
-        source.read(out);
-        record.word().load(Ordering::Relaxed) & tid::ABSENT != 0
+        in_place::current_version(record, out)
     }
 }
 
-impl<M: Machine> Partitioned<M> {
+impl<M: Machine, P: Policy<M>> Exclusive<M, P> {
     fn unlink(
         &mut self,
         cx: &mut Context<'_, M, Self>,

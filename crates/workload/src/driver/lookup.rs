@@ -3,28 +3,23 @@
 //!
 //! Keys are eight bytes, big-endian, dense and drawn evenly; each look-up reads its record's value.
 
-use super::native::{join, place};
 use super::sampling::Generator;
-use super::series::resident_bytes;
 use super::signals::{Phase, Signals};
+use super::window::{Counted, Window};
 use super::{Failure, Progress};
 use chiliad_engine::{Error, IndexKind};
-use chiliad_machine::{Native, allowed_cores};
+use chiliad_machine::Native;
 use chiliad_storage::{
     Changes, Flight, Found, HashIndex, Heap, Index, Kind, LocalHeap, NoHooks, OrderedIndex,
     OutOfMemory, RecordRef,
 };
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Look-ups between two looks at what the driver wants.
 const BATCH: usize = 1024;
 
 /// Rows between two reports of progress.
 const REPORT_ROWS: usize = 100_000;
-
-/// How often progress is told.
-const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -47,53 +42,15 @@ pub struct Lookup {
     pub seed: u64,
 }
 
-/// What was measured.
-#[derive(Clone, Copy, Debug)]
-pub struct LookupReport {
-    /// The length of the window.
-    pub seconds: f64,
-    /// Look-ups in it.
-    pub lookups: u64,
-    /// Resident memory of the process at its end, in bytes.
-    pub memory_bytes: u64,
-    /// Seconds that loading took.
-    pub load_seconds: f64,
-}
-
 /// Loads an index and looks up keys in it.
 ///
 /// # Errors
 /// When there is no memory or a thread fails.
-pub fn run_lookup(lookup: &Lookup, progress: &dyn Progress) -> Result<LookupReport, Failure> {
-    let started = Instant::now();
+pub fn run_lookup(lookup: &Lookup, progress: &dyn Progress) -> Result<Counted, Failure> {
     let table = Table::load(lookup, progress).map_err(out_of_memory)?;
-    let load_seconds = started.elapsed().as_secs_f64();
-    let signals = Signals::new(lookup.threads, Phase::Warmup, u64::MAX);
-    let cores = allowed_cores();
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..lookup.threads)
-            .map(|index| {
-                let (table, signals, cores) = (&table, &signals, &cores);
-                scope.spawn(move || {
-                    place(cores, lookup.threads, lookup.threads, index);
-                    table.look_up(lookup, index, signals)
-                })
-            })
-            .collect();
-        thread::sleep(lookup.warmup);
-        let start = Instant::now();
-        let before = signals.committed();
-        signals.set(Phase::Measure);
-        while start.elapsed() < lookup.duration {
-            progress.running(start.elapsed(), signals.committed());
-            thread::sleep(REPORT_INTERVAL.min(lookup.duration.saturating_sub(start.elapsed())));
-        }
-        let (seconds, after) = (start.elapsed().as_secs_f64(), signals.committed());
-        signals.set(Phase::Stop);
-        threads.into_iter().try_for_each(|thread| join(thread.join()))?;
-        let lookups = after - before;
-        Ok(LookupReport { seconds, lookups, memory_bytes: resident_bytes(), load_seconds })
-    })
+    let Lookup { threads, duration, warmup, .. } = *lookup;
+    let window = Window { threads, warmup, duration };
+    window.run(progress, |thread, signals| table.look_up(lookup, thread, signals))
 }
 
 fn out_of_memory(_: OutOfMemory) -> Failure {

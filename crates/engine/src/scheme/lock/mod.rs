@@ -41,6 +41,7 @@ mod word;
 pub use faults::FAULTS;
 pub use shared::Shared;
 
+use super::clock::Clock;
 use super::floor::{self, Floors};
 use super::in_place;
 use super::node_set::NodeSet;
@@ -85,6 +86,7 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     transaction: u64,
     /// Its age among all, kept when it is run again.
     timestamp: u64,
+    clock: Clock,
     search: Search,
     nodes: NodeSet<M>,
     /// The last TID given out by this worker.
@@ -245,6 +247,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             requests: 0,
             transaction: 0,
             timestamp: 0,
+            clock: Clock::new(),
             search: Search::default(),
             nodes: NodeSet::new(),
             last: 0,

@@ -2,14 +2,14 @@
 
 use super::seat::Seats;
 use crate::Options;
-use chiliad_machine::{Machine, Ordering, Word};
+use crate::scheme::clock::TimestampSource;
+use chiliad_machine::Machine;
 
 /// Seats, and how long to wait.
 pub struct Shared<M: Machine> {
     /// For policies under which anybody waits.
     seats: Option<Seats<M>>,
-    /// The next timestamp.
-    clock: M::Word,
+    pub(super) timestamps: TimestampSource<M>,
     /// Ticks after which a wait ends.
     pub(super) wait_timeout: u64,
     /// Ticks between two looks for a deadlock, and before the first.
@@ -20,7 +20,7 @@ impl<M: Machine> Shared<M> {
     pub(super) fn new(options: &Options, waits: bool) -> Self {
         Self {
             seats: waits.then(Seats::new),
-            clock: M::Word::new(1),
+            timestamps: TimestampSource::new(options.timestamps),
             wait_timeout: Options::ticks::<M>(options.wait_timeout),
             deadlock_check: Options::ticks::<M>(options.deadlock_check),
         }
@@ -29,11 +29,5 @@ impl<M: Machine> Shared<M> {
     #[inline]
     pub(super) fn seats(&self) -> &Seats<M> {
         self.seats.as_ref().expect("a policy under which anybody waits")
-    }
-
-    /// A timestamp of its own.
-    pub(super) fn timestamp(&self) -> u64 {
-        // Relaxed: only that each is given out once, and grows.
-        self.clock.fetch_add(1, Ordering::Relaxed)
     }
 }

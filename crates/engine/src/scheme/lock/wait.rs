@@ -5,6 +5,7 @@ use super::queue::{self, Rules, Verdict};
 use super::seat::{Request, RequestId, Seat, Seats};
 use super::word::Mode;
 use super::{Locking, NO_WAIT, WAIT_DIE, faults};
+use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::scheme::{Context, Refusal};
 use crate::transaction::Intent;
@@ -121,7 +122,9 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         let seat = seats.get(slot);
         self.transaction = (self.transaction + 1) & deadlock::TRANSACTION_MASK;
         if POLICY == WAIT_DIE && intent.retries == 0 {
-            self.timestamp = cx.shared.timestamp();
+            let part = cx.clockwork.switch(Part::Timestamp);
+            self.timestamp = self.clock.draw(&cx.shared.timestamps, cx.heap);
+            cx.clockwork.switch(part);
         }
         seat.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
         // Release: whoever takes it for active reads what it has shown before.

@@ -5,6 +5,7 @@ use super::{Global, Silo, faults, tid};
 use crate::Options;
 use crate::access::{Kind, Write, WriteSet};
 use crate::arena::{Arena, Piece};
+use crate::breakdown::Clockwork;
 use crate::epoch::Epochs;
 use crate::key_pool::KeyPool;
 use crate::options::Snapshots;
@@ -87,6 +88,7 @@ impl Worker {
             epochs: &self.world.epochs,
             heap: &mut self.heap,
             keys: &mut KeyPool::default(),
+            clockwork: &mut Clockwork::new(),
             stamped: false,
             opacity: false,
             snapshots: true,

@@ -1,0 +1,168 @@
+//! Timestamps (thousand-cores.txt 4.3.1): where transactions get the numbers by which schemes order
+//! them.
+//!
+//! | kind | how a worker gets one | what it costs |
+//! | --- | --- | --- |
+//! | `mutex` | adds one to a counter under a latch | the latch moves from core to core, and its holder may lose its core |
+//! | `atomic` | adds one to a shared word | the word moves from core to core |
+//! | `batched` | takes [`BATCH`] from a shared word at a time | the same, a sixteenth as often; see below |
+//! | `clock` | the machine's clock with its slot's number behind | nothing shared |
+//! | `hardware` | asks a counter in the middle of the chip | a message; no processor that can be bought has one |
+//!
+//! What holds for all of them: a timestamp is given out once, is never zero, is below
+//! 2^[`TIMESTAMP_BITS`] so that three flags fit beside it, and exceeds all that its worker had before.
+//! They begin anew when a database is opened again.
+//!
+//! **Batches and restarts.** A transaction that is refused runs again in its worker and takes the next
+//! timestamp of its worker's batch, which is still older than that of the transaction it lost to. Under
+//! a scheme that refuses the older one it is refused again, until the batch is used up. That is the
+//! paper's finding (figure 4-5b), and why `atomic` is the default.
+//!
+//! **The clock.** A timestamp is `tick << 16 | slot`. All workers' ticks are those of one clock: natively
+//! the system's monotonic one, which no core sees run backwards against another (the kernel vouches
+//! for it, by the processor's synchronised counters or else by another source); in simulation the
+//! machine has one. A tick is some 256 ns natively. A worker that asks more often runs ahead of the
+//! clock for as long as it does; the last tick of a slot stays in the slot, for the worker that has it
+//! next. After 2^44 ticks (52 days natively) there is no room for more, and timestamps come from a
+//! counter that starts above them.
+
+use crate::options::Timestamps;
+use chiliad_machine::{Latch, Machine, Ordering, Word};
+use chiliad_storage::{LocalHeap, WORKERS_MAX};
+
+/// Bits of a timestamp.
+pub const TIMESTAMP_BITS: u32 = 61;
+
+/// Timestamps that a worker takes at a time.
+const BATCH: u64 = 16;
+
+const SLOT_BITS: u32 = 16;
+const _: () = assert!(WORKERS_MAX == 1 << SLOT_BITS, "slot numbers fit behind ticks");
+
+/// The first timestamp that is not the clock's.
+const AFTER_CLOCK: u64 = 1 << (TIMESTAMP_BITS - 1);
+
+/// Ticks in a second, at least, before they are counted in larger steps.
+const RATE_BITS: u32 = 21;
+
+/// What workers share, each contended word on a line of its own. Lives in the machine's memory.
+pub struct TimestampSource<M: Machine> {
+    kind: Timestamps,
+    counter: Line<M::Word>,
+    guarded: Line<Latch<M, u64>>,
+}
+
+/// A line of its own.
+#[repr(C, align(64))]
+struct Line<T>(T);
+
+impl<M: Machine> TimestampSource<M> {
+    /// Timestamps from 1.
+    #[must_use]
+    pub fn new(kind: Timestamps) -> Self {
+        let counter = Line(M::Word::new(0));
+        Self { kind, counter, guarded: Line(Latch::new(0)) }
+    }
+
+    /// Takes `count` numbers and returns the first.
+    #[inline]
+    fn count(&self, count: u64) -> u64 {
+        // Relaxed: the number itself is all that is handed over.
+        self.counter.0.fetch_add(count, Ordering::Relaxed) + 1
+    }
+}
+
+/// One worker's part.
+#[derive(Default)]
+pub struct Clock {
+    /// What is left of its batch: from here up to, but without, the end.
+    next: u64,
+    end: u64,
+}
+
+impl Clock {
+    /// Nothing taken yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The next timestamp, for the worker whose heap this is.
+    ///
+    /// # Panics
+    /// For `hardware` on a machine without such a counter; opening a database refuses that.
+    #[inline]
+    pub fn draw<M: Machine>(&mut self, source: &TimestampSource<M>, heap: &LocalHeap<M>) -> u64 {
+        match source.kind {
+            Timestamps::Latched => {
+                let mut last = source.guarded.0.lock();
+                *last += 1;
+                *last
+            }
+            Timestamps::Atomic => source.count(1),
+            Timestamps::Batched => {
+                if self.next == self.end {
+                    self.next = source.count(BATCH);
+                    self.end = self.next + BATCH;
+                }
+                self.next += 1;
+                self.next - 1
+            }
+            Timestamps::Clock => by_clock(source, heap),
+            Timestamps::Hardware => M::counter().expect("options refuse what the chip lacks"),
+        }
+    }
+}
+
+/// The clock's next tick for the slot.
+#[inline]
+fn by_clock<M: Machine>(source: &TimestampSource<M>, heap: &LocalHeap<M>) -> u64 {
+    let last = &heap.slot().tick;
+    // Relaxed: the slot is one worker's, and changes hands under the latch of the slots.
+    let tick = tick_after(last.load(Ordering::Relaxed), M::now(), M::ticks_per_second());
+    last.store(tick, Ordering::Relaxed);
+    match concatenate(tick, heap.slot_number()) {
+        Some(timestamp) => timestamp,
+        None => AFTER_CLOCK + source.count(1),
+    }
+}
+
+/// The tick of the time `now` of a clock of `rate`, or the one after `last` if that is later.
+#[inline]
+fn tick_after(last: u64, now: u64, rate: u64) -> u64 {
+    let tick = now >> rate.ilog2().saturating_sub(RATE_BITS);
+    tick.max(last + 1)
+}
+
+/// A tick with a slot's number behind; `None` if the tick is too large.
+#[inline]
+fn concatenate(tick: u64, slot: u32) -> Option<u64> {
+    (tick < AFTER_CLOCK >> SLOT_BITS).then_some(tick << SLOT_BITS | u64::from(slot))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_never_sees_a_tick_twice() {
+        // The time stands still, runs on, and is behind a worker that was here before.
+        let mut last = 0;
+        for now in [0, 0, 0, 1 << 20, 1 << 20, 5] {
+            let tick = tick_after(last, now, 1_000_000_000);
+            assert!(tick > last && tick >= now >> 8);
+            last = tick;
+        }
+        // A slow clock is taken as it is.
+        assert_eq!(tick_after(1, 77, 1_000_000), 77);
+    }
+
+    #[test]
+    fn slots_lie_behind_ticks_until_there_is_no_room() {
+        assert_eq!(concatenate(1, 0), Some(1 << 16));
+        assert!(concatenate(1, 65_535) < concatenate(2, 0));
+        let last = (AFTER_CLOCK >> SLOT_BITS) - 1;
+        assert!(concatenate(last, 65_535).expect("room") < AFTER_CLOCK);
+        assert_eq!(concatenate(last + 1, 0), None);
+    }
+}
