@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 49] = [
+const SEEDS: [(&str, u64); 54] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 0),
@@ -46,6 +46,11 @@ const SEEDS: [(&str, u64); 49] = [
     ("collected-unlocked", 84),
     ("granted-twice", 7),
     ("younger-waits", 0),
+    ("occ-reads-not-validated", 0),
+    ("occ-reads-not-latched", 0),
+    ("occ-unlatched-before-install", 0),
+    ("occ-leaves-not-validated", 1),
+    ("occ-end-not-above", 16),
     ("snapshot-too-new", 14),
     ("collect-too-eager", 0),
     ("boundary-without-fence", 36),

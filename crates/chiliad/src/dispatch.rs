@@ -52,7 +52,7 @@ macro_rules! schemes {
     };
 }
 
-schemes!($ Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait, WaitDie, DlDetect);
+schemes!($ Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait, WaitDie, DlDetect, Occ);
 
 impl AnyRunner {
     pub fn run(self, over: impl Fn() -> bool, claimed: impl Fn()) {

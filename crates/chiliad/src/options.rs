@@ -33,11 +33,14 @@ pub enum Scheme {
     /// Two-phase locking: who meets a lock waits, for a limited time ([`Options::wait_timeout`]), and
     /// looks for deadlocks. Serializable.
     DlDetect,
+    /// Optimistic: rows read and written are latched at the commit and validated by timestamps.
+    /// Serializable; there to be compared with `Silo`.
+    Occ,
 }
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Silo,
         Self::GlobalTid,
         Self::KeyValue,
@@ -46,6 +49,7 @@ impl Scheme {
         Self::NoWait,
         Self::WaitDie,
         Self::DlDetect,
+        Self::Occ,
     ];
 
     /// The name on command lines.
@@ -60,6 +64,7 @@ impl Scheme {
             Self::NoWait => "no-wait",
             Self::WaitDie => "wait-die",
             Self::DlDetect => "dl-detect",
+            Self::Occ => "occ",
         }
     }
 }
@@ -143,7 +148,8 @@ pub struct Options {
     pub wait_timeout: Duration,
     /// How long it waits before it looks for a deadlock, and between two looks.
     pub deadlock_check: Duration,
-    /// Where transactions get their timestamps, for [`Scheme::HStore`] and [`Scheme::WaitDie`];
+    /// Where transactions get their timestamps, for [`Scheme::HStore`], [`Scheme::WaitDie`]
+    /// and [`Scheme::Occ`];
     /// [`Timestamps::Hardware`] is refused.
     pub timestamps: Timestamps,
     /// Workers at once: each thread that runs transactions has one, a transaction within another

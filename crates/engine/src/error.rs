@@ -28,11 +28,13 @@ pub enum Reason {
     Deadlock,
     /// The transaction waited for a lock for too long.
     LockTimeout,
+    /// A version is younger than the transaction that would read or overwrite it.
+    TooLate,
 }
 
 impl Reason {
     /// All reasons, in the order of [`Reason::index`].
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::ReadChanged,
         Self::ReadLatched,
         Self::Phantom,
@@ -44,6 +46,7 @@ impl Reason {
         Self::Younger,
         Self::Deadlock,
         Self::LockTimeout,
+        Self::TooLate,
     ];
 
     /// A dense number, for counters.
@@ -67,6 +70,7 @@ impl Reason {
             Self::Younger => "younger",
             Self::Deadlock => "deadlock",
             Self::LockTimeout => "lock_timeout",
+            Self::TooLate => "too_late",
         }
     }
 }

@@ -58,7 +58,7 @@ pub use recorder::{Recorder, Stamp, WriteKind};
 pub use scheme::names;
 pub use scheme::{Clock, TIMESTAMP_BITS, TimestampSource};
 pub use scheme::{
-    DlDetect, GlobalTid, HStore, Info, Isolation, KeyValue, NoWait, Partitioned, Scheme, Silo,
+    DlDetect, GlobalTid, HStore, Info, Isolation, KeyValue, NoWait, Occ, Partitioned, Scheme, Silo,
     WaitDie,
 };
 pub use stats::{Hold, HotRecord, Stats};

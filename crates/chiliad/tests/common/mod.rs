@@ -5,7 +5,7 @@ use chiliad::{Database, Error, Options, Row, RunOptions, Scheme, Snapshots, Tabl
 use std::time::Duration;
 
 /// All schemes under which transactions are serializable.
-pub const SERIALIZABLE: [Scheme; 7] = [
+pub const SERIALIZABLE: [Scheme; 8] = [
     Scheme::Silo,
     Scheme::GlobalTid,
     Scheme::Partitioned,
@@ -13,10 +13,11 @@ pub const SERIALIZABLE: [Scheme; 7] = [
     Scheme::NoWait,
     Scheme::WaitDie,
     Scheme::DlDetect,
+    Scheme::Occ,
 ];
 
 /// Schemes that detect conflicts when a transaction commits.
-pub const OPTIMISTIC: [Scheme; 2] = [Scheme::Silo, Scheme::GlobalTid];
+pub const OPTIMISTIC: [Scheme; 3] = [Scheme::Silo, Scheme::GlobalTid, Scheme::Occ];
 
 pub fn open(scheme: Scheme) -> Database {
     Database::in_memory_with(Options::default().scheme(scheme)).unwrap()

@@ -20,16 +20,19 @@ mod in_place;
 mod lock;
 pub mod names;
 mod node_set;
+mod occ;
 mod partitioned;
 mod partitions;
 pub(crate) mod restore;
 pub(crate) mod ruins;
 mod silo;
 pub(crate) mod tid;
+mod unlink;
 
 pub use clock::{Clock, TIMESTAMP_BITS, TimestampSource};
 pub use hstore::HStore;
 pub use lock::{DlDetect, NoWait, WaitDie};
+pub use occ::Occ;
 pub use partitioned::Partitioned;
 pub use silo::{GlobalTid, KeyValue, Silo};
 
@@ -300,7 +303,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
 /// The planted bugs of all schemes.
 pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
-    let tables = [silo::FAULTS, partitioned::FAULTS, hstore::FAULTS, lock::FAULTS];
+    let tables = [silo::FAULTS, partitioned::FAULTS, hstore::FAULTS, lock::FAULTS, occ::FAULTS];
     tables.into_iter().flatten().copied()
 }
 

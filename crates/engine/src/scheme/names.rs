@@ -1,7 +1,7 @@
 //! The list of schemes: one line per name.
 
 use super::{
-    DlDetect, GlobalTid, HStore, Info, KeyValue, NoWait, Partitioned, Scheme, Silo, WaitDie,
+    DlDetect, GlobalTid, HStore, Info, KeyValue, NoWait, Occ, Partitioned, Scheme, Silo, WaitDie,
 };
 use chiliad_machine::{Machine, Native};
 
@@ -52,4 +52,4 @@ macro_rules! schemes {
     };
 }
 
-schemes!(Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait, WaitDie, DlDetect);
+schemes!(Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait, WaitDie, DlDetect, Occ);

@@ -1,10 +1,8 @@
 //! Tombstones and abandoned placeholders leave their indexes, each under its lock.
 
 use super::{Locking, NO_WAIT, faults, queue, word};
-use crate::scheme::{Context, Garbage, Tables, floor, tid};
-use crate::stamp;
+use crate::scheme::{Context, Garbage, Tables, tid, unlink};
 use chiliad_machine::{Machine, Ordering, Word};
-use chiliad_storage::{Guard, Kind as SlotKind};
 
 impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     /// Handles up to `budget` items; one that is locked comes back later.
@@ -58,32 +56,11 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             return false;
         }
         let found = record.word().load(Ordering::Relaxed);
-        let mut gone = false;
         if tid::is_absence(found, garbage.order) {
-            let key = garbage.key.as_deref().unwrap_or(&[]);
-            let heap = &mut *cx.heap;
-            tables.with_index(garbage.table, &mut |index, graveyard| {
-                if let Some(graveyard) = graveyard.filter(|_| !garbage.placeholder) {
-                    let mut bytes = [0; stamp::STAMP_BYTES];
-                    record.read(&mut bytes[..record.length().min(stamp::STAMP_BYTES)]);
-                    graveyard.bury(key, found & !tid::FLAGS, stamp::read(&bytes, true));
-                }
-                let mut confirm = |guard: &Guard<M>| {
-                    floor::raise(guard, found & !tid::FLAGS);
-                    // Release: who locks the record next sees it.
-                    record.word().store(found | tid::DEAD, Ordering::Release);
-                    true
-                };
-                gone = index.unlink(heap, key, record, &mut self.floors, &mut confirm);
-            });
+            unlink::unlink(cx.heap, tables, garbage, found, &mut self.floors);
         }
         if !unlocked {
             Self::give_back(lock);
-        }
-        if gone {
-            M::mark("record unlinked");
-            // SAFETY: it has left its index during this pin, by our hand.
-            unsafe { cx.heap.retire_record(SlotKind::Record, record) };
         }
         true
     }

@@ -27,7 +27,7 @@ mod commit;
 mod faults;
 #[cfg(test)]
 mod models;
-mod read;
+pub(super) mod read;
 
 use commit::drop_version;
 

@@ -13,7 +13,7 @@ const PATIENCE: u32 = 4096;
 
 /// The newest version, with the word that names it.
 #[inline]
-pub(super) fn present<M: Machine>(
+pub(in crate::scheme) fn present<M: Machine>(
     record: RecordRef<M>,
     arena: &mut Arena,
     stamped: bool,

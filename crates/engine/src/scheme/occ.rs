@@ -1,0 +1,411 @@
+//! Optimistic concurrency control with per-tuple validation (thousand-cores.txt 2.2.3, 4.3.2).
+//!
+//! ```text
+//!  63                                                3    2      1       0
+//! +---------------------------------------------------+------+--------+-------+
+//! | write timestamp                                    | dead | absent | latch |
+//! +---------------------------------------------------+------+--------+-------+
+//! ```
+//!
+//! A transaction takes a *start timestamp*, and is refused a version that is younger. To commit it
+//! latches all records that it has read or will write, in the order of their addresses, takes an *end
+//! timestamp*, and validates: no version that it has read may have changed, or be younger than its
+//! start; none that it overwrites may be younger than its end. The end timestamp becomes that of its
+//! versions. Transactions that touch different records validate side by side.
+//!
+//! Where we depart from the paper:
+//!
+//! - Validation also asks that the version be the one that was read. The paper compares timestamps
+//!   alone, which suffices only if whoever draws later gets the greater one: batches and clocks do not
+//!   promise that.
+//! - Latches are waited for in one order and for a bounded time; the order is that of addresses, which
+//!   all workers share, and not that of keys.
+//! - Leaves that were passed are validated as well (`node_set.rs`), and an insertion commits above what
+//!   has left its leaf (`floor.rs`): the paper has neither scans nor removals.
+//! - A record that was only read is latched, as in the paper, and so is kept from all others meanwhile;
+//!   Silo's look at the word without a latch is what this scheme is compared with.
+
+use super::clock::{Clock, TimestampSource};
+use super::floor::{self, Floors};
+use super::node_set::NodeSet;
+use super::silo::read;
+use super::{
+    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
+};
+use super::{in_place, tid, unlink};
+use crate::Options;
+use crate::access::{Kind, Write, WriteSet};
+use crate::arena::Arena;
+use crate::breakdown::Part;
+use crate::error::Reason;
+use crate::transaction::Intent;
+use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
+use chiliad_storage::{Change, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
+use std::collections::VecDeque;
+
+/// Looks at a latch before the transaction gives up.
+const PATIENCE: u32 = 256;
+
+const OCC: &[&str] = &["occ"];
+const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
+
+static READS_NOT_VALIDATED: Fault = Fault {
+    name: "occ-reads-not-validated",
+    step: "versions read are compared with those in place when all records are latched",
+    rig: Rig::SimSc,
+    schemes: OCC,
+    workload: "bank",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+static READS_NOT_LATCHED: Fault = Fault {
+    name: "occ-reads-not-latched",
+    step: "records read are latched before they are validated",
+    rig: Rig::SimSc,
+    schemes: OCC,
+    workload: "scan",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+static UNLATCHED_BEFORE_INSTALL: Fault = Fault {
+    name: "occ-unlatched-before-install",
+    step: "latches are given back when everything is installed",
+    rig: Rig::SimSc,
+    schemes: OCC,
+    workload: "bank",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+static LEAVES_NOT_VALIDATED: Fault = Fault {
+    name: "occ-leaves-not-validated",
+    step: "leaves passed are as they were when all records are latched",
+    rig: Rig::SimSc,
+    schemes: OCC,
+    workload: "scan",
+    expected: &["G2", "G2-item", "G-single", "G1c"],
+    seeds: 200,
+};
+
+static END_NOT_ABOVE: Fault = Fault {
+    name: "occ-end-not-above",
+    step: "a transaction that overwrites a version younger than its end is refused",
+    rig: Rig::SimSc,
+    schemes: OCC,
+    workload: "scan",
+    expected: &["order reversal"],
+    seeds: 1000,
+};
+
+/// The planted bugs of this scheme.
+pub static FAULTS: &[&Fault] = &[
+    &READS_NOT_VALIDATED,
+    &READS_NOT_LATCHED,
+    &UNLATCHED_BEFORE_INSTALL,
+    &LEAVES_NOT_VALIDATED,
+    &END_NOT_ABOVE,
+];
+
+/// A timestamp as it stands in a word, flags clear.
+fn word_of(timestamp: u64) -> u64 {
+    timestamp * (tid::FLAGS + 1)
+}
+
+/// A record that was read, and the header word then.
+struct Read<M: Machine> {
+    record: RecordRef<M>,
+    word: u64,
+}
+
+/// One worker's part.
+pub struct Occ<M: Machine> {
+    clock: Clock,
+    /// The start timestamp, as a word.
+    start: u64,
+    reads: Vec<Read<M>>,
+    nodes: NodeSet<M>,
+    /// Records latched for the commit, none of them placed; once prepared, those that are only read:
+    /// the others are unlatched by their new words.
+    latched: Vec<RecordRef<M>>,
+    /// What the end timestamp must exceed because of what has left a leaf.
+    floor: u64,
+    floors: Floors,
+    garbage: VecDeque<Garbage<M>>,
+}
+
+impl<M: Machine> Occ<M> {
+    fn draw(&mut self, cx: &mut Context<'_, M, Self>) -> u64 {
+        let part = cx.clockwork.switch(Part::Timestamp);
+        let timestamp = self.clock.draw(cx.shared, cx.heap);
+        cx.clockwork.switch(part);
+        word_of(timestamp)
+    }
+
+    /// Latches what was read or will be written, each record once.
+    fn latch_all(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        let mut records = core::mem::take(&mut self.latched);
+        records.clear();
+        let written = writes.entries.iter().filter(|write| !write.placed);
+        records.extend(written.map(|write| write.record));
+        if !M::fault(&READS_NOT_LATCHED) {
+            let read = self.reads.iter().map(|read| read.record);
+            let placed =
+                |record| writes.find(record).is_some_and(|at| writes.entries[at as usize].placed);
+            records.extend(read.filter(|&record| !placed(record)));
+        }
+        records.sort_unstable_by_key(|record| record.address());
+        records.dedup();
+        let refused = records
+            .iter()
+            .enumerate()
+            .find_map(|(at, &record)| latch(record).err().map(|refusal| (at, refusal)));
+        self.latched = records;
+        let Some((count, refusal)) = refused else { return Ok(()) };
+        self.latched.truncate(count);
+        Err(refusal)
+    }
+
+    fn unlatch_all(&mut self) {
+        for record in self.latched.drain(..) {
+            let word = record.word();
+            tid::publish(word, word.load(Ordering::Relaxed) & !tid::LATCH);
+        }
+    }
+
+    /// Whether what was read is still there; `own`: its records are latched by this transaction.
+    fn check(&self, own: bool) -> Result<(), Refusal<M>> {
+        for read in &self.reads {
+            // Acquire: what we conclude from the word holds for what we look at afterwards.
+            let word = read.record.word().load(Ordering::Acquire);
+            let changed = !tid::same_version(word, read.word)
+                || word & !tid::FLAGS > self.start
+                || !own && word & tid::LATCH != 0;
+            if changed && !M::fault(&READS_NOT_VALIDATED) {
+                return Err(Refusal::over(Reason::ReadChanged, read.record));
+            }
+        }
+        match self.nodes.holds() || M::fault(&LEAVES_NOT_VALIDATED) {
+            true => Ok(()),
+            false => Err(Refusal::new(Reason::Phantom)),
+        }
+    }
+}
+
+/// Latches a record, waiting for a moment.
+fn latch<M: Machine>(record: RecordRef<M>) -> Result<(), Refusal<M>> {
+    let mut spin = Spin::<M>::new();
+    for _ in 0..PATIENCE {
+        match tid::try_latch(record.word()) {
+            Ok(_) => return Ok(()),
+            Err(found) if found & tid::DEAD != 0 => {
+                return Err(Refusal::over(Reason::Vanished, record));
+            }
+            // A placeholder's holder may be in user code.
+            Err(found) if found & (tid::ABSENT | tid::LATCH) == tid::ABSENT | tid::LATCH => break,
+            Err(_) => spin.wait(),
+        }
+    }
+    Err(Refusal::over(Reason::WriteLatched, record))
+}
+
+impl<M: Machine> Scheme<M> for Occ<M> {
+    const INFO: Info = Info {
+        name: "occ",
+        summary: "optimistic, validated per tuple by start and end timestamps",
+        isolation: Isolation::Serializable,
+        strict: true,
+        order_follows_reads: true,
+        snapshots: false,
+        needs_partitions: false,
+        source: "thousand-cores.txt 2.2.3, 4.3.2",
+    };
+
+    type Shared = TimestampSource<M>;
+
+    fn shared(options: &Options) -> TimestampSource<M> {
+        TimestampSource::new(options.timestamps)
+    }
+
+    fn new() -> Self {
+        Self {
+            clock: Clock::new(),
+            start: 0,
+            reads: Vec::with_capacity(64),
+            nodes: NodeSet::new(),
+            latched: Vec::with_capacity(64),
+            floor: 0,
+            floors: Floors,
+            garbage: VecDeque::new(),
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
+        self.reads.clear();
+        self.nodes.clear();
+        self.floor = 0;
+        self.start = self.draw(cx);
+        Step::Done(())
+    }
+
+    #[inline]
+    fn read(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+        _writes: &WriteSet<M>,
+    ) -> Step<M, Version> {
+        let (word, version) = match read::present(record, arena, cx.stamped).done() {
+            Ok(found) => found,
+            Err(other) => return other,
+        };
+        if word & !tid::FLAGS > self.start {
+            return Step::Abort(Refusal::over(Reason::TooLate, record));
+        }
+        self.reads.push(Read { record, word });
+        Step::Done(version)
+    }
+
+    #[inline]
+    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+        self.nodes.add(seen);
+        Step::Done(())
+    }
+
+    fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        let word = record.word();
+        // Nobody else has seen it in this life.
+        let life = tid::next_life(word.load(Ordering::Relaxed));
+        word.store(life | tid::ABSENT | tid::LATCH, Ordering::Relaxed);
+    }
+
+    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        // SAFETY: the index has not taken it, so nobody else has seen it.
+        unsafe { cx.heap.free_record(SlotKind::Record, record) };
+    }
+
+    fn inserted(
+        &mut self,
+        _cx: &mut Context<'_, M, Self>,
+        _record: RecordRef<M>,
+        changes: &[Change<M>],
+    ) -> Step<M, ()> {
+        self.floor = self.floor.max(floor::after(changes));
+        self.nodes.fix_up(changes, false);
+        Step::Done(())
+    }
+
+    fn hooks(&mut self) -> &mut dyn Hooks<M> {
+        &mut self.floors
+    }
+
+    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        self.check(false)
+    }
+
+    #[inline]
+    fn prepare(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &mut WriteSet<M>,
+    ) -> Result<CommitPoint, Refusal<M>> {
+        self.latch_all(writes)?;
+        // Full: the latches are visible before any word or count below is looked at; pairs with the
+        // same fence of peers.
+        M::fence(Ordering::SeqCst);
+        let end = self.draw(cx);
+        let epoch = cx.epochs.open_window(cx.heap.slot());
+        self.check(true)?;
+        if writes.is_empty() {
+            return Ok(CommitPoint { epoch, order: end });
+        }
+        let overwritten = in_place::prepare(cx, writes)?;
+        if end <= overwritten.max(self.floor) | tid::FLAGS && !M::fault(&END_NOT_ABOVE) {
+            return Err(Refusal::new(Reason::TooLate));
+        }
+        if M::fault(&UNLATCHED_BEFORE_INSTALL) {
+            self.unlatch_all();
+        }
+        self.latched.retain(|&record| writes.find(record).is_none());
+        Ok(CommitPoint { epoch, order: end })
+    }
+
+    #[inline]
+    fn install(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        point: CommitPoint,
+        writes: &mut WriteSet<M>,
+        index: usize,
+        value: &[u8],
+    ) {
+        in_place::install(cx, point, &mut writes.entries[index], value);
+    }
+
+    fn is_void(write: &Write<M>) -> bool {
+        write.kind == Kind::Remove && write.prior & tid::ABSENT != 0
+    }
+
+    fn withdraw(&mut self, record: RecordRef<M>) {
+        let word = record.word();
+        tid::publish(word, word.load(Ordering::Relaxed) & !tid::LATCH);
+    }
+
+    #[inline]
+    fn release(&mut self, cx: &mut Context<'_, M, Self>) {
+        cx.epochs.close_window(cx.heap.slot());
+        self.unlatch_all();
+    }
+
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
+        in_place::give_back(cx, writes);
+        for write in writes.entries.iter().filter(|write| write.placed) {
+            self.withdraw(write.record);
+        }
+        self.unlatch_all();
+        cx.epochs.close_window(cx.heap.slot());
+    }
+
+    fn leave_garbage(&mut self, garbage: Garbage<M>) {
+        self.garbage.push_back(garbage);
+    }
+
+    fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
+        for _ in 0..budget.min(self.garbage.len()) {
+            let Some(garbage) = self.garbage.pop_front() else { return };
+            let found = garbage.record.word().load(Ordering::Acquire);
+            // A table that was dropped takes its garbage along, and whoever has overwritten the record
+            // since leaves garbage of their own.
+            let over = !tables.contains(garbage.table) || !tid::is_absence(found, garbage.order);
+            let latched = found & tid::LATCH != 0;
+            if over
+                || !latched && unlink::unlink(cx.heap, tables, &garbage, found, &mut self.floors)
+            {
+                cx.keys.give(garbage.key);
+            } else {
+                self.garbage.push_back(garbage);
+            }
+        }
+    }
+
+    #[inline]
+    fn has_garbage(&self) -> bool {
+        !self.garbage.is_empty()
+    }
+
+    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
+        heir.extend(self.garbage.drain(..));
+    }
+
+    unsafe fn discard(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
+        // SAFETY: the caller's promise.
+        unsafe { super::ruins::discard(heap, record) };
+    }
+
+    fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
+        in_place::current_version(record, out)
+    }
+}

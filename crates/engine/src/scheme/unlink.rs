@@ -1,0 +1,50 @@
+//! A tombstone, or the placeholder of an insertion that was given up, leaves its index.
+//!
+//! For schemes without old versions. Its order stays behind as the leaf's floor (`floor.rs`), and in a
+//! verified run its stamp in the graveyard.
+
+use super::floor::{self, Floors};
+use super::{Garbage, Tables, tid};
+use crate::stamp;
+use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_storage::{Guard, Kind as SlotKind, LocalHeap};
+
+/// Takes the record of `garbage`, whose word is `found` and an absence of no interest to anybody, out
+/// of its index, unless the word has changed by then; whether it did. Pinned.
+pub(super) fn unlink<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    tables: &dyn Tables<M>,
+    garbage: &Garbage<M>,
+    found: u64,
+    floors: &mut Floors,
+) -> bool {
+    let record = garbage.record;
+    let key = garbage.key.as_deref().unwrap_or(&[]);
+    let mut gone = false;
+    tables.with_index(garbage.table, &mut |index, graveyard| {
+        if let Some(graveyard) = graveyard.filter(|_| !garbage.placeholder) {
+            let mut bytes = [0; stamp::STAMP_BYTES];
+            record.read(&mut bytes[..record.length().min(stamp::STAMP_BYTES)]);
+            graveyard.bury(key, found & !tid::FLAGS, stamp::read(&bytes, true));
+        }
+        let mut confirm = |guard: &Guard<M>| {
+            // Release: who looks at the record, or locks it, sees that it is dead. Fails if the record
+            // was reborn or latched.
+            let died = record
+                .word()
+                .compare_exchange(found, found | tid::DEAD, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok();
+            if died {
+                floor::raise(guard, found & !tid::FLAGS);
+            }
+            died
+        };
+        gone = index.unlink(heap, key, record, floors, &mut confirm);
+    });
+    if gone {
+        M::mark("record unlinked");
+        // SAFETY: it has left its index during this pin, by our hand.
+        unsafe { heap.retire_record(SlotKind::Record, record) };
+    }
+    gone
+}
