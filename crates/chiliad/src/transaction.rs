@@ -152,7 +152,7 @@ impl<'w> Transaction<'w> {
         key: &(impl Lookup<K> + ?Sized),
         change: impl FnOnce(&mut V),
     ) -> Result<bool> {
-        let Some(mut row) = self.reader.fetch(table, key)? else { return Ok(false) };
+        let Some(mut row) = self.fetch_for_update(table, key)? else { return Ok(false) };
         change(&mut row.value);
         self.store(&row)?;
         Ok(true)
@@ -172,6 +172,25 @@ impl<'w> Transaction<'w> {
         scratch.key.clear();
         key.encode(&mut scratch.key);
         raw.remove(id, &scratch.key)
+    }
+
+    /// Fetches a row that will be stored or deleted, as [`Reader::fetch`] does. Schemes that lock do so
+    /// for writing at once, and two transactions that both do this do not both read first and then
+    /// stand in each other's way.
+    ///
+    /// # Errors
+    /// As for [`Reader::get`]; [`ReadOnly`](crate::Error::ReadOnly).
+    pub fn fetch_for_update<K, V: Row>(
+        &mut self,
+        table: &Table<K, V>,
+        key: &(impl Lookup<K> + ?Sized),
+    ) -> Result<Option<Fetched<'w, V>>> {
+        let id = self.reader.table(table)?;
+        let (raw, scratch) = self.reader.parts();
+        scratch.key.clear();
+        key.encode(&mut scratch.key);
+        let Some(row) = raw.get_for_update(id, &scratch.key)? else { return Ok(None) };
+        self.reader.fetched(row).map(Some)
     }
 
     /// Writes back a row that was fetched and changed.

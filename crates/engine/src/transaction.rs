@@ -260,7 +260,7 @@ pub trait Transaction {
     /// # Errors
     /// As for [`Transaction::get`].
     fn remove(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
-        match self.get(table, key)? {
+        match self.get_for_update(table, key)? {
             Some(row) => self.remove_row(row).map(|()| true),
             None => Ok(false),
         }

@@ -283,6 +283,9 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     }
 
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        let word = record.word();
+        // A life that nobody has seen does not count: words must not run ahead of timestamps.
+        word.store(tid::life_before(word.load(Ordering::Relaxed)), Ordering::Relaxed);
         // SAFETY: the index has not taken it, so nobody else has seen it.
         unsafe { cx.heap.free_record(SlotKind::Record, record) };
     }

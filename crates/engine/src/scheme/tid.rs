@@ -54,6 +54,12 @@ pub(crate) fn next_life(word: u64) -> u64 {
     (word | FLAGS) + 1
 }
 
+/// A word from which [`next_life`] comes to the life that `word` has begun.
+#[inline]
+pub(crate) fn life_before(word: u64) -> u64 {
+    (word & !FLAGS) - 1
+}
+
 /// Takes the latch; `Err` with the word found if it is held or the record is dead.
 #[inline]
 pub(crate) fn try_latch<W: Word>(word: &W) -> Result<u64, u64> {
@@ -96,6 +102,14 @@ mod tests {
         assert!(same > seen && epoch(same) == 7 && same & FLAGS == 0);
         assert_eq!(next(seen, 8), Some(8 << EPOCH_SHIFT));
         assert_eq!(next(0, 3), Some(3 << EPOCH_SHIFT));
+    }
+
+    #[test]
+    fn a_life_that_did_not_count_begins_again() {
+        for word in [0, 7 << EPOCH_SHIFT | DEAD, 9 << COUNTER_SHIFT | ABSENT] {
+            let life = next_life(word);
+            assert_eq!(next_life(life_before(life | ABSENT | LATCH)), life);
+        }
     }
 
     #[test]
