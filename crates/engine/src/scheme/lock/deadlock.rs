@@ -40,6 +40,8 @@ impl Node {
 /// Shows that the worker at `seat` waits for the transactions of these requests.
 pub(super) fn show<M: Machine>(seats: &Seats<M>, seat: &Seat<M>, ahead: &[RequestId], work: u64) {
     seat.work.store(work, Ordering::Relaxed);
+    // Whoever was told to end an earlier wait, and got through all the same, may wait again.
+    seat.doomed.store(0, Ordering::Relaxed);
     let edges = ahead.iter().take(EDGES_MAX);
     for (at, id) in edges.clone().enumerate() {
         let transaction = seats.get(id.slot()).transaction.load(Ordering::Acquire);
