@@ -12,6 +12,7 @@ use crate::arena::Piece;
 use crate::catalog::{Table, View};
 use crate::error::{Error, Result};
 use crate::scheme::Scheme;
+use crate::transaction::Get;
 use crate::worker::Core;
 use chiliad_machine::Machine;
 
@@ -97,7 +98,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             }
             let mut entry = Vec::new();
             secondary.encode(key, value, &mut entry);
-            if self.get(secondary.table, view.get(secondary.table)?, &entry)?.is_some() {
+            if self.get(view.get(secondary.table)?, Get::read(secondary.table, &entry))?.is_some() {
                 return Err(Error::UniqueViolation { index: secondary.spec.name.clone() });
             }
         }
@@ -155,7 +156,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     fn remove_entry(&mut self, view: &View<M>, table: crate::TableId, entry: &[u8]) -> Result<()> {
-        match self.get(table, view.get(table)?, entry)? {
+        match self.get(view.get(table)?, Get::read(table, entry))? {
             Some(row) => self.remove_row(view, row).map_err(|error| self.doom(error)),
             // Belongs to a state that will not validate.
             None => Ok(()),

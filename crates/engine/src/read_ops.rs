@@ -28,66 +28,12 @@ pub(crate) enum Looked {
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
-    pub fn get(&mut self, id: TableId, table: &Table<M>, key: &[u8]) -> Result<Option<Row>> {
-        check_key(key)?;
+    pub fn get(&mut self, table: &Table<M>, get: Get<'_>) -> Result<Option<Row>> {
+        check_key(get.key)?;
         self.heap.pin();
-        let row = self.find(id, table, key);
+        let row = self.find(table, get);
         self.heap.unpin();
         row
-    }
-
-    /// As [`Core::get`], of a row that the transaction means to write.
-    #[inline]
-    pub fn get_for_update(
-        &mut self,
-        id: TableId,
-        table: &Table<M>,
-        key: &[u8],
-    ) -> Result<Option<Row>> {
-        if !S::INTENDS {
-            return self.get(id, table, key);
-        }
-        check_key(key)?;
-        self.heap.pin();
-        let row = self.find_for_update(id, table, key);
-        self.heap.unpin();
-        row
-    }
-
-    /// Declares the write before the record is read: who reads first may not get that far. Pinned.
-    fn find_for_update(
-        &mut self,
-        id: TableId,
-        table: &Table<M>,
-        key: &[u8],
-    ) -> Result<Option<Row>> {
-        loop {
-            let part = self.clockwork.switch(Part::Index);
-            let found = table.index.get(&self.heap, key);
-            self.clockwork.switch(part);
-            match self.use_for_update(id, table, key, found)? {
-                Looked::Row(row) => return Ok(Some(row)),
-                Looked::Absent => return Ok(None),
-                Looked::Redo => {}
-            }
-        }
-    }
-
-    #[inline]
-    fn use_for_update(
-        &mut self,
-        id: TableId,
-        table: &Table<M>,
-        key: &[u8],
-        found: Found<M>,
-    ) -> Result<Looked> {
-        if let Found::Record(record) = found
-            && self.writes.find(record).is_none()
-            && !self.intend(record)?
-        {
-            return Ok(Looked::Redo);
-        }
-        self.use_found(id, table, key, found)
     }
 
     /// Tells the scheme that a record will be written; whether that is settled, or the record has to
@@ -100,19 +46,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         Ok(self.settle(step)?.is_some())
     }
 
-    /// The row at `key`. Pinned.
+    /// The row asked for. Pinned.
     #[inline]
-    pub(crate) fn find(
-        &mut self,
-        id: TableId,
-        table: &Table<M>,
-        key: &[u8],
-    ) -> Result<Option<Row>> {
+    pub(crate) fn find(&mut self, table: &Table<M>, get: Get<'_>) -> Result<Option<Row>> {
         loop {
             let part = self.clockwork.switch(Part::Index);
-            let found = table.index.get(&self.heap, key);
+            let found = table.index.get(&self.heap, get.key);
             self.clockwork.switch(part);
-            match self.use_found(id, table, key, found)? {
+            match self.use_found(table, get, found)? {
                 Looked::Row(row) => return Ok(Some(row)),
                 Looked::Absent => return Ok(None),
                 Looked::Redo => M::mark("record looked up again"),
@@ -121,15 +62,17 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     #[inline]
-    fn use_found(
-        &mut self,
-        id: TableId,
-        table: &Table<M>,
-        key: &[u8],
-        found: Found<M>,
-    ) -> Result<Looked> {
+    fn use_found(&mut self, table: &Table<M>, get: Get<'_>, found: Found<M>) -> Result<Looked> {
+        let Get { table: id, key, for_update } = get;
         match found {
-            Found::Record(record) => self.look_at(id, key, record),
+            Found::Record(record) => {
+                // Declared before it is read: who reads first may not get as far as to write.
+                let declares = S::INTENDS && for_update && self.writes.find(record).is_none();
+                if declares && !self.intend(record)? {
+                    return Ok(Looked::Redo);
+                }
+                self.look_at(id, key, record)
+            }
             Found::Absent(seen) => self.miss(id, table, key, seen),
         }
     }
@@ -258,19 +201,16 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.clockwork.switch(part);
         let waits = self.waits;
         for (at, request) in requests.iter().enumerate() {
-            let (id, table, key) = (request.table, view.get(request.table)?, request.key);
-            let intends = S::INTENDS && request.for_update;
+            let table = view.get(request.table)?;
             // What was found before a wait is of another pin.
             let looked = match self.waits == waits {
-                true if intends => self.use_for_update(id, table, key, self.flight.found(at))?,
-                true => self.use_found(id, table, key, self.flight.found(at))?,
+                true => self.use_found(table, *request, self.flight.found(at))?,
                 false => Looked::Redo,
             };
             rows[at] = match looked {
                 Looked::Row(row) => Some(row),
                 Looked::Absent => None,
-                Looked::Redo if intends => self.find_for_update(id, table, key)?,
-                Looked::Redo => self.find(id, table, key)?,
+                Looked::Redo => self.find(table, *request)?,
             };
         }
         Ok(())
@@ -383,7 +323,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         M::mark("snapshot looked a scanned key up again");
         let recorder = self.recorder.take();
-        let found = self.find(id, table, key);
+        let found = self.find(table, Get::read(id, key));
         self.recorder = recorder;
         if let Some(row) = found? {
             *left -= 1;
@@ -458,7 +398,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         for at in scanned.start as usize..scanned.start as usize + scanned.len() {
             let entry = self.entries[at];
             let key = self.take_key(entry.row);
-            let row = self.get(table, declared, &key);
+            let row = self.get(declared, Get::read(table, &key));
             self.key = key;
             // An entry whose row is gone belongs to a state that will not validate.
             if let Some(row) = row? {

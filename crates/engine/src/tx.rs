@@ -101,14 +101,14 @@ impl<M: Machine, S: Scheme<M>> Transaction for Tx<'_, M, S> {
     fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         let Worker { view, core } = &mut *self.worker;
         core.ready(false)?;
-        core.get(table, view.readable(table, core.in_past)?, key)
+        core.get(view.readable(table, core.in_past)?, Get::read(table, key))
     }
 
     #[inline]
     fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         let Worker { view, core } = &mut *self.worker;
         core.ready(true)?;
-        core.get_for_update(table, view.get(table)?, key)
+        core.get(view.get(table)?, Get::update(table, key))
     }
 
     #[inline]

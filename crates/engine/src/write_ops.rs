@@ -10,7 +10,7 @@ use crate::read_ops::check_key;
 use crate::scheme::{Context, Refusal, Scheme};
 use crate::stamp::{self, STAMP_BYTES};
 use crate::table::TableId;
-use crate::transaction::Row;
+use crate::transaction::{Get, Row};
 use crate::worker::{Core, context};
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Found, Inserted, Kind as SlotKind, RecordRef, VALUE_BYTES_MAX};
@@ -24,7 +24,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return self.insert_one(id, table, key, value);
         }
         self.align_indexes(view)?;
-        if self.get(id, table, key)?.is_some() {
+        if self.get(table, Get::read(id, key))?.is_some() {
             return Err(Error::DuplicateKey);
         }
         self.check_unique(view, table, key, None, value)?;
@@ -303,7 +303,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         check_key(key)?;
         check_value(value)?;
         if !table.secondary.is_empty() {
-            return match self.get(id, table, key)? {
+            return match self.get(table, Get::read(id, key))? {
                 Some(row) => self.update(view, row, value),
                 None => self.insert(view, id, key, value),
             };

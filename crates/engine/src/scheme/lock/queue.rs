@@ -67,10 +67,7 @@ pub(super) enum Answer {
 pub(super) trait Rules<M: Machine> {
     /// `own` cannot be granted: `ahead` are the requests that it would wait for.
     fn judge(&mut self, seats: &Seats<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict;
-    /// Whether `own`, which nothing else keeps from being granted, has to let `waiter`, the first who
-    /// waits, go first.
-    fn lets_first(&self, own: &Request<M>, waiter: &Request<M>) -> bool;
-    /// Whether `own` waits behind `waiter`, rather than ahead of it.
+    /// Whether `waiter` is to be served before `own`.
     fn stands_behind(&self, own: &Request<M>, waiter: &Request<M>) -> bool;
 }
 
@@ -250,7 +247,7 @@ fn lock_behind<M: Machine>(
         _ => list.iter().filter(|&id| !is_owner(list.state(id))).collect(),
     };
     let free = compatible
-        && waiters.first().is_none_or(|&first| !rules.lets_first(own, list.request(first)));
+        && waiters.first().is_none_or(|&first| !rules.stands_behind(own, list.request(first)));
     if free {
         list.insert(id, None);
         list.unlatch();

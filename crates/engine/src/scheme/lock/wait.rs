@@ -34,10 +34,6 @@ impl<M: Machine> Rules<M> for OldWait {
         if oldest || M::fault(&faults::YOUNGER_WAITS) { Verdict::Wait } else { Verdict::GiveUp }
     }
 
-    fn lets_first(&self, own: &Request<M>, waiter: &Request<M>) -> bool {
-        own.timestamp.load(Ordering::Relaxed) < waiter.timestamp.load(Ordering::Relaxed)
-    }
-
     fn stands_behind(&self, own: &Request<M>, waiter: &Request<M>) -> bool {
         own.timestamp.load(Ordering::Relaxed) < waiter.timestamp.load(Ordering::Relaxed)
     }
@@ -61,10 +57,6 @@ impl<M: Machine> Rules<M> for Detect<'_, M> {
         Verdict::Wait
     }
 
-    fn lets_first(&self, _own: &Request<M>, _waiter: &Request<M>) -> bool {
-        true
-    }
-
     fn stands_behind(&self, _own: &Request<M>, _waiter: &Request<M>) -> bool {
         true
     }
@@ -84,7 +76,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
                 let mut spin = Spin::<M>::new();
                 let mut looks = 0;
                 while !queue::is_granted(request) {
-                    sleep(&mut spin, &mut looks, None::<fn() -> u64>);
+                    sleep(&mut spin, &mut looks, None);
                 }
                 Ok(())
             }
@@ -167,21 +159,21 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
                 }
                 next_look = M::now() + shared.deadlock_check.max(1);
             }
-            sleep(&mut spin, &mut looks, Some(|| next_look.min(end)));
+            sleep(&mut spin, &mut looks, Some(next_look.min(end)));
         }
         Ok(())
     }
 }
 
 /// Waits a moment: awake at first, then asleep until it is woken, or until a time.
-fn sleep<M: Machine>(spin: &mut Spin<M>, looks: &mut u32, until: Option<impl FnOnce() -> u64>) {
+fn sleep<M: Machine>(spin: &mut Spin<M>, looks: &mut u32, until: Option<u64>) {
     if *looks < LOOKS_MAX {
         *looks += 1;
         spin.wait();
         return;
     }
     match until {
-        Some(until) => _ = M::park_until(until()),
+        Some(until) => _ = M::park_until(until),
         None => M::park(),
     }
 }
