@@ -26,6 +26,7 @@
 //! next. After 2^44 ticks (52 days natively) there is no room for more, and timestamps come from a
 //! counter that starts above them.
 
+use super::array::Line;
 use crate::options::Timestamps;
 use chiliad_machine::{Latch, Machine, Ordering, Word};
 use chiliad_storage::{LocalHeap, WORKERS_MAX};
@@ -51,10 +52,6 @@ pub struct TimestampSource<M: Machine> {
     counter: Line<M::Word>,
     guarded: Line<Latch<M, u64>>,
 }
-
-/// A line of its own.
-#[repr(C, align(64))]
-struct Line<T>(T);
 
 impl<M: Machine> TimestampSource<M> {
     /// Timestamps from 1.

@@ -35,9 +35,9 @@
 #[cfg(test)]
 mod models;
 
+use super::array::{Array, Line};
 use super::clock::{Clock, TimestampSource};
 use super::partitioned::{Exclusive, Policy};
-use super::partitions::Partitions;
 use super::{Info, Isolation};
 use crate::Options;
 use chiliad_machine::{Fault, Latch, Machine, Ordering, Rig, Word, WorkerId};
@@ -65,7 +65,7 @@ pub struct Queueing {
 /// What all workers share.
 pub struct Queues<M: Machine> {
     timestamps: TimestampSource<M>,
-    partitions: Partitions<M, Partition<M>>,
+    partitions: Array<M, Partition<M>>,
 }
 
 /// One partition: the word that everybody looks at and, on another line, who waits.
@@ -74,9 +74,6 @@ struct Partition<M: Machine> {
     word: Line<M::Word>,
     queue: Line<Latch<M, Queue>>,
 }
-
-#[repr(C, align(64))]
-struct Line<T>(T);
 
 /// Who waits, the oldest on top.
 type Queue = BinaryHeap<Reverse<(u64, WorkerId)>>;
@@ -98,7 +95,7 @@ impl<M: Machine> Policy<M> for Queueing {
     fn shared(options: &Options) -> Queues<M> {
         Queues {
             timestamps: TimestampSource::new(options.timestamps),
-            partitions: Partitions::new(options.partitions, Partition::new),
+            partitions: Array::new(options.partitions as usize, Partition::new),
         }
     }
 
@@ -113,12 +110,12 @@ impl<M: Machine> Policy<M> for Queueing {
 
     #[inline]
     fn lock(&mut self, shared: &Queues<M>, partition: u32) {
-        shared.partitions.get(partition).lock(self.timestamp);
+        shared.partitions.get(partition as usize).lock(self.timestamp);
     }
 
     #[inline]
     fn unlock(&mut self, shared: &Queues<M>, partition: u32) {
-        shared.partitions.get(partition).unlock(self.timestamp);
+        shared.partitions.get(partition as usize).unlock(self.timestamp);
     }
 }
 

@@ -10,8 +10,28 @@ use crate::access::{Kind, Write, WriteSet};
 use crate::arena::Arena;
 use crate::error::Reason;
 use crate::stamp;
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Machine, Ordering, Spin, Word};
 use chiliad_storage::{Kind as SlotKind, RecordRef};
+
+/// Waits on a latched record before the writer gives up: holders keep a latch for microseconds.
+const PATIENCE: u32 = 256;
+
+/// Latches a record to be written, waiting for a moment.
+pub(super) fn latch<M: Machine>(record: RecordRef<M>) -> Result<u64, Refusal<M>> {
+    let mut spin = Spin::<M>::new();
+    for _ in 0..PATIENCE {
+        match tid::try_latch(record.word()) {
+            Ok(prior) => return Ok(prior),
+            Err(found) if found & tid::DEAD != 0 => {
+                return Err(Refusal::over(Reason::Vanished, record));
+            }
+            // A placeholder's holder may be in user code.
+            Err(found) if found & (tid::ABSENT | tid::LATCH) == tid::ABSENT | tid::LATCH => break,
+            Err(_) => spin.wait(),
+        }
+    }
+    Err(Refusal::over(Reason::WriteLatched, record))
+}
 
 /// Copies the version in place, whose word is `word`.
 #[inline]

@@ -13,6 +13,7 @@
 //! that cannot go on says so by its [`Step`]; upon `Wait` the engine unpins, calls
 //! [`Scheme::wait`], and looks for the record again.
 
+mod array;
 mod clock;
 mod floor;
 mod hstore;
@@ -22,7 +23,6 @@ pub mod names;
 mod node_set;
 mod occ;
 mod partitioned;
-mod partitions;
 pub(crate) mod restore;
 pub(crate) mod ruins;
 mod silo;
@@ -37,7 +37,7 @@ pub use partitioned::Partitioned;
 pub use silo::{GlobalTid, KeyValue, Silo};
 
 use crate::Options;
-use crate::access::{Write, WriteSet};
+use crate::access::{Kind, Write, WriteSet};
 use crate::arena::{Arena, Piece};
 use crate::breakdown::Clockwork;
 use crate::epoch::Epochs;
@@ -260,7 +260,9 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
     /// Whether a prepared write removes what is absent already: a row inserted and taken away again
     /// by the same transaction. There is nothing to install then.
-    fn is_void(write: &Write<M>) -> bool;
+    fn is_void(write: &Write<M>) -> bool {
+        write.kind == Kind::Remove && write.prior & tid::ABSENT != 0
+    }
 
     /// Leaves a record that is not to be written after all as it was.
     fn withdraw(&mut self, record: RecordRef<M>);
@@ -288,7 +290,10 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     ///
     /// # Safety
     /// No transaction or collector can reach the record any more, and it is handed in once.
-    unsafe fn discard(heap: &mut LocalHeap<M>, record: RecordRef<M>);
+    unsafe fn discard(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
+        // SAFETY: the caller's promise.
+        unsafe { ruins::discard(heap, record) };
+    }
 
     /// The newest version of a record outside transactions: appends its value to `out` and returns its
     /// order; `None` if the key is absent. May wait for a writer that is installing; pinned.
@@ -298,7 +303,9 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
     /// The bytes of the version that this transaction is about to overwrite, for the recorder, and
     /// whether the key is absent in it.
-    fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool;
+    fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
+        in_place::current_version(record, out)
+    }
 }
 
 /// The planted bugs of all schemes.

@@ -34,17 +34,14 @@ use super::{
 };
 use super::{in_place, tid, unlink};
 use crate::Options;
-use crate::access::{Kind, Write, WriteSet};
+use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
-use chiliad_storage::{Change, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
+use chiliad_machine::{Fault, Machine, Ordering, Rig, Word};
+use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
-
-/// Looks at a latch before the transaction gives up.
-const PATIENCE: u32 = 256;
 
 const OCC: &[&str] = &["occ"];
 const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
@@ -160,7 +157,7 @@ impl<M: Machine> Occ<M> {
         let refused = records
             .iter()
             .enumerate()
-            .find_map(|(at, &record)| latch(record).err().map(|refusal| (at, refusal)));
+            .find_map(|(at, &record)| in_place::latch(record).err().map(|refusal| (at, refusal)));
         self.latched = records;
         let Some((count, refusal)) = refused else { return Ok(()) };
         self.latched.truncate(count);
@@ -191,23 +188,6 @@ impl<M: Machine> Occ<M> {
             false => Err(Refusal::new(Reason::Phantom)),
         }
     }
-}
-
-/// Latches a record, waiting for a moment.
-fn latch<M: Machine>(record: RecordRef<M>) -> Result<(), Refusal<M>> {
-    let mut spin = Spin::<M>::new();
-    for _ in 0..PATIENCE {
-        match tid::try_latch(record.word()) {
-            Ok(_) => return Ok(()),
-            Err(found) if found & tid::DEAD != 0 => {
-                return Err(Refusal::over(Reason::Vanished, record));
-            }
-            // A placeholder's holder may be in user code.
-            Err(found) if found & (tid::ABSENT | tid::LATCH) == tid::ABSENT | tid::LATCH => break,
-            Err(_) => spin.wait(),
-        }
-    }
-    Err(Refusal::over(Reason::WriteLatched, record))
 }
 
 impl<M: Machine> Scheme<M> for Occ<M> {
@@ -348,10 +328,6 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         in_place::install(cx, point, &mut writes.entries[index], value);
     }
 
-    fn is_void(write: &Write<M>) -> bool {
-        write.kind == Kind::Remove && write.prior & tid::ABSENT != 0
-    }
-
     fn withdraw(&mut self, record: RecordRef<M>) {
         let word = record.word();
         tid::publish(word, word.load(Ordering::Relaxed) & !tid::LATCH);
@@ -401,14 +377,5 @@ impl<M: Machine> Scheme<M> for Occ<M> {
 
     fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
         heir.extend(self.garbage.drain(..));
-    }
-
-    unsafe fn discard(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
-        // SAFETY: the caller's promise.
-        unsafe { super::ruins::discard(heap, record) };
-    }
-
-    fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
-        in_place::current_version(record, out)
     }
 }

@@ -26,22 +26,21 @@
 
 mod faults;
 
+use super::array::{Array, Line};
 use super::floor::{self, Floors};
 use super::in_place;
-use super::partitions::Partitions;
-use super::tid;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
 };
+use super::{tid, unlink};
 use crate::Options;
-use crate::access::{Kind, Write, WriteSet};
+use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::breakdown::Part;
 use crate::error::Reason;
-use crate::stamp;
 use crate::transaction::Intent;
 use chiliad_machine::{Machine, Ordering, Spin, Word};
-use chiliad_storage::{Change, Guard, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
+use chiliad_storage::{Change, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
 use core::marker::PhantomData;
 
 pub use faults::FAULTS;
@@ -85,12 +84,6 @@ pub struct Exclusive<M: Machine, P: Policy<M>> {
 /// Locks that are spun for, by whoever comes.
 pub struct Spinning<M: Machine>(PhantomData<M>);
 
-/// A lock on a line of its own.
-#[repr(C, align(64))]
-pub struct Lock<M: Machine> {
-    held: M::Word,
-}
-
 impl<M: Machine> Policy<M> for Spinning<M> {
     const INFO: Info = Info {
         name: "partitioned",
@@ -103,10 +96,11 @@ impl<M: Machine> Policy<M> for Spinning<M> {
         source: "maflingo-silo.txt 6.5",
     };
 
-    type Shared = Partitions<M, Lock<M>>;
+    /// Whether each partition is held.
+    type Shared = Array<M, Line<M::Word>>;
 
     fn shared(options: &Options) -> Self::Shared {
-        Partitions::new(options.partitions, || Lock { held: M::Word::new(0) })
+        Array::new(options.partitions as usize, || Line(M::Word::new(0)))
     }
 
     fn new() -> Self {
@@ -116,11 +110,11 @@ impl<M: Machine> Policy<M> for Spinning<M> {
     fn arrive(&mut self, _shared: &Self::Shared, _heap: &LocalHeap<M>) {}
 
     fn lock(&mut self, shared: &Self::Shared, partition: u32) {
-        let lock = shared.get(partition);
+        let held = &shared.get(partition as usize).0;
         let mut spin = Spin::<M>::new();
         // Acquire pairs with the release in `unlock`.
-        while lock.held.load(Ordering::Relaxed) != 0
-            || lock.held.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err()
+        while held.load(Ordering::Relaxed) != 0
+            || held.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err()
         {
             spin.wait();
         }
@@ -128,7 +122,7 @@ impl<M: Machine> Policy<M> for Spinning<M> {
 
     fn unlock(&mut self, shared: &Self::Shared, partition: u32) {
         // Release pairs with the acquire in `lock`: the next holder sees all our writes.
-        shared.get(partition).held.store(0, Ordering::Release);
+        shared.get(partition as usize).0.store(0, Ordering::Release);
     }
 }
 
@@ -250,10 +244,6 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         in_place::install(cx, point, &mut writes.entries[index], value);
     }
 
-    fn is_void(write: &Write<M>) -> bool {
-        write.kind == Kind::Remove && write.prior & tid::ABSENT != 0
-    }
-
     fn withdraw(&mut self, _record: RecordRef<M>) {
         // Nobody is kept off it.
     }
@@ -283,7 +273,10 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         }
         let mut all = core::mem::take(&mut self.garbage);
         for garbage in all.drain(..) {
-            self.unlink(cx, tables, &garbage);
+            let found = garbage.record.word().load(Ordering::Relaxed);
+            if tid::is_absence(found, garbage.order) {
+                unlink::unlink(cx.heap, tables, &garbage, found, &mut self.floors);
+            }
             cx.keys.give(garbage.key);
         }
         self.garbage = all;
@@ -295,49 +288,5 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
 
     fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
         heir.append(&mut self.garbage);
-    }
-
-    unsafe fn discard(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
-        // SAFETY: the caller's promise.
-        unsafe { super::ruins::discard(heap, record) };
-    }
-
-    fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
-        in_place::current_version(record, out)
-    }
-}
-
-impl<M: Machine, P: Policy<M>> Exclusive<M, P> {
-    fn unlink(
-        &mut self,
-        cx: &mut Context<'_, M, Self>,
-        tables: &dyn Tables<M>,
-        garbage: &Garbage<M>,
-    ) {
-        let record = garbage.record;
-        let key = garbage.key.as_deref().unwrap_or(&[]);
-        let word = record.word().load(Ordering::Relaxed);
-        let heap = &mut *cx.heap;
-        let mut gone = false;
-        tables.with_index(garbage.table, &mut |index, graveyard| {
-            if let Some(graveyard) = graveyard.filter(|_| !garbage.placeholder) {
-                let mut bytes = [0; stamp::STAMP_BYTES];
-                record.read(&mut bytes);
-                graveyard.bury(key, word & !tid::FLAGS, stamp::read(&bytes, true));
-            }
-            let mut confirm = |guard: &Guard<M>| {
-                if !tid::is_absence(word, garbage.order) {
-                    return false;
-                }
-                floor::raise(guard, word & !tid::FLAGS);
-                record.word().store(word | tid::DEAD, Ordering::Release);
-                true
-            };
-            gone = index.unlink(heap, key, record, &mut self.floors, &mut confirm);
-        });
-        if gone {
-            // SAFETY: it has left its index during this pin, by our hand.
-            unsafe { cx.heap.retire_record(SlotKind::Record, record) };
-        }
     }
 }

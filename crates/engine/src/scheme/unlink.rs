@@ -1,6 +1,6 @@
 //! A tombstone, or the placeholder of an insertion that was given up, leaves its index.
 //!
-//! For schemes without old versions. Its order stays behind as the leaf's floor (`floor.rs`), and in a
+//! Its order stays behind as the leaf's floor (`floor.rs`), and in a
 //! verified run its stamp in the graveyard.
 
 use super::floor::{self, Floors};
@@ -10,12 +10,29 @@ use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Guard, Kind as SlotKind, LocalHeap};
 
 /// Takes the record of `garbage`, whose word is `found` and an absence of no interest to anybody, out
-/// of its index, unless the word has changed by then; whether it did. Pinned.
+/// of its index and frees it, unless the word has changed by then; whether it did. Pinned.
 pub(super) fn unlink<M: Machine>(
     heap: &mut LocalHeap<M>,
     tables: &dyn Tables<M>,
     garbage: &Garbage<M>,
     found: u64,
+    floors: &mut Floors,
+) -> bool {
+    let gone = take_out(heap, tables, garbage, [found, found | tid::DEAD], floors);
+    if gone {
+        M::mark("record unlinked");
+        // SAFETY: it has left its index during this pin, by our hand.
+        unsafe { heap.retire_record(SlotKind::Record, garbage.record) };
+    }
+    gone
+}
+
+/// The same, but the record is the caller's to free. Its word goes from the one to the other.
+pub(super) fn take_out<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    tables: &dyn Tables<M>,
+    garbage: &Garbage<M>,
+    [found, dead]: [u64; 2],
     floors: &mut Floors,
 ) -> bool {
     let record = garbage.record;
@@ -32,7 +49,7 @@ pub(super) fn unlink<M: Machine>(
             // was reborn or latched.
             let died = record
                 .word()
-                .compare_exchange(found, found | tid::DEAD, Ordering::AcqRel, Ordering::Relaxed)
+                .compare_exchange(found, dead, Ordering::AcqRel, Ordering::Relaxed)
                 .is_ok();
             if died {
                 floor::raise(guard, found & !tid::FLAGS);
@@ -41,10 +58,5 @@ pub(super) fn unlink<M: Machine>(
         };
         gone = index.unlink(heap, key, record, floors, &mut confirm);
     });
-    if gone {
-        M::mark("record unlinked");
-        // SAFETY: it has left its index during this pin, by our hand.
-        unsafe { heap.retire_record(SlotKind::Record, record) };
-    }
     gone
 }

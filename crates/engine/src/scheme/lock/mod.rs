@@ -27,7 +27,6 @@
 //! An insertion puts a locked, absent record into its index. A tombstone leaves its index under its
 //! lock; what it leaves behind is a floor (`floor.rs`).
 
-mod array;
 mod deadlock;
 mod faults;
 mod garbage;
@@ -50,12 +49,12 @@ use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
 };
 use crate::Options;
-use crate::access::{Kind, Write, WriteSet};
+use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::error::Reason;
 use crate::transaction::Intent;
 use chiliad_machine::{Machine, Ordering, Word};
-use chiliad_storage::{Change, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
+use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use deadlock::Search;
 use held::{Held, Lock};
 use queue::Answer;
@@ -384,10 +383,6 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         in_place::install(cx, point, &mut writes.entries[index], value);
     }
 
-    fn is_void(write: &Write<M>) -> bool {
-        write.kind == Kind::Remove && write.prior & tid::ABSENT != 0
-    }
-
     fn withdraw(&mut self, _record: RecordRef<M>) {
         // It is unlocked with the others.
     }
@@ -422,14 +417,5 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
 
     fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
         heir.extend(self.garbage.drain(..));
-    }
-
-    unsafe fn discard(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
-        // SAFETY: the caller's promise.
-        unsafe { super::ruins::discard(heap, record) };
-    }
-
-    fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
-        in_place::current_version(record, out)
     }
 }

@@ -5,7 +5,7 @@
 //! not by addresses, so that a list's head fits into a word beside its flags. Their memory stays with
 //! the seat, and a request is used again when its list no longer has it.
 
-use super::array::Array;
+use crate::scheme::array::Array;
 use chiliad_machine::{Latch, Link, Machine, Ordering, Tagged, Word};
 use chiliad_storage::WORKERS_MAX;
 
@@ -88,14 +88,12 @@ struct Owned<M: Machine> {
 impl<M: Machine> Seats<M> {
     pub fn new() -> Self {
         let owned = Owned { seats: Vec::new(), segments: Vec::new(), edges: Vec::new() };
-        let groups = Array::new(GROUPS_MAX, |_| M::Link::new(Tagged::null()));
+        let groups = Array::new(GROUPS_MAX, || M::Link::new(Tagged::null()));
         Self { groups, owned: Latch::new(owned) }
     }
 
     fn group(&self, slot: u32) -> &M::Link<Seat<M>> {
-        debug_assert!((slot as usize) < WORKERS_MAX);
-        // SAFETY: within the array, which lives as long as `self`.
-        unsafe { &*self.groups.first().add(slot as usize / GROUP_SEATS) }
+        self.groups.get(slot as usize / GROUP_SEATS)
     }
 
     /// The seat of a worker that has had one made.
@@ -113,13 +111,13 @@ impl<M: Machine> Seats<M> {
         let mut owned = self.owned.lock();
         let group = self.group(slot);
         if group.load(Ordering::Relaxed).is_null() {
-            let seats = Array::new(GROUP_SEATS, |_| Seat::new());
+            let seats = Array::new(GROUP_SEATS, Seat::new);
             group.store(Tagged::new(seats.first(), 0), Ordering::Release);
             owned.seats.push(seats);
         }
         let seat = self.get(slot);
         if seat.edges.load(Ordering::Relaxed).is_null() {
-            let edges = Array::new(EDGES_MAX, |_| M::Word::new(0));
+            let edges = Array::new(EDGES_MAX, || M::Word::new(0));
             seat.edges.store(Tagged::new(edges.first(), 0), Ordering::Release);
             owned.edges.push(edges);
         }
@@ -151,7 +149,7 @@ impl<M: Machine> Seats<M> {
     #[cold]
     fn make_segment(&self, link: &M::Link<Request<M>>, segment: usize) {
         let count = (SEGMENT_REQUESTS as usize) << segment;
-        let requests = Array::new(count, |_| Request {
+        let requests = Array::new(count, || Request {
             next: M::Word::new(0),
             prev: M::Word::new(0),
             state: M::Word::new(0),

@@ -6,10 +6,9 @@
 //! overwrite.
 
 use super::{Optimistic, drop_version, faults, tid};
-use crate::scheme::{Context, Garbage, Tables, floor};
-use crate::stamp;
+use crate::scheme::{Context, Garbage, Tables, unlink};
 use chiliad_machine::{Machine, Ordering, Word};
-use chiliad_storage::{Guard, Kind as SlotKind};
+use chiliad_storage::Kind as SlotKind;
 
 /// What becomes of an item.
 enum Next {
@@ -99,29 +98,9 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             M::mark("tombstone of a later removal left alone");
             return Next::After(removed);
         }
-        let key = garbage.key.as_deref().unwrap_or(&[]);
-        let heap = &mut *cx.heap;
-        let mut gone = false;
-        tables.with_index(garbage.table, &mut |index, graveyard| {
-            if let Some(graveyard) = graveyard.filter(|_| !garbage.placeholder) {
-                let mut bytes = [0; stamp::STAMP_BYTES];
-                record.read(&mut bytes[..record.length().min(stamp::STAMP_BYTES)]);
-                graveyard.bury(key, found & !tid::FLAGS, stamp::read(&bytes, true));
-            }
-            let mut confirm = |guard: &Guard<M>| {
-                let dead =
-                    if M::fault(&faults::UNLINK_NOT_DEAD) { found } else { found | tid::DEAD };
-                let word = record.word();
-                // Release pairs with readers' acquire. Fails if the record was reborn or latched.
-                let died =
-                    word.compare_exchange(found, dead, Ordering::AcqRel, Ordering::Relaxed).is_ok();
-                if died {
-                    floor::raise(guard, found & !tid::FLAGS);
-                }
-                died
-            };
-            gone = index.unlink(heap, key, record, &mut self.floors, &mut confirm);
-        });
+        let dead = if M::fault(&faults::UNLINK_NOT_DEAD) { found } else { found | tid::DEAD };
+        let words = [found, dead];
+        let gone = unlink::take_out(cx.heap, tables, garbage, words, &mut self.floors);
         if gone {
             self.retire(cx, garbage);
             return Next::Done;

@@ -4,12 +4,11 @@
 use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back, refused_latch, tid};
 use crate::access::{Kind, Write, WriteSet};
 use crate::error::Reason;
+use crate::scheme::in_place;
 use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
-use chiliad_machine::{Machine, Ordering, Spin, Word};
+use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
 
-/// Waits on a latched record before the writer gives up: holders keep a latch for microseconds.
-const PATIENCE: u32 = 256;
 /// Reads between two looks at the whole read set, where opacity is asked for.
 const OPAQUE_EVERY: usize = 64;
 
@@ -59,7 +58,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 write.prior = write.record.word().load(Ordering::Relaxed) & !tid::LATCH;
                 continue;
             }
-            write.prior = latch(write.record)?;
+            write.prior = in_place::latch(write.record)?;
             write.latched = true;
         }
         Ok(())
@@ -292,23 +291,6 @@ fn set_by<M: Machine>(heap: &mut LocalHeap<M>, write: &mut Write<M>) -> Result<(
     let block = heap.alloc_record(SlotKind::Version, heap.room(write.record));
     write.spare[0] = Some(block.map_err(|_| Refusal::out_of_memory())?);
     Ok(())
-}
-
-/// Latches a record to be written, waiting for a moment.
-fn latch<M: Machine>(record: RecordRef<M>) -> Result<u64, Refusal<M>> {
-    let mut spin = Spin::<M>::new();
-    for _ in 0..PATIENCE {
-        match tid::try_latch(record.word()) {
-            Ok(prior) => return Ok(prior),
-            Err(found) if found & tid::DEAD != 0 => {
-                return Err(Refusal::over(Reason::Vanished, record));
-            }
-            // A placeholder's holder may be in user code.
-            Err(found) if found & (tid::ABSENT | tid::LATCH) == tid::ABSENT | tid::LATCH => break,
-            Err(_) => spin.wait(),
-        }
-    }
-    Err(Refusal::over(Reason::WriteLatched, record))
 }
 
 impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {

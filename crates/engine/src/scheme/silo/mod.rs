@@ -40,7 +40,7 @@ use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
 };
 use crate::Options;
-use crate::access::{Kind, Write, WriteSet};
+use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::error::Reason;
 use crate::transaction::Intent;
@@ -254,11 +254,6 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         self.install_one(cx, point, &mut writes.entries[index], value);
     }
 
-    #[inline]
-    fn is_void(write: &Write<M>) -> bool {
-        write.kind == Kind::Remove && write.prior & tid::ABSENT != 0
-    }
-
     fn withdraw(&mut self, record: RecordRef<M>) {
         let word = record.word();
         tid::publish(word, word.load(Ordering::Relaxed) & !tid::LATCH);
@@ -304,15 +299,6 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
 
     fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
         heir.extend(self.now.drain(..).chain(self.later.drain(..)));
-    }
-
-    unsafe fn discard(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
-        // SAFETY: the caller's promise.
-        unsafe { super::ruins::discard(heap, record) };
-    }
-
-    fn current_version(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
-        read::latched(record, out)
     }
 }
 

@@ -164,11 +164,3 @@ fn unborn(arena: &mut Arena, stamped: bool) -> Version {
     let stamp = crate::stamp::make_absent(0);
     Version { absent: true, bytes: arena.push(if stamped { &stamp } else { &[] }) }
 }
-
-/// The version of a record that the caller has latched: its bytes, and whether it is absent.
-pub(super) fn latched<M: Machine>(record: RecordRef<M>, out: &mut Vec<u8>) -> bool {
-    let source = record.value();
-    out.resize(source.length(), 0);
-    source.read(out);
-    record.word().load(Ordering::Relaxed) & tid::ABSENT != 0
-}

@@ -1,0 +1,67 @@
+//! An array in the machine's memory, for words that workers share: what each partition has for its
+//! scheme, the seats of workers.
+
+use chiliad_machine::{Class, Machine};
+use core::alloc::Layout;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+
+/// So many `T`s.
+pub struct Array<M: Machine, T> {
+    first: NonNull<T>,
+    count: usize,
+    machine: PhantomData<M>,
+}
+
+/// Something on a line of its own.
+#[repr(C, align(64))]
+pub struct Line<T>(pub T);
+
+// SAFETY: it owns its elements, as a box does.
+unsafe impl<M: Machine, T: Send> Send for Array<M, T> {}
+// SAFETY: as above; sharing it shares `&T` only.
+unsafe impl<M: Machine, T: Sync> Sync for Array<M, T> {}
+
+impl<M: Machine, T> Array<M, T> {
+    fn layout(count: usize) -> Layout {
+        Layout::array::<T>(count).expect("few elements")
+    }
+
+    /// `count` elements.
+    ///
+    /// # Panics
+    /// When the machine has no memory left: these are small.
+    pub(super) fn new(count: usize, make: impl Fn() -> T) -> Self {
+        let block = M::alloc(Self::layout(count), Class::Control).expect("memory for an array");
+        let first = block.cast::<T>();
+        for index in 0..count {
+            // SAFETY: the block has room for `count` of them.
+            unsafe { first.add(index).write(make()) };
+        }
+        Self { first, count, machine: PhantomData }
+    }
+
+    /// The first element, for links.
+    pub(super) fn first(&self) -> *mut T {
+        self.first.as_ptr()
+    }
+
+    /// An element that exists.
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> &T {
+        assert!(index < self.count, "element {index} of {}", self.count);
+        // SAFETY: within the array, which lives as long as `self`.
+        unsafe { self.first.add(index).as_ref() }
+    }
+}
+
+impl<M: Machine, T> Drop for Array<M, T> {
+    fn drop(&mut self) {
+        for index in 0..self.count {
+            // SAFETY: written in `new`, and nobody reaches it any more.
+            unsafe { self.first.add(index).drop_in_place() };
+        }
+        // SAFETY: allocated with this layout.
+        unsafe { M::free(self.first.cast(), Self::layout(self.count), Class::Control) };
+    }
+}
