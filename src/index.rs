@@ -4,10 +4,10 @@ use crate::args::{IndexFlags, IndexKindFlag, typed, values};
 use crate::bench::stop;
 use crate::failure::Stop;
 use crate::progress::Bar;
-use crate::result::{Counts, RunResult};
+use crate::result::RunResult;
 use crate::settings::Shown;
 use chiliad_engine::IndexKind;
-use chiliad_workload::driver::{Length, Lookup, Tally, run_lookup};
+use chiliad_workload::driver::{Length, Lookup, run_lookup};
 
 /// Loads an index and looks up keys in it.
 pub fn run(flags: &IndexFlags, quiet: bool) -> Result<RunResult, Stop> {
@@ -27,27 +27,7 @@ pub fn run(flags: &IndexFlags, quiet: bool) -> Result<RunResult, Stop> {
     let bar = Bar::new(Length::Time(flags.duration), quiet);
     let report = run_lookup(&lookup, &bar).map_err(stop)?;
     drop(bar);
-    let mut tally = Tally::new(1);
-    tally.kinds[0].committed = report.count;
-    let (build, host_cpu) = RunResult::host();
-    Ok(RunResult {
-        workload: "index".into(),
-        scheme: String::new(),
-        machine: "native",
-        threads: flags.threads,
-        clients: flags.threads,
-        seed: flags.seed,
-        seconds: report.seconds,
-        counts: Counts::new(&tally, &["get"], Some(report.seconds), None),
-        verified: None,
-        consistency: None,
-        disk: None,
-        simulation: None,
-        options: shown(flags),
-        build,
-        host_memory_bytes: report.memory_bytes,
-        host_cpu,
-    })
+    Ok(RunResult::counted(("index", "get"), flags.threads, flags.seed, &report, shown(flags)))
 }
 
 fn shown(flags: &IndexFlags) -> Shown {

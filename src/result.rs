@@ -1,10 +1,11 @@
 //! The result of one run as JSON: the fields of the documented contract, in its order.
 
 use crate::host::{self, BUILD, Build};
+use crate::settings::Shown;
 use chiliad_checker::Verdict;
 use chiliad_engine::Reason;
 use chiliad_workload::Condition;
-use chiliad_workload::driver::{Breakdown, KindTally, NativeReport, Tally};
+use chiliad_workload::driver::{Breakdown, Counted, KindTally, NativeReport, Tally};
 use hdrhistogram::{Counter, Histogram};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -304,6 +305,37 @@ impl Consistency {
 }
 
 impl RunResult {
+    /// That of a micro-benchmark, by its name and that of what it counts.
+    pub fn counted(
+        (workload, kind): (&str, &'static str),
+        threads: usize,
+        seed: u64,
+        counted: &Counted,
+        options: Shown,
+    ) -> Self {
+        let mut tally = Tally::new(1);
+        tally.kinds[0].committed = counted.count;
+        let (build, host_cpu) = Self::host();
+        Self {
+            workload: workload.into(),
+            scheme: String::new(),
+            machine: "native",
+            threads,
+            clients: threads,
+            seed,
+            seconds: counted.seconds,
+            counts: Counts::new(&tally, &[kind], Some(counted.seconds), None),
+            verified: None,
+            consistency: None,
+            disk: None,
+            simulation: None,
+            options,
+            build,
+            host_memory_bytes: counted.memory_bytes,
+            host_cpu,
+        }
+    }
+
     /// What is wrong with the run, in words; `None` if it passed.
     pub fn problem(&self) -> Option<String> {
         let mut problems = Vec::new();

@@ -5,9 +5,9 @@ use crate::bench::stop;
 use crate::failure::Stop;
 use crate::host;
 use crate::progress::Bar;
-use crate::result::{Counts, RunResult};
+use crate::result::RunResult;
 use crate::settings::Shown;
-use chiliad_workload::driver::{Drawing, Length, Tally, run_drawing};
+use chiliad_workload::driver::{Drawing, Length, run_drawing};
 
 /// Draws timestamps and does nothing else.
 pub fn run(flags: &TimestampsFlags, quiet: bool) -> Result<RunResult, Stop> {
@@ -21,27 +21,8 @@ pub fn run(flags: &TimestampsFlags, quiet: bool) -> Result<RunResult, Stop> {
     let bar = Bar::new(Length::Time(flags.duration), quiet);
     let report = run_drawing(&drawing, &bar).map_err(stop)?;
     drop(bar);
-    let mut tally = Tally::new(1);
-    tally.kinds[0].committed = report.count;
-    let (build, host_cpu) = RunResult::host();
-    Ok(RunResult {
-        workload: "timestamps".into(),
-        scheme: String::new(),
-        machine: "native",
-        threads,
-        clients: threads,
-        seed: 0,
-        seconds: report.seconds,
-        counts: Counts::new(&tally, &["draw"], Some(report.seconds), None),
-        verified: None,
-        consistency: None,
-        disk: None,
-        simulation: None,
-        options: shown(flags, threads),
-        build,
-        host_memory_bytes: report.memory_bytes,
-        host_cpu,
-    })
+    let options = shown(flags, threads);
+    Ok(RunResult::counted(("timestamps", "draw"), threads, 0, &report, options))
 }
 
 fn shown(flags: &TimestampsFlags, threads: usize) -> Shown {

@@ -113,7 +113,7 @@ impl<'w> Reader<'w> {
         table: &Table<K, V>,
         key: &(impl Lookup<K> + ?Sized),
     ) -> Result<Option<V>> {
-        match self.handle(table, key)? {
+        match self.handle(table, key, false)? {
             Some(row) => V::decode(self.raw.bytes(row)).map(Some),
             None => Ok(None),
         }
@@ -128,7 +128,7 @@ impl<'w> Reader<'w> {
         table: &Table<K, V>,
         key: &(impl Lookup<K> + ?Sized),
     ) -> Result<bool> {
-        self.handle(table, key).map(|row| row.is_some())
+        self.handle(table, key, false).map(|row| row.is_some())
     }
 
     /// The row under `key`, held so that it can be stored or deleted without a second look-up.
@@ -156,7 +156,7 @@ impl<'w> Reader<'w> {
         table: &Table<K, V>,
         key: &(impl Lookup<K> + ?Sized),
     ) -> Result<Option<Fetched<'w, V>>> {
-        match self.handle(table, key)? {
+        match self.handle(table, key, false)? {
             Some(row) => self.fetched(row).map(Some),
             None => Ok(None),
         }
@@ -285,16 +285,20 @@ impl<'w> Reader<'w> {
         Find::new(self, *table, index.position(), Bounds::of(&range))
     }
 
-    /// Where the transaction holds the row under `key`.
+    /// Where the transaction holds the row under `key`, which it means to write, or not.
     pub(crate) fn handle<K, V>(
         &mut self,
         table: &Table<K, V>,
         key: &(impl Lookup<K> + ?Sized),
+        for_update: bool,
     ) -> Result<Option<Handle>> {
         let id = self.table(table)?;
         self.scratch.key.clear();
         key.encode(&mut self.scratch.key);
-        self.raw.get(id, &self.scratch.key)
+        match for_update {
+            true => self.raw.get_for_update(id, &self.scratch.key),
+            false => self.raw.get(id, &self.scratch.key),
+        }
     }
 
     pub(crate) fn fetched<V: Row>(&self, row: Handle) -> Result<Fetched<'w, V>> {

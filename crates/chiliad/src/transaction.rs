@@ -185,12 +185,10 @@ impl<'w> Transaction<'w> {
         table: &Table<K, V>,
         key: &(impl Lookup<K> + ?Sized),
     ) -> Result<Option<Fetched<'w, V>>> {
-        let id = self.reader.table(table)?;
-        let (raw, scratch) = self.reader.parts();
-        scratch.key.clear();
-        key.encode(&mut scratch.key);
-        let Some(row) = raw.get_for_update(id, &scratch.key)? else { return Ok(None) };
-        self.reader.fetched(row).map(Some)
+        match self.reader.handle(table, key, true)? {
+            Some(row) => self.reader.fetched(row).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Writes back a row that was fetched and changed.
