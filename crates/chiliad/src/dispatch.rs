@@ -52,7 +52,9 @@ macro_rules! schemes {
     };
 }
 
-schemes!($ Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait, WaitDie, DlDetect, Occ);
+schemes!(
+    $ Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait, WaitDie, DlDetect, Timestamp, Mvcc, Occ
+);
 
 impl AnyRunner {
     pub fn run(self, over: impl Fn() -> bool, claimed: impl Fn()) {

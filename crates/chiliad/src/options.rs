@@ -33,6 +33,14 @@ pub enum Scheme {
     /// Two-phase locking: who meets a lock waits, for a limited time ([`Options::wait_timeout`]), and
     /// looks for deadlocks. Serializable.
     DlDetect,
+    /// Timestamp ordering: who comes too late for a row that somebody younger has read or written gives
+    /// up and starts again. Serializable. Who reads a row that an older transaction is about to write
+    /// waits for that one to end, however long it stays open.
+    Timestamp,
+    /// As `Timestamp`, with old versions of rows for those who come late to read. Serializable, with
+    /// snapshots that read the past without being tracked. What the oldest open transaction may read is
+    /// kept, however long it stays open.
+    Mvcc,
     /// Optimistic: rows read and written are latched at the commit and validated by timestamps.
     /// Serializable; there to be compared with `Silo`.
     Occ,
@@ -40,7 +48,7 @@ pub enum Scheme {
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Silo,
         Self::GlobalTid,
         Self::KeyValue,
@@ -49,6 +57,8 @@ impl Scheme {
         Self::NoWait,
         Self::WaitDie,
         Self::DlDetect,
+        Self::Timestamp,
+        Self::Mvcc,
         Self::Occ,
     ];
 
@@ -64,6 +74,8 @@ impl Scheme {
             Self::NoWait => "no-wait",
             Self::WaitDie => "wait-die",
             Self::DlDetect => "dl-detect",
+            Self::Timestamp => "timestamp",
+            Self::Mvcc => "mvcc",
             Self::Occ => "occ",
         }
     }

@@ -127,6 +127,7 @@ impl Seat {
             snapshot: plan.snapshot,
             partitions: if declared.is_empty() { &rules.all_partitions } else { declared },
             retries,
+            ..Intent::default()
         };
         let raw = Untyped::new(self.worker.begin(&intent)?, deadline);
         Ok(Transaction::new(Reader::new(raw, &mut self.scratch, rules.database), rules))

@@ -85,17 +85,18 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         seen: Seen<M>,
     ) -> Result<Looked> {
-        if let Some(graveyard) = &table.graveyard {
-            let stamp = graveyard.stamp(key);
-            if !seen.holds() {
-                return Ok(Looked::Redo);
-            }
-            if let Some(recorder) = &mut self.recorder {
-                recorder.read(id, key, stamp, true);
-            }
+        let stamp = table.graveyard.as_ref().map(|graveyard| graveyard.stamp(key));
+        if stamp.is_some() && !seen.holds() {
+            return Ok(Looked::Redo);
         }
         let step = self.scheme.passed(&mut context!(self), seen);
-        Ok(self.settle(step)?.map_or(Looked::Redo, |()| Looked::Absent))
+        if self.settle(step)?.is_none() {
+            return Ok(Looked::Redo);
+        }
+        if let (Some(stamp), Some(recorder)) = (stamp, &mut self.recorder) {
+            recorder.read(id, key, stamp, true);
+        }
+        Ok(Looked::Absent)
     }
 
     /// Reads a record that the index led to, or the transaction's own write of it. Pinned.
@@ -235,7 +236,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let mut scanned = Ok(());
         let mut more = left > 0;
         while more && scanned.is_ok() {
-            let before = (self.entries.len(), self.met.len(), left, self.waits);
+            let before = (self.entries.len(), self.met.len(), left);
             if S::WAITS {
                 self.bookmark.clone_from(&self.cursor);
             }
@@ -243,11 +244,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let part = self.clockwork.switch(Part::Index);
             more = index.next_leaf(&self.heap, &mut self.cursor, &mut run);
             self.clockwork.switch(part);
-            scanned = self.scan_run(id, table, &run, &mut left);
+            let run_scanned = self.scan_run(id, table, &run, &mut left);
             self.heap.unpin();
-            if self.waits != before.3 && scanned.is_ok() {
-                // The leaf may be another one by now: it is read again.
-                M::mark("leaf scanned again after a wait");
+            let again = matches!(run_scanned, Ok(false));
+            scanned = run_scanned.map(|_| ());
+            if again {
+                M::mark("leaf scanned again");
                 self.entries.truncate(before.0);
                 self.met.truncate(before.1);
                 left = before.2;
@@ -265,19 +267,19 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         Ok(Scanned { start, length: self.entries.len() as u32 - start })
     }
 
-    /// Reads the records of one leaf until nothing is `left` to read, or the scheme has waited and the
-    /// rest is none of this pin. Pinned.
+    /// Reads the records of one leaf until nothing is `left` to read. Whether that holds: if not, the
+    /// leaf is to be read again, since the scheme has waited, and the rest is none of this pin, or since
+    /// the scheme says so. Pinned.
     fn scan_run(
         &mut self,
         id: TableId,
         table: &Table<M>,
         run: &LeafRun<M>,
         left: &mut usize,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         for (_, record) in run.iter() {
             record.prefetch(64);
         }
-        let waits = self.waits;
         for (key, record) in run.iter() {
             if *left == 0 {
                 break;
@@ -297,15 +299,16 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                     let key = Piece { start: key_start, length: key.len() as u32 };
                     self.meet_absent(key, record);
                 }
-                Looked::Redo if self.waits != waits => return Ok(()),
+                // What was read of the leaf may be of another pin, or the record has left it.
+                Looked::Redo if S::WAITS => return Ok(false),
                 Looked::Redo => self.scan_again(id, table, key, left)?,
             }
         }
         if let Some(seen) = run.seen {
             let step = self.scheme.passed(&mut context!(self), seen);
-            self.settle(step)?;
+            return Ok(self.settle(step)?.is_some());
         }
-        Ok(())
+        Ok(true)
     }
 
     /// A record of the leaf has left its index since. A tracked transaction would notice at its

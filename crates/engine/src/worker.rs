@@ -188,7 +188,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
 
     fn load_once(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         use crate::Transaction;
-        let mut tx = self.begin(&Intent::update())?;
+        let mut tx = self.begin(&Intent { loads: true, ..Intent::update() })?;
         // Loaded rows count as versions from before the history.
         tx.worker.core.stamp = 0;
         tx.insert(table, key, value)?;

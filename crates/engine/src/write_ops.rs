@@ -66,13 +66,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     ) -> Result<()> {
         loop {
             let part = self.clockwork.switch(Part::Index);
-            let placed = self.place(table, key, value.len());
+            let placed = self.place(id, table, key, value);
             self.clockwork.switch(part);
             match placed? {
-                Placed::Fresh(record) => {
-                    self.push_placed(id, key, value, record)?;
-                    return Ok(());
-                }
+                Placed::Fresh => return Ok(()),
                 Placed::Found(record) => match self.claim(id, key, record)? {
                     Claim::Present => return Err(Error::DuplicateKey),
                     Claim::Own(write) => {
@@ -95,9 +92,16 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
     }
 
-    /// Finds the key's record or puts a fresh one into the index, latched and absent.
-    fn place(&mut self, table: &Table<M>, key: &[u8], bytes: usize) -> Result<Placed<M>> {
-        let bytes = bytes + if self.stamped { STAMP_BYTES } else { 0 };
+    /// Finds the key's record or puts a fresh one into the index, absent and nobody else's to write, and
+    /// into the write set.
+    fn place(
+        &mut self,
+        id: TableId,
+        table: &Table<M>,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<Placed<M>> {
+        let bytes = value.len() + if self.stamped { STAMP_BYTES } else { 0 };
         let Ok(record) = self.heap.alloc_record(SlotKind::Record, bytes) else {
             return Err(self.lose(Refusal::out_of_memory()));
         };
@@ -110,16 +114,20 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let hooks = self.scheme.hooks();
         let inserted = table.index.insert(&mut self.heap, key, record, hooks, &mut self.changes);
         let done = match inserted {
-            Ok(Inserted::Yes) => Ok(Placed::Fresh(record)),
+            Ok(Inserted::Yes) => Ok(Placed::Fresh),
             Ok(Inserted::Exists(found)) => Ok(Placed::Found(found)),
             Err(_) => Err(self.lose(Refusal::out_of_memory())),
         };
-        if !matches!(done, Ok(Placed::Fresh(_))) {
+        if matches!(done, Ok(Placed::Fresh)) {
+            if let Some(graveyard) = &table.graveyard {
+                // The key is in the index now, so no other tombstone of it can be buried.
+                record.write(&stamp::make_absent(graveyard.stamp(key)));
+            }
+            // Whatever the scheme says below: what is in the index is in the write set.
+            let write = self.new_write(id, key, value, record, true);
+            self.writes.push(write);
+        } else {
             self.scheme.give_up(&mut context!(self), record);
-        }
-        if let (Ok(Placed::Fresh(_)), Some(graveyard)) = (&done, &table.graveyard) {
-            // The key is in the index now, so no other tombstone of it can be buried.
-            record.write(&stamp::make_absent(graveyard.stamp(key)));
         }
         // Even a failed insertion may have split leaves.
         let changes = core::mem::take(&mut self.changes);
@@ -127,18 +135,6 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.changes = changes;
         self.settle(step)?;
         done
-    }
-
-    fn push_placed(
-        &mut self,
-        id: TableId,
-        key: &[u8],
-        value: &[u8],
-        record: RecordRef<M>,
-    ) -> Result<()> {
-        let write = self.new_write(id, key, value, record, true);
-        self.writes.push(write);
-        Ok(())
     }
 
     fn new_write(
@@ -326,11 +322,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let found = table.index.get(&self.heap, key);
             let placed = match found {
                 Found::Record(record) => Ok(Placed::Found(record)),
-                Found::Absent(_) => self.place(table, key, value.len()),
+                Found::Absent(_) => self.place(id, table, key, value),
             };
             self.clockwork.switch(part);
             let record = match placed? {
-                Placed::Fresh(record) => return self.push_placed(id, key, value, record),
+                Placed::Fresh => return Ok(()),
                 Placed::Found(record) => record,
             };
             if let Some(write) = self.writes.find(record) {
@@ -367,7 +363,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 }
 
 enum Placed<M: Machine> {
-    Fresh(RecordRef<M>),
+    Fresh,
     Found(RecordRef<M>),
 }
 

@@ -1,6 +1,6 @@
 //! Worker slots: what a worker shows the others, one cache line each.
 //!
-//! Four lifetimes, four words, so that none of them holds back what another is for:
+//! Five lifetimes, five words, so that none of them holds back what another is for:
 //!
 //! | word | from .. to | who waits for it |
 //! | --- | --- | --- |
@@ -8,8 +8,9 @@
 //! | `window` | commit-epoch load .. writes installed (microseconds) | the snapshot boundary |
 //! | `lease` | a snapshot transaction | collection of old versions |
 //! | `view` | a transaction and what it collects afterwards | the memory of dropped tables |
+//! | `timestamp` | a transaction, under schemes that order by timestamps | younger transactions; collection of old versions |
 //!
-//! A fifth word, `tick`, is the slot's own and stays when the slot changes hands: the last tick of the
+//! A sixth word, `tick`, is the slot's own and stays when the slot changes hands: the last tick of the
 //! clock that went into a timestamp.
 //!
 //! Slots come in segments allocated on demand and never given back; a freed slot is reused.
@@ -21,7 +22,7 @@ pub const WORKERS_MAX: usize = 65_536;
 
 const SEGMENT_SLOTS: usize = 64;
 
-/// One worker's words. Zero means "not in it" for the first four.
+/// One worker's words. Zero means "not in it" for the first five.
 #[repr(C, align(64))]
 pub struct Slot<M: Machine> {
     /// The reclaim epoch in which the worker is pinned, shifted left by one, with bit 0 set.
@@ -32,6 +33,8 @@ pub struct Slot<M: Machine> {
     pub lease: M::Word,
     /// The version of the catalog by which the worker finds its tables.
     pub view: M::Word,
+    /// The timestamp of the transaction in hand: the scheme says in which form.
+    pub timestamp: M::Word,
     /// The greatest tick that a timestamp of the slot was made of. Only the slot's worker uses it.
     pub tick: M::Word,
 }
@@ -80,6 +83,7 @@ impl<M: Machine> Slots<M> {
                 window: M::Word::new(0),
                 lease: M::Word::new(0),
                 view: M::Word::new(0),
+                timestamp: M::Word::new(0),
                 tick: M::Word::new(0),
             }));
             let place = core::ptr::from_ref(&*segment).cast_mut();

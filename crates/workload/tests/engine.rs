@@ -52,7 +52,7 @@ fn client<W: Workload>(
             read_only: shape.read_only,
             snapshot: shape.snapshot,
             partitions: &partitions,
-            retries: 0,
+            ..Intent::default()
         };
         loop {
             let mut tx = worker.begin(&intent).unwrap();

@@ -73,12 +73,13 @@ pub(super) fn prepare<M: Machine, S: Scheme<M>>(
     Ok(greatest)
 }
 
-/// Gives back what [`prepare`] has put by.
+/// Gives back what has been put by for the writes.
 pub(super) fn give_back<M: Machine, S: Scheme<M>>(
     cx: &mut Context<'_, M, S>,
     writes: &mut WriteSet<M>,
 ) {
-    for block in writes.entries.iter_mut().filter_map(|write| write.spare[1].take()) {
+    let spare = writes.entries.iter_mut().flat_map(|write| &mut write.spare);
+    for block in spare.filter_map(Option::take) {
         // SAFETY: put by for this transaction and never linked.
         unsafe { cx.heap.free_record(SlotKind::Version, block) };
     }

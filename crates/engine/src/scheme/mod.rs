@@ -14,6 +14,7 @@
 //! [`Scheme::wait`], and looks for the record again.
 
 mod array;
+mod chain;
 mod clock;
 mod floor;
 mod hstore;
@@ -27,6 +28,7 @@ pub(crate) mod restore;
 pub(crate) mod ruins;
 mod silo;
 pub(crate) mod tid;
+mod timestamp;
 mod unlink;
 
 pub use clock::{Clock, TIMESTAMP_BITS, TimestampSource};
@@ -35,6 +37,7 @@ pub use lock::{DlDetect, NoWait, WaitDie};
 pub use occ::Occ;
 pub use partitioned::Partitioned;
 pub use silo::{GlobalTid, KeyValue, Silo};
+pub use timestamp::{Mvcc, Timestamp};
 
 use crate::Options;
 use crate::access::{Kind, Write, WriteSet};
@@ -310,7 +313,14 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
 /// The planted bugs of all schemes.
 pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
-    let tables = [silo::FAULTS, partitioned::FAULTS, hstore::FAULTS, lock::FAULTS, occ::FAULTS];
+    let tables = [
+        silo::FAULTS,
+        partitioned::FAULTS,
+        hstore::FAULTS,
+        lock::FAULTS,
+        occ::FAULTS,
+        timestamp::FAULTS,
+    ];
     tables.into_iter().flatten().copied()
 }
 

@@ -1,7 +1,8 @@
 //! The list of schemes: one line per name.
 
 use super::{
-    DlDetect, GlobalTid, HStore, Info, KeyValue, NoWait, Occ, Partitioned, Scheme, Silo, WaitDie,
+    DlDetect, GlobalTid, HStore, Info, KeyValue, Mvcc, NoWait, Occ, Partitioned, Scheme, Silo,
+    Timestamp, WaitDie,
 };
 use chiliad_machine::{Machine, Native};
 
@@ -52,4 +53,16 @@ macro_rules! schemes {
     };
 }
 
-schemes!(Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait, WaitDie, DlDetect, Occ);
+schemes!(
+    Silo,
+    GlobalTid,
+    KeyValue,
+    Partitioned,
+    HStore,
+    NoWait,
+    WaitDie,
+    DlDetect,
+    Timestamp,
+    Mvcc,
+    Occ
+);

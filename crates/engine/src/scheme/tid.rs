@@ -36,11 +36,17 @@ pub(crate) fn epoch(word: u64) -> u64 {
     word >> EPOCH_SHIFT
 }
 
+/// The smallest TID of an epoch: those of earlier ones are below it, flags and all.
+#[inline]
+pub(crate) fn first_of(epoch: u64) -> u64 {
+    epoch << EPOCH_SHIFT
+}
+
 /// The smallest TID above `greatest` in `epoch`, flags clear; `None` when the epoch's counter is
 /// used up, which the transaction sits out until the next epoch (thesis chapter 5).
 #[inline]
 pub(crate) fn next(greatest: u64, epoch: u64) -> Option<u64> {
-    let first = epoch << EPOCH_SHIFT;
+    let first = first_of(epoch);
     let above = (greatest | FLAGS) + 1;
     if above <= first {
         return Some(first);

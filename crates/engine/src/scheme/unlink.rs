@@ -1,13 +1,13 @@
 //! A tombstone, or the placeholder of an insertion that was given up, leaves its index.
 //!
-//! Its order stays behind as the leaf's floor (`floor.rs`), and in a
+//! Its order stays behind as the leaf's floor (`floor.rs`), but where the scheme has other means, and in a
 //! verified run its stamp in the graveyard.
 
 use super::floor::{self, Floors};
 use super::{Garbage, Tables, tid};
 use crate::stamp;
 use chiliad_machine::{Machine, Ordering, Word};
-use chiliad_storage::{Guard, Kind as SlotKind, LocalHeap};
+use chiliad_storage::{Guard, Hooks, Kind as SlotKind, LocalHeap};
 
 /// Takes the record of `garbage`, whose word is `found` and an absence of no interest to anybody, out
 /// of its index and frees it, unless the word has changed by then; whether it did. Pinned.
@@ -32,8 +32,21 @@ pub(super) fn take_out<M: Machine>(
     heap: &mut LocalHeap<M>,
     tables: &dyn Tables<M>,
     garbage: &Garbage<M>,
-    [found, dead]: [u64; 2],
+    words: [u64; 2],
     floors: &mut Floors,
+) -> bool {
+    let leave = |guard: &Guard<M>| floor::raise(guard, words[0] & !tid::FLAGS);
+    take_out_and(heap, tables, garbage, words, floors, &leave)
+}
+
+/// The same; what stays behind in the leaf, which is latched, is up to `leave`.
+pub(super) fn take_out_and<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    tables: &dyn Tables<M>,
+    garbage: &Garbage<M>,
+    [found, dead]: [u64; 2],
+    hooks: &mut dyn Hooks<M>,
+    leave: &dyn Fn(&Guard<M>),
 ) -> bool {
     let record = garbage.record;
     let key = garbage.key.as_deref().unwrap_or(&[]);
@@ -52,11 +65,11 @@ pub(super) fn take_out<M: Machine>(
                 .compare_exchange(found, dead, Ordering::AcqRel, Ordering::Relaxed)
                 .is_ok();
             if died {
-                floor::raise(guard, found & !tid::FLAGS);
+                leave(guard);
             }
             died
         };
-        gone = index.unlink(heap, key, record, floors, &mut confirm);
+        gone = index.unlink(heap, key, record, hooks, &mut confirm);
     });
     gone
 }

@@ -209,7 +209,8 @@ unsafe impl<M: Machine> Send for Change<M> where M::Word: Sync {}
 pub type Changes<M> = Vec<Change<M>>;
 
 /// A scheme's say in the reorganisation of leaves: called under the leaf latches, so these only
-/// copy words. A scheme that validates counts needs none of them.
+/// copy words, and when the old leaf's count has changed already (or shows that it is latched, for a
+/// bucket). A scheme that validates counts needs none of them.
 pub trait Hooks<M: Machine> {
     /// `new` takes over part of the keys of `old` (a split, or a layer made below it).
     fn hand_on(&mut self, old: &Guard<M>, new: &Guard<M>) {

@@ -253,6 +253,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             snapshot: shape.snapshot,
             partitions: &self.partitions,
             retries,
+            ..Intent::default()
         };
         let mut tx = self.worker.begin(&intent)?;
         match C::execute(self.workload, &mut self.state, &mut tx) {

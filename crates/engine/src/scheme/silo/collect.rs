@@ -70,7 +70,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         // Release: readers may be on their way along the chain.
         M::fence(Ordering::Release);
         let above = record.value();
-        let first = self.cut(cx, above.next(Ordering::Relaxed), tid::epoch(found));
+        let first = self.cut(cx, above.next(Ordering::Relaxed), found);
         above.set_next(first, Ordering::Release);
         tid::publish(word, found);
         Next::Done

@@ -4,8 +4,8 @@
 use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back, refused_latch, tid};
 use crate::access::{Kind, Write, WriteSet};
 use crate::error::Reason;
-use crate::scheme::in_place;
 use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
+use crate::scheme::{chain, in_place};
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
 
@@ -188,7 +188,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 None => {
                     let block = write.spare[0].take().expect("checked");
                     let prior = if write.placed { tid::ABSENT } else { write.prior };
-                    Some(put_by(record, block, chain, prior))
+                    Some(chain::put_by(record, block, chain, prior))
                 }
             };
             self.later.push_back(Garbage {
@@ -202,7 +202,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         } else if let Some(block) = head {
             drop_version(cx, block);
         }
-        chain = self.cut(cx, chain, point.epoch);
+        chain = self.cut(cx, chain, point.order);
         match write.spare[1].take() {
             Some(block) => {
                 M::mark("value outgrew its record");
@@ -218,37 +218,15 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         }
     }
 
-    /// Shortens the chain of versions below one of epoch `above` to what snapshots still need.
+    /// Shortens the chain of versions below one whose word is `above` to what snapshots still need.
     pub(super) fn cut(
         &mut self,
         cx: &mut Context<'_, M, Self>,
         chain: Option<RecordRef<M>>,
         above: u64,
     ) -> Option<RecordRef<M>> {
-        let oldest = cx.epochs.oldest();
-        let mut above = above;
-        let mut kept: Option<RecordRef<M>> = None;
-        let mut next = chain;
-        // A version is needed while the one above it is not in the oldest snapshot.
-        while let Some(block) = next.filter(|_| above >= oldest) {
-            above = tid::epoch(block.word().load(Ordering::Relaxed));
-            kept = Some(block);
-            next = block.next(Ordering::Relaxed);
-        }
-        let first = match kept {
-            Some(block) => {
-                // Release: nothing to publish, but readers may be on their way along the link.
-                block.set_next(None, Ordering::Release);
-                chain
-            }
-            None => None,
-        };
-        while let Some(block) = next {
-            next = block.next(Ordering::Relaxed);
-            M::mark("version collected");
-            drop_version(cx, block);
-        }
-        first
+        let oldest = tid::first_of(cx.epochs.oldest());
+        chain::cut(chain, above, oldest, |block| drop_version(cx, block))
     }
 }
 
@@ -256,19 +234,6 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
 /// none: the key was absent for ever. (In verified runs that absence has a stamp worth keeping.)
 fn old_epoch<M: Machine>(write: &Write<M>) -> u64 {
     if write.placed { 0 } else { tid::epoch(write.prior) }
-}
-
-/// Copies the version in place to `block`, at the head of `chain`.
-fn put_by<M: Machine>(
-    record: RecordRef<M>,
-    block: RecordRef<M>,
-    chain: Option<RecordRef<M>>,
-    prior: u64,
-) -> RecordRef<M> {
-    block.copy_from(record);
-    block.word().store(prior & !tid::LATCH, Ordering::Relaxed);
-    block.set_next(chain, Ordering::Relaxed);
-    block
 }
 
 /// Gives up a version that nothing leads to any more, or is about to: the caller holds the record's

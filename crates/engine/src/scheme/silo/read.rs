@@ -3,7 +3,7 @@
 
 use super::{faults, refused_latch, tid};
 use crate::arena::Arena;
-use crate::scheme::{Step, Version};
+use crate::scheme::{Step, Version, chain};
 use chiliad_machine::{Machine, Ordering, Spin, Word};
 use chiliad_storage::RecordRef;
 
@@ -91,6 +91,7 @@ pub(super) fn snapshot<M: Machine>(
     stamped: bool,
 ) -> Step<M, Version> {
     let word = record.word();
+    let limit = tid::first_of(boundary);
     let mark = arena.used();
     let mut spin = Spin::<M>::new();
     loop {
@@ -99,7 +100,7 @@ pub(super) fn snapshot<M: Machine>(
         if before & tid::DEAD != 0 {
             return Step::Redo;
         }
-        if tid::epoch(before) < boundary {
+        if before < limit {
             if before & tid::ABSENT != 0 {
                 if let Some(version) = absent(record, before, arena, stamped) {
                     return Step::Done(version);
@@ -115,9 +116,8 @@ pub(super) fn snapshot<M: Machine>(
             // A tombstone, or a placeholder whose slot's last life was late. Its holder may be in
             // user code, and need not be waited for: versions below the boundary stay in the chain
             // whatever is put in front of them.
-            if let Some(version) =
-                older_version(record.value().next(Ordering::Acquire), boundary, arena, stamped)
-            {
+            let chain = record.value().next(Ordering::Acquire);
+            if let Some(version) = chain::version_below(chain, limit, arena, stamped) {
                 return Step::Done(version);
             }
             if let Some(version) = absent(record, before, arena, stamped) {
@@ -127,40 +127,11 @@ pub(super) fn snapshot<M: Machine>(
             let chain = record.value().next(Ordering::Acquire);
             M::fence(Ordering::Acquire);
             if word.load(Ordering::Relaxed) == before {
-                let version = older_version(chain, boundary, arena, stamped);
-                return Step::Done(version.unwrap_or_else(|| unborn(arena, stamped)));
+                let version = chain::version_below(chain, limit, arena, stamped);
+                return Step::Done(version.unwrap_or_else(|| chain::unborn(arena, stamped)));
             }
         }
         // A holder is about to overwrite what we came for: it will put it by.
         spin.wait();
     }
-}
-
-/// Walks the older versions, which nobody changes any more.
-fn older_version<M: Machine>(
-    chain: Option<RecordRef<M>>,
-    boundary: u64,
-    arena: &mut Arena,
-    stamped: bool,
-) -> Option<Version> {
-    let mut next = chain;
-    while let Some(block) = next {
-        let word = block.word().load(Ordering::Relaxed);
-        if tid::epoch(word) < boundary {
-            M::mark("snapshot read an old version");
-            let absent = word & tid::ABSENT != 0;
-            let length = if absent && !stamped { 0 } else { block.length() };
-            let bytes = arena.reserve(length);
-            block.read(arena.get_mut(bytes));
-            return Some(Version { absent, bytes });
-        }
-        next = block.next(Ordering::Acquire);
-    }
-    None
-}
-
-/// The key did not exist yet: stamp zero, in a verified run.
-fn unborn(arena: &mut Arena, stamped: bool) -> Version {
-    let stamp = crate::stamp::make_absent(0);
-    Version { absent: true, bytes: arena.push(if stamped { &stamp } else { &[] }) }
 }

@@ -198,10 +198,10 @@ fn bury<M: Machine>(
     heir: &crate::Guard<M>,
     hooks: &mut dyn Hooks<M>,
 ) {
-    hooks.merge(&leaf.guard, heir);
     if !M::fault(&faults::REMOVAL_FORGETS_GUARD) {
         leaf.guard.kill();
     }
+    hooks.merge(&leaf.guard, heir);
     held.set_obsolete();
 }
 

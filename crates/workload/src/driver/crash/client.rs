@@ -86,7 +86,7 @@ impl<S: Scheme<Sim>> Client<'_, S> {
         let mut retries = 0;
         let Shape { read_only, snapshot, .. } = shape;
         loop {
-            let intent = Intent { read_only, snapshot, partitions, retries };
+            let intent = Intent { read_only, snapshot, partitions, retries, ..Intent::default() };
             let mut tx = self.worker.begin(&intent)?;
             let done = match C::execute(workload, state, &mut tx) {
                 Ok(()) => tx.commit(),

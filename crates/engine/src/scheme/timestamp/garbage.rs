@@ -1,0 +1,112 @@
+//! What nobody can read any more is collected: versions behind a younger one, tombstones, placeholders
+//! of transactions that have given up.
+//!
+//! Each worker keeps what its own commits have made superfluous in the order of its timestamps, and
+//! handles some of it after each transaction, as far as the horizon goes (`horizon.rs`). A record is
+//! claimed meanwhile, so that nobody writes it.
+
+use super::install::drop_version;
+use super::{Ordered, faults, gap, record};
+use crate::scheme::{Context, Garbage, Tables, chain, tid, unlink};
+use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_storage::{Guard, Kind as SlotKind};
+
+/// Transactions of a worker between two looks for the horizon, which reads the slots of all.
+const LOOK_EVERY: u32 = 16;
+
+impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
+    /// Handles up to `budget` items whose time has come.
+    pub(super) fn collect_some(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        tables: &dyn Tables<M>,
+        budget: usize,
+    ) {
+        let idle = budget == usize::MAX;
+        self.since += 1;
+        if self.since >= LOOK_EVERY || idle {
+            // A worker that has nothing else to do may not have drawn for long.
+            let own = if idle { self.draw(cx) } else { self.now };
+            let slots = &cx.heap.shared().slots;
+            self.horizon = cx.shared.horizon.for_collection(slots, cx.heap.slot_number(), own);
+            self.since = 0;
+        }
+        for _ in 0..budget.min(self.garbage.len()) {
+            let Some(garbage) = self.garbage.pop_front() else { return };
+            if garbage.order >= self.horizon {
+                self.garbage.push_front(garbage);
+                return;
+            }
+            // A table that was dropped takes its garbage along.
+            let done = !tables.contains(garbage.table)
+                || match garbage.key.is_some() {
+                    true => self.unlink(cx, tables, &garbage),
+                    false => self.shorten(cx, &garbage),
+                };
+            match done {
+                true => cx.keys.give(garbage.key),
+                false => self.garbage.push_back(garbage),
+            }
+        }
+    }
+
+    /// Cuts the chain of a record; whether nothing is left to do. If the slot holds another record by
+    /// now, that one's chain may be cut just as well.
+    fn shorten(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> bool {
+        let record = garbage.record;
+        // Acquire: a record that is found alive is not freed while we are pinned.
+        if record.word().load(Ordering::Acquire) & tid::DEAD != 0 {
+            return true;
+        }
+        if !record::claim_for_collection(record) {
+            return false;
+        }
+        let above = record.value();
+        let (chain, word) = (above.next(Ordering::Relaxed), record.word().load(Ordering::Relaxed));
+        let heap = &mut *cx.heap;
+        let left = chain::cut(chain, word, self.horizon, |block| drop_version(heap, block));
+        if left.is_none() && chain.is_some() {
+            above.set_next(None, Ordering::Release);
+        }
+        record::release(record);
+        true
+    }
+
+    /// Takes a tombstone or a placeholder out of its index; whether nothing is left to do.
+    fn unlink(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        tables: &dyn Tables<M>,
+        garbage: &Garbage<M>,
+    ) -> bool {
+        let record = garbage.record;
+        // Acquire: as above. Whoever has overwritten it since leaves garbage of their own.
+        if !tid::is_absence(record.word().load(Ordering::Acquire), garbage.order) {
+            return true;
+        }
+        let claimed =
+            M::fault(&faults::COLLECTED_UNCLAIMED) || record::claim_for_collection(record);
+        if !claimed {
+            return false;
+        }
+        let found = record.word().load(Ordering::Relaxed);
+        let due = tid::is_absence(found, garbage.order);
+        let words = [found, found | tid::DEAD];
+        // What was read as absent stays so for those who have read it.
+        let leave = |guard: &Guard<M>| gap::inherit(guard, record::last_read(record));
+        if !due || !unlink::take_out_and(cx.heap, tables, garbage, words, &mut self.gaps, &leave) {
+            record::release(record);
+            return !due;
+        }
+        M::mark("record unlinked");
+        let mut next = record.next(Ordering::Acquire);
+        record.set_next(None, Ordering::Release);
+        while let Some(block) = next {
+            next = block.next(Ordering::Acquire);
+            drop_version(cx.heap, block);
+        }
+        // SAFETY: it has left its index during this pin, by our hand alone.
+        unsafe { cx.heap.retire_record(SlotKind::Record, record) };
+        true
+    }
+}

@@ -1,0 +1,112 @@
+//! Which timestamps are in use: what collection and snapshots have to know.
+//!
+//! A transaction shows its timestamp in its worker's slot (`Slot::timestamp`) from begin to end. The
+//! *horizon* is a timestamp below which no transaction is at work any more, and none will begin:
+//! whoever would draw a lower one, from a batch or by a clock that is behind, draws again. It only
+//! grows. It follows that
+//!
+//! - a version that was replaced by one from below the horizon is read by nobody,
+//! - a tombstone from below it may leave its index, and whoever inserts its key anew is younger,
+//! - what a transaction has read stays in its index until it has ended,
+//! - a transaction that only reads may read as of the horizon without showing it to anybody else: a
+//!   *snapshot*.
+//!
+//! Timestamps are in the form of header words here: flags clear.
+
+use super::faults;
+use crate::scheme::array::Line;
+use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_storage::Slots;
+
+/// What all workers share. Lives in the machine's memory.
+pub(super) struct Horizon<M: Machine> {
+    /// Nobody begins below.
+    open: Line<M::Word>,
+    /// Versions that only readers below needed may be gone.
+    collected: Line<M::Word>,
+}
+
+impl<M: Machine> Horizon<M> {
+    pub fn new() -> Self {
+        Self { open: Line(M::Word::new(0)), collected: Line(M::Word::new(0)) }
+    }
+
+    /// Shows that the transaction `now` begins; whether it may.
+    #[inline]
+    pub fn enter(&self, slots: &Slots<M>, slot: u32, now: u64) -> bool {
+        // Acquire pairs with the release in `close_below`. Looked at before as well, so that nothing is
+        // ever shown that was below when the caller began.
+        if now < self.open.0.load(Ordering::Acquire) {
+            return false;
+        }
+        // Relaxed: the fence orders it.
+        slots.get(slot).timestamp.store(now, Ordering::Relaxed);
+        // Full; pairs with the one in `advance`: either we see that `now` is too low, or we are seen.
+        M::fence(Ordering::SeqCst);
+        now >= self.open.0.load(Ordering::Relaxed)
+    }
+
+    /// Nobody who begins from here on is older than `now`.
+    pub fn close_below(&self, now: u64) {
+        // Release: who begins later sees what the caller has installed.
+        self.open.0.fetch_max(now, Ordering::AcqRel);
+    }
+
+    /// Shows that the transaction in hand has ended.
+    #[inline]
+    pub fn leave(slots: &Slots<M>, slot: u32) {
+        // Release pairs with the acquire of who waits for it, and of who finds it gone: what it
+        // has installed is visible.
+        slots.get(slot).timestamp.store(0, Ordering::Release);
+    }
+
+    /// The least timestamp in use by others, or `own`.
+    fn least(slots: &Slots<M>, slot: u32, own: u64) -> u64 {
+        let others = slots.iter().filter(|&(number, _)| number != slot);
+        // Acquire pairs with the release in `leave`.
+        let shown = others.map(|(_, other)| other.timestamp.load(Ordering::Acquire));
+        shown.filter(|&timestamp| timestamp != 0).fold(own, u64::min)
+    }
+
+    /// A timestamp, `own` or lower, below which nobody else is at work or will begin. The caller is at
+    /// work at `own` at most.
+    fn advance(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
+        let goal = Self::least(slots, slot, own);
+        // Acquire and release: goals of others count with what they have seen.
+        self.open.0.fetch_max(goal, Ordering::AcqRel);
+        // Full; pairs with the one in `enter`.
+        M::fence(Ordering::SeqCst);
+        Self::least(slots, slot, goal)
+    }
+
+    /// The horizon for a collector whose last transaction was `own`, and has ended.
+    pub fn for_collection(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
+        if M::fault(&faults::COLLECTED_TOO_SOON) {
+            return own;
+        }
+        let horizon = self.advance(slots, slot, own);
+        self.collected.0.fetch_max(horizon, Ordering::AcqRel);
+        // Full; pairs with the one in `for_snapshot`: either the snapshot sees that it is too old, or
+        // it is seen here.
+        M::fence(Ordering::SeqCst);
+        Self::least(slots, slot, horizon)
+    }
+
+    /// The horizon for a snapshot: all before it is read, nothing after it. The caller has entered at
+    /// `own`, and is at work at the horizon from now on.
+    pub fn for_snapshot(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
+        loop {
+            let horizon = self.advance(slots, slot, own);
+            let shown = &slots.get(slot).timestamp;
+            shown.store(horizon, Ordering::Relaxed);
+            // Full; pairs with the one in `for_collection`.
+            M::fence(Ordering::SeqCst);
+            if horizon >= self.collected.0.load(Ordering::Relaxed) {
+                return horizon;
+            }
+            M::mark("snapshot too old");
+            // Not shown any longer than that: others would take it for one that they may rely on.
+            shown.store(own, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! Timestamp ordering, with one version of each record and with several (thousand-cores.txt 2.2.1,
+//! 2.2.2, 4.3).
+//!
+//! A transaction takes its timestamp when it begins, and that is its place in the serial order. A read
+//! raises the record's read timestamp; a write is announced first (the paper's *pre-write*: a *claim*,
+//! `record.rs`), is buffered, and takes place at the commit with the transaction's timestamp. Who comes
+//! too late, to write what somebody younger has read or to overwrite somebody younger, gives up and
+//! begins anew with a new timestamp. A reader waits for an older transaction's claim; so whoever waits
+//! does so for older ones only, and nobody waits in a circle. What is announced can be written: a commit
+//! has nothing left to check.
+//!
+//! - `timestamp` gives up as well when what it comes to read is younger than itself.
+//! - `mvcc` puts versions that are overwritten into a chain (`chain.rs`) and reads there what was in
+//!   place at its time. Versions that no transaction at work can read are collected (`garbage.rs`,
+//!   `horizon.rs`), and a snapshot reads at a time before which all is settled.
+//!
+//! Where we depart from the paper:
+//!
+//! - A record has one claim at a time: of two transactions that have announced to write it the older
+//!   one gives up, if it comes second. The paper queues both.
+//! - `mvcc` appends versions, and never inserts one between two others: who would write behind a
+//!   younger version gives up. So only the version in place needs a read timestamp.
+//! - Gaps have read timestamps (`gap.rs`): the paper has neither scans nor insertions.
+//! - The paper's variants copy every record that they read; so do we, into the worker's arena.
+//!
+//! Not strict: a transaction may take place before one that had ended when it began, where timestamps
+//! come in batches or by clocks that differ.
+
+mod faults;
+mod gap;
+mod garbage;
+mod horizon;
+mod install;
+mod record;
+
+pub use faults::FAULTS;
+
+use super::chain;
+use super::clock::{Clock, TimestampSource};
+use super::tid;
+use super::{
+    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
+};
+use crate::Options;
+use crate::access::WriteSet;
+use crate::arena::Arena;
+use crate::breakdown::Part;
+use crate::error::Reason;
+use crate::scheme::in_place;
+use crate::transaction::Intent;
+use chiliad_machine::{Machine, Ordering, Spin, Word};
+use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
+use gap::Gaps;
+use horizon::Horizon;
+use record::{Blocker, Outcome, Reader};
+use std::collections::VecDeque;
+
+/// Timestamp ordering with one version.
+pub type Timestamp<M> = Ordered<M, false>;
+/// Timestamp ordering with several versions.
+pub type Mvcc<M> = Ordered<M, true>;
+
+/// What all workers share.
+pub struct Shared<M: Machine> {
+    timestamps: TimestampSource<M>,
+    horizon: Horizon<M>,
+}
+
+/// One worker's part of timestamp ordering, with one version of each record or with several.
+pub struct Ordered<M: Machine, const VERSIONS: bool> {
+    clock: Clock,
+    /// The timestamp of the transaction in hand, or of the last one, as a header word.
+    now: u64,
+    /// The transaction reads what was settled when it began, and is not tracked.
+    snapshot: bool,
+    /// It fills tables for whoever comes later.
+    loads: bool,
+    /// Versions whose words are below are its to read.
+    limit: u64,
+    /// Records that it will write.
+    claims: Vec<RecordRef<M>>,
+    blocker: Option<Blocker>,
+    gaps: Gaps,
+    garbage: VecDeque<Garbage<M>>,
+    /// What is older than this is read by nobody.
+    horizon: u64,
+    /// Transactions since the horizon was looked for.
+    since: u32,
+}
+
+impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
+    fn draw(&mut self, cx: &mut Context<'_, M, Self>) -> u64 {
+        let part = cx.clockwork.switch(Part::Timestamp);
+        let timestamp = self.clock.draw(&cx.shared.timestamps, cx.heap);
+        cx.clockwork.switch(part);
+        timestamp * (tid::FLAGS + 1)
+    }
+
+    #[inline]
+    fn reader<'a>(&self, cx: &'a Context<'_, M, Self>) -> Reader<'a, M> {
+        Reader {
+            slots: &cx.heap.shared().slots,
+            slot: cx.heap.slot_number(),
+            now: self.now,
+            stamped: cx.stamped,
+        }
+    }
+
+    /// The version that was in place at the transaction's time, where that is `word`'s no more. `None`:
+    /// it has changed.
+    #[cold]
+    fn read_old(
+        &self,
+        record: RecordRef<M>,
+        word: u64,
+        arena: &mut Arena,
+        stamped: bool,
+    ) -> Option<Version> {
+        let chain = record.value().next(Ordering::Acquire);
+        // Acquire: the link is looked at before the word.
+        M::fence(Ordering::Acquire);
+        if record.word().load(Ordering::Relaxed) != word {
+            return None;
+        }
+        let version = chain::version_below(chain, self.limit, arena, stamped);
+        Some(version.unwrap_or_else(|| chain::unborn(arena, stamped)))
+    }
+
+    fn end(&mut self, cx: &mut Context<'_, M, Self>) {
+        for record in self.claims.drain(..) {
+            record::release(record);
+        }
+        self.blocker = None;
+        cx.epochs.close_window(cx.heap.slot());
+        Horizon::leave(&cx.heap.shared().slots, cx.heap.slot_number());
+    }
+}
+
+impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
+    const INFO: Info = {
+        let (name, summary, source) = match VERSIONS {
+            false => (
+                "timestamp",
+                "timestamp ordering; who comes too late begins anew",
+                "thousand-cores.txt 2.2.1",
+            ),
+            true => (
+                "mvcc",
+                "timestamp ordering with several versions; late reads find old ones",
+                "thousand-cores.txt 2.2.2",
+            ),
+        };
+        Info {
+            name,
+            summary,
+            isolation: Isolation::Serializable,
+            strict: false,
+            order_follows_reads: true,
+            snapshots: VERSIONS,
+            needs_partitions: false,
+            source,
+        }
+    };
+    const RECORD_WORDS: usize = 2;
+    const INTENDS: bool = true;
+    const WAITS: bool = true;
+
+    type Shared = Shared<M>;
+
+    fn shared(options: &Options) -> Shared<M> {
+        Shared { timestamps: TimestampSource::new(options.timestamps), horizon: Horizon::new() }
+    }
+
+    fn new() -> Self {
+        Self {
+            clock: Clock::new(),
+            now: 0,
+            snapshot: false,
+            loads: false,
+            limit: 0,
+            claims: Vec::with_capacity(32),
+            blocker: None,
+            gaps: Gaps,
+            garbage: VecDeque::new(),
+            horizon: 0,
+            since: 0,
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
+        let slot = cx.heap.slot_number();
+        self.now = self.draw(cx);
+        while !cx.shared.horizon.enter(&cx.heap.shared().slots, slot, self.now) {
+            M::mark("timestamp below the horizon");
+            self.now = self.draw(cx);
+        }
+        self.limit = self.now;
+        self.loads = intent.loads;
+        self.snapshot = intent.snapshot && cx.snapshots;
+        if self.snapshot && !M::fault(&faults::SNAPSHOT_TOO_YOUNG) {
+            self.limit = cx.shared.horizon.for_snapshot(&cx.heap.shared().slots, slot, self.now);
+        }
+        Step::Done(())
+    }
+
+    #[inline]
+    fn read(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+        _writes: &WriteSet<M>,
+    ) -> Step<M, Version> {
+        let reader = self.reader(cx);
+        let mark = arena.used();
+        let mut spin = Spin::<M>::new();
+        loop {
+            // Acquire pairs with the release of who has installed it: the payload is visible.
+            let word = record.word().load(Ordering::Acquire);
+            if word & tid::DEAD != 0 {
+                return Step::Redo;
+            }
+            let younger = word >= self.limit
+                && !M::fault(&faults::YOUNGER_VERSION_READ)
+                && !M::fault(&faults::NEWEST_VERSION_READ);
+            if word & tid::LATCH != 0 {
+                // It is being installed.
+            } else if !younger {
+                match reader.read(record, word, arena, !self.snapshot) {
+                    Some(Outcome::Done(version)) => return Step::Done(version),
+                    Some(Outcome::Wait(blocker)) => {
+                        self.blocker = Some(blocker);
+                        return Step::Wait;
+                    }
+                    _ => {}
+                }
+            } else if !VERSIONS {
+                return Step::Abort(Refusal::over(Reason::TooLate, record));
+            } else if let Some(version) = self.read_old(record, word, arena, cx.stamped) {
+                return Step::Done(version);
+            }
+            arena.truncate(mark);
+            spin.wait();
+        }
+    }
+
+    #[inline]
+    fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
+        match self.reader(cx).claim(record) {
+            Outcome::Done(fresh) => {
+                if fresh {
+                    self.claims.push(record);
+                }
+                Step::Done(())
+            }
+            Outcome::Gone => Step::Redo,
+            Outcome::Wait(blocker) => {
+                self.blocker = Some(blocker);
+                Step::Wait
+            }
+            Outcome::TooLate => Step::Abort(Refusal::over(Reason::TooLate, record)),
+        }
+    }
+
+    /// Until the transaction in the way has ended, however long that takes: it is older, and waits for
+    /// nobody who waits for this one.
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
+        let Some(Blocker { slot, timestamp }) = self.blocker.take() else { return Ok(()) };
+        M::mark("waited for an older transaction");
+        let shown = &cx.heap.shared().slots.get(slot).timestamp;
+        let mut spin = Spin::<M>::new();
+        // Acquire pairs with the release in `Horizon::leave`.
+        while shown.load(Ordering::Acquire) == timestamp {
+            spin.wait();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+        match self.snapshot || gap::stamp(&seen, self.now) {
+            true => Step::Done(()),
+            false => Step::Redo,
+        }
+    }
+
+    fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        record::claim_fresh(record, cx.heap.slot_number());
+        // Absent since ever: of an earlier row of this key, if there was one, nobody at work knows.
+        // Release: a collector who remembers the slot for its last life, and finds it alive, finds it
+        // claimed.
+        record.word().store(tid::ABSENT, Ordering::Release);
+        self.claims.push(record);
+    }
+
+    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        self.claims.pop();
+        record.word().store(tid::DEAD, Ordering::Relaxed);
+        // SAFETY: the index has not taken it, so nobody else has seen it.
+        unsafe { cx.heap.free_record(SlotKind::Record, record) };
+    }
+
+    fn inserted(
+        &mut self,
+        _cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        changes: &[Change<M>],
+    ) -> Step<M, ()> {
+        let read = gap::last_read(changes);
+        let placed = self.claims.last() == Some(&record);
+        if placed && !M::fault(&faults::PLACED_UNREAD) {
+            record::raise(record, read);
+        }
+        match read > self.now {
+            true => Step::Abort(Refusal::over(Reason::TooLate, record)),
+            false => Step::Done(()),
+        }
+    }
+
+    fn hooks(&mut self) -> &mut dyn Hooks<M> {
+        &mut self.gaps
+    }
+
+    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        // What was read was one state all along: that of the timestamp.
+        Ok(())
+    }
+
+    #[inline]
+    fn prepare(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &mut WriteSet<M>,
+    ) -> Result<CommitPoint, Refusal<M>> {
+        // Whoever reads what this window installs opens a window later, and so in this epoch at least.
+        let epoch = cx.epochs.open_window(cx.heap.slot());
+        if !writes.is_empty() {
+            in_place::prepare(cx, writes)?;
+            if VERSIONS {
+                install::set_blocks_by::<M, Self>(cx, writes)?;
+            }
+        }
+        let order = if self.snapshot { 0 } else { self.now };
+        Ok(CommitPoint { epoch, order })
+    }
+
+    #[inline]
+    fn install(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        point: CommitPoint,
+        writes: &mut WriteSet<M>,
+        index: usize,
+        value: &[u8],
+    ) {
+        if M::fault(&faults::CLAIMS_RELEASED_EARLY) {
+            self.claims.drain(..).for_each(record::release);
+        }
+        let write = &mut writes.entries[index];
+        match VERSIONS {
+            true => self.install_before_old(cx, point, write, value),
+            false => in_place::install(cx, point, write, value),
+        }
+    }
+
+    fn withdraw(&mut self, _record: RecordRef<M>) {
+        // Its claim ends with the others.
+    }
+
+    #[inline]
+    fn release(&mut self, cx: &mut Context<'_, M, Self>) {
+        if self.loads {
+            cx.shared.horizon.close_below(self.now);
+        }
+        self.end(cx);
+    }
+
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
+        in_place::give_back(cx, writes);
+        self.end(cx);
+    }
+
+    fn leave_garbage(&mut self, garbage: Garbage<M>) {
+        self.garbage.push_back(garbage);
+    }
+
+    fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
+        self.collect_some(cx, tables, budget);
+    }
+
+    #[inline]
+    fn has_garbage(&self) -> bool {
+        !self.garbage.is_empty()
+    }
+
+    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
+        heir.extend(self.garbage.drain(..));
+    }
+}

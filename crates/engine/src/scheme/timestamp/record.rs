@@ -1,0 +1,179 @@
+//! A record under timestamp ordering: reading it, and announcing that it will be written.
+//!
+//! Beside the header word, whose TID is the write timestamp, a record has two words:
+//!
+//! | word | holds |
+//! | --- | --- |
+//! | read timestamp | of the youngest transaction that has read the version in place |
+//! | claim | who will write it: the worker's slot plus one, zero for nobody, or a collector |
+//!
+//! Reader and writer each write one of the two and then look at the other's (all sequentially
+//! consistent), so that of a reader and an older writer at least one notices: the reader waits, or the
+//! writer gives up. A claim carries no timestamp: the slot shows it (`horizon.rs`). Where the slot shows
+//! another one by then the claim is over, and a new version in place, if it left one, shows in the
+//! header word.
+
+use super::faults;
+use crate::arena::Arena;
+use crate::scheme::{Version, in_place, tid};
+use crate::stamp;
+use chiliad_machine::{Machine, Ordering, Spin, Word};
+use chiliad_storage::{RecordRef, Slots};
+
+/// The claim of a collector, which has no timestamp and no patience.
+const COLLECTOR: u64 = u64::MAX;
+
+/// Whom to wait for: the transaction that a slot shows.
+#[derive(Clone, Copy)]
+pub(super) struct Blocker {
+    pub slot: u32,
+    pub timestamp: u64,
+}
+
+/// How a look at a record went.
+pub(super) enum Outcome<T> {
+    Done(T),
+    /// The record has left its index.
+    Gone,
+    /// An older transaction will write it.
+    Wait(Blocker),
+    /// A younger one has been there.
+    TooLate,
+}
+
+/// The transaction that looks.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a, M: Machine> {
+    pub slots: &'a Slots<M>,
+    pub slot: u32,
+    pub now: u64,
+    pub stamped: bool,
+}
+
+fn read_timestamp<'a, M: Machine>(record: RecordRef<M>) -> &'a M::Word {
+    record.further(0)
+}
+
+fn claim_word<'a, M: Machine>(record: RecordRef<M>) -> &'a M::Word {
+    record.further(1)
+}
+
+impl<M: Machine> Reader<'_, M> {
+    fn own_claim(&self) -> u64 {
+        u64::from(self.slot) + 1
+    }
+
+    /// The transaction behind a claim of somebody else; `None`: ask again, it is over or soon will be.
+    fn holder(&self, claim: u64) -> Option<Blocker> {
+        if claim == COLLECTOR {
+            return None;
+        }
+        let slot = u32::try_from(claim - 1).expect("a slot");
+        // Acquire pairs with the release in `Horizon::leave`.
+        let timestamp = self.slots.get(slot).timestamp.load(Ordering::Acquire);
+        (timestamp != 0).then_some(Blocker { slot, timestamp })
+    }
+
+    /// Reads the version in place, which is older than the reader: `word`, found there. `None`: look
+    /// again. `tracked`: nobody older may write from here on.
+    #[inline]
+    pub fn read(
+        &self,
+        record: RecordRef<M>,
+        word: u64,
+        arena: &mut Arena,
+        tracked: bool,
+    ) -> Option<Outcome<Version>> {
+        if tracked {
+            let read = read_timestamp(record);
+            if read.load(Ordering::SeqCst) < self.now && !M::fault(&faults::READ_NOT_STAMPED) {
+                read.fetch_max(self.now, Ordering::SeqCst);
+            }
+            let claim = claim_word(record).load(Ordering::SeqCst);
+            let foreign = claim != 0 && claim != self.own_claim() && claim != COLLECTOR;
+            if foreign && !M::fault(&faults::CLAIM_IGNORED) {
+                match self.holder(claim) {
+                    Some(holder) if holder.timestamp < self.now => {
+                        return Some(Outcome::Wait(holder));
+                    }
+                    Some(_) => {}
+                    None => return None,
+                }
+            }
+        }
+        let version = in_place::copy(record, word, arena, self.stamped);
+        // Acquire: the copy happens before the check; pairs with the release fence of the writer.
+        M::fence(Ordering::Acquire);
+        if record.word().load(Ordering::SeqCst) != word {
+            return None;
+        }
+        // Whoever places a record writes the stamp of its absence when the index has it already.
+        let torn = version.absent
+            && self.stamped
+            && stamp::read(arena.get(version.bytes), true) == stamp::TORN;
+        (!torn).then_some(Outcome::Done(version))
+    }
+
+    /// Announces that the transaction will write the record: nobody else may until it has ended, nobody
+    /// younger reads it, and nobody younger has. Says whether the claim is new.
+    pub fn claim(&self, record: RecordRef<M>) -> Outcome<bool> {
+        let claim = claim_word(record);
+        let mut spin = Spin::<M>::new();
+        loop {
+            // Acquire: a record that is found alive is not freed while we are pinned.
+            let word = record.word().load(Ordering::Acquire);
+            if word & tid::DEAD != 0 {
+                return Outcome::Gone;
+            }
+            match claim.compare_exchange(0, self.own_claim(), Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => break,
+                Err(found) if found == self.own_claim() => return Outcome::Done(false),
+                Err(found) => match self.holder(found) {
+                    Some(holder) if holder.timestamp < self.now => return Outcome::Wait(holder),
+                    Some(_) => return Outcome::TooLate,
+                    None => spin.wait(),
+                },
+            }
+        }
+        let word = record.word().load(Ordering::SeqCst);
+        let read = read_timestamp(record).load(Ordering::SeqCst);
+        let outcome = if word & tid::DEAD != 0 {
+            Outcome::Gone
+        } else if word > self.now || read > self.now && !M::fault(&faults::WRITTEN_INTO_THE_PAST) {
+            Outcome::TooLate
+        } else {
+            return Outcome::Done(true);
+        };
+        release(record);
+        outcome
+    }
+}
+
+/// Makes a record that nobody else has seen the transaction's own to write.
+pub(super) fn claim_fresh<M: Machine>(record: RecordRef<M>, slot: u32) {
+    claim_word(record).store(u64::from(slot) + 1, Ordering::Relaxed);
+}
+
+/// The absence that a placed record stands for has been read at `read`.
+pub(super) fn raise<M: Machine>(record: RecordRef<M>, read: u64) {
+    // Before the claim ends, so that whoever claims the record next sees it.
+    read_timestamp(record).fetch_max(read, Ordering::Relaxed);
+}
+
+/// Ends a claim.
+#[inline]
+pub(super) fn release<M: Machine>(record: RecordRef<M>) {
+    // Release pairs with the next claim: whoever gets it sees the version.
+    claim_word(record).store(0, Ordering::Release);
+}
+
+/// Claims a record for a collector; whether nobody else has.
+pub(super) fn claim_for_collection<M: Machine>(record: RecordRef<M>) -> bool {
+    let claim = claim_word(record);
+    claim.compare_exchange(0, COLLECTOR, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+}
+
+/// The read timestamp of a record that is dead: nobody who finds it alive has failed to raise it.
+pub(super) fn last_read<M: Machine>(record: RecordRef<M>) -> u64 {
+    read_timestamp(record).load(Ordering::SeqCst)
+}
