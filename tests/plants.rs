@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 54] = [
+const SEEDS: [(&str, u64); 68] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 0),
@@ -51,6 +51,20 @@ const SEEDS: [(&str, u64); 54] = [
     ("occ-unlatched-before-install", 0),
     ("occ-leaves-not-validated", 1),
     ("occ-end-not-above", 16),
+    ("read-not-stamped", 0),
+    ("claim-ignored", 0),
+    ("written-into-the-past", 0),
+    ("claims-released-early", 0),
+    ("gap-not-stamped", 1),
+    ("inserted-into-the-past", 0),
+    ("placed-unread", 4),
+    ("split-forgets-gap", 0),
+    ("younger-version-read", 0),
+    ("newest-version-read", 0),
+    ("version-not-kept", 1),
+    ("collected-too-soon", 2),
+    ("snapshot-too-young", 2),
+    ("collected-unclaimed", 5),
     ("snapshot-too-new", 14),
     ("collect-too-eager", 0),
     ("boundary-without-fence", 36),

@@ -160,9 +160,8 @@ pub struct Options {
     pub wait_timeout: Duration,
     /// How long it waits before it looks for a deadlock, and between two looks.
     pub deadlock_check: Duration,
-    /// Where transactions get their timestamps, for [`Scheme::HStore`], [`Scheme::WaitDie`]
-    /// and [`Scheme::Occ`];
-    /// [`Timestamps::Hardware`] is refused.
+    /// Where transactions get their timestamps, for [`Scheme::HStore`], [`Scheme::WaitDie`],
+    /// [`Scheme::Timestamp`], [`Scheme::Mvcc`] and [`Scheme::Occ`]; [`Timestamps::Hardware`] is refused.
     pub timestamps: Timestamps,
     /// Workers at once: each thread that runs transactions has one, a transaction within another
     /// takes one more, and so does each [`Worker`](crate::Worker).

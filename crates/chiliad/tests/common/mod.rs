@@ -5,7 +5,7 @@ use chiliad::{Database, Error, Options, Row, RunOptions, Scheme, Snapshots, Tabl
 use std::time::Duration;
 
 /// All schemes under which transactions are serializable.
-pub const SERIALIZABLE: [Scheme; 8] = [
+pub const SERIALIZABLE: [Scheme; 10] = [
     Scheme::Silo,
     Scheme::GlobalTid,
     Scheme::Partitioned,
@@ -13,6 +13,8 @@ pub const SERIALIZABLE: [Scheme; 8] = [
     Scheme::NoWait,
     Scheme::WaitDie,
     Scheme::DlDetect,
+    Scheme::Timestamp,
+    Scheme::Mvcc,
     Scheme::Occ,
 ];
 

@@ -82,7 +82,7 @@ pub(super) static SPLIT_FORGETS_GAP: Fault = Fault {
     step: "a new leaf gets the read timestamp of the one that was divided",
     rig: Rig::SimSc,
     schemes: BOTH,
-    workload: "scan",
+    workload: "hash",
     expected: &["G2", "G2-item", "G-single", "G1c"],
     seeds: 1000,
 };
