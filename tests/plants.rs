@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 68] = [
+const SEEDS: [(&str, u64); 70] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 0),
@@ -51,6 +51,8 @@ const SEEDS: [(&str, u64); 68] = [
     ("occ-unlatched-before-install", 0),
     ("occ-leaves-not-validated", 1),
     ("occ-end-not-above", 16),
+    ("validated-together", 1),
+    ("reads-not-compared", 0),
     ("read-not-stamped", 0),
     ("claim-ignored", 0),
     ("written-into-the-past", 0),

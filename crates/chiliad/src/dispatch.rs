@@ -53,7 +53,7 @@ macro_rules! schemes {
 }
 
 schemes!(
-    $ Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait, WaitDie, DlDetect, Timestamp, Mvcc, Occ
+    $ Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait, WaitDie, DlDetect, Timestamp, Mvcc, Occ, OccSerial
 );
 
 impl AnyRunner {

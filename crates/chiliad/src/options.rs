@@ -44,11 +44,14 @@ pub enum Scheme {
     /// Optimistic: rows read and written are latched at the commit and validated by timestamps.
     /// Serializable; there to be compared with `Silo`.
     Occ,
+    /// Optimistic, with one transaction at a time that validates and writes. Serializable; there to
+    /// measure what `Occ` and `Silo` gain.
+    OccSerial,
 }
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Silo,
         Self::GlobalTid,
         Self::KeyValue,
@@ -60,6 +63,7 @@ impl Scheme {
         Self::Timestamp,
         Self::Mvcc,
         Self::Occ,
+        Self::OccSerial,
     ];
 
     /// The name on command lines.
@@ -77,6 +81,7 @@ impl Scheme {
             Self::Timestamp => "timestamp",
             Self::Mvcc => "mvcc",
             Self::Occ => "occ",
+            Self::OccSerial => "occ-serial",
         }
     }
 }

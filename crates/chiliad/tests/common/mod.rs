@@ -5,7 +5,7 @@ use chiliad::{Database, Error, Options, Row, RunOptions, Scheme, Snapshots, Tabl
 use std::time::Duration;
 
 /// All schemes under which transactions are serializable.
-pub const SERIALIZABLE: [Scheme; 10] = [
+pub const SERIALIZABLE: [Scheme; 11] = [
     Scheme::Silo,
     Scheme::GlobalTid,
     Scheme::Partitioned,
@@ -16,10 +16,12 @@ pub const SERIALIZABLE: [Scheme; 10] = [
     Scheme::Timestamp,
     Scheme::Mvcc,
     Scheme::Occ,
+    Scheme::OccSerial,
 ];
 
 /// Schemes that detect conflicts when a transaction commits.
-pub const OPTIMISTIC: [Scheme; 3] = [Scheme::Silo, Scheme::GlobalTid, Scheme::Occ];
+pub const OPTIMISTIC: [Scheme; 4] =
+    [Scheme::Silo, Scheme::GlobalTid, Scheme::Occ, Scheme::OccSerial];
 
 pub fn open(scheme: Scheme) -> Database {
     Database::in_memory_with(Options::default().scheme(scheme)).unwrap()

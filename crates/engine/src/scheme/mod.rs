@@ -23,6 +23,7 @@ mod lock;
 pub mod names;
 mod node_set;
 mod occ;
+mod occ_serial;
 mod partitioned;
 pub(crate) mod restore;
 pub(crate) mod ruins;
@@ -35,6 +36,7 @@ pub use clock::{Clock, TIMESTAMP_BITS, TimestampSource};
 pub use hstore::HStore;
 pub use lock::{DlDetect, NoWait, WaitDie};
 pub use occ::Occ;
+pub use occ_serial::OccSerial;
 pub use partitioned::Partitioned;
 pub use silo::{GlobalTid, KeyValue, Silo};
 pub use timestamp::{Mvcc, Timestamp};
@@ -319,6 +321,7 @@ pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
         hstore::FAULTS,
         lock::FAULTS,
         occ::FAULTS,
+        occ_serial::FAULTS,
         timestamp::FAULTS,
     ];
     tables.into_iter().flatten().copied()

@@ -1,8 +1,8 @@
 //! The list of schemes: one line per name.
 
 use super::{
-    DlDetect, GlobalTid, HStore, Info, KeyValue, Mvcc, NoWait, Occ, Partitioned, Scheme, Silo,
-    Timestamp, WaitDie,
+    DlDetect, GlobalTid, HStore, Info, KeyValue, Mvcc, NoWait, Occ, OccSerial, Partitioned, Scheme,
+    Silo, Timestamp, WaitDie,
 };
 use chiliad_machine::{Machine, Native};
 
@@ -64,5 +64,6 @@ schemes!(
     DlDetect,
     Timestamp,
     Mvcc,
-    Occ
+    Occ,
+    OccSerial
 );

@@ -1,0 +1,283 @@
+//! Optimistic concurrency control as it was first described, with *serial validation*: one transaction
+//! at a time validates and writes (Kung and Robinson 1981; thousand-cores.txt 2.2.3, 4.3.2).
+//!
+//! Readers read as under Silo, from the version in place, and remember the header word. To commit, a
+//! transaction takes the one commit latch of the database, looks whether everything that it has read is as
+//! it was, and installs. What this critical section costs is what `occ` and `silo` do without; and
+//! since nobody else writes meanwhile it is the smallest scheme there is with scans and insertions: the
+//! book's guide goes through it (`docs/adding-a-scheme.md`).
+
+use super::array::Line;
+use super::floor::{self, Floors};
+use super::in_place;
+use super::node_set::NodeSet;
+use super::silo::read;
+use super::{
+    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
+};
+use super::{tid, unlink};
+use crate::Options;
+use crate::access::WriteSet;
+use crate::arena::Arena;
+use crate::breakdown::Part;
+use crate::error::Reason;
+use crate::transaction::Intent;
+use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
+use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
+use std::collections::VecDeque;
+
+/// Two commits at a time.
+static VALIDATED_TOGETHER: Fault = Fault {
+    name: "validated-together",
+    step: "one transaction at a time validates and writes",
+    rig: Rig::SimSc,
+    schemes: &["occ-serial"],
+    workload: "bank",
+    expected: &["G-single", "G2", "G2-item", "G1c", "lost update"],
+    seeds: 200,
+};
+
+/// A commit that does not look at what it has read.
+static READS_NOT_COMPARED: Fault = Fault {
+    name: "reads-not-compared",
+    step: "versions read are compared with those in place",
+    rig: Rig::SimSc,
+    schemes: &["occ-serial"],
+    workload: "bank",
+    expected: &["G-single", "G2", "G2-item", "G1c", "lost update"],
+    seeds: 200,
+};
+
+/// The planted bugs of this scheme.
+pub static FAULTS: &[&Fault] = &[&VALIDATED_TOGETHER, &READS_NOT_COMPARED];
+
+/// One worker's part.
+pub struct OccSerial<M: Machine> {
+    reads: Vec<(RecordRef<M>, u64)>,
+    nodes: NodeSet<M>,
+    /// Whether it has the commit latch.
+    commits: bool,
+    last: u64,
+    floor: u64,
+    floors: Floors,
+    garbage: VecDeque<Garbage<M>>,
+}
+
+impl<M: Machine> OccSerial<M> {
+    fn take_latch(&mut self, cx: &mut Context<'_, M, Self>) {
+        if M::fault(&VALIDATED_TOGETHER) {
+            return;
+        }
+        let part = cx.clockwork.switch(Part::Wait);
+        let mut spin = Spin::<M>::new();
+        // Acquire pairs with the release in `end`: we see what earlier commits have installed.
+        while cx.shared.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            spin.wait();
+        }
+        cx.clockwork.switch(part);
+        self.commits = true;
+    }
+
+    fn end(&mut self, cx: &mut Context<'_, M, Self>) {
+        cx.epochs.close_window(cx.heap.slot());
+        if core::mem::take(&mut self.commits) {
+            cx.shared.0.store(0, Ordering::Release);
+        }
+    }
+
+    /// Whether what was read is still there.
+    fn check(&self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        for &(record, seen) in &self.reads {
+            // Acquire: what we conclude from the word holds for what we look at afterwards.
+            let word = record.word().load(Ordering::Acquire);
+            let foreign = word & tid::LATCH != 0 && writes.find(record).is_none();
+            let changed = !tid::same_version(word, seen) || foreign;
+            if changed && !M::fault(&READS_NOT_COMPARED) {
+                return Err(Refusal::over(Reason::ReadChanged, record));
+            }
+        }
+        if self.nodes.holds() { Ok(()) } else { Err(Refusal::new(Reason::Phantom)) }
+    }
+}
+
+impl<M: Machine> Scheme<M> for OccSerial<M> {
+    const INFO: Info = Info {
+        name: "occ-serial",
+        summary: "optimistic, validated one at a time under the database's commit latch",
+        isolation: Isolation::Serializable,
+        strict: true,
+        order_follows_reads: true,
+        snapshots: false,
+        needs_partitions: false,
+        source: "thousand-cores.txt 2.2.3, 4.3.2",
+    };
+
+    /// The commit latch.
+    type Shared = Line<M::Word>;
+
+    fn shared(_options: &Options) -> Line<M::Word> {
+        Line(M::Word::new(0))
+    }
+
+    fn new() -> Self {
+        Self {
+            reads: Vec::with_capacity(64),
+            nodes: NodeSet::new(),
+            commits: false,
+            last: 0,
+            floor: 0,
+            floors: Floors,
+            garbage: VecDeque::new(),
+        }
+    }
+
+    fn begin(&mut self, _cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
+        self.reads.clear();
+        self.nodes.clear();
+        self.floor = 0;
+        Step::Done(())
+    }
+
+    #[inline]
+    fn read(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+        _writes: &WriteSet<M>,
+    ) -> Step<M, Version> {
+        match read::present(record, arena, cx.stamped).done() {
+            Ok((word, version)) => {
+                self.reads.push((record, word));
+                Step::Done(version)
+            }
+            Err(other) => other,
+        }
+    }
+
+    #[inline]
+    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+        self.nodes.add(seen);
+        Step::Done(())
+    }
+
+    fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        let word = record.word();
+        // Nobody else has seen it in this life. Latched: nobody else inserts the key meanwhile.
+        let life = tid::next_life(word.load(Ordering::Relaxed));
+        word.store(life | tid::ABSENT | tid::LATCH, Ordering::Relaxed);
+    }
+
+    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        // SAFETY: the index has not taken it, so nobody else has seen it.
+        unsafe { cx.heap.free_record(SlotKind::Record, record) };
+    }
+
+    fn inserted(
+        &mut self,
+        _cx: &mut Context<'_, M, Self>,
+        _record: RecordRef<M>,
+        changes: &[Change<M>],
+    ) -> Step<M, ()> {
+        self.floor = self.floor.max(floor::after(changes));
+        self.nodes.fix_up(changes, false);
+        Step::Done(())
+    }
+
+    fn hooks(&mut self) -> &mut dyn Hooks<M> {
+        &mut self.floors
+    }
+
+    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        self.check(writes)
+    }
+
+    fn prepare(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &mut WriteSet<M>,
+    ) -> Result<CommitPoint, Refusal<M>> {
+        self.take_latch(cx);
+        // Full: what this transaction has inserted counts before it looks at any count; pairs with
+        // the same fence of peers.
+        M::fence(Ordering::SeqCst);
+        let epoch = cx.epochs.open_window(cx.heap.slot());
+        self.check(writes)?;
+        if writes.is_empty() {
+            return Ok(CommitPoint { epoch, order: self.last });
+        }
+        let overwritten = in_place::prepare(cx, writes)?;
+        // Without the commit latch only placed records are latched: somebody inserts the same key.
+        let taken = writes.entries.iter().find(|it| !it.placed && it.prior & tid::LATCH != 0);
+        if let Some(taken) = taken {
+            return Err(Refusal::over(Reason::WriteLatched, taken.record));
+        }
+        let read = self.reads.iter().map(|&(_, word)| word).max().unwrap_or(0);
+        let greatest = self.last.max(self.floor).max(overwritten).max(read);
+        self.last = tid::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
+        Ok(CommitPoint { epoch, order: self.last })
+    }
+
+    fn install(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        point: CommitPoint,
+        writes: &mut WriteSet<M>,
+        index: usize,
+        value: &[u8],
+    ) {
+        in_place::install(cx, point, &mut writes.entries[index], value);
+    }
+
+    fn withdraw(&mut self, record: RecordRef<M>) {
+        let word = record.word();
+        tid::publish(word, word.load(Ordering::Relaxed) & !tid::LATCH);
+    }
+
+    fn release(&mut self, cx: &mut Context<'_, M, Self>) {
+        self.end(cx);
+    }
+
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
+        in_place::give_back(cx, writes);
+        for write in writes.entries.iter().filter(|write| write.placed) {
+            self.withdraw(write.record);
+        }
+        self.end(cx);
+    }
+
+    fn leave_garbage(&mut self, garbage: Garbage<M>) {
+        self.garbage.push_back(garbage);
+    }
+
+    fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
+        // Under the commit latch, so that nobody is about to write what leaves its index; if it is not to
+        // be had, some other time.
+        if cx.shared.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return;
+        }
+        for _ in 0..budget.min(self.garbage.len()) {
+            let Some(garbage) = self.garbage.pop_front() else { break };
+            let found = garbage.record.word().load(Ordering::Acquire);
+            // A table that was dropped takes its garbage along, and whoever has overwritten the record
+            // since leaves garbage of their own.
+            let over = !tables.contains(garbage.table) || !tid::is_absence(found, garbage.order);
+            let latched = found & tid::LATCH != 0;
+            match over
+                || !latched && unlink::unlink(cx.heap, tables, &garbage, found, &mut self.floors)
+            {
+                true => cx.keys.give(garbage.key),
+                false => self.garbage.push_back(garbage),
+            }
+        }
+        cx.shared.0.store(0, Ordering::Release);
+    }
+
+    fn has_garbage(&self) -> bool {
+        !self.garbage.is_empty()
+    }
+
+    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
+        heir.extend(self.garbage.drain(..));
+    }
+}
