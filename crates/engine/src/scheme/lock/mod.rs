@@ -31,6 +31,8 @@ mod deadlock;
 mod faults;
 mod garbage;
 mod held;
+#[cfg(test)]
+mod models;
 mod queue;
 mod seat;
 mod shared;
