@@ -11,9 +11,9 @@
 //! stands near the end of the payload, which is then free. A scheme that asks the heap for further
 //! words ([`crate::Heap::for_scheme`]) finds them at the very end, where no value reaches. Invariants:
 //!
-//! - Slots are type-stable: a freed slot keeps these two words, and the scheme sees to it that
-//!   `word` only grows. Whoever kept a [`RecordRef`] beyond its pin may look at the word, and learns
-//!   there whether the record is still what it was.
+//! - Slots are type-stable: a freed slot keeps these two words. A scheme whose transactions look at a
+//!   record again that they kept a [`RecordRef`] of beyond their pin sees to it that `word` only grows,
+//!   and learns there whether the record is still what it was.
 //! - The size class never changes. A value that outgrows it lives in a block of its own at the head
 //!   of the link, and `overflow` says so; a record therefore never moves and no index entry is ever
 //!   rewritten for growth. (The thesis, chapter 5, installs a new record instead.)

@@ -68,8 +68,7 @@ impl<M: Machine> Horizon<M> {
         shown.filter(|&timestamp| timestamp != 0).fold(own, u64::min)
     }
 
-    /// A timestamp, `own` or lower, below which nobody else is at work or will begin. The caller is at
-    /// work at `own` at most.
+    /// A timestamp, `own` or lower, below which nobody else is at work or will begin.
     fn advance(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
         let goal = Self::least(slots, slot, own);
         // Acquire and release: goals of others count with what they have seen.
@@ -79,7 +78,8 @@ impl<M: Machine> Horizon<M> {
         Self::least(slots, slot, goal)
     }
 
-    /// The horizon for a collector whose last transaction was `own`, and has ended.
+    /// The horizon for a collector who is not at work, or whose own transaction does not count: `own` at
+    /// most.
     pub fn for_collection(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
         if M::fault(&faults::COLLECTED_TOO_SOON) {
             return own;

@@ -6,23 +6,6 @@ use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme, chain, tid};
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
 
-/// Sets a block by for each version that is to join a chain, since an installation cannot fail.
-pub(super) fn set_blocks_by<M: Machine, S: Scheme<M>>(
-    cx: &mut Context<'_, M, S>,
-    writes: &mut WriteSet<M>,
-) -> Result<(), Refusal<M>> {
-    for write in &mut writes.entries {
-        // Of a key that was never there nobody reads an old version. (In a verified run the stamp of
-        // its absence is one.) A value that has outgrown its record is in a block already.
-        let news = write.placed && !cx.stamped || S::is_void(write);
-        if !news && write.record.overflow().is_none() {
-            let block = cx.heap.alloc_record(SlotKind::Version, cx.heap.room(write.record));
-            write.spare[0] = Some(block.map_err(|_| Refusal::out_of_memory())?);
-        }
-    }
-    Ok(())
-}
-
 /// Gives up a version that no reader at work can want.
 pub(super) fn drop_version<M: Machine>(heap: &mut LocalHeap<M>, block: RecordRef<M>) {
     // SAFETY: it has left its chain during this pin, by the hand of who holds the record; readers may
@@ -31,6 +14,44 @@ pub(super) fn drop_version<M: Machine>(heap: &mut LocalHeap<M>, block: RecordRef
 }
 
 impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
+    /// Sets a block by for each version that is to join a chain, since an installation cannot fail.
+    /// Where there is no memory for it the version goes if nobody can read it: rows can be removed when
+    /// memory is full.
+    pub(super) fn set_blocks_by(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &mut WriteSet<M>,
+    ) -> Result<(), Refusal<M>> {
+        let mut oldest = None;
+        for write in &mut writes.entries {
+            // Of a key that was never there nobody reads an old version. (In a verified run the stamp
+            // of its absence is one.) A value that has outgrown its record is in a block already.
+            let news = write.placed && !cx.stamped || Self::is_void(write);
+            if news || write.record.overflow().is_some() {
+                continue;
+            }
+            match cx.heap.alloc_record(SlotKind::Version, cx.heap.room(write.record)) {
+                Ok(block) => write.spare[0] = Some(block),
+                Err(_) => {
+                    let alone = *oldest.get_or_insert_with(|| self.is_oldest(cx));
+                    if !alone {
+                        return Err(Refusal::out_of_memory());
+                    }
+                    M::mark("version given up for want of memory");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether everybody else at work, now and until this transaction ends, is younger.
+    #[cold]
+    fn is_oldest(&self, cx: &mut Context<'_, M, Self>) -> bool {
+        let (slots, slot) = (&cx.heap.shared().slots, cx.heap.slot_number());
+        let above = self.now + (tid::FLAGS + 1);
+        cx.shared.horizon.for_collection(slots, slot, above) == above
+    }
+
     /// Installs a write; what it replaces joins the chain.
     pub(super) fn install_before_old(
         &mut self,

@@ -338,7 +338,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         if !writes.is_empty() {
             in_place::prepare(cx, writes)?;
             if VERSIONS {
-                install::set_blocks_by::<M, Self>(cx, writes)?;
+                self.set_blocks_by(cx, writes)?;
             }
         }
         let order = if self.snapshot { 0 } else { self.now };
