@@ -16,9 +16,8 @@ pub fn run() -> Result<(), Stop> {
 fn table(figures: &[Figure], cores: usize) -> String {
     let row = |out: &mut String, cells: [&str; 7]| {
         let [id, figure, section, machine, minutes, quick, title] = cells;
-        let line = format!(
-            "{id:<12}{figure:<13}{section:<10}{machine:<9}{minutes:>8}{quick:>8}  {title}"
-        );
+        let line =
+            format!("{id:<12}{figure:<13}{section:<10}{machine:<9}{minutes:>8}{quick:>8}  {title}");
         out.push_str(line.trim_end());
         out.push('\n');
     };

@@ -147,18 +147,23 @@ fn section(out: &mut String, done: &Done<'_>, grid: Grid) {
     put!(out, "</section>");
 }
 
-/// Series that could not be run, and why.
+/// Series that could not be run, and why, those of one reason together.
 fn left_out(out: &mut String, done: &Done<'_>) {
     for (panel, lines) in done.figure.panels.iter().zip(&done.lines) {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for line in lines.iter().filter(|line| line.points.is_empty()) {
-            let Some(reason) = &line.refused else { continue };
-            put!(
-                out,
-                "<p class=\"absent\">({}) {} is not shown. {}</p>",
-                panel.id,
-                escaped(&line.name),
-                escaped(reason)
-            );
+            // What would be accepted instead is of no interest here.
+            let reason = line.refused.as_deref().and_then(|reason| reason.split(';').next());
+            let Some(reason) = reason else { continue };
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, names)) => names.push(&line.name),
+                None => reasons.push((reason, vec![&line.name])),
+            }
+        }
+        for (reason, names) in reasons {
+            let names = escaped(&names.join(", "));
+            let (id, reason) = (&panel.id, escaped(reason));
+            put!(out, "<p class=\"absent\">({id}) Not shown: {names} ({reason}).</p>");
         }
     }
 }
@@ -236,7 +241,7 @@ mod tests {
         let lines = vec![vec![super::super::measured::Line {
             name: "Silo".into(),
             points: Vec::new(),
-            refused: Some("--scheme: unknown".into()),
+            refused: Some("--scheme: unknown; accepted: silo".into()),
         }]];
         let done = Done { figure, lines, svg: None, claims: vec![(claim, judged)] };
         let head = Head {
@@ -251,7 +256,7 @@ mod tests {
             "2026-11-20 12:00 UTC, took 1 min 1 s",
             "<b>0</b> hold, <b>1</b> fail",
             "<section id=\"silo-6-2\">",
-            "Silo is not shown. --scheme: unknown",
+            "(a) Not shown: Silo (--scheme: unknown).",
             "1 &lt; 2 &amp; &quot;so&quot;",
             "<span class=\"verdict fails\">fails</span>",
             "chiliad figure run silo-6-2 --quick --out DIR",
