@@ -142,7 +142,7 @@ mod tests {
             }
         }
         for (line, problem) in &refused {
-            let needless = problem.contains("partitions");
+            let needless = problem.contains("--parts-per-txn");
             let known = AWAITED.iter().any(|word| problem.contains(word));
             assert!(known || needless, "{line}: {problem}");
         }
