@@ -51,7 +51,7 @@ impl Axis {
             ((low / 2_f64.log10(), high / 2_f64.log10()), powers)
         } else {
             let step = step(most.max(1e-9) / 4.0);
-            let count = (most.max(1e-9) * 1.02 / step).ceil() as usize;
+            let count = (most.max(1e-9) / step - 1e-9).ceil() as usize;
             let values: Vec<f64> = (0..=count).map(|at| at as f64 * step).collect();
             ((0.0, count as f64 * step), values)
         };
@@ -155,6 +155,8 @@ mod tests {
     fn amounts_are_round() {
         let axis = Axis::of_amounts(Scale::Linear, 0.0, 7.3, |value| format!("{value}"));
         assert_eq!(texts(&axis), ["0", "2", "4", "6", "8"]);
+        let axis = Axis::of_amounts(Scale::Linear, 0.0, 100.0, |value| format!("{value}"));
+        assert_eq!(texts(&axis), ["0", "25", "50", "75", "100"]);
         let axis = Axis::of_amounts(Scale::Log, 3e5, 2e7, |value| format!("{value:.0e}"));
         assert_eq!(texts(&axis), ["1e5", "1e6", "1e7", "1e8"]);
         assert!((axis.place(1e5)).abs() < 1e-9 && (axis.place(1e8) - 1.0).abs() < 1e-9);

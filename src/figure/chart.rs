@@ -57,7 +57,7 @@ pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// How drawing fails; onto a string it does not.
 pub type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-/// A series' name, colour and marker; none for the paper's.
+/// A series' name and colour, and its marker or, for the paper's, its dashes.
 #[derive(Clone)]
 pub struct Look {
     /// The name.
@@ -66,6 +66,8 @@ pub struct Look {
     pub colour: RGBColor,
     /// Which marker.
     pub marker: Option<usize>,
+    /// The length of its dashes, in pixels.
+    pub dash: i32,
 }
 
 /// A panel with what is drawn of it.
@@ -88,6 +90,7 @@ impl Content<'_> {
                     name: (*name).to_owned(),
                     colour,
                     marker: Some(1),
+                    dash: 0,
                 };
                 parts.map(look).collect()
             }
@@ -129,7 +132,9 @@ fn content<'a>(figure: &'a Figure, panel: &'a Panel, lines: &Lines) -> Content<'
     let look = |curve: &Curve| {
         let at = source.series.iter().position(|series| series.name == curve.name);
         let colour = at.map_or(PAPERS, |at| COLOURS[at % COLOURS.len()]);
-        Look { name: curve.name.clone(), colour, marker: at }
+        let paper = panel.reference.iter().position(|it| it.name == curve.name).unwrap_or(0);
+        let dash = [7, 2][paper % 2];
+        Look { name: curve.name.clone(), colour, marker: at, dash }
     };
     let looks = curves.iter().map(look).collect();
     let shares = if breakdown { shares(figure, panel, lines) } else { Vec::new() };
@@ -209,7 +214,12 @@ fn plot(area: &Area<'_>, content: &Content<'_>) -> Drawn {
     for (curve, look) in curves.iter().zip(&content.looks) {
         let line: Vec<(f64, f64)> = curve.dots.iter().map(|dot| (dot.x, dot.mid / unit)).collect();
         let Some(marker) = look.marker else {
-            chart.draw_series(DashedLineSeries::new(line, 5, 4, look.colour.stroke_width(2)))?;
+            chart.draw_series(DashedLineSeries::new(
+                line,
+                look.dash,
+                3,
+                look.colour.stroke_width(2),
+            ))?;
             continue;
         };
         chart.draw_series(LineSeries::new(line, look.colour.stroke_width(2)))?;

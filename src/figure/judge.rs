@@ -209,7 +209,7 @@ impl<'a> Board<'a> {
     fn above(&self, it: &Above) -> Answer {
         let curves = [vec![self.curve(&it.series)?], self.some(&it.over)?].concat();
         let rows = Self::rows(&curves, places!(it))?;
-        let quotient = |row: &Row<'_>| row.1[0] / range_of(&row.1[1..]).1;
+        let quotient = |row: &Row<'_>| divided(row.1[0], range_of(&row.1[1..]).1);
         Ok(by_place(&rows, &format!("{} / best of the others", it.series), quotient, |quotient| {
             quotient >= it.factor
         }))
@@ -218,16 +218,16 @@ impl<'a> Board<'a> {
     fn below(&self, it: &Below) -> Answer {
         let curves = [vec![self.curve(&it.series)?], self.some(&it.under)?].concat();
         let rows = Self::rows(&curves, places!(it))?;
-        let quotient = |row: &Row<'_>| row.1[0] / range_of(&row.1[1..]).0;
+        let quotient = |row: &Row<'_>| divided(row.1[0], range_of(&row.1[1..]).0);
         Ok(by_place(&rows, &format!("{} / least of the others", it.series), quotient, |quotient| {
-            quotient <= it.factor || quotient.is_nan()
+            quotient <= it.factor
         }))
     }
 
     fn ratio(&self, it: &RatioWithin) -> Answer {
         let rows = Self::rows(&[self.curve(&it.series)?, self.curve(&it.over)?], places!(it))?;
         let words = format!("{} / {}", it.series, it.over);
-        let quotient = |row: &Row<'_>| row.1[0] / row.1[1];
+        let quotient = |row: &Row<'_>| divided(row.1[0], row.1[1]);
         Ok(by_place(&rows, &words, quotient, |quotient| within(quotient, it.low, it.high)))
     }
 
@@ -235,9 +235,10 @@ impl<'a> Board<'a> {
         let (lower, higher) = (self.some(&it.lower)?, self.some(&it.higher)?);
         let cut = lower.len();
         let rows = Self::rows(&[lower, higher].concat(), places!(it))?;
-        let quotient = |row: &Row<'_>| range_of(&row.1[..cut]).1 / range_of(&row.1[cut..]).0;
+        let quotient =
+            |row: &Row<'_>| divided(range_of(&row.1[..cut]).1, range_of(&row.1[cut..]).0);
         let words = format!("best of {} / least of {}", it.lower.join(", "), it.higher.join(", "));
-        Ok(by_place(&rows, &words, quotient, |quotient| quotient <= it.factor || quotient.is_nan()))
+        Ok(by_place(&rows, &words, quotient, |quotient| quotient <= it.factor))
     }
 
     fn best(&self, it: &Best) -> Answer {
@@ -248,7 +249,7 @@ impl<'a> Board<'a> {
             return Err("no other series was measured".into());
         }
         let rows = Self::rows(&curves, places!(it))?;
-        let quotient = |row: &Row<'_>| row.1[0] / range_of(&row.1[1..]).1;
+        let quotient = |row: &Row<'_>| divided(row.1[0], range_of(&row.1[1..]).1);
         Ok(by_place(&rows, &format!("{} / best of the others", it.series), quotient, |quotient| {
             quotient >= 1.0 - it.tolerance
         }))
@@ -261,7 +262,7 @@ impl<'a> Board<'a> {
         }
         let rows = Self::rows(&curves, places!(it))?;
         let least = |row: &Row<'_>| {
-            row.1.windows(2).map(|pair| pair[0] / pair[1]).fold(f64::INFINITY, f64::min)
+            row.1.windows(2).map(|pair| divided(pair[0], pair[1])).fold(f64::INFINITY, f64::min)
         };
         let words = "least of one / the next";
         Ok(by_place(&rows, words, least, |quotient| quotient >= 1.0 - it.tolerance))
@@ -421,6 +422,11 @@ fn by_place(
     };
     let held = rows.iter().all(|row| holds(number(row)));
     (held, format!("{what}: {}", rows.iter().map(words).collect::<Vec<_>>().join(", ")))
+}
+
+/// A quotient; one of two that are equal, zeros too.
+fn divided(one: f64, other: f64) -> f64 {
+    if one == other { 1.0 } else { one / other }
 }
 
 fn within(value: f64, low: Option<f64>, high: Option<f64>) -> bool {

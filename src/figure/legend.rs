@@ -38,8 +38,8 @@ pub fn draw(area: &Area<'_>, looks: &[Look]) -> Drawn {
                 area.draw(&(EmptyElement::at((x + 6, middle)) + marker(kind, look.colour)))?;
             }
             None => {
-                for start in [x - 2, x + 6] {
-                    let dash = [(start, middle), (start + 5, middle)];
+                for start in (x - 3..x + 13).step_by(look.dash as usize + 3) {
+                    let dash = [(start, middle), (start + look.dash, middle)];
                     area.draw(&PathElement::new(dash, look.colour.stroke_width(2)))?;
                 }
             }

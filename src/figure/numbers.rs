@@ -14,7 +14,8 @@ pub fn short(number: f64) -> String {
         size if size >= 100.0 || size == 0.0 => 0,
         size if size >= 10.0 => 1,
         size if size >= 1.0 => 2,
-        _ => 3,
+        // Two figures behind the zeros.
+        size => (1.0 - size.log10().floor()).min(7.0) as usize,
     };
     format!("{scaled:.decimals$}{unit}")
 }
@@ -56,7 +57,9 @@ mod tests {
     fn numbers_are_short() {
         for (number, text) in [
             (0.0, "0"),
-            (0.1234, "0.123"),
+            (0.1234, "0.12"),
+            (0.00031, "0.00031"),
+            (1e-12, "0.0000000"),
             (1.5, "1.50"),
             (999.6, "1000"),
             (9_500.0, "9500"),

@@ -144,7 +144,20 @@ fn section(out: &mut String, done: &Done<'_>, grid: Grid) {
     claims(out, &done.claims);
     let quick = if grid.quick { " --quick" } else { "" };
     put!(out, "<p class=\"again\"><code>chiliad figure run {id}{quick} --out DIR</code></p>");
+    points(out, done.figure, grid);
     put!(out, "</section>");
+}
+
+/// One run of each panel, as it can be typed: it says what the table sizes and times are.
+fn points(out: &mut String, figure: &Figure, grid: Grid) {
+    put!(out, "<details><summary>A point of each chart as a command</summary>");
+    for panel in &figure.panels {
+        let columns = grid.columns(panel);
+        let Some(line) = columns.last().and_then(|column| column.lines.first()) else { continue };
+        let line = escaped(&line.join(" "));
+        put!(out, "<p>({}) <code>chiliad {line}</code></p>", panel.id);
+    }
+    put!(out, "</details>");
 }
 
 /// Series that could not be run, and why, those of one reason together.
@@ -260,6 +273,7 @@ mod tests {
             "1 &lt; 2 &amp; &quot;so&quot;",
             "<span class=\"verdict fails\">fails</span>",
             "chiliad figure run silo-6-2 --quick --out DIR",
+            "<code>chiliad bench ycsb --warmup 100ms --duration 300ms --ops 1",
         ] {
             assert!(page.contains(part), "{part}");
         }

@@ -35,7 +35,7 @@ fn update<S: Scheme<Plain>>(db: &Database<Plain, S>, tables: &[TableId], value: 
 
 #[test]
 fn versions_come_and_go() {
-    let (db, tables) = loaded::<Silo>();
+    let (db, tables) = loaded::<Silo<Plain>>();
     assert_eq!(db.count_versions().expect("counts"), [8]);
     // A value that outgrows its record lives in a block, which is no version.
     update(&db, &tables, &[7; 1000]);
@@ -55,7 +55,7 @@ fn versions_come_and_go() {
 
 #[test]
 fn a_scheme_without_versions_has_none() {
-    let (db, tables) = loaded::<Occ>();
+    let (db, tables) = loaded::<Occ<Plain>>();
     update(&db, &tables, &[7; 1000]);
     assert_eq!(db.count_versions().expect("counts"), [8]);
 }
