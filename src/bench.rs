@@ -10,8 +10,8 @@ use chiliad_checker::{Isolation, Recorder};
 use chiliad_engine::Error;
 use chiliad_machine::disk::Disk;
 use chiliad_workload::driver::{
-    Failure, Home, Judgement, Progress, Sample, Target, judge, open_native, run_native,
-    write_history,
+    Failure, Home, Judgement, NativeTarget, Progress, Sample, Target, judge, open_native,
+    run_native, write_history,
 };
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -27,13 +27,34 @@ pub fn run(settings: &Settings, quiet: bool, files: &mut Files) -> Result<RunRes
     });
     let target = open_native(settings.scheme, &settings.workload, settings.engine.clone(), home);
     let target = target.map_err(stop)?;
-    let watch = Watch { bar: &bar, place: place.as_ref() };
-    let mut report = run_native(&*target, &settings.plan, &watch).map_err(stop)?;
+    measure(settings, &*target, &bar, place.as_ref(), files)
+}
+
+/// Opens a database in memory for runs of its own: see [`again`].
+pub fn open(settings: &Settings) -> Result<NativeTarget, Stop> {
+    open_native(settings.scheme, &settings.workload, settings.engine.clone(), None).map_err(stop)
+}
+
+/// Runs the workload on a database that [`open`] has opened for the same workload, scheme and options;
+/// `settings.plan.load` says whether it has its rows.
+pub fn again(settings: &Settings, target: &NativeTarget) -> Result<RunResult, Stop> {
+    let bar = Bar::new(settings.plan.length, true);
+    measure(settings, &**target, &bar, None, &mut Files::default())
+}
+
+fn measure(
+    settings: &Settings,
+    target: &(dyn Target + Sync),
+    bar: &Bar,
+    place: Option<&Place>,
+    files: &mut Files,
+) -> Result<RunResult, Stop> {
+    let watch = Watch { bar, place };
+    let mut report = run_native(target, &settings.plan, &watch).map_err(stop)?;
     bar.checking();
     let recorders = std::mem::take(&mut report.recorders);
-    let judgement = judgement(settings, &*target, report.complete)?;
+    let judgement = judgement(settings, target, report.complete)?;
     let verified = verify(settings, &judgement, recorders, files)?;
-    drop(bar);
     if let Some(file) = files.series.take() {
         file.finish(|file| write_series(&report.series, file))?;
     }
@@ -50,7 +71,8 @@ pub fn run(settings: &Settings, quiet: bool, files: &mut Files) -> Result<RunRes
         counts: Counts::new(&report.tally, target.kinds(), Some(report.seconds), breakdown),
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
-        disk: place.as_ref().map(|place| DiskUse::new(&report, &place.disk.times())),
+        disk: place.map(|place| DiskUse::new(&report, &place.disk.times())),
+        versions: report.versions,
         simulation: None,
         options: settings.shown.clone(),
         build,

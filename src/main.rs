@@ -12,6 +12,7 @@ mod copy;
 mod crash;
 mod directory;
 mod failure;
+mod figure;
 mod home;
 mod host;
 mod index;
@@ -55,6 +56,7 @@ fn run(words: &[String]) -> Result<(), Stop> {
     match args::parse(words)?.command {
         Command::Bench(_) | Command::Simulate(_) => runs::run(words),
         Command::Campaign(flags) => campaign::run(&flags),
+        Command::Figure(command) => figure::run(&command),
         Command::Check(flags) => check::run(&flags),
         Command::Schemes(flags) => schemes::run(&flags),
         Command::Recover(flags) => recover::run(&flags),

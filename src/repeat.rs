@@ -25,8 +25,8 @@ fn strip(run: Value) -> Value {
     }
 }
 
-/// Numbers become their median, truths hold if they hold in all runs, lists are joined, all else is
-/// taken from the first run that has it.
+/// Numbers become their median, lists of numbers place by place, truths hold if they hold in all runs,
+/// other lists are joined, all else is taken from the first run that has it.
 fn median(values: &[&Value]) -> Value {
     let values: Vec<&Value> = values.iter().copied().filter(|value| !value.is_null()).collect();
     let values = values.as_slice();
@@ -34,6 +34,9 @@ fn median(values: &[&Value]) -> Value {
     match first {
         Value::Bool(_) => values.iter().all(|value| **value == Value::Bool(true)).into(),
         Value::Number(_) => median_number(values),
+        Value::Array(list) if !list.is_empty() && list.iter().all(Value::is_number) => {
+            median_list(values)
+        }
         Value::Array(_) => {
             values.iter().filter_map(|value| value.as_array()).flatten().cloned().collect()
         }
@@ -54,6 +57,19 @@ fn median_object(values: &[&Value]) -> Map<String, Value> {
         }
     }
     merged
+}
+
+/// Of lists of counts, where the end of a shorter one is zeros.
+fn median_list(values: &[&Value]) -> Value {
+    let lists = values.iter().filter_map(|value| value.as_array());
+    let lists: Vec<&Vec<Value>> = lists.collect();
+    let length = lists.iter().map(|list| list.len()).max().unwrap_or(0);
+    let zero = Value::from(0);
+    let at = |at| {
+        let numbers: Vec<&Value> = lists.iter().map(|list| list.get(at).unwrap_or(&zero)).collect();
+        median_number(&numbers)
+    };
+    (0..length).map(at).collect()
 }
 
 fn median_number(values: &[&Value]) -> Value {
@@ -94,9 +110,11 @@ mod tests {
 
     #[test]
     fn lists_are_joined_and_nulls_passed_over() {
-        let merged = merge(vec![json!({"a": [1], "b": null}), json!({"a": [2], "b": 4})]);
-        assert_eq!(merged["a"], json!([1, 2]));
+        let merged = merge(vec![json!({"a": ["x"], "b": null}), json!({"a": ["y"], "b": 4})]);
+        assert_eq!(merged["a"], json!(["x", "y"]));
         assert_eq!(merged["b"], 4);
+        let counts = [json!({"v": [9, 1]}), json!({"v": [7]}), json!({"v": [5, 4, 1]})];
+        assert_eq!(merge(counts.to_vec())["v"], json!([7, 1, 0]));
         assert_eq!(merge(vec![json!({"x": 1}), json!({"x": 4})])["x"], 2);
     }
 }

@@ -37,6 +37,9 @@ pub struct RunResult {
     /// What a run with a log did to its disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskUse>,
+    /// At index `n` how many records have `n` older versions; where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versions: Option<Vec<u64>>,
     /// What only a simulated run has.
     #[serde(flatten)]
     pub simulation: Option<Simulation>,
@@ -328,6 +331,7 @@ impl RunResult {
             verified: None,
             consistency: None,
             disk: None,
+            versions: None,
             simulation: None,
             options,
             build,

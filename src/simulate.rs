@@ -46,6 +46,7 @@ pub fn run(
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
         disk: None,
+        versions: None,
         simulation: Some(simulation(settings, &report)),
         options: settings.shown.clone(),
         build,

@@ -62,9 +62,18 @@ fn counts(out: &mut String, result: &Value) {
         line(out, "latency", &latency(&result["latency_us"]));
     }
     disk(out, result);
+    versions(out, &result["versions"]);
     if let Some(bytes) = result["host_memory_bytes"].as_u64() {
         line(out, "memory", &format!("{:.1} MiB resident", bytes as f64 / (1 << 20) as f64));
     }
+}
+
+/// How many records have how many older versions.
+fn versions(out: &mut String, counts: &Value) {
+    let Some(counts) = counts.as_array() else { return };
+    let each =
+        counts.iter().enumerate().map(|(older, count)| format!("{} with {older}", whole(count)));
+    line(out, "versions", &format!("records: {}", each.collect::<Vec<_>>().join(", ")));
 }
 
 /// What a run with a log did to its disk.

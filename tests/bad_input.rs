@@ -21,8 +21,11 @@ fn refused(line: &str, parts: &[&str]) {
 
 #[test]
 fn unknown_names_are_refused_with_those_that_are_known() {
-    refused("", &["command is missing", "bench, simulate, campaign, check, schemes, recover"]);
-    refused("dance", &["`dance`", "bench, simulate, campaign, check, schemes, recover"]);
+    refused(
+        "",
+        &["command is missing", "bench, simulate, campaign, figure, check, schemes, recover"],
+    );
+    refused("dance", &["`dance`", "bench, simulate, campaign, figure, check, schemes, recover"]);
     refused("bench", &["workload is missing", "ycsb, tpcc, smallbank, tatp"]);
     refused("bench chess", &["`chess`", "ycsb, tpcc, smallbank, tatp"]);
     refused("bench ycsb --scheme foo", &["--scheme", "`foo`", "silo"]);

@@ -2,6 +2,7 @@
 //! decided in [`crate::settings`].
 
 mod data;
+mod figure;
 mod refusal;
 mod run;
 pub mod values;
@@ -10,6 +11,7 @@ mod workloads;
 pub use data::{
     ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, CrashWorkload, RecoverFlags,
 };
+pub use figure::{FigureCommand, FigureRunFlags};
 pub use run::{
     BackoffFlag, DurabilityFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags,
     RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, TimestampsFlag, typed,
@@ -49,6 +51,9 @@ pub enum Command {
     /// Run many seeded interleavings on the simulated machine, verify each, and optionally show
     /// that planted bugs are caught.
     Campaign(CampaignFlags),
+    /// Reproduce the papers' figures on this machine, and judge what the papers say of them.
+    #[command(subcommand)]
+    Figure(FigureCommand),
     /// Check a recorded history.
     Check(CheckFlags),
     /// List the concurrency-control schemes.
@@ -263,13 +268,15 @@ pub fn parse(words: &[String]) -> Result<Arguments, Stop> {
 }
 
 /// Lets flags take values such as `-1`, so that their own parsers refuse them and say what is
-/// accepted. Not those that take files: `--json --quiet` lacks a value.
+/// accepted. Not those that take files: `--json --quiet` lacks a value. Nor words without a flag, which
+/// would swallow the flags behind them.
 fn take_hyphens(command: clap::Command) -> clap::Command {
     command
         .mut_args(|argument| {
             let takes_file = argument.get_value_parser().type_id() == TypeId::of::<PathBuf>();
             let takes_value = argument.get_action().takes_values();
-            argument.allow_hyphen_values(takes_value && !takes_file)
+            let flag = !argument.is_positional();
+            argument.allow_hyphen_values(flag && takes_value && !takes_file)
         })
         .mut_subcommands(take_hyphens)
 }

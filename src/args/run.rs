@@ -93,6 +93,9 @@ pub struct NativeFlags {
     /// count from the arrival [default: a closed loop].
     #[arg(long, value_name = "PER-SECOND", value_parser = |s: &str| values::real(s, 0.001, 1e9))]
     pub rate: Option<f64>,
+    /// Count, at the end, how many records have how many older versions.
+    #[arg(long)]
+    pub versions: bool,
     /// When a transaction counts as committed: in memory and without a log; when its epoch is on
     /// disk, its client going on meanwhile; or the same with the client waiting.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "none")]

@@ -13,7 +13,7 @@
 //! | a database on a disk | `durable` |
 //! | tables and secondary indexes | `catalog`, `table`, `secondary` |
 //! | what a verified run reports | `recorder`, `stamp` |
-//! | what a database says about itself | `stats`, `breakdown` |
+//! | what a database says about itself | `stats`, `breakdown`, `versions` |
 //!
 //! What holds: each operation is one pin, never across the caller's code; schemes defer their writes
 //! to `install`; a rollback releases and never waits; a transaction that was refused can only be
@@ -41,6 +41,7 @@ mod stats;
 mod table;
 mod transaction;
 mod tx;
+mod versions;
 mod worker;
 mod write_ops;
 

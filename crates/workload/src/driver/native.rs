@@ -27,7 +27,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// How often the log is looked after.
 const UPKEEP_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Loads `target`'s rows and runs its clients natively.
+/// Loads `target`'s rows, unless they are there, and runs its clients natively.
 ///
 /// # Errors
 /// What keeps the run from its end: see [`Failure`].
@@ -102,11 +102,16 @@ fn run_ticking(
     checkpoints: &AtomicU64,
 ) -> Result<NativeReport, Failure> {
     let started = Instant::now();
-    load::load(target, plan.seed, plan.cores, progress)?;
-    target.settle();
+    if plan.load {
+        load::load(target, plan.seed, plan.cores, progress)?;
+        target.settle();
+    }
     let load_seconds = started.elapsed().as_secs_f64();
     let mut report = run_clients(target, plan, progress, bell, checkpoints)?;
     report.load_seconds = load_seconds;
+    if plan.versions {
+        report.versions = Some(target.versions()?);
+    }
     if plan.conditions {
         progress.checking();
         report.conditions = Some(target.conditions()?);
@@ -161,6 +166,7 @@ fn run_clients(
             recorders: joined.recorders,
             complete: !signals.ended_early(),
             conditions: None,
+            versions: None,
             series: measured.series.into_samples(),
             memory_bytes,
             load_seconds: 0.0,

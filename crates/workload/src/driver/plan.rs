@@ -52,6 +52,10 @@ pub struct Plan {
     pub retry: Retry,
     /// The length of a commit epoch.
     pub epoch: Duration,
+    /// Load the rows first; `false`: an earlier run on the same database has; natively only.
+    pub load: bool,
+    /// Count records by their number of older versions when all clients have stopped; natively only.
+    pub versions: bool,
     /// When a transaction counts as committed; natively only.
     pub durability: Durability,
     /// Keep the history; the database was opened with stamps then.

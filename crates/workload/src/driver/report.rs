@@ -35,6 +35,8 @@ pub struct NativeReport {
     pub complete: bool,
     /// The workload's conditions; `None` unless the plan asked for them.
     pub conditions: Option<Vec<Condition>>,
+    /// At index `n` how many records have `n` older versions; `None` unless the plan asked for it.
+    pub versions: Option<Vec<u64>>,
     /// Throughput and memory over the window; empty unless the plan asked for it.
     pub series: Vec<Sample>,
     /// Resident memory of the process at the end of the window, in bytes.

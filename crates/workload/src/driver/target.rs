@@ -64,6 +64,11 @@ pub trait Target {
     fn cancel_checkpoints(&self);
     /// Bytes of log written so far.
     fn log_bytes(&self) -> u64;
+    /// How many records have how many older versions: see [`Database::count_versions`].
+    ///
+    /// # Errors
+    /// The engine's.
+    fn versions(&self) -> Result<Vec<u64>, Failure>;
     /// Moves on until snapshots of the past show all that was loaded. Nobody is at work yet.
     fn settle(&self);
     /// Runs the client at `seat` on the calling worker until the signals say stop.
@@ -246,6 +251,10 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
 
     fn log_bytes(&self) -> u64 {
         self.database.log_bytes()
+    }
+
+    fn versions(&self) -> Result<Vec<u64>, Failure> {
+        self.database.count_versions().map_err(Failure::doing("counting versions"))
     }
 
     fn settle(&self) {

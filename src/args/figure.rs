@@ -1,0 +1,31 @@
+//! The flags of `chiliad figure`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// `chiliad figure ...`.
+#[derive(Subcommand)]
+pub enum FigureCommand {
+    /// List the figures that can be reproduced, and about how many minutes each takes.
+    List,
+    /// Run figures: CSV and SVG for each, and one HTML page with the papers' claims and a verdict on each.
+    Run(FigureRunFlags),
+}
+
+/// `chiliad figure run ID... --out DIR`.
+#[derive(Args)]
+pub struct FigureRunFlags {
+    /// Figures by their id; see `chiliad figure list`. `all` is all of them.
+    #[arg(value_name = "ID", required = true)]
+    pub ids: Vec<String>,
+    /// The directory for CSV, SVG and the page: missing, empty, or left by an earlier run, whose files
+    /// of the same names are replaced.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// A smaller grid, smaller tables and shorter runs: all figures in a quarter of an hour.
+    #[arg(long)]
+    pub quick: bool,
+    /// No progress bar and no summary.
+    #[arg(long)]
+    pub quiet: bool,
+}

@@ -1,0 +1,66 @@
+//! Pictures of made-up numbers have what they should have in them.
+
+use super::super::describe::all;
+use super::super::measured::{Line, Point};
+use super::*;
+use serde_json::json;
+
+/// Lines for all series of a figure's panels, at two places.
+fn lines(figure: &Figure) -> Lines {
+    let run = |rate: f64| {
+        json!({
+            "throughput_tps": rate, "threads": 2, "abort_rate": 0.1, "options": {"ops": 16},
+            "versions": [9, 1],
+            "breakdown": {"useful": 0.5, "abort": 0.1, "timestamp": 0.1, "index": 0.1, "wait": 0.1,
+                "manager": 0.1},
+        })
+    };
+    let point =
+        |x: f64| Point { x, label: format!("{x}"), runs: vec![run(1e6 * x), run(1.1e6 * x)] };
+    let line = |name: &String| Line {
+        name: name.clone(),
+        points: vec![point(1.0), point(2.0)],
+        refused: None,
+    };
+    let panel = |panel: &Panel| panel.series.iter().map(|series| line(&series.name)).collect();
+    figure.panels.iter().map(panel).collect()
+}
+
+#[test]
+fn every_figure_has_a_picture() {
+    for figure in all().expect("every description parses") {
+        let lines = lines(&figure);
+        let svg = svg(&figure, &lines).expect("drawn").expect("something to draw");
+        assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{}", figure.id);
+        for panel in &figure.panels {
+            assert!(svg.contains(&format!("({}) {}", panel.id, panel.title)), "{}", figure.id);
+            for series in &panel.series {
+                assert!(svg.contains(&series.name), "{}: {}", figure.id, series.name);
+            }
+        }
+        let height: u32 = svg
+            .split("height=\"")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next())
+            .and_then(|height| height.parse().ok())
+            .expect("a height");
+        assert!(height > 100, "{}", figure.id);
+    }
+}
+
+#[test]
+fn nothing_measured_is_no_picture() {
+    let figures = all().expect("every description parses");
+    let figure = figures.iter().find(|it| it.id == "silo-6-2").expect("it is there");
+    assert!(svg(figure, &vec![Vec::new()]).expect("drawn").is_none());
+}
+
+#[test]
+fn amounts_have_their_unit() {
+    assert_eq!(amount(Metric::Throughput, "ycsb", 3e6), ("Million transactions / s".into(), 1e6));
+    assert_eq!(amount(Metric::Throughput, "ycsb", 3e3), ("Thousand transactions / s".into(), 1e3));
+    assert_eq!(amount(Metric::Throughput, "ycsb", 30.0), ("Transactions / s".into(), 1.0));
+    assert_eq!(amount(Metric::AbortRate, "ycsb", 0.3).1, 0.01);
+    assert_eq!(tidy(2.50), "2.5");
+    assert_eq!(tidy(10.0), "10");
+}

@@ -1,0 +1,346 @@
+//! What a figure is, as data: the files in `figures/`, each one figure of a paper.
+//!
+//! A panel either has a grid of its own (a command line, series of flags, an axis of values) or shows
+//! another panel's runs by another measure (`of`).
+
+use crate::failure::Stop;
+use serde::Deserialize;
+
+/// All descriptions, in the order of the papers.
+const FILES: [&str; 22] = [
+    include_str!("../../figures/silo-6-1.toml"),
+    include_str!("../../figures/silo-6-2.toml"),
+    include_str!("../../figures/silo-6-3.toml"),
+    include_str!("../../figures/silo-6-4.toml"),
+    include_str!("../../figures/silo-6-5.toml"),
+    include_str!("../../figures/silo-6-6.toml"),
+    include_str!("../../figures/cores-3-3.toml"),
+    include_str!("../../figures/cores-4-1.toml"),
+    include_str!("../../figures/cores-4-2.toml"),
+    include_str!("../../figures/cores-4-3.toml"),
+    include_str!("../../figures/cores-4-4.toml"),
+    include_str!("../../figures/cores-4-5.toml"),
+    include_str!("../../figures/cores-5-1.toml"),
+    include_str!("../../figures/cores-5-2.toml"),
+    include_str!("../../figures/cores-5-3.toml"),
+    include_str!("../../figures/cores-5-4.toml"),
+    include_str!("../../figures/cores-5-5.toml"),
+    include_str!("../../figures/cores-5-6.toml"),
+    include_str!("../../figures/cores-5-7.toml"),
+    include_str!("../../figures/cores-5-8.toml"),
+    include_str!("../../figures/cores-5-9.toml"),
+    include_str!("../../figures/cores-5-10.toml"),
+];
+
+/// The series that compare schemes.
+const SCHEMES: &str = include_str!("../../figures/schemes.toml");
+
+/// A figure or table of a paper.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// By which it is asked for.
+    pub id: String,
+    /// The paper.
+    pub source: Source,
+    /// Its name in the paper.
+    pub figure: String,
+    /// The section that speaks of it.
+    pub section: String,
+    /// What it is about, in few words.
+    pub title: String,
+    /// What the paper shows.
+    pub shows: String,
+    /// How this reproduction differs from it.
+    pub scaled: String,
+    /// Its charts.
+    #[serde(rename = "panel")]
+    pub panels: Vec<Panel>,
+}
+
+/// A paper.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// Tu's thesis.
+    Silo,
+    /// Yu's thesis.
+    Cores,
+}
+
+impl Source {
+    /// How the paper is cited.
+    pub fn citation(self) -> &'static str {
+        match self {
+            Self::Silo => {
+                "S. L. Tu, Fast Transactions for Multicore In-Memory Databases, MIT, 2013"
+            }
+            Self::Cores => {
+                "X. Yu, An Evaluation of Concurrency Control with One Thousand Cores, MIT, 2015"
+            }
+        }
+    }
+}
+
+/// One chart.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Panel {
+    /// `a`, `b`, ...
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// Its form.
+    #[serde(default)]
+    pub kind: Kind,
+    /// What is plotted.
+    #[serde(default)]
+    pub metric: Metric,
+    /// The panel whose runs it shows; its own where there is none.
+    pub of: Option<String>,
+    /// Of a breakdown: the end of the other panel's axis that it looks at.
+    #[serde(default)]
+    pub at: Edge,
+    /// The workload and the flags of all runs.
+    pub run: Option<String>,
+    /// Flags of a full run only.
+    #[serde(default)]
+    pub full: String,
+    /// Flags of a quick run only.
+    #[serde(default)]
+    pub quick: String,
+    /// What is varied.
+    pub x: Option<Axis>,
+    /// The scale of what is plotted.
+    #[serde(default)]
+    pub y: Scale,
+    /// The series include those that compare schemes.
+    #[serde(default)]
+    pub schemes: bool,
+    /// The series.
+    #[serde(default)]
+    pub series: Vec<Series>,
+    /// What the paper states in numbers, to be shown beside.
+    #[serde(default)]
+    pub reference: Vec<Reference>,
+}
+
+/// The form of a chart.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A line for each series.
+    #[default]
+    Lines,
+    /// The same of shares of records by number of versions.
+    Cumulative,
+    /// A bar for each series, with no axis.
+    Bars,
+    /// A bar for each series, cut into the parts of its time.
+    Breakdown,
+}
+
+/// What is plotted.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Transactions, or whatever the workload counts, per second.
+    #[default]
+    Throughput,
+    /// The same for each core.
+    ThroughputPerCore,
+    /// Rows accessed per second: transactions times `--ops`.
+    Accesses,
+    /// The share of attempts that were refused.
+    AbortRate,
+    /// The share of records with at most so many older versions.
+    Versions,
+}
+
+/// An end of an axis.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum Edge {
+    /// Its first point.
+    First,
+    /// Its last point.
+    #[default]
+    Last,
+}
+
+/// How values are placed along an axis.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// In proportion.
+    #[default]
+    Linear,
+    /// By their logarithm.
+    Log,
+    /// By their logarithm, with powers of two marked.
+    Log2,
+    /// At equal distances, whatever they are.
+    Steps,
+}
+
+/// What is varied.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// The flag; none where runs have the whole axis in them.
+    pub flag: Option<String>,
+    /// Flags that get the same value.
+    #[serde(default)]
+    pub also: Vec<String>,
+    /// Written behind the value on the command line.
+    #[serde(default)]
+    pub unit: String,
+    /// What it says beneath the axis.
+    pub label: String,
+    /// How values are placed.
+    #[serde(default)]
+    pub scale: Scale,
+    /// Values are numbers of cores: no more than there are, and as many as there are.
+    #[serde(default)]
+    pub cores: bool,
+    /// The values.
+    pub values: Vec<f64>,
+    /// The values of a quick run; the same where there are none.
+    #[serde(default)]
+    pub quick: Vec<f64>,
+    /// How a value is shown.
+    #[serde(default)]
+    pub shown: Shown,
+}
+
+/// How a flag's value becomes a place on the axis.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[serde(rename_all = "snake_case")]
+pub enum Shown {
+    /// As it is.
+    #[default]
+    Same,
+    /// From the percentage of items to that of orders of 5 to 15 items that have one such.
+    #[serde(rename = "any_of_5_to_15")]
+    AnyOf5To15,
+}
+
+impl Shown {
+    /// The place of `value`.
+    pub fn place(self, value: f64) -> f64 {
+        match self {
+            Self::Same => value,
+            Self::AnyOf5To15 => {
+                let none = |items: i32| (1.0 - value / 100.0).powi(items);
+                let none_on_average = (5..=15).map(none).sum::<f64>() / 11.0;
+                100.0 * (1.0 - none_on_average)
+            }
+        }
+    }
+}
+
+/// Runs that differ along the axis only.
+#[derive(Deserialize, Clone)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    /// Its name, the paper's where it has one.
+    pub name: String,
+    /// Its flags.
+    #[serde(default)]
+    pub flags: String,
+    /// Its own workload and flags, in the place of the panel's.
+    pub run: Option<String>,
+}
+
+/// Numbers that the paper states.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    /// What of.
+    pub name: String,
+    /// Of a bar: its length.
+    pub value: Option<f64>,
+    /// Of a line: one for each value of the axis.
+    #[serde(default)]
+    pub values: Vec<f64>,
+    /// What is to be known of it.
+    #[serde(default)]
+    pub note: String,
+}
+
+/// All figures.
+pub fn all() -> Result<Vec<Figure>, Stop> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Schemes {
+        series: Vec<Series>,
+    }
+    let schemes: Schemes = read(SCHEMES)?;
+    let mut figures = FILES.into_iter().map(read).collect::<Result<Vec<Figure>, Stop>>()?;
+    for panel in figures.iter_mut().flat_map(|figure| &mut figure.panels) {
+        if panel.schemes {
+            panel.series.splice(0..0, schemes.series.iter().cloned());
+        }
+    }
+    Ok(figures)
+}
+
+/// Parses a file of `figures/`.
+pub fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Stop> {
+    toml::from_str(text).map_err(|error| Stop::Failed(format!("a file of figures/: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_description_is_whole() {
+        let figures = all().expect("every description parses");
+        let ids: HashSet<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+        assert_eq!(ids.len(), FILES.len());
+        for figure in &figures {
+            for panel in &figure.panels {
+                let place = format!("{} {}", figure.id, panel.id);
+                let other = |id: &String| figure.panels.iter().any(|panel| &panel.id == id);
+                match &panel.of {
+                    Some(id) => assert!(other(id) && panel.series.is_empty(), "{place}"),
+                    None => assert!(!panel.series.is_empty(), "{place}"),
+                }
+                let run = |series: &Series| series.run.is_some() || panel.run.is_some();
+                assert!(panel.series.iter().all(run), "{place}");
+                let names: HashSet<&str> = panel.series.iter().map(|it| it.name.as_str()).collect();
+                assert_eq!(names.len(), panel.series.len(), "{place}");
+                assert_eq!(panel.kind == Kind::Cumulative, panel.metric == Metric::Versions);
+                let own_lines = panel.of.is_none() && panel.kind != Kind::Bars;
+                assert_eq!(panel.x.is_some(), own_lines, "{place}");
+                assert!(panel.kind != Kind::Breakdown || panel.of.is_some(), "{place}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_file_of_a_figure_is_forgotten() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("figures");
+        let files = std::fs::read_dir(folder).expect("readable").filter(|entry| {
+            let name = entry.as_ref().expect("readable").file_name().into_string().expect("UTF-8");
+            name.starts_with("silo-") || name.starts_with("cores-")
+        });
+        assert_eq!(files.count(), FILES.len());
+    }
+
+    #[test]
+    fn an_unknown_word_is_refused() {
+        let bad = "id = 'x'\nsource = 'silo'\nfigure = ''\nsection = ''\ntitle = ''\nshows = ''\n\
+                   scaled = ''\npanle = []";
+        assert!(read::<Figure>(bad).is_err());
+    }
+
+    #[test]
+    fn items_become_orders() {
+        assert_eq!(Shown::AnyOf5To15.place(0.0), 0.0);
+        assert!((Shown::AnyOf5To15.place(10.0) - 63.2).abs() < 0.05);
+        assert!((Shown::AnyOf5To15.place(100.0) - 100.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,129 @@
+//! `chiliad figure`: the papers' figures on this machine, and whether what the papers say of them holds.
+//!
+//! Figures and claims are data, in `figures/`. From a description to the page: [`grid`] makes command lines
+//! of it, [`run`] runs them, [`measured`] makes numbers of the results, [`judge`] holds the claims against
+//! them, and [`csv`], [`chart`] and [`page`] say it.
+
+mod axis;
+mod chart;
+mod claims;
+mod csv;
+mod describe;
+mod grid;
+mod judge;
+mod legend;
+mod list;
+mod measured;
+mod numbers;
+mod page;
+mod place;
+mod progress;
+mod run;
+
+use crate::args::{FigureCommand, FigureRunFlags};
+use crate::failure::Stop;
+use crate::host;
+use crate::output::print;
+use claims::Claim;
+use describe::Figure;
+use grid::Grid;
+use judge::{Board, Judged, Verdict, judge};
+use measured::{Lines, curves, shares};
+use place::Place;
+use std::time::{Instant, SystemTime};
+
+/// A figure that was run.
+struct Done<'a> {
+    figure: &'a Figure,
+    lines: Lines,
+    svg: Option<String>,
+    claims: Vec<(&'a Claim, Judged)>,
+}
+
+/// Lists or runs figures.
+pub fn run(command: &FigureCommand) -> Result<(), Stop> {
+    match command {
+        FigureCommand::List => list::run(),
+        FigureCommand::Run(flags) => run_figures(flags),
+    }
+}
+
+fn run_figures(flags: &FigureRunFlags) -> Result<(), Stop> {
+    let (figures, claims) = (describe::all()?, claims::all()?);
+    let chosen = choose(&flags.ids, &figures)?;
+    let place = Place::obtain(&flags.out, &figures)?;
+    let grid = Grid { quick: flags.quick, cores: host::cores() };
+    let started = (SystemTime::now(), Instant::now());
+    let bar = progress::Bar::new(&chosen, grid, flags.quiet);
+    let mut all = Vec::new();
+    for figure in chosen {
+        let lines = run::figure(figure, grid, &bar)?;
+        let svg = chart::svg(figure, &lines)?;
+        place.put(&format!("{}.csv", figure.id), &csv::text(figure, &lines))?;
+        if let Some(svg) = &svg {
+            place.put(&format!("{}.svg", figure.id), svg)?;
+        }
+        let claims = claims.iter().filter(|claim| claim.figure == figure.id);
+        let judged = claims.map(|claim| (claim, look(figure, &lines, claim, grid.cores)));
+        all.push(Done { figure, svg, claims: judged.collect(), lines });
+    }
+    drop(bar);
+    let head = page::Head { grid, date: numbers::date(started.0), took: started.1.elapsed() };
+    let page = place.finish(&page::html(&all, &head))?;
+    if flags.quiet {
+        return Ok(());
+    }
+    let [holds, fails, not] = count(all.iter().flat_map(|done| &done.claims));
+    print(&format!(
+        "{} figures: {holds} claims hold, {fails} fail, {not} do not apply here; see {}\n",
+        all.len(),
+        page.display()
+    ))
+}
+
+/// The figures that were asked for, in the order of the papers.
+fn choose<'a>(ids: &[String], figures: &'a [Figure]) -> Result<Vec<&'a Figure>, Stop> {
+    let known = |id: &str| id == "all" || figures.iter().any(|figure| figure.id == id);
+    if let Some(id) = ids.iter().find(|id| !known(id)) {
+        let names: Vec<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+        let problem = format!("`{id}`: no such figure; accepted: all, {}", names.join(", "));
+        return Err(Stop::BadInput(problem));
+    }
+    let asked = |figure: &&Figure| ids.iter().any(|id| id == "all" || *id == figure.id);
+    Ok(figures.iter().filter(asked).collect())
+}
+
+/// Holds a claim against what was measured.
+fn look(figure: &Figure, lines: &Lines, claim: &Claim, cores: usize) -> Judged {
+    let Some(panel) = figure.panels.iter().find(|panel| panel.id == claim.panel) else {
+        let measured = format!("no panel {}", claim.panel);
+        return Judged { verdict: Verdict::NotApplicable, measured };
+    };
+    let (curves, shares) = (curves(figure, panel, lines), shares(figure, panel, lines));
+    judge(claim, &Board { curves: &curves, shares: &shares, cores })
+}
+
+/// How many claims hold, fail, and do not apply.
+fn count<'a, 'c: 'a>(claims: impl Iterator<Item = &'a (&'c Claim, Judged)>) -> [usize; 3] {
+    let mut counts = [0; 3];
+    for (_, judged) in claims {
+        counts[judged.verdict as usize] += 1;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_come_in_the_order_of_the_papers() {
+        let figures = describe::all().expect("every description parses");
+        let ids = |ids: &[&str]| -> Vec<String> { ids.iter().map(|&id| id.to_owned()).collect() };
+        let chosen = choose(&ids(&["cores-5-1", "silo-6-2"]), &figures).expect("known");
+        let chosen: Vec<&str> = chosen.iter().map(|figure| figure.id.as_str()).collect();
+        assert_eq!(chosen, ["silo-6-2", "cores-5-1"]);
+        assert_eq!(choose(&ids(&["all"]), &figures).expect("known").len(), figures.len());
+        assert!(choose(&ids(&["silo-6-2", "silo-9-9"]), &figures).is_err());
+    }
+}

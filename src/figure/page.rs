@@ -1,0 +1,282 @@
+//! One page for one run: everything in it, no script, no network.
+
+use super::claims::Claim;
+use super::describe::{Figure, Kind, Metric};
+use super::grid::Grid;
+use super::judge::{Judged, Verdict};
+use super::measured::{curves, lines};
+use super::numbers::{minutes, short};
+use super::place::MARK;
+use super::{Done, count};
+use crate::host::{self, BUILD};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// The page's style.
+const STYLE: &str = include_str!("page.css");
+
+/// What the page says of the run.
+pub struct Head {
+    /// The grid.
+    pub grid: Grid,
+    /// When it began.
+    pub date: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// The page.
+pub fn html(all: &[Done<'_>], head: &Head) -> String {
+    let mut out = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{MARK}\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>Figures, reproduced</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
+    );
+    opening(&mut out, all, head);
+    summary(&mut out, all);
+    for done in all {
+        section(&mut out, done, head.grid);
+    }
+    out.push_str("</main>\n</body>\n</html>\n");
+    out
+}
+
+/// Text as HTML has it.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Adds lines; writing to a string cannot fail.
+macro_rules! put {
+    ($out:expr, $($text:tt)*) => {
+        let _ = writeln!($out, $($text)*);
+    };
+}
+
+fn opening(out: &mut String, all: &[Done<'_>], head: &Head) {
+    let [holds, fails, not] = count(all.iter().flat_map(|done| &done.claims));
+    let cpu = match host::cpu() {
+        cpu if cpu.is_empty() => "an unnamed processor".to_owned(),
+        cpu => cpu,
+    };
+    let cores = head.grid.cores;
+    let cores = if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };
+    let commit = if BUILD.commit.is_empty() { "unknown" } else { BUILD.commit };
+    put!(out, "<header>\n<h1>Figures, reproduced</h1>");
+    put!(
+        out,
+        "<p class=\"lead\">What two theses on concurrency control show in their figures, run again \
+         with Chiliad on this machine, and what becomes of the claims that they draw from them: \
+         <b>{holds}</b> hold, <b>{fails}</b> fail, <b>{not}</b> do not apply here, mostly because \
+         they speak of more cores.</p>"
+    );
+    put!(out, "<dl class=\"facts\">");
+    let fact = |out: &mut String, name: &str, text: &str| {
+        put!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", escaped(text));
+    };
+    fact(out, "Machine", &format!("{cpu}, {cores}"));
+    fact(out, "Build", &format!("Chiliad {}, commit {commit}", BUILD.version));
+    fact(out, "Compiler", BUILD.compiler);
+    fact(out, "Date", &format!("{}, took {}", head.date, minutes(head.took)));
+    let (warmup, window) = head.grid.times();
+    let runs = format!(
+        "{} grid: each point is the median of {} runs of {} ms after {} ms, unless its command says \
+         otherwise; bars span all of them, series take turns",
+        if head.grid.quick { "quick" } else { "full" },
+        head.grid.rounds(),
+        window.as_millis(),
+        warmup.as_millis()
+    );
+    fact(out, "Runs", &runs);
+    put!(out, "</dl>\n</header>");
+}
+
+fn summary(out: &mut String, all: &[Done<'_>]) {
+    put!(out, "<table class=\"summary\">\n<caption>Claims by figure</caption>");
+    put!(
+        out,
+        "<thead><tr><th scope=\"col\">Figure</th><th scope=\"col\">hold</th>\
+         <th scope=\"col\">fail</th><th scope=\"col\"><abbr title=\"not applicable here\">n/a</abbr>\
+         </th></tr></thead>\n<tbody>"
+    );
+    for done in all {
+        let Figure { id, title, .. } = done.figure;
+        let counts = count(done.claims.iter());
+        let cell = |at: usize, class: &str| match counts[at] {
+            0 => "<td class=\"none\">·</td>".to_owned(),
+            number => format!("<td class=\"{class}\">{number}</td>"),
+        };
+        put!(
+            out,
+            "<tr><th scope=\"row\"><a href=\"#{id}\">{}</a> <span class=\"id\">{id}</span></th>\
+             {}{}{}</tr>",
+            escaped(title),
+            cell(0, "holds"),
+            cell(1, "fails"),
+            cell(2, "not")
+        );
+    }
+    put!(out, "</tbody>\n</table>");
+}
+
+fn section(out: &mut String, done: &Done<'_>, grid: Grid) {
+    let Figure { id, figure, section, title, shows, scaled, source, .. } = done.figure;
+    put!(out, "<section id=\"{id}\">\n<h2>{}</h2>", escaped(title));
+    put!(
+        out,
+        "<p class=\"source\">{}, section {}, {}</p>",
+        escaped(figure),
+        escaped(section),
+        escaped(source.citation())
+    );
+    put!(out, "<p><b>The paper.</b> {}</p>", escaped(shows));
+    match &done.svg {
+        Some(svg) => {
+            put!(out, "<figure role=\"img\" aria-label=\"{}\">{svg}</figure>", escaped(title));
+        }
+        None => {
+            put!(out, "<p class=\"absent\">Nothing of this figure could be run here.</p>");
+        }
+    }
+    left_out(out, done);
+    numbers(out, done);
+    put!(out, "<p class=\"scaled\"><b>Here.</b> {}</p>", escaped(scaled));
+    claims(out, &done.claims);
+    let quick = if grid.quick { " --quick" } else { "" };
+    put!(out, "<p class=\"again\"><code>chiliad figure run {id}{quick} --out DIR</code></p>");
+    points(out, done.figure, grid);
+    put!(out, "</section>");
+}
+
+/// One run of each panel, as it can be typed: it says what the table sizes and times are.
+fn points(out: &mut String, figure: &Figure, grid: Grid) {
+    put!(out, "<details><summary>A point of each chart as a command</summary>");
+    for panel in &figure.panels {
+        let columns = grid.columns(panel);
+        let Some(line) = columns.last().and_then(|column| column.lines.first()) else { continue };
+        let line = escaped(&line.join(" "));
+        put!(out, "<p>({}) <code>chiliad {line}</code></p>", panel.id);
+    }
+    put!(out, "</details>");
+}
+
+/// Series that could not be run, and why, those of one reason together.
+fn left_out(out: &mut String, done: &Done<'_>) {
+    for (panel, lines) in done.figure.panels.iter().zip(&done.lines) {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for line in lines.iter().filter(|line| line.points.is_empty()) {
+            // What would be accepted instead is of no interest here.
+            let reason = line.refused.as_deref().and_then(|reason| reason.split(';').next());
+            let Some(reason) = reason else { continue };
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, names)) => names.push(&line.name),
+                None => reasons.push((reason, vec![&line.name])),
+            }
+        }
+        for (reason, names) in reasons {
+            let names = escaped(&names.join(", "));
+            let (id, reason) = (&panel.id, escaped(reason));
+            put!(out, "<p class=\"absent\">({id}) Not shown: {names} ({reason}).</p>");
+        }
+    }
+}
+
+/// The numbers of charts that are tables in the paper.
+fn numbers(out: &mut String, done: &Done<'_>) {
+    for panel in done.figure.panels.iter().filter(|panel| panel.kind == Kind::Bars) {
+        if lines(done.figure, panel, &done.lines).iter().all(|line| line.points.is_empty()) {
+            continue;
+        }
+        put!(
+            out,
+            "<table class=\"numbers\">\n<thead><tr><th scope=\"col\">System</th>\
+             <th scope=\"col\">{}</th><th scope=\"col\">Notes</th></tr></thead>\n<tbody>",
+            if panel.metric == Metric::ThroughputPerCore {
+                "Per second and core"
+            } else {
+                "Per second"
+            }
+        );
+        for curve in curves(done.figure, panel, &done.lines) {
+            let Some(dot) = curve.dots.first() else { continue };
+            let reference = panel.reference.iter().find(|it| it.name == curve.name);
+            let note = reference.map_or("measured here", |it| it.note.as_str());
+            put!(
+                out,
+                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>",
+                escaped(&curve.name),
+                short(dot.mid),
+                escaped(note)
+            );
+        }
+        put!(out, "</tbody>\n</table>");
+    }
+}
+
+fn claims(out: &mut String, claims: &[(&Claim, Judged)]) {
+    put!(
+        out,
+        "<table class=\"claims\">\n<thead><tr><th scope=\"col\">The paper says</th>\
+         <th scope=\"col\">Measured</th><th scope=\"col\">Verdict</th></tr></thead>\n<tbody>"
+    );
+    for (claim, judged) in claims {
+        let (class, words) = match judged.verdict {
+            Verdict::Holds => ("holds", "holds"),
+            Verdict::Fails => ("fails", "fails"),
+            Verdict::NotApplicable => ("not", "not applicable here"),
+        };
+        put!(
+            out,
+            "<tr id=\"{}\"><td>{} <span class=\"id\">{}, ({})</span></td><td>{}</td>\
+             <td><span class=\"verdict {class}\">{words}</span></td></tr>",
+            escaped(&claim.id),
+            escaped(&claim.paper),
+            escaped(&claim.section),
+            claim.panel,
+            escaped(&judged.measured)
+        );
+    }
+    put!(out, "</tbody>\n</table>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{claims, describe};
+    use super::*;
+
+    #[test]
+    fn the_page_says_what_was_found() {
+        let figures = describe::all().expect("every description parses");
+        let all_claims = claims::all().expect("the claims parse");
+        let figure = figures.iter().find(|it| it.id == "silo-6-2").expect("it is there");
+        let claim = all_claims.iter().find(|it| it.figure == figure.id).expect("it has claims");
+        let judged = Judged { verdict: Verdict::Fails, measured: "1 < 2 & \"so\"".into() };
+        let lines = vec![vec![super::super::measured::Line {
+            name: "Silo".into(),
+            points: Vec::new(),
+            refused: Some("--scheme: unknown; accepted: silo".into()),
+        }]];
+        let done = Done { figure, lines, svg: None, claims: vec![(claim, judged)] };
+        let head = Head {
+            grid: Grid { quick: true, cores: 2 },
+            date: "2026-11-20 12:00 UTC".into(),
+            took: Duration::from_secs(61),
+        };
+        let page = html(&[done], &head);
+        for part in [
+            MARK,
+            "2 cores",
+            "2026-11-20 12:00 UTC, took 1 min 1 s",
+            "<b>0</b> hold, <b>1</b> fail",
+            "<section id=\"silo-6-2\">",
+            "(a) Not shown: Silo (--scheme: unknown).",
+            "1 &lt; 2 &amp; &quot;so&quot;",
+            "<span class=\"verdict fails\">fails</span>",
+            "chiliad figure run silo-6-2 --quick --out DIR",
+            "<code>chiliad bench ycsb --warmup 100ms --duration 300ms --ops 1",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(!page.contains("<script") && !page.contains("src="));
+    }
+}
