@@ -1,4 +1,4 @@
-//! What a figure is, as data: the files in `figures/`, each one figure of a paper.
+//! What a figure is, as data: the files in `figures/`, each one figure of a paper, or of our own.
 //!
 //! A panel either has a grid of its own (a command line, series of flags, an axis of values) or shows
 //! another panel's runs by another measure (`of`).
@@ -6,8 +6,8 @@
 use crate::failure::Stop;
 use serde::Deserialize;
 
-/// All descriptions, in the order of the papers.
-const FILES: [&str; 22] = [
+/// All descriptions, in the order of the papers; then our own.
+const FILES: [&str; 23] = [
     include_str!("../../figures/silo-6-1.toml"),
     include_str!("../../figures/silo-6-2.toml"),
     include_str!("../../figures/silo-6-3.toml"),
@@ -30,12 +30,13 @@ const FILES: [&str; 22] = [
     include_str!("../../figures/cores-5-8.toml"),
     include_str!("../../figures/cores-5-9.toml"),
     include_str!("../../figures/cores-5-10.toml"),
+    include_str!("../../figures/validation.toml"),
 ];
 
 /// The series that compare schemes.
 const SCHEMES: &str = include_str!("../../figures/schemes.toml");
 
-/// A figure or table of a paper.
+/// A figure or table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
@@ -66,6 +67,8 @@ pub enum Source {
     Silo,
     /// Yu's thesis.
     Cores,
+    /// None: a question of our own.
+    Own,
 }
 
 impl Source {
@@ -78,6 +81,7 @@ impl Source {
             Self::Cores => {
                 "X. Yu, An Evaluation of Concurrency Control with One Thousand Cores, MIT, 2015"
             }
+            Self::Own => "No paper: a question of our own",
         }
     }
 }
@@ -325,7 +329,7 @@ mod tests {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("figures");
         let files = std::fs::read_dir(folder).expect("readable").filter(|entry| {
             let name = entry.as_ref().expect("readable").file_name().into_string().expect("UTF-8");
-            name.starts_with("silo-") || name.starts_with("cores-")
+            !name.starts_with("claims-") && name != "schemes.toml"
         });
         assert_eq!(files.count(), FILES.len());
     }

@@ -122,14 +122,18 @@ fn summary(out: &mut String, all: &[Done<'_>]) {
 fn section(out: &mut String, done: &Done<'_>, grid: Grid) {
     let Figure { id, figure, section, title, shows, scaled, source, .. } = done.figure;
     put!(out, "<section id=\"{id}\">\n<h2>{}</h2>", escaped(title));
-    put!(
-        out,
-        "<p class=\"source\">{}, section {}, {}</p>",
-        escaped(figure),
-        escaped(section),
-        escaped(source.citation())
-    );
-    put!(out, "<p><b>The paper.</b> {}</p>", escaped(shows));
+    if *source == Source::Own {
+        put!(out, "<p><b>The question.</b> {}</p>", escaped(shows));
+    } else {
+        put!(
+            out,
+            "<p class=\"source\">{}, section {}, {}</p>",
+            escaped(figure),
+            escaped(section),
+            escaped(source.citation())
+        );
+        put!(out, "<p><b>The paper.</b> {}</p>", escaped(shows));
+    }
     match &done.svg {
         Some(svg) => {
             put!(out, "<figure role=\"img\" aria-label=\"{}\">{svg}</figure>", escaped(title));
@@ -140,7 +144,9 @@ fn section(out: &mut String, done: &Done<'_>, grid: Grid) {
     }
     left_out(out, done);
     numbers(out, done);
-    put!(out, "<p class=\"scaled\"><b>Here.</b> {}</p>", escaped(scaled));
+    if !scaled.is_empty() {
+        put!(out, "<p class=\"scaled\"><b>Here.</b> {}</p>", escaped(scaled));
+    }
     claims(out, &done.claims);
     let quick = if grid.quick { " --quick" } else { "" };
     put!(out, "<p class=\"again\"><code>chiliad figure run {id}{quick} --out DIR</code></p>");
