@@ -197,6 +197,7 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
     let mut shown = Shown::new();
     shown.insert("scheme".into(), scope.scheme.name.into());
     let resolved = workload.resolve(scope, &mut shown)?;
+    check_waits(run, scope, &resolved.workload)?;
     let plan = plan(run, scope);
     let snapshots = match run.snapshots {
         Some(SnapshotsFlag::Always) => Snapshots::Always,
@@ -259,6 +260,20 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
         conditions: run.verify && promises_transactions(scope.scheme),
         series: false,
     }
+}
+
+/// Refuses waits that a deadlock would make endless.
+fn check_waits(run: &RunFlags, scope: &Scope, workload: &AnyWorkload) -> Result<(), Stop> {
+    let endless = run.wait_timeout == Duration::MAX && run.deadlock_check == Duration::MAX;
+    let in_order = matches!(workload, AnyWorkload::Ycsb(options) if options.key_order);
+    if scope.scheme.name != "dl-detect" || !endless || in_order {
+        return Ok(());
+    }
+    Err(Stop::bad(
+        "--deadlock-check",
+        "none with --wait-timeout none: a deadlock would never end; accepted: with ycsb --lock-order \
+         key, in which there is none",
+    ))
 }
 
 /// Whether the scheme has transactions at all.

@@ -15,8 +15,8 @@ pub use run::{
     RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, TimestampsFlag, typed,
 };
 pub use workloads::{
-    BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, MixFlag, ScaleFlag, ScanFlags,
-    SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, YcsbFlags, YesNo,
+    BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag,
+    ScanFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, YcsbFlags, YesNo,
 };
 
 use crate::failure::Stop;

@@ -64,13 +64,15 @@ pub struct RunFlags {
     /// The length of a commit epoch, 1us to 1h [default: 40ms natively, 500us in simulation].
     #[arg(long, value_name = "TIME", value_parser = values::time_above_zero)]
     pub epoch: Option<Duration>,
-    /// How long a transaction waits for a lock, 0 to 1h, under dl-detect; with 0 it gives up at once.
-    #[arg(long, value_name = "TIME", default_value = "100us",
-        value_parser = values::time_or_none)]
+    /// How long a transaction waits for a lock, 0 to 168h, under dl-detect; with 0 it gives up at once,
+    /// with `none` it waits until it gets it.
+    #[arg(long, value_name = "TIME|none", default_value = "100us",
+        value_parser = values::time_or_endless)]
     pub wait_timeout: Duration,
-    /// How long it waits before it looks for a deadlock, and between two looks, 1us to 1h, under
-    /// dl-detect.
-    #[arg(long, value_name = "TIME", default_value = "10us", value_parser = values::time_above_zero)]
+    /// How long it waits before it looks for a deadlock, and between two looks, above 0 to 168h, under
+    /// dl-detect; with `none` it never looks.
+    #[arg(long, value_name = "TIME|none", default_value = "10us",
+        value_parser = values::time_or_never)]
     pub deadlock_check: Duration,
 }
 

@@ -90,9 +90,11 @@ pub struct Options {
     /// The number of partitions, for schemes that need them.
     pub partitions: u32,
     /// How long a transaction waits for a lock before it gives up, for schemes that wait for a limited
-    /// time; zero: not at all.
+    /// time; zero: not at all; [`Duration::MAX`]: until it gets it.
     pub wait_timeout: Duration,
-    /// How long it waits before it looks for a deadlock, and between two looks.
+    /// How long it waits before it looks for a deadlock, and between two looks; [`Duration::MAX`]: it
+    /// never looks. Where it neither looks nor gives up, a deadlock lasts for ever: that is for
+    /// transactions that all lock their rows in one order.
     pub deadlock_check: Duration,
     /// Where timestamps come from, for schemes that use them.
     pub timestamps: Timestamps,
