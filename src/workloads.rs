@@ -157,6 +157,7 @@ impl WorkloadFlags for TpccFlags {
             remote_item: self.remote_item.unwrap_or(if micro { 20.0 } else { 1.0 }),
             snapshot_reads,
             scale,
+            read_only_tables: self.read_only_tables == YesNo::Yes,
         };
         valid(options.validate())?;
         shown.insert("scale".into(), if micro { "micro" } else { "spec" }.into());
@@ -164,6 +165,7 @@ impl WorkloadFlags for TpccFlags {
         shown.insert("mix".into(), typed(&self.mix).into());
         shown.insert("remote_item".into(), options.remote_item.into());
         shown.insert("snapshot_reads".into(), yes_no(snapshot_reads));
+        shown.insert("read_only_tables".into(), yes_no(options.read_only_tables));
         Ok(Resolved {
             partitions: options.warehouses,
             workload: AnyWorkload::Tpcc(options),

@@ -81,6 +81,10 @@ pub struct TpccFlags {
     /// scheme has snapshots].
     #[arg(long, value_enum, value_name = "YES|NO")]
     pub snapshot_reads: Option<YesNo>,
+    /// Whether the table of items is declared read-only, so that reading it costs no scheme locks,
+    /// timestamps or validation.
+    #[arg(long, value_enum, value_name = "YES|NO", default_value = "yes")]
+    pub read_only_tables: YesNo,
 }
 
 /// `smallbank`. Defaults of a scale are filled in by the workload.

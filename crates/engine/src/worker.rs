@@ -57,6 +57,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub state: State,
     pub read_only: bool,
     pub in_past: bool,
+    /// What is in hand is a load, which may write to read-only tables.
+    pub loads: bool,
     /// The reclaim epoch at begin: see [`Core::commit`].
     pub begun_in: u64,
     /// Times that the scheme has waited in the middle of an operation, and so the pin has changed.
@@ -114,6 +116,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             state: State::Idle,
             read_only: false,
             in_past: false,
+            loads: false,
             begun_in: 0,
             waits: 0,
             dirty: 0,
@@ -171,7 +174,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     /// Inserts a row outside any transaction, for loading tables that nobody uses yet.
     ///
     /// # Errors
-    /// As for [`crate::Transaction::insert`].
+    /// As for [`crate::Transaction::insert`]; [`Error::ReadOnlyTable`] for a table that is sealed.
     pub fn load(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         let recorder = self.core.recorder.take();
         let loaded = loop {
@@ -191,8 +194,22 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         let mut tx = self.begin(&Intent::update())?;
         // Loaded rows count as versions from before the history.
         tx.worker.core.stamp = 0;
-        tx.insert(table, key, value)?;
-        tx.commit().map(|_| ())
+        tx.worker.core.loads = true;
+        let door = tx.worker.view.door(table);
+        if door.as_ref().is_some_and(|door| !door.enter()) {
+            return Err(Error::ReadOnlyTable(tx.worker.view.get(table)?.spec.name.clone()));
+        }
+        let loaded = match tx.insert(table, key, value) {
+            Ok(()) => tx.commit().map(|_| ()),
+            Err(error) => {
+                tx.rollback();
+                Err(error)
+            }
+        };
+        if let Some(door) = door {
+            door.leave();
+        }
+        loaded
     }
 
     /// Reports the accesses of this worker's transactions to `recorder` from now on. Only useful
@@ -297,6 +314,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.entries.clear();
         self.read_only = intent.read_only || intent.snapshot || self.inner.options.read_only;
         self.in_past = intent.snapshot && self.snapshots;
+        self.loads = false;
         self.sequence = self.sequence.wrapping_add(1);
         self.begun_in = self.heap.epoch();
         self.clockwork.begin();

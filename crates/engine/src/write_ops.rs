@@ -17,7 +17,7 @@ use chiliad_storage::{Found, Inserted, Kind as SlotKind, RecordRef, VALUE_BYTES_
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn insert(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        let table = view.get(id)?;
+        let table = view.writable(id, self.loads)?;
         check_key(key)?;
         check_value(value)?;
         if table.secondary.is_empty() {
@@ -236,7 +236,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn update(&mut self, view: &View<M>, row: Row, value: &[u8]) -> Result<()> {
         check_value(value)?;
         let access: &Access<M> = &self.accesses[row.access as usize];
-        let table = view.get(access.table)?;
+        let table = view.writable(access.table, self.loads)?;
         let indexed = !table.secondary.is_empty();
         let key = access.key;
         for secondary in &table.secondary {
@@ -273,7 +273,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
     pub fn modify(&mut self, view: &View<M>, row: Row) -> Result<&mut [u8]> {
         let table = self.accesses[row.access as usize].table;
-        let indexed = !view.get(table)?.secondary.is_empty();
+        let indexed = !view.writable(table, self.loads)?.secondary.is_empty();
         let write = self.write_of(row, indexed)?;
         let own = &mut self.writes.entries[write as usize];
         if own.kind == Kind::Remove {
@@ -299,7 +299,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     pub fn put(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        let table = view.get(id)?;
+        let table = view.writable(id, self.loads)?;
         check_key(key)?;
         check_value(value)?;
         if !table.secondary.is_empty() {
@@ -348,7 +348,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     pub fn remove_row(&mut self, view: &View<M>, row: Row) -> Result<()> {
-        let table = view.get(self.accesses[row.access as usize].table)?;
+        let table = view.writable(self.accesses[row.access as usize].table, self.loads)?;
         let indexed = !table.secondary.is_empty();
         if indexed {
             // Its entries must be those of the value that they are removed for.

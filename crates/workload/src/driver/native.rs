@@ -103,7 +103,7 @@ fn run_ticking(
 ) -> Result<NativeReport, Failure> {
     let started = Instant::now();
     load::load(target, plan.seed, plan.cores, progress)?;
-    target.settle();
+    target.settle()?;
     let load_seconds = started.elapsed().as_secs_f64();
     let mut report = run_clients(target, plan, progress, bell, checkpoints)?;
     report.load_seconds = load_seconds;
