@@ -5,8 +5,8 @@ use crate::args::{
     RunFlags, ScheduleFlag, Simulate, SnapshotsFlag, values,
 };
 use crate::failure::Stop;
-use crate::host;
 use crate::workloads::WorkloadFlags;
+use crate::{allocator, host};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots};
 use chiliad_machine::Machine;
 use chiliad_simulator::{Config, MemoryModel, Schedule, Sim};
@@ -214,6 +214,7 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
         partitions: resolved.partitions,
         wait_timeout: run.wait_timeout,
         deadlock_check: run.deadlock_check,
+        allocator: allocator::named(run.allocator),
         timestamps: run.timestamps.kind(),
         verify: plan.recording.is_some(),
         ..Options::default()
@@ -296,7 +297,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         Snapshots::OnDemand => "on-demand",
         Snapshots::Off => "off",
     };
-    let fields: [(&str, Value); 16] = [
+    let fields: [(&str, Value); 17] = [
         ("duration", duration.into()),
         ("transactions", transactions.into()),
         ("warmup", values::show_time(plan.warmup).into()),
@@ -308,6 +309,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         ("retry", crate::args::typed(&run.retry).into()),
         ("snapshots", snapshots.into()),
         ("timestamps", engine.timestamps.name().into()),
+        ("allocator", crate::args::typed(&run.allocator).into()),
         ("epoch", values::show_time(plan.epoch).into()),
         ("wait_timeout", values::show_time(engine.wait_timeout).into()),
         ("deadlock_check", values::show_time(engine.deadlock_check).into()),

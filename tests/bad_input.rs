@@ -92,6 +92,9 @@ fn combinations_that_make_no_sense_are_refused() {
     refused("bench ycsb --records 10 --ops 16", &["--ops", "10"]);
     refused("bench ycsb --index hash --scan-ratio 5", &["--scan-ratio", "--index hash"]);
     refused("bench ycsb --lock-order key --scan-ratio 5", &["--scan-ratio", "--lock-order key"]);
+    let pools = ["--allocator", "mimalloc", "pool is accepted"];
+    refused("simulate ycsb --allocator mimalloc", &pools);
+    refused("bench ycsb --allocator slab", &["--allocator", "pool, system, mimalloc, jemalloc"]);
     refused("bench ycsb --lock-order size", &["--lock-order", "request, key"]);
     refused("bench ycsb --deadlock-check 0", &["--deadlock-check", "a time with its unit", "none"]);
     refused(

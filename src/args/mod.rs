@@ -11,8 +11,8 @@ pub use data::{
     ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, CrashWorkload, RecoverFlags,
 };
 pub use run::{
-    BackoffFlag, DurabilityFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags,
-    RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, TimestampsFlag, typed,
+    AllocatorFlag, BackoffFlag, DurabilityFlag, MachineFlags, MemoryModelFlag, NativeFlags,
+    OutputFlags, RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, TimestampsFlag, typed,
 };
 pub use workloads::{
     BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag,

@@ -61,6 +61,11 @@ pub struct RunFlags {
     /// simulated machines have.
     #[arg(long, value_enum, value_name = "KIND", default_value = "atomic")]
     pub timestamps: TimestampsFlag,
+    /// Where memory for records, index nodes and versions comes from, and each transaction's private
+    /// memory: pools of each thread, which grow and shrink with the load, or an allocator that is called
+    /// for each piece. Simulated runs have pools only.
+    #[arg(long, value_enum, value_name = "NAME", default_value = "pool")]
+    pub allocator: AllocatorFlag,
     /// The length of a commit epoch, 1us to 1h [default: 40ms natively, 500us in simulation].
     #[arg(long, value_name = "TIME", value_parser = values::time_above_zero)]
     pub epoch: Option<Duration>,
@@ -215,6 +220,19 @@ impl TimestampsFlag {
             Self::Hardware => Timestamps::Hardware,
         }
     }
+}
+
+/// `--allocator`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AllocatorFlag {
+    /// The engine's own pools.
+    Pool,
+    /// The system's allocator.
+    System,
+    /// mimalloc.
+    Mimalloc,
+    /// jemalloc.
+    Jemalloc,
 }
 
 /// `--schedule`.
