@@ -39,6 +39,8 @@ pub fn run(settings: &Settings, quiet: bool, files: &mut Files) -> Result<RunRes
     }
     let (build, host_cpu) = RunResult::host();
     let breakdown = report.tally.breakdown();
+    let mut counts = Counts::new(&report.tally, target.kinds(), Some(report.seconds), breakdown);
+    counts.set_breakdown_cost(report.following_cost);
     Ok(RunResult {
         workload: target.workload().into(),
         scheme: settings.scheme.name.into(),
@@ -47,7 +49,7 @@ pub fn run(settings: &Settings, quiet: bool, files: &mut Files) -> Result<RunRes
         clients: settings.plan.clients,
         seed: settings.plan.seed,
         seconds: report.seconds,
-        counts: Counts::new(&report.tally, target.kinds(), Some(report.seconds), breakdown),
+        counts,
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
         disk: place.as_ref().map(|place| DiskUse::new(&report, &place.disk.times())),

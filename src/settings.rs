@@ -102,6 +102,7 @@ pub fn native<W: WorkloadFlags + Args>(flags: &Bench<W>) -> Result<Settings, Sto
     settings.plan.cores = cores;
     settings.plan.rate = flags.native.rate;
     settings.plan.series = flags.native.series.is_some();
+    settings.plan.following_cost = flags.native.breakdown_cost;
     let spec = settings.shown.get("scale").is_some_and(|scale| scale == "spec");
     settings.engine.memory_bytes_ready =
         flags.native.memory_ready.unwrap_or(if spec { MEMORY_READY } else { 0 });
@@ -144,6 +145,7 @@ fn show_native(settings: &mut Settings, flags: &NativeFlags) {
     settings.shown.insert("threads".into(), settings.plan.cores.into());
     settings.shown.insert("clients".into(), settings.plan.clients.into());
     settings.shown.insert("rate".into(), flags.rate.into());
+    settings.shown.insert("breakdown_cost".into(), flags.breakdown_cost.into());
     settings.shown.insert("durability".into(), crate::args::typed(&flags.durability).into());
     if settings.storage.is_some() {
         settings.shown.insert("log_writers".into(), flags.log_writers.into());
@@ -260,6 +262,7 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
         // Without transactions there is no state between them that conditions could speak of.
         conditions: run.verify && promises_transactions(scope.scheme),
         series: false,
+        following_cost: false,
     }
 }
 

@@ -117,6 +117,10 @@ pub struct NativeFlags {
     /// Bytes of log after which a checkpoint is made; 0 for never.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::size_or_none)]
     pub checkpoint_every: u64,
+    /// Say what following one transaction in 64 through the parts of its time costs: slices of 100 ms
+    /// of the window with it and without it take turns, at least 8 of them.
+    #[arg(long)]
+    pub breakdown_cost: bool,
     /// Write throughput and resident memory, each 100 ms, to this file (CSV).
     #[arg(long, value_name = "FILE")]
     pub series: Option<PathBuf>,

@@ -7,7 +7,7 @@ use crate::arena::Piece;
 use crate::breakdown::Part;
 use crate::catalog::{Table, View};
 use crate::error::{Error, Reason, Result};
-use crate::scheme::{Context, Refusal, Scheme};
+use crate::scheme::{Context, Refusal, Scheme, Step};
 use crate::stamp::{self, STAMP_BYTES};
 use crate::table::TableId;
 use crate::transaction::{Entry, Get, Range, Row, Scanned};
@@ -106,8 +106,17 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if sealed {
             return Ok(Looked::Absent);
         }
-        let step = self.scheme.passed(&mut context!(self), seen);
+        let step = self.pass(seen);
         Ok(self.settle(step)?.map_or(Looked::Redo, |()| Looked::Absent))
+    }
+
+    /// Tells the scheme that the keys of a leaf were looked at.
+    #[inline]
+    fn pass(&mut self, seen: Seen<M>) -> Step<M, ()> {
+        let part = self.clockwork.switch(Part::Manager);
+        let step = self.scheme.passed(&mut context!(self), seen);
+        self.clockwork.switch(part);
+        step
     }
 
     /// Whether the transaction may read the table without its scheme: nothing changes there, and the
@@ -341,7 +350,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             }
         }
         if let Some(seen) = run.seen.filter(|_| !sealed) {
-            let step = self.scheme.passed(&mut context!(self), seen);
+            let step = self.pass(seen);
             self.settle(step)?;
         }
         Ok(())

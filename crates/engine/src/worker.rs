@@ -321,7 +321,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if self.stamped {
             self.begin_stamped();
         }
-        match self.scheme.begin(&mut context!(self), intent) {
+        let part = self.clockwork.switch(Part::Manager);
+        let begun = self.scheme.begin(&mut context!(self), intent);
+        self.clockwork.switch(part);
+        match begun {
             Step::Done(()) => {
                 self.state = State::Active;
                 Ok(())
@@ -433,6 +436,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if own {
             self.tally.rolled_back += 1;
         }
+        self.clockwork.switch(Part::Manager);
         self.scheme.abort(&mut context!(self), &mut self.writes);
         if let Some(recorder) = self.recorder.as_mut().filter(|_| self.stamped) {
             recorder.abort(M::now());
@@ -441,7 +445,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.writes.clear();
         self.dirty = 0;
         self.state = State::Idle;
-        self.clockwork.abort();
+        if !own {
+            self.clockwork.abort();
+        }
     }
 
     /// What the transaction has put into indexes is to leave them again.

@@ -173,7 +173,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(if present { Claim::Present } else { Claim::Own(write) });
         }
         let mark = self.arena.used();
+        let part = self.clockwork.switch(Part::Manager);
         let step = self.scheme.read(&mut context!(self), record, &mut self.arena, &self.writes);
+        self.clockwork.switch(part);
         let Some(version) = self.settle(step)? else {
             return Ok(Claim::Redo);
         };

@@ -11,6 +11,7 @@
 
 use super::series::{SAMPLE_INTERVAL, Series, resident_bytes};
 use super::signals::{Phase, Signals};
+use super::slices::Slices;
 use super::target::{ClientReport, RunSignals};
 use super::{Bell, Failure, Length, NativeReport, Plan, Progress, Tally, Target, load};
 use crate::ClientSeat;
@@ -166,6 +167,7 @@ fn run_clients(
             load_seconds: 0.0,
             log_bytes: measured.log_bytes,
             checkpoints: measured.checkpoints,
+            following_cost: measured.slices.cost(),
         })
     })
 }
@@ -242,6 +244,7 @@ struct Measured {
     start: Ticks,
     seconds: f64,
     series: Series,
+    slices: Slices,
     log_bytes: u64,
     checkpoints: u64,
 }
@@ -254,6 +257,7 @@ impl Watch<'_, '_> {
         }
         self.warm_up();
         let mut series = Series::new(self.signals.committed());
+        let mut slices = Slices::new(self.signals.committed());
         let mut start = Native::now();
         if self.plan.warmup.is_zero() {
             start = self.signals.begun();
@@ -273,6 +277,9 @@ impl Watch<'_, '_> {
                 if self.plan.series {
                     series.add(passed.as_secs_f64(), committed);
                 }
+                if self.plan.following_cost {
+                    self.signals.follow(slices.end(passed.as_secs_f64(), committed));
+                }
                 next_sample += SAMPLE_INTERVAL;
             }
             self.sleep(passed, next_sample);
@@ -284,7 +291,7 @@ impl Watch<'_, '_> {
         }
         let after = (self.logged)();
         let (log_bytes, checkpoints) = (after.0 - before.0, after.1 - before.1);
-        Measured { start, seconds, series, log_bytes, checkpoints }
+        Measured { start, seconds, series, slices, log_bytes, checkpoints }
     }
 
     fn warm_up(&self) {
