@@ -60,6 +60,8 @@ fn measure(
     }
     let (build, host_cpu) = RunResult::host();
     let breakdown = report.tally.breakdown();
+    let mut counts = Counts::new(&report.tally, target.kinds(), Some(report.seconds), breakdown);
+    counts.set_breakdown_cost(report.following_cost);
     Ok(RunResult {
         workload: target.workload().into(),
         scheme: settings.scheme.name.into(),
@@ -68,7 +70,7 @@ fn measure(
         clients: settings.plan.clients,
         seed: settings.plan.seed,
         seconds: report.seconds,
-        counts: Counts::new(&report.tally, target.kinds(), Some(report.seconds), breakdown),
+        counts,
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
         disk: place.map(|place| DiskUse::new(&report, &place.disk.times())),

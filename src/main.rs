@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod allocator;
 mod args;
 mod bench;
 mod campaign;

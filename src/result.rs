@@ -5,7 +5,7 @@ use crate::settings::Shown;
 use chiliad_checker::Verdict;
 use chiliad_engine::Reason;
 use chiliad_workload::Condition;
-use chiliad_workload::driver::{Breakdown, Counted, KindTally, NativeReport, Tally};
+use chiliad_workload::driver::{Breakdown, Counted, FollowingCost, KindTally, NativeReport, Tally};
 use hdrhistogram::{Counter, Histogram};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -65,7 +65,16 @@ pub struct Counts {
     latency_us: Option<Latency>,
     durable_latency_us: Option<Latency>,
     breakdown: Option<Shares>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    breakdown_cost: Option<Cost>,
     transactions: Map<String, Value>,
+}
+
+/// What following transactions costs, as shares of throughput.
+#[derive(Serialize)]
+struct Cost {
+    share: f64,
+    error: f64,
 }
 
 /// Percentiles in microseconds.
@@ -234,10 +243,18 @@ impl Counts {
             latency_us: Latency::new(&tally.latency_ns()),
             durable_latency_us: Latency::new(&tally.durable_ns),
             breakdown: breakdown.map(Shares::new),
+            breakdown_cost: None,
             transactions: kinds
                 .map(|(name, kind)| ((*name).to_owned(), kind_value(kind)))
                 .collect(),
         }
+    }
+}
+
+impl Counts {
+    /// Adds what following transactions cost, where it was measured.
+    pub fn set_breakdown_cost(&mut self, cost: Option<FollowingCost>) {
+        self.breakdown_cost = cost.map(|FollowingCost { share, error }| Cost { share, error });
     }
 }
 

@@ -5,8 +5,8 @@ use crate::args::{
     RunFlags, ScheduleFlag, Simulate, SnapshotsFlag, values,
 };
 use crate::failure::Stop;
-use crate::host;
 use crate::workloads::WorkloadFlags;
+use crate::{allocator, host};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots};
 use chiliad_machine::Machine;
 use chiliad_simulator::{Config, MemoryModel, Schedule, Sim};
@@ -103,6 +103,7 @@ pub fn native<W: WorkloadFlags + Args>(flags: &Bench<W>) -> Result<Settings, Sto
     settings.plan.rate = flags.native.rate;
     settings.plan.series = flags.native.series.is_some();
     settings.plan.versions = flags.native.versions;
+    settings.plan.following_cost = flags.native.breakdown_cost;
     let spec = settings.shown.get("scale").is_some_and(|scale| scale == "spec");
     settings.engine.memory_bytes_ready =
         flags.native.memory_ready.unwrap_or(if spec { MEMORY_READY } else { 0 });
@@ -146,6 +147,7 @@ fn show_native(settings: &mut Settings, flags: &NativeFlags) {
     settings.shown.insert("clients".into(), settings.plan.clients.into());
     settings.shown.insert("rate".into(), flags.rate.into());
     settings.shown.insert("versions".into(), flags.versions.into());
+    settings.shown.insert("breakdown_cost".into(), flags.breakdown_cost.into());
     settings.shown.insert("durability".into(), crate::args::typed(&flags.durability).into());
     if settings.storage.is_some() {
         settings.shown.insert("log_writers".into(), flags.log_writers.into());
@@ -199,6 +201,7 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
     let mut shown = Shown::new();
     shown.insert("scheme".into(), scope.scheme.name.into());
     let resolved = workload.resolve(scope, &mut shown)?;
+    check_waits(run, scope, &resolved.workload)?;
     let plan = plan(run, scope);
     let snapshots = match run.snapshots {
         Some(SnapshotsFlag::Always) => Snapshots::Always,
@@ -215,6 +218,7 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
         partitions: resolved.partitions,
         wait_timeout: run.wait_timeout,
         deadlock_check: run.deadlock_check,
+        allocator: allocator::named(run.allocator),
         timestamps: run.timestamps.kind(),
         verify: plan.recording.is_some(),
         ..Options::default()
@@ -262,7 +266,22 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
         // Without transactions there is no state between them that conditions could speak of.
         conditions: run.verify && promises_transactions(scope.scheme),
         series: false,
+        following_cost: false,
     }
+}
+
+/// Refuses waits that a deadlock would make endless.
+fn check_waits(run: &RunFlags, scope: &Scope, workload: &AnyWorkload) -> Result<(), Stop> {
+    let endless = run.wait_timeout == Duration::MAX && run.deadlock_check == Duration::MAX;
+    let in_order = matches!(workload, AnyWorkload::Ycsb(options) if options.key_order);
+    if scope.scheme.name != "dl-detect" || !endless || in_order {
+        return Ok(());
+    }
+    Err(Stop::bad(
+        "--deadlock-check",
+        "none with --wait-timeout none: a deadlock would never end; accepted: with ycsb --lock-order \
+         key, in which there is none",
+    ))
 }
 
 /// Whether the scheme has transactions at all.
@@ -285,7 +304,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         Snapshots::OnDemand => "on-demand",
         Snapshots::Off => "off",
     };
-    let fields: [(&str, Value); 16] = [
+    let fields: [(&str, Value); 17] = [
         ("duration", duration.into()),
         ("transactions", transactions.into()),
         ("warmup", values::show_time(plan.warmup).into()),
@@ -297,6 +316,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         ("retry", crate::args::typed(&run.retry).into()),
         ("snapshots", snapshots.into()),
         ("timestamps", engine.timestamps.name().into()),
+        ("allocator", crate::args::typed(&run.allocator).into()),
         ("epoch", values::show_time(plan.epoch).into()),
         ("wait_timeout", values::show_time(engine.wait_timeout).into()),
         ("deadlock_check", values::show_time(engine.deadlock_check).into()),

@@ -10,6 +10,7 @@ pub fn text(result: &Value) -> String {
     counts(&mut out, result);
     transactions(&mut out, result);
     breakdown(&mut out, &result["breakdown"]);
+    breakdown_cost(&mut out, &result["breakdown_cost"]);
     simulation(&mut out, result);
     verified(&mut out, &result["verified"]);
     consistency(&mut out, &result["consistency"]);
@@ -134,6 +135,14 @@ fn breakdown(out: &mut String, shares: &Value) {
         format!("{name} {:.1} %", share.as_f64().unwrap_or(0.0) * 100.0)
     };
     line(out, "time", &shares.iter().map(part).collect::<Vec<_>>().join("  "));
+}
+
+fn breakdown_cost(out: &mut String, cost: &Value) {
+    let (Some(share), Some(error)) = (cost["share"].as_f64(), cost["error"].as_f64()) else {
+        return;
+    };
+    let (share, error) = (share * 100.0, error * 100.0);
+    line(out, "measuring it", &format!("costs {share:.2} % of throughput, +- {error:.2}"));
 }
 
 fn simulation(out: &mut String, result: &Value) {

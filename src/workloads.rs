@@ -1,8 +1,8 @@
 //! From a workload's flags to the workload, with what its defaults depend on.
 
 use crate::args::{
-    BankFlags, ChurnFlags, HashFlags, IndexKindFlag, MixFlag, ScaleFlag, ScanFlags, SmallbankFlags,
-    TatpFlags, TpccFlags, YcsbFlags, YesNo, typed,
+    BankFlags, ChurnFlags, HashFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag, ScanFlags,
+    SmallbankFlags, TatpFlags, TpccFlags, YcsbFlags, YesNo, typed,
 };
 use crate::failure::Stop;
 use crate::settings::{Scope, Shown};
@@ -71,7 +71,11 @@ fn partitions(flag: Option<u64>, wanted: usize, most: u32, scope: &Scope) -> u32
 impl WorkloadFlags for YcsbFlags {
     fn resolve(&self, scope: &Scope, shown: &mut Shown) -> Result<Resolved, Stop> {
         let micro = is_micro(self.scale, scope);
-        let base = if micro { YcsbOptions::micro() } else { YcsbOptions::default() };
+        let mut base = if micro { YcsbOptions::micro() } else { YcsbOptions::default() };
+        let key_order = self.lock_order == LockOrderFlag::Key;
+        if key_order {
+            base.scan_ratio = 0.0;
+        }
         let partitions = match self.partitions {
             Some(partitions) => u32::try_from(partitions).unwrap_or(u32::MAX),
             None if scope.scheme.needs_partitions => u32::try_from(scope.clients).unwrap_or(1),
@@ -94,6 +98,7 @@ impl WorkloadFlags for YcsbFlags {
                 .map_or(base.parts_per_txn, |parts| u32::try_from(parts).unwrap_or(u32::MAX)),
             hash: self.index.map_or(base.hash, |index| index == IndexKindFlag::Hash),
             snapshot_reads: snapshot_reads(self.snapshot_reads, base.snapshot_reads, scope)?,
+            key_order,
         };
         valid(options.validate())?;
         show_ycsb(&options, micro, shown);
@@ -106,7 +111,7 @@ impl WorkloadFlags for YcsbFlags {
 }
 
 fn show_ycsb(options: &YcsbOptions, micro: bool, shown: &mut Shown) {
-    let fields: [(&str, Value); 15] = [
+    let fields: [(&str, Value); 16] = [
         ("scale", if micro { "micro" } else { "spec" }.into()),
         ("records", options.records.into()),
         ("record_bytes", options.record_bytes.into()),
@@ -122,6 +127,7 @@ fn show_ycsb(options: &YcsbOptions, micro: bool, shown: &mut Shown) {
         ("parts_per_txn", options.parts_per_txn.into()),
         ("index", if options.hash { "hash" } else { "ordered" }.into()),
         ("snapshot_reads", yes_no(options.snapshot_reads)),
+        ("lock_order", if options.key_order { "key" } else { "request" }.into()),
     ];
     for (name, value) in fields {
         shown.insert(name.into(), value);
@@ -151,6 +157,7 @@ impl WorkloadFlags for TpccFlags {
             remote_item: self.remote_item.unwrap_or(if micro { 20.0 } else { 1.0 }),
             snapshot_reads,
             scale,
+            read_only_tables: self.read_only_tables == YesNo::Yes,
         };
         valid(options.validate())?;
         shown.insert("scale".into(), if micro { "micro" } else { "spec" }.into());
@@ -158,6 +165,7 @@ impl WorkloadFlags for TpccFlags {
         shown.insert("mix".into(), typed(&self.mix).into());
         shown.insert("remote_item".into(), options.remote_item.into());
         shown.insert("snapshot_reads".into(), yes_no(snapshot_reads));
+        shown.insert("read_only_tables".into(), yes_no(options.read_only_tables));
         Ok(Resolved {
             partitions: options.warehouses,
             workload: AnyWorkload::Tpcc(options),

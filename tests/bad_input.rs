@@ -94,6 +94,19 @@ fn combinations_that_make_no_sense_are_refused() {
     refused("bench ycsb --duration 1s --transactions 5", &["--duration", "--transactions"]);
     refused("bench ycsb --records 10 --ops 16", &["--ops", "10"]);
     refused("bench ycsb --index hash --scan-ratio 5", &["--scan-ratio", "--index hash"]);
+    refused("bench ycsb --lock-order key --scan-ratio 5", &["--scan-ratio", "--lock-order key"]);
+    let pools = ["--allocator", "mimalloc", "pool is accepted"];
+    refused("simulate ycsb --allocator mimalloc", &pools);
+    refused("bench ycsb --allocator slab", &["--allocator", "pool, system, mimalloc, jemalloc"]);
+    refused("bench ycsb --lock-order size", &["--lock-order", "request, key"]);
+    refused("bench ycsb --deadlock-check 0", &["--deadlock-check", "a time with its unit", "none"]);
+    refused(
+        "bench ycsb --wait-timeout never",
+        &["--wait-timeout", "a time without a unit", "none"],
+    );
+    let endless = "--scheme dl-detect --wait-timeout none --deadlock-check none";
+    refused(&format!("bench ycsb {endless}"), &["--deadlock-check", "--lock-order key"]);
+    refused(&format!("bench tpcc {endless}"), &["--deadlock-check", "--lock-order key"]);
     refused("bench tpcc --scheme partitioned --snapshot-reads yes", &["--snapshot-reads", "no"]);
     refused("bench tatp --scheme partitioned --snapshot-reads yes", &["--snapshot-reads", "no"]);
     let kinds = ["--timestamps", "hardware", "mutex, atomic, batched, clock"];

@@ -29,6 +29,27 @@ const FIELDS: [&str; 21] = [
     "build",
 ];
 
+#[test]
+fn a_run_says_what_its_breakdown_costs() {
+    let line = format!("bench ycsb --duration 1700ms --breakdown-cost {SMALL}");
+    let cost = &result(&line)["breakdown_cost"];
+    let share = cost["share"].as_f64().expect("four fours of slices");
+    assert!(share < 1.0 && cost["error"].as_f64() >= Some(0.0), "{cost}");
+    let short = result(&line.replace("1700ms", "200ms"));
+    assert!(short.get("breakdown_cost").is_none(), "too short to tell");
+    assert!(short["breakdown"].is_object());
+}
+
+#[test]
+fn memory_comes_from_where_it_is_asked_for() {
+    let line = format!("bench tpcc --transactions 400 --verify {SMALL} --sweep allocator=");
+    for result in results(&format!("{line}pool,system,mimalloc,jemalloc")) {
+        let verified = &result["verified"];
+        assert_eq!(verified["passed"], true, "{}: {verified}", result["options"]["allocator"]);
+        assert_eq!(result["consistency"]["failed"].as_array().map(Vec::len), Some(0));
+    }
+}
+
 const SMALL: &str = "--scale micro --threads 2 --warmup 0s --quiet";
 
 #[test]

@@ -39,6 +39,25 @@ fn simulated_time_ends_a_run() {
 }
 
 #[test]
+fn transactions_that_lock_in_one_order_need_no_detection() {
+    let line = "simulate ycsb --scheme dl-detect --cores 8 --transactions 400 --scan-ratio 0 \
+                --read-ratio 30 --wait-timeout none --verify";
+    for memory_model in ["sc", "tso"] {
+        for rmw in ["", " --rmw"] {
+            let line = format!("{line}{rmw} --memory-model {memory_model}");
+            // As drawn they meet in circles, which are found, or time out.
+            assert!(result(&line)["aborted"].as_u64() > Some(0), "{line}");
+            let line = format!("{line} --lock-order key --deadlock-check none");
+            let ordered = result(&line);
+            assert_eq!(ordered["aborted"], 0, "{line}");
+            assert_eq!(ordered["verified"]["passed"], true, "{line}");
+            assert_eq!(ordered["options"]["deadlock_check"], "none");
+            assert_eq!(ordered["options"]["lock_order"], "key");
+        }
+    }
+}
+
+#[test]
 fn a_campaign_passes() {
     let result = result("campaign --seeds 0..8 --scheme silo --quiet");
     assert_eq!(result["failed"], Value::Null);

@@ -13,12 +13,12 @@ pub use data::{
 };
 pub use figure::{FigureCommand, FigureRunFlags};
 pub use run::{
-    BackoffFlag, DurabilityFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags,
-    RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, TimestampsFlag, typed,
+    AllocatorFlag, BackoffFlag, DurabilityFlag, MachineFlags, MemoryModelFlag, NativeFlags,
+    OutputFlags, RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, TimestampsFlag, typed,
 };
 pub use workloads::{
-    BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, MixFlag, ScaleFlag, ScanFlags,
-    SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, YcsbFlags, YesNo,
+    BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag,
+    ScanFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, YcsbFlags, YesNo,
 };
 
 use crate::failure::Stop;

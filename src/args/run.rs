@@ -61,16 +61,23 @@ pub struct RunFlags {
     /// simulated machines have.
     #[arg(long, value_enum, value_name = "KIND", default_value = "atomic")]
     pub timestamps: TimestampsFlag,
+    /// Where memory for records, index nodes and versions comes from, and each transaction's private
+    /// memory: pools of each thread, which grow and shrink with the load, or an allocator that is called
+    /// for each piece. Simulated runs have pools only.
+    #[arg(long, value_enum, value_name = "NAME", default_value = "pool")]
+    pub allocator: AllocatorFlag,
     /// The length of a commit epoch, 1us to 1h [default: 40ms natively, 500us in simulation].
     #[arg(long, value_name = "TIME", value_parser = values::time_above_zero)]
     pub epoch: Option<Duration>,
-    /// How long a transaction waits for a lock, 0 to 1h, under dl-detect; with 0 it gives up at once.
-    #[arg(long, value_name = "TIME", default_value = "100us",
-        value_parser = values::time_or_none)]
+    /// How long a transaction waits for a lock, 0 to 168h, under dl-detect; with 0 it gives up at once,
+    /// with `none` it waits until it gets it.
+    #[arg(long, value_name = "TIME|none", default_value = "100us",
+        value_parser = values::time_or_endless)]
     pub wait_timeout: Duration,
-    /// How long it waits before it looks for a deadlock, and between two looks, 1us to 1h, under
-    /// dl-detect.
-    #[arg(long, value_name = "TIME", default_value = "10us", value_parser = values::time_above_zero)]
+    /// How long it waits before it looks for a deadlock, and between two looks, above 0 to 168h, under
+    /// dl-detect; with `none` it never looks.
+    #[arg(long, value_name = "TIME|none", default_value = "10us",
+        value_parser = values::time_or_never)]
     pub deadlock_check: Duration,
 }
 
@@ -113,6 +120,10 @@ pub struct NativeFlags {
     /// Bytes of log after which a checkpoint is made; 0 for never.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = values::size_or_none)]
     pub checkpoint_every: u64,
+    /// Say what following one transaction in 64 through the parts of its time costs: slices of 100 ms
+    /// of the window with it and without it take turns, at least 8 of them.
+    #[arg(long)]
+    pub breakdown_cost: bool,
     /// Write throughput and resident memory, each 100 ms, to this file (CSV).
     #[arg(long, value_name = "FILE")]
     pub series: Option<PathBuf>,
@@ -216,6 +227,19 @@ impl TimestampsFlag {
             Self::Hardware => Timestamps::Hardware,
         }
     }
+}
+
+/// `--allocator`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AllocatorFlag {
+    /// The engine's own pools.
+    Pool,
+    /// The system's allocator.
+    System,
+    /// mimalloc.
+    Mimalloc,
+    /// jemalloc.
+    Jemalloc,
 }
 
 /// `--schedule`.

@@ -40,9 +40,21 @@ pub fn time(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// Parses a time, or 0.
-pub fn time_or_none(text: &str) -> Result<Duration, String> {
-    if text == "0" { Ok(Duration::ZERO) } else { time(text).map_err(|refusal| refusal + ", or 0") }
+/// Parses a time that is 0 or never over (`none`).
+pub fn time_or_endless(text: &str) -> Result<Duration, String> {
+    match text {
+        "none" => Ok(Duration::MAX),
+        "0" => Ok(Duration::ZERO),
+        _ => time(text).map_err(|refusal| refusal + ", 0, or none"),
+    }
+}
+
+/// Parses a time above zero, or `none` for one that never comes.
+pub fn time_or_never(text: &str) -> Result<Duration, String> {
+    match text {
+        "none" => Ok(Duration::MAX),
+        _ => time_above_zero(text).map_err(|refusal| refusal + ", or none"),
+    }
 }
 
 /// Parses a time that is not zero.
@@ -115,8 +127,11 @@ pub fn percent(text: &str) -> Result<f64, String> {
     real(text.strip_suffix('%').unwrap_or(text), 0.0, 100.0)
 }
 
-/// A time as it is written in results: in its largest whole unit.
+/// A time as it is written in results: in its largest whole unit; `none` for one that never comes.
 pub fn show_time(time: Duration) -> String {
+    if time == Duration::MAX {
+        return "none".into();
+    }
     let ns = time.as_nanos();
     for (unit, size) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)] {
         if ns.is_multiple_of(size) {
@@ -147,6 +162,11 @@ mod tests {
             assert!(time(text).expect_err(text).contains("accepted:"), "{text}");
         }
         assert!(time_above_zero("0ms").is_err());
+        assert_eq!(time_or_endless("0"), Ok(Duration::ZERO));
+        for never in [time_or_endless("none"), time_or_never("none")] {
+            assert_eq!(show_time(never.expect("none")), "none");
+        }
+        assert!(time_or_never("0").expect_err("0").contains("none"));
     }
 
     #[test]

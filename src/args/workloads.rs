@@ -31,7 +31,8 @@ pub struct YcsbFlags {
     /// Whether likely rows lie anywhere rather than side by side [default: yes].
     #[arg(long, value_enum, value_name = "YES|NO")]
     pub scramble: Option<YesNo>,
-    /// Accesses that are scans, in percent [default: 0, micro 10].
+    /// Accesses that are scans, in percent [default: 0, micro 10 unless
+    /// --lock-order is key].
     #[arg(long, value_name = "PERCENT", value_parser = values::percent)]
     pub scan_ratio: Option<f64>,
     /// Rows of a scan, 1 to 100000 [default: 100, micro 5].
@@ -53,6 +54,10 @@ pub struct YcsbFlags {
     /// Whether transactions that only read do so in a snapshot of the past [default: no].
     #[arg(long, value_enum, value_name = "YES|NO")]
     pub snapshot_reads: Option<YesNo>,
+    /// The order in which a transaction accesses its rows, and so locks them: that of their keys, in
+    /// which no deadlock can come about and which takes --scan-ratio 0, or as drawn.
+    #[arg(long, value_enum, value_name = "ORDER", default_value = "request")]
+    pub lock_order: LockOrderFlag,
 }
 
 /// `tpcc`.
@@ -76,6 +81,10 @@ pub struct TpccFlags {
     /// scheme has snapshots].
     #[arg(long, value_enum, value_name = "YES|NO")]
     pub snapshot_reads: Option<YesNo>,
+    /// Whether the table of items is declared read-only, so that reading it costs no scheme locks,
+    /// timestamps or validation.
+    #[arg(long, value_enum, value_name = "YES|NO", default_value = "yes")]
+    pub read_only_tables: YesNo,
 }
 
 /// `smallbank`. Defaults of a scale are filled in by the workload.
@@ -268,6 +277,15 @@ pub enum MixFlag {
     Payment,
     /// New-order and stock-level, half and half.
     NewOrderStockLevel,
+}
+
+/// `--lock-order`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LockOrderFlag {
+    /// As drawn: what is read, what is read and written, what is written only.
+    Request,
+    /// By key.
+    Key,
 }
 
 /// `--index`.

@@ -31,6 +31,11 @@ pub struct Case {
     pub no_snapshots: bool,
     /// Epochs a tenth as long, so that snapshots and what collects after them are seldom far off.
     pub short_epochs: bool,
+    /// YCSB's transactions lock in the order of keys, and wait for ever rather than look for
+    /// deadlocks.
+    pub in_order: bool,
+    /// TPC-C's items are in an ordinary table.
+    pub no_read_only: bool,
     /// Where timestamps come from: each kind in turn.
     pub timestamps: &'static str,
     /// A planted bug.
@@ -56,7 +61,8 @@ pub struct Shown {
 impl Case {
     /// The case of `seed`: half the seeds under total store order, the schedules in turn, a quarter
     /// larger than the others, a third without snapshots, a third with many epochs, timestamps of
-    /// each kind in turn, 4 to 8 cores unless told.
+    /// each kind in turn, a seventh locking in order, two
+    /// fifths without read-only tables, 4 to 8 cores unless told.
     pub fn new(
         workload: &'static str,
         scheme: &'static str,
@@ -73,6 +79,8 @@ impl Case {
             large: seed / 4 % 4 == 3,
             no_snapshots: seed % 3 == 1,
             short_epochs: seed % 3 == 2,
+            in_order: seed % 7 == 6,
+            no_read_only: seed % 5 > 2,
             timestamps: Timestamps::ALL[(seed / 2 % 5) as usize].name(),
             plant: None,
         }
@@ -100,6 +108,12 @@ impl Case {
         if matches!(self.workload, "scan" | "hash") {
             let (keys, each) = if self.large { (160, 80) } else { (40, 40) };
             line.push_str(&format!(" --keys {keys} --transactions {}", each * self.cores));
+        }
+        if self.workload == "ycsb" && self.in_order {
+            line.push_str(" --lock-order key --wait-timeout none --deadlock-check none");
+        }
+        if self.workload == "tpcc" && self.no_read_only {
+            line.push_str(" --read-only-tables no");
         }
         if self.short_epochs {
             line.push_str(" --epoch 50us");

@@ -1,7 +1,7 @@
 //! One page for one run: everything in it, no script, no network.
 
 use super::claims::Claim;
-use super::describe::{Figure, Kind, Metric};
+use super::describe::{Figure, Kind, Metric, Source};
 use super::grid::Grid;
 use super::judge::{Judged, Verdict};
 use super::measured::{curves, lines};

@@ -148,6 +148,10 @@ impl AnyDatabase {
         each!(self, db => db.drop_table(name))
     }
 
+    pub fn seal(&self, name: &str) -> Result<()> {
+        each!(self, db => db.seal(name))
+    }
+
     pub fn worker(&self) -> Result<AnyWorker> {
         Ok(each_as!(self, AnyWorker, db => db.worker()?))
     }

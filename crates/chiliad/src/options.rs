@@ -161,9 +161,10 @@ pub struct Options {
     /// The number of partitions, for [`Scheme::Partitioned`] and [`Scheme::HStore`].
     pub partitions: u32,
     /// How long a transaction waits for a lock before it gives up, for [`Scheme::DlDetect`]; zero: not
-    /// at all.
+    /// at all; [`Duration::MAX`]: until it gets it.
     pub wait_timeout: Duration,
-    /// How long it waits before it looks for a deadlock, and between two looks.
+    /// How long it waits before it looks for a deadlock, and between two looks; [`Duration::MAX`]: it
+    /// never looks, and only [`Options::wait_timeout`] ends a deadlock.
     pub deadlock_check: Duration,
     /// Where transactions get their timestamps, for [`Scheme::HStore`], [`Scheme::WaitDie`],
     /// [`Scheme::Timestamp`], [`Scheme::Mvcc`] and [`Scheme::Occ`]; [`Timestamps::Hardware`] is refused.

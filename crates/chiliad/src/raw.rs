@@ -29,7 +29,9 @@
 //! [`Reader::raw`]: crate::Reader::raw
 
 pub use chiliad_engine::{Entry, Get, Range, Row, Scanned, Transaction};
-pub use chiliad_engine::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
+pub use chiliad_engine::{
+    IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec, Writes,
+};
 pub use chiliad_engine::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
 use crate::dispatch::AnyTransaction;

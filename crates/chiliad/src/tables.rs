@@ -1,7 +1,7 @@
 //! The tables of a database: created, opened, dropped, loaded.
 
 use crate::error::wrong_table_type;
-use crate::raw::{TableId, TableSpec};
+use crate::raw::{TableId, TableSpec, Writes};
 use crate::{Database, Error, Key, Result, Row, Table};
 use std::collections::HashMap;
 use std::sync::{MutexGuard, PoisonError};
@@ -125,9 +125,7 @@ impl Database {
         table: &Table<K, V>,
         rows: impl IntoIterator<Item = (K, V)>,
     ) -> Result<u64> {
-        if table.database != self.shared.rules.database {
-            return Err(Error::UnknownTable(format!("number {} of another", table.id.0)));
-        }
+        self.check_own(table)?;
         let mut seat = self.seat()?;
         let rules = self.rules();
         let (mut key, mut value) = (Vec::new(), Vec::new());
@@ -142,6 +140,76 @@ impl Database {
         }
         self.shared.engine.settle();
         Ok(loaded)
+    }
+
+    /// The same for the untyped interface: encoded keys with encoded rows.
+    ///
+    /// # Errors
+    /// As for [`Database::bulk_load`].
+    pub fn bulk_load_raw<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &self,
+        table: TableId,
+        rows: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<u64> {
+        let mut seat = self.seat()?;
+        let rules = self.rules();
+        let mut loaded = 0;
+        for (key, value) in rows {
+            seat.load(rules, table, key.as_ref(), value.as_ref())?;
+            loaded += 1;
+        }
+        self.shared.engine.settle();
+        Ok(loaded)
+    }
+
+    /// Ends the loading of a table that was declared read-only
+    /// ([`TableSpec::read_only`](crate::raw::TableSpec::read_only)).
+    ///
+    /// Only [`bulk_load`](Database::bulk_load) writes to such a table, and nobody once it is sealed.
+    /// From then on reading it costs no lock, no timestamp and no validation, under any scheme. It
+    /// stays so when the database is opened again; it can be dropped like any other.
+    ///
+    /// ```
+    /// use chiliad::raw::TableSpec;
+    /// # use chiliad::{Database, Error, Table};
+    /// # let db = Database::in_memory()?;
+    /// let rates: Table<u64, u64> =
+    ///     db.create_table_with(TableSpec::ordered("rates").read_only())?;
+    /// db.bulk_load(&rates, [(1, 19), (2, 7)])?;
+    /// db.seal(&rates)?;
+    /// assert_eq!(db.run(|tx| tx.get(&rates, &2))?, Some(7));
+    /// let refused = db.run(|tx| tx.insert(&rates, &3, &0));
+    /// assert_eq!(refused, Err(Error::ReadOnlyTable("rates".into())));
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for a table that was not declared so; [`Error::UnknownTable`];
+    /// [`Error::LogFailed`], [`Error::OpenedReadOnly`].
+    pub fn seal<K: Key, V: Row>(&self, table: &Table<K, V>) -> Result<()> {
+        self.check_own(table)?;
+        self.seal_raw(table.id)
+    }
+
+    /// The same for the untyped interface.
+    ///
+    /// # Errors
+    /// As for [`Database::seal`].
+    pub fn seal_raw(&self, table: TableId) -> Result<()> {
+        let unknown = || Error::UnknownTable(format!("number {}", table.0));
+        let name = self.declared().get(&table).ok_or_else(unknown)?.name.clone();
+        self.shared.engine.seal(&name)?;
+        if let Some(spec) = self.declared().get_mut(&table) {
+            spec.writes = Writes::Nobody;
+        }
+        Ok(())
+    }
+
+    fn check_own<K: Key, V: Row>(&self, table: &Table<K, V>) -> Result<()> {
+        if table.database != self.shared.rules.database {
+            return Err(Error::UnknownTable(format!("number {} of another", table.id.0)));
+        }
+        Ok(())
     }
 
     fn declared(&self) -> MutexGuard<'_, HashMap<TableId, TableSpec>> {

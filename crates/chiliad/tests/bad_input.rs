@@ -193,6 +193,28 @@ fn a_table_closed_to_snapshots() {
 }
 
 #[test]
+fn a_read_only_table() {
+    for scheme in Scheme::ALL {
+        let db = open(scheme);
+        let rates: Table<u64, u64> =
+            db.create_table_with(TableSpec::ordered("rates").read_only()).unwrap();
+        let rows = counters(&db, 2);
+        let refused = Err(Error::ReadOnlyTable("rates".into()));
+        assert_eq!(db.bulk_load(&rates, [(1, 10)]), Ok(1));
+        assert_eq!(db.run(|tx| tx.put(&rates, &1, &11)), refused);
+        assert_eq!(db.bulk_load(&rates, [(2, 20)]), Ok(1));
+        db.seal(&rates).unwrap();
+        assert_eq!(db.bulk_load(&rates, [(3, 30)]).map(drop), refused);
+        assert_eq!(db.run(|tx| tx.remove(&rates, &1).map(drop)), refused);
+        assert_eq!(db.run(|tx| tx.get(&rates, &2)), Ok(Some(20)));
+        assert_eq!(db.table_raw("rates").unwrap().1.writes, raw::Writes::Nobody);
+        let error = db.seal(&rows).unwrap_err();
+        assert!(matches!(&error, Error::InvalidOption(what) if what.contains("not declared")));
+        others_can_write(&db, rows, [(0, 7)]);
+    }
+}
+
+#[test]
 fn the_memory_limit() {
     for scheme in Scheme::ALL {
         let limit_bytes = 64 << 20;

@@ -1,20 +1,25 @@
 //! The private memory of one transaction in flight: row copies, keys, new values.
 //!
 //! Offsets rather than references, so that it may grow while rows are held. It is emptied, not
-//! freed, between transactions: steady state allocates nothing.
+//! freed, between transactions: steady state allocates nothing. Where an allocator is to be measured
+//! (`Options::allocator`) each transaction obtains its memory anew instead.
 
+use chiliad_machine::{Allocator, Buffer};
 use core::ops::Range;
 
 /// Bytes that a fresh arena has room for.
 const INITIAL_BYTES: usize = 16 << 10;
+/// The same for one that is obtained for each transaction.
+const INITIAL_BYTES_ALONE: usize = 4 << 10;
 /// What an arena keeps after a transaction that was larger than usual.
 const KEEP_BYTES_MAX: usize = 4 << 20;
 
 /// A bump allocator of bytes. The buffer is initialised to its full length, so that handing out a
 /// piece costs a comparison and an addition.
 pub struct Arena {
-    buffer: Vec<u8>,
+    buffer: Buffer,
     used: usize,
+    allocator: Option<&'static Allocator>,
 }
 
 /// A piece of the arena.
@@ -32,16 +37,22 @@ impl Piece {
 }
 
 impl Arena {
-    pub fn new() -> Self {
-        Self { buffer: vec![0; INITIAL_BYTES], used: 0 }
+    /// An empty one, whose memory comes from `allocator` for each transaction, if there is one.
+    pub fn new(allocator: Option<&'static Allocator>) -> Self {
+        Self { buffer: Self::initial(allocator), used: 0, allocator }
+    }
+
+    fn initial(allocator: Option<&'static Allocator>) -> Buffer {
+        let bytes = if allocator.is_some() { INITIAL_BYTES_ALONE } else { INITIAL_BYTES };
+        Buffer::zeroed(bytes, allocator)
     }
 
     /// Forgets everything.
     #[inline]
     pub fn clear(&mut self) {
         self.used = 0;
-        if self.buffer.len() > KEEP_BYTES_MAX {
-            self.buffer = vec![0; INITIAL_BYTES];
+        if self.buffer.len() > KEEP_BYTES_MAX || self.allocator.is_some() {
+            self.buffer = Self::initial(self.allocator);
         }
     }
 
@@ -63,7 +74,7 @@ impl Arena {
     #[cold]
     fn grow(&mut self, end: usize) {
         assert!(u32::try_from(end).is_ok(), "a transaction holds at most 4 GiB");
-        self.buffer.resize(end.next_power_of_two(), 0);
+        self.buffer = self.buffer.grown(end.next_power_of_two());
     }
 
     /// Gives back what was reserved since `mark`, an earlier [`Arena::used`].

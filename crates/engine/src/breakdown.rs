@@ -11,15 +11,17 @@ use core::marker::PhantomData;
 pub enum Part {
     /// The application's logic and its accesses to records.
     Useful,
-    /// Attempts that were refused, from begin to roll-back.
+    /// Attempts that were refused, from begin to roll-back. One that its own logic has rolled back counts
+    /// like one that committed.
     Abort,
     /// Taking a timestamp.
     Timestamp,
     /// Looking up, inserting and scanning in indexes.
     Index,
-    /// Waiting for others: latches, locks, back-off.
+    /// Waiting for others: locks, partitions, back-off, the boundary of a first snapshot.
     Wait,
-    /// The scheme's own work: tracking, latching, validating, installing.
+    /// The scheme's own work: tracking, latching, validating, installing, collecting. Latches that are
+    /// held for instructions are waited for here.
     Manager,
 }
 

@@ -12,9 +12,10 @@ use crate::durable::{CatalogBlob as Blob, TABLE_NUMBERS_MAX, Walk};
 use crate::error::{Error, Result};
 use crate::scheme::UseIndex;
 use crate::scheme::ruins::{Ruins, show_view};
+use crate::seal::Seal;
 use crate::secondary::Secondary;
 use crate::stamp::Graveyard;
-use crate::table::{IndexKind, TableId, TableSpec};
+use crate::table::{IndexKind, TableId, TableSpec, Writes};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
 use chiliad_storage::{HashIndex, Heap, Index, LocalHeap, OrderedIndex, Slot};
 use std::sync::Arc;
@@ -27,12 +28,26 @@ pub struct Table<M: Machine> {
     pub secondary: Vec<Secondary>,
     /// The stamps of tombstones that have left, in verified runs.
     pub graveyard: Option<Graveyard<M>>,
+    /// Of a table that only loads may change.
+    pub seal: Option<Arc<Shared<M, Seal<M>>>>,
 }
 
 impl<M: Machine> Table<M> {
     /// Whether it is the table of a secondary index.
     pub fn is_index(&self) -> bool {
         self.spec.name.contains('/')
+    }
+
+    /// Whether nothing will ever change in it.
+    #[inline]
+    pub fn is_sealed(&self) -> bool {
+        self.seal.as_ref().is_some_and(|seal| seal.is_closed())
+    }
+
+    /// The declaration as it is to be kept.
+    fn spec_now(&self) -> TableSpec {
+        let writes = if self.is_sealed() { Writes::Nobody } else { self.spec.writes };
+        TableSpec { writes, ..self.spec.clone() }
     }
 }
 
@@ -126,7 +141,7 @@ impl<M: Machine> Catalog<M> {
         let tables = self.tables.lock();
         let users = (0..).zip(tables.iter()).filter_map(|(number, table)| {
             let table = table.as_ref().filter(|table| !table.is_index())?;
-            Some((number, table.spec.clone()))
+            Some((number, table.spec_now()))
         });
         Blob { next: tables.len() as u32, tables: users.collect() }
     }
@@ -144,6 +159,16 @@ impl<M: Machine> Catalog<M> {
         let mut blob = self.blob();
         blob.tables.retain(|(number, _)| *number != dropped.0);
         blob
+    }
+
+    /// A table and those of its secondary indexes, by number.
+    pub fn family(&self, id: TableId) -> Vec<Arc<Shared<M, Table<M>>>> {
+        let tables = self.tables.lock();
+        let table = |id: TableId| tables.get(id.0 as usize).cloned().flatten();
+        let first = table(id);
+        let indexes = first.iter().flat_map(|first| &first.secondary).map(|index| index.table);
+        let indexes: Vec<_> = indexes.filter_map(table).collect();
+        first.into_iter().chain(indexes).collect()
     }
 
     /// Forgets a table and its secondary indexes. Transactions that have begun may finish with it;
@@ -204,7 +229,7 @@ fn make<M: Machine>(
     let mut specs = Vec::new();
     for (at, index_spec) in spec.secondary.iter().enumerate() {
         let mut own = TableSpec::ordered(&format!("{}/{}", spec.name, index_spec.name));
-        own.present_only = spec.present_only;
+        (own.present_only, own.writes) = (spec.present_only, spec.writes);
         let table = TableId(id.0 + 1 + at as u32);
         secondary.push(Secondary::new(index_spec.clone(), table));
         specs.push((own, vec![]));
@@ -212,7 +237,9 @@ fn make<M: Machine>(
     specs.insert(0, (spec, secondary));
     let made = indexes(heap, &mut local, specs.iter().map(|(spec, _)| spec));
     let made = made.ok_or(Error::OutOfMemory { limit_bytes })?;
-    let table = |((spec, secondary), index)| Table {
+    let table = |((spec, secondary), index): ((TableSpec, _), _)| Table {
+        seal: (spec.writes != Writes::Transactions)
+            .then(|| Arc::new(Shared::new(Seal::new(spec.writes == Writes::Nobody)))),
         spec,
         index,
         secondary,
@@ -290,6 +317,21 @@ impl<M: Machine> View<M> {
         let found = self.get(table)?;
         if in_past && found.spec.present_only {
             return Err(Error::PresentOnly);
+        }
+        Ok(found)
+    }
+
+    /// The seal of a table that has one, to be held for longer than the view shows the table.
+    pub fn door(&self, table: TableId) -> Option<Arc<Shared<M, Seal<M>>>> {
+        self.get(table).ok()?.seal.clone()
+    }
+
+    /// A table by number, to be changed by a transaction or by a load.
+    #[inline]
+    pub fn writable(&self, table: TableId, loads: bool) -> Result<&Table<M>> {
+        let found = self.get(table)?;
+        if found.seal.is_some() && !loads {
+            return Err(Error::ReadOnlyTable(found.spec.name.clone()));
         }
         Ok(found)
     }

@@ -69,7 +69,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         self.tally.committed += 1;
         self.state = State::Idle;
-        self.clockwork.switch(Part::Useful);
+        // What follows until the next begin is the scheme's too: collecting, reclaiming.
         Ok(point)
     }
 

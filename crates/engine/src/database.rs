@@ -101,6 +101,36 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         Ok(words.catalog.publish(made))
     }
 
+    /// Ends the loading of a table that is declared read-only: from now on nothing changes in it, and
+    /// transactions read it without their scheme. Waits for the loads in progress; on a disk, until
+    /// what was loaded is durable. A table that is sealed stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`]; [`Error::InvalidOption`] for a table not declared read-only;
+    /// [`Error::LogFailed`], [`Error::OpenedReadOnly`].
+    pub fn seal(&self, name: &str) -> Result<()> {
+        let Inner { words, options, .. } = &*self.inner;
+        if options.read_only {
+            return Err(Error::OpenedReadOnly);
+        }
+        let _turn = words.declaring.take();
+        let family = words.catalog.family(words.catalog.find(name)?);
+        // The table itself first: its indexes are only written through it.
+        for table in &family {
+            let Some(seal) = &table.seal else {
+                let what = "not declared read-only; only tables declared so can be sealed";
+                return Err(Error::InvalidOption(format!("table {name}: {what}")));
+            };
+            seal.close();
+        }
+        if let Some(durable) = &words.durable {
+            durable.wait(words.epochs.current())?;
+            let _turn = durable.changing.take();
+            durable.change_catalog(&words.catalog.blob())?;
+        }
+        Ok(())
+    }
+
     /// The tables that were created and not dropped, with their numbers.
     #[must_use]
     pub fn tables(&self) -> Vec<(TableId, TableSpec)> {

@@ -112,6 +112,9 @@ pub enum Error {
     NotOrdered,
     /// A snapshot or read-only transaction cannot write.
     ReadOnly,
+    /// Transactions cannot change a table that is declared read-only, and loads not once it is
+    /// sealed: its name.
+    ReadOnlyTable(String),
     /// A snapshot transaction cannot read a table that keeps no versions.
     PresentOnly,
     /// The memory limit is reached. A transaction that meets it can only be rolled back.
@@ -174,6 +177,12 @@ impl fmt::Display for Error {
             }
             Self::NotOrdered => write!(f, "a hash table cannot be scanned"),
             Self::ReadOnly => write!(f, "a read-only transaction cannot write"),
+            Self::ReadOnlyTable(name) => {
+                write!(
+                    f,
+                    "the table {name} is read-only: loads alone write to it, until it is sealed"
+                )
+            }
             Self::PresentOnly => write!(f, "the table is closed to snapshots"),
             Self::OutOfMemory { limit_bytes } => {
                 write!(f, "the memory limit of {limit_bytes} bytes is reached")

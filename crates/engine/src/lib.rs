@@ -11,7 +11,7 @@
 //! | who orders transactions | `scheme`: the trait [`Scheme`], and one file or folder a scheme |
 //! | commit epochs, snapshot boundaries | `epoch` |
 //! | a database on a disk | `durable` |
-//! | tables and secondary indexes | `catalog`, `table`, `secondary` |
+//! | tables and secondary indexes | `catalog`, `table`, `seal`, `secondary` |
 //! | what a verified run reports | `recorder`, `stamp` |
 //! | what a database says about itself | `stats`, `breakdown`, `versions` |
 //!
@@ -35,6 +35,7 @@ mod read_ops;
 mod record_slots;
 mod recorder;
 mod scheme;
+mod seal;
 mod secondary;
 mod stamp;
 mod stats;
@@ -63,7 +64,7 @@ pub use scheme::{
     Partitioned, Scheme, Silo, Timestamp, WaitDie,
 };
 pub use stats::{Hold, HotRecord, Stats};
-pub use table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
+pub use table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec, Writes};
 pub use transaction::{Entry, Get, Intent, Range, Row, Scanned, Transaction};
 pub use tx::{Committed, Tx};
 pub use worker::Worker;

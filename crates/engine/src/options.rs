@@ -1,7 +1,7 @@
 //! How a database is opened.
 
 use crate::error::{Error, Result};
-use chiliad_machine::{Machine, Shared};
+use chiliad_machine::{Allocator, Machine, Shared};
 use chiliad_storage::Heap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,6 +78,9 @@ pub struct Options {
     /// Memory that is obtained and touched when the database is opened, in bytes, so that no
     /// transaction waits for the system's page faults.
     pub memory_bytes_ready: u64,
+    /// Where slots come from one by one, and the private memory of each transaction, instead of
+    /// pools: for measuring what pools gain. Natively only.
+    pub allocator: Option<&'static Allocator>,
     /// When old versions are kept.
     pub snapshots: Snapshots,
     /// The length of a commit epoch.
@@ -90,9 +93,11 @@ pub struct Options {
     /// The number of partitions, for schemes that need them.
     pub partitions: u32,
     /// How long a transaction waits for a lock before it gives up, for schemes that wait for a limited
-    /// time; zero: not at all.
+    /// time; zero: not at all; [`Duration::MAX`]: until it gets it.
     pub wait_timeout: Duration,
-    /// How long it waits before it looks for a deadlock, and between two looks.
+    /// How long it waits before it looks for a deadlock, and between two looks; [`Duration::MAX`]: it
+    /// never looks. Where it neither looks nor gives up, a deadlock lasts for ever: that is for
+    /// transactions that all lock their rows in one order.
     pub deadlock_check: Duration,
     /// Where timestamps come from, for schemes that use them.
     pub timestamps: Timestamps,
@@ -107,6 +112,7 @@ impl Default for Options {
         Self {
             memory_bytes_max: u64::MAX,
             memory_bytes_ready: 0,
+            allocator: None,
             snapshots: Snapshots::OnDemand,
             epoch: Duration::from_millis(40),
             snapshot_every: 25,
@@ -124,7 +130,7 @@ impl Default for Options {
 impl Options {
     /// Memory as the options want it, for records with so many words of their scheme's own.
     pub(crate) fn heap<M: Machine>(&self, scheme_words: usize) -> Result<Arc<Shared<M, Heap<M>>>> {
-        let heap = Heap::for_scheme(self.memory_bytes_max, scheme_words);
+        let heap = Heap::for_scheme(self.memory_bytes_max, scheme_words, self.allocator);
         heap.prepare(self.memory_bytes_ready)
             .map_err(|_| Error::OutOfMemory { limit_bytes: self.memory_bytes_max })?;
         Ok(heap)
@@ -148,6 +154,12 @@ impl Options {
     pub(crate) fn validate<M: Machine>(&self) -> Result<()> {
         self.timestamps.check::<M>()?;
         let refuse = |what: String| Err(Error::InvalidOption(what));
+        if let Some(allocator) = self.allocator.filter(|_| M::SIMULATED) {
+            let given = allocator.name();
+            return refuse(format!(
+                "allocator {given}: simulated memory is in pools; pool is accepted"
+            ));
+        }
         if self.epoch < Duration::from_micros(1) || self.epoch > Duration::from_secs(3600) {
             return refuse(format!("epoch {:?}: 1us to 1h are accepted", self.epoch));
         }

@@ -7,7 +7,7 @@ use crate::arena::Piece;
 use crate::breakdown::Part;
 use crate::catalog::{Table, View};
 use crate::error::{Error, Reason, Result};
-use crate::scheme::{Context, Refusal, Scheme};
+use crate::scheme::{Context, Refusal, Scheme, Step};
 use crate::stamp::{self, STAMP_BYTES};
 use crate::table::TableId;
 use crate::transaction::{Entry, Get, Range, Row, Scanned};
@@ -18,6 +18,7 @@ use chiliad_storage::{Direction, Found, Index, KEY_BYTES_MAX, LeafRun, RecordRef
 /// Look-ups whose cache misses are in flight together: as many as a core has buffers for, and a
 /// few more to keep them busy.
 const GROUP: usize = 48;
+const _: () = assert!(GROUP <= 64, "a bit for each");
 
 /// A record looked at: its row, absence, or the news that it has left its index.
 pub(crate) enum Looked {
@@ -50,10 +51,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
     pub(crate) fn find(&mut self, table: &Table<M>, get: Get<'_>) -> Result<Option<Row>> {
         loop {
+            let sealed = self.goes_by(table);
             let part = self.clockwork.switch(Part::Index);
             let found = table.index.get(&self.heap, get.key);
             self.clockwork.switch(part);
-            match self.use_found(table, get, found)? {
+            match self.use_found(table, sealed, get, found)? {
                 Looked::Row(row) => return Ok(Some(row)),
                 Looked::Absent => return Ok(None),
                 Looked::Redo => M::mark("record looked up again"),
@@ -62,7 +64,13 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     #[inline]
-    fn use_found(&mut self, table: &Table<M>, get: Get<'_>, found: Found<M>) -> Result<Looked> {
+    fn use_found(
+        &mut self,
+        table: &Table<M>,
+        sealed: bool,
+        get: Get<'_>,
+        found: Found<M>,
+    ) -> Result<Looked> {
         let Get { table: id, key, for_update } = get;
         match found {
             Found::Record(record) => {
@@ -71,9 +79,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 if declares && !self.intend(record)? {
                     return Ok(Looked::Redo);
                 }
-                self.look_at(id, key, record)
+                self.look_at(id, sealed, key, record)
             }
-            Found::Absent(seen) => self.miss(id, table, key, seen),
+            Found::Absent(seen) => self.miss(id, table, sealed, key, seen),
         }
     }
 
@@ -82,6 +90,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         &mut self,
         id: TableId,
         table: &Table<M>,
+        sealed: bool,
         key: &[u8],
         seen: Seen<M>,
     ) -> Result<Looked> {
@@ -89,9 +98,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if stamp.is_some() && !seen.holds() {
             return Ok(Looked::Redo);
         }
-        let step = self.scheme.passed(&mut context!(self), seen);
-        if self.settle(step)?.is_none() {
-            return Ok(Looked::Redo);
+        if !sealed {
+            let step = self.pass(seen);
+            if self.settle(step)?.is_none() {
+                return Ok(Looked::Redo);
+            }
         }
         if let (Some(stamp), Some(recorder)) = (stamp, &mut self.recorder) {
             recorder.read(id, key, stamp, true);
@@ -99,15 +110,41 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         Ok(Looked::Absent)
     }
 
+    /// Tells the scheme that the keys of a leaf were looked at.
+    #[inline]
+    fn pass(&mut self, seen: Seen<M>) -> Step<M, ()> {
+        let part = self.clockwork.switch(Part::Manager);
+        let step = self.scheme.passed(&mut context!(self), seen);
+        self.clockwork.switch(part);
+        step
+    }
+
+    /// Whether the transaction may read the table without its scheme: nothing changes there, and the
+    /// past that a snapshot reads may be one before it was loaded. Asked before the index is: what is
+    /// missing there may be loaded until the seal.
+    #[inline]
+    fn goes_by(&self, table: &Table<M>) -> bool {
+        table.is_sealed() && !self.in_past
+    }
+
     /// Reads a record that the index led to, or the transaction's own write of it. Pinned.
     #[inline]
-    fn look_at(&mut self, id: TableId, key: &[u8], record: RecordRef<M>) -> Result<Looked> {
+    fn look_at(
+        &mut self,
+        id: TableId,
+        sealed: bool,
+        key: &[u8],
+        record: RecordRef<M>,
+    ) -> Result<Looked> {
         if let Some(write) = self.writes.find(record) {
             return Ok(self.own_write(id, key, record, write));
         }
         let key_piece = self.arena.push(key);
         let part = self.clockwork.switch(Part::Manager);
-        let step = self.scheme.read(&mut context!(self), record, &mut self.arena, &self.writes);
+        let step = match sealed {
+            true => S::read_sealed(record, &mut self.arena, self.stamped),
+            false => self.scheme.read(&mut context!(self), record, &mut self.arena, &self.writes),
+        };
         self.clockwork.switch(part);
         let Some(mut version) = self.settle(step)? else {
             return Ok(Looked::Redo);
@@ -182,12 +219,17 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     ) -> Result<()> {
         let part = self.clockwork.switch(Part::Index);
         self.flight.clear();
-        for request in requests {
+        // A bit for each request.
+        let mut sealed = 0u64;
+        for (at, request) in requests.iter().enumerate() {
             check_key(request.key)?;
-            if request.for_update {
+            let table = if request.for_update {
                 self.ready(true)?;
-            }
-            let table = view.readable(request.table, self.in_past)?;
+                view.writable(request.table, self.loads)?
+            } else {
+                view.readable(request.table, self.in_past)?
+            };
+            sealed |= u64::from(self.goes_by(table)) << at;
             self.flight.begin(&table.index, request.key);
         }
         let begun = |at: usize| {
@@ -205,7 +247,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let table = view.get(request.table)?;
             // What was found before a wait is of another pin.
             let looked = match self.waits == waits {
-                true => self.use_found(table, *request, self.flight.found(at))?,
+                true => {
+                    let sealed = sealed >> at & 1 != 0;
+                    self.use_found(table, sealed, *request, self.flight.found(at))?
+                }
                 false => Looked::Redo,
             };
             rows[at] = match looked {
@@ -241,10 +286,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 self.bookmark.clone_from(&self.cursor);
             }
             self.heap.pin();
+            let sealed = self.goes_by(table);
             let part = self.clockwork.switch(Part::Index);
             more = index.next_leaf(&self.heap, &mut self.cursor, &mut run);
             self.clockwork.switch(part);
-            let run_scanned = self.scan_run(id, table, &run, &mut left);
+            let run_scanned = self.scan_run(id, table, sealed, &run, &mut left);
             self.heap.unpin();
             let again = matches!(run_scanned, Ok(false));
             scanned = run_scanned.map(|_| ());
@@ -274,6 +320,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         &mut self,
         id: TableId,
         table: &Table<M>,
+        sealed: bool,
         run: &LeafRun<M>,
         left: &mut usize,
     ) -> Result<bool> {
@@ -286,7 +333,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             }
             let key_start = self.arena.used() as u32;
             let recorder = self.recorder.take();
-            let looked = self.look_at(id, key, record);
+            let looked = self.look_at(id, sealed, key, record);
             self.recorder = recorder;
             match looked? {
                 Looked::Row(row) => {
@@ -304,8 +351,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 Looked::Redo => self.scan_again(id, table, key, left)?,
             }
         }
-        if let Some(seen) = run.seen {
-            let step = self.scheme.passed(&mut context!(self), seen);
+        if let Some(seen) = run.seen.filter(|_| !sealed) {
+            let step = self.pass(seen);
             return Ok(self.settle(step)?.is_some());
         }
         Ok(true)

@@ -62,6 +62,19 @@ pub struct SecondarySpec {
     pub unique: bool,
 }
 
+/// Who may change a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Writes {
+    /// Transactions, and loads.
+    #[default]
+    Transactions,
+    /// Loads alone ([`crate::Worker::load`]), until the table is sealed ([`crate::Database::seal`]).
+    Loads,
+    /// Nobody any more: it was sealed. Transactions of the present read its rows without the scheme:
+    /// without locks, timestamps, read or node sets.
+    Nobody,
+}
+
 /// A table's declaration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TableSpec {
@@ -77,6 +90,8 @@ pub struct TableSpec {
     /// removed leaves at once: for queues, whose head would otherwise be a second's worth of
     /// tombstones.
     pub present_only: bool,
+    /// Who may change it.
+    pub writes: Writes,
 }
 
 impl TableSpec {
@@ -89,6 +104,7 @@ impl TableSpec {
             rows_expected: 0,
             secondary: vec![],
             present_only: false,
+            writes: Writes::Transactions,
         }
     }
 
@@ -102,6 +118,13 @@ impl TableSpec {
     #[must_use]
     pub fn present_only(mut self) -> Self {
         self.present_only = true;
+        self
+    }
+
+    /// The same table as one that is loaded, sealed and then only read: see [`Writes`].
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.writes = Writes::Loads;
         self
     }
 

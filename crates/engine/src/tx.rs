@@ -108,7 +108,7 @@ impl<M: Machine, S: Scheme<M>> Transaction for Tx<'_, M, S> {
     fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         let Worker { view, core } = &mut *self.worker;
         core.ready(true)?;
-        core.get(view.get(table)?, Get::update(table, key))
+        core.get(view.writable(table, core.loads)?, Get::update(table, key))
     }
 
     #[inline]

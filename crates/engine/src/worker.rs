@@ -57,6 +57,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub state: State,
     pub read_only: bool,
     pub in_past: bool,
+    /// What is in hand is a load, which may write to read-only tables.
+    pub loads: bool,
     /// The reclaim epoch at begin: see [`Core::commit`].
     pub begun_in: u64,
     /// Times that the scheme has waited in the middle of an operation, and so the pin has changed.
@@ -99,10 +101,10 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             opacity: options.opacity,
             snapshots: S::INFO.snapshots && options.snapshots != Snapshots::Off,
             serial: inner.words.workers.fetch_add(1, Ordering::Relaxed) + 1,
+            arena: Arena::new(options.allocator),
             inner,
             heap,
             scheme: S::new(),
-            arena: Arena::new(),
             accesses: Vec::with_capacity(64),
             writes: WriteSet::new(),
             entries: Vec::new(),
@@ -114,6 +116,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             state: State::Idle,
             read_only: false,
             in_past: false,
+            loads: false,
             begun_in: 0,
             waits: 0,
             dirty: 0,
@@ -171,7 +174,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     /// Inserts a row outside any transaction, for loading tables that nobody uses yet.
     ///
     /// # Errors
-    /// As for [`crate::Transaction::insert`].
+    /// As for [`crate::Transaction::insert`]; [`Error::ReadOnlyTable`] for a table that is sealed.
     pub fn load(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         let recorder = self.core.recorder.take();
         let loaded = loop {
@@ -191,8 +194,22 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         let mut tx = self.begin(&Intent { loads: true, ..Intent::update() })?;
         // Loaded rows count as versions from before the history.
         tx.worker.core.stamp = 0;
-        tx.insert(table, key, value)?;
-        tx.commit().map(|_| ())
+        tx.worker.core.loads = true;
+        let door = tx.worker.view.door(table);
+        if door.as_ref().is_some_and(|door| !door.enter()) {
+            return Err(Error::ReadOnlyTable(tx.worker.view.get(table)?.spec.name.clone()));
+        }
+        let loaded = match tx.insert(table, key, value) {
+            Ok(()) => tx.commit().map(|_| ()),
+            Err(error) => {
+                tx.rollback();
+                Err(error)
+            }
+        };
+        if let Some(door) = door {
+            door.leave();
+        }
+        loaded
     }
 
     /// Reports the accesses of this worker's transactions to `recorder` from now on. Only useful
@@ -297,13 +314,17 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.entries.clear();
         self.read_only = intent.read_only || intent.snapshot || self.inner.options.read_only;
         self.in_past = intent.snapshot && self.snapshots;
+        self.loads = false;
         self.sequence = self.sequence.wrapping_add(1);
         self.begun_in = self.heap.epoch();
         self.clockwork.begin();
         if self.stamped {
             self.begin_stamped();
         }
-        match self.scheme.begin(&mut context!(self), intent) {
+        let part = self.clockwork.switch(Part::Manager);
+        let begun = self.scheme.begin(&mut context!(self), intent);
+        self.clockwork.switch(part);
+        match begun {
             Step::Done(()) => {
                 self.state = State::Active;
                 Ok(())
@@ -415,6 +436,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if own {
             self.tally.rolled_back += 1;
         }
+        self.clockwork.switch(Part::Manager);
         self.scheme.abort(&mut context!(self), &mut self.writes);
         if let Some(recorder) = self.recorder.as_mut().filter(|_| self.stamped) {
             recorder.abort(M::now());
@@ -423,7 +445,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.writes.clear();
         self.dirty = 0;
         self.state = State::Idle;
-        self.clockwork.abort();
+        if !own {
+            self.clockwork.abort();
+        }
     }
 
     /// What the transaction has put into indexes is to leave them again.

@@ -17,7 +17,7 @@ use chiliad_storage::{Found, Inserted, Kind as SlotKind, RecordRef, VALUE_BYTES_
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn insert(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        let table = view.get(id)?;
+        let table = view.writable(id, self.loads)?;
         check_key(key)?;
         check_value(value)?;
         if table.secondary.is_empty() {
@@ -169,7 +169,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(if present { Claim::Present } else { Claim::Own(write) });
         }
         let mark = self.arena.used();
+        let part = self.clockwork.switch(Part::Manager);
         let step = self.scheme.read(&mut context!(self), record, &mut self.arena, &self.writes);
+        self.clockwork.switch(part);
         let Some(version) = self.settle(step)? else {
             return Ok(Claim::Redo);
         };
@@ -232,7 +234,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn update(&mut self, view: &View<M>, row: Row, value: &[u8]) -> Result<()> {
         check_value(value)?;
         let access: &Access<M> = &self.accesses[row.access as usize];
-        let table = view.get(access.table)?;
+        let table = view.writable(access.table, self.loads)?;
         let indexed = !table.secondary.is_empty();
         let key = access.key;
         for secondary in &table.secondary {
@@ -269,7 +271,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
     pub fn modify(&mut self, view: &View<M>, row: Row) -> Result<&mut [u8]> {
         let table = self.accesses[row.access as usize].table;
-        let indexed = !view.get(table)?.secondary.is_empty();
+        let indexed = !view.writable(table, self.loads)?.secondary.is_empty();
         let write = self.write_of(row, indexed)?;
         let own = &mut self.writes.entries[write as usize];
         if own.kind == Kind::Remove {
@@ -295,7 +297,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     pub fn put(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        let table = view.get(id)?;
+        let table = view.writable(id, self.loads)?;
         check_key(key)?;
         check_value(value)?;
         if !table.secondary.is_empty() {
@@ -344,7 +346,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     pub fn remove_row(&mut self, view: &View<M>, row: Row) -> Result<()> {
-        let table = view.get(self.accesses[row.access as usize].table)?;
+        let table = view.writable(self.accesses[row.access as usize].table, self.loads)?;
         let indexed = !table.secondary.is_empty();
         if indexed {
             // Its entries must be those of the value that they are removed for.

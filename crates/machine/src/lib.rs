@@ -20,6 +20,7 @@
 //!    generic over `M` offers loops to run and never spawns.
 
 mod affinity;
+mod allocator;
 mod bytes;
 pub mod disk;
 mod fault;
@@ -31,6 +32,7 @@ mod shared;
 mod spin;
 
 pub use affinity::{allowed_cores, restrict_to_cores};
+pub use allocator::{Allocator, Buffer};
 pub use bytes::{copy_in, copy_out, words_for};
 pub use fault::{Fault, Rig};
 pub use latch::{Latch, Latched};

@@ -1,8 +1,13 @@
 //! Memory in slots of size classes, reclaimed by epochs.
 //!
 //! [`Heap`] is shared: it carves chunks into batches of slots and keeps the batches that workers
-//! give back. [`LocalHeap`] belongs to one worker: a stack of free slots per class, and the *limbo*
-//! of slots that readers may still be looking at. Steady state touches only the local one.
+//! give back. [`LocalHeap`] belongs to one worker: a pool of free slots per class (`pool.rs`), which
+//! grows and shrinks with the load, and the *limbo* of slots that readers may still be looking at.
+//! Steady state touches only the local one.
+//!
+//! For a comparison the slots can come from an [`Allocator`] one by one instead of being carved from
+//! chunks. They are not given back to it before the heap goes: a freed slot stays what it is, see
+//! below, and waits in its pool for its next life.
 //!
 //! Reclamation (thesis 4.6, with epochs of its own): a worker is *pinned* while it follows pointers
 //! into shared structures. What it unlinks goes to limbo tagged with its pin epoch plus one; the
@@ -13,9 +18,10 @@
 //! Type stability: the first [`Kind::stable_bytes`] of a freed slot stay readable for ever.
 
 use crate::index::GUARD_BYTES;
+use crate::pool::{Pool, batch_slots};
 use crate::record::{HEAD_BYTES, Record, RecordRef, SCHEME_WORDS_MAX};
 use crate::slots::{Slot, Slots};
-use chiliad_machine::{Class, Fault, Latch, Machine, Ordering, Rig, Shared, Word};
+use chiliad_machine::{Allocator, Class, Fault, Latch, Machine, Ordering, Rig, Shared, Word};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::collections::VecDeque;
@@ -81,9 +87,10 @@ pub struct Usage {
     pub limit_bytes: u64,
 }
 
-/// Bytes of a batch that a worker takes or gives at a time.
-const BATCH_BYTES: usize = 8 << 10;
-const BATCH_SLOTS_MAX: usize = 64;
+/// Of the slots that are asked for one by one, one in so many is looked for among the shared ones first.
+const LOOK_EVERY: u32 = 64;
+/// Bytes that a worker reserves at a time where it asks for slots one by one.
+const CREDIT_BYTES: usize = 256 << 10;
 /// Slots in limbo before their owner tries to advance the epoch.
 const fn limbo_try<M: Machine>() -> usize {
     // Simulated runs are short; in theirs, too, slots must come back while others look on.
@@ -138,10 +145,6 @@ fn class_of(kind: Kind, bytes: usize) -> Option<u8> {
     class_for(bytes.max(kind.stable_bytes()))
 }
 
-fn batch_slots(class: u8) -> usize {
-    (BATCH_BYTES / class_bytes(class)).clamp(1, BATCH_SLOTS_MAX)
-}
-
 fn pool_index(kind: Kind, class: u8) -> usize {
     kind as usize * CLASSES + class as usize
 }
@@ -151,6 +154,8 @@ pub struct Heap<M: Machine> {
     limit_bytes: u64,
     /// Words that each record has for the scheme besides those of its head.
     scheme_words: usize,
+    /// Where slots come from one by one; `None`: from chunks.
+    source: Option<&'static Allocator>,
     reserved_bytes: M::Word,
     epoch: M::Word,
     /// Held by the worker that is advancing the epoch.
@@ -163,6 +168,8 @@ pub struct Heap<M: Machine> {
 /// Chunks and free batches, behind the heap's latch.
 struct Central {
     chunks: Vec<(NonNull<u8>, Layout)>,
+    /// Slots that workers which have gone had obtained one by one.
+    singles: Vec<(NonNull<u8>, Layout)>,
     /// Whole chunks that were touched ahead of their use.
     spare: Vec<NonNull<u8>>,
     cursor: NonNull<u8>,
@@ -186,22 +193,29 @@ impl<M: Machine> Heap<M> {
     /// An empty heap that will reserve at most `limit_bytes`.
     #[must_use]
     pub fn new(limit_bytes: u64) -> Arc<Shared<M, Self>> {
-        Self::for_scheme(limit_bytes, 0)
+        Self::for_scheme(limit_bytes, 0, None)
     }
 
     /// The same for a scheme that wants so many further words in each record, at most
-    /// [`SCHEME_WORDS_MAX`]: see [`RecordRef::further`].
+    /// [`SCHEME_WORDS_MAX`]: see [`RecordRef::further`]. Slots come from `source` one by one, where it
+    /// is given.
     #[must_use]
-    pub fn for_scheme(limit_bytes: u64, scheme_words: usize) -> Arc<Shared<M, Self>> {
+    pub fn for_scheme(
+        limit_bytes: u64,
+        scheme_words: usize,
+        source: Option<&'static Allocator>,
+    ) -> Arc<Shared<M, Self>> {
         assert!(scheme_words <= SCHEME_WORDS_MAX, "{scheme_words} words");
         Arc::new(Shared::new(Self {
             limit_bytes,
             scheme_words,
+            source,
             reserved_bytes: M::Word::new(0),
             epoch: M::Word::new(1),
             advancing: Latch::new(()),
             central: Latch::new(Central {
                 chunks: Vec::new(),
+                singles: Vec::new(),
                 spare: Vec::new(),
                 cursor: NonNull::dangling(),
                 left_bytes: 0,
@@ -299,28 +313,48 @@ impl<M: Machine> Heap<M> {
         true
     }
 
+    /// Moves up to `count` free slots to `target`; whether there were any.
+    fn take_free(central: &mut Central, pool: usize, count: usize, target: &mut Pool) -> bool {
+        let free = &mut central.free[pool];
+        let keep = free.len().saturating_sub(count);
+        target.slots.extend(free.drain(keep..));
+        !target.slots.is_empty()
+    }
+
     /// Moves a batch of free slots to `target`, carving a chunk if none is left over.
-    fn refill(
-        &self,
-        kind: Kind,
-        class: u8,
-        target: &mut Vec<NonNull<u8>>,
-    ) -> Result<(), OutOfMemory> {
-        let count = batch_slots(class);
+    fn refill(&self, kind: Kind, class: u8, target: &mut Pool) -> Result<(), OutOfMemory> {
+        let bytes = class_bytes(class);
+        let wanted = target.batch(bytes);
+        target.grow(bytes, M::CHUNK_BYTES);
         let mut central = self.central.lock();
-        let pool = &mut central.free[pool_index(kind, class)];
-        if !pool.is_empty() {
-            let keep = pool.len().saturating_sub(count);
-            target.extend(pool.drain(keep..));
+        if Self::take_free(&mut central, pool_index(kind, class), wanted, target) {
             return Ok(());
         }
-        let bytes = class_bytes(class);
-        let start = self.carve(&mut central, (bytes * count).next_multiple_of(64))?;
+        self.carve_slots(&mut central, bytes, wanted, target).or_else(|full| {
+            // Near the limit a little may be had where much may not.
+            let least = batch_slots(bytes);
+            if least == wanted {
+                Err(full)
+            } else {
+                self.carve_slots(&mut central, bytes, least, target)
+            }
+        })
+    }
+
+    /// Makes `count` new slots of `bytes`.
+    fn carve_slots(
+        &self,
+        central: &mut Central,
+        bytes: usize,
+        count: usize,
+        target: &mut Pool,
+    ) -> Result<(), OutOfMemory> {
+        let start = self.carve(central, (bytes * count).next_multiple_of(64))?;
         for index in (0..count).rev() {
             // SAFETY: the batch has room for `count` slots.
             let place = unsafe { start.add(index * bytes) };
             construct::<M>(place, bytes);
-            target.push(place);
+            target.slots.push(place);
         }
         Ok(())
     }
@@ -370,9 +404,16 @@ fn construct<M: Machine>(place: NonNull<u8>, bytes: usize) {
 
 impl<M: Machine> Drop for Heap<M> {
     fn drop(&mut self) {
-        for (start, layout) in self.central.lock().chunks.drain(..) {
+        let mut central = self.central.lock();
+        for (start, layout) in central.chunks.drain(..) {
             // SAFETY: allocated with this layout; the heap's owner outlives all references.
             unsafe { M::free(start, layout, Class::Chunk) };
+        }
+        if let Some(source) = self.source {
+            for (start, layout) in central.singles.drain(..) {
+                // SAFETY: as above.
+                unsafe { source.free(start, layout) };
+            }
         }
     }
 }
@@ -383,7 +424,11 @@ pub struct LocalHeap<M: Machine> {
     slot: u32,
     scheme_words: usize,
     words: NonNull<Slot<M>>,
-    free: Vec<Vec<NonNull<u8>>>,
+    free: Vec<Pool>,
+    /// Slots obtained one by one.
+    singles: Vec<(NonNull<u8>, Layout)>,
+    /// Bytes reserved for more of them.
+    credit_bytes: usize,
     limbo: VecDeque<Retired>,
     /// Retirements until the next attempt to advance.
     patience: usize,
@@ -403,7 +448,9 @@ impl<M: Machine> LocalHeap<M> {
             slot,
             scheme_words: shared.scheme_words,
             words,
-            free: vec![Vec::new(); POOLS],
+            free: (0..POOLS).map(|_| Pool::default()).collect(),
+            singles: Vec::new(),
+            credit_bytes: 0,
             limbo: VecDeque::with_capacity(4 * limbo_try::<M>()),
             patience: limbo_try::<M>(),
         })
@@ -489,14 +536,50 @@ impl<M: Machine> LocalHeap<M> {
     }
 
     fn alloc_class(&mut self, kind: Kind, class: u8) -> Result<NonNull<u8>, OutOfMemory> {
-        let pool = &mut self.free[pool_index(kind, class)];
-        if pool.is_empty() {
-            self.shared.refill(kind, class, pool)?;
+        let at = pool_index(kind, class);
+        if self.free[at].slots.is_empty() {
+            match self.shared.source {
+                None => self.shared.refill(kind, class, &mut self.free[at])?,
+                Some(source) => self.obtain(at, class_bytes(class), source)?,
+            }
         }
-        let place = pool.pop().expect("refilled");
+        let place = self.free[at].slots.pop().expect("refilled");
         let stable = kind.stable_bytes();
         M::unpoison(place.as_ptr().wrapping_add(stable), class_bytes(class) - stable);
         Ok(place)
+    }
+
+    /// Puts a slot from `source` into a pool that has run empty, or now and then those that others have
+    /// given away.
+    #[cold]
+    fn obtain(
+        &mut self,
+        pool: usize,
+        bytes: usize,
+        source: &'static Allocator,
+    ) -> Result<(), OutOfMemory> {
+        let shared = Arc::clone(&self.shared);
+        if (self.singles.len() as u32).is_multiple_of(LOOK_EVERY) {
+            let wanted = batch_slots(bytes);
+            let target = &mut self.free[pool];
+            if Heap::<M>::take_free(&mut shared.central.lock(), pool, wanted, target) {
+                return Ok(());
+            }
+        }
+        if self.credit_bytes < bytes {
+            let wanted = CREDIT_BYTES.max(bytes);
+            let got = shared.reserve(wanted).map(|()| wanted);
+            self.credit_bytes += got.or_else(|_| shared.reserve(bytes).map(|()| bytes))?;
+        }
+        // As aligned as in a batch: whole lines at lines, words at words.
+        let align = 1 << bytes.trailing_zeros().min(6);
+        let layout = Layout::from_size_align(bytes, align).map_err(|_| OutOfMemory)?;
+        let place = source.alloc(layout).ok_or(OutOfMemory)?;
+        construct::<M>(place, bytes);
+        self.credit_bytes -= bytes;
+        self.singles.push((place, layout));
+        self.free[pool].slots.push(place);
+        Ok(())
     }
 
     /// A record (or version block) with an empty value and room for `bytes`; see
@@ -545,13 +628,13 @@ impl<M: Machine> LocalHeap<M> {
         let class = (pool % CLASSES) as u8;
         let stable = KINDS[pool / CLASSES].stable_bytes();
         M::poison(place.as_ptr().wrapping_add(stable), class_bytes(class) - stable);
-        let slots = &mut self.free[pool];
-        slots.push(place);
-        let batch = batch_slots(class);
-        if slots.len() > 4 * batch {
+        let own = &mut self.free[pool];
+        own.slots.push(place);
+        let surplus = own.surplus(class_bytes(class));
+        if surplus > 0 {
             // The coldest half goes back, so that one worker's garbage serves another's inserts.
             let mut central = self.shared.central.lock();
-            central.free[pool].extend(slots.drain(..2 * batch));
+            central.free[pool].extend(own.slots.drain(..surplus));
         }
     }
 
@@ -622,11 +705,13 @@ impl<M: Machine> LocalHeap<M> {
 impl<M: Machine> Drop for LocalHeap<M> {
     fn drop(&mut self) {
         let mut central = self.shared.central.lock();
-        for (pool, slots) in self.free.iter_mut().enumerate() {
-            central.free[pool].append(slots);
+        for (pool, own) in self.free.iter_mut().enumerate() {
+            central.free[pool].append(&mut own.slots);
         }
+        central.singles.append(&mut self.singles);
         central.orphans.extend(self.limbo.drain(..));
         drop(central);
+        self.shared.unreserve(self.credit_bytes);
         self.unpin();
         self.shared.slots.release(self.slot);
     }

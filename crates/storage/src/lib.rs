@@ -13,6 +13,7 @@
 mod heap;
 pub mod index;
 pub mod key;
+mod pool;
 mod record;
 mod slots;
 

@@ -1,6 +1,6 @@
 //! Slots, records and their reclamation.
 
-use chiliad_machine::{Link, Machine, Native, Ordering, Plain, Shared, Tagged, Word};
+use chiliad_machine::{Allocator, Link, Machine, Native, Ordering, Plain, Shared, Tagged, Word};
 use chiliad_storage::{Heap, Kind, LocalHeap, OutOfMemory, RecordRef, Slots};
 use std::collections::HashSet;
 use std::ptr::NonNull;
@@ -43,6 +43,66 @@ fn records_of_every_length_round_trip() {
     }
     every_length_round_trips::<Native>((0..2100).chain([4096, 65_536, 1 << 20]));
     every_length_round_trips::<Plain>((0..600).chain([4096, 65_536, 1 << 20]));
+}
+
+static SYSTEM: Allocator = Allocator::new("system", &std::alloc::System);
+
+#[test]
+fn slots_from_an_allocator_are_like_those_from_chunks() {
+    let heap = Heap::<Native>::for_scheme(UNLIMITED, 1, Some(&SYSTEM));
+    let mut locals = [0, 1].map(|_| LocalHeap::new(&heap).expect("a slot"));
+    let mut seen = HashSet::new();
+    for round in 0..3 {
+        for length in [0, 40, 130, 300, 5000, 300_000] {
+            let [one, two] = &mut locals;
+            let records: Vec<_> =
+                (0..200).map(|_| one.alloc_record(Kind::Record, length).expect("memory")).collect();
+            for record in records {
+                seen.insert(record.as_ptr());
+                record.write(&pattern(length));
+                let mut back = vec![0; length];
+                record.read(&mut back);
+                assert_eq!(back, pattern(length));
+                // What one worker frees serves the other too.
+                // SAFETY: nobody else has seen it.
+                unsafe { two.free_record(Kind::Record, record) };
+            }
+            let leaf = one.alloc(Kind::Leaf, 256).expect("memory");
+            assert_eq!(leaf.addr().get() % 64, 0, "nodes lie at lines");
+            // SAFETY: as above.
+            unsafe { one.free(Kind::Leaf, 256, leaf) };
+        }
+        assert!(seen.len() < 2 * 6 * 200, "round {round}: freed slots live again");
+    }
+    let small = Heap::<Native>::for_scheme(1 << 20, 0, Some(&SYSTEM));
+    let mut local = LocalHeap::new(&small).expect("a slot");
+    let count = (0..).take_while(|_| local.alloc_record(Kind::Record, 1000).is_ok()).count();
+    assert!((900..=1024).contains(&count), "{count} in a MiB");
+    let before = small.usage().reserved_bytes;
+    assert!(before <= 1 << 20);
+}
+
+#[test]
+fn a_worker_that_needs_many_slots_takes_more_at_a_time() {
+    let heap = Heap::<Native>::new(UNLIMITED);
+    let mut local = LocalHeap::new(&heap).expect("a slot");
+    let records: Vec<_> =
+        (0..100_000).map(|_| local.alloc_record(Kind::Record, 48).expect("memory")).collect();
+    let spare = heap.usage().reserved_bytes - heap.usage().spare_bytes;
+    assert!((100_000 * 64..120_000 * 64 + (4 << 20)).contains(&spare), "{spare}");
+    let all: HashSet<_> = records.iter().map(|record| record.as_ptr()).collect();
+    assert_eq!(all.len(), records.len());
+    for record in records {
+        // SAFETY: nobody else has seen it.
+        unsafe { local.free_record(Kind::Record, record) };
+    }
+    // It has given most of them away, and another worker finds them.
+    let reserved = heap.usage().reserved_bytes;
+    let mut other = LocalHeap::new(&heap).expect("a slot");
+    for _ in 0..90_000 {
+        other.alloc_record(Kind::Record, 48).expect("memory");
+    }
+    assert_eq!(heap.usage().reserved_bytes, reserved);
 }
 
 #[test]

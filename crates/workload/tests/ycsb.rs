@@ -117,6 +117,28 @@ fn blind_writes_and_scans() {
 }
 
 #[test]
+fn accesses_are_made_in_the_order_of_their_keys_on_demand() {
+    for (rmw, ops, key_order) in
+        [(true, 8, true), (false, 8, true), (false, 80, true), (false, 8, false)]
+    {
+        let options = YcsbOptions { records: 500, ops, rmw, key_order, ..YcsbOptions::default() };
+        let (ycsb, mut model, mut client) = start(options);
+        let mut sorted = 0;
+        for _ in 0..100 {
+            model.touched.clear();
+            model.step(&ycsb, &mut client);
+            // What is modified is written at the end, when all is looked up and locked.
+            let first = &model.touched[..ops];
+            let distinct: std::collections::BTreeSet<_> = first.iter().collect();
+            assert_eq!(distinct.len(), ops);
+            sorted += usize::from(first.is_sorted());
+        }
+        assert_eq!(sorted == 100, key_order, "{sorted} of 100");
+        assert!(model.counts.changes > 40 * ops, "{:?}", model.counts);
+    }
+}
+
+#[test]
 fn read_only_requests_are_marked() {
     let options = YcsbOptions {
         records: 100,

@@ -25,7 +25,9 @@ const LOADED: (u32, u64) = (0, 1);
 const ORDERS_MAX: usize = 12_000;
 
 fn workload() -> Result<Tpcc, Error> {
-    let options = TpccOptions { snapshot_reads: false, ..TpccOptions::micro() };
+    // Parts are loaded as transactions, whole or not at all.
+    let read_only_tables = false;
+    let options = TpccOptions { snapshot_reads: false, read_only_tables, ..TpccOptions::micro() };
     Tpcc::new(options).map_err(Error::InvalidOption)
 }
 

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! u32 the next table number | u32 count of tables, each:
-//!   u32 number | name | u8 kind (0 ordered, 1 hash) | u64 rows expected | u8 1 if closed to snapshots
+//!   u32 number | name | u8 kind (0 ordered, 1 hash) | u64 rows expected
+//!   u8 1 if closed to snapshots, plus 2 if it takes loads only, plus 4 if it is sealed
 //!   u32 count of secondary indexes, each (the table of the n-th has the number of its table + 1 + n):
 //!     name | u8 1 if unique | u32 count of parts, each:
 //!       u8 source (0 value, 1 key) | u32 offset | u32 length | u8 type | u8 1 if descending
@@ -10,7 +11,7 @@
 //!
 //! A name is its length (u32) and its UTF-8. Types: 0 unsigned, 1 signed, 2 bytes, 3 text.
 
-use crate::table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableSpec};
+use crate::table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableSpec, Writes};
 use chiliad_log::codec::{Decoder, put_blob};
 
 /// The numbers that the tables of a database have in its whole life, at most: some of the memory of
@@ -36,7 +37,7 @@ impl Blob {
             put_blob(&mut out, spec.name.as_bytes());
             out.push(u8::from(spec.index == IndexKind::Hash));
             out.extend_from_slice(&(spec.rows_expected as u64).to_le_bytes());
-            out.push(u8::from(spec.present_only));
+            out.push(u8::from(spec.present_only) | writes_bits(spec.writes));
             put_count(&mut out, spec.secondary.len());
             spec.secondary.iter().for_each(|index| put_index(&mut out, index));
         }
@@ -67,6 +68,14 @@ fn put_count(out: &mut Vec<u8>, count: usize) {
     out.extend_from_slice(&(count as u32).to_le_bytes());
 }
 
+fn writes_bits(writes: Writes) -> u8 {
+    match writes {
+        Writes::Transactions => 0,
+        Writes::Loads => 2,
+        Writes::Nobody => 4,
+    }
+}
+
 fn put_index(out: &mut Vec<u8>, index: &SecondarySpec) {
     put_blob(out, index.name.as_bytes());
     out.push(u8::from(index.unique));
@@ -89,12 +98,15 @@ fn take_table(from: &mut Decoder<'_>) -> Option<TableSpec> {
     let name = from.text()?.to_owned();
     let index = if take_flag(from)? { IndexKind::Hash } else { IndexKind::Ordered };
     let rows_expected = usize::try_from(from.u64()?).ok()?;
-    let present_only = take_flag(from)?;
+    let bits = from.u8()?;
+    let present_only = bits & 1 != 0;
+    let known = [Writes::Transactions, Writes::Loads, Writes::Nobody];
+    let writes = known.into_iter().find(|&writes| writes_bits(writes) == bits & !1)?;
     let mut secondary = Vec::new();
     for _ in 0..from.u32()? {
         secondary.push(take_index(from)?);
     }
-    Some(TableSpec { name, index, rows_expected, secondary, present_only })
+    Some(TableSpec { name, index, rows_expected, secondary, present_only, writes })
 }
 
 fn take_index(from: &mut Decoder<'_>) -> Option<SecondarySpec> {
@@ -146,11 +158,14 @@ mod tests {
             ],
             unique: true,
         };
+        let sealed = TableSpec { writes: Writes::Nobody, ..TableSpec::ordered("four") };
         Blob {
             next: 9,
             tables: vec![
                 (0, TableSpec::ordered("one").with_index(index)),
                 (5, TableSpec::hash("two", 1000).present_only()),
+                (6, TableSpec::hash("three", 1000).present_only().read_only()),
+                (7, sealed),
             ],
         }
     }

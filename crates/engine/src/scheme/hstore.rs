@@ -90,6 +90,7 @@ impl<M: Machine> Policy<M> for Queueing {
         source: "thousand-cores.txt 2.2.4, 4.3.3",
     };
 
+    const DRAWS: bool = true;
     type Shared = Queues<M>;
 
     fn shared(options: &Options) -> Queues<M> {

@@ -5,7 +5,7 @@
 //! installation only, for those who read outside transactions (`restore::stable_read`).
 
 use super::tid;
-use super::{CommitPoint, Context, Refusal, Scheme, Version};
+use super::{CommitPoint, Context, Refusal, Scheme, Step, Version};
 use crate::access::{Kind, Write, WriteSet};
 use crate::arena::Arena;
 use crate::error::Reason;
@@ -47,6 +47,22 @@ pub(super) fn copy<M: Machine>(
     let bytes = arena.reserve(length);
     source.read(arena.get_mut(bytes));
     Version { absent, bytes }
+}
+
+/// Reads a record of a table that is sealed. What a load has left that failed may still leave its
+/// index; all else stays as it is.
+#[inline]
+pub(super) fn read_sealed<M: Machine>(
+    record: RecordRef<M>,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Step<M, Version> {
+    // Acquire pairs with the release of whoever installed it.
+    let word = record.word().load(Ordering::Acquire);
+    if word & tid::DEAD != 0 {
+        return Step::Redo;
+    }
+    Step::Done(copy(record, word, arena, stamped))
 }
 
 /// Notes the words of the versions that the writes replace, and puts blocks by for values that do not

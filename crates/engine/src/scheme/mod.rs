@@ -206,6 +206,11 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         writes: &WriteSet<M>,
     ) -> Step<M, Version>;
 
+    /// Reads a record of a table in which nothing will ever change.
+    fn read_sealed(record: RecordRef<M>, arena: &mut Arena, stamped: bool) -> Step<M, Version> {
+        in_place::read_sealed(record, arena, stamped)
+    }
+
     /// The transaction will write `record`, which exists; called before the write joins the write set,
     /// and before the record is read where that is to be updated. The caller is pinned. `Redo` and
     /// `Wait` are answers only for a record that the transaction has not read yet, but for `Wait` of

@@ -52,6 +52,8 @@ pub type Partitioned<M> = Exclusive<M, Spinning<M>>;
 pub trait Policy<M: Machine>: Sized + 'static {
     /// The scheme with this policy.
     const INFO: Info;
+    /// Arriving draws a timestamp.
+    const DRAWS: bool = false;
     /// What all workers share; lives in the machine's memory.
     type Shared: 'static;
 
@@ -152,7 +154,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         debug_assert!(intent.partitions.is_sorted_by(|a, b| a < b), "ascending, each once");
         self.floor = 0;
-        let before = cx.clockwork.switch(Part::Timestamp);
+        let before = cx.clockwork.switch(if P::DRAWS { Part::Timestamp } else { Part::Wait });
         self.policy.arrive(cx.shared, cx.heap);
         cx.clockwork.switch(Part::Wait);
         for (number, &partition) in intent.partitions.iter().enumerate() {

@@ -159,7 +159,8 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         let shape = self.workload.next(&mut self.state, &mut self.partitions);
         let timed = self.timed.take(&mut self.random);
         // Simulated time means nothing yet, and looking at it is an event.
-        let followed = !M::SIMULATED && self.followed.take(&mut self.random);
+        let followed =
+            !M::SIMULATED && self.signals.following() && self.followed.take(&mut self.random);
         if followed {
             self.worker.sample_next();
         }

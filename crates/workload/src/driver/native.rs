@@ -11,6 +11,7 @@
 
 use super::series::{SAMPLE_INTERVAL, Series, resident_bytes};
 use super::signals::{Phase, Signals};
+use super::slices::Slices;
 use super::target::{ClientReport, RunSignals};
 use super::{Bell, Failure, Length, NativeReport, Plan, Progress, Tally, Target, load};
 use crate::ClientSeat;
@@ -104,7 +105,7 @@ fn run_ticking(
     let started = Instant::now();
     if plan.load {
         load::load(target, plan.seed, plan.cores, progress)?;
-        target.settle();
+        target.settle()?;
     }
     let load_seconds = started.elapsed().as_secs_f64();
     let mut report = run_clients(target, plan, progress, bell, checkpoints)?;
@@ -172,6 +173,7 @@ fn run_clients(
             load_seconds: 0.0,
             log_bytes: measured.log_bytes,
             checkpoints: measured.checkpoints,
+            following_cost: measured.slices.cost(),
         })
     })
 }
@@ -248,6 +250,7 @@ struct Measured {
     start: Ticks,
     seconds: f64,
     series: Series,
+    slices: Slices,
     log_bytes: u64,
     checkpoints: u64,
 }
@@ -260,6 +263,7 @@ impl Watch<'_, '_> {
         }
         self.warm_up();
         let mut series = Series::new(self.signals.committed());
+        let mut slices = Slices::new(self.signals.committed());
         let mut start = Native::now();
         if self.plan.warmup.is_zero() {
             start = self.signals.begun();
@@ -279,6 +283,9 @@ impl Watch<'_, '_> {
                 if self.plan.series {
                     series.add(passed.as_secs_f64(), committed);
                 }
+                if self.plan.following_cost {
+                    self.signals.follow(slices.end(passed.as_secs_f64(), committed));
+                }
                 next_sample += SAMPLE_INTERVAL;
             }
             self.sleep(passed, next_sample);
@@ -290,7 +297,7 @@ impl Watch<'_, '_> {
         }
         let after = (self.logged)();
         let (log_bytes, checkpoints) = (after.0 - before.0, after.1 - before.1);
-        Measured { start, seconds, series, log_bytes, checkpoints }
+        Measured { start, seconds, series, slices, log_bytes, checkpoints }
     }
 
     fn warm_up(&self) {

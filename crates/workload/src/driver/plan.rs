@@ -64,6 +64,8 @@ pub struct Plan {
     pub conditions: bool,
     /// Sample throughput and memory every 100 ms; natively only.
     pub series: bool,
+    /// Follow transactions in every other slice of the window, and say what that costs; natively only.
+    pub following_cost: bool,
 }
 
 impl Plan {

@@ -1,6 +1,6 @@
 //! What a run ends with.
 
-use super::{Sample, Tally};
+use super::{FollowingCost, Sample, Tally};
 use crate::Condition;
 use chiliad_checker::Recorder;
 use chiliad_engine::Error;
@@ -47,6 +47,9 @@ pub struct NativeReport {
     pub log_bytes: u64,
     /// Checkpoints published in it.
     pub checkpoints: u64,
+    /// What following transactions through the parts of their time cost; `None` unless the plan asked
+    /// for it, or where the window was too short to tell.
+    pub following_cost: Option<FollowingCost>,
 }
 
 /// A simulated run.

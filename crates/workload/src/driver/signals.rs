@@ -45,6 +45,8 @@ pub(crate) struct Signals {
     /// Clients that wait for it, by worker plus one.
     waiting: Vec<AtomicU32>,
     early: AtomicBool,
+    /// Transactions may be followed.
+    following: AtomicBool,
     history_bytes: AtomicU64,
     history_bytes_max: u64,
     clients: Vec<Progressed>,
@@ -61,6 +63,7 @@ impl Signals {
             assembled: AtomicUsize::new(0),
             waiting: (0..clients).map(|_| AtomicU32::new(0)).collect(),
             early: AtomicBool::new(false),
+            following: AtomicBool::new(true),
             history_bytes: AtomicU64::new(0),
             history_bytes_max,
             clients: (0..clients).map(|_| Progressed::default()).collect(),
@@ -122,6 +125,18 @@ impl Signals {
             self.early.store(true, Ordering::Relaxed);
             self.set(Phase::Stop);
         }
+    }
+
+    /// Whether transactions may be followed through the parts of their time.
+    #[inline]
+    pub(crate) fn following(&self) -> bool {
+        // Relaxed: whichever transaction is the first to see it.
+        self.following.load(Ordering::Relaxed)
+    }
+
+    /// From now on they may, or may not.
+    pub(crate) fn follow(&self, on: bool) {
+        self.following.store(on, Ordering::Relaxed);
     }
 
     /// Whether the run ended before its time.

@@ -91,8 +91,7 @@ pub fn run_simulated(
 fn load(target: &dyn Target, seed: u64) -> Result<(), Failure> {
     let mut parts = 0..target.load_parts();
     target.load(seed, &mut || parts.next())?;
-    target.settle();
-    Ok(())
+    target.settle()
 }
 
 fn spawn_clients(

@@ -11,7 +11,7 @@ use super::{Bell, Failure, Plan, Tally};
 use crate::{ClientSeat, Condition, Workload};
 use chiliad_checker::Recorder;
 use chiliad_engine::{Alone, Database, DurableOptions, Error, Intent, LogRunner, Mode, Options};
-use chiliad_engine::{Scheme, TableId, Transaction};
+use chiliad_engine::{Scheme, TableId, Transaction, Writes};
 use chiliad_machine::Machine;
 use chiliad_machine::disk::Disk;
 use std::any::Any;
@@ -69,8 +69,12 @@ pub trait Target {
     /// # Errors
     /// The engine's.
     fn versions(&self) -> Result<Vec<u64>, Failure>;
-    /// Moves on until snapshots of the past show all that was loaded. Nobody is at work yet.
-    fn settle(&self);
+    /// Seals the read-only tables, and moves on until snapshots of the past show all that was loaded.
+    /// Nobody is at work yet.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn settle(&self) -> Result<(), Failure>;
     /// Runs the client at `seat` on the calling worker until the signals say stop.
     ///
     /// # Errors
@@ -257,8 +261,14 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
         self.database.count_versions().map_err(Failure::doing("counting versions"))
     }
 
-    fn settle(&self) {
+    fn settle(&self) -> Result<(), Failure> {
+        for (_, spec) in self.database.tables() {
+            if spec.writes == Writes::Loads {
+                self.database.seal(&spec.name).map_err(Failure::doing("sealing a table"))?;
+            }
+        }
         self.database.settle();
+        Ok(())
     }
 
     fn run_client(

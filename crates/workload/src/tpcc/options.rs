@@ -83,6 +83,8 @@ pub struct TpccOptions {
     pub snapshot_reads: bool,
     /// `--scale`.
     pub scale: Scale,
+    /// `--read-only-tables`: `item`, which nobody changes, is declared read-only.
+    pub read_only_tables: bool,
 }
 
 /// The most warehouses: their numbers take two bytes.
@@ -96,6 +98,7 @@ impl Default for TpccOptions {
             remote_item: 1.0,
             snapshot_reads: true,
             scale: Scale::Spec,
+            read_only_tables: true,
         }
     }
 }

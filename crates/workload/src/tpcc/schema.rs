@@ -94,6 +94,7 @@ pub fn specs(options: &TpccOptions) -> Vec<TableSpec> {
     let customers = districts * usize::from(sizes.customers);
     let items = sizes.items as usize;
     let stocks = warehouses * items;
+    let item = TableSpec::hash("item", items);
     vec![
         TableSpec::hash("warehouse", warehouses).present_only(),
         TableSpec::hash("district", districts),
@@ -105,7 +106,7 @@ pub fn specs(options: &TpccOptions) -> Vec<TableSpec> {
         TableSpec::ordered("order"),
         TableSpec::ordered("order_customer"),
         TableSpec::ordered("order_line"),
-        TableSpec::hash("item", items),
+        if options.read_only_tables { item.read_only() } else { item },
         TableSpec::hash("stock", stocks),
         TableSpec::hash("stock_info", stocks),
     ]

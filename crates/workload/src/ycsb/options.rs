@@ -33,6 +33,9 @@ pub struct YcsbOptions {
     pub hash: bool,
     /// `--snapshot-reads`: transactions that only read do so in a snapshot of the past.
     pub snapshot_reads: bool,
+    /// `--lock-order key`: a transaction makes its accesses in the order of their keys, so that no two
+    /// wait for each other (thousand-cores.txt 4.2.2).
+    pub key_order: bool,
 }
 
 impl Default for YcsbOptions {
@@ -52,6 +55,7 @@ impl Default for YcsbOptions {
             parts_per_txn: 2,
             hash: false,
             snapshot_reads: false,
+            key_order: false,
         }
     }
 }
@@ -103,6 +107,11 @@ impl YcsbOptions {
             let given = self.scan_ratio;
             return Err(format!("--scan-ratio {given}: accepted with --index hash is 0"));
         }
+        // A scan goes beyond the next key.
+        if self.key_order && self.scan_ratio > 0.0 {
+            let given = self.scan_ratio;
+            return Err(format!("--scan-ratio {given}: accepted with --lock-order key is 0"));
+        }
         Ok(())
     }
 }
@@ -135,6 +144,10 @@ mod tests {
             (
                 YcsbOptions { hash: true, scan_ratio: 1.0, ..fine.clone() },
                 "--scan-ratio 1: accepted with --index hash is 0",
+            ),
+            (
+                YcsbOptions { key_order: true, scan_ratio: 1.0, ..fine.clone() },
+                "--scan-ratio 1: accepted with --lock-order key is 0",
             ),
         ] {
             let error = options.validate().unwrap_err();

@@ -32,6 +32,8 @@ pub struct Client {
     taken: Vec<u64>,
     /// The partitions of the request.
     parts: Vec<u32>,
+    /// The places of the keys, in the order in which they are accessed; empty: as they stand.
+    order: Vec<usize>,
     rows: Vec<Option<Row>>,
     /// The value of blind writes. Its first word counts the client's writes.
     value: Vec<u8>,
@@ -56,6 +58,7 @@ impl Client {
             writes: 0,
             taken: Vec::with_capacity(ops),
             parts: Vec::with_capacity(options.parts_per_txn as usize),
+            order: Vec::with_capacity(if options.key_order { ops } else { 0 }),
             rows: vec![None; ops],
             value,
             count: (seat.index as u64) << 40,
@@ -88,6 +91,9 @@ impl Client {
         }
         (self.modifies, self.writes) = (modifies, writes);
         self.draw_keys(ycsb);
+        if options.key_order {
+            self.sort();
+        }
         if scans > 0 && options.partitions > 1 {
             // Neighbours belong to all partitions in turn.
             partitions.extend(0..options.partitions);
@@ -185,6 +191,9 @@ impl Client {
         options: &YcsbOptions,
         tx: &mut T,
     ) -> Result<()> {
+        if options.ops > 1 && options.key_order {
+            return self.run_sorted(tx);
+        }
         if options.ops > 1 {
             return self.run_many(options, tx);
         }
@@ -250,6 +259,48 @@ impl Client {
                 self.shown ^= fold(tx.bytes(entry.row));
             }
         }
+        Ok(())
+    }
+
+    /// Puts the accesses into the order of their keys.
+    fn sort(&mut self) {
+        self.order.clear();
+        self.order.extend(0..self.keys.len());
+        let keys = &self.keys;
+        self.order.sort_unstable_by_key(|&place| keys[place]);
+    }
+
+    /// The accesses in order, of whatever kind: look-ups in groups, blind writes one by one between
+    /// them. There are no scans.
+    fn run_sorted<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<()> {
+        let looked_up = self.reads + self.modifies;
+        self.value[..8].copy_from_slice(&self.count.to_le_bytes());
+        let mut at = 0;
+        while at < self.order.len() {
+            let places = self.order[at..].iter().take(GROUP);
+            let group = places.take_while(|&&place| place < looked_up).count();
+            if group == 0 {
+                tx.put(self.table, &self.keys[self.order[at]], &self.value)?;
+                at += 1;
+                continue;
+            }
+            let mut gets = [Get::read(self.table, &[]); GROUP];
+            for (get, &place) in gets.iter_mut().zip(&self.order[at..at + group]) {
+                (get.key, get.for_update) = (&self.keys[place], place >= self.reads);
+            }
+            tx.get_many(&gets[..group], &mut self.rows[at..at + group])?;
+            at += group;
+        }
+        let mut shown = 0;
+        for (&place, &row) in self.order.iter().zip(&self.rows) {
+            if place < looked_up {
+                shown ^= fold(tx.bytes(present(row)?));
+            }
+            if (self.reads..looked_up).contains(&place) {
+                self.fill(tx.modify(present(row)?)?);
+            }
+        }
+        self.shown = shown;
         Ok(())
     }
 

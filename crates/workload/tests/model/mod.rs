@@ -35,6 +35,8 @@ pub struct Counts {
 pub struct Model {
     tables: Vec<Table>,
     pub counts: Counts,
+    /// The keys asked for or written, in order.
+    pub touched: Vec<Vec<u8>>,
 }
 
 /// How a transaction ended.
@@ -251,6 +253,7 @@ impl ModelTx<'_> {
     }
 
     fn find(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
+        self.model.touched.push(key.to_vec());
         let length = self.table(table)?.rows.get(key).map(Vec::len);
         Ok(length.map(|length| self.access(table, key, length)))
     }
@@ -262,6 +265,7 @@ impl ModelTx<'_> {
         }
         let before = self.table(table)?.rows.get(key).cloned();
         self.undo.push((table, key.to_vec(), before));
+        self.model.touched.push(key.to_vec());
         Ok(())
     }
 

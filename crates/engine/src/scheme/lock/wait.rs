@@ -140,7 +140,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         let seat = shared.seats().get(slot);
         let begun = M::now();
         let (mut spin, mut looks) = (Spin::<M>::new(), 0);
-        let mut next_look = begun + shared.deadlock_check;
+        let mut next_look = begun.saturating_add(shared.deadlock_check);
         let end = begun.saturating_add(shared.wait_timeout);
         while !queue::is_granted(request) {
             // Acquire pairs with the release in `Search::sacrifice`.
@@ -157,9 +157,10 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
                     M::mark("deadlock found");
                     return Err(Reason::Deadlock);
                 }
-                next_look = M::now() + shared.deadlock_check.max(1);
+                next_look = M::now().saturating_add(shared.deadlock_check.max(1));
             }
-            sleep(&mut spin, &mut looks, Some(next_look.min(end)));
+            let until = next_look.min(end);
+            sleep(&mut spin, &mut looks, (until < u64::MAX).then_some(until));
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 
 use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back, refused_latch, tid};
 use crate::access::{Kind, Write, WriteSet};
+use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
 use crate::scheme::{chain, in_place};
@@ -88,13 +89,15 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
 
     fn take_tid(
         &self,
-        cx: &Context<'_, M, Self>,
+        cx: &mut Context<'_, M, Self>,
         writes: &WriteSet<M>,
         epoch: u64,
     ) -> Result<u64, Refusal<M>> {
         if VARIANT == GLOBAL_TID {
             // Relaxed: latches order the transactions that share a record.
+            let part = cx.clockwork.switch(Part::Timestamp);
             let count = cx.shared.counter.fetch_add(1, Ordering::Relaxed);
+            cx.clockwork.switch(part);
             return Ok(count * (tid::FLAGS + 1));
         }
         let mut greatest = 0;

@@ -42,6 +42,7 @@ use super::{
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
+use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::transaction::Intent;
 use chiliad_machine::{Machine, Ordering, Word};
@@ -160,7 +161,9 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         self.first_epoch = 0;
         if intent.snapshot && cx.snapshots {
             let slots = &cx.heap.shared().slots;
+            let part = cx.clockwork.switch(Part::Wait);
             self.snapshot = cx.epochs.lease(slots, cx.heap.slot(), cx.shared.interval);
+            cx.clockwork.switch(part);
         } else if M::fault(&faults::EPOCH_AT_BEGIN) {
             self.first_epoch = cx.epochs.current();
         }

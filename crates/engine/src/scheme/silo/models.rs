@@ -60,7 +60,7 @@ fn workers_with(mode: Snapshots, snapshot_every: u64) -> [Worker; 2] {
         world: Rc::clone(&world),
         heap,
         scheme: Silo::new(),
-        arena: Arena::new(),
+        arena: Arena::new(None),
         writes: WriteSet::new(),
     })
 }

@@ -1,0 +1,72 @@
+//! A worker's free slots of one kind and class, and how many it takes and gives at a time.
+//!
+//! The number follows the load (thousand-cores.txt 4.1.1): each time the pool has run empty it takes
+//! twice as many, so that a worker that needs many slots goes to the shared ones ever more seldom;
+//! each time there are too many it halves the number again.
+
+use core::ptr::NonNull;
+
+/// Bytes of the first batch, and the most slots in it.
+const BATCH_BYTES: usize = 8 << 10;
+const BATCH_SLOTS_MAX: usize = 64;
+/// A batch grows up to this part of a chunk.
+const CHUNK_PART: usize = 8;
+
+/// Free slots, the warmest last.
+#[derive(Default)]
+pub struct Pool {
+    pub slots: Vec<NonNull<u8>>,
+    /// Doublings of the batch.
+    grown: u32,
+}
+
+/// The slots of `bytes` in the smallest batch.
+pub fn batch_slots(bytes: usize) -> usize {
+    (BATCH_BYTES / bytes).clamp(1, BATCH_SLOTS_MAX)
+}
+
+impl Pool {
+    /// Slots of `bytes` to take at a time.
+    pub fn batch(&self, bytes: usize) -> usize {
+        batch_slots(bytes) << self.grown
+    }
+
+    /// The pool has run empty and was filled: the next time it takes more, up to a part of a chunk.
+    pub fn grow(&mut self, bytes: usize, chunk_bytes: usize) {
+        if 2 * self.batch(bytes) * bytes <= chunk_bytes / CHUNK_PART {
+            self.grown += 1;
+        }
+    }
+
+    /// Slots of `bytes` to be given away, the coldest first: none unless there are too many.
+    pub fn surplus(&mut self, bytes: usize) -> usize {
+        let batch = self.batch(bytes);
+        if self.slots.len() <= 4 * batch {
+            return 0;
+        }
+        self.grown = self.grown.saturating_sub(1);
+        2 * batch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_follows_the_load() {
+        let mut pool = Pool::default();
+        assert_eq!(pool.batch(128), 64);
+        for _ in 0..40 {
+            pool.grow(128, 2 << 20);
+        }
+        assert_eq!(pool.batch(128), 2048, "an eighth of a chunk");
+        assert_eq!(pool.surplus(128), 0);
+        pool.slots = vec![NonNull::dangling(); 4 * 2048 + 1];
+        assert_eq!(pool.surplus(128), 2 * 2048);
+        assert_eq!(pool.batch(128), 1024);
+        let mut large = Pool::default();
+        large.grow(1 << 20, 2 << 20);
+        assert_eq!(large.batch(1 << 20), 1, "too large for more than one");
+    }
+}
