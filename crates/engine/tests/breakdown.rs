@@ -99,8 +99,8 @@ impl UnderScheme<Sim> for Followed {
 fn expected(scheme: &str) -> &'static [Part] {
     use Part::{Abort, Timestamp, Wait};
     match scheme {
-        "silo" | "no-wait" | "dl-detect" => &[Abort, Wait],
-        "global-tid" | "wait-die" | "occ" => &[Timestamp, Abort, Wait],
+        "silo" | "no-wait" | "dl-detect" | "occ-serial" => &[Abort, Wait],
+        "global-tid" | "wait-die" | "timestamp" | "mvcc" | "occ" => &[Timestamp, Abort, Wait],
         // Waiting for partitions, and never refused.
         "partitioned" => &[Wait],
         "h-store" => &[Timestamp, Wait],
