@@ -50,11 +50,9 @@ pub type HStore<M> = Exclusive<M, Queueing>;
 
 const QUEUED: u64 = 1;
 
-/// Moments that the first in a queue spins before it parks: natively longer than a short transaction
-/// takes, which is less than waking somebody does.
-const fn spins<M: Machine>() -> u32 {
-    if M::SIMULATED { 16 } else { 500 }
-}
+/// The first in a queue spins for this part of a second before it parks, 31 us: several times what a short
+/// transaction takes, and about what it costs to be woken.
+const SPINS_FOR: u64 = 32_000;
 
 /// One worker's part of the policy.
 pub struct Queueing {
@@ -174,11 +172,12 @@ impl<M: Machine> Partition<M> {
         }
         // Behind others the wait is long. The core is kept while spinning: to yield it to another
         // process, just before the grant, would hold up all who come after.
-        let spins = if queue.is_empty() { spins::<M>() } else { 0 };
+        let spins = if queue.is_empty() { M::ticks_per_second() / SPINS_FOR } else { 0 };
         queue.push(Reverse((timestamp, M::worker())));
         drop(queue);
         M::mark("queued for a partition");
-        for _ in 0..spins {
+        let end = M::now() + spins;
+        while M::now() < end {
             if self.is_granted(timestamp) {
                 return;
             }
