@@ -142,7 +142,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let key_piece = self.arena.push(key);
         let part = self.clockwork.switch(Part::Manager);
         let step = match sealed {
-            true => S::read_sealed(record, &mut self.arena, self.stamped),
+            true => self.scheme.read_sealed(record, &mut self.arena, self.stamped),
             false => self.scheme.read(&mut context!(self), record, &mut self.arena, &self.writes),
         };
         self.clockwork.switch(part);

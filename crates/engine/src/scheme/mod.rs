@@ -206,8 +206,14 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         writes: &WriteSet<M>,
     ) -> Step<M, Version>;
 
-    /// Reads a record of a table in which nothing will ever change.
-    fn read_sealed(record: RecordRef<M>, arena: &mut Arena, stamped: bool) -> Step<M, Version> {
+    /// Reads a record of a table in which nothing will ever change. The transaction may have begun when
+    /// something still did.
+    fn read_sealed(
+        &self,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+        stamped: bool,
+    ) -> Step<M, Version> {
         in_place::read_sealed(record, arena, stamped)
     }
 

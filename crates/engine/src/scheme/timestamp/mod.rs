@@ -245,6 +245,23 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         }
     }
 
+    /// What was loaded since the transaction began is younger than it, in a sealed table too.
+    #[inline]
+    fn read_sealed(
+        &self,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+        stamped: bool,
+    ) -> Step<M, Version> {
+        if record.word().load(Ordering::Acquire) < self.limit {
+            return in_place::read_sealed(record, arena, stamped);
+        }
+        match VERSIONS {
+            true => Step::Done(chain::unborn(arena, stamped)),
+            false => Step::Abort(Refusal::over(Reason::TooLate, record)),
+        }
+    }
+
     #[inline]
     fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
         match self.reader(cx).claim(record) {
