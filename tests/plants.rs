@@ -60,7 +60,7 @@ const SEEDS: [(&str, u64); 70] = [
     ("gap-not-stamped", 1),
     ("inserted-into-the-past", 0),
     ("placed-unread", 4),
-    ("split-forgets-gap", 143),
+    ("split-forgets-gap", 601),
     ("younger-version-read", 0),
     ("newest-version-read", 0),
     ("version-not-kept", 1),
