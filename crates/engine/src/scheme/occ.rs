@@ -105,11 +105,6 @@ pub static FAULTS: &[&Fault] = &[
     &END_NOT_ABOVE,
 ];
 
-/// A timestamp as it stands in a word, flags clear.
-fn word_of(timestamp: u64) -> u64 {
-    timestamp * (tid::FLAGS + 1)
-}
-
 /// A record that was read, and the header word then.
 struct Read<M: Machine> {
     record: RecordRef<M>,
@@ -137,7 +132,7 @@ impl<M: Machine> Occ<M> {
         let part = cx.clockwork.switch(Part::Timestamp);
         let timestamp = self.clock.draw(cx.shared, cx.heap);
         cx.clockwork.switch(part);
-        word_of(timestamp)
+        tid::word_of(timestamp)
     }
 
     /// Latches what was read or will be written, each record once.
@@ -166,8 +161,7 @@ impl<M: Machine> Occ<M> {
 
     fn unlatch_all(&mut self) {
         for record in self.latched.drain(..) {
-            let word = record.word();
-            tid::publish(word, word.load(Ordering::Relaxed) & !tid::LATCH);
+            tid::unlatch(record.word());
         }
     }
 
@@ -256,10 +250,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     }
 
     fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        let word = record.word();
-        // Nobody else has seen it in this life.
-        let life = tid::next_life(word.load(Ordering::Relaxed));
-        word.store(life | tid::ABSENT | tid::LATCH, Ordering::Relaxed);
+        tid::begin_life(record.word(), tid::LATCH);
     }
 
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
@@ -329,8 +320,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     }
 
     fn withdraw(&mut self, record: RecordRef<M>) {
-        let word = record.word();
-        tid::publish(word, word.load(Ordering::Relaxed) & !tid::LATCH);
+        tid::unlatch(record.word());
     }
 
     #[inline]
@@ -353,21 +343,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     }
 
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
-        for _ in 0..budget.min(self.garbage.len()) {
-            let Some(garbage) = self.garbage.pop_front() else { return };
-            let found = garbage.record.word().load(Ordering::Acquire);
-            // A table that was dropped takes its garbage along, and whoever has overwritten the record
-            // since leaves garbage of their own.
-            let over = !tables.contains(garbage.table) || !tid::is_absence(found, garbage.order);
-            let latched = found & tid::LATCH != 0;
-            if over
-                || !latched && unlink::unlink(cx.heap, tables, &garbage, found, &mut self.floors)
-            {
-                cx.keys.give(garbage.key);
-            } else {
-                self.garbage.push_back(garbage);
-            }
-        }
+        unlink::sweep(cx, tables, budget, &mut self.garbage, &mut self.floors);
     }
 
     #[inline]

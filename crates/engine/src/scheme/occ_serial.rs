@@ -162,10 +162,8 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
     }
 
     fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        let word = record.word();
-        // Nobody else has seen it in this life. Latched: nobody else inserts the key meanwhile.
-        let life = tid::next_life(word.load(Ordering::Relaxed));
-        word.store(life | tid::ABSENT | tid::LATCH, Ordering::Relaxed);
+        // Latched: nobody else inserts the key meanwhile.
+        tid::begin_life(record.word(), tid::LATCH);
     }
 
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
@@ -230,8 +228,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
     }
 
     fn withdraw(&mut self, record: RecordRef<M>) {
-        let word = record.word();
-        tid::publish(word, word.load(Ordering::Relaxed) & !tid::LATCH);
+        tid::unlatch(record.word());
     }
 
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
@@ -256,20 +253,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         if cx.shared.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return;
         }
-        for _ in 0..budget.min(self.garbage.len()) {
-            let Some(garbage) = self.garbage.pop_front() else { break };
-            let found = garbage.record.word().load(Ordering::Acquire);
-            // A table that was dropped takes its garbage along, and whoever has overwritten the record
-            // since leaves garbage of their own.
-            let over = !tables.contains(garbage.table) || !tid::is_absence(found, garbage.order);
-            let latched = found & tid::LATCH != 0;
-            match over
-                || !latched && unlink::unlink(cx.heap, tables, &garbage, found, &mut self.floors)
-            {
-                true => cx.keys.give(garbage.key),
-                false => self.garbage.push_back(garbage),
-            }
-        }
+        unlink::sweep(cx, tables, budget, &mut self.garbage, &mut self.floors);
         cx.shared.0.store(0, Ordering::Release);
     }
 

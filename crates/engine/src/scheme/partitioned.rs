@@ -190,8 +190,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
     }
 
     fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        let word = record.word();
-        word.store(tid::next_life(word.load(Ordering::Relaxed)) | tid::ABSENT, Ordering::Relaxed);
+        tid::begin_life(record.word(), 0);
     }
 
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {

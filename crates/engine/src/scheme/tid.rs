@@ -60,6 +60,19 @@ pub(crate) fn next_life(word: u64) -> u64 {
     (word | FLAGS) + 1
 }
 
+/// Begins a slot's new life as an absent record, which nobody else has seen yet; `latch` is [`LATCH`] or
+/// nothing.
+#[inline]
+pub(crate) fn begin_life<W: Word>(word: &W, latch: u64) {
+    word.store(next_life(word.load(Ordering::Relaxed)) | ABSENT | latch, Ordering::Relaxed);
+}
+
+/// A timestamp as it stands in a word, flags clear.
+#[inline]
+pub(crate) fn word_of(timestamp: u64) -> u64 {
+    timestamp * (FLAGS + 1)
+}
+
 /// A word from which [`next_life`] comes to the life that `word` has begun.
 #[inline]
 pub(crate) fn life_before(word: u64) -> u64 {
@@ -83,6 +96,12 @@ pub(crate) fn publish<W: Word>(word: &W, value: u64) {
     debug_assert!(value & LATCH == 0);
     // Release pairs with the acquire in `try_latch` and in readers: the payload comes first.
     word.store(value, Ordering::Release);
+}
+
+/// Unlatches a record that stays as it was. The caller holds the latch.
+#[inline]
+pub(crate) fn unlatch<W: Word>(word: &W) {
+    publish(word, word.load(Ordering::Relaxed) & !LATCH);
 }
 
 /// Whether `word` still names the version that a reader saw, latched or not.

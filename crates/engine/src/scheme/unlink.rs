@@ -4,10 +4,35 @@
 //! verified run its stamp in the graveyard.
 
 use super::floor::{self, Floors};
-use super::{Garbage, Tables, tid};
+use super::{Context, Garbage, Scheme, Tables, tid};
 use crate::stamp;
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Guard, Hooks, Kind as SlotKind, LocalHeap};
+use std::collections::VecDeque;
+
+/// Handles up to `budget` tombstones and placeholders of a scheme whose writers latch records; one that
+/// is latched comes back later. Pinned.
+pub(super) fn sweep<M: Machine, S: Scheme<M>>(
+    cx: &mut Context<'_, M, S>,
+    tables: &dyn Tables<M>,
+    budget: usize,
+    all: &mut VecDeque<Garbage<M>>,
+    floors: &mut Floors,
+) {
+    for _ in 0..budget.min(all.len()) {
+        let Some(garbage) = all.pop_front() else { return };
+        let found = garbage.record.word().load(Ordering::Acquire);
+        // A table that was dropped takes its garbage along, and whoever has overwritten the record
+        // since leaves garbage of their own.
+        let over = !tables.contains(garbage.table) || !tid::is_absence(found, garbage.order);
+        let latched = found & tid::LATCH != 0;
+        if over || !latched && unlink(cx.heap, tables, &garbage, found, floors) {
+            cx.keys.give(garbage.key);
+        } else {
+            all.push_back(garbage);
+        }
+    }
+}
 
 /// Takes the record of `garbage`, whose word is `found` and an absence of no interest to anybody, out
 /// of its index and frees it, unless the word has changed by then; whether it did. Pinned.

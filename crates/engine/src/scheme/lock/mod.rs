@@ -312,9 +312,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     }
 
     fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        let word = record.word();
-        // Nobody else has seen it in this life.
-        word.store(tid::next_life(word.load(Ordering::Relaxed)) | tid::ABSENT, Ordering::Relaxed);
+        tid::begin_life(record.word(), 0);
         if M::fault(&faults::PLACED_UNLOCKED) {
             return;
         }

@@ -98,7 +98,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             let part = cx.clockwork.switch(Part::Timestamp);
             let count = cx.shared.counter.fetch_add(1, Ordering::Relaxed);
             cx.clockwork.switch(part);
-            return Ok(count * (tid::FLAGS + 1));
+            return Ok(tid::word_of(count));
         }
         let mut greatest = 0;
         if !M::fault(&faults::TID_NOT_ABOVE_READ) {

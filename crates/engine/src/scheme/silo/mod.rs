@@ -45,7 +45,7 @@ use crate::arena::Arena;
 use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Machine, Word};
 use chiliad_storage::{Change, Hooks, LocalHeap, RecordRef, Seen};
 use std::collections::VecDeque;
 
@@ -206,10 +206,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
 
     #[inline]
     fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        let word = record.word();
-        // Nobody else has seen it in this life.
-        let life = tid::next_life(word.load(Ordering::Relaxed));
-        word.store(life | tid::ABSENT | tid::LATCH, Ordering::Relaxed);
+        tid::begin_life(record.word(), tid::LATCH);
     }
 
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
@@ -258,8 +255,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     }
 
     fn withdraw(&mut self, record: RecordRef<M>) {
-        let word = record.word();
-        tid::publish(word, word.load(Ordering::Relaxed) & !tid::LATCH);
+        tid::unlatch(record.word());
     }
 
     #[inline]

@@ -93,7 +93,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         let part = cx.clockwork.switch(Part::Timestamp);
         let timestamp = self.clock.draw(&cx.shared.timestamps, cx.heap);
         cx.clockwork.switch(part);
-        timestamp * (tid::FLAGS + 1)
+        tid::word_of(timestamp)
     }
 
     #[inline]
