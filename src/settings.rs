@@ -243,6 +243,7 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
     let recorded = run.verify || run.history.is_some();
     Plan {
         clients: scope.clients,
+        interleave: run.interleave.unwrap_or(1),
         cores: scope.clients,
         seed: run.seed,
         warmup: run.warmup.unwrap_or(if no_warmup { Duration::ZERO } else { WARMUP }),
@@ -304,7 +305,8 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         Snapshots::OnDemand => "on-demand",
         Snapshots::Off => "off",
     };
-    let fields: [(&str, Value); 17] = [
+    let fields: [(&str, Value); 18] = [
+        ("interleave", plan.interleave.into()),
         ("duration", duration.into()),
         ("transactions", transactions.into()),
         ("warmup", values::show_time(plan.warmup).into()),

@@ -3,6 +3,7 @@
 
 use super::values;
 use chiliad_engine::Timestamps;
+use chiliad_machine::MEMBERS_MAX;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,6 +23,10 @@ pub struct RunFlags {
     /// [default in simulation: 12 a core].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, u64::MAX))]
     pub transactions: Option<u64>,
+    /// Transactions that each client has in flight, 1 to 256: while one waits for memory or for
+    /// another transaction, the next runs [default: 8 natively, 1 in simulation].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, MEMBERS_MAX))]
+    pub interleave: Option<usize>,
     /// Time before the measured window [default: 2s natively, none for --transactions and in
     /// simulation].
     #[arg(long, value_name = "TIME", value_parser = values::time)]

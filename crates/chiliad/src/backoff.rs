@@ -1,6 +1,6 @@
 //! How long a refused transaction waits before it is run again.
 
-use chiliad_machine::{Machine, Native};
+use chiliad_machine::{Interleaved, Machine};
 use std::time::{Duration, Instant};
 
 /// A policy for waiting between two attempts of one transaction.
@@ -51,7 +51,7 @@ impl Backoff {
         if nanos == 0 {
             return;
         }
-        let mut wait = Duration::from_nanos(Native::random() % nanos);
+        let mut wait = Duration::from_nanos(Interleaved::random() % nanos);
         let now = Instant::now();
         if let Some(until) = until {
             wait = wait.min(until.saturating_duration_since(now));

@@ -7,7 +7,7 @@
 
 use crate::Result;
 use crate::seat::Seat;
-use chiliad_machine::{Machine, Native};
+use chiliad_machine::{Interleaved, Machine};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -17,7 +17,7 @@ thread_local! {
     static CACHE: RefCell<Vec<Cached>> = RefCell::new({
         // The machine's own thread-local must outlive the workers that are dropped with this one:
         // what is first used earlier is destroyed later.
-        Native::worker();
+        Interleaved::worker();
         Vec::new()
     });
 }

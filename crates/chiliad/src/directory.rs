@@ -6,7 +6,7 @@ use crate::target::Target;
 use crate::threads::Threads;
 use crate::{Options, Phase, Recovered, Result};
 use chiliad_engine::Mode;
-use chiliad_machine::Native;
+use chiliad_machine::Interleaved;
 use chiliad_machine::disk::Lock;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub fn inspect(
     show: &(dyn Fn(Phase, u64, u64) + Sync),
 ) -> Result<Contents> {
     let disk = disk(path.as_ref(), Lock::Shared)?;
-    chiliad_engine::inspect::<Native>(&disk, &Threads::showing(Threads::two_per_core(), show))
+    chiliad_engine::inspect::<Interleaved>(&disk, &Threads::showing(Threads::two_per_core(), show))
 }
 
 /// Copies a directory that is sound, such as a backup, to one that is empty or missing.
@@ -35,7 +35,7 @@ pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Copied> {
     let source = disk(from.as_ref(), Lock::Shared)?;
     let target = Target::new(to.as_ref())?;
     let host = Threads::new(Threads::two_per_core());
-    let copied = chiliad_engine::copy_directory::<Native>(&source, target.disk(), &host)?;
+    let copied = chiliad_engine::copy_directory::<Interleaved>(&source, target.disk(), &host)?;
     target.keep();
     Ok(copied)
 }

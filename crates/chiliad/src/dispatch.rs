@@ -4,7 +4,7 @@ use crate::options::{Options, Scheme};
 use crate::raw::{Entry, Get, Range, Row, Scanned, TableId, TableSpec};
 use crate::{Error, Result, Stats};
 use chiliad_engine::{Checkpointed, Committed, Copied, Host, Intent, Mode, Recovered};
-use chiliad_machine::Native;
+use chiliad_machine::Interleaved;
 use chiliad_machine::disk::Disk;
 use std::sync::Arc;
 
@@ -35,19 +35,19 @@ macro_rules! schemes {
 
         #[derive(Clone)]
         pub(crate) enum AnyDatabase {
-            $($name(chiliad_engine::Database<Native, chiliad_engine::$name<Native>>),)*
+            $($name(chiliad_engine::Database<Interleaved, chiliad_engine::$name<Interleaved>>),)*
         }
 
         pub(crate) enum AnyWorker {
-            $($name(chiliad_engine::Worker<Native, chiliad_engine::$name<Native>>),)*
+            $($name(chiliad_engine::Worker<Interleaved, chiliad_engine::$name<Interleaved>>),)*
         }
 
         pub(crate) enum AnyTransaction<'w> {
-            $($name(chiliad_engine::Tx<'w, Native, chiliad_engine::$name<Native>>),)*
+            $($name(chiliad_engine::Tx<'w, Interleaved, chiliad_engine::$name<Interleaved>>),)*
         }
 
         pub(crate) enum AnyRunner {
-            $($name(chiliad_engine::LogRunner<Native, chiliad_engine::$name<Native>>),)*
+            $($name(chiliad_engine::LogRunner<Interleaved, chiliad_engine::$name<Interleaved>>),)*
         }
     };
 }
@@ -70,7 +70,7 @@ impl AnyDatabase {
         disk: Arc<dyn Disk>,
         mode: Mode,
         options: &Options,
-        host: &dyn Host<Native>,
+        host: &dyn Host<Interleaved>,
     ) -> Result<AnyOpened> {
         macro_rules! open {
             ($scheme:ident) => {{
@@ -115,7 +115,7 @@ impl AnyDatabase {
         each!(self, db => db.checkpoint_is_due())
     }
 
-    pub fn checkpoint(&self, host: &dyn Host<Native>) -> Result<Checkpointed> {
+    pub fn checkpoint(&self, host: &dyn Host<Interleaved>) -> Result<Checkpointed> {
         each!(self, db => db.checkpoint(host))
     }
 
@@ -127,7 +127,7 @@ impl AnyDatabase {
         each!(self, db => db.backup(to))
     }
 
-    pub fn export(&self, to: &dyn Disk, host: &dyn Host<Native>) -> Result<Checkpointed> {
+    pub fn export(&self, to: &dyn Disk, host: &dyn Host<Interleaved>) -> Result<Checkpointed> {
         each!(self, db => db.export(to, host))
     }
 

@@ -1,7 +1,7 @@
 //! Threads for what the engine does in parallel: recovery, checkpoints.
 
 use chiliad_engine::{Crew, Host, Phase};
-use chiliad_machine::Native;
+use chiliad_machine::Interleaved;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Whoever wants to see how far a recovery is.
@@ -36,8 +36,8 @@ impl<'a> Threads<'a> {
     }
 }
 
-impl Host<Native> for Threads<'_> {
-    fn parallel(&self, crew: &Crew<'_, Native>) {
+impl Host<Interleaved> for Threads<'_> {
+    fn parallel(&self, crew: &Crew<'_, Interleaved>) {
         std::thread::scope(|scope| {
             for _ in 1..self.count {
                 scope.spawn(|| crew.work());

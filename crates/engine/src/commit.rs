@@ -24,12 +24,17 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         self.heap.pin();
         self.find_again(view)?;
-        // Prepare: conflicting transactions are excluded from here on.
+        // Prepare: conflicting transactions are excluded from here on, and who is kept off spins.
+        M::enter_section();
         let point = match self.scheme.prepare(&mut context!(self), &mut self.writes) {
             Ok(point) => point,
             Err(refusal) => {
                 self.heap.unpin();
-                return Err(self.lose(refusal));
+                let error = self.lose(refusal);
+                self.collect_early(view);
+                self.roll_back(false);
+                M::leave_section();
+                return Err(error);
             }
         };
         if self.recorder.is_some() && self.stamped {
@@ -63,6 +68,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         // Release: conflicting transactions may go on.
         self.scheme.release(&mut context!(self));
+        M::leave_section();
         self.heap.unpin();
         if let Some(recorder) = self.recorder.as_mut().filter(|_| self.stamped) {
             recorder.commit(M::now(), point.epoch, point.order);

@@ -47,7 +47,7 @@ impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
             State::Lost(error) => Err(error.clone()),
             State::Idle => Err(Error::TransactionOver),
         };
-        if committed.is_err() {
+        if committed.is_err() && !matches!(core.state, State::Idle) {
             core.collect_early(view);
             core.roll_back(false);
         }
@@ -91,6 +91,7 @@ impl<M: Machine, S: Scheme<M>> Drop for Tx<'_, M, S> {
             State::Active => core.roll_back(true),
             State::Lost(_) => core.roll_back(false),
         }
+        M::keep_turn(false);
         // Commit and rollback end here too, with what they have collected.
         hide_view(core.heap.slot());
     }

@@ -5,7 +5,7 @@ use chiliad_engine::{
     Database, Error, Get, Info, Intent, KeyPart, Options, PartType, Range, Reason, Scheme,
     SecondarySpec, Snapshots, Source, TableId, TableSpec, Transaction,
 };
-use chiliad_machine::{Machine, Native, Plain};
+use chiliad_machine::{Interleaved, Machine, Plain};
 
 struct Run<F>(F);
 
@@ -24,10 +24,10 @@ impl<M: Machine, F: Body<M>> UnderScheme<M> for Run<F> {
     }
 }
 
-fn on_all<F: Body<Plain> + Body<Native> + Copy>(body: F) {
-    for Info { name, .. } in names::all::<Native>() {
+fn on_all<F: Body<Plain> + Body<Interleaved> + Copy>(body: F) {
+    for Info { name, .. } in names::all::<Interleaved>() {
         under::<Plain, _>(name, Run(body)).expect("a scheme");
-        under::<Native, _>(name, Run(body)).expect("a scheme");
+        under::<Interleaved, _>(name, Run(body)).expect("a scheme");
     }
 }
 
@@ -302,14 +302,14 @@ fn a_snapshot_does_not_wait_for_rows_that_are_being_inserted() {
 
 struct Slow;
 
-impl UnderScheme<Native> for Slow {
+impl UnderScheme<Interleaved> for Slow {
     type Output = ();
 
     /// A transaction means to write a row blindly; before it commits the row is removed, and its slot
     /// holds other rows.
-    fn run<S: Scheme<Native>>(self) {
+    fn run<S: Scheme<Interleaved>>(self) {
         let options = Options { snapshots: Snapshots::Off, ..Options::default() };
-        let db = Database::<Native, S>::open(options).expect("opens");
+        let db = Database::<Interleaved, S>::open(options).expect("opens");
         let table = db.create_table(TableSpec::ordered("t")).expect("created");
         let (mut slow, mut busy) = (db.worker().expect("a slot"), db.worker().expect("a slot"));
         let mut change = |remove: std::ops::Range<u64>, insert: std::ops::Range<u64>| {
@@ -340,7 +340,7 @@ impl UnderScheme<Native> for Slow {
 #[test]
 fn a_write_does_not_hit_who_moved_in_since() {
     for name in ["silo", "global-tid", "key-value"] {
-        under::<Native, _>(name, Slow).expect("a scheme");
+        under::<Interleaved, _>(name, Slow).expect("a scheme");
     }
 }
 
@@ -348,12 +348,12 @@ fn is_shareable<T: Send + Sync>() {}
 fn can_move<T: Send>() {}
 
 fn shares<S: chiliad_engine::names::NativeScheme>() {
-    is_shareable::<Database<Native, S>>();
-    can_move::<chiliad_engine::Worker<Native, S>>();
+    is_shareable::<Database<Interleaved, S>>();
+    can_move::<chiliad_engine::Worker<Interleaved, S>>();
 }
 
 #[test]
 fn a_native_database_is_shared_between_threads() {
-    shares::<chiliad_engine::Silo<Native>>();
-    shares::<chiliad_engine::Partitioned<Native>>();
+    shares::<chiliad_engine::Silo<Interleaved>>();
+    shares::<chiliad_engine::Partitioned<Interleaved>>();
 }

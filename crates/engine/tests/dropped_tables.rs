@@ -6,7 +6,7 @@ use chiliad_engine::{
     Database, Error, Intent, KeyPart, Options, PartType, Range, Result, Scheme, SecondarySpec,
     Silo, Snapshots, Source, TableId, TableSpec, Transaction, Tx, Worker,
 };
-use chiliad_machine::{Fault, Machine, Native, Plain};
+use chiliad_machine::{Fault, Interleaved, Machine, Plain};
 use chiliad_simulator::{Config, MemoryModel, Outcome, Run, Schedule, Sim, Verdict};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -287,7 +287,7 @@ impl UnderNativeScheme for StaysFlat {
     fn run<S: chiliad_engine::names::NativeScheme>(self) {
         let options =
             Options { snapshots: Snapshots::Always, snapshot_every: 2, ..Options::default() };
-        let db = Database::<Native, S>::open(options).expect("opens");
+        let db = Database::<Interleaved, S>::open(options).expect("opens");
         let mut worker = db.worker().expect("a slot");
         // Has seen the first table, and never looks again.
         let mut idle = db.worker().expect("a slot");
@@ -315,7 +315,7 @@ impl UnderNativeScheme for StaysFlat {
 
 #[test]
 fn memory_stays_flat_while_tables_come_and_go() {
-    for info in chiliad_engine::names::all::<Native>() {
+    for info in chiliad_engine::names::all::<Interleaved>() {
         under_native(info.name, StaysFlat).expect("a scheme");
     }
 }
@@ -359,7 +359,8 @@ fn a_transaction_that_has_begun_holds_a_dropped_table() {
 #[test]
 fn ticks_take_a_large_table_apart_bit_by_bit() {
     for sort in [0, 1] {
-        let db = Database::<Native, Silo<Native>>::open(Options::default()).expect("opens");
+        let db =
+            Database::<Interleaved, Silo<Interleaved>>::open(Options::default()).expect("opens");
         let table = db.create_table(spec("t", sort)).expect("created");
         let mut worker = db.worker().expect("a slot");
         for number in 0..40_000 {
@@ -412,9 +413,11 @@ fn garbage_of_a_dropped_table_is_forgotten() {
 #[test]
 fn a_table_that_finds_no_memory_leaves_none_behind() {
     let memory_bytes_max = 4 << 20;
-    let db =
-        Database::<Native, Silo<Native>>::open(Options { memory_bytes_max, ..Options::default() })
-            .expect("opens");
+    let db = Database::<Interleaved, Silo<Interleaved>>::open(Options {
+        memory_bytes_max,
+        ..Options::default()
+    })
+    .expect("opens");
     let mut worker = db.worker().expect("a slot");
     let full = Error::OutOfMemory { limit_bytes: memory_bytes_max };
     let table = db.create_table(TableSpec::ordered("rows")).expect("created");
@@ -443,7 +446,7 @@ fn a_table_that_finds_no_memory_leaves_none_behind() {
 /// On threads: one replaces a table over and over while another uses whichever there is.
 #[test]
 fn tables_are_replaced_under_a_thread_that_uses_them() {
-    let db = Database::<Native, Silo<Native>>::open(Options::default()).expect("opens");
+    let db = Database::<Interleaved, Silo<Interleaved>>::open(Options::default()).expect("opens");
     let create = |sort| db.create_table(spec("t", sort)).expect("created");
     let newest = AtomicU32::new(create(0).0);
     let done = AtomicBool::new(false);

@@ -6,7 +6,7 @@ use chiliad_engine::{
     Database, Error, Intent, KEY_BYTES_MAX, KeyPart, Options, PartType, Range, SecondarySpec, Silo,
     Source, TableId, TableSpec, Transaction, Worker,
 };
-use chiliad_machine::{Native, Plain};
+use chiliad_machine::{Interleaved, Plain};
 
 /// An index over `length` bytes of the value, from `offset` on.
 fn index(name: &str, offset: usize, length: usize, unique: bool) -> SecondarySpec {
@@ -30,7 +30,7 @@ fn value(number: u64) -> Vec<u8> {
 }
 
 /// Every row has its entries and every entry its row. Returns the keys.
-fn keys<S: NativeScheme>(worker: &mut Worker<Native, S>, table: TableId) -> Vec<u64> {
+fn keys<S: NativeScheme>(worker: &mut Worker<Interleaved, S>, table: TableId) -> Vec<u64> {
     let mut tx = worker.begin(&Intent::read_only()).expect("begins");
     let scanned = tx.scan(table, Range::all()).expect("scans");
     let rows: Vec<Vec<u8>> =
@@ -61,7 +61,7 @@ impl UnderNativeScheme for WithoutMemory {
     fn run<S: NativeScheme>(self) {
         let options = Options { memory_bytes_max: 6 << 20, ..Options::default() };
         let full = Error::OutOfMemory { limit_bytes: options.memory_bytes_max };
-        let db = Database::<Native, S>::open(options).expect("opens");
+        let db = Database::<Interleaved, S>::open(options).expect("opens");
         let table = db.create_table(spec()).expect("created");
         let mut worker = db.worker().expect("a slot");
         let mut other = db.worker().expect("a slot");
@@ -116,7 +116,7 @@ impl UnderNativeScheme for WithoutMemory {
 
 #[test]
 fn no_row_without_its_entries_when_memory_runs_out() {
-    for info in all::<Native>() {
+    for info in all::<Interleaved>() {
         under_native(info.name, WithoutMemory).expect("a scheme");
     }
 }

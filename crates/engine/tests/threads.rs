@@ -6,7 +6,7 @@ use chiliad_engine::{
     Database, Error, GlobalTid, Intent, Options, Range, Result, Silo, Snapshots, TableId,
     TableSpec, Transaction, Worker,
 };
-use chiliad_machine::Native;
+use chiliad_machine::Interleaved;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ impl Dice {
 
 /// Accounts that all begin with the same deposit.
 struct Bank<S: NativeScheme> {
-    db: Database<Native, S>,
+    db: Database<Interleaved, S>,
     accounts: TableId,
     stop: AtomicBool,
 }
@@ -61,7 +61,7 @@ impl<S: NativeScheme> Bank<S> {
     /// Runs `body` until it commits.
     fn run<T>(
         &self,
-        worker: &mut Worker<Native, S>,
+        worker: &mut Worker<Interleaved, S>,
         intent: &Intent<'_>,
         mut body: impl FnMut(&mut dyn Transaction) -> Result<T>,
     ) -> T {
@@ -81,7 +81,7 @@ impl<S: NativeScheme> Bank<S> {
 
     /// Moves an amount; every now and then an account is closed on the way and opened again by a
     /// later transfer, so that rows come and go.
-    fn transfer(&self, worker: &mut Worker<Native, S>, dice: &mut Dice) {
+    fn transfer(&self, worker: &mut Worker<Interleaved, S>, dice: &mut Dice) {
         let from = dice.below(ACCOUNTS);
         let to = (from + 1 + dice.below(ACCOUNTS - 1)) % ACCOUNTS;
         let (all, share) = (dice.below(8) == 0, dice.below(100));
@@ -109,7 +109,12 @@ impl<S: NativeScheme> Bank<S> {
     }
 
     /// What all accounts hold, by a scan or by keys.
-    fn total(&self, worker: &mut Worker<Native, S>, intent: &Intent<'_>, by_scan: bool) -> u64 {
+    fn total(
+        &self,
+        worker: &mut Worker<Interleaved, S>,
+        intent: &Intent<'_>,
+        by_scan: bool,
+    ) -> u64 {
         self.run(worker, intent, |tx| {
             if by_scan {
                 let scanned = tx.scan(self.accounts, Range::all())?;
@@ -179,18 +184,18 @@ fn with_snapshots(snapshots: Snapshots) -> Options {
 #[test]
 fn scans_see_all_the_money() {
     let audit = Intent::read_only();
-    let bank = Bank::<Silo<Native>>::open(TableSpec::ordered("a"), in_the_present());
+    let bank = Bank::<Silo<Interleaved>>::open(TableSpec::ordered("a"), in_the_present());
     bank.audit_beside_transfers(&audit, true, LENGTH);
-    let bank = Bank::<GlobalTid<Native>>::open(TableSpec::ordered("a"), in_the_present());
+    let bank = Bank::<GlobalTid<Interleaved>>::open(TableSpec::ordered("a"), in_the_present());
     bank.audit_beside_transfers(&audit, true, LENGTH);
 }
 
 #[test]
 fn look_ups_in_a_hash_table_see_all_the_money() {
     let spec = || TableSpec::hash("a", ACCOUNTS as usize);
-    let bank = Bank::<Silo<Native>>::open(spec(), in_the_present());
+    let bank = Bank::<Silo<Interleaved>>::open(spec(), in_the_present());
     bank.audit_beside_transfers(&Intent::read_only(), false, LENGTH);
-    let bank = Bank::<GlobalTid<Native>>::open(spec(), in_the_present());
+    let bank = Bank::<GlobalTid<Interleaved>>::open(spec(), in_the_present());
     bank.audit_beside_transfers(&Intent::read_only(), false, LENGTH);
 }
 
@@ -198,9 +203,10 @@ fn look_ups_in_a_hash_table_see_all_the_money() {
 fn snapshots_see_all_the_money() {
     for snapshots in [Snapshots::Always, Snapshots::OnDemand] {
         let options = with_snapshots(snapshots);
-        let bank = Bank::<Silo<Native>>::open(TableSpec::ordered("a"), options.clone());
+        let bank = Bank::<Silo<Interleaved>>::open(TableSpec::ordered("a"), options.clone());
         bank.audit_beside_transfers(&Intent::snapshot(), true, LENGTH);
-        let bank = Bank::<Silo<Native>>::open(TableSpec::hash("a", ACCOUNTS as usize), options);
+        let bank =
+            Bank::<Silo<Interleaved>>::open(TableSpec::hash("a", ACCOUNTS as usize), options);
         bank.audit_beside_transfers(&Intent::snapshot(), false, LENGTH);
     }
 }
@@ -208,7 +214,7 @@ fn snapshots_see_all_the_money() {
 #[test]
 fn memory_stays_bounded_while_versions_come_and_go() {
     let bank =
-        Bank::<Silo<Native>>::open(TableSpec::ordered("a"), with_snapshots(Snapshots::Always));
+        Bank::<Silo<Interleaved>>::open(TableSpec::ordered("a"), with_snapshots(Snapshots::Always));
     let done = AtomicU64::new(0);
     thread::scope(|scope| {
         scope.spawn(|| bank.tick());
@@ -238,7 +244,7 @@ fn memory_stays_bounded_while_versions_come_and_go() {
 
 #[test]
 fn many_threads_on_few_cores_make_progress() {
-    let bank = Bank::<Silo<Native>>::open(TableSpec::ordered("a"), in_the_present());
+    let bank = Bank::<Silo<Interleaved>>::open(TableSpec::ordered("a"), in_the_present());
     let start = Instant::now();
     thread::scope(|scope| {
         for seed in 1..=64 {
@@ -263,8 +269,10 @@ fn many_threads_on_few_cores_make_progress() {
 #[test]
 fn handles_end_in_any_order() {
     for turn in 0..6 {
-        let bank =
-            Bank::<Silo<Native>>::open(TableSpec::ordered("a"), with_snapshots(Snapshots::Always));
+        let bank = Bank::<Silo<Interleaved>>::open(
+            TableSpec::ordered("a"),
+            with_snapshots(Snapshots::Always),
+        );
         let mut workers = [0, 1, 2].map(|_| bank.db.worker().expect("a slot")).map(Some);
         let mut dice = Dice(turn + 1);
         for worker in workers.iter_mut().flatten() {

@@ -153,6 +153,10 @@ impl Machine for Loom {
         thread::yield_now();
     }
 
+    fn stall(_long: bool) {
+        thread::yield_now();
+    }
+
     fn park() {
         thread::yield_now();
     }

@@ -38,10 +38,9 @@ impl<M: Machine, T> Latch<M, T> {
     /// Takes the latch if it is free.
     pub fn try_lock(&self) -> Option<Latched<'_, M, T>> {
         // Acquire pairs with the release in `Latched::drop`: we see what the last holder wrote.
-        self.held
-            .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
-            .ok()
-            .map(|_| Latched { latch: self })
+        self.held.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).ok()?;
+        M::enter_section();
+        Some(Latched { latch: self })
     }
 }
 
@@ -64,5 +63,6 @@ impl<M: Machine, T> Drop for Latched<'_, M, T> {
     fn drop(&mut self) {
         // Release pairs with the acquire of the next holder.
         self.latch.held.store(0, Ordering::Release);
+        M::leave_section();
     }
 }

@@ -5,6 +5,7 @@
 //! binary runs natively *and* simulates:
 //!
 //! - [`Native`]: the plain instruction, nothing added;
+//! - [`Interleaved`]: the same, with several transactions in flight on each thread;
 //! - [`Plain`]: one core and no concurrency at all, which is what Miri runs;
 //! - `Sim` (crate `chiliad-simulator`): many cores on one host thread, deterministic by seed;
 //! - loom is a further machine, in the dev-dependencies of the small protocols.
@@ -15,7 +16,8 @@
 //!    [`Machine::alloc`] and is constructed in place, never by zeroing;
 //! 2. no host address orders, hashes or places anything: [`Machine::address`] gives the number that
 //!    may;
-//! 3. a worker never waits while it holds a latch, a reclaim pin or the commit window;
+//! 3. a worker never waits while it holds a latch, a reclaim pin or the commit window; it spins only for
+//!    what is held in a *section* (a latch, the commit window), in which nobody lets a sibling run;
 //! 4. threads are started by whoever holds a concrete machine (the facade, a driver): code that is
 //!    generic over `M` offers loops to run and never spawns.
 
@@ -24,23 +26,26 @@ mod allocator;
 mod bytes;
 pub mod disk;
 mod fault;
+mod interleaved;
 mod latch;
 mod link;
 mod native;
 mod plain;
 mod shared;
+mod sleepers;
 mod spin;
 
 pub use affinity::{allowed_cores, restrict_to_cores};
 pub use allocator::{Allocator, Buffer};
 pub use bytes::{copy_in, copy_out, words_for};
 pub use fault::{Fault, Rig};
+pub use interleaved::{Interleaved, MEMBERS_MAX, interleave};
 pub use latch::{Latch, Latched};
 pub use link::{Link, Tagged};
 pub use native::Native;
 pub use plain::Plain;
 pub use shared::Shared;
-pub use spin::Spin;
+pub use spin::{Patience, Spin};
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -179,12 +184,16 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// A random number, from the run's seed where the machine has one.
     fn random() -> u64;
 
-    /// A moment's delay inside a spin.
+    /// A moment's delay while a transaction is waited for, which may be a sibling on the same thread:
+    /// where the machine interleaves, a sibling runs. Never in a section.
     fn pause();
-    /// Lets somebody else run.
+    /// The same when it takes long: lets another thread run.
     fn yield_now();
+    /// A moment's delay while a worker on another thread is about to leave a section: no sibling runs.
+    /// `long`: it may have lost its core.
+    fn stall(long: bool);
     /// Sleeps until [`Machine::unpark`]; a permit given earlier makes it return at once. May wake
-    /// without reason.
+    /// without reason. Never in a section.
     fn park();
     /// Sleeps until [`Machine::unpark`] or until the time has come.
     fn park_until(time: Ticks) -> Woken;
@@ -202,8 +211,19 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// Starts loading `lines` cache lines from `start`.
     fn prefetch(start: *const u8, lines: u32);
     /// The caller is about to wait for this memory: nothing natively, a switch to a sibling
-    /// transaction where the machine interleaves. Never called under a latch.
+    /// transaction where the machine interleaves. Never in a section.
     fn await_line(start: *const u8, lines: u32);
+    /// From here on [`Machine::await_line`] lets no sibling run (`keep`), or does so again: for a
+    /// transaction that siblings were in the way of. What it waits for otherwise they still do.
+    fn keep_turn(keep: bool) {
+        let _ = keep;
+    }
+    /// Begins a section: the caller holds a latch or its commit window is open, and no sibling may run
+    /// until as many calls of [`Machine::leave_section`]. Nothing but a check, in simulation and where
+    /// debug assertions are on: what would let a sibling run says so loudly.
+    fn enter_section() {}
+    /// Ends a section.
+    fn leave_section() {}
     /// `n` units of computation at `site`; free natively.
     fn work(site: Cost, n: u32);
 

@@ -2,14 +2,14 @@
 
 use crate::{
     Class, CoreId, Cost, Fault, LINE_BYTES, Link, Machine, Tagged, Ticks, Woken, Word, WorkerId,
+    sleepers,
 };
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{LazyLock, Mutex, PoisonError};
-use std::thread::Thread;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// The cores you have, as fast as they go.
@@ -100,9 +100,6 @@ impl<T> Link<T> for NativeLink<T> {
     }
 }
 
-/// Threads that have asked for their [`WorkerId`], by its number; `None` once one has ended.
-static THREADS: Mutex<Vec<Option<Thread>>> = Mutex::new(Vec::new());
-
 /// When the process first asked for the time.
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -112,32 +109,22 @@ static MEMBARRIER: LazyLock<bool> = LazyLock::new(register_membarrier);
 /// No number yet.
 const UNREGISTERED: u32 = u32::MAX;
 
-/// Enters the calling thread into [`THREADS`]. Called while the thread's own data is being destroyed,
-/// by whoever uses a database there, the entry stays until the process ends.
+/// Enters the calling thread among those who can be woken. Called while the thread's own data is being
+/// destroyed, by whoever uses a database there, the entry stays until the process ends.
 #[cold]
 fn register() -> u32 {
-    let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
-    let free = threads.iter().position(Option::is_none).unwrap_or(threads.len());
-    let thread = Some(std::thread::current());
-    if free == threads.len() {
-        threads.push(thread);
-    } else {
-        threads[free] = thread;
-    }
-    drop(threads);
-    let number = u32::try_from(free).expect("fewer threads than u32 counts");
+    let number = sleepers::enter_thread().0;
     WORKER.set(number);
     let _ = REGISTRATION.try_with(|_| ());
     number
 }
 
-/// Gives the thread's entry in [`THREADS`] back when the thread ends.
+/// Gives the thread's entry back when the thread ends.
 struct Registration;
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
-        threads[WORKER.replace(UNREGISTERED) as usize] = None;
+        sleepers::leave(WorkerId(WORKER.replace(UNREGISTERED)));
     }
 }
 
@@ -258,6 +245,11 @@ impl Machine for Native {
         std::thread::yield_now();
     }
 
+    #[inline]
+    fn stall(long: bool) {
+        if long { Self::yield_now() } else { Self::pause() }
+    }
+
     fn park() {
         // Registered first, or nobody could wake us.
         let _ = Self::worker();
@@ -274,10 +266,7 @@ impl Machine for Native {
     }
 
     fn unpark(worker: WorkerId) {
-        let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Some(thread)) = threads.get(worker.0 as usize) {
-            thread.unpark();
-        }
+        sleepers::wake(worker);
     }
 
     #[inline]

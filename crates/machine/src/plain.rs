@@ -160,6 +160,10 @@ impl Machine for Plain {
         panic!("a spin on the one-core machine can never end");
     }
 
+    fn stall(_long: bool) {
+        panic!("a spin on the one-core machine can never end");
+    }
+
     fn park() {}
 
     fn park_until(time: Ticks) -> Woken {

@@ -1,4 +1,4 @@
-//! Waiting for something that a running peer does within instructions.
+//! Waiting for what a running peer does within instructions, and for what a transaction does.
 
 use crate::Machine;
 use core::marker::PhantomData;
@@ -6,10 +6,11 @@ use core::marker::PhantomData;
 /// Pauses before the first yield: longer than any latch is held by a running peer.
 const PAUSES_MAX: u32 = 64;
 
-/// A spin that pauses at first and yields when the peer seems to have been pre-empted.
+/// A spin for what a peer holds in a section (a latch, most often), which it leaves within
+/// instructions. The peer runs on another thread: nobody lets a sibling run in a section.
 ///
-/// With more threads than cores a latch holder that lost its core costs a time slice to everyone
-/// who only pauses; hence the yield.
+/// It pauses at first and yields the core when the peer seems to have been pre-empted: with more
+/// threads than cores a holder that lost its core costs a time slice to everyone who only pauses.
 pub struct Spin<M: Machine> {
     turns: u32,
     machine: PhantomData<M>,
@@ -26,12 +27,8 @@ impl<M: Machine> Spin<M> {
     /// Waits a moment.
     #[inline]
     pub fn wait(&mut self) {
-        if self.turns < PAUSES_MAX {
-            self.turns += 1;
-            M::pause();
-        } else {
-            M::yield_now();
-        }
+        M::stall(self.turns == PAUSES_MAX);
+        self.turns = PAUSES_MAX.min(self.turns + 1);
     }
 
     /// How often it has paused, up to the point where it began to yield.
@@ -42,6 +39,36 @@ impl<M: Machine> Spin<M> {
 }
 
 impl<M: Machine> Default for Spin<M> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A wait for what a transaction holds, awake: the transaction may be a sibling on the same thread,
+/// which runs meanwhile. The caller is in no section.
+pub struct Patience<M: Machine>(Spin<M>);
+
+impl<M: Machine> Patience<M> {
+    /// One that has not waited yet.
+    #[must_use]
+    #[inline]
+    pub fn new() -> Self {
+        Self(Spin::new())
+    }
+
+    /// Waits a moment.
+    #[inline]
+    pub fn wait(&mut self) {
+        if self.0.turns < PAUSES_MAX {
+            self.0.turns += 1;
+            M::pause();
+        } else {
+            M::yield_now();
+        }
+    }
+}
+
+impl<M: Machine> Default for Patience<M> {
     fn default() -> Self {
         Self::new()
     }

@@ -86,6 +86,10 @@ impl Machine for Sim {
         State::current().pause();
     }
 
+    fn stall(_long: bool) {
+        State::current().pause();
+    }
+
     fn park() {
         State::current().park(None);
     }

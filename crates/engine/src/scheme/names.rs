@@ -4,7 +4,7 @@ use super::{
     DlDetect, GlobalTid, HStore, Info, KeyValue, Mvcc, NoWait, Occ, OccSerial, Partitioned, Scheme,
     Silo, Timestamp, WaitDie,
 };
-use chiliad_machine::{Machine, Native};
+use chiliad_machine::{Interleaved, Machine};
 
 /// Something to do under a scheme whose name is known at run time.
 pub trait UnderScheme<M: Machine> {
@@ -15,9 +15,9 @@ pub trait UnderScheme<M: Machine> {
 }
 
 /// A scheme whose databases threads may share.
-pub trait NativeScheme: Scheme<Native, Shared: Send + Sync> + Send {}
+pub trait NativeScheme: Scheme<Interleaved, Shared: Send + Sync> + Send {}
 
-impl<S: Scheme<Native, Shared: Send + Sync> + Send> NativeScheme for S {}
+impl<S: Scheme<Interleaved, Shared: Send + Sync> + Send> NativeScheme for S {}
 
 /// Something to do natively under a scheme whose name is known at run time.
 pub trait UnderNativeScheme {
@@ -45,8 +45,8 @@ macro_rules! schemes {
 
         /// As [`under`], on threads.
         pub fn under_native<U: UnderNativeScheme>(name: &str, it: U) -> Option<U::Output> {
-            $(if <$scheme<Native> as Scheme<Native>>::INFO.name == name {
-                return Some(it.run::<$scheme<Native>>());
+            $(if <$scheme<Interleaved> as Scheme<Interleaved>>::INFO.name == name {
+                return Some(it.run::<$scheme<Interleaved>>());
             })*
             None
         }

@@ -39,7 +39,7 @@ use crate::arena::Arena;
 use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Machine, Ordering, Spin, Word};
+use chiliad_machine::{Machine, Ordering, Patience, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
 use core::marker::PhantomData;
 
@@ -113,12 +113,12 @@ impl<M: Machine> Policy<M> for Spinning<M> {
 
     fn lock(&mut self, shared: &Self::Shared, partition: u32) {
         let held = &shared.get(partition as usize).0;
-        let mut spin = Spin::<M>::new();
+        let mut patience = Patience::<M>::new();
         // Acquire pairs with the release in `unlock`.
         while held.load(Ordering::Relaxed) != 0
             || held.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err()
         {
-            spin.wait();
+            patience.wait();
         }
     }
 

@@ -14,7 +14,7 @@ use crate::ycsb::{Ycsb, YcsbOptions};
 use chiliad_engine::names::{self, NativeScheme, UnderNativeScheme, UnderScheme};
 use chiliad_engine::{DurableOptions, Error, Info, Options, Scheme};
 use chiliad_machine::disk::Disk;
-use chiliad_machine::{Fault, Native};
+use chiliad_machine::{Fault, Interleaved};
 use chiliad_simulator::Sim;
 use std::sync::{Arc, LazyLock};
 
@@ -56,7 +56,7 @@ impl AnyWorkload {
 /// All schemes, in the order of reports.
 #[must_use]
 pub fn schemes() -> &'static [Info] {
-    static SCHEMES: LazyLock<Vec<Info>> = LazyLock::new(names::all::<Native>);
+    static SCHEMES: LazyLock<Vec<Info>> = LazyLock::new(names::all::<Interleaved>);
     &SCHEMES
 }
 
@@ -159,7 +159,7 @@ impl<W: Workload> UnderNativeScheme for OpenNative<W> {
     fn run<S: NativeScheme>(self) -> Self::Output {
         let workload = Arc::new(self.workload);
         let target = match self.home {
-            None => Bound::<Native, S, W, Direct>::open(workload, self.options)?,
+            None => Bound::<Interleaved, S, W, Direct>::open(workload, self.options)?,
             Some(home) => Bound::open_on(workload, self.options, home.options, home.disk)?,
         };
         Ok(Box::new(target))

@@ -14,8 +14,9 @@ use super::signals::{Phase, Signals};
 use super::slices::Slices;
 use super::target::{ClientReport, RunSignals};
 use super::{Bell, Failure, Length, NativeReport, Plan, Progress, Tally, Target, load};
-use crate::ClientSeat;
-use chiliad_machine::{Machine, Native, Ticks, allowed_cores, restrict_to_cores};
+use chiliad_machine::{
+    Interleaved, Machine, Native, Ticks, allowed_cores, interleave, restrict_to_cores,
+};
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -137,14 +138,15 @@ fn run_clients(
             let (shared, cores) = (&shared, &cores);
             let client = thread::Builder::new().spawn_scoped(scope, move || {
                 place(cores, plan.cores, plan.clients, index);
-                let seat = ClientSeat { index, of: plan.clients, seed: plan.seed };
-                target.run_client(seat, plan, shared)
+                interleave(plan.interleave, |member| {
+                    target.run_client(plan.seat(index, member), plan, shared)
+                })
             });
             match client {
                 Ok(client) => clients.push(client),
                 Err(error) => {
                     signals.set(Phase::Stop);
-                    signals.wake::<Native>();
+                    signals.wake::<Interleaved>();
                     return Err(Failure::Host(format!("thread {index} could not start: {error}")));
                 }
             }
@@ -154,7 +156,12 @@ fn run_clients(
         let measured = watch.measure();
         let memory_bytes = resident_bytes();
         let mut joined = Joined::new(target.kinds().len());
-        clients.into_iter().for_each(|client| joined.add(join(client.join())));
+        for client in clients {
+            match client.join() {
+                Ok(members) => members.into_iter().for_each(|member| joined.add(join(member))),
+                Err(panic) => joined.add(join(Err(panic))),
+            }
+        }
         joined.failure.map_or(Ok(()), Err)?;
         let seconds = match plan.length {
             Length::Time(_) => measured.seconds,
@@ -227,7 +234,8 @@ impl Joined {
     }
 }
 
-type ClientThread<'scope> = thread::ScopedJoinHandle<'scope, Result<ClientReport, Failure>>;
+type Member = thread::Result<Result<ClientReport, Failure>>;
+type ClientThread<'scope> = thread::ScopedJoinHandle<'scope, Vec<Member>>;
 
 /// The driver's own thread while clients run.
 struct Watch<'a, 'scope> {

@@ -2,6 +2,7 @@
 
 use super::signals::{Phase, Signals};
 use super::{Backoff, Durability};
+use crate::ClientSeat;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub struct Recording {
 pub struct Plan {
     /// Concurrent clients.
     pub clients: usize,
+    /// Transactions that each has in flight: members of its crew, each with a seat of its own.
+    pub interleave: usize,
     /// Hardware cores that they may run on; natively only.
     pub cores: usize,
     /// The seed of rows and requests.
@@ -69,10 +72,22 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Transactions in flight at once.
+    #[must_use]
+    pub fn seats(&self) -> usize {
+        self.clients * self.interleave
+    }
+
+    /// The seat of one of a client's members. The members of one client are `clients` seats apart, so
+    /// that, dealt out by their seats, clients share homes only when there are fewer homes than clients.
+    pub(crate) fn seat(&self, client: usize, member: usize) -> ClientSeat {
+        ClientSeat { index: client + member * self.clients, of: self.seats(), seed: self.seed }
+    }
+
     /// What driver and clients share in this run.
     pub(crate) fn signals(&self) -> Arc<Signals> {
         let first = if self.warmup.is_zero() { Phase::Measure } else { Phase::Warmup };
         let limit = self.recording.map_or(u64::MAX, |recording| recording.memory_bytes_max);
-        Arc::new(Signals::new(self.clients, first, limit))
+        Arc::new(Signals::new(self.seats(), first, limit))
     }
 }

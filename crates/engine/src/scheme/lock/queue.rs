@@ -90,6 +90,7 @@ impl<'a, M: Machine> List<'a, M> {
                     .compare_exchange(found, found | LATCH, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
             {
+                M::enter_section();
                 return Self { seats, word, head: found >> HEAD_SHIFT, flags: found & FLAGS };
             }
             spin.wait();
@@ -99,6 +100,7 @@ impl<'a, M: Machine> List<'a, M> {
     fn unlatch(self) {
         // Release pairs with the acquire of whoever latches or locks next.
         self.word.store(self.head << HEAD_SHIFT | self.flags & !LATCH, Ordering::Release);
+        M::leave_section();
     }
 
     fn request(&self, id: RequestId) -> &'a Request<M> {

@@ -9,7 +9,7 @@ use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::scheme::{Context, Refusal};
 use crate::transaction::Intent;
-use chiliad_machine::{Machine, Ordering, Spin, Word};
+use chiliad_machine::{Machine, Ordering, Patience, Word};
 use chiliad_storage::RecordRef;
 
 /// Looks at a request before its worker sleeps: about as long as a short transaction takes.
@@ -73,7 +73,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         let request = seats.request(id);
         let waited = match POLICY {
             WAIT_DIE => {
-                let mut spin = Spin::<M>::new();
+                let mut spin = Patience::<M>::new();
                 let mut looks = 0;
                 while !queue::is_granted(request) {
                     sleep(&mut spin, &mut looks, None);
@@ -139,7 +139,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     ) -> Result<(), Reason> {
         let seat = shared.seats().get(slot);
         let begun = M::now();
-        let (mut spin, mut looks) = (Spin::<M>::new(), 0);
+        let (mut spin, mut looks) = (Patience::<M>::new(), 0);
         let mut next_look = begun.saturating_add(shared.deadlock_check);
         let end = begun.saturating_add(shared.wait_timeout);
         while !queue::is_granted(request) {
@@ -167,7 +167,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
 }
 
 /// Waits a moment: awake at first, then asleep until it is woken, or until a time.
-fn sleep<M: Machine>(spin: &mut Spin<M>, looks: &mut u32, until: Option<u64>) {
+fn sleep<M: Machine>(spin: &mut Patience<M>, looks: &mut u32, until: Option<u64>) {
     if *looks < LOOKS_MAX {
         *looks += 1;
         spin.wait();

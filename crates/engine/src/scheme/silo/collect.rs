@@ -66,6 +66,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             Err(found) if found & tid::DEAD != 0 => return Next::Done,
             Err(_) => return Next::Held,
         };
+        M::enter_section();
         // If the slot holds another record by now, that one's chain may be cut just as well.
         // Release: readers may be on their way along the chain.
         M::fence(Ordering::Release);
@@ -73,6 +74,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         let first = self.cut(cx, above.next(Ordering::Relaxed), found);
         above.set_next(first, Ordering::Release);
         tid::publish(word, found);
+        M::leave_section();
         Next::Done
     }
 

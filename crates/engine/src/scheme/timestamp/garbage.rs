@@ -37,12 +37,15 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
                 self.garbage.push_front(garbage);
                 return;
             }
+            // Whoever meets the collector's claim spins.
+            M::enter_section();
             // A table that was dropped takes its garbage along.
             let done = !tables.contains(garbage.table)
                 || match garbage.key.is_some() {
                     true => self.unlink(cx, tables, &garbage),
                     false => self.shorten(cx, &garbage),
                 };
+            M::leave_section();
             match done {
                 true => cx.keys.give(garbage.key),
                 false => self.garbage.push_back(garbage),

@@ -48,7 +48,7 @@ use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::scheme::in_place;
 use crate::transaction::Intent;
-use chiliad_machine::{Machine, Ordering, Spin, Word};
+use chiliad_machine::{Machine, Ordering, Patience, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use gap::Gaps;
 use horizon::Horizon;
@@ -286,10 +286,10 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         let Some(Blocker { slot, timestamp }) = self.blocker.take() else { return Ok(()) };
         M::mark("waited for an older transaction");
         let shown = &cx.heap.shared().slots.get(slot).timestamp;
-        let mut spin = Spin::<M>::new();
+        let mut patience = Patience::<M>::new();
         // Acquire pairs with the release in `Horizon::leave`.
         while shown.load(Ordering::Acquire) == timestamp {
-            spin.wait();
+            patience.wait();
         }
         Ok(())
     }

@@ -47,6 +47,10 @@ use std::sync::Arc;
 /// Payload bytes of a record that a look-up asks for when it has found it: with the header, the two
 /// lines of a small record.
 const RECORD_AHEAD_BYTES: usize = 100;
+/// The same in lines, with the record's head.
+const RECORD_LINES: u32 = 2;
+/// Buckets that, with their records, a core's private cache keeps: not worth waiting for.
+const BUCKETS_CACHED: u64 = 1024;
 
 /// A table's keys, hashed.
 pub struct HashIndex<M: Machine> {
@@ -125,16 +129,21 @@ impl<M: Machine> HashIndex<M> {
         Digest::of(key, self.seed)
     }
 
-    /// Finds `key`'s record, and begins to load it.
+    /// Finds `key`'s record, and waits for its first lines.
     #[inline]
     pub fn get(&self, heap: &LocalHeap<M>, key: &[u8]) -> Found<M> {
         let mut probe = self.probe(key);
+        let waits = self.table.buckets() > BUCKETS_CACHED;
         loop {
-            let (start, lines) = probe.awaited();
-            M::await_line(start, lines);
-            if let Some(found) = self.step(heap, &mut probe, key) {
-                return found;
+            if waits {
+                let (start, lines) = probe.awaited();
+                M::await_line(start, lines);
             }
+            let Some(found) = self.step(heap, &mut probe, key) else { continue };
+            if waits && let Found::Record(record) = found {
+                M::await_line(record.as_ptr().cast_const().cast(), RECORD_LINES);
+            }
+            return found;
         }
     }
 

@@ -72,6 +72,7 @@ pub(super) fn latch_at<M: Machine>(version: &M::Word, seen: u64) -> bool {
         .compare_exchange(seen, seen | LATCHED, Ordering::Acquire, Ordering::Relaxed)
         .is_ok();
     if latched {
+        M::enter_section();
         // Pairs with the acquire fence in `unchanged`.
         M::fence(Ordering::Release);
     }
@@ -84,6 +85,7 @@ pub(super) fn unlatch<M: Machine>(version: &M::Word, count: u64) {
     debug_assert!(count & LATCHED == 0);
     // Release pairs with the acquires in `stable` and `latch_at`.
     version.store(count, Ordering::Release);
+    M::leave_section();
 }
 
 #[cfg(test)]

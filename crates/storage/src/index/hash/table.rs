@@ -151,6 +151,7 @@ impl<M: Machine> Table<M> {
     /// Constructs the bucket behind the last one, latched. The caller is the one who grows.
     pub(super) fn prepare(&self, index: u64) -> Result<&Bucket<M>, OutOfMemory> {
         debug_assert_eq!(index, self.buckets());
+        M::enter_section();
         self.construct(index, protocol::LATCHED)
     }
 

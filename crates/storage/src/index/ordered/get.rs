@@ -13,8 +13,8 @@
 
 use super::cell::Cell;
 use super::node::{
-    KIND_CELL, KIND_LAYER, Leaf, Spot, TAG_INNER, Target, inner_of, leaf_of, prefetch_node,
-    record_of,
+    KIND_CELL, KIND_LAYER, LEVELS_CACHED, Leaf, NODE_LINES, Spot, TAG_INNER, Target, inner_of,
+    leaf_of, prefetch_node, record_of,
 };
 use super::slice::{SLICE_BYTES, assert_length, rank_at, slice_at};
 use super::version::{NodeVersion, Stamp};
@@ -73,7 +73,7 @@ pub(super) fn seen<M: Machine>(leaf: &Leaf<M>) -> Seen<M> {
 }
 
 impl<M: Machine> OrderedIndex<M> {
-    /// Finds `key`'s record, or the leaf that would hold it.
+    /// Finds `key`'s record, and waits for its first lines, or the leaf that would hold it.
     ///
     /// # Panics
     /// When the key is longer than [`crate::KEY_BYTES_MAX`].
@@ -81,12 +81,19 @@ impl<M: Machine> OrderedIndex<M> {
     pub fn get(&self, heap: &LocalHeap<M>, key: &[u8]) -> Found<M> {
         debug_assert!(heap.is_pinned());
         let mut probe = self.probe(key);
-        loop {
-            M::await_line(probe.next.pointer().cast_const().cast(), super::node::NODE_LINES);
-            if let Some(found) = self.advance(&mut probe, key) {
-                return found;
+        for depth in 0.. {
+            if depth >= LEVELS_CACHED {
+                M::await_line(probe.next.pointer().cast_const().cast(), NODE_LINES);
             }
+            let Some(found) = self.advance(&mut probe, key) else { continue };
+            if depth >= LEVELS_CACHED
+                && let Found::Record(record) = found
+            {
+                M::await_line(record.as_ptr().cast_const().cast(), RECORD_LINES);
+            }
+            return found;
         }
+        unreachable!("the loop has no end")
     }
 
     /// Begins a look-up and asks for the first lines that it needs.

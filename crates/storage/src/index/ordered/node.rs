@@ -50,6 +50,9 @@ const HINT_NONE: u64 = NIBBLE;
 pub(super) const TAG_INNER: usize = 1;
 /// Lines of a node of either kind.
 pub(super) const NODE_LINES: u32 = 4;
+/// Levels below the root that are not worth waiting for: the first hold some 1, 10 and 100 nodes, which
+/// a core's private cache keeps (and the records of a tree of that height). By measurement.
+pub(super) const LEVELS_CACHED: u32 = 3;
 
 /// What a link leads to: a node, a cell or a record, as its tag and its entry's kind say.
 pub(super) struct Target;

@@ -132,7 +132,6 @@ impl<M: Machine> OrderedIndex<M> {
             if !place.holds() {
                 return None;
             }
-            M::await_line(child.pointer().cast_const().cast(), super::node::NODE_LINES);
             if child.tag() == TAG_INNER {
                 // SAFETY: the holder was validated after the link was read; we are pinned.
                 let node: &'t Inner<M> = unsafe { inner_of(child) };

@@ -30,8 +30,8 @@
 use super::cell::Cell;
 use super::get::{RECORD_LINES, seen};
 use super::node::{
-    Entry, KIND_CELL, KIND_LAYER, LEAF_SLOTS, Leaf, NODE_LINES, TAG_INNER, Target, inner_of,
-    leaf_of, prefetch_node, record_of,
+    Entry, KIND_CELL, KIND_LAYER, LEAF_SLOTS, LEVELS_CACHED, Leaf, NODE_LINES, TAG_INNER, Target,
+    inner_of, leaf_of, prefetch_node, record_of,
 };
 use super::slice::{RANK_LONGER, SLICE_BYTES, least_of, rank_at, slice_at, step_over};
 use super::version::{NodeVersion, Stamp};
@@ -227,9 +227,10 @@ impl<M: Machine> OrderedIndex<M> {
         let root = anchor.root.load(Ordering::Relaxed);
         let mut entrance = Entrance { version: &anchor.version, stamp, root };
         let mut position = position;
+        let mut depth = 0;
         loop {
             let aim = Aim::new(position, inclusive, direction);
-            let visit = Self::visit(&entrance, aim.slice, direction)?;
+            let visit = Self::visit(&entrance, aim.slice, direction, &mut depth)?;
             let entries = &visit.entries[..visit.count];
             let first = match direction {
                 Direction::Forward => {
@@ -269,6 +270,7 @@ impl<M: Machine> OrderedIndex<M> {
         entrance: &Entrance<'t, M>,
         slice: u64,
         direction: Direction,
+        depth: &mut u32,
     ) -> Option<Visit<'t, M>> {
         let Entrance { mut version, mut stamp, root: mut child } = *entrance;
         let (mut low, mut high) = (None, None);
@@ -277,7 +279,10 @@ impl<M: Machine> OrderedIndex<M> {
             if !version.holds(stamp) {
                 return None;
             }
-            M::await_line(child.pointer().cast_const().cast(), NODE_LINES);
+            if *depth >= LEVELS_CACHED {
+                M::await_line(child.pointer().cast_const().cast(), NODE_LINES);
+            }
+            *depth += 1;
             if child.tag() != TAG_INNER {
                 break;
             }

@@ -95,6 +95,7 @@ impl<M: Machine> NodeVersion<M> {
             .ok()?;
         // Pairs with the acquire fence in `holds`: the latch is visible before what follows.
         M::fence(Ordering::Release);
+        M::enter_section();
         Some(Held { version: self, next: stamp.0 })
     }
 
@@ -133,6 +134,7 @@ impl<M: Machine> Held<'_, M> {
     pub(super) fn unchanged(self) {
         // Release pairs with the acquire in `try_latch` of the next writer.
         self.version.word.store(self.next, Ordering::Release);
+        M::leave_section();
         core::mem::forget(self);
     }
 }
@@ -142,5 +144,6 @@ impl<M: Machine> Drop for Held<'_, M> {
     fn drop(&mut self) {
         // Release pairs with the acquire in `read` and `try_latch`.
         self.version.word.store(self.next.wrapping_add(CHANGE_ONE), Ordering::Release);
+        M::leave_section();
     }
 }

@@ -1,0 +1,164 @@
+//! The real machine with several transactions in flight on each thread.
+//!
+//! [`interleave`] runs a few *members* on the calling thread, each on a stack of its own. A member that
+//! is about to wait for memory ([`Machine::await_line`]) asks for it and lets the next member run, so
+//! that one transaction's cache miss hides behind another's work; and so does one that waits for a
+//! transaction ([`Machine::pause`], [`Machine::park`]), which may be its neighbour's. CoroBase (He, Lu
+//! and Wang, VLDB 2021) has the idea, and rewrote an engine as stackless coroutines for it; here it is a
+//! machine under an engine that does not know.
+//!
+//! What belongs to whom:
+//!
+//! | | |
+//! | --- | --- |
+//! | the member | its stack; its [`WorkerId`], and with it its permit to return from a park; all that hangs off an engine's worker: slot, pins, read and write sets, arena, pools, log buffer, tally |
+//! | the thread | the members' turns ([`crew`]); spare stacks ([`stack`]); the count of sections; random numbers |
+//!
+//! Invariants: members never move to another thread; a member switches only where it says so, never in
+//! a section (under a latch, in a commit window), so whoever spins for a latch waits for another thread;
+//! a member that unwinds never switches, since `panicking()` is true of the whole thread.
+//!
+//! Outside of [`interleave`] it is [`Native`]: each of these costs a load and a branch more.
+
+mod crew;
+mod overflow;
+mod stack;
+mod switch;
+
+pub use crew::{MEMBERS_MAX, interleave};
+
+use crate::{Class, CoreId, Cost, Fault, Machine, Native, Ticks, Woken, WorkerId};
+use core::alloc::Layout;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering;
+
+/// The cores you have, with several transactions in flight on each: see [`interleave`].
+pub struct Interleaved;
+
+impl Machine for Interleaved {
+    type Word = <Native as Machine>::Word;
+    type Link<T: 'static> = <Native as Machine>::Link<T>;
+
+    const CHUNK_BYTES: usize = Native::CHUNK_BYTES;
+    const SIMULATED: bool = false;
+
+    fn alloc(layout: Layout, class: Class) -> Option<NonNull<u8>> {
+        Native::alloc(layout, class)
+    }
+
+    unsafe fn free(block: NonNull<u8>, layout: Layout, class: Class) {
+        // SAFETY: the caller's promise.
+        unsafe { Native::free(block, layout, class) };
+    }
+
+    #[inline]
+    fn poison(_start: *const u8, _bytes: usize) {}
+    #[inline]
+    fn unpoison(_start: *const u8, _bytes: usize) {}
+
+    #[inline]
+    fn address(start: *const u8) -> u64 {
+        Native::address(start)
+    }
+
+    #[inline]
+    fn worker() -> WorkerId {
+        crew::worker().unwrap_or_else(Native::worker)
+    }
+
+    fn core() -> CoreId {
+        Native::core()
+    }
+
+    fn now() -> Ticks {
+        Native::now()
+    }
+
+    fn ticks_per_second() -> u64 {
+        Native::ticks_per_second()
+    }
+
+    fn random() -> u64 {
+        Native::random()
+    }
+
+    #[inline]
+    fn pause() {
+        if !crew::give_way() {
+            Native::pause();
+        }
+    }
+
+    fn yield_now() {
+        if !crew::give_way() {
+            Native::yield_now();
+        }
+    }
+
+    #[inline]
+    fn stall(long: bool) {
+        Native::stall(long);
+    }
+
+    fn park() {
+        if crew::park(None).is_none() {
+            Native::park();
+        }
+    }
+
+    fn park_until(time: Ticks) -> Woken {
+        crew::park(Some(time)).unwrap_or_else(|| Native::park_until(time))
+    }
+
+    fn unpark(worker: WorkerId) {
+        Native::unpark(worker);
+    }
+
+    #[inline]
+    fn fence(order: Ordering) {
+        Native::fence(order);
+    }
+
+    #[inline]
+    fn light_fence() {
+        Native::light_fence();
+    }
+
+    fn heavy_fence() {
+        Native::heavy_fence();
+    }
+
+    #[inline]
+    fn prefetch(start: *const u8, lines: u32) {
+        Native::prefetch(start, lines);
+    }
+
+    #[inline(always)]
+    fn await_line(start: *const u8, lines: u32) {
+        crew::await_line(start, lines);
+    }
+
+    #[inline]
+    fn keep_turn(keep: bool) {
+        crew::keep_turn(keep);
+    }
+
+    #[inline]
+    fn enter_section() {
+        crew::enter_section();
+    }
+
+    #[inline]
+    fn leave_section() {
+        crew::leave_section();
+    }
+
+    #[inline]
+    fn work(_site: Cost, _n: u32) {}
+    #[inline]
+    fn fault(_fault: &'static Fault) -> bool {
+        false
+    }
+    #[inline]
+    fn mark(_name: &'static str) {}
+}

@@ -1,0 +1,74 @@
+//! Stacks of members, pooled by the thread that uses them.
+//!
+//! A stack is reserved address space with a guard page below, of which only what was used takes memory.
+//! Spare ones are kept with their thread, so that a crew that is called together costs no system calls.
+//!
+//! All stacks begin at the same place within a page, and the frames of members who do the same then
+//! fall on the same lines of a cache that is indexed by the place within a page: so each begins a
+//! little further down than the one before.
+
+use corosensei::stack::{DefaultStack, Stack};
+use std::cell::RefCell;
+use std::ops::Range;
+
+/// Bytes of a member's stack.
+pub(super) const STACK_BYTES: usize = 512 << 10;
+
+/// How far two neighbours' stacks are apart within a page, and over how many places they spread.
+const SHIFT_BYTES: usize = 5 * 64;
+const PLACES: usize = 12;
+
+/// Spare stacks that a thread keeps.
+const SPARE_MAX: usize = 64;
+
+thread_local! {
+    static SPARE: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A member's stack.
+pub(super) struct MemberStack {
+    /// `None` once it has been given back.
+    stack: Option<DefaultStack>,
+    shift: usize,
+}
+
+impl MemberStack {
+    /// A spare one, or a new one; `None` if the system has no more address space.
+    pub(super) fn obtain(member: usize) -> Option<Self> {
+        let spare = SPARE.with_borrow_mut(Vec::pop);
+        let stack = match spare {
+            Some(stack) => stack,
+            None => DefaultStack::new(STACK_BYTES).ok()?,
+        };
+        Some(Self { stack: Some(stack), shift: member % PLACES * SHIFT_BYTES })
+    }
+
+    /// The page below it.
+    pub(super) fn guard(&self) -> Range<usize> {
+        let limit = self.inner().limit().get();
+        limit..self.inner().base().get() - STACK_BYTES
+    }
+
+    /// Its end, where it begins to be used; 16-byte aligned.
+    pub(super) fn base(&self) -> *mut u8 {
+        core::ptr::with_exposed_provenance_mut(self.inner().base().get() - self.shift)
+    }
+
+    fn inner(&self) -> &DefaultStack {
+        let Some(stack) = &self.stack else { unreachable!("given back by the drop alone") };
+        stack
+    }
+}
+
+impl Drop for MemberStack {
+    fn drop(&mut self) {
+        let stack = self.stack.take();
+        // A thread that ends gives its stacks back to the system.
+        let _ = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            if spare.len() < SPARE_MAX {
+                spare.extend(stack);
+            }
+        });
+    }
+}

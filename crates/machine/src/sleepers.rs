@@ -1,0 +1,71 @@
+//! Who can be woken, by number: threads, and members of a crew on one (`interleaved`).
+
+use crate::WorkerId;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Thread};
+
+/// Everybody who has asked for a [`WorkerId`], by its number; `None` once it has ended.
+static SLEEPERS: Mutex<Vec<Option<Sleeper>>> = Mutex::new(Vec::new());
+
+enum Sleeper {
+    Thread(Thread),
+    Member(Arc<MemberBell>),
+}
+
+/// Wakes one member.
+pub(crate) struct MemberBell {
+    permit: AtomicBool,
+    /// Whose member it is: asleep, perhaps, since none of its members can run.
+    thread: Thread,
+}
+
+impl MemberBell {
+    /// Takes the permit to return from a park, if somebody has given it.
+    pub(crate) fn take_permit(&self) -> bool {
+        // Acquire pairs with the release in `ring`: what the waker did before is visible.
+        self.permit.load(Ordering::Relaxed) && self.permit.swap(false, Ordering::Acquire)
+    }
+
+    fn ring(&self) {
+        self.permit.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}
+
+fn enter(sleeper: Sleeper) -> WorkerId {
+    let mut sleepers = SLEEPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let free = sleepers.iter().position(Option::is_none).unwrap_or(sleepers.len());
+    if free == sleepers.len() {
+        sleepers.push(None);
+    }
+    sleepers[free] = Some(sleeper);
+    WorkerId(u32::try_from(free).expect("fewer sleepers than u32 counts"))
+}
+
+/// Enters the calling thread.
+pub(crate) fn enter_thread() -> WorkerId {
+    enter(Sleeper::Thread(thread::current()))
+}
+
+/// Enters a member of a crew on `thread`.
+pub(crate) fn enter_member(thread: &Thread) -> (WorkerId, Arc<MemberBell>) {
+    let bell = Arc::new(MemberBell { permit: AtomicBool::new(false), thread: thread.clone() });
+    (enter(Sleeper::Member(Arc::clone(&bell))), bell)
+}
+
+/// Takes an entry back: its number may be another's from now on.
+pub(crate) fn leave(worker: WorkerId) {
+    let mut sleepers = SLEEPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    sleepers[worker.0 as usize] = None;
+}
+
+/// Wakes `worker`, or lets its next park return at once.
+pub(crate) fn wake(worker: WorkerId) {
+    let sleepers = SLEEPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    match sleepers.get(worker.0 as usize) {
+        Some(Some(Sleeper::Thread(thread))) => thread.unpark(),
+        Some(Some(Sleeper::Member(bell))) => bell.ring(),
+        _ => {}
+    }
+}
