@@ -2,6 +2,7 @@
 
 use crate::failure::Stop;
 use crate::home::Place;
+use crate::interleave;
 use crate::progress::Bar;
 use crate::result::{Consistency, Counts, DiskUse, RunResult, Verified};
 use crate::runs::Files;
@@ -10,15 +11,16 @@ use chiliad_checker::{Isolation, Recorder};
 use chiliad_engine::Error;
 use chiliad_machine::disk::Disk;
 use chiliad_workload::driver::{
-    Failure, Home, Judgement, NativeTarget, Progress, Sample, Target, judge, open_native,
+    Failure, Home, Judgement, NativeTarget, Plan, Progress, Sample, Target, judge, open_native,
     run_native, write_history,
 };
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Runs the workload natively.
-pub fn run(settings: &Settings, quiet: bool, files: &mut Files) -> Result<RunResult, Stop> {
+/// Runs the workload natively. Where the number of transactions in flight is to be chosen, it is, and
+/// stays in `settings`.
+pub fn run(settings: &mut Settings, quiet: bool, files: &mut Files) -> Result<RunResult, Stop> {
     let bar = Bar::new(settings.plan.length, quiet);
     let place = settings.storage.as_ref().map(|it| place(settings, it)).transpose()?;
     let home = settings.storage.as_ref().zip(place.as_ref()).map(|(storage, place)| Home {
@@ -37,20 +39,26 @@ pub fn open(settings: &Settings) -> Result<NativeTarget, Stop> {
 
 /// Runs the workload on a database that [`open`] has opened for the same workload, scheme and options;
 /// `settings.plan.load` says whether it has its rows.
-pub fn again(settings: &Settings, target: &NativeTarget) -> Result<RunResult, Stop> {
+pub fn again(settings: &mut Settings, target: &NativeTarget) -> Result<RunResult, Stop> {
     let bar = Bar::new(settings.plan.length, true);
     measure(settings, &**target, &bar, None, &mut Files::default())
 }
 
 fn measure(
-    settings: &Settings,
+    settings: &mut Settings,
     target: &(dyn Target + Sync),
     bar: &Bar,
     place: Option<&Place>,
     files: &mut Files,
 ) -> Result<RunResult, Stop> {
     let watch = Watch { bar, place };
-    let mut report = run_native(target, &settings.plan, &watch).map_err(stop)?;
+    let mut plan = settings.plan.clone();
+    if settings.choose_interleave {
+        settings.interleave(interleave::choose(&plan, target, &watch)?);
+        // The trials have loaded the rows.
+        plan = Plan { interleave: settings.plan.interleave, load: false, ..plan };
+    }
+    let mut report = run_native(target, &plan, &watch).map_err(stop)?;
     bar.checking();
     let recorders = std::mem::take(&mut report.recorders);
     let judgement = judgement(settings, target, report.complete)?;

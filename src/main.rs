@@ -17,6 +17,7 @@ mod figure;
 mod home;
 mod host;
 mod index;
+mod interleave;
 mod output;
 mod plants;
 mod progress;

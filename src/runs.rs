@@ -25,7 +25,7 @@ pub struct Files {
 }
 
 /// One run, ready to go.
-type Point = Box<dyn Fn(&mut Files) -> Result<RunResult, Stop>>;
+type Point = Box<dyn FnMut(&mut Files) -> Result<RunResult, Stop>>;
 
 /// What the points of a command line share.
 struct Common {
@@ -49,7 +49,7 @@ pub fn run(words: &[String]) -> Result<(), Stop> {
         commons.push(common);
     }
     let Some(common) = commons.pop() else { return Ok(()) };
-    go(&points, common)
+    go(points, common)
 }
 
 fn sweep_of(command: &Command) -> Option<&str> {
@@ -95,11 +95,11 @@ fn native<W: WorkloadFlags + clap::Args>(
     flags: Bench<W>,
     swept: bool,
 ) -> Result<(Point, Common), Stop> {
-    let settings = settings::native(&flags)?;
+    let mut settings = settings::native(&flags)?;
     let series = flags.native.series.as_deref();
     let files = files(&flags.run, series, swept)?;
     let quiet = flags.output.quiet;
-    let point: Point = Box::new(move |files| bench::run(&settings, quiet, files));
+    let point: Point = Box::new(move |files| bench::run(&mut settings, quiet, files));
     Ok((point, Common { repeat: flags.run.repeat, output: flags.output, files }))
 }
 
@@ -130,13 +130,13 @@ fn files(run: &RunFlags, series: Option<&Path>, swept: bool) -> Result<Files, St
     })
 }
 
-fn go(points: &[Point], common: Common) -> Result<(), Stop> {
+fn go(mut points: Vec<Point>, common: Common) -> Result<(), Stop> {
     let Common { repeat, output, mut files } = common;
     let mut sink = Sink::open(&output)?;
     let mut problems = Vec::new();
     let mut rounds: Vec<Vec<Value>> = points.iter().map(|_| Vec::new()).collect();
     for _ in 0..repeat {
-        for (point, results) in points.iter().zip(&mut rounds) {
+        for (point, results) in points.iter_mut().zip(&mut rounds) {
             let result = point(&mut files)?;
             problems.extend(result.problem());
             results.push(result.to_value());

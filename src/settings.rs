@@ -1,14 +1,14 @@
 //! What the flags of a run mean together: every default filled in, every combination checked.
 
 use crate::args::{
-    BackoffFlag, Bench, DurabilityFlag, MachineFlags, MemoryModelFlag, NativeFlags, RetryFlag,
-    RunFlags, ScheduleFlag, Simulate, SnapshotsFlag, values,
+    BackoffFlag, Bench, DurabilityFlag, InterleaveFlag, MachineFlags, MemoryModelFlag, NativeFlags,
+    RetryFlag, RunFlags, ScheduleFlag, Simulate, SnapshotsFlag, values,
 };
 use crate::failure::Stop;
 use crate::workloads::WorkloadFlags;
 use crate::{allocator, host};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots};
-use chiliad_machine::Machine;
+use chiliad_machine::{MEMBERS_MAX, Machine};
 use chiliad_simulator::{Config, MemoryModel, Schedule, Sim};
 use chiliad_workload::driver::{
     AnyWorkload, Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, schemes,
@@ -59,12 +59,24 @@ pub struct Settings {
     pub engine: Options,
     /// What the clients do.
     pub plan: Plan,
+    /// Trials before the run choose `plan.interleave`.
+    pub choose_interleave: bool,
     /// How a native run uses its disk; `None`: not at all.
     pub storage: Option<Storage>,
     /// Check the history and the conditions.
     pub verify: bool,
     /// Every resolved option that changes a run.
     pub shown: Shown,
+}
+
+impl Settings {
+    /// Takes the number of transactions in flight that trials have chosen, for this run and those that
+    /// repeat it.
+    pub fn interleave(&mut self, chosen: usize) {
+        self.plan.interleave = chosen;
+        self.choose_interleave = false;
+        self.shown.insert("interleave".into(), chosen.into());
+    }
 }
 
 /// A native run with a log.
@@ -113,8 +125,27 @@ pub fn native<W: WorkloadFlags + Args>(flags: &Bench<W>) -> Result<Settings, Sto
         DurabilityFlag::Sync => Durability::Sync,
     };
     settings.storage = storage(&flags.native)?;
+    settings.choose_interleave = flags.run.interleave == Some(InterleaveFlag::Auto);
+    if settings.choose_interleave {
+        check_trials(&flags.run, &settings)?;
+    }
     show_native(&mut settings, &flags.native);
     Ok(settings)
+}
+
+/// Refuses trials to runs that they would spoil: nobody records what they write, and the log's writers
+/// would end with the first.
+fn check_trials(run: &RunFlags, settings: &Settings) -> Result<(), Stop> {
+    let why = if run.verify {
+        "--verify: trials before the run write rows that its history does not have"
+    } else if run.history.is_some() {
+        "--history: trials before the run write rows that its history does not have"
+    } else if settings.storage.is_some() {
+        "--durability: trials before the run have no log"
+    } else {
+        return Ok(());
+    };
+    Err(Stop::bad("--interleave", format!("auto with {why}; accepted: 1 to {MEMBERS_MAX}")))
 }
 
 /// How the run uses its disk, if it is to.
@@ -143,6 +174,7 @@ fn storage(flags: &NativeFlags) -> Result<Option<Storage>, Stop> {
 }
 
 fn show_native(settings: &mut Settings, flags: &NativeFlags) {
+    settings.shown.insert("interleave_auto".into(), settings.choose_interleave.into());
     settings.shown.insert("threads".into(), settings.plan.cores.into());
     settings.shown.insert("clients".into(), settings.plan.clients.into());
     settings.shown.insert("rate".into(), flags.rate.into());
@@ -163,6 +195,11 @@ pub fn simulated<W: WorkloadFlags + Args>(
 ) -> Result<(Settings, SimulatedPlan), Stop> {
     let MachineFlags { cores, schedule, memory_model, plant } = &flags.machine;
     let scope = Scope { clients: *cores, scheme: scheme(&flags.run.scheme)?, simulated: true };
+    if flags.run.interleave == Some(InterleaveFlag::Auto) {
+        let problem =
+            format!("auto in simulation, which has no trials; accepted: 1 to {MEMBERS_MAX}");
+        return Err(Stop::bad("--interleave", problem));
+    }
     let mut settings = resolve(&flags.workload, &flags.run, &scope)?;
     let mut config = Config::new(flags.run.seed);
     config.schedule = match schedule {
@@ -226,7 +263,8 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
     show_run(&mut shown, run, &plan, &engine);
     let workload = resolved.workload;
     let (scheme, verify) = (scope.scheme, run.verify);
-    Ok(Settings { workload, scheme, engine, plan, storage: None, verify, shown })
+    let choose_interleave = false;
+    Ok(Settings { workload, scheme, engine, plan, choose_interleave, storage: None, verify, shown })
 }
 
 fn plan(run: &RunFlags, scope: &Scope) -> Plan {
@@ -243,7 +281,11 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
     let recorded = run.verify || run.history.is_some();
     Plan {
         clients: scope.clients,
-        interleave: run.interleave.unwrap_or(1),
+        interleave: match run.interleave {
+            Some(InterleaveFlag::Number(number)) => number,
+            // With `auto` the trials say.
+            Some(InterleaveFlag::Auto) | None => 1,
+        },
         cores: scope.clients,
         seed: run.seed,
         warmup: run.warmup.unwrap_or(if no_warmup { Duration::ZERO } else { WARMUP }),

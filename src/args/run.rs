@@ -24,9 +24,10 @@ pub struct RunFlags {
     #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, u64::MAX))]
     pub transactions: Option<u64>,
     /// Transactions that each client has in flight, 1 to 256: while one waits for memory or for
-    /// another transaction, the next runs [default: 8 natively, 1 in simulation].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, MEMBERS_MAX))]
-    pub interleave: Option<usize>,
+    /// another transaction, the next runs; natively also `auto`, which tries 1, 2, 4, 8 and 16 on
+    /// the loaded database before the run [default: 8 natively, 1 in simulation].
+    #[arg(long, value_name = "N|auto", value_parser = InterleaveFlag::parse)]
+    pub interleave: Option<InterleaveFlag>,
     /// Time before the measured window [default: 2s natively, none for --transactions and in
     /// simulation].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
@@ -162,6 +163,27 @@ pub struct OutputFlags {
     /// No progress bar and no summary.
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// `--interleave`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InterleaveFlag {
+    /// So many.
+    Number(usize),
+    /// As many as trials before the run say.
+    Auto,
+}
+
+impl InterleaveFlag {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            _ => {
+                let number = values::count(text, 1, MEMBERS_MAX);
+                number.map(Self::Number).map_err(|refusal| refusal + ", or auto")
+            }
+        }
+    }
 }
 
 /// `--backoff`.

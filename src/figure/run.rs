@@ -20,9 +20,11 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 /// Options that a database does not depend on.
-const OF_THE_RUN: [&str; 13] = [
+const OF_THE_RUN: [&str; 15] = [
     "threads",
     "clients",
+    "interleave",
+    "interleave_auto",
     "rate",
     "duration",
     "transactions",
