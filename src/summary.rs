@@ -38,6 +38,10 @@ fn head(out: &mut String, result: &Value) {
     if let Some(runs) = result["runs"].as_array() {
         line(out, "medians of", &format!("{} runs", runs.len()));
     }
+    let options = &result["options"];
+    if options["interleave_auto"] == true {
+        line(out, "in flight", &format!("{} for each client, by trial", options["interleave"]));
+    }
 }
 
 fn counts(out: &mut String, result: &Value) {

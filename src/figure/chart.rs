@@ -169,6 +169,10 @@ fn amount(metric: Metric, workload: &str, most: f64) -> (String, f64) {
     let what = match metric {
         Metric::AbortRate => return ("Attempts refused (%)".into(), 0.01),
         Metric::Versions => return ("Records (%)".into(), 0.01),
+        Metric::LatencyP50 | Metric::LatencyP99 if most >= 2e3 => {
+            return ("Latency (ms)".into(), 1e3);
+        }
+        Metric::LatencyP50 | Metric::LatencyP99 => return ("Latency (us)".into(), 1.0),
         Metric::Accesses => "rows",
         Metric::Throughput | Metric::ThroughputPerCore if workload == "timestamps" => "timestamps",
         Metric::Throughput => "transactions",

@@ -10,7 +10,7 @@ fn lines(figure: &Figure) -> Lines {
     let run = |rate: f64| {
         json!({
             "throughput_tps": rate, "threads": 2, "abort_rate": 0.1, "options": {"ops": 16},
-            "versions": [9, 1],
+            "versions": [9, 1], "latency_us": {"p50": rate / 1e6, "p99": rate / 1e5},
             "breakdown": {"useful": 0.5, "abort": 0.1, "timestamp": 0.1, "index": 0.1, "wait": 0.1,
                 "manager": 0.1},
         })
@@ -61,6 +61,8 @@ fn amounts_have_their_unit() {
     assert_eq!(amount(Metric::Throughput, "ycsb", 3e3), ("Thousand transactions / s".into(), 1e3));
     assert_eq!(amount(Metric::Throughput, "ycsb", 30.0), ("Transactions / s".into(), 1.0));
     assert_eq!(amount(Metric::AbortRate, "ycsb", 0.3).1, 0.01);
+    assert_eq!(amount(Metric::LatencyP50, "", 30.0), ("Latency (us)".into(), 1.0));
+    assert_eq!(amount(Metric::LatencyP99, "", 3e4), ("Latency (ms)".into(), 1e3));
     assert_eq!(tidy(2.50), "2.5");
     assert_eq!(tidy(10.0), "10");
 }

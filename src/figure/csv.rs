@@ -29,16 +29,19 @@ pub fn text(figure: &Figure, lines: &Lines) -> String {
 fn of_line(out: &mut String, place: &str, line: &Line) {
     type Number = Box<dyn Fn(&Value) -> Option<f64>>;
     let by = |metric| -> Number { Box::new(move |run| number(metric, run)) };
-    let mut metrics: Vec<(String, &str, Number)> = vec![
-        ("throughput".into(), "per second", by(Metric::Throughput)),
-        ("throughput_per_core".into(), "per second", by(Metric::ThroughputPerCore)),
-        ("accesses".into(), "per second", by(Metric::Accesses)),
-        ("abort_rate".into(), "share", by(Metric::AbortRate)),
+    let of_run = [
+        Metric::Throughput,
+        Metric::ThroughputPerCore,
+        Metric::Accesses,
+        Metric::AbortRate,
+        Metric::LatencyP50,
+        Metric::LatencyP99,
     ];
-    for at in ["p50", "p99"] {
-        let latency: Number = Box::new(move |run| run["latency_us"][at].as_f64());
-        metrics.push((format!("latency_{at}"), "us", latency));
-    }
+    let metric = |metric| {
+        let (name, unit) = named(metric);
+        (name.to_owned(), unit, by(metric))
+    };
+    let mut metrics: Vec<(String, &str, Number)> = of_run.map(metric).into();
     for part in PARTS {
         let share: Number = Box::new(move |run| run["breakdown"][part].as_f64());
         metrics.push((format!("time_{part}"), "share", share));
@@ -52,12 +55,21 @@ fn of_line(out: &mut String, place: &str, line: &Line) {
     }
 }
 
-fn of_curve(out: &mut String, place: &str, curve: &Curve, metric: Metric, runs: usize) {
-    let metric = match metric {
-        Metric::Versions => ("records_with_at_most", "share"),
+/// A measure's name and unit.
+fn named(metric: Metric) -> (&'static str, &'static str) {
+    match metric {
+        Metric::Throughput => ("throughput", "per second"),
         Metric::ThroughputPerCore => ("throughput_per_core", "per second"),
-        _ => ("throughput", "per second"),
-    };
+        Metric::Accesses => ("accesses", "per second"),
+        Metric::AbortRate => ("abort_rate", "share"),
+        Metric::Versions => ("records_with_at_most", "share"),
+        Metric::LatencyP50 => ("latency_p50", "us"),
+        Metric::LatencyP99 => ("latency_p99", "us"),
+    }
+}
+
+fn of_curve(out: &mut String, place: &str, curve: &Curve, metric: Metric, runs: usize) {
+    let metric = named(metric);
     let source = if curve.reference { "paper" } else { "measured" };
     for dot in &curve.dots {
         row(out, place, (&curve.name, source), metric, dot, runs);
@@ -99,14 +111,21 @@ mod tests {
     fn each_number_has_a_row() {
         let figures = all().expect("every description parses");
         let figure = figures.iter().find(|it| it.id == "silo-6-2").expect("it is there");
-        let run = |rate: f64| json!({"throughput_tps": rate, "threads": 2, "abort_rate": 0.5});
+        let run = |rate: f64| {
+            let latency = json!({"p50": rate / 10.0, "p99": rate});
+            json!({
+                "throughput_tps": rate, "threads": 2, "abort_rate": 0.5, "latency_us": latency,
+            })
+        };
         let runs = vec![run(10.0), run(30.0), run(20.0)];
         let point = Point { x: 2.0, label: "2".into(), runs };
         let line = Line { name: "a, b".into(), points: vec![point], refused: None };
         let text = text(figure, &vec![vec![line]]);
-        assert_eq!(text.lines().count(), 4);
+        assert_eq!(text.lines().count(), 6);
         let row = "silo-6-2,a,\"a, b\",measured,2,throughput,per second,20,10,30,3";
         assert_eq!(text.lines().nth(1), Some(row));
+        let row = "silo-6-2,a,\"a, b\",measured,2,latency_p50,us,2,1,3,3";
+        assert_eq!(text.lines().nth(4), Some(row));
     }
 
     #[test]

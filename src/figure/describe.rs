@@ -7,7 +7,7 @@ use crate::failure::Stop;
 use serde::Deserialize;
 
 /// All descriptions, in the order of the papers; then our own.
-const FILES: [&str; 23] = [
+const FILES: [&str; 24] = [
     include_str!("../../figures/silo-6-1.toml"),
     include_str!("../../figures/silo-6-2.toml"),
     include_str!("../../figures/silo-6-3.toml"),
@@ -31,6 +31,7 @@ const FILES: [&str; 23] = [
     include_str!("../../figures/cores-5-9.toml"),
     include_str!("../../figures/cores-5-10.toml"),
     include_str!("../../figures/validation.toml"),
+    include_str!("../../figures/interleave.toml"),
 ];
 
 /// The series that compare schemes.
@@ -159,6 +160,12 @@ pub enum Metric {
     AbortRate,
     /// The share of records with at most so many older versions.
     Versions,
+    /// The median latency of a transaction, in microseconds.
+    #[serde(rename = "latency_p50")]
+    LatencyP50,
+    /// The latency that one transaction in a hundred exceeds, in microseconds.
+    #[serde(rename = "latency_p99")]
+    LatencyP99,
 }
 
 /// An end of an axis.
@@ -254,6 +261,11 @@ pub struct Series {
     pub flags: String,
     /// Its own workload and flags, in the place of the panel's.
     pub run: Option<String>,
+    /// Only in a full run.
+    #[serde(default)]
+    pub full_only: bool,
+    /// The memory that must be available before its database is opened, with a unit.
+    pub memory: Option<String>,
 }
 
 /// Numbers that the paper states.
@@ -297,6 +309,7 @@ pub fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::values;
     use std::collections::HashSet;
 
     #[test]
@@ -320,6 +333,8 @@ mod tests {
                 let own_lines = panel.of.is_none() && panel.kind != Kind::Bars;
                 assert_eq!(panel.x.is_some(), own_lines, "{place}");
                 assert!(panel.kind != Kind::Breakdown || panel.of.is_some(), "{place}");
+                let memory = panel.series.iter().filter_map(|series| series.memory.as_deref());
+                assert!(memory.map(values::size).all(|bytes| bytes.is_ok()), "{place}");
             }
         }
     }

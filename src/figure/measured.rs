@@ -131,6 +131,8 @@ pub fn number(metric: Metric, run: &Value) -> Option<f64> {
         Metric::Accesses => Some(rate? * run["options"]["ops"].as_f64()?),
         Metric::AbortRate => run["abort_rate"].as_f64(),
         Metric::Versions => None,
+        Metric::LatencyP50 => run["latency_us"]["p50"].as_f64(),
+        Metric::LatencyP99 => run["latency_us"]["p99"].as_f64(),
     }
 }
 
@@ -181,11 +183,15 @@ mod tests {
     fn a_result_gives_its_numbers() {
         let run = json!({
             "throughput_tps": 100.0, "threads": 4, "abort_rate": 0.25, "options": {"ops": 16},
+            "latency_us": {"p50": 1.5, "p99": 20.0},
         });
         assert_eq!(number(Metric::Throughput, &run), Some(100.0));
         assert_eq!(number(Metric::ThroughputPerCore, &run), Some(25.0));
         assert_eq!(number(Metric::Accesses, &run), Some(1600.0));
         assert_eq!(number(Metric::AbortRate, &run), Some(0.25));
+        assert_eq!(number(Metric::LatencyP50, &run), Some(1.5));
+        assert_eq!(number(Metric::LatencyP99, &run), Some(20.0));
+        assert_eq!(number(Metric::LatencyP99, &json!({"latency_us": null})), None);
         assert_eq!(number(Metric::Throughput, &json!({"throughput_tps": null})), None);
     }
 

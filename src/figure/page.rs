@@ -220,6 +220,9 @@ fn numbers(out: &mut String, done: &Done<'_>) {
 }
 
 fn claims(out: &mut String, claims: &[(&Claim, Judged)]) {
+    if claims.is_empty() {
+        return;
+    }
     put!(
         out,
         "<table class=\"claims\">\n<thead><tr><th scope=\"col\">The paper says</th>\

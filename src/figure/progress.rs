@@ -2,11 +2,17 @@
 
 use super::describe::{Figure, Panel};
 use super::grid::Grid;
+use super::run::{Job, database, prepare};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::HashMap;
 use std::time::Duration;
 
-/// What a run costs besides its warm-up and its window: a share of loading, threads that start and end.
+/// What a run costs besides its warm-up and its window: threads that start and end, a share of loading
+/// what is small.
 const BESIDES: Duration = Duration::from_millis(250);
+
+/// Records of YCSB that a core loads in a second, of the usual 100 bytes.
+const LOADED_PER_SECOND: f64 = 1e6;
 
 /// A bar over all runs.
 pub struct Bar(ProgressBar);
@@ -41,11 +47,23 @@ fn runs(panel: &Panel, grid: Grid) -> u64 {
     columns.iter().map(|column| column.lines.len() as u64).sum::<u64>() * grid.rounds()
 }
 
+/// The database of a line, and the records of YCSB that are loaded into it.
+fn records(line: &[String]) -> Option<(String, u64)> {
+    let job = crate::args::parse(line).and_then(prepare).ok()?;
+    let Job::Workload(settings) = &job else { return None };
+    Some((database(&job)?, settings.shown.get("records")?.as_u64()?))
+}
+
 /// About how long a figure takes.
 pub fn estimate(figure: &Figure, grid: Grid) -> Duration {
     let mut total = Duration::ZERO;
     for panel in &figure.panels {
-        for line in grid.columns(panel).iter().flat_map(|column| &column.lines) {
+        let columns = grid.columns(panel);
+        let lines = columns.iter().flat_map(|column| column.lines.iter().zip(&panel.series));
+        let lines = lines.filter(|(_, series)| !(series.full_only && grid.quick));
+        let mut loaded = HashMap::new();
+        for (line, _) in lines {
+            loaded.extend(records(line));
             let time = |flag: &str| {
                 let at = line.iter().position(|word| word == flag)?;
                 crate::args::values::time(line.get(at + 1)?).ok()
@@ -53,6 +71,8 @@ pub fn estimate(figure: &Figure, grid: Grid) -> Duration {
             let run = ["--warmup", "--duration"].into_iter().filter_map(time).sum::<Duration>();
             total += (run + BESIDES) * grid.rounds() as u32;
         }
+        let loaded = loaded.values().sum::<u64>() as f64;
+        total += Duration::from_secs_f64(loaded / LOADED_PER_SECOND / grid.cores.max(1) as f64);
     }
     total
 }

@@ -4,17 +4,16 @@
 //! computer meets all of them alike. A database is loaded once and used again by all runs that differ in
 //! nothing that it has been opened with.
 
-use super::describe::Figure;
+use super::describe::{Figure, Series};
 use super::grid::{Column, Grid};
 use super::measured::{Line, Lines, Point};
 use super::progress::Bar;
 use crate::args::{
-    Arguments, BenchCommand, BenchWorkload, Command, TimestampsFlags, each_workload,
+    Arguments, BenchCommand, BenchWorkload, Command, TimestampsFlags, each_workload, values,
 };
-use crate::bench;
 use crate::failure::Stop;
 use crate::settings::{self, Settings, Shown};
-use crate::timestamps;
+use crate::{bench, host, timestamps};
 use chiliad_workload::driver::NativeTarget;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -68,7 +67,8 @@ pub fn figure(figure: &Figure, grid: Grid, bar: &Bar) -> Result<Lines, Stop> {
         let mut databases = HashMap::new();
         for column in &grid.columns(panel) {
             let place = format!("{} {}", figure.id, panel.id);
-            run_column(column, &mut lines, &mut databases, grid, &|name, rounds| {
+            let series = &panel.series;
+            run_column((column, series), &mut lines, &mut databases, grid, &|name, rounds| {
                 bar.running(&format!("{place}: {name} {}", column.label), rounds);
             })?;
         }
@@ -81,25 +81,30 @@ pub fn figure(figure: &Figure, grid: Grid, bar: &Bar) -> Result<Lines, Stop> {
 type Databases = HashMap<String, NativeTarget>;
 
 fn run_column(
-    column: &Column,
+    (column, series): (&Column, &[Series]),
     lines: &mut [Line],
     databases: &mut Databases,
     grid: Grid,
     tell: &dyn Fn(&str, u64),
 ) -> Result<(), Stop> {
-    let mut jobs = Vec::new();
-    for (line, words) in lines.iter_mut().zip(&column.lines) {
-        match crate::args::parse(words).and_then(prepare) {
-            Ok(job) => jobs.push(Some(job)),
-            Err(stop) => {
-                leave_out(line, stop)?;
-                tell(&line.name, grid.rounds());
-                jobs.push(None);
-            }
-        }
-    }
+    let jobs = column.lines.iter().zip(series).map(|(words, series)| asked(words, series, grid));
+    let jobs: Vec<Result<Job, Stop>> = jobs.collect();
     let wanted: Vec<String> = jobs.iter().flatten().filter_map(database).collect();
     databases.retain(|key, _| wanted.contains(key));
+    // What is left open is in memory already.
+    let fits = |job, series| room(&job, series, databases).map(|()| job);
+    let jobs =
+        jobs.into_iter().zip(series).map(|(job, series)| job.and_then(|it| fits(it, series)));
+    let mut jobs = jobs
+        .zip(lines.iter_mut())
+        .map(|(job, line)| match job {
+            Ok(job) => Ok(Some(job)),
+            Err(stop) => {
+                tell(&line.name, grid.rounds());
+                leave_out(line, stop).map(|()| None)
+            }
+        })
+        .collect::<Result<Vec<Option<Job>>, Stop>>()?;
     let mut results: Vec<Vec<Value>> = jobs.iter().map(|_| Vec::new()).collect();
     for round in 0..grid.rounds() {
         let mut order: Vec<usize> = (0..jobs.len()).collect();
@@ -135,8 +140,42 @@ fn leave_out(line: &mut Line, stop: Stop) -> Result<(), Stop> {
     }
 }
 
+/// What a series' line is to run, if this grid has it.
+fn asked(words: &[String], series: &Series, grid: Grid) -> Result<Job, Stop> {
+    if series.full_only && grid.quick {
+        return Err(Stop::BadInput("only in a full run".into()));
+    }
+    crate::args::parse(words).and_then(prepare)
+}
+
+/// Refuses a series whose database is not open yet and needs more memory than there is.
+fn room(job: &Job, series: &Series, open: &Databases) -> Result<(), Stop> {
+    let Some(memory) = &series.memory else { return Ok(()) };
+    let open = database(job).is_some_and(|key| open.contains_key(&key));
+    if open { Ok(()) } else { enough(memory, host::memory_available()) }
+}
+
+/// Whether so much memory is available.
+fn enough(memory: &str, available: Option<u64>) -> Result<(), Stop> {
+    let needed =
+        values::size(memory).map_err(|problem| Stop::Failed(format!("memory: {problem}")))?;
+    match available {
+        Some(bytes) if bytes >= needed => Ok(()),
+        Some(bytes) => {
+            let available = bytes as f64 / (1_u64 << 30) as f64;
+            let reason = format!("needs {memory} of memory, {available:.1}GiB are available");
+            Err(Stop::BadInput(reason))
+        }
+        None => {
+            let reason =
+                format!("needs {memory} of memory, and the system does not say what there is");
+            Err(Stop::BadInput(reason))
+        }
+    }
+}
+
 /// What a job's database is opened with.
-fn database(job: &Job) -> Option<String> {
+pub fn database(job: &Job) -> Option<String> {
     let Job::Workload(settings) = job else { return None };
     let mut key: Shown = settings.shown.clone();
     key.retain(|name, _| !OF_THE_RUN.contains(&name.as_str()));
@@ -176,9 +215,38 @@ mod tests {
     fn a_database_is_used_again_where_only_the_run_differs() {
         let one = key("bench ycsb --records 1000 --threads 1 --duration 1s");
         assert_eq!(one, key("bench ycsb --records 1000 --threads 2 --duration 2s --backoff none"));
+        assert_eq!(one, key("bench ycsb --records 1000 --threads 1 --interleave 4"));
+        assert_eq!(one, key("bench ycsb --records 1000 --threads 1 --interleave auto"));
         assert_ne!(one, key("bench ycsb --records 1000 --threads 1 --scheme occ"));
         assert_ne!(one, key("bench ycsb --records 1000 --threads 1 --theta 0.5"));
         assert_ne!(one, key("bench ycsb --records 2000 --threads 1"));
         assert_eq!(key("bench timestamps --threads 1"), None);
+    }
+
+    #[test]
+    fn a_database_without_room_is_left_out_and_why_is_said() {
+        let refused = |available| match enough("4GiB", available) {
+            Err(Stop::BadInput(reason)) => reason,
+            other => panic!("{other:?}"),
+        };
+        assert!(enough("4GiB", Some(4 << 30)).is_ok());
+        assert_eq!(refused(Some(3 << 30)), "needs 4GiB of memory, 3.0GiB are available");
+        assert!(refused(None).contains("does not say"));
+        assert!(matches!(enough("much", Some(1)), Err(Stop::Failed(_))));
+    }
+
+    #[test]
+    fn a_quick_run_leaves_out_what_is_for_full_ones() {
+        let words: Vec<String> = ["bench", "ycsb"].map(str::to_owned).into();
+        let full_only = |full_only| Series {
+            name: String::new(),
+            flags: String::new(),
+            run: None,
+            full_only,
+            memory: None,
+        };
+        let taken = |series, quick| asked(&words, &series, Grid { quick, cores: 2 }).is_ok();
+        assert!(taken(full_only(true), false) && taken(full_only(false), true));
+        assert!(!taken(full_only(true), true));
     }
 }
