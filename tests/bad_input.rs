@@ -54,6 +54,9 @@ fn values_out_of_range_are_refused_with_the_range() {
         ("--epoch", "2h", "1us to 1h"),
         ("--transactions", "0", "1 to"),
         ("--repeat", "0", "1 to 1000"),
+        ("--interleave", "0", "1 to 256, or auto"),
+        ("--interleave", "257", "1 to 256, or auto"),
+        ("--interleave", "x", "1 to 256, or auto"),
         ("--rate", "0", "0.001 to"),
         ("--verify-memory", "lots", "4GiB"),
         ("--seed", "-1", "--seed"),
@@ -113,6 +116,16 @@ fn combinations_that_make_no_sense_are_refused() {
     refused("bench timestamps --timestamps hardware", &kinds);
     refused("bench ycsb --records 100 --timestamps hardware", &kinds);
     refused("bench ycsb --repeat 2 --history h", &["--history", "--repeat"]);
+    for (flags, with) in [
+        ("bench ycsb --verify", "--verify"),
+        ("bench ycsb --history h", "--history"),
+        ("bench ycsb --durability sync", "--durability"),
+        ("simulate ycsb", "simulation"),
+    ] {
+        refused(&format!("{flags} --interleave auto"), &["--interleave: auto", with, "1 to 256"]);
+    }
+    refused("bench ycsb --sweep interleave=1,auto --verify", &["--interleave: auto", "--verify"]);
+    refused("bench ycsb --sweep interleave=1,300", &["--interleave", "`300`", "1 to 256"]);
     refused("bench ycsb --sweep theta=0,1 --series s", &["--series", "--sweep"]);
     refused("check", &["FILE"]);
 }

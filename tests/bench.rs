@@ -91,6 +91,39 @@ fn transactions_are_counted_exactly() {
 }
 
 #[test]
+fn transactions_in_flight_can_be_swept() {
+    let line = format!("bench ycsb --transactions 1001 --records 1000 --verify {SMALL}");
+    let results = results(&format!("{line} --sweep interleave=1,2,4,8"));
+    assert_eq!(results.len(), 4);
+    for (result, number) in results.iter().zip([1, 2, 4, 8]) {
+        assert_eq!(result["options"]["interleave"], number);
+        assert_eq!(result["options"]["interleave_auto"], false);
+        assert_eq!(result["committed"], 1001, "{number} in flight");
+        assert_eq!(result["verified"]["passed"], true, "{number}: {}", result["verified"]);
+    }
+}
+
+#[test]
+fn trials_choose_how_many_transactions_are_in_flight() {
+    let line = format!("bench ycsb --interleave auto --records 1000 {SMALL}");
+    let chosen = |result: &serde_json::Value| {
+        let options = &result["options"];
+        assert_eq!(options["interleave_auto"], true);
+        let number = options["interleave"].as_u64().expect("a number");
+        assert!([1, 2, 4, 8, 16].contains(&number), "{number}");
+    };
+    // Trials count for nothing, and load the rows of the run.
+    let counted = result(&format!("{line} --transactions 1001"));
+    chosen(&counted);
+    assert_eq!(counted["committed"], 1001);
+    let repeated = result(&format!("{line} --duration 100ms --repeat 2"));
+    chosen(&repeated);
+    assert_eq!(repeated["runs"].as_array().map(Vec::len), Some(2));
+    let said = stdout(&chiliad(&format!("{} --duration 100ms", line.replace(" --quiet", ""))));
+    assert!(said.contains(" for each client, by trial"), "{said}");
+}
+
+#[test]
 fn more_clients_than_cores_work() {
     let line = "bench ycsb --records 2000 --threads 2 --clients 60 --duration 200ms --warmup 0s";
     let result = result(&format!("{line} --verify --quiet"));
