@@ -57,6 +57,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub state: State,
     pub read_only: bool,
     pub in_past: bool,
+    /// The last transaction went through, or was given up by its own logic.
+    pub finished: bool,
     /// What is in hand is a load, which may write to read-only tables.
     pub loads: bool,
     /// The reclaim epoch at begin: see [`Core::commit`].
@@ -116,6 +118,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             state: State::Idle,
             read_only: false,
             in_past: false,
+            finished: false,
             loads: false,
             begun_in: 0,
             waits: 0,

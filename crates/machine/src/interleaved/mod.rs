@@ -22,6 +22,7 @@
 
 mod crew;
 mod overflow;
+mod pace;
 mod stack;
 mod switch;
 
@@ -141,6 +142,11 @@ impl Machine for Interleaved {
     #[inline]
     fn keep_turn(keep: bool) {
         crew::keep_turn(keep);
+    }
+
+    #[inline]
+    fn finished() {
+        crew::finished();
     }
 
     #[inline]
