@@ -406,25 +406,3 @@ pub fn interleave<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<Result<T>
     drop(members);
     results.into_iter().map(|result| result.into_inner().expect("it is over")).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Interleaved;
-
-    #[test]
-    fn members_take_turns() {
-        let order = RefCell::new(Vec::new());
-        let results = interleave(3, |member| {
-            for turn in 0..2 {
-                order.borrow_mut().push((turn, member));
-                Interleaved::await_line(ptr::null(), 1);
-            }
-            format!("{:.1}", member as f64)
-        });
-        let results: Vec<String> =
-            results.into_iter().map(|result| result.expect("no panic")).collect();
-        assert_eq!(results, ["0.0", "1.0", "2.0"]);
-        assert_eq!(order.into_inner(), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
-    }
-}
