@@ -156,9 +156,8 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             self.core.wait_for_log()?;
         }
         if intent.retries > 0 {
-            // Siblings may have been in the way. They get their turn, then it runs as if alone: what it
+            // Siblings may have been in the way. They get a turn, then it runs as if alone: what it
             // looked at is in the cache by now.
-            M::pause();
             M::keep_turn(true);
         }
         self.catch_up();

@@ -119,10 +119,13 @@ pub(super) fn give_way() -> bool {
     running().is_some_and(Member::hand_on)
 }
 
-/// Lets the running member keep its turn while it waits for memory, or not.
+/// Lets the running member keep its turn while it waits for memory, after its siblings had one; or not.
 #[inline]
 pub(super) fn keep_turn(keep: bool) {
     if let Some(member) = running() {
+        if keep {
+            member.hand_on();
+        }
         member.keeps.set(keep);
         AWAITING.set(member.aim(member.crew().pace.borrow().way()));
     }
