@@ -52,6 +52,7 @@ impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
             core.roll_back(false);
         }
         core.clean_up(view);
+        core.finished = committed.is_ok();
         committed.map(Committed::from)
     }
 
@@ -59,7 +60,8 @@ impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
     pub fn rollback(self) {
         let Worker { view, core } = &mut *self.worker;
         core.collect_early(view);
-        core.roll_back(matches!(core.state, State::Active));
+        core.finished = matches!(core.state, State::Active);
+        core.roll_back(core.finished);
         core.clean_up(view);
     }
 
@@ -91,9 +93,12 @@ impl<M: Machine, S: Scheme<M>> Drop for Tx<'_, M, S> {
             State::Active => core.roll_back(true),
             State::Lost(_) => core.roll_back(false),
         }
-        M::keep_turn(false);
         // Commit and rollback end here too, with what they have collected.
         hide_view(core.heap.slot());
+        M::keep_turn(false);
+        if core::mem::take(&mut core.finished) {
+            M::finished();
+        }
     }
 }
 

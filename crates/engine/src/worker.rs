@@ -57,6 +57,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub state: State,
     pub read_only: bool,
     pub in_past: bool,
+    /// The last transaction went through, or was given up by its own logic.
+    pub finished: bool,
     /// What is in hand is a load, which may write to read-only tables.
     pub loads: bool,
     /// The reclaim epoch at begin: see [`Core::commit`].
@@ -116,6 +118,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             state: State::Idle,
             read_only: false,
             in_past: false,
+            finished: false,
             loads: false,
             begun_in: 0,
             waits: 0,
@@ -153,9 +156,8 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             self.core.wait_for_log()?;
         }
         if intent.retries > 0 {
-            // Siblings may have been in the way. They get their turn, then it runs as if alone: what it
+            // Siblings may have been in the way. They get a turn, then it runs as if alone: what it
             // looked at is in the cache by now.
-            M::pause();
             M::keep_turn(true);
         }
         self.catch_up();

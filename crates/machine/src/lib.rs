@@ -213,11 +213,14 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// The caller is about to wait for this memory: nothing natively, a switch to a sibling
     /// transaction where the machine interleaves. Never in a section.
     fn await_line(start: *const u8, lines: u32);
-    /// From here on [`Machine::await_line`] lets no sibling run (`keep`), or does so again: for a
-    /// transaction that siblings were in the way of. What it waits for otherwise they still do.
+    /// Siblings get a turn, if there are any, and from here on [`Machine::await_line`] lets none run
+    /// (`keep`); or does so again: for a transaction that siblings were in the way of.
     fn keep_turn(keep: bool) {
         let _ = keep;
     }
+    /// A transaction has committed, or its own logic has given it up: nothing of it is in hand any more.
+    /// Where the machine interleaves, siblings may run.
+    fn finished() {}
     /// Begins a section: the caller holds a latch or its commit window is open, and no sibling may run
     /// until as many calls of [`Machine::leave_section`]. Nothing but a check, in simulation and where
     /// debug assertions are on: what would let a sibling run says so loudly.

@@ -12,6 +12,7 @@
 //! it keeps the round, wakes, and sleeps when nobody can run.
 
 use super::overflow;
+use super::pace::{Pace, Way};
 use super::stack::MemberStack;
 use super::switch::{self, StackPointer};
 use crate::sleepers::{self, MemberBell};
@@ -32,6 +33,8 @@ const TURNS_PER_LOOK: u32 = 64;
 thread_local! {
     /// The member that runs; null on the thread's own stack.
     static RUNNING: Cell<*const Member> = const { Cell::new(ptr::null()) };
+    /// The same where it hands on while it waits for memory; null where it keeps its turn.
+    static AWAITING: Cell<*const Member> = const { Cell::new(ptr::null()) };
     /// Sections that the running member, or the thread itself, is in. Nobody switches in one, so it is
     /// the count of whoever runs.
     static SECTIONS: Cell<u32> = const { Cell::new(0) };
@@ -44,7 +47,9 @@ struct Member {
     left: Cell<StackPointer>,
     /// Who runs next: itself, if it is alone in the round.
     next: Cell<*const Member>,
-    /// Whether it keeps its turn while it waits for memory.
+    /// Itself, where it hands on while it waits for memory; null where it keeps its turn.
+    awaiting: Cell<*const Member>,
+    /// It keeps its turn while it waits for memory until its transaction is over.
     keeps: Cell<bool>,
     crew: *const Crew,
     /// Why it went back to the leader.
@@ -75,6 +80,8 @@ struct Crew {
     leader: Cell<StackPointer>,
     /// Turns until a look at who is to be woken.
     turns: Cell<u32>,
+    pace: RefCell<Pace>,
+    members: Cell<*const [Member]>,
     /// The thread, to wake it when a member is.
     thread: Thread,
 }
@@ -99,9 +106,8 @@ pub(super) fn park(until: Option<Ticks>) -> Option<Woken> {
 /// Asks for memory, and lets a sibling run until it has come.
 #[inline(always)]
 pub(super) fn await_line(start: *const u8, lines: u32) {
-    if let Some(member) = running()
-        && !member.keeps.get()
-    {
+    // SAFETY: as in `running`.
+    if let Some(member) = unsafe { AWAITING.get().as_ref() } {
         Native::prefetch(start, lines);
         member.hand_on();
     }
@@ -113,11 +119,23 @@ pub(super) fn give_way() -> bool {
     running().is_some_and(Member::hand_on)
 }
 
-/// Lets the running member keep its turn while it waits for memory, or not.
+/// Lets the running member keep its turn while it waits for memory, after its siblings had one; or not.
 #[inline]
 pub(super) fn keep_turn(keep: bool) {
     if let Some(member) = running() {
+        if keep {
+            member.hand_on();
+        }
         member.keeps.set(keep);
+        AWAITING.set(member.aim(member.crew().pace.borrow().way()));
+    }
+}
+
+/// The running member has finished a transaction.
+#[inline]
+pub(super) fn finished() {
+    if let Some(member) = running() {
+        member.finished();
     }
 }
 
@@ -158,6 +176,8 @@ impl Member {
             return false;
         }
         RUNNING.set(next);
+        // SAFETY: whoever is in the round lives as long as the crew.
+        AWAITING.set(unsafe { (*next).awaiting.get() });
         // SAFETY: whoever is in the round lies suspended on a stack of this thread, or runs.
         unsafe { switch::switch(self.left.as_ptr(), (*next).left.get()) };
         true
@@ -178,6 +198,30 @@ impl Member {
         self.said.set(what);
         // SAFETY: the leader lies suspended in `Leader::run` while a member runs.
         unsafe { switch::switch(self.left.as_ptr(), self.crew().leader.get()) };
+    }
+
+    /// Whether it hands on while it waits for memory, where the crew goes this way.
+    fn aim(&self, way: Way) -> *const Self {
+        let keeps = self.keeps.get() || way == Way::OneByOne;
+        self.awaiting.set(if keeps { ptr::null() } else { self });
+        self.awaiting.get()
+    }
+
+    #[inline]
+    fn finished(&self) {
+        let crew = self.crew();
+        // SAFETY: the members live as long as their crew.
+        let members = unsafe { &*crew.members.get() };
+        let mut pace = crew.pace.borrow_mut();
+        let then = pace.finished(members.len());
+        if then.changed {
+            members.iter().for_each(|member| _ = member.aim(pace.way()));
+            AWAITING.set(self.awaiting.get());
+        }
+        drop(pace);
+        if then.hands_on {
+            self.hand_on();
+        }
     }
 
     fn registration(&self) -> (WorkerId, Arc<MemberBell>) {
@@ -262,9 +306,11 @@ impl Leader<'_> {
     /// Lets `member` run, and those behind it, until one of them comes back: that one.
     fn resume<'m>(&self, member: &Member) -> &'m Member {
         RUNNING.set(member);
+        AWAITING.set(member.awaiting.get());
         // SAFETY: the member lies suspended on its stack, on this thread.
         unsafe { switch::switch(self.crew.leader.as_ptr(), member.left.get()) };
         // SAFETY: a member came back, and it lives as long as the crew.
+        AWAITING.set(ptr::null());
         unsafe { &*RUNNING.replace(ptr::null()) }
     }
 
@@ -322,8 +368,13 @@ pub fn interleave<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<Result<T>
     }
     overflow::report_from_now_on();
     let results: Vec<Cell<Option<Result<T>>>> = (0..members).map(|_| Cell::new(None)).collect();
-    let crew =
-        Crew { leader: Cell::new(ptr::null_mut()), turns: Cell::new(0), thread: thread::current() };
+    let crew = Crew {
+        leader: Cell::new(ptr::null_mut()),
+        turns: Cell::new(0),
+        pace: RefCell::new(Pace::new()),
+        members: Cell::new(ptr::slice_from_raw_parts(ptr::null(), 0)),
+        thread: thread::current(),
+    };
     let members: Box<[Member]> = (0..members)
         .map(|index| {
             let (run, result) = (&run, &results[index]);
@@ -333,6 +384,7 @@ pub fn interleave<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<Result<T>
             Member {
                 left: Cell::new(ptr::null_mut()),
                 next: Cell::new(ptr::null()),
+                awaiting: Cell::new(ptr::null()),
                 keeps: Cell::new(false),
                 crew: &raw const crew,
                 said: Cell::new(Said::Look),
@@ -350,30 +402,10 @@ pub fn interleave<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<Result<T>
         let left =
             unsafe { switch::prepare(member.stack.base(), begin, (&raw const *member).cast()) };
         member.left.set(left);
+        member.awaiting.set(member);
     }
+    crew.members.set(&raw const *members);
     Leader { crew: &crew, round: members.iter().collect(), parked: Vec::new() }.run();
     drop(members);
     results.into_iter().map(|result| result.into_inner().expect("it is over")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Interleaved;
-
-    #[test]
-    fn members_take_turns() {
-        let order = RefCell::new(Vec::new());
-        let results = interleave(3, |member| {
-            for turn in 0..2 {
-                order.borrow_mut().push((turn, member));
-                Interleaved::await_line(ptr::null(), 1);
-            }
-            format!("{:.1}", member as f64)
-        });
-        let results: Vec<String> =
-            results.into_iter().map(|result| result.expect("no panic")).collect();
-        assert_eq!(results, ["0.0", "1.0", "2.0"]);
-        assert_eq!(order.into_inner(), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
-    }
 }

@@ -18,11 +18,23 @@
 //! a section (under a latch, in a commit window), so whoever spins for a latch waits for another thread;
 //! a member that unwinds never switches, since `panicking()` is true of the whole thread.
 //!
-//! Outside of [`interleave`] it is [`Native`]: each of these costs a load and a branch more.
+//! A crew finds out for itself whether taking turns within transactions pays ([`pace`]).
+//!
+//! Outside of [`interleave`] it is [`Native`]: each of these costs a load and a branch more. Stacks are
+//! switched by a few instructions written for x86-64; elsewhere a thread has one member.
 
+#[cfg(all(target_arch = "x86_64", unix))]
 mod crew;
+#[cfg(not(all(target_arch = "x86_64", unix)))]
+#[path = "alone.rs"]
+mod crew;
+#[cfg(all(target_arch = "x86_64", unix))]
 mod overflow;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod pace;
+#[cfg(all(target_arch = "x86_64", unix))]
 mod stack;
+#[cfg(all(target_arch = "x86_64", unix))]
 mod switch;
 
 pub use crew::{MEMBERS_MAX, interleave};
@@ -141,6 +153,11 @@ impl Machine for Interleaved {
     #[inline]
     fn keep_turn(keep: bool) {
         crew::keep_turn(keep);
+    }
+
+    #[inline]
+    fn finished() {
+        crew::finished();
     }
 
     #[inline]

@@ -123,7 +123,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     fn wait_durable(&self, epoch: u64) {
         let worker = &self.worker;
         worker.hurry(epoch);
-        self.bell.wait(|| worker.durable_epoch() >= epoch || worker.log_failure().is_some());
+        self.bell.wait::<M>(|| worker.durable_epoch() >= epoch || worker.log_failure().is_some());
     }
 
     /// Waits until everything counts.

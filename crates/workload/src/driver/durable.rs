@@ -1,9 +1,11 @@
 //! A native run with a log: its disk, with syncs timed, and who waits for them.
 
 use chiliad_machine::disk::{Access, Blocks, Disk, DiskFile};
+use chiliad_machine::{Machine, WorkerId};
 use hdrhistogram::Histogram;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// When a transaction counts as committed.
@@ -100,25 +102,33 @@ impl DiskFile for TimedFile {
     }
 }
 
-/// Where clients wait for epochs to become durable.
+/// Where clients wait for epochs to become durable. Who waits parks, so that a member of a crew lets its
+/// siblings run.
 #[derive(Debug, Default)]
 pub struct Bell {
-    rung: Mutex<()>,
-    bell: Condvar,
+    waiting: Mutex<Vec<WorkerId>>,
 }
 
 impl Bell {
     /// Waits until `durable` says so, which is asked after every ring.
-    pub(crate) fn wait(&self, mut durable: impl FnMut() -> bool) {
-        let mut rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn wait<M: Machine>(&self, mut durable: impl FnMut() -> bool) {
         while !durable() {
-            rung = self.bell.wait(rung).unwrap_or_else(PoisonError::into_inner);
+            self.lock().push(M::worker());
+            // It may have become so before the ringer could see us.
+            if durable() {
+                return;
+            }
+            M::park();
         }
     }
 
     /// Something has become durable.
-    pub(crate) fn ring(&self) {
-        drop(self.rung.lock().unwrap_or_else(PoisonError::into_inner));
-        self.bell.notify_all();
+    pub(crate) fn ring<M: Machine>(&self) {
+        let waiting = mem::take(&mut *self.lock());
+        waiting.into_iter().for_each(M::unpark);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<WorkerId>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -231,7 +231,7 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
         let Some(runner) = place.take() else { return };
         drop(place);
         // Acquire pairs with the release of who stops us.
-        runner.run(|| over.load(Ordering::Acquire), || bell.ring());
+        runner.run(|| over.load(Ordering::Acquire), || bell.ring::<M>());
     }
 
     fn prepare_log(&self) -> Result<(), Failure> {

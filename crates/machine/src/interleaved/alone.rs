@@ -1,0 +1,42 @@
+//! Where stacks cannot be switched (see `switch`): a thread has one member, and nobody hands on.
+
+use crate::{Ticks, Woken, WorkerId};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::Result;
+
+/// The greatest number of members that a thread can have.
+pub const MEMBERS_MAX: usize = 1;
+
+pub(super) fn worker() -> Option<WorkerId> {
+    None
+}
+
+pub(super) fn park(_until: Option<Ticks>) -> Option<Woken> {
+    None
+}
+
+#[inline(always)]
+pub(super) fn await_line(_start: *const u8, _lines: u32) {}
+
+#[inline]
+pub(super) fn give_way() -> bool {
+    false
+}
+
+#[inline]
+pub(super) fn keep_turn(_keep: bool) {}
+#[inline]
+pub(super) fn finished() {}
+#[inline]
+pub(super) fn enter_section() {}
+#[inline]
+pub(super) fn leave_section() {}
+
+/// Runs `body` for the one member that a thread can have here.
+///
+/// # Panics
+/// When `members` is not 1.
+pub fn interleave<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<Result<T>> {
+    assert!(members == 1, "{members} members: 1");
+    vec![catch_unwind(AssertUnwindSafe(|| body(0)))]
+}

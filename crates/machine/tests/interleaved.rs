@@ -1,0 +1,242 @@
+//! Members of one thread: whose turn it is, who sleeps, and what one's end does to the others.
+#![cfg(target_arch = "x86_64")]
+
+use chiliad_machine::{Interleaved, Machine, Patience, Woken, WorkerId, interleave};
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+/// The results of members who do not panic.
+fn run<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<T> {
+    interleave(members, body).into_iter().map(|result| result.expect("no panic")).collect()
+}
+
+fn await_any_line() {
+    Interleaved::await_line((&raw const *Box::new(0_u64)).cast(), 1);
+}
+
+#[test]
+fn members_take_turns_where_they_wait_for_memory() {
+    let order = RefCell::new(Vec::new());
+    let results = run(3, |member| {
+        for turn in 0..2 {
+            order.borrow_mut().push((turn, member));
+            await_any_line();
+        }
+        // Through the formatting of a float: the stack is aligned.
+        format!("{:.1}", member as f64)
+    });
+    assert_eq!(results, ["0.0", "1.0", "2.0"]);
+    assert_eq!(order.into_inner(), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
+}
+
+#[test]
+fn what_is_live_across_a_switch_stays() {
+    let sums = run(16, |member| {
+        let mut words: [u64; 24] = std::array::from_fn(|at| (member * 100 + at) as u64);
+        let mut float = member as f64;
+        for turn in 0..1000 {
+            let at = turn % words.len();
+            words[at] = words[at].wrapping_mul(31).wrapping_add(words[(at + 7) % 24]);
+            float += 0.5;
+            await_any_line();
+        }
+        (words, float)
+    });
+    let alone = |member: usize| run(1, |_| member).pop();
+    for (member, (words, float)) in sums.into_iter().enumerate() {
+        let mut expected: [u64; 24] = std::array::from_fn(|at| (member * 100 + at) as u64);
+        for turn in 0..1000 {
+            let at = turn % 24;
+            expected[at] = expected[at].wrapping_mul(31).wrapping_add(expected[(at + 7) % 24]);
+        }
+        assert_eq!((words, float), (expected, member as f64 + 500.0));
+        assert_eq!(alone(member), Some(member));
+    }
+}
+
+#[test]
+fn who_keeps_its_turn_waits_for_memory_alone_and_gives_way_to_transactions() {
+    let order = RefCell::new(Vec::new());
+    run(2, |member| {
+        Interleaved::keep_turn(true);
+        for turn in 0..3 {
+            order.borrow_mut().push((member, turn));
+            await_any_line();
+        }
+        Interleaved::pause();
+        order.borrow_mut().push((member, 3));
+    });
+    // Whoever asks to keep its turn first lets its sibling do so.
+    let expected = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)];
+    assert_eq!(order.into_inner(), expected);
+}
+
+#[test]
+fn a_lock_that_a_sibling_holds_is_waited_for_without_a_deadlock() {
+    let held = Cell::new(false);
+    let turns = Cell::new(0);
+    run(4, |_| {
+        let mut patience = Patience::<Interleaved>::new();
+        while held.replace(true) {
+            patience.wait();
+        }
+        for _ in 0..10 {
+            await_any_line();
+        }
+        turns.set(turns.get() + 1);
+        held.set(false);
+    });
+    assert_eq!(turns.get(), 4);
+}
+
+#[test]
+fn siblings_wake_each_other() {
+    let workers = [Cell::new(None), Cell::new(None)];
+    let passes = Cell::new(0);
+    run(2, |member| {
+        workers[member].set(Some(Interleaved::worker()));
+        let other = loop {
+            match workers[1 - member].get() {
+                Some(other) => break other,
+                None => Interleaved::pause(),
+            }
+        };
+        assert_ne!(other, Interleaved::worker());
+        for turn in 0..100 {
+            while passes.get() % 2 != member as u64 {
+                Interleaved::park();
+            }
+            assert_eq!(passes.replace(passes.get() + 1), 2 * turn + member as u64);
+            Interleaved::unpark(other);
+        }
+    });
+    assert_eq!(passes.get(), 200);
+}
+
+#[test]
+fn a_permit_given_before_the_park_is_not_lost() {
+    run(2, |_| {
+        Interleaved::unpark(Interleaved::worker());
+        Interleaved::park();
+    });
+}
+
+#[test]
+fn another_thread_wakes_a_member_while_all_sleep() {
+    let sleeper = AtomicU64::new(u64::MAX);
+    let turns = AtomicU64::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            run(3, |member| {
+                if member == 1 {
+                    sleeper.store(u64::from(Interleaved::worker().0), Ordering::SeqCst);
+                }
+                while turns.load(Ordering::SeqCst) == 0 {
+                    // The others look from time to time; the one is woken.
+                    if member == 1 {
+                        Interleaved::park();
+                    } else {
+                        Interleaved::park_until(Interleaved::now() + 1_000_000);
+                    }
+                }
+                turns.fetch_add(1, Ordering::SeqCst);
+            });
+        });
+        while sleeper.load(Ordering::SeqCst) == u64::MAX {
+            thread::yield_now();
+        }
+        turns.store(1, Ordering::SeqCst);
+        Interleaved::unpark(WorkerId(sleeper.load(Ordering::SeqCst) as u32));
+    });
+    assert_eq!(turns.load(Ordering::SeqCst), 4);
+}
+
+#[test]
+fn a_member_sleeps_until_its_time_while_siblings_run() {
+    let ran = Cell::new(0_u64);
+    let over = Cell::new(false);
+    let ends = run(2, |member| {
+        if member == 0 {
+            let until = Interleaved::now() + 2_000_000;
+            while Interleaved::park_until(until) == Woken::ByPeer {}
+            over.set(true);
+            return Interleaved::now() >= until;
+        }
+        while !over.get() {
+            ran.set(ran.get() + 1);
+            Interleaved::pause();
+        }
+        true
+    });
+    assert_eq!(ends, [true, true]);
+    assert!(ran.get() > 1);
+}
+
+#[test]
+fn a_panic_ends_one_member_and_leaves_its_siblings_alone() {
+    /// Looks, while its member unwinds, whether anybody else runs.
+    struct Witness<'a>(&'a Cell<u32>);
+    impl Drop for Witness<'_> {
+        fn drop(&mut self) {
+            let before = self.0.get();
+            await_any_line();
+            Interleaved::pause();
+            assert_eq!(self.0.get(), before, "a sibling ran while this one unwound");
+        }
+    }
+    let turns = Cell::new(0);
+    let results = interleave(4, |member| {
+        for turn in 0..10 {
+            turns.set(turns.get() + 1);
+            await_any_line();
+            if member == 2 && turn == 5 {
+                let _witness = Witness(&turns);
+                std::panic::panic_any(member);
+            }
+        }
+        member
+    });
+    let panicked = results.iter().filter(|result| result.is_err()).count();
+    assert_eq!((panicked, turns.get()), (1, 36));
+    for (member, result) in results.into_iter().enumerate() {
+        match result {
+            Ok(returned) => assert_eq!(returned, member),
+            Err(payload) => assert_eq!(payload.downcast_ref(), Some(&2_usize)),
+        }
+    }
+}
+
+#[test]
+fn a_crew_within_a_member_is_that_member() {
+    let order = RefCell::new(Vec::new());
+    run(2, |outer| {
+        run(2, |inner| {
+            order.borrow_mut().push((outer, inner));
+            await_any_line();
+        });
+    });
+    assert_eq!(order.into_inner(), [(0, 0), (1, 0), (0, 1), (1, 1)]);
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn a_switch_in_a_section_is_caught() {
+    let results = interleave(2, |member| {
+        if member == 0 {
+            Interleaved::enter_section();
+            let waits = std::panic::catch_unwind(await_any_line);
+            Interleaved::leave_section();
+            return waits.is_err();
+        }
+        true
+    });
+    assert!(results.into_iter().all(|result| result.is_ok_and(|caught| caught)));
+}
+
+#[test]
+fn stacks_are_used_again() {
+    for _ in 0..200 {
+        run(64, |_| await_any_line());
+    }
+}
