@@ -14,7 +14,7 @@ use std::time::Duration;
 const CANDIDATES: [usize; 5] = [1, 2, 4, 8, 16];
 
 /// The warm-up and the window of a trial.
-const WARMUP: Duration = Duration::from_millis(20);
+const WARMUP: Duration = Duration::from_millis(50);
 const WINDOW: Duration = Duration::from_millis(200);
 
 /// How close to the best a smaller number must come to be taken: more in flight is a longer wait for each.

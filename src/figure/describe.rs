@@ -214,6 +214,10 @@ pub struct Axis {
     /// Values are numbers of cores: no more than there are, and as many as there are.
     #[serde(default)]
     pub cores: bool,
+    /// The places of the axis take turns as the series do: for what is compared along the axis. The
+    /// databases of all places are open at once then.
+    #[serde(default)]
+    pub turns: bool,
     /// The values.
     pub values: Vec<f64>,
     /// The values of a quick run; the same where there are none.

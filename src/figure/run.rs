@@ -1,7 +1,7 @@
 //! Runs the grid of a figure: the same runs as `chiliad bench`, in this process.
 //!
 //! At each place of the axis the series take turns, forwards and backwards, so that a drift of the
-//! computer meets all of them alike. A database is loaded once and used again by all runs that differ in
+//! computer meets all of them alike; and so do the places, where the axis says so. A database is loaded once and used again by all runs that differ in
 //! nothing that it has been opened with.
 
 use super::describe::{Figure, Series};
@@ -65,12 +65,15 @@ pub fn figure(figure: &Figure, grid: Grid, bar: &Bar) -> Result<Lines, Stop> {
         let line = |name: &String| Line { name: name.clone(), points: Vec::new(), refused: None };
         let mut lines: Vec<Line> = panel.series.iter().map(|series| line(&series.name)).collect();
         let mut databases = HashMap::new();
-        for column in &grid.columns(panel) {
+        let columns = grid.columns(panel);
+        let together = panel.x.as_ref().is_some_and(|axis| axis.turns);
+        let columns = columns.chunks(if together { columns.len().max(1) } else { 1 });
+        for columns in columns {
             let place = format!("{} {}", figure.id, panel.id);
-            let series = &panel.series;
-            run_column((column, series), &mut lines, &mut databases, grid, &|name, rounds| {
-                bar.running(&format!("{place}: {name} {}", column.label), rounds);
-            })?;
+            let tell = |name: &str, label: &str, rounds| {
+                bar.running(&format!("{place}: {name} {label}"), rounds);
+            };
+            run_columns((columns, &panel.series), &mut lines, &mut databases, grid, &tell)?;
         }
         all.push(lines);
     }
@@ -80,53 +83,60 @@ pub fn figure(figure: &Figure, grid: Grid, bar: &Bar) -> Result<Lines, Stop> {
 /// Databases by what they were opened with.
 type Databases = HashMap<String, NativeTarget>;
 
-fn run_column(
-    (column, series): (&Column, &[Series]),
+/// Runs columns in turn; see [`turns`].
+fn run_columns(
+    (columns, series): (&[Column], &[Series]),
     lines: &mut [Line],
     databases: &mut Databases,
     grid: Grid,
-    tell: &dyn Fn(&str, u64),
+    tell: &dyn Fn(&str, &str, u64),
 ) -> Result<(), Stop> {
-    let jobs = column.lines.iter().zip(series).map(|(words, series)| asked(words, series, grid));
-    let jobs: Vec<Result<Job, Stop>> = jobs.collect();
-    let wanted: Vec<String> = jobs.iter().flatten().filter_map(database).collect();
+    let places = || columns.iter().flat_map(|column| (0..series.len()).map(move |at| (column, at)));
+    let asked = |(column, at): (&Column, usize)| asked(&column.lines[at], &series[at], grid);
+    let asked: Vec<Result<Job, Stop>> = places().map(asked).collect();
+    let wanted: Vec<String> = asked.iter().flatten().filter_map(database).collect();
     databases.retain(|key, _| wanted.contains(key));
-    // What is left open is in memory already.
-    let fits = |job, series| room(&job, series, databases).map(|()| job);
-    let jobs =
-        jobs.into_iter().zip(series).map(|(job, series)| job.and_then(|it| fits(it, series)));
-    let mut jobs = jobs
-        .zip(lines.iter_mut())
-        .map(|(job, line)| match job {
-            Ok(job) => Ok(Some(job)),
+    let mut jobs = Vec::new();
+    for ((column, at), job) in places().zip(asked) {
+        // What is left open is in memory already.
+        match job.and_then(|job| room(&job, &series[at], databases).map(|()| job)) {
+            Ok(job) => jobs.push(Some(job)),
             Err(stop) => {
-                tell(&line.name, grid.rounds());
-                leave_out(line, stop).map(|()| None)
+                leave_out(&mut lines[at], stop)?;
+                tell(&lines[at].name, &column.label, grid.rounds());
+                jobs.push(None);
             }
-        })
-        .collect::<Result<Vec<Option<Job>>, Stop>>()?;
+        }
+    }
+    let places: Vec<(&Column, usize)> = places().collect();
     let mut results: Vec<Vec<Value>> = jobs.iter().map(|_| Vec::new()).collect();
     for round in 0..grid.rounds() {
-        let mut order: Vec<usize> = (0..jobs.len()).collect();
-        if round % 2 == 1 {
-            order.reverse();
-        }
-        for at in order {
-            let Some(job) = &mut jobs[at] else { continue };
-            tell(&lines[at].name, 1);
+        for turn in turns(jobs.len(), round) {
+            let (column, at) = places[turn];
+            let Some(job) = &mut jobs[turn] else { continue };
+            tell(&lines[at].name, &column.label, 1);
             match run(job, databases, round + 1) {
-                Ok(result) => results[at].push(result),
+                Ok(result) => results[turn].push(result),
                 Err(stop) => {
                     leave_out(&mut lines[at], stop)?;
-                    jobs[at] = None;
+                    jobs[turn] = None;
                 }
             }
         }
     }
-    for (line, runs) in lines.iter_mut().zip(results).filter(|(_, runs)| !runs.is_empty()) {
-        line.points.push(Point { x: column.x, label: column.label.clone(), runs });
+    for ((column, at), runs) in places.into_iter().zip(results).filter(|(_, it)| !it.is_empty()) {
+        lines[at].points.push(Point { x: column.x, label: column.label.clone(), runs });
     }
     Ok(())
+}
+
+/// Who comes after whom in a round: forwards in one, backwards in the next.
+fn turns(jobs: usize, round: u64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..jobs).collect();
+    if round % 2 == 1 {
+        order.reverse();
+    }
+    order
 }
 
 /// A series that this build or machine refuses is left out, and why is said; a run that fails is not.
@@ -209,6 +219,12 @@ mod tests {
     fn key(line: &str) -> Option<String> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         database(&args::parse(&words).and_then(prepare).expect(line))
+    }
+
+    #[test]
+    fn turns_go_forwards_and_backwards() {
+        assert_eq!(turns(3, 0), [0, 1, 2]);
+        assert_eq!(turns(3, 1), [2, 1, 0]);
     }
 
     #[test]
