@@ -12,7 +12,7 @@ use std::time::Duration;
 const BESIDES: Duration = Duration::from_millis(250);
 
 /// Records of YCSB that a core loads in a second, of the usual 100 bytes.
-const LOADED_PER_SECOND: f64 = 1e6;
+const LOADED_PER_SECOND: f64 = 7e5;
 
 /// A bar over all runs.
 pub struct Bar(ProgressBar);
