@@ -83,8 +83,11 @@ impl Grid {
         let mut run = self.words(run).into_iter();
         let workload = run.next().unwrap_or_default();
         let own = if self.quick { &panel.quick } else { &panel.full };
+        // In the papers a thread has one transaction in hand; timestamps alone are drawn without any.
+        let one = if workload == "timestamps" { "" } else { "--interleave 1" };
         let flags = times
             .into_iter()
+            .chain(self.words(one))
             .chain(run)
             .chain(self.words(own))
             .chain(self.words(&series.flags))
