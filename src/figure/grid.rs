@@ -162,8 +162,7 @@ mod tests {
         assert_eq!(places(6), [1.0, 2.0, 4.0, 6.0]);
         assert_eq!(places(64), [1.0, 2.0, 4.0, 8.0, 16.0]);
         let line = columns(true, 6)[1].lines[0].join(" ");
-        let expected =
-            "bench tpcc --warmup 100ms --warehouses 3 --duration 2s --threads 2 --clients 2";
+        let expected = "bench tpcc --warmup 100ms --interleave 1 --warehouses 3 --duration 2s --threads 2 --clients 2";
         assert_eq!(line, expected);
     }
 }
