@@ -27,6 +27,9 @@ const WARMUP: Duration = Duration::from_secs(2);
 /// Memory made ready before a native run of full scale.
 const MEMORY_READY: u64 = 512 << 20;
 
+/// Transactions in flight for each native client.
+const IN_FLIGHT: usize = 8;
+
 /// Native commit epoch.
 const EPOCH: Duration = Duration::from_millis(40);
 
@@ -283,8 +286,10 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
         clients: scope.clients,
         interleave: match run.interleave {
             Some(InterleaveFlag::Number(number)) => number,
-            // With `auto` the trials say.
-            Some(InterleaveFlag::Auto) | None => 1,
+            // The trials say.
+            Some(InterleaveFlag::Auto) => 1,
+            None if scope.simulated => 1,
+            None => IN_FLIGHT.min(MEMBERS_MAX),
         },
         cores: scope.clients,
         seed: run.seed,

@@ -83,8 +83,11 @@ impl Grid {
         let mut run = self.words(run).into_iter();
         let workload = run.next().unwrap_or_default();
         let own = if self.quick { &panel.quick } else { &panel.full };
+        // In the papers a thread has one transaction in hand; timestamps alone are drawn without any.
+        let one = if workload == "timestamps" { "" } else { "--interleave 1" };
         let flags = times
             .into_iter()
+            .chain(self.words(one))
             .chain(run)
             .chain(self.words(own))
             .chain(self.words(&series.flags))
@@ -159,8 +162,7 @@ mod tests {
         assert_eq!(places(6), [1.0, 2.0, 4.0, 6.0]);
         assert_eq!(places(64), [1.0, 2.0, 4.0, 8.0, 16.0]);
         let line = columns(true, 6)[1].lines[0].join(" ");
-        let expected =
-            "bench tpcc --warmup 100ms --warehouses 3 --duration 2s --threads 2 --clients 2";
+        let expected = "bench tpcc --warmup 100ms --interleave 1 --warehouses 3 --duration 2s --threads 2 --clients 2";
         assert_eq!(line, expected);
     }
 }

@@ -282,7 +282,7 @@ mod tests {
             "1 &lt; 2 &amp; &quot;so&quot;",
             "<span class=\"verdict fails\">fails</span>",
             "chiliad figure run silo-6-2 --quick --out DIR",
-            "<code>chiliad bench ycsb --warmup 100ms --duration 300ms --ops 1",
+            "<code>chiliad bench ycsb --warmup 100ms --duration 300ms --interleave 1 --ops 1",
         ] {
             assert!(page.contains(part), "{part}");
         }

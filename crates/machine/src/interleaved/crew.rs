@@ -309,8 +309,8 @@ impl Leader<'_> {
         AWAITING.set(member.awaiting.get());
         // SAFETY: the member lies suspended on its stack, on this thread.
         unsafe { switch::switch(self.crew.leader.as_ptr(), member.left.get()) };
-        // SAFETY: a member came back, and it lives as long as the crew.
         AWAITING.set(ptr::null());
+        // SAFETY: a member came back, and it lives as long as the crew.
         unsafe { &*RUNNING.replace(ptr::null()) }
     }
 
