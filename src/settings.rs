@@ -7,7 +7,7 @@ use crate::args::{
 use crate::failure::Stop;
 use crate::workloads::WorkloadFlags;
 use crate::{allocator, host};
-use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots};
+use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots, WORKERS_MAX};
 use chiliad_machine::{MEMBERS_MAX, Machine};
 use chiliad_simulator::{Config, MemoryModel, Schedule, Sim};
 use chiliad_workload::driver::{
@@ -289,7 +289,7 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
             // The trials say.
             Some(InterleaveFlag::Auto) => 1,
             None if scope.simulated => 1,
-            None => IN_FLIGHT.min(MEMBERS_MAX),
+            None => IN_FLIGHT.min(MEMBERS_MAX).min((WORKERS_MAX / scope.clients).max(1)),
         },
         cores: scope.clients,
         seed: run.seed,

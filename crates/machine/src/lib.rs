@@ -184,10 +184,11 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// A random number, from the run's seed where the machine has one.
     fn random() -> u64;
 
-    /// A moment's delay while a transaction is waited for, which may be a sibling on the same thread:
-    /// where the machine interleaves, a sibling runs. Never in a section.
+    /// A moment's delay while a transaction is waited for. Where the machine interleaves a sibling may
+    /// run. Never in a section.
     fn pause();
-    /// The same when it takes long: lets another thread run.
+    /// The same when it takes long: who is waited for may be a sibling on the same thread, which runs,
+    /// or has lost its core.
     fn yield_now();
     /// A moment's delay while a worker on another thread is about to leave a section: no sibling runs.
     /// `long`: it may have lost its core.
@@ -213,8 +214,9 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// The caller is about to wait for this memory: nothing natively, a switch to a sibling
     /// transaction where the machine interleaves. Never in a section.
     fn await_line(start: *const u8, lines: u32);
-    /// Siblings get a turn, if there are any, and from here on [`Machine::await_line`] lets none run
-    /// (`keep`); or does so again: for a transaction that siblings were in the way of.
+    /// Siblings get a turn, if there are any, and from here on [`Machine::await_line`] and
+    /// [`Machine::pause`] let none run (`keep`); or they do so again: for a transaction that siblings
+    /// were in the way of.
     fn keep_turn(keep: bool) {
         let _ = keep;
     }

@@ -65,6 +65,7 @@ fn who_keeps_its_turn_waits_for_memory_alone_and_gives_way_to_transactions() {
             await_any_line();
         }
         Interleaved::pause();
+        Interleaved::yield_now();
         order.borrow_mut().push((member, 3));
     });
     // Whoever asks to keep its turn first lets its sibling do so.

@@ -46,7 +46,7 @@ const RIGS: &[&str] = &["chiliad-loom", "chiliad-simulator", "chiliad-checker"];
 
 /// The foreign crates of the rooms where each needs a reason: no ready-made locks, epochs, pools.
 const FOREIGN: &[(&str, &[&str])] = &[
-    ("chiliad-machine", &["libc"]),
+    ("chiliad-machine", &["corosensei", "libc"]),
     ("chiliad-storage", &[]),
     ("chiliad-log", &["crc32fast", "lz4_flex"]),
     ("chiliad-engine", &[]),

@@ -1,6 +1,6 @@
 //! Where stacks cannot be switched (see `switch`): a thread has one member, and nobody hands on.
 
-use crate::{Ticks, Woken, WorkerId};
+use crate::{Machine, Native, Ticks, Woken, WorkerId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::Result;
 
@@ -17,6 +17,11 @@ pub(super) fn park(_until: Option<Ticks>) -> Option<Woken> {
 
 #[inline(always)]
 pub(super) fn await_line(_start: *const u8, _lines: u32) {}
+
+#[inline]
+pub(super) fn pause() {
+    Native::pause();
+}
 
 #[inline]
 pub(super) fn give_way() -> bool {

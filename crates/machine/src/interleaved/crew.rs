@@ -113,6 +113,17 @@ pub(super) fn await_line(start: *const u8, lines: u32) {
     }
 }
 
+/// Lets a sibling run, unless the running member keeps its turn: siblings are then between transactions,
+/// most likely, and the one that is waited for is on another thread.
+#[inline]
+pub(super) fn pause() {
+    // SAFETY: as in `running`.
+    let handed_on = unsafe { AWAITING.get().as_ref() }.is_some_and(Member::hand_on);
+    if !handed_on {
+        Native::pause();
+    }
+}
+
 /// Lets a sibling run; whether there are any.
 #[inline]
 pub(super) fn give_way() -> bool {
@@ -123,7 +134,7 @@ pub(super) fn give_way() -> bool {
 #[inline]
 pub(super) fn keep_turn(keep: bool) {
     if let Some(member) = running() {
-        if keep {
+        if keep && !AWAITING.get().is_null() {
             member.hand_on();
         }
         member.keeps.set(keep);

@@ -96,9 +96,7 @@ impl Machine for Interleaved {
 
     #[inline]
     fn pause() {
-        if !crew::give_way() {
-            Native::pause();
-        }
+        crew::pause();
     }
 
     fn yield_now() {

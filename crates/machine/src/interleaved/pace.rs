@@ -2,24 +2,27 @@
 //!
 //! It does where memory is waited for. Where what is looked at lies in the cache it costs a little, and
 //! where siblings are in each other's way, a lot: each then finds changed what it has read. A crew
-//! cannot know beforehand, so it tries: it measures the time per transaction both ways, goes the
-//! better one, and tries the other again, ever more seldom while that keeps losing.
+//! cannot know beforehand, so it tries: after each *stretch* of the way that it goes it measures the
+//! time per transaction both ways, one short trial each, and goes the better one; stretches grow while
+//! that stays the same one.
 //!
 //! Going *one by one*, a member keeps its turn for a number of transactions, and hands on between two.
+//!
+//! A trial that the system has interrupted says nothing, so of the last few the shortest counts.
 
 use crate::{Machine, Native, Ticks};
 
 /// Transactions of a trial.
 const TRIAL: u32 = 512;
-/// The least and the most trials' lengths between two trials of the way that lost.
-const REST_MIN: u32 = 8;
-const REST_MAX: u32 = 256;
+/// The shortest and the longest stretch, in trials.
+const STRETCH_MIN: u32 = 8;
+const STRETCH_MAX: u32 = 512;
+/// Trials of a way that are remembered.
+const REMEMBERED: usize = 3;
 /// Transactions of one member in a row, going one by one.
 const ROW: u32 = 64;
-/// What a new measurement weighs against what is known.
-const WEIGHT: f64 = 0.25;
 /// How much better the other way must be to be gone.
-const MARGIN: f64 = 0.98;
+const MARGIN: f64 = 0.95;
 
 /// A way to go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,16 +33,36 @@ pub(super) enum Way {
     OneByOne = 1,
 }
 
+impl Way {
+    fn other(self) -> Self {
+        match self {
+            Self::Interleaved => Self::OneByOne,
+            Self::OneByOne => Self::Interleaved,
+        }
+    }
+}
+
+/// What is under way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Stretch,
+    /// Of the way of the stretch.
+    FirstTrial,
+    /// Of the other.
+    SecondTrial,
+}
+
 /// What a crew knows of both ways.
 pub(super) struct Pace {
     way: Way,
-    /// Time per transaction, by way; infinite until it was measured.
-    cost: [f64; 2],
-    /// Transactions until the next decision, of how many since `begun`.
+    stage: Stage,
+    /// Transactions until it ends.
     left: u32,
-    of: u32,
     begun: Ticks,
-    rest: u32,
+    /// Time per trial, by way, newest first; without end where there is none yet.
+    trials: [[Ticks; REMEMBERED]; 2],
+    /// The length of the next stretch, in trials.
+    stretch: u32,
     /// Transactions until the turn ends, going one by one.
     row: u32,
     /// Turns that end with the transaction in hand: others are in the middle of one.
@@ -60,12 +83,12 @@ impl Pace {
     pub(super) fn new() -> Self {
         Self {
             way: Way::Interleaved,
-            cost: [f64::INFINITY; 2],
+            stage: Stage::Stretch,
             left: TRIAL,
-            of: TRIAL,
-            begun: Native::now(),
-            rest: REST_MIN,
-            row: 0,
+            begun: 0,
+            trials: [[Ticks::MAX; REMEMBERED]; 2],
+            stretch: STRETCH_MIN,
+            row: ROW,
             short: 0,
         }
     }
@@ -75,13 +98,16 @@ impl Pace {
         self.way
     }
 
-    /// A member of `members` has finished a transaction.
+    /// One of `members` members has finished a transaction.
     #[inline]
     pub(super) fn finished(&mut self, members: usize) -> Then {
         self.left -= 1;
-        let changed = self.left == 0 && self.decide(Native::now(), members);
+        let before = self.way;
+        if self.left == 0 {
+            self.go_on(Native::now(), members);
+        }
         let hands_on = self.way == Way::OneByOne && self.turn_ends();
-        Then { changed, hands_on }
+        Then { changed: self.way != before, hands_on }
     }
 
     fn turn_ends(&mut self) -> bool {
@@ -93,35 +119,47 @@ impl Pace {
         self.row == 0
     }
 
-    /// A stretch has ended at `now`: which way to go next, and for how long. Whether it is another one.
+    /// What was under way has ended at `now`.
     #[cold]
-    fn decide(&mut self, now: Ticks, members: usize) -> bool {
-        let measured = now.saturating_sub(self.begun) as f64 / f64::from(self.of);
-        let (way, other) = match self.way {
-            Way::Interleaved => (Way::Interleaved, Way::OneByOne),
-            Way::OneByOne => (Way::OneByOne, Way::Interleaved),
-        };
-        let known = &mut self.cost[way as usize];
-        *known = if known.is_finite() { *known + WEIGHT * (measured - *known) } else { measured };
-        let (own, others) = (self.cost[way as usize], self.cost[other as usize]);
-        let was_trial = self.of == TRIAL;
-        let better = others < own * MARGIN || others.is_infinite();
-        // After a stretch of the way that is better so far comes a trial of the other.
-        let next = if was_trial && !better { way } else { other };
-        if was_trial {
-            // A trial of the way that lost again makes the next one later.
-            self.rest = if next == way { REST_MIN } else { (self.rest * 2).min(REST_MAX) };
+    fn go_on(&mut self, now: Ticks, members: usize) {
+        let took = now.saturating_sub(self.begun);
+        (self.left, self.begun) = (TRIAL, now);
+        match self.stage {
+            Stage::Stretch => self.stage = Stage::FirstTrial,
+            Stage::FirstTrial => {
+                self.remember(took);
+                self.stage = Stage::SecondTrial;
+                self.turn_to(self.way.other(), members);
+            }
+            Stage::SecondTrial => {
+                self.remember(took);
+                let incumbent = self.way.other();
+                if self.shortest(self.way) < MARGIN * self.shortest(incumbent) {
+                    self.stretch = STRETCH_MIN;
+                } else {
+                    self.stretch = (self.stretch * 2).min(STRETCH_MAX);
+                    self.turn_to(incumbent, members);
+                }
+                self.stage = Stage::Stretch;
+                self.left = TRIAL * self.stretch;
+            }
         }
-        let trial = !was_trial || others.is_infinite();
-        self.of = if trial { TRIAL } else { TRIAL * self.rest };
-        (self.left, self.begun) = (self.of, now);
-        if next == way {
-            return false;
-        }
-        self.way = next;
+    }
+
+    fn remember(&mut self, took: Ticks) {
+        let trials = &mut self.trials[self.way as usize];
+        trials.rotate_right(1);
+        trials[0] = took;
+    }
+
+    fn shortest(&self, way: Way) -> f64 {
+        self.trials[way as usize].iter().copied().min().unwrap_or(Ticks::MAX) as f64
+    }
+
+    fn turn_to(&mut self, way: Way, members: usize) {
+        self.way = way;
         // Whoever is in the middle of a transaction ends it first.
-        (self.row, self.short) = (ROW, if next == Way::OneByOne { members } else { 0 });
-        true
+        (self.row, self.short) = (ROW, if way == Way::OneByOne { members } else { 0 });
     }
 }
 
@@ -129,46 +167,73 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// The share of transactions that go each way when one takes so long.
-    fn share_one_by_one(interleaved: u64, one_by_one: u64) -> f64 {
-        let mut pace = Pace::new();
-        let (mut now, mut of) = (pace.begun, [0_u64; 2]);
-        for _ in 0..1_000_000 {
-            now += if pace.way == Way::Interleaved { interleaved } else { one_by_one };
-            of[pace.way as usize] += 1;
-            pace.left -= 1;
-            if pace.left == 0 {
-                pace.decide(now, 8);
+    /// A crew of eight on a clock of its own.
+    struct Run {
+        pace: Pace,
+        now: Ticks,
+        /// Transactions of each way so far.
+        of: [u64; 2],
+    }
+
+    impl Run {
+        fn new() -> Self {
+            Self { pace: Pace::new(), now: 0, of: [0; 2] }
+        }
+
+        /// Goes on for some transactions, which take so long each, by way.
+        fn go(&mut self, transactions: u64, ticks: impl Fn(u64, Way) -> Ticks) {
+            self.of = [0; 2];
+            for turn in 0..transactions {
+                self.now += ticks(turn, self.pace.way);
+                self.of[self.pace.way as usize] += 1;
+                self.pace.left -= 1;
+                if self.pace.left == 0 {
+                    self.pace.go_on(self.now, 8);
+                }
             }
         }
-        of[1] as f64 / 1e6
+
+        fn share(&self, way: Way) -> f64 {
+            self.of[way as usize] as f64 / self.of.iter().sum::<u64>() as f64
+        }
     }
 
     #[test]
     fn the_better_way_is_gone_but_for_a_few_trials() {
-        assert!(share_one_by_one(100, 250) < 0.02, "{}", share_one_by_one(100, 250));
-        assert!(share_one_by_one(250, 100) > 0.98, "{}", share_one_by_one(250, 100));
-        assert!(share_one_by_one(110, 100) > 0.98, "{}", share_one_by_one(110, 100));
+        for (ticks, better) in [
+            ([100, 250], Way::Interleaved),
+            ([250, 100], Way::OneByOne),
+            ([110, 100], Way::OneByOne),
+        ] {
+            let mut run = Run::new();
+            run.go(1_000_000, |_, way| ticks[way as usize]);
+            assert!(run.share(better) > 0.97, "{ticks:?}: {:?}", run.of);
+        }
     }
 
     #[test]
     fn a_change_of_the_load_is_noticed() {
-        let mut pace = Pace::new();
-        let mut now = pace.begun;
-        for (interleaved, one_by_one, expected) in
-            [(100, 200, Way::Interleaved), (200, 100, Way::OneByOne), (100, 200, Way::Interleaved)]
-        {
-            let mut last = [0_u32; 2];
-            for turn in 0..2_000_000 {
-                now += if pace.way == Way::Interleaved { interleaved } else { one_by_one };
-                last[pace.way as usize] += u32::from(turn >= 1_000_000);
-                pace.left -= 1;
-                if pace.left == 0 {
-                    pace.decide(now, 8);
-                }
-            }
-            assert!(last[expected as usize] > 950_000, "{expected:?}: {last:?}");
+        let mut run = Run::new();
+        for (ticks, better) in [
+            ([100, 200], Way::Interleaved),
+            ([200, 100], Way::OneByOne),
+            ([100, 200], Way::Interleaved),
+        ] {
+            run.go(2_000_000, |_, way| ticks[way as usize]);
+            run.go(1_000_000, |_, way| ticks[way as usize]);
+            assert!(run.share(better) > 0.95, "{ticks:?}: {:?}", run.of);
         }
+    }
+
+    #[test]
+    fn interruptions_mislead_nobody() {
+        let mut run = Run::new();
+        // Every third trial or so loses a time slice.
+        run.go(3_000_000, |turn, way| {
+            let interrupted = turn.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 < (1 << 32) / 1500;
+            [100, 130][way as usize] + if interrupted { 400_000 } else { 0 }
+        });
+        assert!(run.share(Way::Interleaved) > 0.8, "{:?}", run.of);
     }
 
     #[test]
