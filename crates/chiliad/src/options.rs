@@ -393,64 +393,9 @@ impl Options {
     }
 }
 
-/// How one transaction is run.
-///
-/// ```
-/// use chiliad::RunOptions;
-/// use std::time::Duration;
-///
-/// let patient = RunOptions::default().deadline(Duration::from_millis(500)).retries_max(100);
-/// let audit = RunOptions::default().read_only();
-/// ```
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct RunOptions {
-    /// How long after the call the transaction must have committed; then
-    /// [`Error::DeadlineExceeded`], and nothing has happened. An operation in progress is not
-    /// interrupted: the time is looked at in each operation and before the commit.
-    pub deadline: Option<Duration>,
-    /// It writes nothing: a write fails with [`Error::ReadOnly`]. Unlike a snapshot it sees the
-    /// present, and may have to be run again.
-    pub read_only: bool,
-    /// The partitions that it touches, for [`Scheme::Partitioned`] and [`Scheme::HStore`]; ignored by the others. All of
-    /// them if empty, which is always right and never fast.
-    pub partitions: Vec<u32>,
-    /// How often it may be run again; then the conflict is returned. `None`: for ever.
-    pub retries_max: Option<u32>,
-}
-
-impl RunOptions {
-    /// Sets [`RunOptions::deadline`].
-    #[must_use]
-    pub fn deadline(self, deadline: Duration) -> Self {
-        Self { deadline: Some(deadline), ..self }
-    }
-
-    /// Sets [`RunOptions::read_only`].
-    #[must_use]
-    pub fn read_only(self) -> Self {
-        Self { read_only: true, ..self }
-    }
-
-    /// Sets [`RunOptions::partitions`], in any order.
-    #[must_use]
-    pub fn partitions(self, partitions: impl IntoIterator<Item = u32>) -> Self {
-        let mut partitions: Vec<u32> = partitions.into_iter().collect();
-        partitions.sort_unstable();
-        partitions.dedup();
-        Self { partitions, ..self }
-    }
-
-    /// Sets [`RunOptions::retries_max`].
-    #[must_use]
-    pub fn retries_max(self, retries_max: u32) -> Self {
-        Self { retries_max: Some(retries_max), ..self }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{RunOptions, Scheme};
+    use super::Scheme;
 
     #[test]
     fn schemes_have_names() {
@@ -459,10 +404,5 @@ mod tests {
         }
         let error = "optimistic".parse::<Scheme>().unwrap_err();
         assert!(error.to_string().contains("silo, global-tid"), "{error}");
-    }
-
-    #[test]
-    fn partitions_are_put_in_order() {
-        assert_eq!(RunOptions::default().partitions([3, 1, 3]).partitions, [1, 3]);
     }
 }
