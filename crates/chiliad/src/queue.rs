@@ -79,8 +79,24 @@ struct State {
 /// A thread that serves.
 struct Server {
     number: u64,
+    members: usize,
     /// Its members that sleep.
     idle: Vec<Waker>,
+}
+
+impl Server {
+    /// Members that run a transaction, or were woken and will look for one.
+    fn in_flight(&self) -> usize {
+        self.members - self.idle.len()
+    }
+}
+
+impl State {
+    /// One that serves now.
+    fn server(&mut self, number: u64) -> &mut Server {
+        let server = self.servers.iter_mut().find(|server| server.number == number);
+        server.expect("it serves until its members have ended")
+    }
 }
 
 /// Why a transaction was not taken into a [`Queue`].
@@ -184,6 +200,7 @@ impl Queue {
         let server = self.enter();
         let ended = interleave(in_flight, |_| {
             self.database.with_seat(|seat| {
+                self.lock().server(server.number).members += 1;
                 let sleeper = Sleeper::here();
                 while let Some(request) = sleeper.until(|waker| self.next(server.number, waker)) {
                     request(seat, self.database.rules());
@@ -249,8 +266,9 @@ impl Queue {
             return None;
         }
         state.requests.extend(request.take());
-        // The thread with the most sleepers has the fewest transactions in flight.
-        let server = state.servers.iter_mut().max_by_key(|server| server.idle.len());
+        // One that blocks its thread shall not be what others wait behind while another thread sleeps.
+        let sleepers = state.servers.iter_mut().filter(|server| !server.idle.is_empty());
+        let server = sleepers.min_by_key(|server| server.in_flight());
         let sleeper = server.and_then(|server| server.idle.pop());
         drop(state);
         if let Some(waker) = sleeper {
@@ -263,17 +281,15 @@ impl Queue {
     /// there will be none.
     fn next(&self, server: u64, waker: &Waker) -> Option<Option<Request>> {
         let mut state = self.lock();
-        let state_now = &mut *state;
-        let server = state_now.servers.iter_mut().find(|it| it.number == server)?;
-        server.idle.retain(|other| !other.will_wake(waker));
-        let Some(request) = state_now.requests.pop_front() else {
-            if state_now.closed {
+        state.server(server).idle.retain(|other| !other.will_wake(waker));
+        let Some(request) = state.requests.pop_front() else {
+            if state.closed {
                 return Some(None);
             }
-            server.idle.push(waker.clone());
+            state.server(server).idle.push(waker.clone());
             return None;
         };
-        let waiting = state_now.waiting.pop_front();
+        let waiting = state.waiting.pop_front();
         drop(state);
         if let Some(waker) = waiting {
             waker.wake();
@@ -285,7 +301,7 @@ impl Queue {
         let mut state = self.lock();
         state.numbers += 1;
         let number = state.numbers;
-        state.servers.push(Server { number, idle: Vec::new() });
+        state.servers.push(Server { number, members: 0, idle: Vec::new() });
         Serving { queue: self, number }
     }
 
