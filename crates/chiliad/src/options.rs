@@ -170,7 +170,8 @@ pub struct Options {
     /// [`Scheme::Timestamp`], [`Scheme::Mvcc`] and [`Scheme::Occ`]; [`Timestamps::Hardware`] is refused.
     pub timestamps: Timestamps,
     /// Workers at once: each thread that runs transactions has one, a transaction within another
-    /// takes one more, and so does each [`Worker`](crate::Worker).
+    /// takes one more, and so does each [`Worker`](crate::Worker), and each transaction in flight of
+    /// [`Database::run_each`](crate::Database::run_each) and [`Queue::serve`](crate::Queue::serve).
     pub workers_max: usize,
     /// How long to wait before a refused transaction is run again.
     pub backoff: Backoff,
