@@ -2,7 +2,7 @@
 //! over `run` and by `run_each`, in turns, with the ratio of each turn.
 //!
 //! ```text
-//! cargo run --release --example in_flight -- \
+//! cargo run --release -p chiliad --example in_flight -- \
 //!     [rows] [look-ups per transaction] [in flight] [transactions per call]
 //! ```
 

@@ -19,7 +19,7 @@ pub enum Scheme {
     /// measure what transactions cost.
     KeyValue,
     /// A lock per partition, taken before the transaction begins. Serializable, and fast when
-    /// transactions stay in one partition and say so ([`RunOptions::partitions`]).
+    /// transactions stay in one partition and say so ([`RunOptions::partitions`](crate::RunOptions::partitions)).
     Partitioned,
     /// As `Partitioned`, with partitions granted in the order of timestamps, to the oldest of those who
     /// wait, who sleep meanwhile.

@@ -35,8 +35,9 @@ pub struct RunOptions {
     /// It writes nothing: a write fails with [`Error::ReadOnly`]. Unlike a snapshot it sees the
     /// present, and may have to be run again.
     pub read_only: bool,
-    /// The partitions that it touches, for [`Scheme::Partitioned`] and [`Scheme::HStore`]; ignored by the others. All of
-    /// them if empty, which is always right and never fast.
+    /// The partitions that it touches, for [`Scheme::Partitioned`](crate::Scheme::Partitioned) and
+    /// [`Scheme::HStore`](crate::Scheme::HStore); ignored by the others. All of them if empty, which is
+    /// always right and never fast.
     pub partitions: Vec<u32>,
     /// How often it may be run again; then the conflict is returned. `None`: for ever.
     pub retries_max: Option<u32>,

@@ -298,3 +298,25 @@ fn schemes_without_transactions_log_too() {
         }
     }
 }
+
+#[test]
+fn a_thread_that_ends_may_still_wait_for_the_disk() {
+    struct Last(Database, Table<u64, Item>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let item = Item { group: 1, count: 1 };
+            self.0.run(|tx| tx.insert(&self.1, &u64::from(item.group), &item)).unwrap();
+        }
+    }
+    thread_local! {
+        static EARLY: std::cell::RefCell<Option<Last>> = const { std::cell::RefCell::new(None) };
+    }
+    let path = Scratch::new();
+    let db = Database::open(&path).unwrap();
+    let items: Table<u64, Item> = db.create_table("items").unwrap();
+    let last = Last(db.clone(), items);
+    std::thread::spawn(move || EARLY.with_borrow_mut(|early| *early = Some(last))).join().unwrap();
+    let left = Database::open(common::killed(&path)).unwrap();
+    assert_eq!(all(&left, &left.table("items").unwrap()).len(), 1);
+    assert_eq!(all(&db, &items).len(), 1);
+}

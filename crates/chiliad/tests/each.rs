@@ -192,8 +192,10 @@ fn the_deadline_of_one_is_nothing_to_the_others() {
         let options = in_flight(4).deadline(Duration::from_millis(200));
         let results = db.run_each_with(&options, 0..20, |tx, key| {
             tx.put(&rows, key, &1)?;
-            while *key == 3 {
-                tx.get(&rows, &3)?;
+            if *key == 3 {
+                loop {
+                    tx.get(&rows, &3)?;
+                }
             }
             Ok::<_, Error>(())
         });
