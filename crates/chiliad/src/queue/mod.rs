@@ -1,16 +1,17 @@
 //! Transactions from any thread, run by threads that serve.
 //!
-//! Invariants, all under the one lock: a member that sleeps is in its server's list of idle ones, and one
-//! that looks for work is in none; so a request that comes wakes somebody who will look. The same for
-//! those who wait for room. Wakers are called outside the lock: they are others' code.
+//! Who waits for what is in `line`, under one lock. Wakers are called outside of it: they are others'
+//! code.
 
+mod line;
+
+use self::line::{Line, Offered};
 use crate::run_options::check_in_flight;
 use crate::seat::{Plan, Rules, Seat};
 use crate::sleeper::Sleeper;
 use crate::{Database, Error, Result, RunOptions, Ticket, Transaction, ticket};
 use chiliad_machine::interleave;
 use core::fmt;
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -59,45 +60,10 @@ use std::task::Waker;
 /// ```
 pub struct Queue {
     database: Database,
-    length_max: usize,
-    state: Mutex<State>,
+    line: Mutex<Line<Request>>,
 }
 
 type Request = Box<dyn FnOnce(&mut Seat, &Rules) + Send>;
-
-#[derive(Default)]
-struct State {
-    requests: VecDeque<Request>,
-    closed: bool,
-    /// Those who wait for room.
-    waiting: VecDeque<Waker>,
-    servers: Vec<Server>,
-    /// Servers so far.
-    numbers: u64,
-}
-
-/// A thread that serves.
-struct Server {
-    number: u64,
-    members: usize,
-    /// Its members that sleep.
-    idle: Vec<Waker>,
-}
-
-impl Server {
-    /// Members that run a transaction, or were woken and will look for one.
-    fn in_flight(&self) -> usize {
-        self.members - self.idle.len()
-    }
-}
-
-impl State {
-    /// One that serves now.
-    fn server(&mut self, number: u64) -> &mut Server {
-        let server = self.servers.iter_mut().find(|server| server.number == number);
-        server.expect("it serves until its members have ended")
-    }
-}
 
 /// Why a transaction was not taken into a [`Queue`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,7 +87,7 @@ impl std::error::Error for Refused {}
 
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue").field("length_max", &self.length_max).finish_non_exhaustive()
+        f.debug_struct("Queue").field("database", &self.database).finish_non_exhaustive()
     }
 }
 
@@ -135,7 +101,7 @@ impl Database {
         if length_max == 0 {
             return Err(Error::InvalidOption("length_max 0: 1 or more is accepted".into()));
         }
-        Ok(Queue { database: self.clone(), length_max, state: Mutex::default() })
+        Ok(Queue { database: self.clone(), line: Mutex::new(Line::new(length_max)) })
     }
 }
 
@@ -197,10 +163,10 @@ impl Queue {
     /// [`Error::InvalidOption`] for `in_flight`; [`Error::TooManyWorkers`] when there is none left.
     pub fn serve(&self, in_flight: usize) -> Result<()> {
         check_in_flight(in_flight)?;
-        let server = self.enter();
+        let server = Serving { queue: self, number: self.lock().enter() };
         let ended = interleave(in_flight, |_| {
             self.database.with_seat(|seat| {
-                self.lock().server(server.number).members += 1;
+                self.lock().join(server.number);
                 let sleeper = Sleeper::here();
                 while let Some(request) = sleeper.until(|waker| self.next(server.number, waker)) {
                     request(seat, self.database.rules());
@@ -216,12 +182,7 @@ impl Queue {
     /// Accepts nothing more. What was accepted is run, by the threads that serve or are yet to; then they
     /// return.
     pub fn close(&self) {
-        let mut state = self.lock();
-        state.closed = true;
-        let idle = state.servers.iter_mut().flat_map(|server| server.idle.drain(..));
-        let mut wakers: Vec<Waker> = idle.collect();
-        wakers.extend(state.waiting.drain(..));
-        drop(state);
+        let wakers = self.lock().close();
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -254,59 +215,29 @@ impl Queue {
         request: &mut Option<Request>,
         waiting: Option<&Waker>,
     ) -> Option<core::result::Result<(), Refused>> {
-        let mut state = self.lock();
-        if let Some(waker) = waiting {
-            state.waiting.retain(|other| !other.will_wake(waker));
+        let offered = self.lock().offer(request, waiting);
+        match offered {
+            Offered::Taken(sleeper) => {
+                sleeper.into_iter().for_each(Waker::wake);
+                Some(Ok(()))
+            }
+            Offered::Full => None,
+            Offered::Closed => Some(Err(Refused::Closed)),
         }
-        if state.closed {
-            return Some(Err(Refused::Closed));
-        }
-        if state.requests.len() >= self.length_max {
-            state.waiting.extend(waiting.cloned());
-            return None;
-        }
-        state.requests.extend(request.take());
-        // One that blocks its thread shall not be what others wait behind while another thread sleeps.
-        let sleepers = state.servers.iter_mut().filter(|server| !server.idle.is_empty());
-        let server = sleepers.min_by_key(|server| server.in_flight());
-        let sleeper = server.and_then(|server| server.idle.pop());
-        drop(state);
-        if let Some(waker) = sleeper {
-            waker.wake();
-        }
-        Some(Ok(()))
     }
 
     /// The next request, or `waker`, a member of a server, is woken when there may be one. `Some(None)`:
     /// there will be none.
     fn next(&self, server: u64, waker: &Waker) -> Option<Option<Request>> {
-        let mut state = self.lock();
-        state.server(server).idle.retain(|other| !other.will_wake(waker));
-        let Some(request) = state.requests.pop_front() else {
-            if state.closed {
-                return Some(None);
-            }
-            state.server(server).idle.push(waker.clone());
-            return None;
-        };
-        let waiting = state.waiting.pop_front();
-        drop(state);
-        if let Some(waker) = waiting {
-            waker.wake();
-        }
-        Some(Some(request))
+        let next = self.lock().next(server, waker)?;
+        Some(next.map(|(request, waiting)| {
+            waiting.into_iter().for_each(Waker::wake);
+            request
+        }))
     }
 
-    fn enter(&self) -> Serving<'_> {
-        let mut state = self.lock();
-        state.numbers += 1;
-        let number = state.numbers;
-        state.servers.push(Server { number, members: 0, idle: Vec::new() });
-        Serving { queue: self, number }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Line<Request>> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -318,6 +249,6 @@ struct Serving<'a> {
 
 impl Drop for Serving<'_> {
     fn drop(&mut self) {
-        self.queue.lock().servers.retain(|server| server.number != self.number);
+        self.queue.lock().leave(self.number);
     }
 }
