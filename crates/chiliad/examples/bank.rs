@@ -2,7 +2,7 @@
 //! past, and no money is made or lost. The scheme is chosen at run time:
 //!
 //! ```text
-//! cargo run --release --example bank -- [silo|global-tid|partitioned|h-store]
+//! cargo run --release -p chiliad --example bank -- [silo|global-tid|partitioned|h-store]
 //! ```
 
 use chiliad::{Database, Error, Options, Row, RunOptions, Scheme, Table, Text};

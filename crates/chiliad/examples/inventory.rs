@@ -2,7 +2,7 @@
 //! indexes, picked from many threads, with a report of what runs low.
 //!
 //! ```text
-//! cargo run --release --example inventory
+//! cargo run --release -p chiliad --example inventory
 //! ```
 
 use chiliad::{Database, Error, Key, Row, RunOptions, Table, Text};

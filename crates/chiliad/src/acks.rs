@@ -1,12 +1,13 @@
 //! Who waits for what to become durable.
 //!
 //! One count, the newest durable epoch, answers everybody: the log's threads publish it, and wake who
-//! waits for an epoch up to it. Threads wait together on one bell; futures leave their wakers.
+//! waits for an epoch up to it. Whoever waits leaves a waker, be it a future or a thread.
 
 use crate::dispatch::AnyDatabase;
+use crate::sleeper::Sleeper;
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 /// What waiters and the log's threads share.
@@ -17,7 +18,6 @@ pub(crate) struct Acks {
     /// Nothing more will be.
     failed: AtomicBool,
     waiting: Mutex<Vec<(u64, Waker)>>,
-    bell: Condvar,
 }
 
 impl Acks {
@@ -27,7 +27,6 @@ impl Acks {
             durable: AtomicU64::new(0),
             failed: AtomicBool::new(false),
             waiting: Mutex::default(),
-            bell: Condvar::new(),
         }
     }
 
@@ -51,15 +50,14 @@ impl Acks {
             return over;
         }
         if urgent {
-            self.engine.hurry(epoch);
+            self.hurry(epoch);
         }
-        let mut waiting = self.lock();
-        loop {
-            if let Some(over) = self.look(epoch) {
-                return over;
-            }
-            waiting = self.bell.wait(waiting).unwrap_or_else(PoisonError::into_inner);
-        }
+        Sleeper::here().until(|waker| self.poll(epoch, waker))
+    }
+
+    /// Asks that an epoch end now rather than in its time.
+    pub fn hurry(&self, epoch: u64) {
+        self.engine.hurry(epoch);
     }
 
     /// As [`Acks::look`], and `waker` is woken when the answer changes.
@@ -74,7 +72,12 @@ impl Acks {
 
     /// Waits until everything committed so far is durable.
     pub fn sync(&self) -> Result<()> {
-        self.wait(self.engine.epoch(), true)
+        self.wait(self.epoch(), true)
+    }
+
+    /// Everything that is committed by now is of this epoch or before.
+    pub fn epoch(&self) -> u64 {
+        self.engine.epoch()
     }
 
     /// Tells everybody what the log has reached.
@@ -101,7 +104,6 @@ impl Acks {
             !is_over
         });
         drop(waiting);
-        self.bell.notify_all();
         // Outside the lock: a waker may poll at once.
         over.into_iter().for_each(Waker::wake);
     }

@@ -1,6 +1,6 @@
 //! How long a refused transaction waits before it is run again.
 
-use chiliad_machine::{Interleaved, Machine};
+use chiliad_machine::{Interleaved, Machine, Ticks};
 use std::time::{Duration, Instant};
 
 /// A policy for waiting between two attempts of one transaction.
@@ -44,7 +44,8 @@ impl Backoff {
         }
     }
 
-    /// Waits before the attempt that follows `refusals` refusals, but not beyond `until`.
+    /// Waits before the attempt that follows `refusals` refusals, but not beyond `until`. Siblings on
+    /// the same thread run meanwhile: the one that is waited for may be among them.
     pub(crate) fn wait(self, refusals: u32, until: Option<Instant>) {
         let window = self.window(refusals);
         let nanos = u64::try_from(window.as_nanos()).unwrap_or(u64::MAX);
@@ -52,19 +53,25 @@ impl Backoff {
             return;
         }
         let mut wait = Duration::from_nanos(Interleaved::random() % nanos);
-        let now = Instant::now();
+        let start = Instant::now();
         if let Some(until) = until {
-            wait = wait.min(until.saturating_duration_since(now));
+            wait = wait.min(until.saturating_duration_since(start));
         }
-        if wait >= SLEEP_FROM {
-            std::thread::sleep(wait);
-            return;
-        }
-        // Others get the core meanwhile: the one we wait for may need it.
-        while now.elapsed() < wait {
-            std::thread::yield_now();
+        while let Some(rest) = wait.checked_sub(start.elapsed()).filter(|rest| !rest.is_zero()) {
+            if rest >= SLEEP_FROM {
+                Interleaved::park_until(Interleaved::now() + ticks(rest));
+            } else {
+                // Others get the core meanwhile: the one we wait for may need it.
+                Interleaved::yield_now();
+            }
         }
     }
+}
+
+fn ticks(time: Duration) -> Ticks {
+    let ticks = time.as_nanos() * u128::from(Interleaved::ticks_per_second()) / 1_000_000_000;
+    // Far enough from the end of time that it can be added to now.
+    Ticks::try_from(ticks).unwrap_or(Ticks::MAX / 2)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use crate::Result;
 use crate::seat::Seat;
-use chiliad_machine::{Interleaved, Machine};
+use chiliad_machine::{Machine, Native};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -16,8 +16,9 @@ type Slot = Mutex<Option<Seat>>;
 thread_local! {
     static CACHE: RefCell<Vec<Cached>> = RefCell::new({
         // The machine's own thread-local must outlive the workers that are dropped with this one:
-        // what is first used earlier is destroyed later.
-        Interleaved::worker();
+        // what is first used earlier is destroyed later. The thread's, also if one of those that take
+        // turns on it comes here first.
+        Native::worker();
         Vec::new()
     });
 }

@@ -197,7 +197,7 @@ impl Database {
         options: &RunOptions,
         body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> core::result::Result<T, E> {
-        let plan = Plan { options, snapshot: false };
+        let plan = Plan::now(options);
         self.with_seat(|seat| seat.run_held(&self.shared.rules, plan, body))
             .unwrap_or_else(|error| Err(E::from(error)))
     }
@@ -248,7 +248,8 @@ impl Database {
         &self,
         mut body: impl FnMut(&mut Snapshot<'_, '_>) -> Result<T>,
     ) -> Result<T> {
-        let plan = Plan { options: &RunOptions::default(), snapshot: true };
+        let options = RunOptions::default();
+        let plan = Plan::snapshot(&options);
         self.with_seat(|seat| {
             seat.run_held(&self.shared.rules, plan, |tx| body(&mut Snapshot::new(tx)))
         })?
@@ -276,7 +277,8 @@ impl Database {
         &self.shared.rules
     }
 
-    fn with_seat<T>(&self, body: impl FnOnce(&mut Seat) -> T) -> Result<T> {
+    /// Calls `body` with a worker of this thread that nobody else has.
+    pub(crate) fn with_seat<T>(&self, body: impl FnOnce(&mut Seat) -> T) -> Result<T> {
         self.shared.slots.with(self.shared.rules.database, || self.seat(), body)
     }
 }

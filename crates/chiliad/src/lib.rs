@@ -42,6 +42,8 @@
 //! - [`Options`] and [`Scheme`]: memory limit, snapshots, how transactions are kept apart;
 //! - [`Database::open`]: a directory that outlives the process; [`Durability`], [`Pending`];
 //!   [`directory`]: inspection, backup, restore, salvage;
+//! - [`Database::run_each`]: several transactions in flight on one thread; [`Queue`]: the same for
+//!   servers;
 //! - [`Worker`]: transactions without the look-up, or without a closure;
 //! - [`raw`]: bytes under bytes.
 #![forbid(unsafe_code)]
@@ -56,34 +58,42 @@ mod cache;
 mod database;
 pub mod directory;
 mod dispatch;
+mod each;
 mod error;
 mod home;
 mod keeper;
 pub mod key;
 mod options;
 mod pending;
+mod queue;
 pub mod raw;
 mod reader;
 mod row;
+mod run_options;
 mod scan;
 mod seat;
+mod sleeper;
 mod table;
 mod tables;
 mod target;
 mod threads;
 mod ticker;
+mod ticket;
 mod transaction;
 mod worker;
 
 pub use backoff::Backoff;
 pub use database::Database;
 pub use key::{Desc, Key, Lookup, Part, PartOf, Prefix};
-pub use options::{Durability, Options, RunOptions, Scheme};
+pub use options::{Durability, Options, Scheme};
 pub use pending::Pending;
+pub use queue::{Queue, Refused};
 pub use reader::{Fetched, Reader};
 pub use row::{Field, Fixed, Indexable, Row, Tail, Text};
+pub use run_options::{IN_FLIGHT_MAX, RunOptions};
 pub use scan::{Find, Scan};
 pub use table::{Index, Table};
+pub use ticket::Ticket;
 pub use transaction::{Snapshot, Transaction};
 pub use worker::Worker;
 

@@ -19,7 +19,7 @@ pub enum Scheme {
     /// measure what transactions cost.
     KeyValue,
     /// A lock per partition, taken before the transaction begins. Serializable, and fast when
-    /// transactions stay in one partition and say so ([`RunOptions::partitions`]).
+    /// transactions stay in one partition and say so ([`RunOptions::partitions`](crate::RunOptions::partitions)).
     Partitioned,
     /// As `Partitioned`, with partitions granted in the order of timestamps, to the oldest of those who
     /// wait, who sleep meanwhile.
@@ -170,7 +170,8 @@ pub struct Options {
     /// [`Scheme::Timestamp`], [`Scheme::Mvcc`] and [`Scheme::Occ`]; [`Timestamps::Hardware`] is refused.
     pub timestamps: Timestamps,
     /// Workers at once: each thread that runs transactions has one, a transaction within another
-    /// takes one more, and so does each [`Worker`](crate::Worker).
+    /// takes one more, and so does each [`Worker`](crate::Worker), and each transaction in flight of
+    /// [`Database::run_each`](crate::Database::run_each) and [`Queue::serve`](crate::Queue::serve).
     pub workers_max: usize,
     /// How long to wait before a refused transaction is run again.
     pub backoff: Backoff,
@@ -393,64 +394,9 @@ impl Options {
     }
 }
 
-/// How one transaction is run.
-///
-/// ```
-/// use chiliad::RunOptions;
-/// use std::time::Duration;
-///
-/// let patient = RunOptions::default().deadline(Duration::from_millis(500)).retries_max(100);
-/// let audit = RunOptions::default().read_only();
-/// ```
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct RunOptions {
-    /// How long after the call the transaction must have committed; then
-    /// [`Error::DeadlineExceeded`], and nothing has happened. An operation in progress is not
-    /// interrupted: the time is looked at in each operation and before the commit.
-    pub deadline: Option<Duration>,
-    /// It writes nothing: a write fails with [`Error::ReadOnly`]. Unlike a snapshot it sees the
-    /// present, and may have to be run again.
-    pub read_only: bool,
-    /// The partitions that it touches, for [`Scheme::Partitioned`] and [`Scheme::HStore`]; ignored by the others. All of
-    /// them if empty, which is always right and never fast.
-    pub partitions: Vec<u32>,
-    /// How often it may be run again; then the conflict is returned. `None`: for ever.
-    pub retries_max: Option<u32>,
-}
-
-impl RunOptions {
-    /// Sets [`RunOptions::deadline`].
-    #[must_use]
-    pub fn deadline(self, deadline: Duration) -> Self {
-        Self { deadline: Some(deadline), ..self }
-    }
-
-    /// Sets [`RunOptions::read_only`].
-    #[must_use]
-    pub fn read_only(self) -> Self {
-        Self { read_only: true, ..self }
-    }
-
-    /// Sets [`RunOptions::partitions`], in any order.
-    #[must_use]
-    pub fn partitions(self, partitions: impl IntoIterator<Item = u32>) -> Self {
-        let mut partitions: Vec<u32> = partitions.into_iter().collect();
-        partitions.sort_unstable();
-        partitions.dedup();
-        Self { partitions, ..self }
-    }
-
-    /// Sets [`RunOptions::retries_max`].
-    #[must_use]
-    pub fn retries_max(self, retries_max: u32) -> Self {
-        Self { retries_max: Some(retries_max), ..self }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{RunOptions, Scheme};
+    use super::Scheme;
 
     #[test]
     fn schemes_have_names() {
@@ -459,10 +405,5 @@ mod tests {
         }
         let error = "optimistic".parse::<Scheme>().unwrap_err();
         assert!(error.to_string().contains("silo, global-tid"), "{error}");
-    }
-
-    #[test]
-    fn partitions_are_put_in_order() {
-        assert_eq!(RunOptions::default().partitions([3, 1, 3]).partitions, [1, 3]);
     }
 }

@@ -25,21 +25,48 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Holds a result back until the transaction's epoch is durable, if that is asked for.
-    pub fn hold_back(&self, epoch: u64) -> Result<()> {
-        match &self.acks {
-            Some(acks) if self.durability == Durability::Sync => acks.wait(epoch, true),
-            _ => Ok(()),
-        }
+    /// Who tells when a result may be given out, if results are held back until they are durable.
+    pub fn holding(&self) -> Option<&Arc<Acks>> {
+        self.acks.as_ref().filter(|_| self.durability == Durability::Sync)
     }
 
-    /// The same for the error that a transaction ended with: what it has read may not be durable, and
+    /// Holds a result back until the transaction's epoch is durable, if that is asked for.
+    pub fn hold_back(&self, epoch: u64) -> Result<()> {
+        self.holding().map_or(Ok(()), |acks| acks.wait(epoch, true))
+    }
+
+    /// The epoch of the error that a transaction ended with: what it has read may not be durable, and
     /// the error may tell of it.
-    fn hold_error_back(&self) {
-        if let Some(acks) = self.acks.as_ref().filter(|_| self.durability == Durability::Sync) {
-            // Where nothing becomes durable any more, the error is still the answer.
-            let _ = acks.sync();
-        }
+    fn error_epoch(&self) -> u64 {
+        self.holding().map_or(0, |acks| acks.epoch())
+    }
+}
+
+/// How a transaction ended, not to be told before an epoch is durable.
+pub(crate) struct Held<T, E> {
+    pub result: core::result::Result<T, E>,
+    /// Of a commit its commit epoch.
+    pub epoch: u64,
+}
+
+impl<T, E: From<Error>> Held<T, E> {
+    /// An error that tells nothing of the database.
+    pub fn harmless(error: Error) -> Self {
+        Self { result: Err(error.into()), epoch: 0 }
+    }
+
+    /// The result, as soon as it may be told.
+    pub fn wait(self, rules: &Rules) -> core::result::Result<T, E> {
+        let durable = rules.hold_back(self.epoch);
+        self.tell(durable)
+    }
+
+    /// The result, now that it is known whether its epoch is durable. Where nothing becomes durable any
+    /// more, an error is still the answer.
+    pub fn tell(self, durable: Result<()>) -> core::result::Result<T, E> {
+        let value = self.result?;
+        durable?;
+        Ok(value)
     }
 }
 
@@ -84,7 +111,7 @@ impl Drop for Taken {
 
 /// How an attempt ended.
 enum Attempt<T, E> {
-    Over(core::result::Result<T, E>),
+    Over(Held<T, E>),
     Refused(Reason),
 }
 
@@ -93,6 +120,19 @@ enum Attempt<T, E> {
 pub(crate) struct Plan<'a> {
     pub options: &'a RunOptions,
     pub snapshot: bool,
+    pub deadline: Option<Instant>,
+}
+
+impl<'a> Plan<'a> {
+    /// A transaction that is called for now.
+    pub fn now(options: &'a RunOptions) -> Self {
+        Self { options, snapshot: false, deadline: options.deadline_from_now() }
+    }
+
+    /// The same on a state of the past.
+    pub fn snapshot(options: &'a RunOptions) -> Self {
+        Self { snapshot: true, ..Self::now(options) }
+    }
 }
 
 impl Seat {
@@ -118,7 +158,6 @@ impl Seat {
         &'a mut self,
         rules: &'a Rules,
         plan: Plan<'_>,
-        deadline: Option<Instant>,
         retries: u32,
     ) -> Result<Transaction<'a>> {
         let declared = &plan.options.partitions;
@@ -129,34 +168,33 @@ impl Seat {
             retries,
             ..Intent::default()
         };
-        let raw = Untyped::new(self.worker.begin(&intent)?, deadline);
+        let raw = Untyped::new(self.worker.begin(&intent)?, plan.deadline);
         Ok(Transaction::new(Reader::new(raw, &mut self.scratch, rules.database), rules))
     }
 
     /// Runs `body` as a transaction until it commits, fails for a reason of its own, or may not be
-    /// run again. The result comes with its commit epoch, and has not been held back.
-    fn run<T, E: From<Error>>(
+    /// run again. The result is the caller's to hold back.
+    pub fn run<T, E: From<Error>>(
         &mut self,
         rules: &Rules,
         plan: Plan<'_>,
         mut body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
-    ) -> core::result::Result<(T, u64), E> {
-        let deadline = plan.options.deadline.and_then(|after| Instant::now().checked_add(after));
-        let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    ) -> Held<T, E> {
+        let late = || plan.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let mut refusals = 0;
         loop {
             if late() {
-                return Err(Error::DeadlineExceeded.into());
+                return Held::harmless(Error::DeadlineExceeded);
             }
-            let reason = match self.attempt(rules, plan, deadline, refusals, &mut body) {
-                Attempt::Over(result) => return result,
+            let reason = match self.attempt(rules, plan, refusals, &mut body) {
+                Attempt::Over(held) => return held,
                 Attempt::Refused(reason) => reason,
             };
             if plan.options.retries_max.is_some_and(|most| refusals >= most) {
-                return Err(Error::Conflict(reason).into());
+                return Held::harmless(Error::Conflict(reason));
             }
             refusals = refusals.saturating_add(1);
-            rules.backoff.wait(refusals, deadline);
+            rules.backoff.wait(refusals, plan.deadline);
         }
     }
 
@@ -167,9 +205,7 @@ impl Seat {
         plan: Plan<'_>,
         body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> core::result::Result<T, E> {
-        let (value, epoch) = self.run(rules, plan, body)?;
-        rules.hold_back(epoch)?;
-        Ok(value)
+        self.run(rules, plan, body).wait(rules)
     }
 
     /// The same with the result in a handle that holds it back.
@@ -178,20 +214,21 @@ impl Seat {
         rules: &Rules,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<Pending<T>> {
-        let plan = Plan { options: &RunOptions::default(), snapshot: false };
-        let (value, epoch) = self.run(rules, plan, body)?;
-        Ok(Pending::new(value, epoch, rules.acks.clone()))
+        let Held { result, epoch } = self.run(rules, Plan::now(&RunOptions::default()), body);
+        match result {
+            Ok(value) => Ok(Pending::new(value, epoch, rules.acks.clone())),
+            Err(error) => Held { result: Err(error), epoch }.wait(rules),
+        }
     }
 
     fn attempt<T, E: From<Error>>(
         &mut self,
         rules: &Rules,
         plan: Plan<'_>,
-        deadline: Option<Instant>,
         refusals: u32,
         body: &mut impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
-    ) -> Attempt<(T, u64), E> {
-        let mut tx = match self.begin(rules, plan, deadline, refusals) {
+    ) -> Attempt<T, E> {
+        let mut tx = match self.begin(rules, plan, refusals) {
             Ok(tx) => tx,
             Err(error) => return Attempt::failed(error),
         };
@@ -200,7 +237,7 @@ impl Seat {
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut tx)));
         if let Ok(Ok(value)) = outcome {
             return match tx.commit_now() {
-                Ok(committed) => Attempt::Over(Ok((value, committed.epoch))),
+                Ok(committed) => Attempt::Over(Held { result: Ok(value), epoch: committed.epoch }),
                 Err(error) => Attempt::failed(error),
             };
         }
@@ -210,8 +247,7 @@ impl Seat {
         match (conflict, outcome) {
             (Some(reason), _) => Attempt::Refused(reason),
             (None, Ok(Err(error))) => {
-                rules.hold_error_back();
-                Attempt::Over(Err(error))
+                Attempt::Over(Held { result: Err(error), epoch: rules.error_epoch() })
             }
             (None, Ok(Ok(_))) => unreachable!("committed above"),
             (None, Err(panic)) => resume_unwind(panic),
@@ -223,7 +259,7 @@ impl<T, E: From<Error>> Attempt<T, E> {
     fn failed(error: Error) -> Self {
         match error {
             Error::Conflict(reason) => Self::Refused(reason),
-            other => Self::Over(Err(other.into())),
+            other => Self::Over(Held::harmless(other)),
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::seat::{Plan, Seat};
 use crate::{Database, Error, Pending, Result, RunOptions, Snapshot, Transaction};
-use std::time::Instant;
 
 /// Runs transactions, one at a time, without the look-up that [`Database::run`] makes.
 ///
@@ -57,7 +56,7 @@ impl Worker {
         options: &RunOptions,
         body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> core::result::Result<T, E> {
-        let plan = Plan { options, snapshot: false };
+        let plan = Plan::now(options);
         self.seat.run_held(self.database.rules(), plan, body)
     }
 
@@ -80,7 +79,8 @@ impl Worker {
         &mut self,
         mut body: impl FnMut(&mut Snapshot<'_, '_>) -> Result<T>,
     ) -> Result<T> {
-        let plan = Plan { options: &RunOptions::default(), snapshot: true };
+        let options = RunOptions::default();
+        let plan = Plan::snapshot(&options);
         self.seat.run_held(self.database.rules(), plan, |tx| body(&mut Snapshot::new(tx)))
     }
 
@@ -91,8 +91,6 @@ impl Worker {
     /// # Errors
     /// [`Error::Conflict`] and others of the scheme.
     pub fn begin(&mut self, options: &RunOptions) -> Result<Transaction<'_>> {
-        let deadline = options.deadline.and_then(|after| Instant::now().checked_add(after));
-        let plan = Plan { options, snapshot: false };
-        self.seat.begin(self.database.rules(), plan, deadline, 0)
+        self.seat.begin(self.database.rules(), Plan::now(options), 0)
     }
 }

@@ -7,46 +7,9 @@ use chiliad::raw::TableSpec;
 use chiliad::{
     Database, Durability, Error, LogError, Options, Pending, Row, RunOptions, Scheme, Table,
 };
-use std::future::Future;
-use std::path::{Path, PathBuf};
-use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
+use common::{Scratch, block_on};
+use std::path::Path;
 use std::time::Duration;
-
-/// A directory that goes with its test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("chiliad-{}-{number}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Self(path)
-    }
-}
-
-impl std::ops::Deref for Scratch {
-    type Target = Path;
-    fn deref(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl AsRef<Path> for Scratch {
-    fn as_ref(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 #[derive(Row, Debug, PartialEq, Clone)]
 #[index(by_group(group))]
@@ -117,31 +80,13 @@ fn many_results_wait_for_the_disk_together() {
     assert!(last.is_durable().unwrap(), "{epoch} {:?}", db.storage());
 }
 
-/// Wakes a thread that blocks on a future.
-struct Bell(Thread);
-
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
 #[test]
 fn a_pending_result_is_a_future_of_no_runtime() {
     let path = Scratch::new();
     let options = Options::default().durability(Durability::Epoch);
     let db = Database::open_with(&path, options).unwrap();
     let counters = common::counters(&db, 1);
-    let mut future = pin!(db.submit(|tx| tx.put(&counters, &0, &7)).unwrap());
-    let waker = Waker::from(Arc::new(Bell(std::thread::current())));
-    let mut polls = 0;
-    let result = loop {
-        polls += 1;
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(result) => break result,
-            Poll::Pending => std::thread::park(),
-        }
-    };
+    let (result, polls) = block_on(db.submit(|tx| tx.put(&counters, &0, &7)).unwrap());
     result.unwrap();
     assert!(polls < 100, "woken for nothing {polls} times");
     // In memory there is nothing to wait for.
@@ -222,7 +167,7 @@ fn what_is_damaged_is_not_copied() {
 
 #[test]
 fn a_checkpoint_of_an_idle_database_outlives_a_kill() {
-    let (path, killed) = (Scratch::new(), Scratch::new());
+    let path = Scratch::new();
     let options = Options::default().epoch(Duration::from_millis(1)).log_writers(2);
     let db = Database::open_with(&path, options).unwrap();
     let items: Table<u64, Item> = db.create_table("items").unwrap();
@@ -234,16 +179,10 @@ fn a_checkpoint_of_an_idle_database_outlives_a_kill() {
             std::thread::yield_now();
         }
         db.checkpoint().unwrap();
-        // What a process leaves behind that is killed now.
-        std::fs::create_dir(&*killed).unwrap();
-        for file in std::fs::read_dir(&*path).unwrap() {
-            let file = file.unwrap();
-            std::fs::copy(file.path(), killed.join(file.file_name())).unwrap();
-        }
-        let left = Database::open(&killed).unwrap();
+        let copy = common::killed(&path);
+        let left = Database::open(&copy).unwrap();
         assert_eq!(all(&left, &left.table("items").unwrap()).len(), count);
         drop(left);
-        std::fs::remove_dir_all(&*killed).unwrap();
         db.run(|tx| tx.put(&items, &1, &Item { group: 1, count: 1 })).unwrap();
     }
 }
@@ -358,4 +297,26 @@ fn schemes_without_transactions_log_too() {
             assert_eq!(counts, [0, 5, 0]);
         }
     }
+}
+
+#[test]
+fn a_thread_that_ends_may_still_wait_for_the_disk() {
+    struct Last(Database, Table<u64, Item>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            let item = Item { group: 1, count: 1 };
+            self.0.run(|tx| tx.insert(&self.1, &u64::from(item.group), &item)).unwrap();
+        }
+    }
+    thread_local! {
+        static EARLY: std::cell::RefCell<Option<Last>> = const { std::cell::RefCell::new(None) };
+    }
+    let path = Scratch::new();
+    let db = Database::open(&path).unwrap();
+    let items: Table<u64, Item> = db.create_table("items").unwrap();
+    let last = Last(db.clone(), items);
+    std::thread::spawn(move || EARLY.with_borrow_mut(|early| *early = Some(last))).join().unwrap();
+    let left = Database::open(common::killed(&path)).unwrap();
+    assert_eq!(all(&left, &left.table("items").unwrap()).len(), 1);
+    assert_eq!(all(&db, &items).len(), 1);
 }

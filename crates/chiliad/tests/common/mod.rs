@@ -2,6 +2,12 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use chiliad::{Database, Error, Options, Row, RunOptions, Scheme, Snapshots, Table};
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
 use std::time::Duration;
 
 /// All schemes under which transactions are serializable.
@@ -82,5 +88,71 @@ impl Dice {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 11) % sides
+    }
+}
+
+/// A directory that goes with its test.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("chiliad-{}-{number}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+}
+
+impl std::ops::Deref for Scratch {
+    type Target = Path;
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl AsRef<Path> for Scratch {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a process that is killed now would leave behind.
+pub fn killed(path: &Path) -> Scratch {
+    let copy = Scratch::new();
+    std::fs::create_dir(&copy).unwrap();
+    for entry in std::fs::read_dir(path).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
+    }
+    copy
+}
+
+/// Wakes a thread that blocks on a future.
+struct Bell(Thread);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// What a future gives, and after how many polls.
+pub fn block_on<F: Future>(future: F) -> (F::Output, u32) {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Bell(std::thread::current())));
+    let mut polls = 0;
+    loop {
+        polls += 1;
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return (output, polls),
+            Poll::Pending => std::thread::park(),
+        }
     }
 }

@@ -1,0 +1,190 @@
+//! Requests in the order in which they came, and who waits: members of servers for requests, submitters
+//! for room.
+//!
+//! Invariants: a member that sleeps is in its server's list of idle ones, one that looks for work is in
+//! none, and the same holds for submitters; so whoever is taken out of a list to be woken will look.
+
+use std::collections::VecDeque;
+use std::task::Waker;
+
+/// The requests `R`, and who waits.
+pub(super) struct Line<R> {
+    requests: VecDeque<R>,
+    length_max: usize,
+    closed: bool,
+    /// Those who wait for room.
+    waiting: VecDeque<Waker>,
+    servers: Vec<Server>,
+    /// Servers so far.
+    numbers: u64,
+}
+
+/// A thread that serves.
+struct Server {
+    number: u64,
+    members: usize,
+    /// Its members that sleep.
+    idle: Vec<Waker>,
+}
+
+/// What became of an offered request.
+pub(super) enum Offered {
+    /// It is in the line: this one is to be woken.
+    Taken(Option<Waker>),
+    Full,
+    Closed,
+}
+
+impl Server {
+    /// Members that run a transaction, or were woken and will look for one.
+    fn in_flight(&self) -> usize {
+        self.members - self.idle.len()
+    }
+}
+
+impl<R> Line<R> {
+    pub fn new(length_max: usize) -> Self {
+        Self {
+            requests: VecDeque::new(),
+            length_max,
+            closed: false,
+            waiting: VecDeque::new(),
+            servers: Vec::new(),
+            numbers: 0,
+        }
+    }
+
+    /// Another server: its number.
+    pub fn enter(&mut self) -> u64 {
+        self.numbers += 1;
+        self.servers.push(Server { number: self.numbers, members: 0, idle: Vec::new() });
+        self.numbers
+    }
+
+    /// Another member of a server.
+    pub fn join(&mut self, server: u64) {
+        self.server(server).members += 1;
+    }
+
+    /// A server whose members have ended.
+    pub fn leave(&mut self, server: u64) {
+        self.servers.retain(|other| other.number != server);
+    }
+
+    fn server(&mut self, number: u64) -> &mut Server {
+        let server = self.servers.iter_mut().find(|server| server.number == number);
+        server.expect("it serves until its members have ended")
+    }
+
+    /// Takes `request`, if there is room; if there is none, `waiting` is kept to be woken.
+    pub fn offer(&mut self, request: &mut Option<R>, waiting: Option<&Waker>) -> Offered {
+        if let Some(waker) = waiting {
+            self.waiting.retain(|other| !other.will_wake(waker));
+        }
+        if self.closed {
+            return Offered::Closed;
+        }
+        if self.requests.len() >= self.length_max {
+            self.waiting.extend(waiting.cloned());
+            return Offered::Full;
+        }
+        self.requests.extend(request.take());
+        // One that blocks its thread shall not be what others wait behind while another thread sleeps.
+        let sleepers = self.servers.iter_mut().filter(|server| !server.idle.is_empty());
+        let server = sleepers.min_by_key(|server| server.in_flight());
+        Offered::Taken(server.and_then(|server| server.idle.pop()))
+    }
+
+    /// The next request and who is to be woken since there is room. `None`: the member `waker` is kept to
+    /// be woken; `Some(None)`: there will be none.
+    pub fn next(&mut self, server: u64, waker: &Waker) -> Option<Option<(R, Option<Waker>)>> {
+        self.server(server).idle.retain(|other| !other.will_wake(waker));
+        match self.requests.pop_front() {
+            Some(request) => Some(Some((request, self.waiting.pop_front()))),
+            None if self.closed => Some(None),
+            None => {
+                self.server(server).idle.push(waker.clone());
+                None
+            }
+        }
+    }
+
+    /// Takes nothing more: all who are to be woken.
+    pub fn close(&mut self) -> Vec<Waker> {
+        self.closed = true;
+        let idle = self.servers.iter_mut().flat_map(|server| server.idle.drain(..));
+        idle.chain(self.waiting.drain(..)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, Offered};
+    use std::sync::Arc;
+    use std::task::{Wake, Waker};
+
+    struct Nobody;
+
+    impl Wake for Nobody {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    /// Each another one.
+    fn wakers<const N: usize>() -> [Waker; N] {
+        std::array::from_fn(|_| Waker::from(Arc::new(Nobody)))
+    }
+
+    fn woken(offered: Offered) -> Option<Waker> {
+        match offered {
+            Offered::Taken(waker) => waker,
+            Offered::Full | Offered::Closed => panic!("there is room"),
+        }
+    }
+
+    #[test]
+    fn the_server_with_the_fewest_in_flight_is_woken() {
+        let mut line = Line::new(10);
+        let (large, small) = (line.enter(), line.enter());
+        let all: [Waker; 5] = wakers();
+        // The last two are the small server's.
+        let home = |at: usize| if at < 3 { large } else { small };
+        for (at, waker) in all.iter().enumerate() {
+            line.join(home(at));
+            assert!(line.next(home(at), waker).is_none());
+        }
+        // Each looks, so that a woken one is at work from then on.
+        let mut served = Vec::new();
+        for request in 0..5 {
+            let waker = woken(line.offer(&mut Some(request), None)).unwrap();
+            let at = all.iter().position(|it| it.will_wake(&waker)).unwrap();
+            assert!(matches!(line.next(home(at), &waker), Some(Some(_))));
+            served.push(home(at));
+        }
+        assert_eq!(served, [large, small, large, small, large]);
+        assert!(woken(line.offer(&mut Some(5), None)).is_none(), "all are at work");
+    }
+
+    #[test]
+    fn whoever_looks_is_in_no_list() {
+        let mut line = Line::new(1);
+        let server = line.enter();
+        line.join(server);
+        let [member, submitter] = wakers();
+        // Woken without reason, twice.
+        assert!(line.next(server, &member).is_none());
+        assert!(line.next(server, &member).is_none());
+        assert!(woken(line.offer(&mut Some(1), None)).unwrap().will_wake(&member));
+        for _ in 0..2 {
+            assert!(matches!(line.offer(&mut Some(2), Some(&submitter)), Offered::Full));
+        }
+        let Some(Some((1, Some(waiting)))) = line.next(server, &member) else {
+            panic!("a request, and one who waits for room")
+        };
+        assert!(waiting.will_wake(&submitter));
+        assert!(woken(line.offer(&mut Some(2), Some(&submitter))).is_none());
+        assert!(matches!(line.next(server, &member), Some(Some((2, None)))));
+        assert!(line.close().is_empty(), "nobody sleeps");
+        assert!(matches!(line.next(server, &member), Some(None)));
+        assert!(matches!(line.offer(&mut Some(3), None), Offered::Closed));
+    }
+}

@@ -1,0 +1,254 @@
+//! Transactions from any thread, run by threads that serve.
+//!
+//! Who waits for what is in `line`, under one lock. Wakers are called outside of it: they are others'
+//! code.
+
+mod line;
+
+use self::line::{Line, Offered};
+use crate::run_options::check_in_flight;
+use crate::seat::{Plan, Rules, Seat};
+use crate::sleeper::Sleeper;
+use crate::{Database, Error, Result, RunOptions, Ticket, Transaction, ticket};
+use chiliad_machine::interleave;
+use core::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+/// Transactions that any thread submits, and that the threads run which the application lends to it by
+/// [`Queue::serve`], each with several in flight: for servers that hold many requests at once.
+///
+/// While one request's transaction waits for main memory, a lock or a sibling, the thread runs another
+/// one. When that pays, and what to know of closures that take turns on a thread, is said at
+/// [`Database::run_each`]. Threads with nothing to do sleep.
+///
+/// It has a greatest length, beyond which [`submit`](Queue::submit) waits and
+/// [`try_submit`](Queue::try_submit) refuses. It keeps its database open. To end, [`close`](Queue::close)
+/// it: what was accepted is run, and the servers return. What is still in it when it is dropped is not
+/// run, and its tickets end with [`Error::Canceled`].
+///
+/// ```
+/// use chiliad::{Database, Error, RunOptions, Table};
+///
+/// let db = Database::in_memory()?;
+/// let hits: Table<u64, u64> = db.create_table("hits")?;
+/// db.bulk_load(&hits, (0..10).map(|page| (page, 0)))?;
+///
+/// let queue = db.queue(1_000)?;
+/// std::thread::scope(|scope| {
+///     for _ in 0..2 {
+///         scope.spawn(|| queue.serve(8));
+///     }
+///     let options = RunOptions::default();
+///     let tickets: Vec<_> = (0..100)
+///         .map(|request| {
+///             queue.submit(&options, move |tx| {
+///                 tx.update(&hits, &(request % 10), |count| *count += 1)
+///             })
+///         })
+///         .collect::<Result<_, _>>()
+///         .expect("it is not closed");
+///     for ticket in tickets {
+///         ticket.wait()?; // or `.await`
+///     }
+///     queue.close();
+///     Ok::<_, Error>(())
+/// })?;
+/// assert_eq!(db.run(|tx| tx.get(&hits, &7))?, Some(10));
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Queue {
+    database: Database,
+    line: Mutex<Line<Request>>,
+}
+
+type Request = Box<dyn FnOnce(&mut Seat, &Rules) + Send>;
+
+/// Why a transaction was not taken into a [`Queue`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// It has its greatest length.
+    Full,
+    /// [`Queue::close`] was called.
+    Closed,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => write!(f, "the queue is full: try again when requests have ended"),
+            Self::Closed => write!(f, "the queue is closed"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("database", &self.database).finish_non_exhaustive()
+    }
+}
+
+impl Database {
+    /// A queue of transactions for this database, at most `length_max` of them besides those that are in
+    /// flight; threads that serve it are the caller's.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for a length of 0.
+    pub fn queue(&self, length_max: usize) -> Result<Queue> {
+        if length_max == 0 {
+            return Err(Error::InvalidOption("length_max 0: 1 or more is accepted".into()));
+        }
+        Ok(Queue { database: self.clone(), line: Mutex::new(Line::new(length_max)) })
+    }
+}
+
+impl Queue {
+    /// Gives a transaction to the threads that serve; waits while the queue is full. It is run as by
+    /// [`Database::run_with`], with the deadline counted from this call: also what a transaction waits
+    /// in the queue counts.
+    ///
+    /// A transaction of this queue had better not wait for another one of it, for room or for a ticket:
+    /// when all that are in flight do so, nobody is left to run what they wait for.
+    ///
+    /// # Errors
+    /// [`Refused::Closed`].
+    pub fn submit<T, E>(
+        &self,
+        options: &RunOptions,
+        body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E> + Send + 'static,
+    ) -> core::result::Result<Ticket<T, E>, Refused>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let (request, ticket) = self.request(options, body);
+        let mut request = Some(request);
+        let taken = match self.take(&mut request, None) {
+            None => Sleeper::here().until(|waker| self.take(&mut request, Some(waker))),
+            Some(taken) => taken,
+        };
+        taken.map(|()| ticket)
+    }
+
+    /// As [`Queue::submit`], but never waits: for those who had better turn a request away, or who run
+    /// on a thread that must not block.
+    ///
+    /// # Errors
+    /// [`Refused::Full`], [`Refused::Closed`].
+    pub fn try_submit<T, E>(
+        &self,
+        options: &RunOptions,
+        body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E> + Send + 'static,
+    ) -> core::result::Result<Ticket<T, E>, Refused>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let (request, ticket) = self.request(options, body);
+        self.take(&mut Some(request), None).unwrap_or(Err(Refused::Full)).map(|()| ticket)
+    }
+
+    /// Runs transactions of the queue on the calling thread, up to `in_flight` at once, until the queue is
+    /// closed and empty. Any number of threads may serve; the thread that has the fewest in flight is
+    /// given the next one. A panic of one transaction's closure goes to its ticket alone.
+    ///
+    /// `in_flight` is 1 to [`IN_FLIGHT_MAX`](crate::IN_FLIGHT_MAX); 8 is a good number. Each takes a worker
+    /// of [`Options::workers_max`](crate::Options::workers_max) while the thread serves; with fewer left there
+    /// are fewer in flight.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for `in_flight`; [`Error::TooManyWorkers`] when there is none left.
+    pub fn serve(&self, in_flight: usize) -> Result<()> {
+        check_in_flight(in_flight)?;
+        let server = Serving { queue: self, number: self.lock().enter() };
+        let ended = interleave(in_flight, |_| {
+            self.database.with_seat(|seat| {
+                self.lock().join(server.number);
+                let sleeper = Sleeper::here();
+                while let Some(request) = sleeper.until(|waker| self.next(server.number, waker)) {
+                    request(seat, self.database.rules());
+                }
+            })
+        });
+        let seated =
+            ended.into_iter().map(|ended| ended.unwrap_or_else(|panic| resume_unwind(panic)));
+        // One was enough.
+        seated.reduce(Result::or).unwrap_or(Ok(()))
+    }
+
+    /// Accepts nothing more. What was accepted is run, by the threads that serve or are yet to; then they
+    /// return.
+    pub fn close(&self) {
+        let wakers = self.lock().close();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    fn request<T, E>(
+        &self,
+        options: &RunOptions,
+        body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E> + Send + 'static,
+    ) -> (Request, Ticket<T, E>)
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let deadline = options.deadline_from_now();
+        let options = options.clone();
+        let (promise, ticket) = ticket::pair(self.database.rules().holding().cloned());
+        let request = move |seat: &mut Seat, rules: &Rules| {
+            let plan = Plan { deadline, ..Plan::now(&options) };
+            let answer = catch_unwind(AssertUnwindSafe(|| seat.run(rules, plan, body)));
+            if let (Some(acks), Ok(held)) = (rules.holding(), &answer) {
+                acks.hurry(held.epoch);
+            }
+            promise.keep(answer);
+        };
+        (Box::new(request), ticket)
+    }
+
+    /// Takes a request in, unless there is no room for it; then `waiting` is woken when there may be.
+    fn take(
+        &self,
+        request: &mut Option<Request>,
+        waiting: Option<&Waker>,
+    ) -> Option<core::result::Result<(), Refused>> {
+        let offered = self.lock().offer(request, waiting);
+        match offered {
+            Offered::Taken(sleeper) => {
+                sleeper.into_iter().for_each(Waker::wake);
+                Some(Ok(()))
+            }
+            Offered::Full => None,
+            Offered::Closed => Some(Err(Refused::Closed)),
+        }
+    }
+
+    /// The next request, or `waker`, a member of a server, is woken when there may be one. `Some(None)`:
+    /// there will be none.
+    fn next(&self, server: u64, waker: &Waker) -> Option<Option<Request>> {
+        let next = self.lock().next(server, waker)?;
+        Some(next.map(|(request, waiting)| {
+            waiting.into_iter().for_each(Waker::wake);
+            request
+        }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Line<Request>> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A thread that serves, until it is dropped.
+struct Serving<'a> {
+    queue: &'a Queue,
+    number: u64,
+}
+
+impl Drop for Serving<'_> {
+    fn drop(&mut self) {
+        self.queue.lock().leave(self.number);
+    }
+}

@@ -1,0 +1,70 @@
+//! Waiting for what a waker tells of.
+//!
+//! A thread that waits sleeps. A transaction that waits among others on one thread leaves it to them:
+//! nothing in this crate blocks a thread in another way while its siblings could run.
+
+use chiliad_machine::{Interleaved, Machine, WorkerId};
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+
+/// Who called [`Sleeper::here`]: a thread, or one of those that take turns on it.
+pub(crate) struct Sleeper(Waker);
+
+/// Wakes it.
+struct Bell(WorkerId);
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // Its number may be another's by now, who then wakes without reason, as anybody may.
+        Interleaved::unpark(self.0);
+    }
+}
+
+impl Sleeper {
+    pub fn here() -> Self {
+        Self(Waker::from(Arc::new(Bell(Interleaved::worker()))))
+    }
+
+    /// Sleeps until `poll` has an answer. While it has none it sees to it that the waker is woken when
+    /// there may be one.
+    pub fn until<T>(&self, mut poll: impl FnMut(&Waker) -> Option<T>) -> T {
+        loop {
+            if let Some(answer) = poll(&self.0) {
+                return answer;
+            }
+            Interleaved::park();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sleeper;
+    use chiliad_machine::interleave;
+    use std::cell::RefCell;
+    use std::task::Waker;
+
+    #[test]
+    fn siblings_run_while_one_sleeps() {
+        let waiting: RefCell<Option<Waker>> = RefCell::new(None);
+        let results = interleave(2, |member| {
+            if member == 1 {
+                let waker = waiting.borrow_mut().take().expect("the first one sleeps");
+                waker.wake();
+                return 0;
+            }
+            let mut looks = 0;
+            Sleeper::here().until(|waker| {
+                looks += 1;
+                *waiting.borrow_mut() = Some(waker.clone());
+                (looks == 2).then_some(looks)
+            })
+        });
+        let looks: Vec<i32> = results.into_iter().map(|looks| looks.unwrap()).collect();
+        assert_eq!(looks, [2, 0]);
+    }
+}

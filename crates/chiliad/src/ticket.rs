@@ -1,0 +1,159 @@
+//! The result of a transaction that another thread runs.
+
+use crate::acks::Acks;
+use crate::seat::Held;
+use crate::sleeper::Sleeper;
+use crate::{Error, Result};
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use std::panic::resume_unwind;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// How the transaction ended, or the panic of its closure.
+type Answer<T, E> = thread::Result<Held<T, E>>;
+
+/// The result of a transaction that was given to a [`Queue`](crate::Queue). Wait for it with
+/// [`wait`](Ticket::wait), look with [`is_ready`](Ticket::is_ready), or await it: it is a future of no
+/// particular runtime.
+///
+/// It is given out when [`Database::run`](crate::Database::run) would return it: with
+/// [`Durability::Sync`](crate::Durability::Sync), when it is durable. To drop a ticket takes nothing
+/// back: the transaction is run all the same.
+///
+/// [`Error::Canceled`]: the queue was dropped before the transaction was run.
+#[must_use = "the transaction may fail"]
+pub struct Ticket<T, E = Error> {
+    desk: Arc<Desk<T, E>>,
+    /// Taken from the desk, not durable when it was looked at last.
+    answer: Option<Answer<T, E>>,
+    /// `None`: results are not held back.
+    acks: Option<Arc<Acks>>,
+}
+
+/// Where the answer is handed over.
+struct Desk<T, E> {
+    state: Mutex<State<T, E>>,
+}
+
+struct State<T, E> {
+    answer: Option<Answer<T, E>>,
+    waiting: Option<Waker>,
+}
+
+/// The other end: whoever drops it without an answer leaves [`Error::Canceled`].
+pub(crate) struct Promise<T, E: From<Error>> {
+    desk: Option<Arc<Desk<T, E>>>,
+}
+
+/// A ticket and its promise.
+pub(crate) fn pair<T, E: From<Error>>(acks: Option<Arc<Acks>>) -> (Promise<T, E>, Ticket<T, E>) {
+    let state = Mutex::new(State { answer: None, waiting: None });
+    let desk = Arc::new(Desk { state });
+    (Promise { desk: Some(Arc::clone(&desk)) }, Ticket { desk, answer: None, acks })
+}
+
+impl<T, E> Desk<T, E> {
+    fn lock(&self) -> MutexGuard<'_, State<T, E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, answer: Answer<T, E>) {
+        let mut state = self.lock();
+        state.answer = Some(answer);
+        let waiting = state.waiting.take();
+        drop(state);
+        // Outside the lock: a waker may poll at once.
+        if let Some(waker) = waiting {
+            waker.wake();
+        }
+    }
+}
+
+impl<T, E: From<Error>> Promise<T, E> {
+    pub fn keep(mut self, answer: Answer<T, E>) {
+        if let Some(desk) = self.desk.take() {
+            desk.put(answer);
+        }
+    }
+}
+
+impl<T, E: From<Error>> Drop for Promise<T, E> {
+    fn drop(&mut self) {
+        if let Some(desk) = self.desk.take() {
+            desk.put(Ok(Held::harmless(Error::Canceled)));
+        }
+    }
+}
+
+impl<T, E: From<Error>> Ticket<T, E> {
+    /// Waits for the result.
+    ///
+    /// # Errors
+    /// What the closure returned, and what [`Database::run_with`](crate::Database::run_with) can end
+    /// with; [`Error::Canceled`].
+    ///
+    /// # Panics
+    /// With the closure's panic, if it has panicked.
+    pub fn wait(mut self) -> core::result::Result<T, E> {
+        Sleeper::here().until(|waker| self.look(waker))
+    }
+
+    /// Whether the result may be had without waiting.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        let at_desk = self.desk.lock();
+        match self.answer.as_ref().or(at_desk.answer.as_ref()) {
+            Some(Ok(held)) => self.durable(|acks| acks.look(held.epoch)).is_some(),
+            Some(Err(_)) => true,
+            None => false,
+        }
+    }
+
+    /// The result, or `waker` is woken when there may be one.
+    fn look(&mut self, waker: &Waker) -> Option<core::result::Result<T, E>> {
+        if self.answer.is_none() {
+            let mut state = self.desk.lock();
+            self.answer = state.answer.take();
+            if self.answer.is_none() {
+                state.waiting = Some(waker.clone());
+            }
+        }
+        let held = match self.answer.take()? {
+            Ok(held) => held,
+            Err(panic) => resume_unwind(panic),
+        };
+        match self.durable(|acks| acks.poll(held.epoch, waker)) {
+            Some(durable) => Some(held.tell(durable)),
+            None => {
+                self.answer = Some(Ok(held));
+                None
+            }
+        }
+    }
+
+    fn durable(&self, ask: impl FnOnce(&Acks) -> Option<Result<()>>) -> Option<Result<()>> {
+        self.acks.as_ref().map_or(Some(Ok(())), |acks| ask(acks))
+    }
+}
+
+impl<T, E> fmt::Debug for Ticket<T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket").finish_non_exhaustive()
+    }
+}
+
+/// The value is never pinned in place: it moves out when it is given out.
+impl<T, E> Unpin for Ticket<T, E> {}
+
+impl<T, E: From<Error>> Future for Ticket<T, E> {
+    type Output = core::result::Result<T, E>;
+
+    /// # Panics
+    /// With the closure's panic, if it has panicked.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.look(context.waker()).map_or(Poll::Pending, Poll::Ready)
+    }
+}
