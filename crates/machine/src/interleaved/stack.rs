@@ -19,7 +19,7 @@ const SHIFT_BYTES: usize = 5 * 64;
 const PLACES: usize = 12;
 
 /// Spare stacks that a thread keeps.
-const SPARE_MAX: usize = 64;
+const SPARE_MAX: usize = super::MEMBERS_MAX;
 
 thread_local! {
     static SPARE: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
@@ -35,7 +35,7 @@ pub(super) struct MemberStack {
 impl MemberStack {
     /// A spare one, or a new one; `None` if the system has no more address space.
     pub(super) fn obtain(member: usize) -> Option<Self> {
-        let spare = SPARE.with_borrow_mut(Vec::pop);
+        let spare = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten();
         let stack = match spare {
             Some(stack) => stack,
             None => DefaultStack::new(STACK_BYTES).ok()?,
