@@ -15,7 +15,8 @@ use crate::outcome::{Breach, Trace, Verdict};
 use crate::state::{State, Worker};
 use chiliad_machine::WorkerId;
 
-/// Waits of one spin with nobody in a section after which it is clear that none ends it.
+/// Waits of one spin with nobody in a section after which it is clear that it waits for none. A spin
+/// that does has next to no such waits: whoever it waits for was in one a moment ago.
 const VAIN_STALLS_MAX: u32 = 1_000;
 
 /// What every worker keeps to.
@@ -88,12 +89,12 @@ impl State {
         }
     }
 
-    /// The running worker spins: whether that has been for nobody for long.
+    /// The running worker spins: whether that has been for nobody too often.
     pub(crate) fn stalls_in_vain(&self) -> bool {
         let held = self.others_hold_back();
         let vain = self.with_running(|worker| {
             let others = self.in_sections.get() > u32::from(worker.sections > 0);
-            worker.vain_stalls = if others || held { 0 } else { worker.vain_stalls + 1 };
+            worker.vain_stalls += u32::from(!others && !held);
             worker.vain_stalls
         });
         vain >= VAIN_STALLS_MAX && self.is_judged()

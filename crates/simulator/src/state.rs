@@ -61,7 +61,7 @@ pub(crate) struct Worker {
     pub(crate) keeps_turn: bool,
     /// Sections that it is in.
     pub(crate) sections: u32,
-    /// Waits of its latest spin in a row at which nobody was in a section.
+    /// Waits of its latest spin at which nobody was in a section.
     pub(crate) vain_stalls: u32,
     pub(crate) yielder: *const Yielder<(), ()>,
     pub(crate) random: Generator,
