@@ -98,6 +98,9 @@ impl State {
             let mut workers = self.workers.borrow_mut();
             let Some(sleeper) = workers.get_mut(worker.0 as usize) else { return };
             sleeper.permit = !sleeper.parked;
+            if sleeper.parked && sleeper.core == self.core.get() {
+                self.marks.borrow_mut().insert("sibling woken by a sibling");
+            }
             sleeper.parked
         };
         if parked {
