@@ -211,7 +211,7 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// Starts loading `lines` cache lines from `start`.
     fn prefetch(start: *const u8, lines: u32);
     /// The caller is about to wait for this memory: nothing natively, a switch to a sibling
-    /// transaction where the machine interleaves. Never in a section.
+    /// transaction where the machine interleaves. Never in a section, unless the turn is kept.
     fn await_line(start: *const u8, lines: u32);
     /// From here on [`Machine::await_line`] lets no sibling run (`keep`), or does so again: for a
     /// transaction that siblings were in the way of. What it waits for otherwise they still do.

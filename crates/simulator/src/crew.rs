@@ -131,11 +131,14 @@ impl State {
         let mut counters = self.counters.get();
         counters.lines_awaited += 1;
         self.counters.set(counters);
-        self.may_switch("a wait for memory");
+        let keeps_turn = self.workers.borrow()[self.running.get() as usize].keeps_turn;
+        if !keeps_turn {
+            self.may_switch("a wait for memory");
+        }
         if !self.is_scheduled() || !self.has_company() {
             return;
         }
-        if self.workers.borrow()[self.running.get() as usize].keeps_turn {
+        if keeps_turn {
             self.marks.borrow_mut().insert("turn kept from siblings");
             return;
         }
@@ -179,8 +182,8 @@ impl State {
         self.switch_to(chosen);
     }
 
-    /// A device is at work for the running worker until a time: the core stands still, as a thread
-    /// does in a call of the system. `false`: it has no siblings, and may as well sleep.
+    /// The core stands still until a time, as a thread does in a call of the system. `false`: the
+    /// running worker has no siblings, and may as well sleep.
     pub(crate) fn stand_still(&self, until: Ticks) -> bool {
         let siblings = self.workers.borrow()[self.running.get() as usize].siblings;
         while siblings && self.now() < until {

@@ -57,7 +57,7 @@ mod word;
 
 pub use config::{Config, MemoryModel, Schedule};
 pub use disk::{DiskCounters, DiskFaults, DiskLosses, FaultyDisk};
-pub use machine::{Sim, stopping};
+pub use machine::{Sim, lose_core, stopping};
 pub use outcome::{
     Access, Breach, CorePanic, Counters, Freed, Outcome, Step, Trace, UseOfFreedMemory, Verdict,
     Waiter,

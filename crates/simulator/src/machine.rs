@@ -17,6 +17,15 @@ pub fn stopping() -> bool {
     State::current().stopping()
 }
 
+/// The running core is taken away until a time, or a while less, as by a system that has other work for
+/// it: no wait of the program's own, so it may happen in a section, and no sibling runs.
+pub fn lose_core(until: Ticks) {
+    let state = State::current();
+    if !state.stand_still(until) {
+        state.park(Some(until));
+    }
+}
+
 impl Machine for Sim {
     type Word = SimWord;
     type Link<T: 'static> = SimLink<T>;

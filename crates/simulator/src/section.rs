@@ -3,7 +3,7 @@
 //! A section brackets a latch or a commit window ([`chiliad_machine::Machine::enter_section`]). What
 //! holds with several transactions on each thread is checked in every run, with siblings or without:
 //!
-//! - nobody lets a sibling run, or sleeps, in a section;
+//! - nobody lets a sibling run, or sleeps, in a section (who keeps the turn may wait for memory);
 //! - sections that begin end, and no others do;
 //! - whoever spins without letting a sibling run waits for somebody in a section, on another core.
 //!   Judged where the spin waits, before anybody else can run; what the others have stored and nobody
