@@ -22,6 +22,7 @@ pub fn rig(rig: Rig) -> &'static str {
     match rig {
         Rig::SimSc => "sim-sc",
         Rig::SimTso => "sim-tso",
+        Rig::SimCrews => "sim-crews",
         Rig::Loom => "loom",
         Rig::Disk => "disk",
     }
@@ -37,7 +38,7 @@ pub fn table() -> String {
             _ => (fault.workload, format!("within {} seeds", fault.seeds)),
         };
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "{name:<30}{rig:<9}{workload:<7}{limit}");
+        let _ = writeln!(out, "{name:<30}{rig:<10}{workload:<7}{limit}");
         let _ = writeln!(out, "    {}", fault.step);
         let _ = writeln!(out, "    expected: {}", fault.expected.join(", "));
     }

@@ -199,6 +199,10 @@ pub struct Simulation {
     pub events: u64,
     /// Switches from one core to another.
     pub switches: u64,
+    /// Times that a transaction was about to wait for memory.
+    pub lines_awaited: u64,
+    /// Times that a core went over from one of its transactions to another.
+    pub hand_overs: u64,
     /// A digest of all events.
     pub trace_hash: String,
     /// Simulated memory handed out.

@@ -42,8 +42,8 @@ const EPOCH_SIMULATED: Duration = Duration::from_micros(500);
 /// Commit epochs per snapshot epoch in simulation.
 const SNAPSHOT_EVERY_SIMULATED: u64 = 3;
 
-/// Transactions per simulated core where no number is asked for.
-const TRANSACTIONS_PER_CORE: u64 = 12;
+/// Transactions per simulated core, and per one that it has in flight, where no number is asked for.
+const TRANSACTIONS_PER_SEAT: u64 = 12;
 
 /// Events after which a simulated run is given up: so many, and so many more for each transaction.
 const EVENTS_MAX: u64 = 4_000_000;
@@ -271,11 +271,18 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
 }
 
 fn plan(run: &RunFlags, scope: &Scope) -> Plan {
+    let interleave = match run.interleave {
+        Some(InterleaveFlag::Number(number)) => number,
+        // The trials say.
+        Some(InterleaveFlag::Auto) => 1,
+        None if scope.simulated => 1,
+        None => IN_FLIGHT.min(MEMBERS_MAX).min((WORKERS_MAX / scope.clients).max(1)),
+    };
     let length = match (run.transactions, run.duration) {
         (Some(transactions), _) => Length::Transactions(transactions),
         (None, Some(time)) => Length::Time(time),
         (None, None) if scope.simulated => {
-            Length::Transactions(TRANSACTIONS_PER_CORE * scope.clients as u64)
+            Length::Transactions(TRANSACTIONS_PER_SEAT * (scope.clients * interleave) as u64)
         }
         (None, None) => Length::Time(DURATION),
     };
@@ -284,13 +291,7 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
     let recorded = run.verify || run.history.is_some();
     Plan {
         clients: scope.clients,
-        interleave: match run.interleave {
-            Some(InterleaveFlag::Number(number)) => number,
-            // The trials say.
-            Some(InterleaveFlag::Auto) => 1,
-            None if scope.simulated => 1,
-            None => IN_FLIGHT.min(MEMBERS_MAX).min((WORKERS_MAX / scope.clients).max(1)),
-        },
+        interleave,
         cores: scope.clients,
         seed: run.seed,
         warmup: run.warmup.unwrap_or(if no_warmup { Duration::ZERO } else { WARMUP }),

@@ -107,6 +107,8 @@ fn simulation(settings: &Settings, report: &SimulatedReport) -> Simulation {
         failures,
         events: outcome.events,
         switches: outcome.switches,
+        lines_awaited: outcome.counters.lines_awaited,
+        hand_overs: outcome.counters.hand_overs,
         trace_hash: format!("{:016x}", outcome.trace_hash),
         memory_bytes: outcome.memory_bytes,
         marks: outcome.marks.iter().copied().collect(),

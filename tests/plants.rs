@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 70] = [
+const SEEDS: [(&str, u64); 73] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 0),
@@ -37,6 +37,9 @@ const SEEDS: [(&str, u64); 70] = [
     ("partition-floor-forgotten", 2),
     ("lock-taken-in-two-steps", 89),
     ("lock-taken-from-younger", 25),
+    ("sibling-spun-for", 0),
+    ("switch-in-commit-window", 0),
+    ("latched-while-waiting", 0),
     ("no-read-lock", 1),
     ("read-lock-dropped", 0),
     ("upgrade-beside-readers", 0),

@@ -58,6 +58,30 @@ fn transactions_that_lock_in_one_order_need_no_detection() {
 }
 
 #[test]
+fn transactions_in_flight_on_one_core_meet() {
+    let schemes = stdout(&chiliad("schemes --json -"));
+    let schemes: Value = serde_json::from_str(&schemes).expect("JSON");
+    let schemes = schemes.as_array().expect("a list").iter();
+    let serializable = schemes.filter(|scheme| scheme["isolation"] == "serializable");
+    let names: Vec<&str> = serializable.filter_map(|scheme| scheme["name"].as_str()).collect();
+    assert!(names.len() > 5, "{names:?}");
+    for name in names {
+        let line = format!(
+            "simulate smallbank --scheme {name} --cores 1 --interleave 4 --transactions 400 --verify"
+        );
+        let met = result(&line);
+        assert_eq!(met["verified"]["passed"], true, "{line}: {}", met["verified"]);
+        assert_eq!(without_host(met.clone()), without_host(result(&line)), "{line}");
+        assert!(met["hand_overs"].as_u64() > Some(400), "{line}: {}", met["hand_overs"]);
+        // Nobody else is there to refuse a transaction or to be waited for.
+        let waited = met["marks"].to_string().contains("sibling ran in a wait");
+        assert!(waited || met["aborted"].as_u64() > Some(0), "{line}: {met}");
+        let alone = result(&line.replace("--interleave 4", "--interleave 1"));
+        assert_eq!((&alone["hand_overs"], &alone["aborted"]), (&0.into(), &0.into()), "{line}");
+    }
+}
+
+#[test]
 fn a_campaign_passes() {
     let result = result("campaign --seeds 0..8 --scheme silo --quiet");
     assert_eq!(result["failed"], Value::Null);

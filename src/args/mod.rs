@@ -219,6 +219,11 @@ pub struct CampaignFlags {
     /// Simulated cores, 2 to 64 [default: 4 to 8, by the seed].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 2, 64))]
     pub cores: Option<usize>,
+    /// Transactions that each simulated core has in flight, 1 to 64 [default: by the seed, 1 under two
+    /// seeds of three, else 2 or 3; for a planted bug 1, unless siblings are what it needs].
+    #[arg(long, value_name = "N", conflicts_with = "disk",
+          value_parser = |s: &str| values::count(s, 1, 64))]
+    pub interleave: Option<usize>,
     /// Seeds that run at once, 1 to 256 [default: one per core of the host].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 256))]
     pub threads: Option<usize>,

@@ -20,7 +20,7 @@ pub struct RunFlags {
           conflicts_with = "transactions")]
     pub duration: Option<Duration>,
     /// Measure this many transactions instead of a time: 1 or more, divided among the clients
-    /// [default in simulation: 12 a core].
+    /// [default in simulation: 12 for each that is in flight].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, u64::MAX))]
     pub transactions: Option<u64>,
     /// Transactions that each client has in flight, 1 to 256: while one waits for memory or for

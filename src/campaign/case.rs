@@ -19,6 +19,8 @@ pub struct Case {
     pub seed: u64,
     /// Simulated cores.
     pub cores: usize,
+    /// Transactions in flight on each.
+    pub interleave: usize,
     /// Total store order rather than sequential consistency.
     pub tso: bool,
     /// Few preemptions rather than a random schedule.
@@ -62,7 +64,8 @@ impl Case {
     /// The case of `seed`: half the seeds under total store order, the schedules in turn, a quarter
     /// larger than the others, a third without snapshots, a third with many epochs, timestamps of
     /// each kind in turn, a seventh locking in order, two
-    /// fifths without read-only tables, 4 to 8 cores unless told.
+    /// fifths without read-only tables, a third with two or three transactions in flight on each core,
+    /// 4 to 8 cores unless told.
     pub fn new(
         workload: &'static str,
         scheme: &'static str,
@@ -74,6 +77,7 @@ impl Case {
             scheme,
             seed,
             cores: cores.unwrap_or(4 + (seed % 5) as usize),
+            interleave: if seed / 3 % 3 == 2 { Self::crew(seed / 9) } else { 1 },
             tso: seed % 2 == 1,
             few_preemptions: seed / 2 % 2 == 1,
             large: seed / 4 % 4 == 3,
@@ -86,9 +90,15 @@ impl Case {
         }
     }
 
-    /// The same under the memory model of `rig`.
-    pub fn on(self, rig: Rig) -> Self {
-        Self { tso: rig == Rig::SimTso, ..self }
+    /// Two or three members in turn.
+    fn crew(seed: u64) -> usize {
+        2 + (seed % 2) as usize
+    }
+
+    /// The same under the memory model of `rig`, and with siblings only if it is for them, unless told.
+    pub fn on(self, rig: Rig, interleave: Option<usize>) -> Self {
+        let own = if rig == Rig::SimCrews { Self::crew(self.seed) } else { 1 };
+        Self { tso: rig == Rig::SimTso, interleave: interleave.unwrap_or(own), ..self }
     }
 
     /// The same with a planted bug.
@@ -107,13 +117,17 @@ impl Case {
         );
         if matches!(self.workload, "scan" | "hash") {
             let (keys, each) = if self.large { (160, 80) } else { (40, 40) };
-            line.push_str(&format!(" --keys {keys} --transactions {}", each * self.cores));
+            let all = each * self.cores * self.interleave;
+            line.push_str(&format!(" --keys {keys} --transactions {all}"));
         }
         if self.workload == "ycsb" && self.in_order {
             line.push_str(" --lock-order key --wait-timeout none --deadlock-check none");
         }
         if self.workload == "tpcc" && self.no_read_only {
             line.push_str(" --read-only-tables no");
+        }
+        if self.interleave > 1 {
+            line.push_str(&format!(" --interleave {}", self.interleave));
         }
         if self.short_epochs {
             line.push_str(" --epoch 50us");

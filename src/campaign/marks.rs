@@ -76,6 +76,10 @@ const EXPECTED: [(&str, &[&str]); 7] = [
     ),
 ];
 
+/// With several transactions in flight on a core, whatever the workload.
+const EXPECTED_OF_SIBLINGS: &[&str] =
+    &["sibling ran in a wait", "sibling ran while memory came", "turn kept from siblings"];
+
 /// On a failing disk, whatever the workload and the scheme.
 const EXPECTED_ON_DISKS: &[&str] = &[
     "checkpoint published",
@@ -98,5 +102,10 @@ pub fn missing(
         true => (EXPECTED_ON_DISKS, true),
         false => (expected, scope.all_schemes),
     };
-    expected.iter().filter(|mark| all && !hit.contains(*mark)).copied().collect()
+    let siblings = match scope.disk || scope.interleave == Some(1) {
+        true => &[],
+        false => EXPECTED_OF_SIBLINGS,
+    };
+    let expected = expected.iter().chain(siblings);
+    expected.filter(|mark| all && !hit.contains(*mark)).copied().collect()
 }

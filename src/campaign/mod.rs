@@ -30,6 +30,7 @@ pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {
         workloads: chosen_workloads(&flags.workload)?,
         disk: flags.disk,
         cores: flags.cores,
+        interleave: flags.interleave,
         threads: flags.threads.unwrap_or_else(host::cores),
         quiet: flags.quiet,
     };
@@ -53,6 +54,8 @@ struct Scope {
     /// Crashes instead of interleavings.
     disk: bool,
     cores: Option<usize>,
+    /// Transactions in flight on each core, whatever the seed says.
+    interleave: Option<usize>,
     threads: usize,
     quiet: bool,
 }

@@ -73,8 +73,14 @@ fn case(number: u64, first: u64, scope: &Scope) -> Trial {
     let workload = scope.workloads[(number / schemes % workloads) as usize];
     let seed = first + number / (schemes * workloads);
     match scope.disk {
-        true => Trial::new(Rig::Disk, workload, scheme, seed, None),
-        false => Trial::Interleaving(Case::new(workload, scheme, seed, scope.cores)),
+        true => Trial::new(Rig::Disk, workload, scheme, seed, None, None),
+        false => {
+            let case = Case::new(workload, scheme, seed, scope.cores);
+            Trial::Interleaving(match scope.interleave {
+                Some(interleave) => Case { interleave, ..case },
+                None => case,
+            })
+        }
     }
 }
 

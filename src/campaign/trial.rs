@@ -22,10 +22,11 @@ impl Trial {
         scheme: &'static str,
         seed: u64,
         cores: Option<usize>,
+        interleave: Option<usize>,
     ) -> Self {
         match rig {
             Rig::Disk => Self::Crash(Crash { workload, scheme, seed, plant: None }),
-            _ => Self::Interleaving(Case::new(workload, scheme, seed, cores).on(rig)),
+            _ => Self::Interleaving(Case::new(workload, scheme, seed, cores).on(rig, interleave)),
         }
     }
 

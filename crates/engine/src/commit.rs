@@ -10,8 +10,21 @@ use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
 use crate::stamp;
 use crate::worker::{Core, State, context};
 use chiliad_log::entry;
-use chiliad_machine::Machine;
+use chiliad_machine::{Fault, Machine, Rig};
 use chiliad_storage::Found;
+
+static SWITCH_IN_COMMIT_WINDOW: Fault = Fault {
+    name: "switch-in-commit-window",
+    step: "nobody waits for memory in a commit window, in which siblings would run and epochs wait",
+    rig: Rig::SimCrews,
+    schemes: &[],
+    workload: "scan",
+    expected: &["switch in a section"],
+    seeds: 20,
+};
+
+/// The planted bugs of the commit as such.
+pub(crate) static FAULTS: &[&Fault] = &[&SWITCH_IN_COMMIT_WINDOW];
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
@@ -51,6 +64,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         // Install.
         for at in 0..self.writes.entries.len() {
             let write = &self.writes.entries[at];
+            if M::fault(&SWITCH_IN_COMMIT_WINDOW) {
+                M::await_line(write.record.as_ptr().cast_const().cast(), 1);
+            }
             if S::is_void(write) {
                 self.scheme.withdraw(write.record);
                 continue;

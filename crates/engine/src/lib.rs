@@ -71,6 +71,6 @@ pub use worker::Worker;
 
 /// The planted bugs of this room and of the log below it, for the rigs that must catch them.
 pub fn faults() -> impl Iterator<Item = &'static chiliad_machine::Fault> {
-    let durable = [durable::FAULTS, chiliad_log::FAULTS].into_iter().flatten().copied();
-    scheme::faults().chain(durable)
+    let others = [commit::FAULTS, durable::FAULTS, chiliad_log::FAULTS];
+    scheme::faults().chain(others.into_iter().flatten().copied())
 }

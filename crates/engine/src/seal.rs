@@ -9,7 +9,7 @@
 //! transaction that sees it become sealed has either been validated over what it missed before, or is
 //! refused.
 
-use chiliad_machine::{Machine, Ordering, Spin, Word};
+use chiliad_machine::{Machine, Ordering, Patience, Word};
 
 const SEALED: u64 = 1;
 const LOAD: u64 = 2;
@@ -48,9 +48,9 @@ impl<M: Machine> Seal<M> {
     /// Lets no load begin any more, and waits for those that have.
     pub fn close(&self) {
         self.0.fetch_or(SEALED, Ordering::SeqCst);
-        let mut spin = Spin::<M>::new();
+        let mut patience = Patience::<M>::new();
         while !self.is_closed() {
-            spin.wait();
+            patience.wait();
         }
     }
 }

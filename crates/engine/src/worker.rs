@@ -158,6 +158,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         if intent.retries > 0 {
             // Siblings may have been in the way. They get a turn, then it runs as if alone: what it
             // looked at is in the cache by now.
+            M::give_way();
             M::keep_turn(true);
         }
         self.catch_up();

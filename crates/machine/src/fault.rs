@@ -11,6 +11,8 @@ pub enum Rig {
     SimSc,
     /// Simulated interleavings with store buffers: store-load barriers.
     SimTso,
+    /// Simulated interleavings with several workers on each core: what siblings may do to each other.
+    SimCrews,
     /// A loom model: acquire and release.
     Loom,
     /// Simulated crashes on a disk that loses what was not synced.

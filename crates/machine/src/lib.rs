@@ -212,11 +212,13 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// Starts loading `lines` cache lines from `start`.
     fn prefetch(start: *const u8, lines: u32);
     /// The caller is about to wait for this memory: nothing natively, a switch to a sibling
-    /// transaction where the machine interleaves. Never in a section.
+    /// transaction where the machine interleaves. Never in a section, unless the turn is kept.
     fn await_line(start: *const u8, lines: u32);
-    /// Siblings get a turn, if there are any, and from here on [`Machine::await_line`] and
-    /// [`Machine::pause`] let none run (`keep`); or they do so again: for a transaction that siblings
-    /// were in the way of.
+    /// Siblings get a turn, if there are any that may be in the middle of a transaction: for one that
+    /// they were in the way of, before it is run again.
+    fn give_way() {}
+    /// From here on [`Machine::await_line`] and [`Machine::pause`] let no sibling run (`keep`); or they
+    /// do so again.
     fn keep_turn(keep: bool) {
         let _ = keep;
     }

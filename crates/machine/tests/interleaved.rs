@@ -68,7 +68,6 @@ fn who_keeps_its_turn_waits_for_memory_alone_and_gives_way_to_transactions() {
         Interleaved::yield_now();
         order.borrow_mut().push((member, 3));
     });
-    // Whoever asks to keep its turn first lets its sibling do so.
     let expected = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)];
     assert_eq!(order.into_inner(), expected);
 }

@@ -65,7 +65,7 @@ impl State {
             );
         }
         let worker = self.running.get();
-        let name = |worker: u32| self.cores.borrow()[worker as usize].name.clone();
+        let name = |worker: u32| self.workers.borrow()[worker as usize].name.clone();
         let freed = match self.region.closed(offset) {
             Some(Closed::By(serial)) => self.region.closing(serial).map(|closing| Freed {
                 serial,

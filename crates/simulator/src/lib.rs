@@ -33,11 +33,13 @@
 //! ```
 //!
 //! From the bottom up: `random` (generators), `region` (memory and what is freed in it),
-//! `store_buffer` (total store order), `schedule` (who runs next), `state` (what one event does),
-//! `freed` (who touches what is freed), `waiting` (parking, time, the end), `word` and `machine` (the
+//! `store_buffer` (total store order), `schedule` (which core runs next), `crew` (which of its workers),
+//! `state` (what one event does), `freed` (who touches what is freed), `section` (who waits where it must
+//! not), `waiting` (parking, time, the end), `word` and `machine` (the
 //! seam's operations), `outcome`, `run`; and beside them `disk`, which outlives runs.
 
 mod config;
+mod crew;
 mod disk;
 mod freed;
 mod hook;
@@ -47,6 +49,7 @@ mod random;
 mod region;
 mod run;
 mod schedule;
+mod section;
 mod state;
 mod store_buffer;
 mod waiting;
@@ -54,9 +57,11 @@ mod word;
 
 pub use config::{Config, MemoryModel, Schedule};
 pub use disk::{DiskCounters, DiskFaults, DiskLosses, FaultyDisk};
-pub use machine::{Sim, stopping};
+pub use machine::{Sim, lose_core, stopping};
 pub use outcome::{
-    Access, CorePanic, Counters, Freed, Outcome, Step, Trace, UseOfFreedMemory, Verdict, Waiter,
+    Access, Breach, CorePanic, Counters, Freed, Outcome, Step, Trace, UseOfFreedMemory, Verdict,
+    Waiter,
 };
 pub use run::{Run, trace_freeing};
+pub use section::Rule;
 pub use word::{SimLink, SimWord};

@@ -17,6 +17,15 @@ pub fn stopping() -> bool {
     State::current().stopping()
 }
 
+/// The running core is taken away until a time, or a while less, as by a system that has other work for
+/// it: no wait of the program's own, so it may happen in a section, and no sibling runs.
+pub fn lose_core(until: Ticks) {
+    let state = State::current();
+    if !state.stand_still(until) {
+        state.park(Some(until));
+    }
+}
+
 impl Machine for Sim {
     type Word = SimWord;
     type Link<T: 'static> = SimLink<T>;
@@ -58,7 +67,7 @@ impl Machine for Sim {
     }
 
     fn core() -> CoreId {
-        CoreId(State::current().running.get())
+        CoreId(State::current().core.get())
     }
 
     fn now() -> Ticks {
@@ -75,7 +84,7 @@ impl Machine for Sim {
 
     fn random() -> u64 {
         let state = State::current();
-        state.cores.borrow_mut()[state.running.get() as usize].random.next()
+        state.workers.borrow_mut()[state.running.get() as usize].random.next()
     }
 
     fn pause() {
@@ -87,15 +96,19 @@ impl Machine for Sim {
     }
 
     fn stall(_long: bool) {
-        State::current().pause();
+        State::current().stall();
     }
 
     fn park() {
-        State::current().park(None);
+        let state = State::current();
+        state.may_switch("a park");
+        state.park(None);
     }
 
     fn park_until(time: Ticks) -> Woken {
-        State::current().park(Some(time))
+        let state = State::current();
+        state.may_switch("a park");
+        state.park(Some(time))
     }
 
     fn unpark(worker: WorkerId) {
@@ -123,10 +136,28 @@ impl Machine for Sim {
     }
 
     fn await_line(_start: *const u8, _lines: u32) {
+        State::current().await_line();
+    }
+
+    /// No event where there is nobody to give way to.
+    fn give_way() {
         let state = State::current();
-        let mut counters = state.counters.get();
-        counters.lines_awaited += 1;
-        state.counters.set(counters);
+        if state.is_scheduled() && state.has_company() {
+            state.pause();
+        }
+    }
+
+    fn keep_turn(keep: bool) {
+        let state = State::current();
+        state.workers.borrow_mut()[state.running.get() as usize].keeps_turn = keep;
+    }
+
+    fn enter_section() {
+        State::current().enter_section();
+    }
+
+    fn leave_section() {
+        State::current().leave_section();
     }
 
     fn work(_site: Cost, n: u32) {

@@ -1,5 +1,6 @@
 //! What a run ends with.
 
+use crate::section::Rule;
 use chiliad_machine::{Ticks, WorkerId};
 use std::backtrace::Backtrace;
 use std::collections::BTreeSet;
@@ -116,7 +117,7 @@ impl fmt::Display for UseOfFreedMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "use of freed memory: {:?} of {:#x} by core {} ({}) at event {}",
+            "use of freed memory: {:?} of {:#x} by worker {} ({}) at event {}",
             self.access, self.address, self.worker.0, self.name, self.event
         )?;
         writeln!(f, "{}", self.trace)?;
@@ -125,7 +126,7 @@ impl fmt::Display for UseOfFreedMemory {
             Some(freed) => {
                 let how = if freed.poisoned { "poisoned" } else { "freed" };
                 let (worker, name, event) = (freed.worker.0, &freed.name, freed.event);
-                write!(f, "{how} by core {worker} ({name}) at event {event}")?;
+                write!(f, "{how} by worker {worker} ({name}) at event {event}")?;
                 match &freed.trace {
                     None => write!(f, " (stack: run again with trace_free {})", freed.serial),
                     Some(trace) => write!(f, "\n{trace}"),
@@ -151,7 +152,7 @@ pub struct Step {
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { event, worker, access, address } = self;
-        write!(f, "{event:>9} core {:>3} {access:?} {address:#x}", worker.0)
+        write!(f, "{event:>9} worker {:>3} {access:?} {address:#x}", worker.0)
     }
 }
 
@@ -183,6 +184,31 @@ pub struct CorePanic {
     pub event: u64,
 }
 
+/// A rule of sections that was broken.
+#[derive(Clone, Debug)]
+pub struct Breach {
+    /// Which.
+    pub rule: Rule,
+    /// How, such as `a park`.
+    pub what: &'static str,
+    /// By whom.
+    pub worker: WorkerId,
+    /// The name of that worker.
+    pub name: String,
+    /// When.
+    pub event: u64,
+    /// The stack there.
+    pub trace: Trace,
+}
+
+impl fmt::Display for Breach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rule, what, worker, name, event, trace } = self;
+        let verdict = rule.verdict();
+        write!(f, "{verdict}: {what}, by worker {} ({name}) at event {event}\n{trace}", worker.0)
+    }
+}
+
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub enum Verdict {
@@ -190,6 +216,8 @@ pub enum Verdict {
     Completed,
     /// A core touched memory that it must not touch; the run stopped there.
     UseOfFreedMemory(Box<UseOfFreedMemory>),
+    /// A worker broke a rule of sections; the run stopped there.
+    RuleBroken(Box<Breach>),
     /// A core panicked; the others went on.
     CorePanicked(CorePanic),
     /// All cores were parked and nobody could wake them.
@@ -211,6 +239,7 @@ impl Verdict {
         match self {
             Self::Completed => "completed",
             Self::UseOfFreedMemory(_) => "use of freed memory",
+            Self::RuleBroken(breach) => breach.rule.verdict(),
             Self::CorePanicked(_) => "core panicked",
             Self::Deadlock { .. } => "deadlock",
             Self::EventLimit { .. } => "event limit",
@@ -229,15 +258,16 @@ impl fmt::Display for Verdict {
         match self {
             Self::Completed => f.write_str(self.name()),
             Self::UseOfFreedMemory(report) => write!(f, "{report}"),
+            Self::RuleBroken(breach) => write!(f, "{breach}"),
             Self::CorePanicked(panic) => {
-                write!(f, "core {} ({}) panicked: {}", panic.worker.0, panic.name, panic.message)
+                write!(f, "worker {} ({}) panicked: {}", panic.worker.0, panic.name, panic.message)
             }
             Self::Deadlock { waiting } | Self::EventLimit { waiting } => {
                 f.write_str(self.name())?;
                 for waiter in waiting {
                     let how = if waiter.parked { "parked" } else { "running" };
                     let (worker, name, since) = (waiter.worker.0, &waiter.name, waiter.since);
-                    write!(f, "\ncore {worker} ({name}) {how} since event {since}")?;
+                    write!(f, "\nworker {worker} ({name}) {how} since event {since}")?;
                     if let Some(until) = waiter.until {
                         write!(f, " until {until}")?;
                     }
@@ -253,6 +283,8 @@ impl fmt::Display for Verdict {
 pub struct Counters {
     /// Calls of `await_line`.
     pub lines_awaited: u64,
+    /// Times that a core's turn passed from one of its workers to another.
+    pub hand_overs: u64,
     /// Calls of `prefetch`.
     pub prefetches: u64,
     /// Units of `work`.

@@ -13,8 +13,10 @@ pub(crate) enum Stream {
     DiskFaults,
     /// What a disk still has after power was lost.
     DiskImage,
-    /// The numbers that the program on a core asks for.
-    Core(u32),
+    /// Whether a worker of a crew finds its memory there.
+    Crews,
+    /// The numbers that the program of a worker asks for.
+    Worker(u32),
 }
 
 /// A splitmix64 generator (Steele, Lea, Flood 2014).
@@ -31,7 +33,8 @@ impl Generator {
             Stream::Memory => 3,
             Stream::DiskFaults => 4,
             Stream::DiskImage => 5,
-            Stream::Core(core) => 16 + u64::from(core),
+            Stream::Crews => 6,
+            Stream::Worker(worker) => 16 + u64::from(worker),
         };
         let mut generator = Self { state: seed };
         let scrambled = generator.next();
@@ -94,7 +97,7 @@ mod tests {
         let draw = |seed, stream| Generator::new(seed, stream).next();
         assert_eq!(draw(1, Stream::Memory), draw(1, Stream::Memory));
         assert_ne!(draw(1, Stream::Memory), draw(1, Stream::Schedule));
-        assert_ne!(draw(1, Stream::Core(0)), draw(1, Stream::Core(1)));
-        assert_ne!(draw(1, Stream::Core(0)), draw(2, Stream::Core(0)));
+        assert_ne!(draw(1, Stream::Worker(0)), draw(1, Stream::Worker(1)));
+        assert_ne!(draw(1, Stream::Worker(0)), draw(2, Stream::Worker(0)));
     }
 }

@@ -49,18 +49,21 @@ impl Run {
     /// # Panics
     /// With its report, when `f` uses freed memory.
     pub fn outside<R>(&self, f: impl FnOnce() -> R) -> R {
-        struct Restore<'a>(&'a State, u64, u64, u32);
+        struct Restore<'a>(&'a State, u64, u64, (u32, u32));
         impl Drop for Restore<'_> {
             fn drop(&mut self) {
                 self.0.event.set(self.1);
                 self.0.next.set(self.2);
-                self.0.running.set(self.3);
+                self.0.running.set(self.3.0);
+                self.0.core.set(self.3.1);
             }
         }
         let state = &*self.state;
         let _current = state.enter_run();
-        let _restore = Restore(state, state.event.get(), state.next.get(), state.running.get());
+        let place = (state.running.get(), state.core.get());
+        let _restore = Restore(state, state.event.get(), state.next.get(), place);
         state.running.set(0);
+        state.core.set(0);
         state.next.set(u64::MAX);
         f()
     }
@@ -86,7 +89,22 @@ impl Run {
     /// Adds a core that runs `body`. The run lasts until all such cores have returned. Cores are
     /// workers 1, 2, ... in the order in which they are added; worker 0 is whoever is outside.
     pub fn spawn(&mut self, name: impl Into<String>, body: impl FnOnce() + 'static) -> WorkerId {
-        self.add(name.into(), false, Box::new(body))
+        self.add(vec![name.into()], false, vec![Box::new(body)])[0]
+    }
+
+    /// Adds one core with several workers, in turns on it: its *crew*. A worker's turn ends where it
+    /// waits for memory, for a moment, or asleep (see [`chiliad_machine::Machine::await_line`]), and the
+    /// next that can run takes over. They are numbered in order, and named by `name` and their place.
+    ///
+    /// # Panics
+    /// Without any bodies: a core has a worker.
+    pub fn spawn_crew(&mut self, name: &str, bodies: Vec<Box<dyn FnOnce()>>) -> Vec<WorkerId> {
+        assert!(!bodies.is_empty(), "a core has a worker");
+        let names = match bodies.len() {
+            1 => vec![name.to_owned()],
+            members => (0..members).map(|member| format!("{name}.{member}")).collect(),
+        };
+        self.add(names, false, bodies)
     }
 
     /// Adds a core for background work, such as a ticker: when all cores that are no daemons have
@@ -96,14 +114,14 @@ impl Run {
         name: impl Into<String>,
         body: impl FnOnce() + 'static,
     ) -> WorkerId {
-        self.add(name.into(), true, Box::new(body))
+        self.add(vec![name.into()], true, vec![Box::new(body)])[0]
     }
 
-    fn add(&mut self, name: String, daemon: bool, body: Body) -> WorkerId {
+    fn add(&mut self, names: Vec<String>, daemon: bool, bodies: Vec<Body>) -> Vec<WorkerId> {
         assert!(!self.gone, "a run goes once: cores are added before that");
-        let worker = self.state.add_core(name, daemon);
-        self.bodies.push((worker, body));
-        worker
+        let workers = self.state.add_core(names, daemon);
+        self.bodies.extend(workers.iter().copied().zip(bodies));
+        workers
     }
 
     /// Runs all cores to their end.
@@ -116,7 +134,7 @@ impl Run {
         let state = &*self.state;
         let _current = state.enter_run();
         let count = u32::try_from(self.bodies.len()).unwrap_or(u32::MAX);
-        let daemons = state.cores.borrow().iter().filter(|core| core.daemon).count();
+        let daemons = state.workers.borrow().iter().filter(|worker| worker.daemon).count();
         state.live.set(count);
         state.live_workers.set(count - u32::try_from(daemons).unwrap_or(0));
         let mut fibres: Vec<Fibre> =
@@ -131,6 +149,7 @@ impl Run {
             }
         }
         state.running.set(0);
+        state.core.set(0);
         state.next.set(u64::MAX);
         state.drain_all();
         let mut discarded = 0;
@@ -183,7 +202,7 @@ fn fibre(state: &State, worker: WorkerId, body: Body) -> Fibre {
     Coroutine::with_stack(obtain_stack(bytes), move |yielder, ()| {
         // SAFETY: the state outlives the coroutine, which `go` takes apart before it returns.
         let state = unsafe { &*state };
-        state.cores.borrow_mut()[worker.0 as usize].yielder = yielder;
+        state.workers.borrow_mut()[worker.0 as usize].yielder = yielder;
         let result = catch_unwind(AssertUnwindSafe(body));
         state.end_core(result);
     })

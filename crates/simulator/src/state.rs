@@ -12,6 +12,7 @@
 //!   discarded without running its destructors, since they would touch what is broken.
 
 use crate::config::Config;
+use crate::crew::{Crew, Luck};
 use crate::outcome::{Access, CorePanic, Counters, Step, Trace, Verdict};
 use crate::random::{Generator, Stream};
 use crate::region::Region;
@@ -40,10 +41,14 @@ const SWITCH: u64 = 10;
 const CLOCK_EVENT: u64 = 11;
 const COUNTER_EVENT: u64 = 12;
 pub(crate) const DISK_EVENT: u64 = 12;
+pub(crate) const AWAIT_EVENT: u64 = 13;
 
-/// What is known of one core; index 0 is the host's own stack.
-pub(crate) struct Core {
+/// What is known of one worker; index 0 is the host's own stack.
+pub(crate) struct Worker {
     pub(crate) name: String,
+    /// The core that it runs on, and whether others do too.
+    pub(crate) core: u32,
+    pub(crate) siblings: bool,
     pub(crate) daemon: bool,
     pub(crate) ended: bool,
     pub(crate) permit: bool,
@@ -52,6 +57,12 @@ pub(crate) struct Core {
     pub(crate) woken: Woken,
     /// When it last parked or was switched away from.
     pub(crate) since: u64,
+    /// It keeps its turn while it waits for memory.
+    pub(crate) keeps_turn: bool,
+    /// Sections that it is in.
+    pub(crate) sections: u32,
+    /// Waits of its latest spin at which nobody was in a section.
+    pub(crate) vain_stalls: u32,
     pub(crate) yielder: *const Yielder<(), ()>,
     pub(crate) random: Generator,
 }
@@ -64,6 +75,8 @@ pub(crate) struct State {
     pub(crate) digest: Cell<u64>,
     /// The worker that runs; 0 is the host's own stack, where nothing is scheduled.
     pub(crate) running: Cell<u32>,
+    /// The core that it runs on.
+    pub(crate) core: Cell<u32>,
     /// Whether any store buffer holds anything.
     pub(crate) buffered: Cell<bool>,
     pub(crate) region: Region,
@@ -73,18 +86,23 @@ pub(crate) struct State {
     pub(crate) skew: Cell<u64>,
     pub(crate) switches: Cell<u64>,
     pub(crate) drain_at: Cell<u64>,
-    /// The earliest time that a core waits for.
+    /// The earliest time that a worker waits for.
     pub(crate) timer_at: Cell<Ticks>,
     pub(crate) timers: RefCell<BTreeSet<(Ticks, u32)>>,
     /// Events after which to give up: first the run, then its orderly end.
     pub(crate) limit: Cell<u64>,
-    pub(crate) cores: RefCell<Vec<Core>>,
+    pub(crate) workers: RefCell<Vec<Worker>>,
+    /// By core.
+    pub(crate) crews: RefCell<Vec<Crew>>,
+    pub(crate) luck: RefCell<Luck>,
+    /// Workers that are in a section.
+    pub(crate) in_sections: Cell<u32>,
     pub(crate) scheduler: RefCell<Scheduler>,
     pub(crate) buffers: RefCell<StoreBuffers>,
-    /// Cores that have not ended; and of these, those that are no daemons.
+    /// Workers that have not ended; and of these, those that are no daemons.
     pub(crate) live: Cell<u32>,
     pub(crate) live_workers: Cell<u32>,
-    /// Jumps of the clock since a core that is no daemon ran.
+    /// Jumps of the clock since a worker that is no daemon ran.
     pub(crate) vain_jumps: Cell<u64>,
     vain_waits: Cell<u64>,
     /// The cores are told to stop.
@@ -122,6 +140,7 @@ impl State {
             next: Cell::new(u64::MAX),
             digest: Cell::new(config.seed),
             running: Cell::new(0),
+            core: Cell::new(0),
             buffered: Cell::new(false),
             region: Region::new(config.region_bytes, config.seed),
             skew: Cell::new(0),
@@ -130,7 +149,10 @@ impl State {
             timer_at: Cell::new(Ticks::MAX),
             timers: RefCell::default(),
             limit: Cell::new(config.events_max.max(1)),
-            cores: RefCell::default(),
+            workers: RefCell::default(),
+            crews: RefCell::default(),
+            luck: RefCell::new(Luck::new(config.seed)),
+            in_sections: Cell::new(0),
             scheduler: RefCell::new(Scheduler::new(config.seed, config.schedule)),
             buffers: RefCell::new(StoreBuffers::new(config.seed)),
             live: Cell::new(0),
@@ -150,28 +172,42 @@ impl State {
             free_trace: RefCell::default(),
             config,
         };
-        state.add_core("outside".to_owned(), false);
+        state.add_core(vec!["outside".to_owned()], false);
         state
     }
 
-    pub(crate) fn add_core(&self, name: String, daemon: bool) -> WorkerId {
-        let mut cores = self.cores.borrow_mut();
-        let worker = u32::try_from(cores.len()).expect("fewer cores than u32 counts");
-        cores.push(Core {
-            name,
-            daemon,
-            ended: false,
-            permit: false,
-            parked: false,
-            until: None,
-            woken: Woken::ByPeer,
-            since: 0,
-            yielder: ptr::null(),
-            random: Generator::new(self.config.seed, Stream::Core(worker)),
-        });
+    /// Adds a core with a worker of each name.
+    pub(crate) fn add_core(&self, names: Vec<String>, daemon: bool) -> Vec<WorkerId> {
+        let count = |length| u32::try_from(length).expect("fewer workers than u32 counts");
+        let mut workers = self.workers.borrow_mut();
+        let core = count(self.crews.borrow().len());
+        let siblings = names.len() > 1;
+        let mut added = Vec::with_capacity(names.len());
+        for name in names {
+            let worker = count(workers.len());
+            added.push(WorkerId(worker));
+            workers.push(Worker {
+                name,
+                core,
+                siblings,
+                daemon,
+                ended: false,
+                permit: false,
+                parked: false,
+                until: None,
+                woken: Woken::ByPeer,
+                since: 0,
+                keeps_turn: false,
+                sections: 0,
+                vain_stalls: 0,
+                yielder: ptr::null(),
+                random: Generator::new(self.config.seed, Stream::Worker(worker)),
+            });
+        }
+        self.crews.borrow_mut().push(Crew::default());
         self.scheduler.borrow_mut().add_core();
         self.buffers.borrow_mut().add_core();
-        WorkerId(worker)
+        added
     }
 
     /// Makes this the current run until the guard is dropped.
@@ -289,7 +325,7 @@ impl State {
         }
         self.wake_due();
         self.drain_due();
-        let chosen = self.scheduler.borrow_mut().preempt(event, running);
+        let chosen = self.scheduler.borrow_mut().preempt(event, self.core.get());
         self.switch_to(chosen);
     }
 
@@ -303,31 +339,34 @@ impl State {
         self.next.set(next);
     }
 
-    /// Lets `chosen` run, which may be the running core, and returns when the caller runs again.
+    /// Lets core `chosen` run, which may be the running one, and returns when the caller runs again.
     pub(crate) fn switch_to(&self, chosen: u32) {
         let running = self.running.get();
-        if chosen == running {
+        if self.turn_on(chosen) == running {
             self.plan();
             return;
         }
-        self.cores.borrow_mut()[running as usize].since = self.event.get();
+        self.workers.borrow_mut()[running as usize].since = self.event.get();
         self.take_over(chosen);
         self.suspend(running);
     }
 
-    /// Books `chosen` as running.
+    /// Books core `chosen` as running, with the worker whose turn it is there.
     pub(crate) fn take_over(&self, chosen: u32) {
-        self.switches.set(self.switches.get() + 1);
-        self.running.set(chosen);
-        if !self.cores.borrow()[chosen as usize].daemon {
+        let worker = self.turn_on(chosen);
+        if self.core.replace(chosen) != chosen {
+            self.switches.set(self.switches.get() + 1);
+        }
+        self.running.set(worker);
+        if !self.workers.borrow()[worker as usize].daemon {
             self.vain_jumps.set(0);
         }
-        self.digest((u64::from(chosen) << 4) | SWITCH);
+        self.digest((u64::from(worker) << 4) | SWITCH);
         self.plan();
     }
 
     fn suspend(&self, running: u32) {
-        let yielder = self.cores.borrow()[running as usize].yielder;
+        let yielder = self.workers.borrow()[running as usize].yielder;
         // SAFETY: the yielder lives at the root of this very coroutine's stack, which executes.
         unsafe { (*yielder).suspend(()) };
     }
@@ -340,16 +379,9 @@ impl State {
         }
     }
 
-    /// Lets another core run, if one can.
-    pub(crate) fn pause(&self) {
+    /// The running worker waits: an event.
+    pub(crate) fn wait_event(&self) {
         self.other_event(WAIT_EVENT);
-        let running = self.running.get();
-        if running == 0 || std::thread::panicking() {
-            self.wait_in_vain();
-            return;
-        }
-        let chosen = self.scheduler.borrow_mut().hand_over(self.event.get(), running);
-        self.switch_to(chosen);
     }
 
     /// Waiting where nobody else runs is a mistake of the program; it must not hang the host.

@@ -36,7 +36,7 @@ struct Buffer {
     pending: VecDeque<Pending>,
 }
 
-/// The store buffers of all cores, indexed by worker.
+/// The store buffers of all cores.
 pub(crate) struct StoreBuffers {
     random: Generator,
     buffers: Vec<Buffer>,
@@ -60,6 +60,11 @@ impl StoreBuffers {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.total == 0
+    }
+
+    /// Whether any core but this one holds stores back.
+    pub(crate) fn others_hold(&self, core: u32) -> bool {
+        self.total > self.buffers[core as usize].pending.len()
     }
 
     /// Events until the next drain.
@@ -160,7 +165,7 @@ impl State {
         if !self.buffered.get() {
             return None;
         }
-        self.buffers.borrow().forward(self.running.get(), target)
+        self.buffers.borrow().forward(self.core.get(), target)
     }
 
     /// Takes a store of the running core into its buffer; `false` if it must be performed at once.
@@ -170,7 +175,7 @@ impl State {
             return false;
         }
         let mut buffers = self.buffers.borrow_mut();
-        buffers.store(self.running.get(), target, value);
+        buffers.store(self.core.get(), target, value);
         if !self.buffered.get() && !buffers.is_empty() {
             self.buffered.set(true);
             let due = self.event.get() + buffers.gap();
@@ -185,7 +190,7 @@ impl State {
     pub(crate) fn drain_own(&self) {
         if self.buffered.get() {
             let mut buffers = self.buffers.borrow_mut();
-            buffers.drain(self.running.get());
+            buffers.drain(self.core.get());
             self.buffered.set(!buffers.is_empty());
         }
     }

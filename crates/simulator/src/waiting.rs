@@ -9,9 +9,10 @@
 
 use crate::hook;
 use crate::outcome::{CorePanic, Verdict, Waiter};
-use crate::state::State;
+use crate::state::{State, Worker};
 use chiliad_machine::{Ticks, Woken, WorkerId};
 use std::any::Any;
+use std::ops::Range;
 
 /// Events in which cores that are told to stop must return.
 const GRACE_EVENTS: u64 = 100_000;
@@ -25,41 +26,45 @@ impl State {
         let running = self.running.get();
         // Going to sleep takes an atomic instruction natively.
         self.fence(true, false);
-        if running == 0 || std::thread::panicking() {
+        if !self.is_scheduled() {
             return self.park_unscheduled(until);
         }
         let now = self.now();
         {
-            let core = &mut self.cores.borrow_mut()[running as usize];
-            if std::mem::take(&mut core.permit) {
+            let worker = &mut self.workers.borrow_mut()[running as usize];
+            if std::mem::take(&mut worker.permit) {
                 return Woken::ByPeer;
             }
             if until.is_some_and(|until| until <= now) {
                 return Woken::ByTime;
             }
             if !self.ending.get() {
-                core.parked = true;
-                core.until = until;
-                core.since = self.event.get();
+                worker.parked = true;
+                worker.until = until;
+                worker.since = self.event.get();
             }
         }
         if self.ending.get() {
-            self.pause();
+            self.give_way(true);
             self.forward_clock(until);
             return Woken::ByTime;
         }
-        {
-            let mut scheduler = self.scheduler.borrow_mut();
-            scheduler.remove(running);
-            scheduler.sleep(running);
+        let siblings = self.leave_round();
+        if !siblings {
+            self.scheduler.borrow_mut().sleep(self.core.get());
         }
         if let Some(until) = until {
             self.timers.borrow_mut().insert((until, running));
             self.timer_at.set(self.timer_at.get().min(until));
         }
-        let chosen = self.find_runnable();
-        self.switch_to(chosen);
-        let woken = self.cores.borrow()[running as usize].woken;
+        if siblings {
+            self.count_hand_over();
+            self.switch_to(self.core.get());
+        } else {
+            let chosen = self.find_runnable();
+            self.switch_to(chosen);
+        }
+        let woken = self.workers.borrow()[running as usize].woken;
         if woken == Woken::ByTime {
             self.forward_clock(until);
         }
@@ -69,8 +74,8 @@ impl State {
     /// Outside the schedule and while unwinding nobody waits.
     fn park_unscheduled(&self, until: Option<Ticks>) -> Woken {
         let permit = {
-            let mut cores = self.cores.borrow_mut();
-            std::mem::take(&mut cores[self.running.get() as usize].permit)
+            let mut workers = self.workers.borrow_mut();
+            std::mem::take(&mut workers[self.running.get() as usize].permit)
         };
         if permit {
             return Woken::ByPeer;
@@ -85,45 +90,48 @@ impl State {
         self.skew.set(self.skew.get() + ahead);
     }
 
-    /// Wakes a core, or lets its next park return at once.
+    /// Wakes a worker, or lets its next park return at once.
     pub(crate) fn unpark(&self, worker: WorkerId) {
         // Waking somebody takes an atomic instruction natively.
         self.fence(true, false);
         let parked = {
-            let mut cores = self.cores.borrow_mut();
-            let Some(core) = cores.get_mut(worker.0 as usize) else { return };
-            core.permit = !core.parked;
-            core.parked
+            let mut workers = self.workers.borrow_mut();
+            let Some(sleeper) = workers.get_mut(worker.0 as usize) else { return };
+            sleeper.permit = !sleeper.parked;
+            if sleeper.parked && sleeper.core == self.core.get() {
+                self.marks.borrow_mut().insert("sibling woken by a sibling");
+            }
+            sleeper.parked
         };
         if parked {
             self.wake(worker.0, Woken::ByPeer);
-            if self.running.get() != 0 && !std::thread::panicking() {
+            if self.is_scheduled() {
                 self.plan();
             }
         }
     }
 
-    fn wake(&self, core: u32, woken: Woken) {
+    fn wake(&self, worker: u32, woken: Woken) {
         let until = {
-            let sleeper = &mut self.cores.borrow_mut()[core as usize];
+            let sleeper = &mut self.workers.borrow_mut()[worker as usize];
             sleeper.parked = false;
             sleeper.woken = woken;
             sleeper.until.take()
         };
         if let Some(until) = until {
             let mut timers = self.timers.borrow_mut();
-            timers.remove(&(until, core));
+            timers.remove(&(until, worker));
             self.timer_at.set(timers.first().map_or(Ticks::MAX, |first| first.0));
         }
-        self.scheduler.borrow_mut().admit(core, self.running.get());
+        self.admit(worker);
     }
 
-    /// Wakes every core whose time has come.
+    /// Wakes every worker whose time has come.
     pub(crate) fn wake_due(&self) {
         while self.timer_at.get() <= self.now() {
             let first = self.timers.borrow().first().copied();
-            let Some((_, core)) = first else { return };
-            self.wake(core, Woken::ByTime);
+            let Some((_, worker)) = first else { return };
+            self.wake(worker, Woken::ByTime);
         }
     }
 
@@ -146,18 +154,18 @@ impl State {
         }
     }
 
-    /// The cores that have not ended, without daemons.
+    /// The workers that have not ended, without daemons.
     fn waiting(&self) -> Vec<Waiter> {
-        let cores = self.cores.borrow();
-        let waiter = |(worker, core): (usize, &crate::state::Core)| Waiter {
-            worker: WorkerId(u32::try_from(worker).unwrap_or(u32::MAX)),
-            name: core.name.clone(),
-            parked: core.parked,
-            until: core.until,
-            since: core.since,
+        let workers = self.workers.borrow();
+        let waiter = |(number, worker): (usize, &Worker)| Waiter {
+            worker: WorkerId(u32::try_from(number).unwrap_or(u32::MAX)),
+            name: worker.name.clone(),
+            parked: worker.parked,
+            until: worker.until,
+            since: worker.since,
         };
-        let waits = |core: &crate::state::Core| !core.ended && !core.daemon;
-        cores.iter().enumerate().skip(1).filter(|(_, core)| waits(core)).map(waiter).collect()
+        let waits = |worker: &Worker| !worker.ended && !worker.daemon;
+        workers.iter().enumerate().skip(1).filter(|(_, it)| waits(it)).map(waiter).collect()
     }
 
     /// The limit of events is reached: first of the run, then of its orderly end.
@@ -166,35 +174,43 @@ impl State {
             self.halt();
         }
         let running = self.running.get();
-        self.cores.borrow_mut()[running as usize].since = self.event.get();
+        self.workers.borrow_mut()[running as usize].since = self.event.get();
         let waiting = self.waiting();
         self.conclude(Verdict::EventLimit { waiting });
     }
 
-    /// Notes the verdict, unless there is an earlier one, and tells all cores to stop.
-    fn conclude(&self, verdict: Verdict) {
+    /// Notes the verdict, unless there is an earlier one.
+    pub(crate) fn note(&self, verdict: Verdict) {
         let earlier = self.panics.borrow().first().cloned().map(Verdict::CorePanicked);
         self.verdict.borrow_mut().get_or_insert(earlier.unwrap_or(verdict));
+    }
+
+    /// Notes the verdict and tells all cores to stop.
+    fn conclude(&self, verdict: Verdict) {
+        self.note(verdict);
         self.end();
     }
 
     fn end(&self) {
         self.ending.set(true);
         self.limit.set(self.event.get() + GRACE_EVENTS);
-        let cores = u32::try_from(self.cores.borrow().len()).unwrap_or(u32::MAX);
-        for core in 1..cores {
-            let parked = self.cores.borrow()[core as usize].parked;
+        for worker in self.numbers() {
+            let parked = self.workers.borrow()[worker as usize].parked;
             if parked {
-                self.wake(core, Woken::ByTime);
+                self.wake(worker, Woken::ByTime);
             }
         }
     }
 
+    /// All workers but the host's own stack.
+    fn numbers(&self) -> Range<u32> {
+        1..u32::try_from(self.workers.borrow().len()).unwrap_or(u32::MAX)
+    }
+
     /// Lets all cores run and chooses the first.
     pub(crate) fn start(&self) {
-        let cores = u32::try_from(self.cores.borrow().len()).unwrap_or(u32::MAX);
-        for core in 1..cores {
-            self.scheduler.borrow_mut().admit(core, 0);
+        for worker in self.numbers() {
+            self.admit(worker);
         }
         if self.live_workers.get() == 0 {
             self.end();
@@ -203,27 +219,29 @@ impl State {
         self.take_over(first);
     }
 
-    /// The running core's closure has returned or panicked: books that and chooses who goes on. What
+    /// The running worker's closure has returned or panicked: books that and chooses who goes on. What
     /// it holds back in its store buffer becomes visible later, like any other store.
     pub(crate) fn end_core(&self, result: Result<(), Box<dyn Any + Send>>) {
         let running = self.running.get();
+        let returned = result.is_ok();
         if let Err(payload) = result {
             let message = hook::describe(self, &*payload);
             if !self.ending.get() {
                 self.panics.borrow_mut().push(CorePanic {
                     worker: WorkerId(running),
-                    name: self.cores.borrow()[running as usize].name.clone(),
+                    name: self.workers.borrow()[running as usize].name.clone(),
                     message,
                     event: self.event.get(),
                 });
             }
         }
         let daemon = {
-            let core = &mut self.cores.borrow_mut()[running as usize];
-            core.ended = true;
-            core.daemon
+            let worker = &mut self.workers.borrow_mut()[running as usize];
+            worker.ended = true;
+            worker.daemon
         };
-        self.scheduler.borrow_mut().remove(running);
+        let broken = returned && self.returned_in_section();
+        self.leave_round();
         self.live.set(self.live.get() - 1);
         if !daemon {
             self.live_workers.set(self.live_workers.get() - 1);
@@ -231,7 +249,7 @@ impl State {
                 self.end();
             }
         }
-        if matches!(*self.verdict.borrow(), Some(Verdict::UseOfFreedMemory(_))) {
+        if broken || matches!(*self.verdict.borrow(), Some(Verdict::UseOfFreedMemory(_))) {
             self.halted.set(true);
         } else if self.live.get() > 0 {
             let chosen = self.find_runnable();
@@ -245,6 +263,6 @@ impl State {
             return true;
         }
         self.config.stop_after.is_some_and(|stop| self.event.get() >= stop)
-            && !self.cores.borrow()[self.running.get() as usize].daemon
+            && !self.workers.borrow()[self.running.get() as usize].daemon
     }
 }

@@ -17,6 +17,12 @@ fn latch(word: &SimWord) {
     while word.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
         spin.wait();
     }
+    Sim::enter_section();
+}
+
+fn unlatch(word: &SimWord) {
+    word.store(0, Release);
+    Sim::leave_section();
 }
 
 /// Sixteen cores that increment a plain counter under a spin latch.
@@ -27,7 +33,7 @@ fn latched(config: Config) -> (Outcome, u64) {
             for _ in 0..20 {
                 latch(&words[0]);
                 words[1].store(words[1].load(Relaxed) + 1, Relaxed);
-                words[0].store(0, Release);
+                unlatch(&words[0]);
             }
         });
     }
@@ -245,6 +251,7 @@ fn a_panic_is_reported_and_the_others_finish() {
                         self.0.fetch_and(0, AcqRel);
                         Sim::pause();
                     }
+                    Sim::leave_section();
                 }
             }
             let _release = Release(&words[1]);
@@ -256,7 +263,7 @@ fn a_panic_is_reported_and_the_others_finish() {
                     assert!(!std::thread::panicking());
                     latch(&words[1]);
                     words[2].fetch_add(1, Relaxed);
-                    words[1].store(0, Release);
+                    unlatch(&words[1]);
                 }
             });
         }

@@ -39,7 +39,10 @@ impl<M: Machine> Walk<M> {
                 if cursor.finished {
                     return false;
                 }
+                // Siblings that walk too spin for the cursor.
+                M::keep_turn(true);
                 index.next_leaf(heap, &mut cursor, run);
+                M::keep_turn(false);
                 true
             }
             (Self::Hash { buckets, next }, Index::Hash(index)) => {

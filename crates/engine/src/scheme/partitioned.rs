@@ -118,7 +118,11 @@ impl<M: Machine> Policy<M> for Spinning<M> {
         while held.load(Ordering::Relaxed) != 0
             || held.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err()
         {
-            patience.wait();
+            if M::fault(&faults::SIBLING_SPUN_FOR) {
+                M::stall(true);
+            } else {
+                patience.wait();
+            }
         }
     }
 

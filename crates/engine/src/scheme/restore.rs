@@ -124,20 +124,26 @@ fn replace<M: Machine>(
             Err(_) => spin.wait(),
         }
     };
+    M::enter_section();
+    let replaced = replace_latched(heap, record, version, prior);
+    tid::publish(word, *replaced.as_ref().unwrap_or(&prior));
+    M::leave_section();
+    replaced.map(|_| ())
+}
+
+/// The same under the record's latch; the word that it is to have.
+fn replace_latched<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    record: RecordRef<M>,
+    version: Restored<'_>,
+    prior: u64,
+) -> Result<u64, OutOfMemory> {
     if prior & !tid::FLAGS >= version.order && !M::fault(&REPLAYED_AS_FOUND) {
-        tid::publish(word, prior);
-        return Ok(());
+        return Ok(prior);
     }
-    let block = if version.value.len() > heap.room(record) {
-        match heap.alloc_record(SlotKind::Version, version.value.len()) {
-            Ok(block) => Some(block),
-            Err(error) => {
-                tid::publish(word, prior);
-                return Err(error);
-            }
-        }
-    } else {
-        None
+    let block = match version.value.len() > heap.room(record) {
+        true => Some(heap.alloc_record(SlotKind::Version, version.value.len())?),
+        false => None,
     };
     if let Some(old) = record.overflow() {
         // SAFETY: it leaves the record here; nobody reads records that are being recovered but under
@@ -154,8 +160,7 @@ fn replace<M: Machine>(
         }
         None => record.write_before(version.value, None),
     }
-    tid::publish(word, word_of(version));
-    Ok(())
+    Ok(word_of(version))
 }
 
 /// The incarnation that the version in place belongs to is over: whatever comes is newer.

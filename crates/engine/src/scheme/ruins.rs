@@ -182,10 +182,12 @@ pub(super) unsafe fn discard<M: Machine>(heap: &mut LocalHeap<M>, record: Record
             Err(_) => spin.wait(),
         }
     };
+    M::enter_section();
     let mut next = record.next(Ordering::Relaxed);
     record.set_next(None, Ordering::Relaxed);
     // Whoever kept the address finds the record dead from here on, as after an ordinary removal.
     tid::publish(word, found | tid::DEAD);
+    M::leave_section();
     while let Some(block) = next {
         next = block.next(Ordering::Relaxed);
         // SAFETY: only the record led to the block, which is nobody else's now.

@@ -1,6 +1,6 @@
 //! Where stacks cannot be switched (see `switch`): a thread has one member, and nobody hands on.
 
-use crate::{Machine, Native, Ticks, Woken, WorkerId};
+use crate::{Ticks, Woken, WorkerId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::Result;
 
@@ -19,12 +19,12 @@ pub(super) fn park(_until: Option<Ticks>) -> Option<Woken> {
 pub(super) fn await_line(_start: *const u8, _lines: u32) {}
 
 #[inline]
-pub(super) fn pause() {
-    Native::pause();
+pub(super) fn give_way() -> bool {
+    false
 }
 
 #[inline]
-pub(super) fn give_way() -> bool {
+pub(super) fn hand_on() -> bool {
     false
 }
 

@@ -114,29 +114,23 @@ pub(super) fn await_line(start: *const u8, lines: u32) {
 }
 
 /// Lets a sibling run, unless the running member keeps its turn: siblings are then between transactions,
-/// most likely, and the one that is waited for is on another thread.
-#[inline]
-pub(super) fn pause() {
-    // SAFETY: as in `running`.
-    let handed_on = unsafe { AWAITING.get().as_ref() }.is_some_and(Member::hand_on);
-    if !handed_on {
-        Native::pause();
-    }
-}
-
-/// Lets a sibling run; whether there are any.
+/// most likely, and whoever is waited for is on another thread. Whether one ran.
 #[inline]
 pub(super) fn give_way() -> bool {
+    // SAFETY: as in `running`.
+    unsafe { AWAITING.get().as_ref() }.is_some_and(Member::hand_on)
+}
+
+/// Lets a sibling run; whether there was any.
+#[inline]
+pub(super) fn hand_on() -> bool {
     running().is_some_and(Member::hand_on)
 }
 
-/// Lets the running member keep its turn while it waits for memory, after its siblings had one; or not.
+/// Lets the running member keep its turn while it waits for memory, or not.
 #[inline]
 pub(super) fn keep_turn(keep: bool) {
     if let Some(member) = running() {
-        if keep && !AWAITING.get().is_null() {
-            member.hand_on();
-        }
         member.keeps.set(keep);
         AWAITING.set(member.aim(member.crew().pace.borrow().way()));
     }

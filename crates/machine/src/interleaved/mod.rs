@@ -96,11 +96,13 @@ impl Machine for Interleaved {
 
     #[inline]
     fn pause() {
-        crew::pause();
+        if !crew::give_way() {
+            Native::pause();
+        }
     }
 
     fn yield_now() {
-        if !crew::give_way() {
+        if !crew::hand_on() {
             Native::yield_now();
         }
     }
@@ -146,6 +148,11 @@ impl Machine for Interleaved {
     #[inline(always)]
     fn await_line(start: *const u8, lines: u32) {
         crew::await_line(start, lines);
+    }
+
+    #[inline]
+    fn give_way() {
+        crew::give_way();
     }
 
     #[inline]

@@ -30,8 +30,8 @@ fn scheduled<'a>() -> Option<&'a State> {
 /// caller learns how it went.
 pub(super) fn perform<R>(operation: Operation, f: impl FnOnce() -> R) -> R {
     if let Some(state) = scheduled() {
-        // Whoever calls a device gives way.
-        state.pause();
+        // Whoever calls a device gives way, but not to siblings: the thread is in the call.
+        state.give_way(false);
     }
     let result = f();
     if let Some(state) = scheduled() {
@@ -44,6 +44,9 @@ pub(super) fn perform<R>(operation: Operation, f: impl FnOnce() -> R) -> R {
 pub(super) fn wait(ticks: Ticks) {
     let Some(state) = scheduled() else { return };
     let until = state.now() + ticks;
+    if state.stand_still(until) {
+        return;
+    }
     let mut permit = false;
     while state.now() < until {
         permit |= state.park(Some(until)) == Woken::ByPeer;

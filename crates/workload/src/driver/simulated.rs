@@ -1,4 +1,5 @@
-//! The simulated driver: every client is a core, one more core turns the epochs, and a run is a
+//! The simulated driver: every client is a core, with as many workers as it has transactions in flight;
+//! one more core turns the epochs, and a run is a
 //! function of its plan and the machine's configuration.
 //!
 //! The database is opened and loaded outside scheduling, and looked at again there when all cores
@@ -22,7 +23,7 @@ const ASSEMBLY_POLL: Ticks = 50;
 /// A run on the simulated machine.
 #[derive(Clone, Debug)]
 pub struct SimulatedPlan {
-    /// What the clients do; one core each. Times are simulated ones.
+    /// What the clients do; one core each, a worker for each seat. Times are simulated ones.
     pub plan: Plan,
     /// The machine.
     pub config: Config,
@@ -101,18 +102,21 @@ fn spawn_clients(
     signals: &Arc<Signals>,
     left: &Rc<Yield>,
 ) {
-    for index in 0..plan.plan.clients {
+    let body = |seat: ClientSeat| -> Box<dyn FnOnce()> {
         let (target, left) = (target.clone(), left.clone());
         let (shared, plan) = (RunSignals(signals.clone(), Arc::default()), plan.plan.clone());
-        run.spawn(format!("client {index}"), move || {
-            let seat = ClientSeat { index, of: plan.clients, seed: plan.seed };
+        Box::new(move || {
             let result = target.run_client(seat, &plan, &shared);
             left.end.set(Sim::now());
             match result {
                 Ok(client) => left.clients.borrow_mut().push(client),
                 Err(failure) => left.failures.borrow_mut().push(failure),
             }
-        });
+        })
+    };
+    for client in 0..plan.plan.clients {
+        let members = (0..plan.plan.interleave).map(|member| body(plan.plan.seat(client, member)));
+        run.spawn_crew(&format!("client {client}"), members.collect());
     }
 }
 

@@ -55,6 +55,8 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         if !unlocked && !Self::try_take(lock) {
             return false;
         }
+        // Whoever wants the lock meanwhile spins.
+        M::enter_section();
         let found = record.word().load(Ordering::Relaxed);
         if tid::is_absence(found, garbage.order) {
             unlink::unlink(cx.heap, tables, garbage, found, &mut self.floors);
@@ -62,6 +64,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         if !unlocked {
             Self::give_back(lock);
         }
+        M::leave_section();
         true
     }
 }

@@ -76,6 +76,16 @@ pub(super) static PARTITION_FLOOR_FORGOTTEN: Fault = Fault {
     seeds: 1000,
 };
 
+pub(super) static SIBLING_SPUN_FOR: Fault = Fault {
+    name: "sibling-spun-for",
+    step: "who waits for a partition lets siblings run, one of which may hold it",
+    rig: Rig::SimCrews,
+    schemes: &["partitioned"],
+    workload: "scan",
+    expected: &["spin for nobody"],
+    seeds: 20,
+};
+
 /// All of them.
 pub static FAULTS: &[&Fault] = &[
     &PARTITION_NOT_LOCKED,
@@ -84,4 +94,5 @@ pub static FAULTS: &[&Fault] = &[
     &UNLINKED_WITHOUT_PARTITIONS,
     &ORDER_NOT_ABOVE_OVERWRITTEN,
     &PARTITION_FLOOR_FORGOTTEN,
+    &SIBLING_SPUN_FOR,
 ];

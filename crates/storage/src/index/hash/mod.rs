@@ -133,7 +133,8 @@ impl<M: Machine> HashIndex<M> {
     #[inline]
     pub fn get(&self, heap: &LocalHeap<M>, key: &[u8]) -> Found<M> {
         let mut probe = self.probe(key);
-        let waits = self.table.buckets() > BUCKETS_CACHED;
+        // In simulation everything is waited for, as in the ordered index.
+        let waits = M::SIMULATED || self.table.buckets() > BUCKETS_CACHED;
         loop {
             if waits {
                 let (start, lines) = probe.awaited();

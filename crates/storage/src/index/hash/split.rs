@@ -53,6 +53,8 @@ impl<M: Machine> HashIndex<M> {
         let Some(version) = latch_stocked(heap, old, spare)? else {
             return Ok(false);
         };
+        // The new bucket's: both are unlatched below.
+        M::enter_section();
         M::mark("bucket split");
         let rest = self.distribute(old, new, buckets, spare);
         hooks.hand_on(&old.guard, &new.guard);

@@ -148,10 +148,10 @@ impl<M: Machine> Table<M> {
         self.root.buckets.load(Ordering::Acquire)
     }
 
-    /// Constructs the bucket behind the last one, latched. The caller is the one who grows.
+    /// Constructs the bucket behind the last one, latched. The caller is the one who grows, and begins
+    /// the latch's section when it publishes the bucket: until then nobody can wait for it.
     pub(super) fn prepare(&self, index: u64) -> Result<&Bucket<M>, OutOfMemory> {
         debug_assert_eq!(index, self.buckets());
-        M::enter_section();
         self.construct(index, protocol::LATCHED)
     }
 

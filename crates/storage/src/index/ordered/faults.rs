@@ -75,6 +75,17 @@ pub static GUARD_READ_TOO_LATE: Fault = index_fault(
     1000,
 );
 
+/// A sibling that spins for the latch keeps the core from its holder.
+pub static LATCHED_WHILE_WAITING: Fault = Fault {
+    rig: Rig::SimCrews,
+    ..index_fault(
+        "latched-while-waiting",
+        "nobody waits for memory with a leaf latched",
+        &["switch in a section"],
+        20,
+    )
+};
+
 /// All of them.
 pub static FAULTS: &[&Fault] = &[
     &SPLIT_FORGETS_GUARD,
@@ -85,4 +96,5 @@ pub static FAULTS: &[&Fault] = &[
     &PARENT_NOT_RECHECKED,
     &SCAN_SKIPS_EMPTY_LEAF,
     &GUARD_READ_TOO_LATE,
+    &LATCHED_WHILE_WAITING,
 ];

@@ -13,7 +13,7 @@
 
 use super::cell::Cell;
 use super::node::{
-    KIND_CELL, KIND_LAYER, LEVELS_CACHED, Leaf, NODE_LINES, Spot, TAG_INNER, Target, inner_of,
+    KIND_CELL, KIND_LAYER, Leaf, NODE_LINES, Spot, TAG_INNER, Target, inner_of, is_awaited,
     leaf_of, prefetch_node, record_of,
 };
 use super::slice::{SLICE_BYTES, assert_length, rank_at, slice_at};
@@ -82,11 +82,11 @@ impl<M: Machine> OrderedIndex<M> {
         debug_assert!(heap.is_pinned());
         let mut probe = self.probe(key);
         for depth in 0.. {
-            if depth >= LEVELS_CACHED {
+            if is_awaited::<M>(depth) {
                 M::await_line(probe.next.pointer().cast_const().cast(), NODE_LINES);
             }
             let Some(found) = self.advance(&mut probe, key) else { continue };
-            if depth >= LEVELS_CACHED
+            if is_awaited::<M>(depth)
                 && let Found::Record(record) = found
             {
                 M::await_line(record.as_ptr().cast_const().cast(), RECORD_LINES);

@@ -218,6 +218,9 @@ impl<M: Machine> OrderedIndex<M> {
         let Some(mut held) = leaf.version.try_latch(path.stamp) else {
             return false;
         };
+        if M::fault(&faults::LATCHED_WHILE_WAITING) {
+            M::await_line(core::ptr::from_ref(leaf).cast(), 1);
+        }
         let count = held.count();
         leaf.insert(count, index, entry);
         held.set_count(count + 1);

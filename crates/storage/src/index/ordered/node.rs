@@ -52,7 +52,13 @@ pub(super) const TAG_INNER: usize = 1;
 pub(super) const NODE_LINES: u32 = 4;
 /// Levels below the root that are not worth waiting for: the first hold some 1, 10 and 100 nodes, which
 /// a core's private cache keeps (and the records of a tree of that height). By measurement.
-pub(super) const LEVELS_CACHED: u32 = 3;
+const LEVELS_CACHED: u32 = 3;
+
+/// Whether a node of this depth, or what hangs on it, is worth waiting for. In simulation all are:
+/// every place where a sibling could run is one where it does.
+pub(super) const fn is_awaited<M: Machine>(depth: u32) -> bool {
+    M::SIMULATED || depth >= LEVELS_CACHED
+}
 
 /// What a link leads to: a node, a cell or a record, as its tag and its entry's kind say.
 pub(super) struct Target;

@@ -30,8 +30,8 @@
 use super::cell::Cell;
 use super::get::{RECORD_LINES, seen};
 use super::node::{
-    Entry, KIND_CELL, KIND_LAYER, LEAF_SLOTS, LEVELS_CACHED, Leaf, NODE_LINES, TAG_INNER, Target,
-    inner_of, leaf_of, prefetch_node, record_of,
+    Entry, KIND_CELL, KIND_LAYER, LEAF_SLOTS, Leaf, NODE_LINES, TAG_INNER, Target, inner_of,
+    is_awaited, leaf_of, prefetch_node, record_of,
 };
 use super::slice::{RANK_LONGER, SLICE_BYTES, least_of, rank_at, slice_at, step_over};
 use super::version::{NodeVersion, Stamp};
@@ -279,7 +279,7 @@ impl<M: Machine> OrderedIndex<M> {
             if !version.holds(stamp) {
                 return None;
             }
-            if *depth >= LEVELS_CACHED {
+            if is_awaited::<M>(*depth) {
                 M::await_line(child.pointer().cast_const().cast(), NODE_LINES);
             }
             *depth += 1;

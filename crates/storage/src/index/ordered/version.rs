@@ -93,9 +93,9 @@ impl<M: Machine> NodeVersion<M> {
         self.word
             .compare_exchange(stamp.0, stamp.0 | LATCHED, Ordering::Acquire, Ordering::Relaxed)
             .ok()?;
+        M::enter_section();
         // Pairs with the acquire fence in `holds`: the latch is visible before what follows.
         M::fence(Ordering::Release);
-        M::enter_section();
         Some(Held { version: self, next: stamp.0 })
     }
 

@@ -7,7 +7,7 @@
 use crate::random::Random;
 use chiliad_engine::{Range, Recorder, Stamp, TableId, WriteKind};
 use chiliad_machine::{Machine, Ticks};
-use chiliad_simulator::{Sim, stopping};
+use chiliad_simulator::{Sim, lose_core, stopping};
 use std::any::Any;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -226,7 +226,7 @@ impl Recorder for Scribe {
         {
             let until = Sim::now() + random.below_u64(*ticks);
             while Sim::now() < until && !stopping() {
-                Sim::park_until(until);
+                lose_core(until);
             }
         }
     }

@@ -1,0 +1,130 @@
+//! Sections, and the verdict on whoever breaks their rules.
+//!
+//! A section brackets a latch or a commit window ([`chiliad_machine::Machine::enter_section`]). What
+//! holds with several transactions on each thread is checked in every run, with siblings or without:
+//!
+//! - nobody lets a sibling run, or sleeps, in a section (who keeps the turn may wait for memory);
+//! - sections that begin end, and no others do;
+//! - whoever spins without letting a sibling run waits for somebody in a section, on another core.
+//!   Judged where the spin waits, before anybody else can run; what the others have stored and nobody
+//!   sees yet counts as a section that has not ended.
+//!
+//! Nobody is judged outside the schedule, while unwinding, and once the run is told to end.
+
+use crate::outcome::{Breach, Trace, Verdict};
+use crate::state::{State, Worker};
+use chiliad_machine::WorkerId;
+
+/// Waits of one spin with nobody in a section after which it is clear that it waits for none. A spin
+/// that does has next to no such waits: whoever it waits for was in one a moment ago.
+const VAIN_STALLS_MAX: u32 = 1_000;
+
+/// What every worker keeps to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// In a section nobody lets a sibling run.
+    SwitchInSection,
+    /// A section has a begin and an end.
+    UnbalancedSection,
+    /// Whoever keeps the core while it waits does so for somebody in a section.
+    SpinForNobody,
+}
+
+impl Rule {
+    /// The name of the verdict on whoever breaks it.
+    #[must_use]
+    pub fn verdict(self) -> &'static str {
+        match self {
+            Self::SwitchInSection => "switch in a section",
+            Self::UnbalancedSection => "unbalanced section",
+            Self::SpinForNobody => "spin for nobody",
+        }
+    }
+}
+
+impl State {
+    fn with_running<R>(&self, f: impl FnOnce(&mut Worker) -> R) -> R {
+        f(&mut self.workers.borrow_mut()[self.running.get() as usize])
+    }
+
+    fn is_judged(&self) -> bool {
+        self.is_scheduled() && !self.ending.get()
+    }
+
+    /// The running worker begins a section.
+    pub(crate) fn enter_section(&self) {
+        let outermost = self.with_running(|worker| {
+            worker.sections += 1;
+            worker.vain_stalls = 0;
+            worker.sections == 1
+        });
+        self.in_sections.set(self.in_sections.get() + u32::from(outermost));
+    }
+
+    /// The running worker ends a section.
+    pub(crate) fn leave_section(&self) {
+        let left = self.with_running(|worker| {
+            worker.vain_stalls = 0;
+            worker.sections = worker.sections.checked_sub(1)?;
+            Some(worker.sections)
+        });
+        match left {
+            Some(0) => self.in_sections.set(self.in_sections.get() - 1),
+            Some(_) => {}
+            None if self.is_judged() => {
+                self.breach(Rule::UnbalancedSection, "ended what had not begun")
+            }
+            None => {}
+        }
+    }
+
+    /// The running worker is about to let a sibling run, if it has one.
+    pub(crate) fn may_switch(&self, what: &'static str) {
+        let sections = self.with_running(|worker| {
+            worker.vain_stalls = 0;
+            worker.sections
+        });
+        if sections > 0 && self.is_judged() {
+            self.breach(Rule::SwitchInSection, what);
+        }
+    }
+
+    /// The running worker spins: whether that has been for nobody too often.
+    pub(crate) fn stalls_in_vain(&self) -> bool {
+        let held = self.others_hold_back();
+        let vain = self.with_running(|worker| {
+            let others = self.in_sections.get() > u32::from(worker.sections > 0);
+            worker.vain_stalls += u32::from(!others && !held);
+            worker.vain_stalls
+        });
+        vain >= VAIN_STALLS_MAX && self.is_judged()
+    }
+
+    /// The running worker has returned: whether in a section, which is the verdict then.
+    pub(crate) fn returned_in_section(&self) -> bool {
+        let found = self.with_running(|worker| worker.sections > 0) && self.is_judged();
+        if found {
+            self.note(self.breached(Rule::UnbalancedSection, "returned without an end"));
+        }
+        found
+    }
+
+    /// The running worker has broken a rule: the run ends here.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn breach(&self, rule: Rule, what: &'static str) -> ! {
+        self.note(self.breached(rule, what));
+        self.halt();
+    }
+
+    fn breached(&self, rule: Rule, what: &'static str) -> Verdict {
+        Verdict::RuleBroken(Box::new(Breach {
+            rule,
+            what,
+            worker: WorkerId(self.running.get()),
+            name: self.with_running(|worker| worker.name.clone()),
+            event: self.event.get(),
+            trace: Trace::capture(),
+        }))
+    }
+}
