@@ -5,8 +5,6 @@ use super::{Found, Index, Probe};
 use crate::{LocalHeap, RecordRef};
 use chiliad_machine::Machine;
 
-const FEW: usize = 6;
-
 /// A group of look-ups, in one index or in many. Reused, so that steady state does not allocate.
 pub struct Flight<M: Machine> {
     probes: Vec<Probe<M>>,
@@ -47,9 +45,6 @@ impl<M: Machine> Flight<M> {
     {
         let mut pending = self.probes.len();
         while pending > 0 {
-            if pending <= FEW {
-                M::await_line(core::ptr::null(), 0);
-            }
             let ways = self.probes.iter_mut().zip(&mut self.found).enumerate();
             for (at, (probe, found)) in ways.filter(|(_, (_, found))| found.is_none()) {
                 let (index, key) = request(at);
