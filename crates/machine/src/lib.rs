@@ -32,6 +32,10 @@ mod link;
 mod native;
 mod plain;
 mod shared;
+#[cfg_attr(
+    not(all(target_arch = "x86_64", unix)),
+    expect(dead_code, reason = "where stacks cannot be switched nobody is a member")
+)]
 mod sleepers;
 mod spin;
 
