@@ -3,7 +3,7 @@
 use crate::run_options::check_in_flight;
 use crate::seat::{Held, Plan, Seat};
 use crate::{Database, Error, Result, RunOptions, Transaction};
-use chiliad_machine::interleave;
+use chiliad_machine::{Interleaved, Machine, interleave};
 use core::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
@@ -109,6 +109,7 @@ impl Database {
                 let run = || seat.run(self.rules(), Plan::now(options), |tx| body(tx, &mut input));
                 let outcome = catch_unwind(AssertUnwindSafe(run));
                 outcomes.borrow_mut()[place] = Some(outcome);
+                Interleaved::between();
             }
         };
         let ended = interleave(members, |_| match left() {

@@ -227,8 +227,9 @@ pub trait Machine: Sized + Send + Sync + 'static {
         let _ = keep;
     }
     /// A transaction has committed, or its own logic has given it up: nothing of it is in hand any more.
-    /// Where the machine interleaves, siblings may run.
     fn finished() {}
+    /// The caller has answered a request and not taken up the next: siblings may run for longer.
+    fn between() {}
     /// Begins a section: the caller holds a latch or its commit window is open, and no sibling may run
     /// until as many calls of [`Machine::leave_section`]. Nothing but a check, in simulation and where
     /// debug assertions are on: what would let a sibling run says so loudly.

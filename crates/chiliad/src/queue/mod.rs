@@ -10,7 +10,7 @@ use crate::run_options::check_in_flight;
 use crate::seat::{Plan, Rules, Seat};
 use crate::sleeper::Sleeper;
 use crate::{Database, Error, Result, RunOptions, Ticket, Transaction, ticket};
-use chiliad_machine::interleave;
+use chiliad_machine::{Interleaved, Machine, interleave};
 use core::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -170,6 +170,7 @@ impl Queue {
                 let sleeper = Sleeper::here();
                 while let Some(request) = sleeper.until(|waker| self.next(server.number, waker)) {
                     request(seat, self.database.rules());
+                    Interleaved::between();
                 }
             })
         });

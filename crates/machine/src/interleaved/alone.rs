@@ -33,6 +33,8 @@ pub(super) fn keep_turn(_keep: bool) {}
 #[inline]
 pub(super) fn finished() {}
 #[inline]
+pub(super) fn between() {}
+#[inline]
 pub(super) fn enter_section() {}
 #[inline]
 pub(super) fn leave_section() {}

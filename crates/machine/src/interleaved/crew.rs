@@ -144,6 +144,17 @@ pub(super) fn finished() {
     }
 }
 
+/// The running member has nothing in hand: its turn may end here.
+#[inline]
+pub(super) fn between() {
+    if let Some(member) = running() {
+        let ends = member.crew().pace.borrow_mut().turn_ends();
+        if ends {
+            member.hand_on();
+        }
+    }
+}
+
 /// From here on nobody may switch.
 #[inline]
 pub(super) fn enter_section() {
@@ -218,14 +229,9 @@ impl Member {
         // SAFETY: the members live as long as their crew.
         let members = unsafe { &*crew.members.get() };
         let mut pace = crew.pace.borrow_mut();
-        let then = pace.finished(members.len());
-        if then.changed {
+        if pace.finished(members.len()) {
             members.iter().for_each(|member| _ = member.aim(pace.way()));
             AWAITING.set(self.awaiting.get());
-        }
-        drop(pace);
-        if then.hands_on {
-            self.hand_on();
         }
     }
 

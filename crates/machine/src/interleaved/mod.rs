@@ -166,6 +166,11 @@ impl Machine for Interleaved {
     }
 
     #[inline]
+    fn between() {
+        crew::between();
+    }
+
+    #[inline]
     fn enter_section() {
         crew::enter_section();
     }

@@ -6,7 +6,8 @@
 //! time per transaction both ways, one short trial each, and goes the better one; stretches grow while
 //! that stays the same one.
 //!
-//! Going *one by one*, a member keeps its turn for a number of transactions, and hands on between two.
+//! Going *one by one*, a member keeps its turn for a number of transactions, and hands on between two:
+//! after the answer to one request and before the next is taken up, so that nobody waits meanwhile.
 //!
 //! A trial that the system has interrupted says nothing, so of the last few the shortest counts.
 
@@ -69,15 +70,6 @@ pub(super) struct Pace {
     short: usize,
 }
 
-/// What a member does after a transaction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Then {
-    /// The crew goes another way from here on.
-    pub(super) changed: bool,
-    /// Its turn ends.
-    pub(super) hands_on: bool,
-}
-
 impl Pace {
     /// Nothing is known.
     pub(super) fn new() -> Self {
@@ -98,19 +90,24 @@ impl Pace {
         self.way
     }
 
-    /// One of `members` members has finished a transaction.
+    /// One of `members` members has finished a transaction; whether the crew goes another way from here
+    /// on.
     #[inline]
-    pub(super) fn finished(&mut self, members: usize) -> Then {
+    pub(super) fn finished(&mut self, members: usize) -> bool {
         self.left -= 1;
         let before = self.way;
         if self.left == 0 {
             self.go_on(Native::now(), members);
         }
-        let hands_on = self.way == Way::OneByOne && self.turn_ends();
-        Then { changed: self.way != before, hands_on }
+        self.way != before
     }
 
-    fn turn_ends(&mut self) -> bool {
+    /// Whether the turn of the member that runs ends, now that it has nothing in hand.
+    #[inline]
+    pub(super) fn turn_ends(&mut self) -> bool {
+        if self.way == Way::Interleaved {
+            return false;
+        }
         if self.short > 0 {
             self.short -= 1;
             return true;
@@ -239,11 +236,10 @@ mod tests {
     #[test]
     fn turns_are_short_until_nobody_is_in_the_middle() {
         let mut pace = Pace::new();
-        while pace.way == Way::Interleaved {
-            pace.finished(3);
+        while !pace.finished(3) {
+            assert!(!pace.turn_ends());
         }
-        // The one that turned the page has ended its own already.
-        let hands: Vec<bool> = (0..4).map(|_| pace.finished(3).hands_on).collect();
-        assert_eq!(hands, [true, true, false, false]);
+        let ends: Vec<bool> = (0..5).map(|_| pace.turn_ends()).collect();
+        assert_eq!(ends, [true, true, true, false, false]);
     }
 }

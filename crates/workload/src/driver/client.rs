@@ -94,6 +94,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         let mut arrivals = self.arrivals();
         let mut phase = Phase::Assemble;
         loop {
+            M::between();
             let now = self.signals.phase();
             if now != phase {
                 if now == Phase::Stop {
