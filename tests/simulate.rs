@@ -72,7 +72,7 @@ fn transactions_in_flight_on_one_core_meet() {
         let met = result(&line);
         assert_eq!(met["verified"]["passed"], true, "{line}: {}", met["verified"]);
         assert_eq!(without_host(met.clone()), without_host(result(&line)), "{line}");
-        assert!(met["hand_overs"].as_u64() > Some(400), "{line}: {}", met["hand_overs"]);
+        assert!(met["hand_overs"].as_u64() > Some(100), "{line}: {}", met["hand_overs"]);
         // Nobody else is there to refuse a transaction or to be waited for.
         let waited = met["marks"].to_string().contains("sibling ran in a wait");
         assert!(waited || met["aborted"].as_u64() > Some(0), "{line}: {met}");
