@@ -44,8 +44,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             Err(refusal) => {
                 self.heap.unpin();
                 let error = self.lose(refusal);
-                self.collect_early(view);
-                self.roll_back(false);
+                self.give_up(view, false);
                 M::leave_section();
                 return Err(error);
             }

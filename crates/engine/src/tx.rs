@@ -48,8 +48,7 @@ impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
             State::Idle => Err(Error::TransactionOver),
         };
         if committed.is_err() && !matches!(core.state, State::Idle) {
-            core.collect_early(view);
-            core.roll_back(false);
+            core.give_up(view, false);
         }
         core.clean_up(view);
         core.finished = committed.is_ok();
@@ -59,9 +58,8 @@ impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
     /// Forgets all changes.
     pub fn rollback(self) {
         let Worker { view, core } = &mut *self.worker;
-        core.collect_early(view);
         core.finished = matches!(core.state, State::Active);
-        core.roll_back(core.finished);
+        core.give_up(view, core.finished);
         core.clean_up(view);
     }
 

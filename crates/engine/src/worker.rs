@@ -476,12 +476,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
     }
 
-    /// Before a roll-back: a scheme that takes its garbage along does so now.
-    pub fn collect_early(&mut self, view: &View<M>) {
+    /// As [`Core::roll_back`], where tables are at hand: a scheme that takes its garbage along does so
+    /// first.
+    pub fn give_up(&mut self, view: &View<M>, own: bool) {
         if S::COLLECTS_BEFORE_RELEASE {
             self.leave_placeholders();
             self.collect(view, usize::MAX);
         }
+        self.roll_back(own);
     }
 
     /// The transaction is over: hand the tally over now and then, collect a little.

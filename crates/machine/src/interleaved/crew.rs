@@ -130,7 +130,8 @@ pub(super) fn hand_on() -> bool {
 /// Lets the running member keep its turn while it waits for memory, or not.
 #[inline]
 pub(super) fn keep_turn(keep: bool) {
-    if let Some(member) = running() {
+    // Every transaction ends with a call of this, and few have kept their turn.
+    if let Some(member) = running().filter(|member| member.keeps.get() != keep) {
         member.keeps.set(keep);
         AWAITING.set(member.aim(member.crew().pace.borrow().way()));
     }
