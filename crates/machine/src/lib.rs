@@ -109,6 +109,27 @@ pub enum Cost {
     Logic,
 }
 
+impl Cost {
+    /// All sites, each at its [`Cost::index`].
+    pub const ALL: [Self; 7] = [
+        Self::LeafSearch,
+        Self::InnerSearch,
+        Self::Hash,
+        Self::Compare,
+        Self::Track,
+        Self::Validate,
+        Self::Logic,
+    ];
+    /// How many sites there are.
+    pub const COUNT: usize = Self::ALL.len();
+
+    /// The site's number.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
 /// A shared 64-bit word with the atomic operations of the C11 memory model.
 ///
 /// Orderings have their usual meaning; callers name the access that each one pairs with.

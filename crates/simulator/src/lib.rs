@@ -40,6 +40,7 @@
 
 mod config;
 mod crew;
+pub mod description;
 mod disk;
 mod freed;
 mod hook;

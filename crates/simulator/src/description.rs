@@ -1,0 +1,148 @@
+//! What a timed machine is made of: sizes, distances, bandwidths and the prices of computation.
+//!
+//! Times are cycles of the machine's clock. A description is data: [`crate::Config`] carries one, and
+//! nothing of it is read from the host.
+
+use chiliad_machine::Cost;
+
+/// Bits after the point of a price.
+pub const PRICE_BITS: u32 = 8;
+
+/// A cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cache {
+    /// Its size.
+    pub bytes: u64,
+    /// Lines of a set.
+    pub ways: u32,
+    /// Until a line that it holds is there.
+    pub cycles: u32,
+}
+
+/// How caches agree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Coherence {
+    /// A line that one core reads is shared, and its first write asks the home.
+    Msi,
+    /// A line that only one core reads is its own, and its first write asks nobody.
+    Mesi,
+}
+
+/// Which tile is a line's home.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Homes {
+    /// By a mix of all bits of its address.
+    Hashed,
+    /// By its number, modulo the tiles.
+    Modulo,
+}
+
+/// What joins the tiles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Network {
+    /// A square mesh, along X first and then along Y; each link carries a flit a cycle.
+    Mesh {
+        /// Of one hop, router and link.
+        hop_cycles: u32,
+        /// Bytes of a flit.
+        flit_bytes: u32,
+    },
+    /// Sockets of equally many tiles, each of them joined to each other one.
+    Sockets {
+        /// Tiles of a socket.
+        cores_per_socket: u32,
+        /// From a tile to another of the same socket, one way.
+        within_cycles: u32,
+        /// From a socket to another, one way.
+        between_cycles: u32,
+        /// Bytes that a link between two sockets carries in a cycle.
+        bytes_per_cycle: u32,
+    },
+}
+
+/// Who leads to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Memory {
+    /// Controllers, evenly among the tiles in use; none means one for each tile.
+    pub controllers: Option<u32>,
+    /// From the controller to the content.
+    pub cycles: u32,
+    /// Hundredths of a cycle in which a controller transfers a line.
+    pub line_centicycles: u32,
+}
+
+/// Prices of what waits, in cycles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// One `pause`.
+    pub pause: u32,
+    /// From a wake-up to the sleeper's first instruction, besides the message.
+    pub wake: u32,
+    /// Of a call into the system (a mutex that puts to sleep and wakes).
+    pub system_call: u32,
+}
+
+/// Where background threads (the epochs, the collector) run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Background {
+    /// On cores of their own, beside those that are asked for.
+    Own,
+    /// On the first core, whose time they take.
+    Shared,
+}
+
+/// A timed machine.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Description {
+    /// The name that `--machine` takes.
+    pub name: String,
+    /// One line for the list.
+    pub about: String,
+    /// Where its numbers come from.
+    pub source: String,
+    /// Cycles per second.
+    pub hertz: u64,
+    /// The most cores, which is the number of tiles.
+    pub cores_max: u32,
+    /// Each core's first cache.
+    pub first: Cache,
+    /// Each core's second cache, if it has one.
+    pub second: Option<Cache>,
+    /// A tile's slice of the cache that all share, with the directory.
+    pub shared: Cache,
+    /// Until a slice knows whether it holds a line.
+    pub shared_tag_cycles: u32,
+    /// How caches agree.
+    pub coherence: Coherence,
+    /// Which tile is a line's home.
+    pub homes: Homes,
+    /// What joins the tiles.
+    pub network: Network,
+    /// What is behind the shared cache.
+    pub memory: Memory,
+    /// Lines that a core can have asked for ahead of use; none: it does not prefetch.
+    pub prefetches: u32,
+    /// Cycles by which a read that its own cache answers may run ahead of other cores.
+    pub slack: u32,
+    /// What waiting costs.
+    pub waiting: Waiting,
+    /// Where background threads run.
+    pub background: Background,
+    /// There is a counter in the middle of the chip (thousand-cores.txt 4.3.1).
+    pub counter: bool,
+    /// The cores' clocks agree.
+    pub clocks: bool,
+    /// Instructions that a core completes in a hundred cycles when no memory is waited for.
+    pub instructions_per_100_cycles: u32,
+    /// Instructions of a unit of work at each site, in 256ths, by [`Cost::index`].
+    pub prices: [u32; Cost::COUNT],
+}
+
+impl Description {
+    /// Cycles of `n` units of work at a site, in 256ths.
+    #[must_use]
+    pub fn price(&self, site: Cost, n: u32) -> u64 {
+        let instructions = u64::from(self.prices[site.index()]) * u64::from(n);
+        instructions * 100 / u64::from(self.instructions_per_100_cycles.max(1))
+    }
+}
