@@ -18,6 +18,8 @@ mod home;
 mod host;
 mod index;
 mod interleave;
+mod machines;
+
 mod output;
 mod plants;
 mod progress;

@@ -191,6 +191,9 @@ pub struct Simulation {
     pub accesses: Option<u64>,
     /// Cache misses; null without a timing model.
     pub misses: Option<u64>,
+    /// What else was counted of caches and memory; absent without a timing model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryCounts>,
     /// How the machine ended: `completed`, `failed` or what stopped it.
     pub verdict: &'static str,
     /// What went wrong, in words.
@@ -219,6 +222,31 @@ pub struct Simulation {
     pub host_misses_per_second: Option<f64>,
     /// Events per second of the host.
     pub host_events_per_second: f64,
+}
+
+/// What caches and memory of a simulated machine did, warm-up included.
+#[derive(Serialize)]
+pub struct MemoryCounts {
+    modifications: u64,
+    modifications_missed: u64,
+    memory_reads: u64,
+    transfers: u64,
+    invalidations: u64,
+    naps: u64,
+}
+
+impl MemoryCounts {
+    /// From what the machine counted.
+    pub fn new(timings: &chiliad_simulator::Timings) -> Self {
+        Self {
+            modifications: timings.modifications,
+            modifications_missed: timings.modifications_missed,
+            memory_reads: timings.memory_reads,
+            transfers: timings.transfers,
+            invalidations: timings.invalidations,
+            naps: timings.naps,
+        }
+    }
 }
 
 impl Counts {

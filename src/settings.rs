@@ -9,7 +9,7 @@ use crate::workloads::WorkloadFlags;
 use crate::{allocator, host};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots, WORKERS_MAX};
 use chiliad_machine::{MEMBERS_MAX, Machine};
-use chiliad_simulator::{Config, MemoryModel, Schedule, Sim};
+use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::driver::{
     AnyWorkload, Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, schemes,
 };
@@ -48,6 +48,13 @@ const TRANSACTIONS_PER_SEAT: u64 = 12;
 /// Events after which a simulated run is given up: so many, and so many more for each transaction.
 const EVENTS_MAX: u64 = 4_000_000;
 const EVENTS_MAX_PER_TRANSACTION: u64 = 100_000;
+
+/// Ticks of a simulated second where an event is a tick.
+const EVENTS_PER_SECOND: f64 = 1e6;
+
+/// The length of a timed window, and what comes before it.
+const DURATION_TIMED: Duration = Duration::from_millis(1);
+const WARMUP_TIMED: Duration = Duration::from_micros(200);
 
 /// The options shown in results, in order.
 pub type Shown = Map<String, Value>;
@@ -96,8 +103,31 @@ pub struct Scope {
     pub clients: usize,
     /// The scheme.
     pub scheme: &'static Info,
+    /// What it runs on.
+    pub on: On,
+}
+
+/// What a run takes place on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum On {
+    /// The host's cores.
+    Host,
+    /// Simulated cores in an order that a seed draws.
+    Explored,
+    /// Simulated cores whose time passes.
+    Timed,
+}
+
+impl Scope {
     /// On the simulated machine.
-    pub simulated: bool,
+    fn simulated(&self) -> bool {
+        self.on != On::Host
+    }
+
+    /// To see many interleavings of few transactions.
+    pub fn explored(&self) -> bool {
+        self.on == On::Explored
+    }
 }
 
 /// The scheme of this name.
@@ -112,7 +142,7 @@ pub fn scheme(name: &str) -> Result<&'static Info, Stop> {
 pub fn native<W: WorkloadFlags + Args>(flags: &Bench<W>) -> Result<Settings, Stop> {
     let cores = flags.native.threads.unwrap_or_else(host::cores);
     let clients = flags.native.clients.unwrap_or(cores);
-    let scope = Scope { clients, scheme: scheme(&flags.run.scheme)?, simulated: false };
+    let scope = Scope { clients, scheme: scheme(&flags.run.scheme)?, on: On::Host };
     let mut settings = resolve(&flags.workload, &flags.run, &scope)?;
     settings.plan.cores = cores;
     settings.plan.rate = flags.native.rate;
@@ -196,8 +226,10 @@ fn show_native(settings: &mut Settings, flags: &NativeFlags) {
 pub fn simulated<W: WorkloadFlags + Args>(
     flags: &Simulate<W>,
 ) -> Result<(Settings, SimulatedPlan), Stop> {
-    let MachineFlags { cores, schedule, memory_model, plant } = &flags.machine;
-    let scope = Scope { clients: *cores, scheme: scheme(&flags.run.scheme)?, simulated: true };
+    let MachineFlags { machine, cores, schedule, memory_model, plant } = &flags.machine;
+    let timed = *schedule == ScheduleFlag::Timed;
+    let on = if timed { On::Timed } else { On::Explored };
+    let scope = Scope { clients: *cores, scheme: scheme(&flags.run.scheme)?, on };
     if flags.run.interleave == Some(InterleaveFlag::Auto) {
         let problem =
             format!("auto in simulation, which has no trials; accepted: 1 to {MEMBERS_MAX}");
@@ -206,7 +238,7 @@ pub fn simulated<W: WorkloadFlags + Args>(
     let mut settings = resolve(&flags.workload, &flags.run, &scope)?;
     let mut config = Config::new(flags.run.seed);
     config.schedule = match schedule {
-        ScheduleFlag::Random => Schedule::Random,
+        ScheduleFlag::Random | ScheduleFlag::Timed => Schedule::Random,
         ScheduleFlag::FewPreemptions => Schedule::few_preemptions(),
     };
     config.memory_model = match memory_model {
@@ -214,9 +246,20 @@ pub fn simulated<W: WorkloadFlags + Args>(
         MemoryModelFlag::Tso => MemoryModel::Tso,
     };
     config.fault = plant.as_deref().map(crate::plants::find).transpose()?;
-    config.events_max = events_max(&settings.plan);
-    config.region_bytes = 4 << 30;
+    config.region_bytes = if timed { 1 << 40 } else { 4 << 30 };
     let shown = &mut settings.shown;
+    if timed {
+        if config.memory_model == MemoryModel::Tso {
+            let problem =
+                "tso with timed cores, whose stores take effect in their order; accepted: sc";
+            return Err(Stop::bad("--memory-model", problem));
+        }
+        config.machine = Some(crate::machines::described(machine, *cores)?);
+        config.events_max = u64::MAX;
+        shown.insert("machine".into(), machine.clone().into());
+    } else {
+        config.events_max = events_max(&settings.plan);
+    }
     shown.insert("cores".into(), (*cores).into());
     shown.insert("schedule".into(), crate::args::typed(schedule).into());
     shown.insert("memory_model".into(), crate::args::typed(memory_model).into());
@@ -231,7 +274,7 @@ fn events_max(plan: &Plan) -> u64 {
         Length::Transactions(count) => count.saturating_mul(EVENTS_MAX_PER_TRANSACTION),
         Length::Time(time) => {
             let seconds = time.as_secs_f64() + plan.warmup.as_secs_f64();
-            (seconds * Sim::ticks_per_second() as f64 * 4.0) as u64
+            (seconds * EVENTS_PER_SECOND * 4.0) as u64
         }
     };
     EVENTS_MAX.saturating_add(expected)
@@ -253,7 +296,7 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
     let engine = Options {
         snapshots,
         epoch: plan.epoch,
-        snapshot_every: if scope.simulated { SNAPSHOT_EVERY_SIMULATED } else { SNAPSHOT_EVERY },
+        snapshot_every: if scope.explored() { SNAPSHOT_EVERY_SIMULATED } else { SNAPSHOT_EVERY },
         opacity: false,
         partitions: resolved.partitions,
         wait_timeout: run.wait_timeout,
@@ -275,39 +318,45 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
         Some(InterleaveFlag::Number(number)) => number,
         // The trials say.
         Some(InterleaveFlag::Auto) => 1,
-        None if scope.simulated => 1,
+        None if scope.simulated() => 1,
         None => IN_FLIGHT.min(MEMBERS_MAX).min((WORKERS_MAX / scope.clients).max(1)),
     };
     let length = match (run.transactions, run.duration) {
         (Some(transactions), _) => Length::Transactions(transactions),
         (None, Some(time)) => Length::Time(time),
-        (None, None) if scope.simulated => {
+        (None, None) if scope.explored() => {
             Length::Transactions(TRANSACTIONS_PER_SEAT * (scope.clients * interleave) as u64)
         }
+        (None, None) if scope.on == On::Timed => Length::Time(DURATION_TIMED),
         (None, None) => Length::Time(DURATION),
     };
     let counted = matches!(length, Length::Transactions(_));
-    let no_warmup = counted || scope.simulated;
+    let warmup = match scope.on {
+        On::Timed => WARMUP_TIMED,
+        On::Host if !counted => WARMUP,
+        _ => Duration::ZERO,
+    };
     let recorded = run.verify || run.history.is_some();
     Plan {
         clients: scope.clients,
         interleave,
         cores: scope.clients,
         seed: run.seed,
-        warmup: run.warmup.unwrap_or(if no_warmup { Duration::ZERO } else { WARMUP }),
+        warmup: run.warmup.unwrap_or(warmup),
         length,
         rate: None,
         backoff: match run.backoff {
             Some(BackoffFlag::None) => Backoff::None,
             Some(BackoffFlag::Random) => Backoff::Random,
             Some(BackoffFlag::Exponential) => Backoff::Exponential,
+            None if scope.on == On::Timed => Backoff::None,
             None => Backoff::Exponential,
         },
         retry: match run.retry {
             RetryFlag::Same => Retry::Same,
             RetryFlag::New => Retry::New,
         },
-        epoch: run.epoch.unwrap_or(if scope.simulated { EPOCH_SIMULATED } else { EPOCH }),
+        epoch: run.epoch.unwrap_or(if scope.explored() { EPOCH_SIMULATED } else { EPOCH }),
         load: true,
         versions: false,
         durability: Durability::None,

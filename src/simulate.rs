@@ -2,11 +2,10 @@
 
 use crate::bench::{judgement, stop, verify};
 use crate::failure::Stop;
-use crate::result::{Consistency, Counts, RunResult, Simulation};
+use crate::result::{Consistency, Counts, MemoryCounts, RunResult, Simulation};
 use crate::runs::Files;
 use crate::settings::Settings;
-use chiliad_machine::Machine;
-use chiliad_simulator::{Config, Outcome, Sim};
+use chiliad_simulator::{Config, Outcome, Timings};
 use chiliad_workload::driver::{
     Judgement, SimulatedPlan, SimulatedReport, open_simulated, run_simulated,
 };
@@ -33,6 +32,8 @@ pub fn run(
     let judgement = Judgement { complete: report.complete, ..judgement };
     // Cores that did not return have taken what they recorded with them.
     let verified = if completed { verify(settings, &judgement, recorders, files)? } else { None };
+    let seconds = report.ticks as f64 / plan.config.ticks_per_second() as f64;
+    let timed = plan.config.machine.is_some();
     let (build, host_cpu) = RunResult::host();
     Ok(RunResult {
         workload: workload.into(),
@@ -41,8 +42,8 @@ pub fn run(
         threads: settings.plan.clients,
         clients: settings.plan.clients,
         seed: settings.plan.seed,
-        seconds: report.ticks as f64 / Sim::ticks_per_second() as f64,
-        counts: Counts::new(&report.tally, kinds, None, None),
+        seconds,
+        counts: Counts::new(&report.tally, kinds, timed.then_some(seconds), None),
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
         disk: None,
@@ -98,11 +99,16 @@ fn simulation(settings: &Settings, report: &SimulatedReport) -> Simulation {
     let completed = outcome.verdict.is_completed();
     let mut failures: Vec<String> = report.failures.iter().map(ToString::to_string).collect();
     failures.extend((!completed).then(|| outcome.verdict.to_string()));
+    let timings = outcome.timings.as_ref();
+    let rate = |count: fn(&Timings) -> u64| {
+        timings.map(|timings| count(timings) as f64 / report.seconds.max(1e-9))
+    };
     Simulation {
         cores: settings.plan.clients,
-        cycles: None,
-        accesses: None,
-        misses: None,
+        cycles: timings.map(|it| it.cycles),
+        accesses: timings.map(|it| it.accesses),
+        misses: timings.map(|it| it.misses),
+        memory: timings.map(MemoryCounts::new),
         verdict: if completed && !failures.is_empty() { "failed" } else { outcome.verdict.name() },
         failures,
         events: outcome.events,
@@ -114,8 +120,8 @@ fn simulation(settings: &Settings, report: &SimulatedReport) -> Simulation {
         marks: outcome.marks.iter().copied().collect(),
         host_seconds: report.seconds,
         host_load_seconds: report.load_seconds,
-        host_accesses_per_second: None,
-        host_misses_per_second: None,
+        host_accesses_per_second: rate(|it| it.accesses),
+        host_misses_per_second: rate(|it| it.misses + it.modifications - it.modifications_missed),
         host_events_per_second: outcome.events as f64 / report.seconds.max(1e-9),
     }
 }

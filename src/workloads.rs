@@ -54,7 +54,7 @@ fn snapshot_reads(flag: Option<YesNo>, default: bool, scope: &Scope) -> Result<b
 
 /// `--scale`, micro in simulation unless told otherwise.
 fn is_micro(scale: Option<ScaleFlag>, scope: &Scope) -> bool {
-    scale.map_or(scope.simulated, |scale| scale == ScaleFlag::Micro)
+    scale.map_or(scope.explored(), |scale| scale == ScaleFlag::Micro)
 }
 
 /// `--partitions`: `wanted` where the scheme needs them, but no more than there may be.
@@ -139,11 +139,12 @@ impl WorkloadFlags for TpccFlags {
         let scale = match self.scale {
             Some(ScaleFlag::Micro) => Scale::Micro,
             Some(ScaleFlag::Spec) => Scale::Spec,
-            None if scope.simulated => Scale::Micro,
+            None if scope.explored() => Scale::Micro,
             None => Scale::Spec,
         };
         let micro = scale == Scale::Micro;
-        let warehouses = self.warehouses.unwrap_or(if scope.simulated { 2 } else { scope.clients });
+        let warehouses =
+            self.warehouses.unwrap_or(if scope.explored() { 2 } else { scope.clients });
         let snapshot_reads = snapshot_reads(self.snapshot_reads, scope.scheme.snapshots, scope)?;
         let options = TpccOptions {
             warehouses: u32::try_from(warehouses).unwrap_or(u32::MAX),
@@ -211,7 +212,7 @@ impl WorkloadFlags for TatpFlags {
         let base = if micro { TatpOptions::micro() } else { TatpOptions::default() };
         let subscribers = small(self.subscribers, base.subscribers);
         // Clients of one partition do not meet those of another: in simulation there are few.
-        let wanted = if scope.simulated { 2 } else { scope.clients };
+        let wanted = if scope.explored() { 2 } else { scope.clients };
         let default = base.snapshot_reads && scope.scheme.snapshots;
         let options = TatpOptions {
             subscribers,

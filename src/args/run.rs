@@ -138,12 +138,16 @@ pub struct NativeFlags {
 /// What a simulated run has besides.
 #[derive(Args)]
 pub struct MachineFlags {
+    /// The machine whose time passes, or a file that describes one; `chiliad machines` lists them.
+    #[arg(long, value_name = "NAME|FILE", default_value = "thousand-cores")]
+    pub machine: String,
     /// Simulated cores, one client each, 1 to 1024.
     #[arg(long, value_name = "N", default_value = "4",
           value_parser = |s: &str| values::count(s, 1, 1024))]
     pub cores: usize,
-    /// Which core performs the next access.
-    #[arg(long, value_enum, value_name = "NAME", default_value = "random")]
+    /// Which core performs the next access: the one whose time it is, or one that the seed draws, to
+    /// see many interleavings (no time passes then).
+    #[arg(long, value_enum, value_name = "NAME", default_value = "timed")]
     pub schedule: ScheduleFlag,
     /// When a core's stores become visible to the others: at once, or through a store buffer.
     #[arg(long, value_enum, value_name = "MODEL", default_value = "sc")]
@@ -272,6 +276,8 @@ pub enum AllocatorFlag {
 /// `--schedule`.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ScheduleFlag {
+    /// The one whose time it is, on the machine of `--machine`.
+    Timed,
     /// Any, with a probability that the seed draws.
     Random,
     /// The same until one of a few preemptions.

@@ -16,6 +16,21 @@ pub const fn words_for(bytes: usize) -> usize {
 /// When `source` is shorter than `target`.
 #[inline]
 pub fn copy_out<W: Word>(source: &[W], target: &mut [u8]) {
+    W::read_bytes(source, target);
+}
+
+/// Copies all of `source` into `target`, the last word padded with zeroes.
+///
+/// # Panics
+/// When `target` is too short.
+#[inline]
+pub fn copy_in<W: Word>(target: &[W], source: &[u8]) {
+    W::write_bytes(target, source);
+}
+
+/// [`Word::read_bytes`] by single loads.
+#[inline]
+pub fn read<W: Word>(source: &[W], target: &mut [u8]) {
     let source = &source[..words_for(target.len())];
     let (chunks, rest) = target.as_chunks_mut::<8>();
     let (words, last) = source.split_at(chunks.len());
@@ -27,12 +42,9 @@ pub fn copy_out<W: Word>(source: &[W], target: &mut [u8]) {
     }
 }
 
-/// Copies all of `source` into `target`, the last word padded with zeroes.
-///
-/// # Panics
-/// When `target` is too short.
+/// [`Word::write_bytes`] by single stores.
 #[inline]
-pub fn copy_in<W: Word>(target: &[W], source: &[u8]) {
+pub fn write<W: Word>(target: &[W], source: &[u8]) {
     let target = &target[..words_for(source.len())];
     let (chunks, rest) = source.as_chunks::<8>();
     let (words, last) = target.split_at(chunks.len());

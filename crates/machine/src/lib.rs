@@ -23,7 +23,7 @@
 
 mod affinity;
 mod allocator;
-mod bytes;
+pub mod bytes;
 pub mod disk;
 mod fault;
 mod interleaved;
@@ -138,6 +138,16 @@ pub trait Word: Sized + 'static {
     fn new(value: u64) -> Self;
     /// Reads the word.
     fn load(&self, order: Ordering) -> u64;
+    /// Reads `target.len()` bytes out of the words of `source`, relaxed; see [`copy_out`].
+    #[inline]
+    fn read_bytes(source: &[Self], target: &mut [u8]) {
+        bytes::read(source, target);
+    }
+    /// Writes `source` to the words of `target`, relaxed; see [`copy_in`].
+    #[inline]
+    fn write_bytes(target: &[Self], source: &[u8]) {
+        bytes::write(target, source);
+    }
     /// Writes the word.
     fn store(&self, value: u64, order: Ordering);
     /// Writes the word and returns what it held.

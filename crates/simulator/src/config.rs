@@ -2,6 +2,7 @@
 //!
 //! Two runs of one program with equal configurations perform the same events in the same order.
 
+use crate::description::Description;
 use chiliad_machine::Fault;
 
 /// Who runs after whom.
@@ -49,6 +50,8 @@ pub struct Config {
     pub schedule: Schedule,
     /// When stores become visible.
     pub memory_model: MemoryModel,
+    /// The machine whose time passes, in place of the schedule: a timed run, sequentially consistent.
+    pub machine: Option<Description>,
     /// The planted bug that is switched on.
     pub fault: Option<&'static Fault>,
     /// Memory that the run may allocate in all, in bytes. It is reserved, not touched.
@@ -68,6 +71,12 @@ pub struct Config {
 }
 
 impl Config {
+    /// Ticks of the run's clock per second: cycles of its machine, or a million events.
+    #[must_use]
+    pub fn ticks_per_second(&self) -> u64 {
+        self.machine.as_ref().map_or(1_000_000, |machine| machine.hertz)
+    }
+
     /// A random schedule, sequentially consistent, no planted bug, 256 MiB, 10 million events.
     #[must_use]
     pub fn new(seed: u64) -> Self {
@@ -75,6 +84,7 @@ impl Config {
             seed,
             schedule: Schedule::Random,
             memory_model: MemoryModel::Sc,
+            machine: None,
             fault: None,
             region_bytes: 256 << 20,
             events_max: 10_000_000,

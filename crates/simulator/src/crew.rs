@@ -43,7 +43,7 @@ impl Crew {
     }
 
     /// `worker` can run; its turn comes last. Whether it is the first who can.
-    fn join(&mut self, worker: u32) -> bool {
+    pub(crate) fn join(&mut self, worker: u32) -> bool {
         self.round.push(worker);
         self.is_alone()
     }
@@ -87,6 +87,10 @@ impl State {
 
     /// Books that a worker can run.
     pub(crate) fn admit(&self, worker: u32) {
+        if self.timed().is_some() {
+            self.admit_at(worker, self.time.get());
+            return;
+        }
         let core = self.workers.borrow()[worker as usize].core;
         if self.crews.borrow_mut()[core as usize].join(worker) {
             self.scheduler.borrow_mut().admit(core, self.core.get());
@@ -118,7 +122,7 @@ impl State {
     }
 
     /// The core's turn passes to the next in the round, if there is another.
-    fn pass_turn(&self) {
+    pub(crate) fn pass_turn(&self) {
         if self.has_company() {
             self.count_hand_over();
             self.crews.borrow_mut()[self.core.get() as usize].pass();
@@ -142,6 +146,11 @@ impl State {
             self.marks.borrow_mut().insert("turn kept from siblings");
             return;
         }
+        if let Some(timed) = self.timed() {
+            self.pass_turn();
+            self.turn_passed(timed);
+            return;
+        }
         self.other_event(AWAIT_EVENT);
         if self.luck.borrow_mut().is_there() {
             return;
@@ -152,8 +161,12 @@ impl State {
     }
 
     /// The running worker waits for a moment: a sibling may run, and so may other cores.
-    pub(crate) fn pause(&self) {
+    pub(crate) fn pause(&self, steady: bool) {
         self.may_switch("a pause");
+        if let Some(timed) = self.timed() {
+            self.timed_pause(timed, true, steady);
+            return;
+        }
         if self.is_scheduled() && self.has_company() {
             self.marks.borrow_mut().insert("sibling ran in a wait");
         }
@@ -161,7 +174,11 @@ impl State {
     }
 
     /// The running worker waits for a moment and keeps the core: others run.
-    pub(crate) fn stall(&self) {
+    pub(crate) fn stall(&self, steady: bool) {
+        if let Some(timed) = self.timed() {
+            self.timed_pause(timed, false, steady);
+            return;
+        }
         if self.stalls_in_vain() {
             self.breach(Rule::SpinForNobody, "spun");
         }
@@ -170,6 +187,10 @@ impl State {
 
     /// Lets another core run, if one can, and when this one runs again, `siblings` or not.
     pub(crate) fn give_way(&self, siblings: bool) {
+        if let Some(timed) = self.timed() {
+            self.timed_pause(timed, siblings, false);
+            return;
+        }
         self.wait_event();
         if !self.is_scheduled() {
             self.wait_in_vain();

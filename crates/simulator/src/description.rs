@@ -139,6 +139,35 @@ pub struct Description {
 }
 
 impl Description {
+    /// A chip with a mesh as in thousand-cores.txt 3.1 (notes on Graphite's defaults for what the thesis
+    /// leaves open), where a unit of work is one instruction: what tests and examples start from.
+    #[must_use]
+    pub fn mesh() -> Self {
+        Self {
+            name: "mesh".into(),
+            about: "A tiled chip".into(),
+            source: "thousand-cores.txt 3.1".into(),
+            hertz: 1_000_000_000,
+            cores_max: 1024,
+            first: Cache { bytes: 32 << 10, ways: 4, cycles: 1 },
+            second: None,
+            shared: Cache { bytes: 512 << 10, ways: 8, cycles: 8 },
+            shared_tag_cycles: 3,
+            coherence: Coherence::Msi,
+            homes: Homes::Hashed,
+            network: Network::Mesh { hop_cycles: 2, flit_bytes: 8 },
+            memory: Memory { controllers: None, cycles: 100, line_centicycles: 1280 },
+            prefetches: 0,
+            slack: 0,
+            waiting: Waiting { pause: 8, wake: 0, system_call: 300 },
+            background: Background::Own,
+            counter: false,
+            clocks: false,
+            instructions_per_100_cycles: 100,
+            prices: [1 << PRICE_BITS; Cost::COUNT],
+        }
+    }
+
     /// Cycles of `n` units of work at a site, in 256ths.
     #[must_use]
     pub fn price(&self, site: Cost, n: u32) -> u64 {

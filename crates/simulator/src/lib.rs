@@ -53,6 +53,7 @@ mod schedule;
 mod section;
 mod state;
 mod store_buffer;
+mod timed;
 mod waiting;
 mod word;
 
@@ -65,4 +66,5 @@ pub use outcome::{
 };
 pub use run::{Run, trace_freeing};
 pub use section::Rule;
+pub use timed::Timings;
 pub use word::{SimLink, SimWord};

@@ -36,11 +36,13 @@ impl Machine for Sim {
     fn alloc(layout: Layout, _class: Class) -> Option<NonNull<u8>> {
         let state = State::current();
         let block = state.region.alloc(layout)?;
+        state.timed_call();
         state.digest_address(Access::Alloc, state.region.offset(block.addr().get()) as u64);
         Some(block)
     }
 
     unsafe fn free(block: NonNull<u8>, layout: Layout, _class: Class) {
+        State::current().timed_call();
         State::current().free(block.addr().get(), layout);
     }
 
@@ -75,7 +77,7 @@ impl Machine for Sim {
     }
 
     fn ticks_per_second() -> u64 {
-        1_000_000
+        State::try_current().map_or(1_000_000, |state| state.config.ticks_per_second())
     }
 
     fn counter() -> Option<u64> {
@@ -88,15 +90,15 @@ impl Machine for Sim {
     }
 
     fn pause() {
-        State::current().pause();
+        State::current().pause(false);
     }
 
     fn yield_now() {
-        State::current().pause();
+        State::current().pause(true);
     }
 
-    fn stall(_long: bool) {
-        State::current().stall();
+    fn stall(long: bool) {
+        State::current().stall(long);
     }
 
     fn park() {
@@ -125,25 +127,33 @@ impl Machine for Sim {
     }
 
     fn heavy_fence() {
+        State::current().timed_call();
         State::current().fence(true, true);
     }
 
-    fn prefetch(_start: *const u8, _lines: u32) {
+    fn prefetch(start: *const u8, lines: u32) {
         let state = State::current();
+        if let Some(timed) = state.timed() {
+            state.timed_prefetch(timed, start.addr(), lines);
+        }
         let mut counters = state.counters.get();
         counters.prefetches += 1;
         state.counters.set(counters);
     }
 
-    fn await_line(_start: *const u8, _lines: u32) {
-        State::current().await_line();
+    fn await_line(start: *const u8, lines: u32) {
+        let state = State::current();
+        if let Some(timed) = state.timed() {
+            state.timed_prefetch(timed, start.addr(), lines);
+        }
+        state.await_line();
     }
 
     /// No event where there is nobody to give way to.
     fn give_way() {
         let state = State::current();
         if state.is_scheduled() && state.has_company() {
-            state.pause();
+            state.pause(false);
         }
     }
 
@@ -160,8 +170,11 @@ impl Machine for Sim {
         State::current().leave_section();
     }
 
-    fn work(_site: Cost, n: u32) {
+    fn work(site: Cost, n: u32) {
         let state = State::current();
+        if let Some(timed) = state.timed() {
+            state.timed_work(timed, site, n);
+        }
         let mut counters = state.counters.get();
         counters.work += u64::from(n);
         state.counters.set(counters);

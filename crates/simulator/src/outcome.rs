@@ -1,6 +1,7 @@
 //! What a run ends with.
 
 use crate::section::Rule;
+use crate::timed::Timings;
 use chiliad_machine::{Ticks, WorkerId};
 use std::backtrace::Backtrace;
 use std::collections::BTreeSet;
@@ -308,6 +309,8 @@ pub struct Outcome {
     pub marks: BTreeSet<&'static str>,
     /// A digest of every event: its number, core, address and kind. Equal for equal runs.
     pub trace_hash: u64,
+    /// What was counted of a timed run.
+    pub timings: Option<Timings>,
     /// The last accesses, if the run was asked to list them.
     pub transcript: Vec<Step>,
     /// Memory handed out, freed blocks included.

@@ -188,6 +188,13 @@ impl Region {
         host.wrapping_sub(self.base)
     }
 
+    /// The simulated address of what lies at an offset.
+    #[inline]
+    #[expect(clippy::unused_self, reason = "not all memory exists")]
+    pub(crate) fn simulated(&self, offset: usize) -> u64 {
+        offset as u64
+    }
+
     pub(crate) fn contains(&self, offset: usize) -> bool {
         offset < self.bytes()
     }

@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::hook;
 use crate::outcome::{Outcome, UseOfFreedMemory, Verdict};
 use crate::state::State;
+use crate::timed::Post;
 use chiliad_machine::WorkerId;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
@@ -89,7 +90,7 @@ impl Run {
     /// Adds a core that runs `body`. The run lasts until all such cores have returned. Cores are
     /// workers 1, 2, ... in the order in which they are added; worker 0 is whoever is outside.
     pub fn spawn(&mut self, name: impl Into<String>, body: impl FnOnce() + 'static) -> WorkerId {
-        self.add(vec![name.into()], false, vec![Box::new(body)])[0]
+        self.add(vec![name.into()], Post::Tile, false, vec![Box::new(body)])[0]
     }
 
     /// Adds one core with several workers, in turns on it: its *crew*. A worker's turn ends where it
@@ -104,7 +105,7 @@ impl Run {
             1 => vec![name.to_owned()],
             members => (0..members).map(|member| format!("{name}.{member}")).collect(),
         };
-        self.add(names, false, bodies)
+        self.add(names, Post::Tile, false, bodies)
     }
 
     /// Adds a core for background work, such as a ticker: when all cores that are no daemons have
@@ -114,12 +115,27 @@ impl Run {
         name: impl Into<String>,
         body: impl FnOnce() + 'static,
     ) -> WorkerId {
-        self.add(vec![name.into()], true, vec![Box::new(body)])[0]
+        self.add(vec![name.into()], Post::Background, true, vec![Box::new(body)])[0]
     }
 
-    fn add(&mut self, names: Vec<String>, daemon: bool, bodies: Vec<Body>) -> Vec<WorkerId> {
+    /// As [`Run::spawn_daemon`], for whoever only looks on: nothing that it does takes time.
+    pub fn spawn_observer(
+        &mut self,
+        name: impl Into<String>,
+        body: impl FnOnce() + 'static,
+    ) -> WorkerId {
+        self.add(vec![name.into()], Post::Outside, true, vec![Box::new(body)])[0]
+    }
+
+    fn add(
+        &mut self,
+        names: Vec<String>,
+        post: Post,
+        daemon: bool,
+        bodies: Vec<Body>,
+    ) -> Vec<WorkerId> {
         assert!(!self.gone, "a run goes once: cores are added before that");
-        let workers = self.state.add_core(names, daemon);
+        let workers = self.state.add_core(names, post, daemon);
         self.bodies.extend(workers.iter().copied().zip(bodies));
         workers
     }
@@ -139,6 +155,7 @@ impl Run {
         state.live_workers.set(count - u32::try_from(daemons).unwrap_or(0));
         let mut fibres: Vec<Fibre> =
             self.bodies.drain(..).map(|(worker, body)| fibre(state, worker, body)).collect();
+        state.begin_time();
         if count > 0 {
             state.start();
         }
@@ -178,7 +195,8 @@ impl Run {
             panics,
             discarded,
             marks: state.marks.take(),
-            trace_hash: state.digest.get(),
+            trace_hash: state.digest.get() ^ state.timed().map_or(0, |it| it.borrow().digest),
+            timings: state.timed().map(|it| it.borrow().timings),
             transcript: state.transcript.take().into(),
             memory_bytes: state.region.used_bytes(),
             counters: state.counters.get(),

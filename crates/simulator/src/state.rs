@@ -18,9 +18,10 @@ use crate::random::{Generator, Stream};
 use crate::region::Region;
 use crate::schedule::Scheduler;
 use crate::store_buffer::StoreBuffers;
+use crate::timed::{Post, Timed};
 use chiliad_machine::{Ticks, Woken, WorkerId};
 use corosensei::Yielder;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::ptr;
 
@@ -50,6 +51,8 @@ pub(crate) struct Worker {
     pub(crate) core: u32,
     pub(crate) siblings: bool,
     pub(crate) daemon: bool,
+    /// What its core is for.
+    pub(crate) post: Post,
     pub(crate) ended: bool,
     pub(crate) permit: bool,
     pub(crate) parked: bool,
@@ -81,6 +84,11 @@ pub(crate) struct State {
     pub(crate) buffered: Cell<bool>,
     pub(crate) region: Region,
     pub(crate) config: Config,
+    /// In a timed run, what takes time.
+    pub(crate) timed: OnceCell<RefCell<Timed>>,
+    /// The running core's clock in a timed run, in cycles, and 256ths of a cycle besides.
+    pub(crate) time: Cell<Ticks>,
+    pub(crate) parts: Cell<u64>,
 
     /// How far the clock is ahead of the events.
     pub(crate) skew: Cell<u64>,
@@ -143,6 +151,9 @@ impl State {
             core: Cell::new(0),
             buffered: Cell::new(false),
             region: Region::new(config.region_bytes, config.seed),
+            timed: OnceCell::new(),
+            time: Cell::new(0),
+            parts: Cell::new(0),
             skew: Cell::new(0),
             switches: Cell::new(0),
             drain_at: Cell::new(u64::MAX),
@@ -172,12 +183,12 @@ impl State {
             free_trace: RefCell::default(),
             config,
         };
-        state.add_core(vec!["outside".to_owned()], false);
+        state.add_core(vec!["outside".to_owned()], Post::Outside, false);
         state
     }
 
     /// Adds a core with a worker of each name.
-    pub(crate) fn add_core(&self, names: Vec<String>, daemon: bool) -> Vec<WorkerId> {
+    pub(crate) fn add_core(&self, names: Vec<String>, post: Post, daemon: bool) -> Vec<WorkerId> {
         let count = |length| u32::try_from(length).expect("fewer workers than u32 counts");
         let mut workers = self.workers.borrow_mut();
         let core = count(self.crews.borrow().len());
@@ -191,6 +202,7 @@ impl State {
                 core,
                 siblings,
                 daemon,
+                post,
                 ended: false,
                 permit: false,
                 parked: false,
@@ -289,12 +301,19 @@ impl State {
 
     /// A look at the clock: an event, so that whoever waits for a time lets others run.
     pub(crate) fn look_at_clock(&self) -> Ticks {
+        if self.timed().is_some() {
+            self.time.set(self.time.get() + 1);
+            return self.time.get();
+        }
         self.other_event(CLOCK_EVENT);
         self.now()
     }
 
     /// Adds one to the counter in the middle of the chip: an event.
     pub(crate) fn count_on_chip(&self) -> u64 {
+        if let Some(timed) = self.timed() {
+            return self.timed_count(timed);
+        }
         self.other_event(COUNTER_EVENT);
         self.on_chip.set(self.on_chip.get() + 1);
         self.on_chip.get()
@@ -302,6 +321,9 @@ impl State {
 
     /// The time.
     pub(crate) fn now(&self) -> Ticks {
+        if self.timed().is_some() {
+            return self.time.get();
+        }
         self.event.get() + self.skew.get()
     }
 
@@ -331,6 +353,10 @@ impl State {
 
     /// Finds out when something is due next.
     pub(crate) fn plan(&self) {
+        if self.timed().is_some() {
+            self.next.set(u64::MAX);
+            return;
+        }
         let mut next = self.limit.get().min(self.scheduler.borrow().switch_at());
         next = next.min(self.timer_at.get().saturating_sub(self.skew.get()));
         if self.buffered.get() {
@@ -365,7 +391,7 @@ impl State {
         self.plan();
     }
 
-    fn suspend(&self, running: u32) {
+    pub(crate) fn suspend(&self, running: u32) {
         let yielder = self.workers.borrow()[running as usize].yielder;
         // SAFETY: the yielder lives at the root of this very coroutine's stack, which executes.
         unsafe { (*yielder).suspend(()) };

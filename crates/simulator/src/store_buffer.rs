@@ -211,6 +211,10 @@ impl State {
 
     /// A fence: `own` and `all` say whose stores it makes visible.
     pub(crate) fn fence(&self, own: bool, all: bool) {
+        if self.timed().is_some() {
+            // Nothing is held back.
+            return;
+        }
         self.other_event(FENCE_EVENT);
         if all {
             self.drain_all();

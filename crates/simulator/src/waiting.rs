@@ -23,6 +23,11 @@ const VAIN_JUMPS_MAX: u64 = 1_000;
 impl State {
     /// Sleeps until unparked or, if there is one, until the time has come.
     pub(crate) fn park(&self, until: Option<Ticks>) -> Woken {
+        if let Some(timed) = self.timed()
+            && self.is_scheduled()
+        {
+            return self.timed_park(timed, until);
+        }
         let running = self.running.get();
         // Going to sleep takes an atomic instruction natively.
         self.fence(true, false);
@@ -86,12 +91,20 @@ impl State {
     }
 
     fn forward_clock(&self, until: Option<Ticks>) {
+        if self.timed().is_some() {
+            self.time.set(self.time.get().max(until.unwrap_or(0)));
+            return;
+        }
         let ahead = until.unwrap_or(0).saturating_sub(self.now());
         self.skew.set(self.skew.get() + ahead);
     }
 
     /// Wakes a worker, or lets its next park return at once.
     pub(crate) fn unpark(&self, worker: WorkerId) {
+        if let Some(timed) = self.timed() {
+            self.timed_unpark(timed, worker);
+            return;
+        }
         // Waking somebody takes an atomic instruction natively.
         self.fence(true, false);
         let parked = {
@@ -112,6 +125,12 @@ impl State {
     }
 
     fn wake(&self, worker: u32, woken: Woken) {
+        self.rise(worker, woken);
+        self.admit(worker);
+    }
+
+    /// Books that a worker does not sleep any more.
+    pub(crate) fn rise(&self, worker: u32, woken: Woken) {
         let until = {
             let sleeper = &mut self.workers.borrow_mut()[worker as usize];
             sleeper.parked = false;
@@ -123,7 +142,6 @@ impl State {
             timers.remove(&(until, worker));
             self.timer_at.set(timers.first().map_or(Ticks::MAX, |first| first.0));
         }
-        self.admit(worker);
     }
 
     /// Wakes every worker whose time has come.
@@ -144,14 +162,24 @@ impl State {
                 return chosen;
             }
             let timer = self.timer_at.get();
-            if timer < Ticks::MAX && self.vain_jumps.get() < VAIN_JUMPS_MAX {
-                self.vain_jumps.set(self.vain_jumps.get() + 1);
+            if timer < Ticks::MAX && !self.jumps_in_vain() {
                 self.forward_clock(Some(timer));
             } else {
-                let waiting = self.waiting();
-                self.conclude(Verdict::Deadlock { waiting });
+                self.find_deadlock();
             }
         }
+    }
+
+    /// The clock is about to jump where everybody sleeps: whether it has too often.
+    pub(crate) fn jumps_in_vain(&self) -> bool {
+        self.vain_jumps.set(self.vain_jumps.get() + 1);
+        self.vain_jumps.get() > VAIN_JUMPS_MAX
+    }
+
+    /// Nobody will wake those that wait.
+    pub(crate) fn find_deadlock(&self) {
+        let waiting = self.waiting();
+        self.conclude(Verdict::Deadlock { waiting });
     }
 
     /// The workers that have not ended, without daemons.
@@ -200,6 +228,7 @@ impl State {
                 self.wake(worker, Woken::ByTime);
             }
         }
+        self.rouse_all();
     }
 
     /// All workers but the host's own stack.
@@ -215,7 +244,7 @@ impl State {
         if self.live_workers.get() == 0 {
             self.end();
         }
-        let first = self.find_runnable();
+        let first = self.find_next();
         self.take_over(first);
     }
 
@@ -241,7 +270,10 @@ impl State {
             worker.daemon
         };
         let broken = returned && self.returned_in_section();
-        self.leave_round();
+        let siblings = self.leave_round();
+        if let Some(timed) = self.timed().filter(|_| siblings) {
+            timed.borrow_mut().resume_at(self.time.get(), self.core.get());
+        }
         self.live.set(self.live.get() - 1);
         if !daemon {
             self.live_workers.set(self.live_workers.get() - 1);
@@ -252,9 +284,14 @@ impl State {
         if broken || matches!(*self.verdict.borrow(), Some(Verdict::UseOfFreedMemory(_))) {
             self.halted.set(true);
         } else if self.live.get() > 0 {
-            let chosen = self.find_runnable();
+            let chosen = self.find_next();
             self.take_over(chosen);
         }
+    }
+
+    /// The core that runs when the running one, if there is one, has ended.
+    fn find_next(&self) -> u32 {
+        if self.timed().is_some() { self.next_core() } else { self.find_runnable() }
     }
 
     /// Whether the running core is told to stop.

@@ -6,7 +6,9 @@
 
 use crate::outcome::Access;
 use crate::state::State;
-use chiliad_machine::{Link, Ordering, Tagged, Word};
+use crate::timed::Access as TimedAccess;
+use chiliad_machine::{Link, Ordering, Tagged, Word, bytes, words_for};
+use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicPtr, AtomicU64};
@@ -22,13 +24,17 @@ impl SimWord {
         ptr::from_ref(self).cast()
     }
 
-    /// The event of a read-modify-write, which makes the core's earlier stores visible.
+    /// A read-modify-write, which makes the core's earlier stores visible.
     #[inline]
-    fn modify(&self) -> &AtomicU64 {
+    fn modify<R>(&self, mut effect: impl FnMut(&AtomicU64) -> R) -> R {
         let state = State::current();
+        if let Some(timed) = state.timed() {
+            let host = self.target().addr();
+            return state.timed_access(timed, host, TimedAccess::Modify, || effect(&self.0));
+        }
         state.access(self.target().addr(), Access::Rmw);
         state.drain_own();
-        &self.0
+        effect(&self.0)
     }
 }
 
@@ -41,6 +47,10 @@ impl Word for SimWord {
     #[inline]
     fn load(&self, _order: Ordering) -> u64 {
         let state = State::current();
+        if let Some(timed) = state.timed() {
+            let load = || self.0.load(Relaxed);
+            return state.timed_access(timed, self.target().addr(), TimedAccess::Read, load);
+        }
         state.access(self.target().addr(), Access::Load);
         match state.forward(self.target()) {
             Some(own) => own.addr() as u64,
@@ -51,6 +61,10 @@ impl Word for SimWord {
     #[inline]
     fn store(&self, value: u64, order: Ordering) {
         let state = State::current();
+        if let Some(timed) = state.timed() {
+            let store = || self.0.store(value, Relaxed);
+            return state.timed_access(timed, self.target().addr(), TimedAccess::Write, store);
+        }
         state.access(self.target().addr(), Access::Store);
         if order == Ordering::SeqCst {
             state.drain_own();
@@ -63,9 +77,43 @@ impl Word for SimWord {
         self.0.store(value, Relaxed);
     }
 
+    /// In a timed run line by line.
+    fn read_bytes(source: &[Self], target: &mut [u8]) {
+        let Some(timed) = State::current().timed() else {
+            return bytes::read(source, target);
+        };
+        for (words, part) in lines(source, target.len()) {
+            let part = &mut target[part];
+            let host = words[0].target().addr();
+            State::current().timed_access(timed, host, TimedAccess::Read, || {
+                for (chunk, word) in part.chunks_mut(8).zip(words) {
+                    chunk.copy_from_slice(&word.0.load(Relaxed).to_le_bytes()[..chunk.len()]);
+                }
+            });
+        }
+    }
+
+    /// In a timed run line by line.
+    fn write_bytes(target: &[Self], source: &[u8]) {
+        let Some(timed) = State::current().timed() else {
+            return bytes::write(target, source);
+        };
+        for (words, part) in lines(target, source.len()) {
+            let part = &source[part];
+            let host = words[0].target().addr();
+            State::current().timed_access(timed, host, TimedAccess::Write, || {
+                for (chunk, word) in part.chunks(8).zip(words) {
+                    let mut bytes = [0; 8];
+                    bytes[..chunk.len()].copy_from_slice(chunk);
+                    word.0.store(u64::from_le_bytes(bytes), Relaxed);
+                }
+            });
+        }
+    }
+
     #[inline]
     fn swap(&self, value: u64, _order: Ordering) -> u64 {
-        self.modify().swap(value, Relaxed)
+        self.modify(|it| it.swap(value, Relaxed))
     }
 
     #[inline]
@@ -76,28 +124,43 @@ impl Word for SimWord {
         _success: Ordering,
         _failure: Ordering,
     ) -> Result<u64, u64> {
-        self.modify().compare_exchange(current, new, Relaxed, Relaxed)
+        self.modify(|it| it.compare_exchange(current, new, Relaxed, Relaxed))
     }
 
     #[inline]
     fn fetch_add(&self, value: u64, _order: Ordering) -> u64 {
-        self.modify().fetch_add(value, Relaxed)
+        self.modify(|it| it.fetch_add(value, Relaxed))
     }
 
     #[inline]
     fn fetch_and(&self, value: u64, _order: Ordering) -> u64 {
-        self.modify().fetch_and(value, Relaxed)
+        self.modify(|it| it.fetch_and(value, Relaxed))
     }
 
     #[inline]
     fn fetch_or(&self, value: u64, _order: Ordering) -> u64 {
-        self.modify().fetch_or(value, Relaxed)
+        self.modify(|it| it.fetch_or(value, Relaxed))
     }
 
     #[inline]
     fn fetch_max(&self, value: u64, _order: Ordering) -> u64 {
-        self.modify().fetch_max(value, Relaxed)
+        self.modify(|it| it.fetch_max(value, Relaxed))
     }
+}
+
+/// The words that hold `bytes` bytes, by the cache lines that they lie in, and the bytes of each.
+fn lines(words: &[SimWord], bytes: usize) -> impl Iterator<Item = (&[SimWord], Range<usize>)> {
+    let words = &words[..words_for(bytes)];
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let first = words.get(at)?;
+        let in_line = (64 - first.target().addr() % 64) / 8;
+        let end = (at + in_line).min(words.len());
+        let part = at * 8..(end * 8).min(bytes);
+        let found = &words[at..end];
+        at = end;
+        Some((found, part))
+    })
 }
 
 /// A simulated shared pointer.
@@ -111,11 +174,15 @@ impl<T> SimLink<T> {
 
     /// As [`SimWord::modify`].
     #[inline]
-    fn modify(&self) -> &AtomicPtr<T> {
+    fn modify<R>(&self, mut effect: impl FnMut(&AtomicPtr<T>) -> R) -> R {
         let state = State::current();
+        if let Some(timed) = state.timed() {
+            let host = self.target().addr();
+            return state.timed_access(timed, host, TimedAccess::Modify, || effect(&self.0));
+        }
         state.access(self.target().addr(), Access::Rmw);
         state.drain_own();
-        &self.0
+        effect(&self.0)
     }
 }
 
@@ -128,6 +195,15 @@ impl<T> Link<T> for SimLink<T> {
     #[inline]
     fn load(&self, _order: Ordering) -> Tagged<T> {
         let state = State::current();
+        if let Some(timed) = state.timed() {
+            let load = || self.0.load(Relaxed);
+            return Tagged::from_raw(state.timed_access(
+                timed,
+                self.target().addr(),
+                TimedAccess::Read,
+                load,
+            ));
+        }
         state.access(self.target().addr(), Access::Load);
         Tagged::from_raw(match state.forward(self.target()) {
             Some(own) => own.cast(),
@@ -138,6 +214,10 @@ impl<T> Link<T> for SimLink<T> {
     #[inline]
     fn store(&self, value: Tagged<T>, order: Ordering) {
         let state = State::current();
+        if let Some(timed) = state.timed() {
+            let store = || self.0.store(value.into_raw(), Relaxed);
+            return state.timed_access(timed, self.target().addr(), TimedAccess::Write, store);
+        }
         state.access(self.target().addr(), Access::Store);
         let raw = value.into_raw();
         if order == Ordering::SeqCst {
@@ -150,7 +230,7 @@ impl<T> Link<T> for SimLink<T> {
 
     #[inline]
     fn swap(&self, value: Tagged<T>, _order: Ordering) -> Tagged<T> {
-        Tagged::from_raw(self.modify().swap(value.into_raw(), Relaxed))
+        Tagged::from_raw(self.modify(|it| it.swap(value.into_raw(), Relaxed)))
     }
 
     #[inline]
@@ -162,7 +242,7 @@ impl<T> Link<T> for SimLink<T> {
         _failure: Ordering,
     ) -> Result<Tagged<T>, Tagged<T>> {
         let (current, new) = (current.into_raw(), new.into_raw());
-        match self.modify().compare_exchange(current, new, Relaxed, Relaxed) {
+        match self.modify(|it| it.compare_exchange(current, new, Relaxed, Relaxed)) {
             Ok(found) => Ok(Tagged::from_raw(found)),
             Err(found) => Err(Tagged::from_raw(found)),
         }

@@ -122,12 +122,17 @@ fn spawn_clients(
 
 /// The core that ends the warm-up and, for a run of a given time, the window.
 fn spawn_clock(run: &mut Run, plan: &SimulatedPlan, signals: &Arc<Signals>, left: &Rc<Yield>) {
+    let ticks = |time| ticks(time, &plan.config);
     let (warmup, length) = (ticks(plan.plan.warmup), plan.plan.length);
+    let length = match length {
+        Length::Time(time) => Some(ticks(time)),
+        Length::Transactions(_) => None,
+    };
     let (signals, left) = (signals.clone(), left.clone());
-    if warmup == 0 && matches!(length, Length::Transactions(_)) {
+    if warmup == 0 && length.is_none() {
         return;
     }
-    run.spawn_daemon("clock", move || {
+    run.spawn_observer("clock", move || {
         while signals.phase() == Phase::Assemble && !stopping() {
             Sim::park_until(Sim::now() + ASSEMBLY_POLL);
         }
@@ -135,15 +140,15 @@ fn spawn_clock(run: &mut Run, plan: &SimulatedPlan, signals: &Arc<Signals>, left
         sleep_until(begin);
         left.begin.set(begin);
         signals.set(Phase::Measure);
-        if let Length::Time(length) = length {
-            sleep_until(begin + ticks(length));
+        if let Some(length) = length {
+            sleep_until(begin + length);
             signals.set(Phase::Stop);
         }
     });
 }
 
 fn spawn_ticker(run: &mut Run, plan: &SimulatedPlan, target: &Rc<dyn Target>) {
-    let (target, epoch) = (target.clone(), ticks(plan.plan.epoch).max(1));
+    let (target, epoch) = (target.clone(), ticks(plan.plan.epoch, &plan.config).max(1));
     run.spawn_daemon("epochs", move || {
         let mut next = epoch;
         while !stopping() {
@@ -180,7 +185,7 @@ fn finish(
 }
 
 /// A time in ticks of the simulated machine.
-fn ticks(time: Duration) -> Ticks {
-    let ticks = time.as_nanos() * u128::from(Sim::ticks_per_second()) / 1_000_000_000;
+fn ticks(time: Duration, config: &Config) -> Ticks {
+    let ticks = time.as_nanos() * u128::from(config.ticks_per_second()) / 1_000_000_000;
     u64::try_from(ticks).unwrap_or(u64::MAX)
 }

@@ -1,0 +1,601 @@
+//! What a line's home does with a request, and everything that takes time but the cores themselves.
+
+use super::directory::{At, Copies, Directory};
+use super::meter::Meters;
+use super::network::{Load, Network};
+use super::spin::Spin;
+use super::tags::{Private, Right};
+use super::wheel::Wheel;
+use crate::description::{Coherence, Description, Homes};
+
+/// Places where requests queue. Two lines that share one, which is rare, queue behind each other.
+const QUEUES: usize = 1 << 16;
+
+const NOBODY: u32 = u32::MAX;
+
+/// What an access wants of its line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Access {
+    /// To see it.
+    Read,
+    /// To overwrite some of it.
+    Write,
+    /// To change it by what it holds.
+    Modify,
+}
+
+/// What was counted of the memory of a timed run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Timings {
+    /// The time at which the last core stopped.
+    pub cycles: u64,
+    /// Lines looked up in the cores' own caches.
+    pub accesses: u64,
+    /// Of these, requests to a line's home, lines asked for ahead of use included.
+    pub misses: u64,
+    /// Read-modify-writes among the accesses.
+    pub modifications: u64,
+    /// Read-modify-writes among the misses.
+    pub modifications_missed: u64,
+    /// Lines that came from memory.
+    pub memory_reads: u64,
+    /// Lines taken from another core's cache.
+    pub transfers: u64,
+    /// Copies taken away for a write.
+    pub invalidations: u64,
+    /// Times that a core slept through a spin.
+    pub naps: u64,
+}
+
+/// What the event of a core means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Event {
+    /// It goes on.
+    Resume,
+    /// Its request has reached the home.
+    Arrive,
+    /// Its request is the next of its queue.
+    Turn,
+    /// Its request has reached the counter in the middle.
+    Count,
+}
+
+/// What a core waits for.
+struct Request {
+    line: u64,
+    mix: u64,
+    home: u32,
+    access: Access,
+    /// Performs it; the core that waits owns what this points to.
+    effect: Option<*mut dyn FnMut()>,
+}
+
+/// A core.
+pub(crate) struct Core {
+    tile: u32,
+    /// It is not part of the machine: nothing that it does takes time.
+    pub(super) free: bool,
+    /// Background work: the core whose time it takes.
+    pub(super) guest_of: Option<u32>,
+    /// Cycles that guests have taken.
+    pub(super) owed: u64,
+    pub(super) resumed: u64,
+    event: Event,
+    request: Request,
+    /// The core behind it in the queue of its line.
+    behind: u32,
+    pub(super) spin: Spin,
+    /// What the counter in the middle held for it.
+    pub(super) counted: u64,
+    /// Lines asked for ahead of use and when they arrive, the oldest first.
+    ahead: Vec<(u64, u64)>,
+}
+
+/// Requests for a line.
+#[derive(Clone, Copy)]
+struct Queue {
+    /// Until when the home is busy with it.
+    until: u64,
+    first: u32,
+    last: u32,
+}
+
+/// The machine but its cores' programs.
+pub(crate) struct Timed {
+    pub(super) machine: Description,
+    pub(super) wheel: Wheel,
+    private: Private,
+    directory: Directory,
+    network: Network,
+    ports: Meters,
+    controllers: Meters,
+    /// Of the counter in the middle.
+    counter: Meters,
+    counted: u64,
+    queues: Vec<Queue>,
+    pub(super) cores: Vec<Core>,
+    tiles: u32,
+    controller_count: u32,
+    salt: u64,
+    pub(crate) timings: Timings,
+    /// Mixed from every event.
+    pub(crate) digest: u64,
+}
+
+/// What a core is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Post {
+    /// The host's own stack, or whoever only looks on.
+    Outside,
+    /// The program.
+    Tile,
+    /// Background work.
+    Background,
+}
+
+impl Timed {
+    /// A machine whose cores have these posts.
+    pub(crate) fn new(machine: &Description, posts: &[Post], seed: u64) -> Self {
+        let tiles = posts.iter().filter(|&&post| post == Post::Tile).count().max(1) as u32;
+        let controller_count = machine.memory.controllers.unwrap_or(tiles).clamp(1, tiles);
+        let first = posts.iter().position(|&post| post == Post::Tile);
+        let shared = machine.background == crate::description::Background::Shared;
+        let mut wheel = Wheel::new();
+        let (mut next_tile, mut next_guest) = (0, 0);
+        let cores = posts.iter().map(|&post| {
+            wheel.add_core();
+            let tile = match post {
+                Post::Outside => 0,
+                Post::Tile => {
+                    next_tile += 1;
+                    next_tile - 1
+                }
+                Post::Background => {
+                    next_guest += 1;
+                    (next_guest - 1) % tiles
+                }
+            };
+            let guest = post == Post::Background && shared;
+            Core::new(tile, post == Post::Outside, first.filter(|_| guest).map(|it| it as u32))
+        });
+        let cores: Vec<Core> = cores.collect();
+        Self {
+            wheel,
+            private: Private::new(machine.first, machine.second, cores.len()),
+            directory: Directory::new(machine.shared, tiles as usize),
+            network: Network::new(machine.network, tiles),
+            ports: Meters::new(tiles as usize),
+            controllers: Meters::new(controller_count as usize),
+            counter: Meters::new(1),
+            counted: 0,
+            queues: vec![Queue { until: 0, first: NOBODY, last: NOBODY }; QUEUES],
+            cores,
+            tiles,
+            controller_count,
+            salt: mix(seed),
+            timings: Timings::default(),
+            digest: 0,
+            machine: machine.clone(),
+        }
+    }
+
+    /// What `core` may do with a line, in how many cycles it knows, and from when on the line is there.
+    #[inline]
+    pub(super) fn look(&mut self, core: u32, line: u64) -> (Right, u32, u64) {
+        let (right, cycles) = self.private.look(core, line);
+        let ahead = &self.cores[core as usize].ahead;
+        if ahead.is_empty() || right == Right::None {
+            return (right, cycles, 0);
+        }
+        let there = ahead.iter().find(|it| it.0 == line).map_or(0, |it| it.1);
+        (right, cycles, there)
+    }
+
+    /// `core` reads or writes a line that it may.
+    #[inline]
+    pub(super) fn hit(&mut self, core: u32, line: u64, right: Right, access: Access) {
+        self.timings.accesses += 1;
+        let spin = &mut self.cores[core as usize].spin;
+        if access == Access::Read {
+            spin.read(line);
+            return;
+        }
+        spin.act();
+        self.timings.modifications += u64::from(access == Access::Modify);
+        if right != Right::Modified {
+            self.private.modify(core, line);
+        }
+    }
+
+    /// `core` does something that may come out differently the next time.
+    pub(super) fn acts(&mut self, core: u32) {
+        self.cores[core as usize].spin.act();
+    }
+
+    /// `core` pauses: whether it sleeps.
+    pub(super) fn pauses(&mut self, core: u32, time: u64, steady: bool) -> bool {
+        let sleeps = self.cores[core as usize].spin.pause(time, steady);
+        self.timings.naps += u64::from(sleeps);
+        sleeps
+    }
+
+    /// `core` does not go on for now.
+    #[inline]
+    pub(super) fn stops(&mut self, core: u32, time: u64) {
+        let it = &mut self.cores[core as usize];
+        let taken = time.saturating_sub(it.resumed);
+        it.resumed = time;
+        if let Some(host) = it.guest_of {
+            self.cores[host as usize].owed += taken;
+        }
+        if !self.cores[core as usize].free {
+            self.timings.cycles = self.timings.cycles.max(time);
+        }
+    }
+
+    /// `core` goes on at `time`, or when it has got back what guests took: when.
+    #[inline]
+    pub(super) fn goes_on(&mut self, core: u32, time: u64) -> u64 {
+        let it = &mut self.cores[core as usize];
+        let time = time + std::mem::take(&mut it.owed);
+        it.resumed = time;
+        time
+    }
+
+    fn home_of(&self, line: u64) -> (u64, u32) {
+        let mix = mix(line ^ self.salt);
+        let home = match self.machine.homes {
+            Homes::Hashed => ((mix & 0xffff_ffff) * u64::from(self.tiles)) >> 32,
+            Homes::Modulo => line % u64::from(self.tiles),
+        };
+        (mix, home as u32)
+    }
+
+    /// `core` sends a request at `time`, which is performed by `effect` when the home serves it.
+    pub(super) fn send(
+        &mut self,
+        core: u32,
+        line: u64,
+        access: Access,
+        time: u64,
+        effect: Option<*mut dyn FnMut()>,
+    ) {
+        let (mix, home) = self.home_of(line);
+        self.directory.prefetch(home, mix);
+        let tile = self.cores[core as usize].tile;
+        let arrival = self.network.travel(tile, home, Load::Head, time);
+        let it = &mut self.cores[core as usize];
+        it.request = Request { line, mix, home, access, effect };
+        it.event = Event::Arrive;
+        self.cores[core as usize].spin.act();
+        self.timings.accesses += 1;
+        self.timings.misses += 1;
+        self.timings.modifications += u64::from(access == Access::Modify);
+        self.timings.modifications_missed += u64::from(access == Access::Modify);
+        self.wheel.push(arrival, core);
+        if let Some(victim) = self.private.victim(core, line) {
+            let (mix, home) = self.home_of(victim);
+            self.directory.prefetch(home, mix);
+        }
+    }
+
+    /// `core` goes on at `time`.
+    pub(crate) fn resume_at(&mut self, time: u64, core: u32) {
+        self.cores[core as usize].event = Event::Resume;
+        self.wheel.push(time, core);
+    }
+
+    /// Takes the first event; a core that goes on, and when.
+    pub(super) fn step(&mut self) -> Option<Step> {
+        let (time, core) = self.wheel.pop()?;
+        self.digest =
+            (self.digest ^ time ^ u64::from(core) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        match self.cores[core as usize].event {
+            Event::Resume => return Some(Step::Resume(time, core)),
+            Event::Arrive => self.arrive(time, core),
+            Event::Turn => {
+                self.serve(time, core);
+                self.next_turn(core);
+            }
+            Event::Count => self.count(time, core),
+        }
+        Some(Step::Served)
+    }
+
+    fn queue(&mut self, core: u32) -> &mut Queue {
+        let mix = self.cores[core as usize].request.mix;
+        &mut self.queues[mix as usize % QUEUES]
+    }
+
+    fn arrive(&mut self, time: u64, core: u32) {
+        let queue = *self.queue(core);
+        if queue.first == NOBODY && queue.until <= time {
+            self.serve(time, core);
+            return;
+        }
+        self.cores[core as usize].event = Event::Turn;
+        self.cores[core as usize].behind = NOBODY;
+        self.queue(core).last = core;
+        if queue.first == NOBODY {
+            self.queue(core).first = core;
+            self.wheel.push(queue.until, core);
+        } else {
+            self.cores[queue.last as usize].behind = core;
+        }
+    }
+
+    /// Whoever is behind `core`, which has been served, is next.
+    fn next_turn(&mut self, core: u32) {
+        let next = self.cores[core as usize].behind;
+        let queue = self.queue(core);
+        queue.first = next;
+        let until = queue.until;
+        if next == NOBODY {
+            queue.last = NOBODY;
+        } else {
+            self.wheel.push(until, next);
+        }
+    }
+
+    /// The home serves a core's request.
+    fn serve(&mut self, time: u64, core: u32) {
+        let Request { line, mix, home, access, effect } = self.cores[core as usize].request;
+        let (done, load, right) = self.give(time, core, (line, mix, home), access);
+        self.queue(core).until = done + 1;
+        if let Some(effect) = effect {
+            // SAFETY: the core that asked is suspended until it resumes, which comes after this, and
+            // the closure lives on its stack.
+            unsafe { (*effect)() };
+        }
+        let tile = self.cores[core as usize].tile;
+        let there = self.network.travel(home, tile, load, done);
+        self.install(core, line, right, there);
+        self.resume_at(there + u64::from(self.machine.first.cycles), core);
+    }
+
+    /// Does what a request needs at its home: when that is done, what the answer carries, and the right
+    /// that it gives.
+    fn give(
+        &mut self,
+        time: u64,
+        core: u32,
+        (line, mix, home): (u64, u64, u32),
+        access: Access,
+    ) -> (u64, Load, Right) {
+        let tag = self.machine.shared_tag_cycles;
+        let time = self.ports.take(home as usize, time, 4 * tag);
+        let (at, mut time) = match self.directory.find(home, mix, line) {
+            Some(at) => (at, time + u64::from(self.machine.shared.cycles)),
+            None => self.fill(home, mix, line, time + u64::from(tag)),
+        };
+        self.directory.use_it(at);
+        if let Copies::Owned(owner) = self.directory.copies(at)
+            && owner != core
+        {
+            time = self.take_from(owner, home, at, access, time);
+        }
+        match access {
+            Access::Read => {
+                let alone = self.directory.sharers(at) == 0;
+                if alone && self.machine.coherence == Coherence::Mesi {
+                    self.directory.own(at, core);
+                    return (time, Load::Line, Right::Exclusive);
+                }
+                self.directory.share(at, core);
+                (time, Load::Line, Right::Shared)
+            }
+            Access::Write | Access::Modify => {
+                let (held, time) = self.take_from_sharers(core, home, at, time);
+                self.directory.own(at, core);
+                (time, if held { Load::Head } else { Load::Line }, Right::Modified)
+            }
+        }
+    }
+
+    /// Brings a line from memory: where it is then, and when.
+    fn fill(&mut self, home: u32, mix: u64, line: u64, time: u64) -> (At, u64) {
+        let at = match self.directory.victim(home, mix) {
+            Ok(at) => at,
+            Err(at) => {
+                self.evict(home, at, time);
+                at
+            }
+        };
+        self.directory.put(at, line);
+        self.timings.memory_reads += 1;
+        let (controller, tile) = self.controller_of(home);
+        let asked = self.network.travel(home, tile, Load::Head, time);
+        let begun = self.controllers.take(controller, asked, self.line_quarters());
+        let read = begun + u64::from(self.machine.memory.cycles);
+        (at, self.network.travel(tile, home, Load::Line, read))
+    }
+
+    /// The controller that a home turns to, and its tile.
+    fn controller_of(&self, home: u32) -> (usize, u32) {
+        let controller = home % self.controller_count;
+        (controller as usize, controller * self.tiles / self.controller_count)
+    }
+
+    fn line_quarters(&self) -> u32 {
+        (self.machine.memory.line_centicycles * 4).div_ceil(100)
+    }
+
+    /// Takes a line out of the shared cache and out of all caches. Nobody waits for that.
+    fn evict(&mut self, home: u32, at: At, time: u64) {
+        let line = self.directory.line(at);
+        if let Copies::Owned(owner) = self.directory.copies(at) {
+            self.take_away(owner, home, line, time);
+            self.directory.set_dirty(at);
+        }
+        let mut sharers = Vec::new();
+        self.directory.each_sharer(at, |sharer| sharers.push(sharer));
+        for sharer in sharers {
+            self.take_away(sharer, home, line, time);
+        }
+        if self.directory.evict(at).dirty {
+            let (controller, tile) = self.controller_of(home);
+            let there = self.network.travel(home, tile, Load::Line, time);
+            let quarters = self.line_quarters();
+            self.controllers.take(controller, there, quarters);
+        }
+    }
+
+    /// Removes a line from a core's own caches, on the word of a home at `time`.
+    fn take_away(&mut self, core: u32, home: u32, line: u64, time: u64) -> Right {
+        let tile = self.cores[core as usize].tile;
+        let right = self.private.remove(core, line);
+        if self.cores[core as usize].spin.watches(line) {
+            self.rouse(core, time + self.network.distance(home, tile));
+        }
+        right
+    }
+
+    /// Wakes `core`, if it sleeps through a spin, as of `time`.
+    pub(super) fn rouse(&mut self, core: u32, time: u64) {
+        if let Some(looks) = self.cores[core as usize].spin.rouse(time) {
+            self.resume_at(looks, core);
+        }
+    }
+
+    /// Gets a line back from the core that owns it: when it is there.
+    fn take_from(&mut self, owner: u32, home: u32, at: At, access: Access, time: u64) -> u64 {
+        let line = self.directory.line(at);
+        let tile = self.cores[owner as usize].tile;
+        self.timings.transfers += 1;
+        let asked = self.network.travel(home, tile, Load::Head, time);
+        let answered = asked + u64::from(self.private.answer_cycles());
+        let there = self.network.travel(tile, home, Load::Line, answered);
+        self.directory.forget_all(at);
+        // The line comes back whether or not it has been written: who owns it may write it untold.
+        self.directory.set_dirty(at);
+        if access == Access::Read {
+            self.private.restate(owner, line, Right::Shared);
+            self.directory.share(at, owner);
+        } else {
+            self.take_away(owner, home, line, time);
+        }
+        there + u64::from(self.machine.shared.cycles)
+    }
+
+    /// Takes the copies of all others away: whether the core has one itself, and when all are gone. The
+    /// messages leave one after the other, a cycle each, and return as they like.
+    fn take_from_sharers(&mut self, core: u32, home: u32, at: At, time: u64) -> (bool, u64) {
+        let line = self.directory.line(at);
+        let (mut held, mut sharers) = (false, Vec::new());
+        self.directory.each_sharer(at, |sharer| {
+            if sharer == core { held = true } else { sharers.push(sharer) }
+        });
+        let mut gone = time;
+        for (sent, sharer) in (0..).zip(sharers) {
+            let way = self.network.distance(home, self.cores[sharer as usize].tile);
+            self.take_away(sharer, home, line, time + sent);
+            self.timings.invalidations += 1;
+            gone = gone.max(time + sent + 2 * way + u64::from(self.private.answer_cycles()));
+        }
+        (held, gone)
+    }
+
+    /// A line comes to a core; another may have to go, which its home is told.
+    fn install(&mut self, core: u32, line: u64, right: Right, time: u64) {
+        let Some((gone, right)) = self.private.install(core, line, right) else { return };
+        let (mix, home) = self.home_of(gone);
+        let Some(at) = self.directory.find(home, mix, gone) else { return };
+        self.directory.forget(at, core);
+        if right == Right::Modified {
+            self.directory.set_dirty(at);
+            let tile = self.cores[core as usize].tile;
+            self.network.travel(tile, home, Load::Line, time);
+        }
+    }
+
+    /// `core` asks for a line ahead of use. Where it holds as many as the machine allows it waits for none.
+    pub(super) fn ask_ahead(&mut self, core: u32, line: u64, time: u64) {
+        let (right, _) = self.private.look(core, line);
+        let ahead = &mut self.cores[core as usize].ahead;
+        ahead.retain(|it| it.1 > time);
+        if right != Right::None || ahead.len() >= self.machine.prefetches as usize {
+            return;
+        }
+        let (mix, home) = self.home_of(line);
+        let tile = self.cores[core as usize].tile;
+        let arrival = self.network.travel(tile, home, Load::Head, time);
+        let queue = self.queues[mix as usize % QUEUES];
+        if queue.first != NOBODY {
+            // Others wait for it already; it would only be taken away again.
+            return;
+        }
+        let begin = arrival.max(queue.until);
+        let (done, load, right) = self.give(begin, core, (line, mix, home), Access::Read);
+        self.queues[mix as usize % QUEUES].until = done + 1;
+        let there = self.network.travel(home, tile, load, done);
+        self.install(core, line, right, there);
+        self.timings.misses += 1;
+        self.cores[core as usize].ahead.push((line, there));
+    }
+
+    /// When a sleeper on core `to` runs whom `from` wakes.
+    pub(super) fn wakes(&mut self, from: u32, to: u32, time: u64) -> u64 {
+        let (from, to) = (self.cores[from as usize].tile, self.cores[to as usize].tile);
+        let there = self.network.travel(from, to, Load::Head, time);
+        there + u64::from(self.machine.waiting.wake)
+    }
+
+    /// The counter in the middle adds one, in no time.
+    pub(super) fn count_now(&mut self) -> u64 {
+        self.counted += 1;
+        self.counted
+    }
+
+    /// `core` sends a request to the counter in the middle.
+    pub(super) fn send_count(&mut self, core: u32, time: u64) {
+        let (tile, centre) = (self.cores[core as usize].tile, self.network.centre(self.tiles));
+        let there = self.network.travel(tile, centre, Load::Head, time);
+        self.cores[core as usize].event = Event::Count;
+        self.wheel.push(there, core);
+    }
+
+    /// The counter in the middle adds one for `core`, one request a cycle.
+    fn count(&mut self, time: u64, core: u32) {
+        let (tile, centre) = (self.cores[core as usize].tile, self.network.centre(self.tiles));
+        let done = self.counter.take(0, time, 4) + 1;
+        self.counted += 1;
+        self.cores[core as usize].counted = self.counted;
+        let there = self.network.travel(centre, tile, Load::Head, done);
+        self.resume_at(there, core);
+    }
+}
+
+/// What one event came to.
+pub(super) enum Step {
+    /// A core goes on at a time.
+    Resume(u64, u32),
+    /// A home has done something.
+    Served,
+}
+
+impl Core {
+    fn new(tile: u32, free: bool, guest_of: Option<u32>) -> Self {
+        Self {
+            tile,
+            free,
+            guest_of,
+            owed: 0,
+            resumed: 0,
+            event: Event::Resume,
+            request: Request { line: 0, mix: 0, home: 0, access: Access::Read, effect: None },
+            behind: NOBODY,
+            spin: Spin::default(),
+            counted: 0,
+            ahead: Vec::new(),
+        }
+    }
+}
+
+/// A number whose every bit depends on all bits of `line`.
+#[inline]
+fn mix(line: u64) -> u64 {
+    let mut mixed = line.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^= mixed >> 32;
+    mixed = mixed.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    mixed ^ mixed >> 32
+}

@@ -1,0 +1,32 @@
+//! Time: what an access costs on a described machine, and who runs when.
+//!
+//! ```text
+//!   a core runs ahead ----> it needs the line's home ----> HOME ----> answer ----> RESUME
+//!   (its own caches,        (request travels)              (queue, directory,     (its clock is
+//!    computation)                                           copies, memory,        the event's)
+//!                                                           the effect)
+//! ```
+//!
+//! - Every core has a clock. A core that runs has the host thread until it needs the home of a line, or
+//!   would get ahead of another; then the first event of the wheel is next (`run`).
+//! - An access that its core's caches cannot answer is a request to the line's home (`home`). What it
+//!   does to memory is done when the home serves it, not when its core resumes: answers travel
+//!   differently far, and the order of a line's values is the order in which its home served them.
+//! - Requests for one line are served one after the other, each when the one before is over.
+//! - An access that the core's own caches answer is performed in the order of time too, but for reads, which
+//!   may run ahead by the machine's `slack`. The effects of all accesses are in one order, which agrees with
+//!   each core's own: memory is sequentially consistent.
+//! - Who spins sleeps (`spin`), and wakes when it would have seen the change.
+//! - Nothing but the description, the program and the seed decides: times are whole cycles.
+
+mod directory;
+mod home;
+mod meter;
+mod network;
+mod run;
+mod spin;
+mod tags;
+mod wheel;
+
+pub use home::Timings;
+pub(crate) use home::{Access, Post, Timed};

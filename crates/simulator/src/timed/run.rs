@@ -1,0 +1,315 @@
+//! The cores' side of time: accesses, waits, and who runs next.
+//!
+//! Whoever has to wait books its own event and takes the next one of the wheel, on its own stack: if that is
+//! its own again, no switch was needed.
+
+use super::home::{Access, Post, Step, Timed};
+use super::tags::Right;
+use crate::description::PRICE_BITS;
+use crate::outcome::Access as Done;
+use crate::state::State;
+use chiliad_machine::{Cost, Ticks, Woken, WorkerId};
+use std::cell::RefCell;
+
+impl State {
+    /// The parts that take time, in a timed run.
+    #[inline]
+    pub(crate) fn timed(&self) -> Option<&RefCell<Timed>> {
+        self.timed.get()
+    }
+
+    /// Makes the run a timed one, if it shall be; all cores are known.
+    pub(crate) fn begin_time(&self) {
+        let Some(machine) = &self.config.machine else { return };
+        let workers = self.workers.borrow();
+        let post_of = |core: usize| {
+            let worker = workers.iter().find(|worker| worker.core as usize == core);
+            worker.map_or(Post::Outside, |worker| worker.post)
+        };
+        let posts: Vec<Post> = (0..self.crews.borrow().len()).map(post_of).collect();
+        let timed = Timed::new(machine, &posts, self.config.seed);
+        assert!(self.timed.set(RefCell::new(timed)).is_ok(), "a run goes once");
+    }
+
+    /// An access in a timed run: returns what `effect` did, when it is the core's turn and the line there.
+    #[inline]
+    pub(crate) fn timed_access<R>(
+        &self,
+        timed: &RefCell<Timed>,
+        host: usize,
+        access: Access,
+        mut effect: impl FnMut() -> R,
+    ) -> R {
+        let offset = self.region.offset(host);
+        if !self.region.is_open(offset) {
+            let done = if access == Access::Read { Done::Load } else { Done::Store };
+            self.stray(offset, done);
+        }
+        let line = self.region.simulated(offset) / 64;
+        if self.running.get() == 0 || self.answers(timed, line, access) {
+            return effect();
+        }
+        let mut result = None;
+        self.ask(timed, line, access, &mut || result = Some(effect()));
+        // A core that unwinds does not wait: nothing has been performed then.
+        result.unwrap_or_else(effect)
+    }
+
+    /// Whether the running core's own caches answer; it is the core's turn then.
+    #[inline]
+    fn answers(&self, timed: &RefCell<Timed>, line: u64, access: Access) -> bool {
+        let core = self.core.get();
+        loop {
+            let mut it = timed.borrow_mut();
+            if it.cores[core as usize].free {
+                return true;
+            }
+            let (right, cycles, there) = it.look(core, line);
+            let now = self.time.get().max(there);
+            let enough =
+                if access == Access::Read { right != Right::None } else { right.may_write() };
+            if !enough {
+                self.time.set(now + u64::from(cycles));
+                return false;
+            }
+            let ahead = if access == Access::Read { u64::from(it.machine.slack) } else { 0 };
+            if now <= self.others(&it).saturating_add(ahead) || std::thread::panicking() {
+                self.time.set(now + u64::from(cycles));
+                it.hit(core, line, right, access);
+                return true;
+            }
+            self.time.set(now);
+            it.resume_at(now, core);
+            drop(it);
+            self.go_on();
+        }
+    }
+
+    /// When somebody else does something next.
+    #[inline]
+    fn others(&self, timed: &Timed) -> u64 {
+        timed.wheel.next().min(self.timer_at.get())
+    }
+
+    /// Asks a line's home, and returns when the answer is there: `effect` has been performed, unless the
+    /// core unwinds.
+    fn ask(&self, timed: &RefCell<Timed>, line: u64, access: Access, effect: &mut dyn FnMut()) {
+        if std::thread::panicking() {
+            return;
+        }
+        let effect: *mut (dyn FnMut() + '_) = effect;
+        // SAFETY: only the lifetime changes. The home performs the effect before it lets this core
+        // resume, and a core that is discarded meanwhile is served no more.
+        let effect: *mut (dyn FnMut() + 'static) = unsafe { std::mem::transmute(effect) };
+        timed.borrow_mut().send(self.core.get(), line, access, self.time.get(), Some(effect));
+        self.go_on();
+    }
+
+    /// The running core has booked when it goes on, or waits for somebody: returns when it runs again.
+    pub(crate) fn go_on(&self) {
+        let running = self.running.get();
+        let chosen = self.next_core();
+        if self.turn_on(chosen) == running {
+            return;
+        }
+        self.workers.borrow_mut()[running as usize].since = self.event.get();
+        self.take_over(chosen);
+        self.suspend(running);
+    }
+
+    /// Lets everything happen that comes before a core goes on: which one that is. Its time is set.
+    pub(crate) fn next_core(&self) -> u32 {
+        let Some(timed) = self.timed() else { unreachable!("only called in timed runs") };
+        timed.borrow_mut().stops(self.core.get(), self.time.get());
+        loop {
+            self.event.set(self.event.get() + 1);
+            if self.event.get() >= self.limit.get() {
+                self.exhaust();
+            }
+            let (next, timer) = (timed.borrow().wheel.next(), self.timer_at.get());
+            if timer <= next && timer < Ticks::MAX {
+                self.wake_first(next == u64::MAX);
+                continue;
+            }
+            let step = timed.borrow_mut().step();
+            match step {
+                Some(Step::Served) => {}
+                Some(Step::Resume(time, core)) => {
+                    self.time.set(timed.borrow_mut().goes_on(core, time));
+                    return core;
+                }
+                None if self.ending.get() => self.halt(),
+                None => self.find_deadlock(),
+            }
+        }
+    }
+
+    /// Wakes the worker whose time comes first. `alone`: nobody else has anything to do.
+    fn wake_first(&self, alone: bool) {
+        let first = self.timers.borrow().first().copied();
+        let Some((time, worker)) = first else { return };
+        if alone && self.jumps_in_vain() && !self.ending.get() {
+            self.find_deadlock();
+            return;
+        }
+        self.rise(worker, Woken::ByTime);
+        self.admit_at(worker, time);
+    }
+
+    /// Books that a worker can run from `time` on.
+    pub(crate) fn admit_at(&self, worker: u32, time: Ticks) {
+        let core = self.workers.borrow()[worker as usize].core;
+        if self.crews.borrow_mut()[core as usize].join(worker)
+            && let Some(timed) = self.timed()
+        {
+            timed.borrow_mut().resume_at(time, core);
+        }
+    }
+
+    /// The run is told to end: nobody sleeps through a spin.
+    pub(crate) fn rouse_all(&self) {
+        if let Some(timed) = self.timed() {
+            let mut timed = timed.borrow_mut();
+            for core in 0..timed.cores.len() {
+                timed.rouse(core as u32, self.time.get());
+            }
+        }
+    }
+
+    /// The running core has other workers' doings before its own time happen.
+    fn let_others(&self, timed: &RefCell<Timed>) {
+        let mut it = timed.borrow_mut();
+        if self.time.get() > self.others(&it) {
+            it.resume_at(self.time.get(), self.core.get());
+            drop(it);
+            self.go_on();
+        }
+    }
+
+    /// The running worker's crew goes on with whoever's turn it is.
+    pub(crate) fn turn_passed(&self, timed: &RefCell<Timed>) {
+        timed.borrow_mut().resume_at(self.time.get(), self.core.get());
+        self.go_on();
+    }
+
+    /// A moment's delay; for ever while nothing changes, if `steady`.
+    pub(crate) fn timed_pause(&self, timed: &RefCell<Timed>, siblings: bool, steady: bool) {
+        if !self.is_scheduled() {
+            self.wait_in_vain();
+            return;
+        }
+        let core = self.core.get();
+        let pause = timed.borrow().machine.waiting.pause;
+        self.time.set(self.time.get() + u64::from(pause.max(1)));
+        if siblings && self.has_company() {
+            self.pass_turn();
+            self.turn_passed(timed);
+            return;
+        }
+        let sleeps = timed.borrow_mut().pauses(core, self.time.get(), steady && !self.ending.get());
+        if sleeps { self.go_on() } else { self.let_others(timed) }
+    }
+
+    /// Sleeps in a timed run; see [`State::park`].
+    pub(crate) fn timed_park(&self, timed: &RefCell<Timed>, until: Option<Ticks>) -> Woken {
+        self.let_others(timed);
+        let running = self.running.get();
+        let now = self.time.get();
+        {
+            let worker = &mut self.workers.borrow_mut()[running as usize];
+            if std::mem::take(&mut worker.permit) {
+                return Woken::ByPeer;
+            }
+            if until.is_some_and(|until| until <= now) {
+                return Woken::ByTime;
+            }
+            if !self.ending.get() {
+                worker.parked = true;
+                worker.until = until;
+                worker.since = self.event.get();
+            }
+        }
+        if self.ending.get() {
+            self.time.set(now.max(until.unwrap_or(0)));
+            self.timed_pause(timed, true, false);
+            return Woken::ByTime;
+        }
+        if let Some(until) = until {
+            self.timers.borrow_mut().insert((until, running));
+            self.timer_at.set(self.timer_at.get().min(until));
+        }
+        timed.borrow_mut().acts(self.core.get());
+        if self.leave_round() {
+            self.count_hand_over();
+            self.turn_passed(timed);
+        } else {
+            self.go_on();
+        }
+        self.workers.borrow()[running as usize].woken
+    }
+
+    /// Wakes a worker, when the word of it has come to its core.
+    pub(crate) fn timed_unpark(&self, timed: &RefCell<Timed>, worker: WorkerId) {
+        if self.is_scheduled() {
+            self.let_others(timed);
+        }
+        let core = {
+            let mut workers = self.workers.borrow_mut();
+            let Some(sleeper) = workers.get_mut(worker.0 as usize) else { return };
+            sleeper.permit = !sleeper.parked;
+            if sleeper.permit {
+                return;
+            }
+            sleeper.core
+        };
+        self.rise(worker.0, Woken::ByPeer);
+        let time = timed.borrow_mut().wakes(self.core.get(), core, self.time.get());
+        self.admit_at(worker.0, time);
+    }
+
+    /// The next number of the counter in the middle of the chip.
+    pub(crate) fn timed_count(&self, timed: &RefCell<Timed>) -> u64 {
+        if !self.is_scheduled() {
+            return timed.borrow_mut().count_now();
+        }
+        let core = self.core.get();
+        timed.borrow_mut().send_count(core, self.time.get());
+        self.go_on();
+        timed.borrow().cores[core as usize].counted
+    }
+
+    /// The running core computes.
+    #[inline]
+    pub(crate) fn timed_work(&self, timed: &RefCell<Timed>, site: Cost, n: u32) {
+        let parts = self.parts.get() + timed.borrow().machine.price(site, n);
+        self.time.set(self.time.get() + (parts >> PRICE_BITS));
+        self.parts.set(parts & ((1 << PRICE_BITS) - 1));
+    }
+
+    /// The running core calls the system.
+    pub(crate) fn timed_call(&self) {
+        if let Some(timed) = self.timed()
+            && self.running.get() != 0
+        {
+            let cycles = timed.borrow().machine.waiting.system_call;
+            self.time.set(self.time.get() + u64::from(cycles));
+        }
+    }
+
+    /// The running core asks for lines ahead of use.
+    pub(crate) fn timed_prefetch(&self, timed: &RefCell<Timed>, host: usize, lines: u32) {
+        let mut it = timed.borrow_mut();
+        let core = self.core.get();
+        if it.machine.prefetches == 0 || self.running.get() == 0 || it.cores[core as usize].free {
+            return;
+        }
+        let offset = self.region.offset(host);
+        if !self.region.contains(offset) {
+            return;
+        }
+        let first = self.region.simulated(offset) / 64;
+        for line in first..first + u64::from(lines) {
+            it.ask_ahead(core, line, self.time.get());
+        }
+    }
+}
