@@ -8,7 +8,7 @@ use crate::failure::Stop;
 use crate::workloads::WorkloadFlags;
 use crate::{allocator, host};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots, WORKERS_MAX};
-use chiliad_machine::{MEMBERS_MAX, Machine};
+use chiliad_machine::MEMBERS_MAX;
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::driver::{
     AnyWorkload, Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, schemes,

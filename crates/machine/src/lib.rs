@@ -267,6 +267,11 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn enter_section() {}
     /// Ends a section.
     fn leave_section() {}
+    /// From here on what the caller does takes simulated time (`on`, as at first), or does not: for what
+    /// surrounds the work that is measured.
+    fn clocked(on: bool) {
+        let _ = on;
+    }
     /// `n` units of computation at `site`; free natively.
     fn work(site: Cost, n: u32);
 

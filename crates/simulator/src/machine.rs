@@ -170,6 +170,13 @@ impl Machine for Sim {
         State::current().leave_section();
     }
 
+    fn clocked(on: bool) {
+        let state = State::current();
+        if let Some(timed) = state.timed() {
+            state.set_clocked(timed, on);
+        }
+    }
+
     fn work(site: Cost, n: u32) {
         let state = State::current();
         if let Some(timed) = state.timed() {

@@ -11,6 +11,9 @@ use crate::description::Cache;
 /// Sharers that an entry lists.
 const INLINE: usize = 4;
 
+/// Words of a bitmap: room for a thousand cores and their background work.
+const WORDS: usize = 17;
+
 const LINE_SHIFT: u32 = 8;
 /// The line differs from what memory holds.
 const DIRTY: u64 = 1 << 3;
@@ -57,7 +60,7 @@ pub(crate) struct Gone {
 pub(crate) struct At(usize);
 
 struct Bitmap {
-    words: [u64; 16],
+    words: [u64; WORDS],
     count: u32,
 }
 
@@ -214,7 +217,7 @@ impl Directory {
             entry.head += 1 << COUNT_SHIFT;
             return;
         }
-        let mut bitmap = Bitmap { words: [0; 16], count: INLINE as u32 + 1 };
+        let mut bitmap = Bitmap { words: [0; WORDS], count: INLINE as u32 + 1 };
         for sharer in (0..count).map(listed).chain([core]) {
             bitmap.words[sharer as usize / 64] |= 1 << (sharer % 64);
         }

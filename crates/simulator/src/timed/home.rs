@@ -535,6 +535,9 @@ impl Timed {
 
     /// When a sleeper on core `to` runs whom `from` wakes.
     pub(super) fn wakes(&mut self, from: u32, to: u32, time: u64) -> u64 {
+        if self.cores[from as usize].free {
+            return time;
+        }
         let (from, to) = (self.cores[from as usize].tile, self.cores[to as usize].tile);
         let there = self.network.travel(from, to, Load::Head, time);
         there + u64::from(self.machine.waiting.wake)

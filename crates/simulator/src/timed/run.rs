@@ -281,9 +281,21 @@ impl State {
     /// The running core computes.
     #[inline]
     pub(crate) fn timed_work(&self, timed: &RefCell<Timed>, site: Cost, n: u32) {
-        let parts = self.parts.get() + timed.borrow().machine.price(site, n);
+        let it = timed.borrow();
+        if it.cores[self.core.get() as usize].free {
+            return;
+        }
+        let parts = self.parts.get() + it.machine.price(site, n);
         self.time.set(self.time.get() + (parts >> PRICE_BITS));
         self.parts.set(parts & ((1 << PRICE_BITS) - 1));
+    }
+
+    /// What the running core does takes time from here on, or does not.
+    pub(crate) fn set_clocked(&self, timed: &RefCell<Timed>, on: bool) {
+        let mut timed = timed.borrow_mut();
+        let core = &mut timed.cores[self.core.get() as usize];
+        core.resumed = self.time.get();
+        core.free = !on;
     }
 
     /// The running core calls the system.
@@ -291,7 +303,11 @@ impl State {
         if let Some(timed) = self.timed()
             && self.running.get() != 0
         {
-            let cycles = timed.borrow().machine.waiting.system_call;
+            let it = timed.borrow();
+            if it.cores[self.core.get() as usize].free {
+                return;
+            }
+            let cycles = it.machine.waiting.system_call;
             self.time.set(self.time.get() + u64::from(cycles));
         }
     }

@@ -277,6 +277,7 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
         plan: &Plan,
         run: &RunSignals,
     ) -> Result<ClientReport, Failure> {
+        M::clocked(false);
         let worker = self.database.worker().map_err(Failure::doing("starting a client"));
         let mut worker = worker.inspect_err(|_| {
             run.0.set(Phase::Stop);
@@ -290,6 +291,7 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
         let mut client = Client::<M, S, W, C>::new(worker, &*self.workload, state, seat, plan, run);
         run.0.assemble::<M>(seat.index);
         let result = client.run();
+        M::clocked(false);
         if result.is_err() {
             run.0.set(Phase::Stop);
         }
