@@ -175,6 +175,10 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         if followed {
             self.tally.add_parts(self.worker.take_sample());
         }
+        if M::SIMULATED && self.signals.is_over() {
+            // The window was over before the transaction was.
+            return Ok(());
+        }
         match ended {
             Ended::Committed(epoch) => self.committed_in(epoch, shape.kind, start)?,
             Ended::RolledBack => self.tally.kinds[shape.kind].rolled_back += 1,

@@ -107,7 +107,9 @@ fn spawn_clients(
         let (shared, plan) = (RunSignals(signals.clone(), Arc::default()), plan.plan.clone());
         Box::new(move || {
             let result = target.run_client(seat, &plan, &shared);
-            left.end.set(Sim::now());
+            if !shared.0.is_over() {
+                left.end.set(Sim::now());
+            }
             match result {
                 Ok(client) => left.clients.borrow_mut().push(client),
                 Err(failure) => left.failures.borrow_mut().push(failure),
@@ -142,6 +144,8 @@ fn spawn_clock(run: &mut Run, plan: &SimulatedPlan, signals: &Arc<Signals>, left
         signals.set(Phase::Measure);
         if let Some(length) = length {
             sleep_until(begin + length);
+            // Early, if the clients have been told to end for another reason.
+            left.end.set(Sim::now().min(begin + length));
             signals.set(Phase::Stop);
         }
     });
