@@ -56,6 +56,10 @@ const EVENTS_PER_SECOND: f64 = 1e6;
 const DURATION_TIMED: Duration = Duration::from_millis(1);
 const WARMUP_TIMED: Duration = Duration::from_micros(200);
 
+/// One transaction in this many is followed through its parts natively, on average: it reads the clock
+/// at every step.
+const FOLLOWED_ONE_IN: u32 = 64;
+
 /// The options shown in results, in order.
 pub type Shown = Map<String, Value>;
 
@@ -365,6 +369,11 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
         conditions: run.verify && promises_transactions(scope.scheme),
         series: false,
         following_cost: false,
+        follow: match scope.on {
+            On::Host => Some(FOLLOWED_ONE_IN),
+            On::Explored => None,
+            On::Timed => Some(1),
+        },
     }
 }
 

@@ -5,7 +5,7 @@
 //! one count that the driver watches.
 
 use super::open_loop::Arrivals;
-use super::sampling::{FOLLOWED_ONE_IN, Generator, Sampler, TIMED_ONE_IN};
+use super::sampling::{Generator, Sampler, TIMED_ONE_IN};
 use super::signals::{Phase, Signals};
 use super::target::{Call, ClientReport, RunSignals, unwrap_recorder};
 use super::{Bell, Durability, Failure, Length, Plan, Retry, Tally};
@@ -79,7 +79,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             partitions: Vec::with_capacity(64),
             random: Generator::new(plan.seed, seat.index),
             timed: Sampler::new(if timed_in_full { 1 } else { TIMED_ONE_IN }),
-            followed: Sampler::new(FOLLOWED_ONE_IN),
+            followed: Sampler::new(plan.follow.unwrap_or(1)),
             tally: Tally::new(workload.kinds().len()),
             committed: 0,
             in_flight: VecDeque::new(),
@@ -164,9 +164,10 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         self.partitions.clear();
         let shape = self.workload.next(&mut self.state, &mut self.partitions);
         let timed = self.timed.take(&mut self.random);
-        // Simulated time means nothing yet, and looking at it is an event.
-        let followed =
-            !M::SIMULATED && self.signals.following() && self.followed.take(&mut self.random);
+        // Looking at a simulated clock is an event.
+        let followed = self.plan.follow.is_some()
+            && self.signals.following()
+            && self.followed.take(&mut self.random);
         if followed {
             self.worker.sample_next();
         }
