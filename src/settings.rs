@@ -1,14 +1,16 @@
 //! What the flags of a run mean together: every default filled in, every combination checked.
 
 use crate::args::{
-    BackoffFlag, Bench, DurabilityFlag, InterleaveFlag, MachineFlags, MemoryModelFlag, NativeFlags,
-    RetryFlag, RunFlags, ScheduleFlag, Simulate, SnapshotsFlag, values,
+    BackoffFlag, Bench, CoherenceFlag, CostScaleFlag, DurabilityFlag, InterleaveFlag, MachineFlags,
+    MemoryModelFlag, NativeFlags, RetryFlag, RunFlags, ScheduleFlag, Simulate, SnapshotsFlag,
+    values,
 };
 use crate::failure::Stop;
 use crate::workloads::WorkloadFlags;
 use crate::{allocator, host};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots, WORKERS_MAX};
 use chiliad_machine::MEMBERS_MAX;
+use chiliad_simulator::description::Coherence;
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::driver::{
     AnyWorkload, Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, schemes,
@@ -230,7 +232,8 @@ fn show_native(settings: &mut Settings, flags: &NativeFlags) {
 pub fn simulated<W: WorkloadFlags + Args>(
     flags: &Simulate<W>,
 ) -> Result<(Settings, SimulatedPlan), Stop> {
-    let MachineFlags { machine, cores, schedule, memory_model, plant } = &flags.machine;
+    let MachineFlags { machine, cores, schedule, memory_model, coherence, cost_scale, plant } =
+        &flags.machine;
     let timed = *schedule == ScheduleFlag::Timed;
     let on = if timed { On::Timed } else { On::Explored };
     let scope = Scope { clients: *cores, scheme: scheme(&flags.run.scheme)?, on };
@@ -258,9 +261,24 @@ pub fn simulated<W: WorkloadFlags + Args>(
                 "tso with timed cores, whose stores take effect in their order; accepted: sc";
             return Err(Stop::bad("--memory-model", problem));
         }
-        config.machine = Some(crate::machines::described(machine, *cores)?);
+        let mut described = crate::machines::described(machine, *cores)?;
+        if let Some(coherence) = coherence {
+            described.coherence = match coherence {
+                CoherenceFlag::Msi => Coherence::Msi,
+                CoherenceFlag::Mesi => Coherence::Mesi,
+            };
+        }
+        described.scale_prices(match cost_scale {
+            CostScaleFlag::Half => (1, 2),
+            CostScaleFlag::One => (1, 1),
+            CostScaleFlag::Two => (2, 1),
+        });
+        shown.insert("machine".into(), described.name.clone().into());
+        let mesi = described.coherence == Coherence::Mesi;
+        shown.insert("coherence".into(), if mesi { "mesi" } else { "msi" }.into());
+        shown.insert("cost_scale".into(), crate::args::typed(cost_scale).into());
+        config.machine = Some(described);
         config.events_max = u64::MAX;
-        shown.insert("machine".into(), machine.clone().into());
     } else {
         config.events_max = events_max(&settings.plan);
     }

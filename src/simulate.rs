@@ -43,7 +43,12 @@ pub fn run(
         clients: settings.plan.clients,
         seed: settings.plan.seed,
         seconds,
-        counts: Counts::new(&report.tally, kinds, timed.then_some(seconds), None),
+        counts: Counts::new(
+            &report.tally,
+            kinds,
+            timed.then_some(seconds),
+            report.tally.breakdown(),
+        ),
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
         disk: None,

@@ -13,9 +13,9 @@ pub use data::{
 };
 pub use figure::{FigureCommand, FigureRunFlags};
 pub use run::{
-    AllocatorFlag, BackoffFlag, DurabilityFlag, InterleaveFlag, MachineFlags, MemoryModelFlag,
-    NativeFlags, OutputFlags, RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, TimestampsFlag,
-    typed,
+    AllocatorFlag, BackoffFlag, CoherenceFlag, CostScaleFlag, DurabilityFlag, InterleaveFlag,
+    MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags, RetryFlag, RunFlags, ScheduleFlag,
+    SnapshotsFlag, TimestampsFlag, typed,
 };
 pub use workloads::{
     BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag,

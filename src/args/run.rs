@@ -152,6 +152,12 @@ pub struct MachineFlags {
     /// When a core's stores become visible to the others: at once, or through a store buffer.
     #[arg(long, value_enum, value_name = "MODEL", default_value = "sc")]
     pub memory_model: MemoryModelFlag,
+    /// How the cores' caches agree [default: as the machine's description says].
+    #[arg(long, value_enum, value_name = "PROTOCOL")]
+    pub coherence: Option<CoherenceFlag>,
+    /// Multiply the prices of computation: 0.5, 1 or 2.
+    #[arg(long, value_enum, value_name = "FACTOR", default_value = "1")]
+    pub cost_scale: CostScaleFlag,
     /// Switch a planted bug on; `chiliad campaign --plant list` names them.
     #[arg(long, value_name = "BUG")]
     pub plant: Option<String>,
@@ -282,6 +288,29 @@ pub enum ScheduleFlag {
     Random,
     /// The same until one of a few preemptions.
     FewPreemptions,
+}
+
+/// `--coherence`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CoherenceFlag {
+    /// A first write to a line that was read asks its home.
+    Msi,
+    /// Unless nobody else has read it.
+    Mesi,
+}
+
+/// `--cost-scale`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CostScaleFlag {
+    /// Half the price.
+    #[value(name = "0.5")]
+    Half,
+    /// As measured.
+    #[value(name = "1")]
+    One,
+    /// Twice the price.
+    #[value(name = "2")]
+    Two,
 }
 
 /// `--memory-model`.
