@@ -33,7 +33,7 @@ fn unknown_names_are_refused_with_those_that_are_known() {
     refused("bench ycsb extra", &["`extra`"]);
     refused("bench ycsb --backoff never", &["--backoff", "none, random, exponential"]);
     refused("bench tpcc --mix odd", &["--mix", "standard, np, new-order"]);
-    refused("simulate ycsb --schedule fifo", &["--schedule", "random, few-preemptions"]);
+    refused("simulate ycsb --schedule fifo", &["--schedule", "timed, random, few-preemptions"]);
     refused("simulate ycsb --plant weed", &["--plant", "`weed`", "no-read-validation"]);
     refused("campaign --workload chess", &["--workload", "`chess`", "tpcc", "smallbank, tatp"]);
     refused("campaign --scheme foo", &["--scheme", "`foo`", "silo"]);
