@@ -86,6 +86,9 @@ impl Machine for Sim {
 
     fn random() -> u64 {
         let state = State::current();
+        if let Some(timed) = state.timed() {
+            timed.borrow_mut().acts(state.core.get());
+        }
         state.workers.borrow_mut()[state.running.get() as usize].random.next()
     }
 

@@ -222,7 +222,7 @@ impl Timed {
     }
 
     /// `core` does something that may come out differently the next time.
-    pub(super) fn acts(&mut self, core: u32) {
+    pub(crate) fn acts(&mut self, core: u32) {
         self.cores[core as usize].spin.act();
     }
 
