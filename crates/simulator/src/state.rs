@@ -142,7 +142,7 @@ impl State {
             running: Cell::new(0),
             core: Cell::new(0),
             buffered: Cell::new(false),
-            region: Region::new(config.region_bytes, config.seed),
+            region: Region::new(config.region_bytes, config.seed, config.checked),
             skew: Cell::new(0),
             switches: Cell::new(0),
             drain_at: Cell::new(u64::MAX),
