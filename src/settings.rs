@@ -47,6 +47,8 @@ const TRANSACTIONS_PER_SEAT: u64 = 12;
 
 /// Events after which a simulated run is given up: so many, and so many more for each transaction.
 const EVENTS_MAX: u64 = 4_000_000;
+/// Address space of a simulated run: reserved, not touched.
+const REGION_BYTES: usize = 64 << 30;
 const EVENTS_MAX_PER_TRANSACTION: u64 = 100_000;
 
 /// The options shown in results, in order.
@@ -215,7 +217,7 @@ pub fn simulated<W: WorkloadFlags + Args>(
     };
     config.fault = plant.as_deref().map(crate::plants::find).transpose()?;
     config.events_max = events_max(&settings.plan);
-    config.region_bytes = 4 << 30;
+    config.region_bytes = REGION_BYTES;
     let shown = &mut settings.shown;
     shown.insert("cores".into(), (*cores).into());
     shown.insert("schedule".into(), crate::args::typed(schedule).into());
@@ -260,6 +262,7 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
         deadlock_check: run.deadlock_check,
         allocator: allocator::named(run.allocator),
         timestamps: run.timestamps.kind(),
+        kept_payload: resolved.kept_payload,
         verify: plan.recording.is_some(),
         ..Options::default()
     };

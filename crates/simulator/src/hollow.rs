@@ -40,12 +40,7 @@ impl Hollows {
     /// None yet, in a region that ends at `end`, a multiple of [`GRANULE_BYTES`].
     pub(crate) fn new(end: usize) -> Self {
         debug_assert!(end.is_multiple_of(GRANULE_BYTES));
-        Self {
-            end,
-            from: Cell::new(end),
-            next: Cell::new(START),
-            granules: RefCell::default(),
-        }
+        Self { end, from: Cell::new(end), next: Cell::new(START), granules: RefCell::default() }
     }
 
     /// Where ordinary memory must end.

@@ -3,7 +3,9 @@
 use crate::outcome::Access;
 use crate::state::State;
 use crate::word::{SimLink, SimWord};
-use chiliad_machine::{Class, CoreId, Cost, Fault, Hollow, Machine, Ordering, Ticks, Woken, WorkerId};
+use chiliad_machine::{
+    Class, CoreId, Cost, Fault, Hollow, Machine, Ordering, Ticks, Woken, WorkerId,
+};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 

@@ -218,11 +218,7 @@ impl Region {
     /// neighbours there: ask for the address of the beginning and count on from it.
     #[inline]
     pub(crate) fn simulated(&self, offset: usize) -> u64 {
-        if offset < self.hollows.from() {
-            offset as u64
-        } else {
-            self.hollows.simulated(offset)
-        }
+        if offset < self.hollows.from() { offset as u64 } else { self.hollows.simulated(offset) }
     }
 
     /// The shape of the slot at `offset`, if it exists only in part.
