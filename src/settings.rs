@@ -47,9 +47,10 @@ const TRANSACTIONS_PER_SEAT: u64 = 12;
 
 /// Events after which a simulated run is given up: so many, and so many more for each transaction.
 const EVENTS_MAX: u64 = 4_000_000;
+const EVENTS_MAX_PER_TRANSACTION: u64 = 100_000;
+
 /// Address space of a simulated run: reserved, not touched.
 const REGION_BYTES: usize = 64 << 30;
-const EVENTS_MAX_PER_TRANSACTION: u64 = 100_000;
 
 /// The options shown in results, in order.
 pub type Shown = Map<String, Value>;

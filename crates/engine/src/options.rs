@@ -171,7 +171,7 @@ impl Options {
             ));
         }
         if let Some(kept) = self.kept_payload {
-            if !M::SIMULATED {
+            if !M::HOLLOW {
                 return refuse(format!(
                     "kept_payload {kept}: this machine keeps all of each value; none is accepted"
                 ));

@@ -179,6 +179,8 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// Whether accesses are simulated: callers may then prefer one generic instance (a virtual call
     /// does not show) to many monomorphised ones.
     const SIMULATED: bool;
+    /// Whether there are slots with a hole: see [`Hollow`].
+    const HOLLOW: bool = false;
 
     /// Obtains memory; `None` when the machine has no more. The content is undefined.
     fn alloc(layout: Layout, class: Class) -> Option<NonNull<u8>>;
@@ -194,7 +196,7 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn unpoison(start: *const u8, bytes: usize);
     /// Slots of this shape, at distances of [`Hollow::held_bytes`], and how many; given back by
     /// [`Machine::free`] with [`Hollow::layout`] and [`Class::Chunk`]. `None` when the machine has no
-    /// more, or only whole slots, as it does natively.
+    /// more, or only whole slots.
     fn alloc_hollow(shape: Hollow) -> Option<(NonNull<u8>, usize)> {
         let _ = shape;
         None

@@ -34,6 +34,7 @@ impl Machine for Sim {
 
     const CHUNK_BYTES: usize = 16 << 10;
     const SIMULATED: bool = true;
+    const HOLLOW: bool = true;
 
     fn alloc(layout: Layout, _class: Class) -> Option<NonNull<u8>> {
         let state = State::current();

@@ -52,9 +52,8 @@ const KINDS: [Kind; 6] =
 /// The first of the pools of hollow slots.
 const HOLLOW: usize = 4 * CLASSES;
 
-/// Hollow slots are for simulated machines only.
 const fn pools<M: Machine>() -> usize {
-    if M::SIMULATED { KINDS.len() * CLASSES } else { HOLLOW }
+    if M::HOLLOW { KINDS.len() * CLASSES } else { HOLLOW }
 }
 
 /// A pin that is still in a store buffer is not seen, and what it protects is freed.

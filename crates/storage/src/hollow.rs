@@ -11,11 +11,11 @@
 //! - Length, capacity, class and overflow are those of a whole record.
 //! - What is written into the hole is gone, and reading it gives zeroes. Both are charged for.
 //! - The last bytes of the value have a fixed place, wherever the value ends.
-//! - Natively no slot is hollow, and none of this is compiled in.
+//! - On other machines than the simulated one no slot is hollow, and none of this is compiled in.
 
 use crate::classes::class_bytes;
-use crate::record::{HEAD_BYTES, RecordRef, SCHEME_WORDS_MAX};
-use chiliad_machine::{Hollow, Machine, Ordering, Word, copy_in, copy_out};
+use crate::record::{HEAD_BYTES, RecordRef, SCHEME_WORDS_MAX, copy_words};
+use chiliad_machine::{Hollow, Machine, copy_in, copy_out};
 
 /// How much of each value exists on a machine that can leave out the rest. Where that would save
 /// nothing a value exists whole.
@@ -33,7 +33,7 @@ const BACK_WORDS: usize = 1 + SCHEME_WORDS_MAX;
 /// The shape of a record's slot of `class`, if it is to be hollow.
 #[inline]
 pub(crate) fn shape<M: Machine>(kept: Option<Kept>, class: u8) -> Option<Hollow> {
-    if !M::SIMULATED {
+    if !M::HOLLOW {
         return None;
     }
     let Kept { first_bytes, last_bytes } = kept?;
@@ -121,7 +121,7 @@ impl<M: Machine> HollowRecord<M> {
     }
 }
 
-/// Copies the value of `source`, of `bytes`, to `target`, where one of the two is in a hollow slot.
+/// Copies the value of `source`, of `bytes`, but not its length, to `target`, where one of the two is in a hollow slot.
 #[cold]
 pub(crate) fn copy<M: Machine>(target: RecordRef<M>, source: RecordRef<M>, bytes: usize) {
     match (HollowRecord::new(target), HollowRecord::new(source)) {
@@ -137,13 +137,7 @@ pub(crate) fn copy<M: Machine>(target: RecordRef<M>, source: RecordRef<M>, bytes
         _ => {
             let mut value = vec![0; bytes];
             source.read(&mut value);
-            target.write(&value);
+            target.fill(&value);
         }
-    }
-}
-
-fn copy_words<W: Word>(target: &[W], source: &[W]) {
-    for (target, word) in target.iter().zip(source) {
-        target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 }

@@ -283,8 +283,9 @@ impl<M: Machine> RecordRef<M> {
         }
     }
 
+    /// Writes the bytes of a value, but not its length.
     #[inline]
-    fn fill(self, source: &[u8]) {
+    pub(crate) fn fill(self, source: &[u8]) {
         match HollowRecord::new(self) {
             None => copy_in(self.payload(source.len()), source),
             Some(hollow) => hollow.write(source),
@@ -311,10 +312,9 @@ impl<M: Machine> RecordRef<M> {
     pub fn copy_from(self, source: Self) {
         let bytes = source.length();
         if HollowRecord::new(self).is_some() || HollowRecord::new(source).is_some() {
-            return hollow::copy(self, source, bytes);
-        }
-        for (target, word) in self.payload(bytes).iter().zip(source.payload(bytes)) {
-            target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
+            hollow::copy(self, source, bytes);
+        } else {
+            copy_words(self.payload(bytes), source.payload(bytes));
         }
         self.set_length(bytes);
     }
@@ -323,6 +323,14 @@ impl<M: Machine> RecordRef<M> {
     #[inline]
     pub fn prefetch(self, bytes: usize) {
         M::prefetch(self.0.as_ptr().cast(), (HEAD_BYTES + bytes).div_ceil(64) as u32);
+    }
+}
+
+/// Copies as many words as both have.
+#[inline]
+pub(crate) fn copy_words<W: Word>(target: &[W], source: &[W]) {
+    for (target, word) in target.iter().zip(source) {
+        target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 }
 
