@@ -50,6 +50,10 @@ fn rows_of_which_only_the_start_exists_are_verified_too() {
             assert_eq!(whole["options"]["kept_bytes"], Value::Null);
         }
     }
+    // The verdict is about what exists, and it can be the other one.
+    let line = "simulate ycsb --record-bytes 700 --kept-bytes 16 --verify --transactions 100";
+    let broken = chiliad(&format!("{line} --plant no-read-validation --json -"));
+    assert!(stdout(&broken).contains("\"passed\":false"), "{}", stdout(&broken));
 }
 
 #[test]
