@@ -62,6 +62,10 @@ const WARMUP_TIMED: Duration = Duration::from_micros(200);
 /// at every step.
 const FOLLOWED_ONE_IN: u32 = 64;
 
+/// Address space of a simulated run: reserved, not touched.
+const REGION_BYTES: usize = 64 << 30;
+const REGION_BYTES_TIMED: usize = 1 << 40;
+
 /// The options shown in results, in order.
 pub type Shown = Map<String, Value>;
 
@@ -126,7 +130,7 @@ pub enum On {
 
 impl Scope {
     /// On the simulated machine.
-    fn simulated(&self) -> bool {
+    pub fn simulated(&self) -> bool {
         self.on != On::Host
     }
 
@@ -253,7 +257,7 @@ pub fn simulated<W: WorkloadFlags + Args>(
         MemoryModelFlag::Tso => MemoryModel::Tso,
     };
     config.fault = plant.as_deref().map(crate::plants::find).transpose()?;
-    config.region_bytes = if timed { 1 << 40 } else { 4 << 30 };
+    config.region_bytes = if timed { REGION_BYTES_TIMED } else { REGION_BYTES };
     let shown = &mut settings.shown;
     if timed {
         if config.memory_model == MemoryModel::Tso {
@@ -279,6 +283,7 @@ pub fn simulated<W: WorkloadFlags + Args>(
         shown.insert("cost_scale".into(), crate::args::typed(cost_scale).into());
         config.machine = Some(described);
         config.events_max = u64::MAX;
+        config.checked = false;
     } else {
         config.events_max = events_max(&settings.plan);
     }
@@ -325,6 +330,7 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
         deadlock_check: run.deadlock_check,
         allocator: allocator::named(run.allocator),
         timestamps: run.timestamps.kind(),
+        kept_payload: resolved.kept_payload,
         verify: plan.recording.is_some(),
         ..Options::default()
     };

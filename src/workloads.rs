@@ -22,6 +22,8 @@ pub struct Resolved {
     pub partitions: u32,
     /// Some of its transactions read snapshots of the past.
     pub reads_snapshots: bool,
+    /// How much of each value exists, if not all of it.
+    pub kept_payload: Option<usize>,
 }
 
 /// The flags of a workload.
@@ -102,12 +104,28 @@ impl WorkloadFlags for YcsbFlags {
         };
         valid(options.validate())?;
         show_ycsb(&options, micro, shown);
+        shown.insert("kept_bytes".into(), self.kept_bytes.into());
         Ok(Resolved {
             partitions,
+            kept_payload: kept_bytes(self.kept_bytes, scope)?,
             reads_snapshots: options.snapshot_reads,
             workload: AnyWorkload::Ycsb(options),
         })
     }
+}
+
+/// `--kept-bytes`, for simulated machines.
+fn kept_bytes(flag: Option<usize>, scope: &Scope) -> Result<Option<usize>, Stop> {
+    let Some(kept) = flag else { return Ok(None) };
+    if !scope.simulated() {
+        let problem = format!("{kept} on this machine, which keeps everything; accepted: simulate");
+        return Err(Stop::bad("--kept-bytes", problem));
+    }
+    if kept % 8 != 0 {
+        let problem = format!("{kept}; accepted: multiples of 8 from 16 to 4096");
+        return Err(Stop::bad("--kept-bytes", problem));
+    }
+    Ok(flag)
 }
 
 fn show_ycsb(options: &YcsbOptions, micro: bool, shown: &mut Shown) {
@@ -171,6 +189,7 @@ impl WorkloadFlags for TpccFlags {
             partitions: options.warehouses,
             workload: AnyWorkload::Tpcc(options),
             reads_snapshots: snapshot_reads,
+            kept_payload: None,
         })
     }
 }
@@ -202,6 +221,7 @@ impl WorkloadFlags for SmallbankFlags {
             partitions: options.partitions,
             reads_snapshots: options.snapshot_reads,
             workload: AnyWorkload::Smallbank(options),
+            kept_payload: None,
         })
     }
 }
@@ -229,6 +249,7 @@ impl WorkloadFlags for TatpFlags {
             partitions: options.partitions,
             reads_snapshots: options.snapshot_reads,
             workload: AnyWorkload::Tatp(options),
+            kept_payload: None,
         })
     }
 }
@@ -271,7 +292,12 @@ fn churn(
     shown.insert("record_bytes".into(), options.record_bytes.into());
     shown.insert("snapshot_reads".into(), yes_no(options.snapshot_reads));
     let reads_snapshots = options.snapshot_reads;
-    Ok(Resolved { workload: AnyWorkload::Churn(options), partitions: 1, reads_snapshots })
+    Ok(Resolved {
+        workload: AnyWorkload::Churn(options),
+        partitions: 1,
+        reads_snapshots,
+        kept_payload: None,
+    })
 }
 
 impl WorkloadFlags for BankFlags {
@@ -290,6 +316,11 @@ impl WorkloadFlags for BankFlags {
         shown.insert("owners".into(), options.owners.into());
         shown.insert("snapshot_reads".into(), yes_no(options.snapshot_reads));
         let reads_snapshots = options.snapshot_reads;
-        Ok(Resolved { workload: AnyWorkload::Bank(options), partitions: 1, reads_snapshots })
+        Ok(Resolved {
+            workload: AnyWorkload::Bank(options),
+            partitions: 1,
+            reads_snapshots,
+            kept_payload: None,
+        })
     }
 }

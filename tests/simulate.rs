@@ -57,6 +57,32 @@ fn a_timed_run_is_a_function_of_flags_and_seed() {
 }
 
 #[test]
+fn rows_of_which_only_the_start_exists_are_verified_too() {
+    let schemes =
+        ["silo", "partitioned", "wait-die", "timestamp", "mvcc --snapshot-reads yes", "occ"];
+    for scheme in schemes {
+        for model in ["sc", "tso"] {
+            let line = format!(
+                "simulate ycsb --record-bytes 700 --kept-bytes 16 --verify --memory-model {model} \
+                 --seed 3 --transactions 200 --scheme {scheme}"
+            );
+            let first = without_host(result(&line));
+            assert_eq!(first, without_host(result(&line)), "{line}");
+            assert_eq!(first["verdict"], "completed", "{line}");
+            assert_eq!(first["verified"]["passed"], true, "{line}: {}", first["verified"]);
+            assert_eq!(first["options"]["kept_bytes"], 16);
+            let whole = result(&line.replace("--kept-bytes 16", ""));
+            assert_ne!(whole["trace_hash"], first["trace_hash"], "{line}");
+            assert_eq!(whole["options"]["kept_bytes"], Value::Null);
+        }
+    }
+    // The verdict is about what exists, and it can be the other one.
+    let line = "simulate ycsb --record-bytes 700 --kept-bytes 16 --verify --transactions 100";
+    let broken = chiliad(&format!("{line} --plant no-read-validation --json -"));
+    assert!(stdout(&broken).contains("\"passed\":false"), "{}", stdout(&broken));
+}
+
+#[test]
 fn simulated_time_ends_a_run() {
     let result = result("simulate ycsb --schedule random --duration 20ms --warmup 2ms --cores 3");
     let seconds = result["seconds"].as_f64().expect("simulated time");

@@ -16,6 +16,11 @@ pub struct YcsbFlags {
     /// Bytes of a row's value, 16 to 65536 [default: 100, micro 24].
     #[arg(long, value_name = "BYTES", value_parser = |s: &str| values::count(s, 16, 65_536))]
     pub record_bytes: Option<usize>,
+    /// Of each row's value only so many bytes at its start exist, in simulation: 16 to 4096, a
+    /// multiple of 8. The rest has its addresses and costs the host no memory; transactions do not
+    /// care what is in it [default: everything exists].
+    #[arg(long, value_name = "BYTES", value_parser = |s: &str| values::count(s, 16, 4096))]
+    pub kept_bytes: Option<usize>,
     /// Accesses per transaction, to distinct rows, 1 to 1000 [default: 16, micro 4].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 1000))]
     pub ops: Option<usize>,

@@ -156,7 +156,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let value = write.value;
             let stamped = match write.kind {
                 Kind::Put => {
-                    let stamp = stamp::make(self.stamp, self.arena.get(value));
+                    let stamp = stamp::make(self.stamp, self.arena.get(value), self.stamp_reach);
                     let copy = self.arena.duplicate(value);
                     let behind = self.arena.push(&stamp);
                     crate::arena::Piece { length: copy.length + behind.length, ..copy }
@@ -176,7 +176,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         };
         for write in self.writes.entries.iter().filter(|write| !S::is_void(write)) {
             let absent = S::current_version(write.record, &mut old);
-            let overwritten = stamp::read(&old, absent);
+            let overwritten = stamp::read(&old, self.stamp_reach, absent);
             let kind = match write.kind {
                 Kind::Remove => WriteKind::Remove,
                 Kind::Put if absent => WriteKind::Insert,

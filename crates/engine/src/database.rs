@@ -86,6 +86,12 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         if options.read_only {
             return Err(Error::OpenedReadOnly);
         }
+        if let (Some(kept), false) = (options.kept_payload, spec.secondary.is_empty()) {
+            let name = spec.name;
+            return Err(Error::InvalidOption(format!(
+                "table {name}: secondary indexes need whole values, and kept_payload is {kept}"
+            )));
+        }
         let _turn = words.declaring.take();
         let made = words.catalog.prepare(heap, spec, options.verify)?;
         if let Some(durable) = &words.durable {

@@ -1,8 +1,9 @@
 //! How a database is opened.
 
 use crate::error::{Error, Result};
+use crate::stamp::STAMP_BYTES;
 use chiliad_machine::{Allocator, Machine, Shared};
-use chiliad_storage::Heap;
+use chiliad_storage::{Heap, Kept};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,6 +82,11 @@ pub struct Options {
     /// Where slots come from one by one, and the private memory of each transaction, instead of
     /// pools: for measuring what pools gain. Natively only.
     pub allocator: Option<&'static Allocator>,
+    /// Of each value only so many bytes at its start exist; the rest has addresses and no memory.
+    /// Reading it gives zeroes, or what was written. For simulating more data than the host has memory
+    /// for, with transactions that do not care; not for databases in a directory, nor tables with
+    /// secondary indexes. Simulated machines only; `None`: everything exists.
+    pub kept_payload: Option<usize>,
     /// When old versions are kept.
     pub snapshots: Snapshots,
     /// The length of a commit epoch.
@@ -113,6 +119,7 @@ impl Default for Options {
             memory_bytes_max: u64::MAX,
             memory_bytes_ready: 0,
             allocator: None,
+            kept_payload: None,
             snapshots: Snapshots::OnDemand,
             epoch: Duration::from_millis(40),
             snapshot_every: 25,
@@ -130,7 +137,10 @@ impl Default for Options {
 impl Options {
     /// Memory as the options want it, for records with so many words of their scheme's own.
     pub(crate) fn heap<M: Machine>(&self, scheme_words: usize) -> Result<Arc<Shared<M, Heap<M>>>> {
-        let heap = Heap::for_scheme(self.memory_bytes_max, scheme_words, self.allocator);
+        // A stamp stands behind its value.
+        let last_bytes = if self.verify { STAMP_BYTES } else { 0 };
+        let kept = self.kept_payload.map(|first_bytes| Kept { first_bytes, last_bytes });
+        let heap = Heap::for_scheme(self.memory_bytes_max, scheme_words, self.allocator, kept);
         heap.prepare(self.memory_bytes_ready)
             .map_err(|_| Error::OutOfMemory { limit_bytes: self.memory_bytes_max })?;
         Ok(heap)
@@ -160,6 +170,18 @@ impl Options {
                 "allocator {given}: simulated memory is in pools; pool is accepted"
             ));
         }
+        if let Some(kept) = self.kept_payload {
+            if !M::HOLLOW {
+                return refuse(format!(
+                    "kept_payload {kept}: this machine keeps all of each value; none is accepted"
+                ));
+            }
+            if !(KEPT_MIN..=KEPT_MAX).contains(&kept) || kept % 8 != 0 {
+                return refuse(format!(
+                    "kept_payload {kept}: multiples of 8 from {KEPT_MIN} to {KEPT_MAX} are accepted"
+                ));
+            }
+        }
         if self.epoch < Duration::from_micros(1) || self.epoch > Duration::from_secs(3600) {
             return refuse(format!("epoch {:?}: 1us to 1h are accepted", self.epoch));
         }
@@ -174,6 +196,10 @@ impl Options {
         Ok(())
     }
 }
+
+/// What may be kept of each value: at least a tombstone's stamp, and what memory with holes has room for.
+const KEPT_MIN: usize = 16;
+const KEPT_MAX: usize = 4096;
 
 /// The greatest number of partitions.
 const PARTITIONS_MAX: u32 = 65_536;

@@ -150,7 +150,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(Looked::Redo);
         };
         if self.stamped {
-            let stamp = stamp::read(self.arena.get(version.bytes), version.absent);
+            let bytes = self.arena.get(version.bytes);
+            let stamp = stamp::read(bytes, self.stamp_reach, version.absent);
             version.bytes.length = version.bytes.length.saturating_sub(STAMP_BYTES as u32);
             if let Some(recorder) = &mut self.recorder {
                 recorder.read(id, key, stamp, version.absent);
@@ -397,7 +398,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let access = self.accesses.last().expect("just noted");
             debug_assert_eq!(access.value.start + access.value.length, stamp_start);
             let length = access.value.length + STAMP_BYTES as u32;
-            stamp::read(self.arena.get(Piece { start: access.value.start, length }), false)
+            let bytes = self.arena.get(Piece { start: access.value.start, length });
+            stamp::read(bytes, self.stamp_reach, false)
         };
         self.met.push((key, version, absent));
     }
@@ -415,7 +417,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         // `look_at` has left key and stamp behind each other.
         let start = key.start + key.length;
-        let stamp = stamp::read(self.arena.get(Piece { start, length: STAMP_BYTES as u32 }), true);
+        let stamp = stamp::read_absent(self.arena.get(Piece { start, length: STAMP_BYTES as u32 }));
         self.met.push((key, stamp, true));
     }
 

@@ -68,6 +68,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     /// Writes whose secondary index entries have to be brought in line.
     pub dirty: usize,
     pub stamped: bool,
+    /// How much of a value its stamp covers.
+    pub stamp_reach: usize,
     pub opacity: bool,
     pub snapshots: bool,
     pub recorder: Option<Box<dyn Recorder>>,
@@ -100,6 +102,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         let log = inner.words.durable.as_ref().map(|durable| durable.log.buffer());
         let core = Core {
             stamped: options.verify,
+            stamp_reach: crate::stamp::reach(options.kept_payload),
             opacity: options.opacity,
             snapshots: S::INFO.snapshots && options.snapshots != Snapshots::Off,
             serial: inner.words.workers.fetch_add(1, Ordering::Relaxed) + 1,

@@ -26,6 +26,7 @@ mod allocator;
 pub mod bytes;
 pub mod disk;
 mod fault;
+mod hollow;
 mod interleaved;
 mod latch;
 mod link;
@@ -43,6 +44,7 @@ pub use affinity::{allowed_cores, restrict_to_cores};
 pub use allocator::{Allocator, Buffer};
 pub use bytes::{copy_in, copy_out, words_for};
 pub use fault::{Fault, Rig};
+pub use hollow::Hollow;
 pub use interleaved::{Interleaved, MEMBERS_MAX, interleave};
 pub use latch::{Latch, Latched};
 pub use link::{Link, Tagged};
@@ -187,6 +189,8 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// Whether accesses are simulated: callers may then prefer one generic instance (a virtual call
     /// does not show) to many monomorphised ones.
     const SIMULATED: bool;
+    /// Whether there are slots with a hole: see [`Hollow`].
+    const HOLLOW: bool = false;
 
     /// Obtains memory; `None` when the machine has no more. The content is undefined.
     fn alloc(layout: Layout, class: Class) -> Option<NonNull<u8>>;
@@ -200,6 +204,25 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn poison(start: *const u8, bytes: usize);
     /// Takes a [`Machine::poison`] back.
     fn unpoison(start: *const u8, bytes: usize);
+    /// Slots of this shape, at distances of [`Hollow::held_bytes`], and how many; given back by
+    /// [`Machine::free`] with [`Hollow::layout`] and [`Class::Chunk`]. `None` when the machine has no
+    /// more, or only whole slots.
+    fn alloc_hollow(shape: Hollow) -> Option<(NonNull<u8>, usize)> {
+        let _ = shape;
+        None
+    }
+    /// The shape of the slot at `start`, if it has a hole.
+    #[inline]
+    fn hollow(start: *const u8) -> Option<Hollow> {
+        let _ = start;
+        None
+    }
+    /// An access to `bytes` in the hole of the slot at `start`, from its byte `offset` on: they are
+    /// charged for, if memory accesses are.
+    #[inline]
+    fn touch(start: *const u8, offset: usize, bytes: usize, write: bool) {
+        let _ = (start, offset, bytes, write);
+    }
     /// A number that may order or place what lives at `start`: the same in every run of one seed.
     fn address(start: *const u8) -> u64;
 

@@ -290,6 +290,8 @@ pub struct Counters {
     pub prefetches: u64,
     /// Units of `work`.
     pub work: u64,
+    /// Lines accessed of which nothing exists: see [`chiliad_machine::Hollow`].
+    pub hollow_lines: u64,
 }
 
 /// What a run ends with.

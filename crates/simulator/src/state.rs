@@ -150,7 +150,7 @@ impl State {
             running: Cell::new(0),
             core: Cell::new(0),
             buffered: Cell::new(false),
-            region: Region::new(config.region_bytes, config.seed),
+            region: Region::new(config.region_bytes, config.seed, config.checked),
             timed: OnceCell::new(),
             time: Cell::new(0),
             parts: Cell::new(0),

@@ -15,7 +15,7 @@ use super::runner::LogRunner;
 use super::{CatalogBlob, Durable, DurableOptions, Host, Recovered};
 use crate::catalog::Catalog;
 use crate::database::{Database, Inner};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::scheme::Scheme;
 use chiliad_log::{Incarnation, Log, LogError, LogWriter, Manifest, Name};
@@ -59,6 +59,10 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     ) -> Result<Opened<M, S>> {
         options.validate::<M>()?;
         durable.validate()?;
+        if let Some(kept) = options.kept_payload {
+            let what = "a directory keeps all of each value; none is accepted";
+            return Err(Error::InvalidOption(format!("kept_payload {kept}: {what}")));
+        }
         let plan = Plan::make(&*disk, mode == Mode::Salvage, host)?;
         if plan.is_none() && mode != Mode::Write {
             return Err(LogError::Missing { place: disk.place() }.into());

@@ -80,7 +80,7 @@ pub(super) fn take_out_and<M: Machine>(
         if let Some(graveyard) = graveyard.filter(|_| !garbage.placeholder) {
             let mut bytes = [0; stamp::STAMP_BYTES];
             record.read(&mut bytes[..record.length().min(stamp::STAMP_BYTES)]);
-            graveyard.bury(key, found & !tid::FLAGS, stamp::read(&bytes, true));
+            graveyard.bury(key, found & !tid::FLAGS, stamp::read_absent(&bytes));
         }
         let mut confirm = |guard: &Guard<M>| {
             // Release: who looks at the record, or locks it, sees that it is dead. Fails if the record

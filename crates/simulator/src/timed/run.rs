@@ -62,14 +62,25 @@ impl State {
         access: Access,
         mut effect: impl FnMut() -> Option<usize>,
     ) {
-        let mut effect = || effect().map(|host| self.line_of(host, access));
-        let mut line = Some(self.line_of(host, access));
+        prefetch(host);
+        let first = Some(self.line_of(host, access));
+        self.timed_run(timed, access, first, || effect().map(|host| self.line_of(host, access)));
+    }
+
+    /// The same by lines.
+    pub(crate) fn timed_run(
+        &self,
+        timed: &RefCell<Timed>,
+        access: Access,
+        first: Option<u64>,
+        mut effect: impl FnMut() -> Option<u64>,
+    ) {
+        let mut line = first;
         while let Some(next) = line {
             let answered = self.running.get() == 0 || self.answers(timed, next, access);
             if answered || std::thread::panicking() {
                 line = effect();
             } else {
-                prefetch(host);
                 self.ask(timed, next, access, &mut effect);
                 return;
             }

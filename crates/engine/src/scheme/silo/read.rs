@@ -69,7 +69,7 @@ fn absent<M: Machine>(
     let bytes = copy(record, arena);
     M::fence(Ordering::Acquire);
     let intact = record.word().load(Ordering::Relaxed) == before
-        && crate::stamp::read(arena.get(bytes), true) != crate::stamp::TORN;
+        && crate::stamp::read_absent(arena.get(bytes)) != crate::stamp::TORN;
     intact.then_some(Version { absent: true, bytes })
 }
 

@@ -110,7 +110,7 @@ impl<M: Machine> Reader<'_, M> {
         // Whoever places a record writes the stamp of its absence when the index has it already.
         let torn = version.absent
             && self.stamped
-            && stamp::read(arena.get(version.bytes), true) == stamp::TORN;
+            && stamp::read_absent(arena.get(version.bytes)) == stamp::TORN;
         (!torn).then_some(Outcome::Done(version))
     }
 
