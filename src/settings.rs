@@ -331,6 +331,7 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
         allocator: allocator::named(run.allocator),
         timestamps: run.timestamps.kind(),
         kept_payload: resolved.kept_payload,
+        field_access: resolved.field_access,
         verify: plan.recording.is_some(),
         ..Options::default()
     };

@@ -1,8 +1,8 @@
 //! From a workload's flags to the workload, with what its defaults depend on.
 
 use crate::args::{
-    BankFlags, ChurnFlags, HashFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag, ScanFlags,
-    SmallbankFlags, TatpFlags, TpccFlags, YcsbFlags, YesNo, typed,
+    AccessFlag, BankFlags, ChurnFlags, HashFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag,
+    ScanFlags, SmallbankFlags, TatpFlags, TpccFlags, YcsbFlags, YesNo, typed,
 };
 use crate::failure::Stop;
 use crate::settings::{Scope, Shown};
@@ -24,6 +24,8 @@ pub struct Resolved {
     pub reads_snapshots: bool,
     /// How much of each value exists, if not all of it.
     pub kept_payload: Option<usize>,
+    /// Of rows, what is kept is accessed and nothing else.
+    pub field_access: bool,
 }
 
 /// The flags of a workload.
@@ -104,15 +106,26 @@ impl WorkloadFlags for YcsbFlags {
         };
         valid(options.validate())?;
         show_ycsb(&options, micro, shown);
-        shown.insert("kept_bytes".into(), self.kept_bytes.into());
+        let field_access = self.access == AccessFlag::Field;
+        if field_access && !scope.simulated() {
+            let problem = "field on this machine, which reads whole rows; accepted: row";
+            return Err(Stop::bad("--access", problem));
+        }
+        let kept = self.kept_bytes.or(field_access.then_some(FIELD_BYTES));
+        shown.insert("kept_bytes".into(), kept.into());
+        shown.insert("access".into(), crate::args::typed(&self.access).into());
         Ok(Resolved {
             partitions,
-            kept_payload: kept_bytes(self.kept_bytes, scope)?,
+            kept_payload: kept_bytes(kept, scope)?,
+            field_access,
             reads_snapshots: options.snapshot_reads,
             workload: AnyWorkload::Ycsb(options),
         })
     }
 }
+
+/// What is kept of a row of which one field is accessed.
+const FIELD_BYTES: usize = 104;
 
 /// `--kept-bytes`, for simulated machines.
 fn kept_bytes(flag: Option<usize>, scope: &Scope) -> Result<Option<usize>, Stop> {
@@ -190,6 +203,7 @@ impl WorkloadFlags for TpccFlags {
             workload: AnyWorkload::Tpcc(options),
             reads_snapshots: snapshot_reads,
             kept_payload: None,
+            field_access: false,
         })
     }
 }
@@ -222,6 +236,7 @@ impl WorkloadFlags for SmallbankFlags {
             reads_snapshots: options.snapshot_reads,
             workload: AnyWorkload::Smallbank(options),
             kept_payload: None,
+            field_access: false,
         })
     }
 }
@@ -250,6 +265,7 @@ impl WorkloadFlags for TatpFlags {
             reads_snapshots: options.snapshot_reads,
             workload: AnyWorkload::Tatp(options),
             kept_payload: None,
+            field_access: false,
         })
     }
 }
@@ -297,6 +313,7 @@ fn churn(
         partitions: 1,
         reads_snapshots,
         kept_payload: None,
+        field_access: false,
     })
 }
 
@@ -321,6 +338,7 @@ impl WorkloadFlags for BankFlags {
             partitions: 1,
             reads_snapshots,
             kept_payload: None,
+            field_access: false,
         })
     }
 }

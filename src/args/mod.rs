@@ -18,8 +18,9 @@ pub use run::{
     SnapshotsFlag, TimestampsFlag, typed,
 };
 pub use workloads::{
-    BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag,
-    ScanFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, YcsbFlags, YesNo,
+    AccessFlag, BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, LockOrderFlag,
+    MixFlag, ScaleFlag, ScanFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags,
+    YcsbFlags, YesNo,
 };
 
 use crate::failure::Stop;

@@ -21,6 +21,10 @@ pub struct YcsbFlags {
     /// care what is in it [default: everything exists].
     #[arg(long, value_name = "BYTES", value_parser = |s: &str| values::count(s, 16, 4096))]
     pub kept_bytes: Option<usize>,
+    /// What a transaction accesses of a row, in simulation: all of its value, or the one field that
+    /// `--kept-bytes` keeps (104 by default then); schemes that copy rows access all in any case.
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "row")]
+    pub access: AccessFlag,
     /// Accesses per transaction, to distinct rows, 1 to 1000 [default: 16, micro 4].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 1000))]
     pub ops: Option<usize>,
@@ -291,6 +295,15 @@ pub enum LockOrderFlag {
     Request,
     /// By key.
     Key,
+}
+
+/// `--access`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AccessFlag {
+    /// All of the row.
+    Row,
+    /// One field.
+    Field,
 }
 
 /// `--index`.

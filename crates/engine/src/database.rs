@@ -61,7 +61,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// [`Error::InvalidOption`]; [`Error::OutOfMemory`] when `memory_bytes_ready` is too much.
     pub fn open(options: Options) -> Result<Self> {
         options.validate::<M>()?;
-        let heap = options.heap(S::RECORD_WORDS)?;
+        let heap = options.heap::<M, S>()?;
         Ok(Self::from_inner(Inner::assemble(options, heap, Catalog::new(Vec::new()), None)))
     }
 

@@ -1,6 +1,7 @@
 //! How a database is opened.
 
 use crate::error::{Error, Result};
+use crate::scheme::Scheme;
 use crate::stamp::STAMP_BYTES;
 use chiliad_machine::{Allocator, Machine, Shared};
 use chiliad_storage::{Heap, Kept};
@@ -87,6 +88,9 @@ pub struct Options {
     /// for, with transactions that do not care; not for databases in a directory, nor tables with
     /// secondary indexes. Simulated machines only; `None`: everything exists.
     pub kept_payload: Option<usize>,
+    /// Transactions access of each value only the bytes that [`Options::kept_payload`] keeps, and so do
+    /// schemes under which they may: one that copies rows ([`Scheme::COPIES_ROWS`]) accesses all.
+    pub field_access: bool,
     /// When old versions are kept.
     pub snapshots: Snapshots,
     /// The length of a commit epoch.
@@ -120,6 +124,7 @@ impl Default for Options {
             memory_bytes_ready: 0,
             allocator: None,
             kept_payload: None,
+            field_access: false,
             snapshots: Snapshots::OnDemand,
             epoch: Duration::from_millis(40),
             snapshot_every: 25,
@@ -135,12 +140,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Memory as the options want it, for records with so many words of their scheme's own.
-    pub(crate) fn heap<M: Machine>(&self, scheme_words: usize) -> Result<Arc<Shared<M, Heap<M>>>> {
+    /// Memory as the options and the scheme want it.
+    pub(crate) fn heap<M: Machine, S: Scheme<M>>(&self) -> Result<Arc<Shared<M, Heap<M>>>> {
         // A stamp stands behind its value.
         let last_bytes = if self.verify { STAMP_BYTES } else { 0 };
-        let kept = self.kept_payload.map(|first_bytes| Kept { first_bytes, last_bytes });
-        let heap = Heap::for_scheme(self.memory_bytes_max, scheme_words, self.allocator, kept);
+        let spared = self.field_access && !S::COPIES_ROWS;
+        let kept = self.kept_payload.map(|first_bytes| Kept { first_bytes, last_bytes, spared });
+        let heap = Heap::for_scheme(self.memory_bytes_max, S::RECORD_WORDS, self.allocator, kept);
         heap.prepare(self.memory_bytes_ready)
             .map_err(|_| Error::OutOfMemory { limit_bytes: self.memory_bytes_max })?;
         Ok(heap)

@@ -20,6 +20,8 @@ pub struct Hollow {
     pub front_bytes: u32,
     /// The bytes at its end that exist.
     pub back_bytes: u32,
+    /// Who accesses the slot in place accesses nothing of the hole; who copies it does.
+    pub spared: bool,
 }
 
 impl Hollow {
@@ -60,7 +62,7 @@ mod tests {
 
     #[test]
     fn front_and_back_keep_their_places() {
-        let shape = Hollow { whole_bytes: 1024, front_bytes: 32, back_bytes: 24 };
+        let shape = Hollow { whole_bytes: 1024, front_bytes: 32, back_bytes: 24, spared: false };
         assert_eq!(shape.held_bytes(), 64);
         assert!(shape.saves());
         assert_eq!([0, 31, 40, 63].map(|held| shape.byte_of(held)), [0, 31, 1000, 1023]);

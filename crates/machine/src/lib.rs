@@ -150,6 +150,13 @@ pub trait Word: Sized + 'static {
     fn write_bytes(target: &[Self], source: &[u8]) {
         bytes::write(target, source);
     }
+    /// Copies as many words from `source` to `target`, relaxed.
+    #[inline]
+    fn copy_words(target: &[Self], source: &[Self]) {
+        for (target, word) in target.iter().zip(source) {
+            target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
     /// Writes the word.
     fn store(&self, value: u64, order: Ordering);
     /// Writes the word and returns what it held.

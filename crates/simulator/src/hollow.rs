@@ -114,7 +114,7 @@ mod tests {
     const END: usize = 4 << 20;
 
     fn shape(whole_bytes: u32, front_bytes: u32) -> Hollow {
-        Hollow { whole_bytes, front_bytes, back_bytes: 24 }
+        Hollow { whole_bytes, front_bytes, back_bytes: 24, spared: false }
     }
 
     #[test]

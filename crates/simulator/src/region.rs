@@ -458,7 +458,7 @@ mod tests {
     #[test]
     fn hollow_slots_are_closed_like_others_and_not_handed_out_again() {
         let region = Region::new(2 << 20, 3, true);
-        let shape = Hollow { whole_bytes: 1024, front_bytes: 32, back_bytes: 24 };
+        let shape = Hollow { whole_bytes: 1024, front_bytes: 32, back_bytes: 24, spared: false };
         let (slots, count) = region.alloc_hollow(shape).expect("room");
         let offset = region.offset(slots.addr().get());
         assert_eq!(offset, (2 << 20) - GRANULE_BYTES);

@@ -113,6 +113,19 @@ impl Word for SimWord {
         });
     }
 
+    /// In a timed run line by line, all of the source first.
+    fn copy_words(target: &[Self], source: &[Self]) {
+        if State::current().timed().is_none() {
+            for (target, word) in target.iter().zip(source) {
+                target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+            return;
+        }
+        let mut bytes = vec![0; source.len() * 8];
+        Self::read_bytes(source, &mut bytes);
+        Self::write_bytes(target, &bytes);
+    }
+
     #[inline]
     fn swap(&self, value: u64, _order: Ordering) -> u64 {
         self.modify(|it| it.swap(value, Relaxed))

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! - Length, capacity, class and overflow are those of a whole record.
-//! - What is written into the hole is gone, and reading it gives zeroes. Both are charged for.
+//! - What is written into the hole is gone, and reading it gives zeroes. Both are charged for, unless
+//!   the heap was told that only what exists is accessed.
 //! - The last bytes of the value have a fixed place, wherever the value ends.
 //! - On other machines than the simulated one no slot is hollow, and none of this is compiled in.
 
@@ -25,6 +26,9 @@ pub struct Kept {
     pub first_bytes: usize,
     /// Bytes at its end, a multiple of eight and at most as many as the first.
     pub last_bytes: usize,
+    /// Reads and writes of a value access what exists of it and nothing else; only who copies it from
+    /// record to record accesses all.
+    pub spared: bool,
 }
 
 /// The words behind all values: the length, where it stands there, and the scheme's.
@@ -36,11 +40,12 @@ pub(crate) fn shape<M: Machine>(kept: Option<Kept>, class: u8) -> Option<Hollow>
     if !M::HOLLOW {
         return None;
     }
-    let Kept { first_bytes, last_bytes } = kept?;
+    let Kept { first_bytes, last_bytes, spared } = kept?;
     let hollow = Hollow {
         whole_bytes: class_bytes(class) as u32,
         front_bytes: (HEAD_BYTES + first_bytes) as u32,
         back_bytes: (last_bytes + BACK_WORDS * 8) as u32,
+        spared,
     };
     (hollow.saves() && hollow.held_bytes() <= M::CHUNK_BYTES).then_some(hollow)
 }
@@ -97,13 +102,20 @@ impl<M: Machine> HollowRecord<M> {
         M::touch(self.record.as_ptr().cast(), HEAD_BYTES + first, hole, write);
     }
 
+    /// The same for an access that may be in place.
+    fn touch_unless_spared(&self, bytes: usize, write: bool) {
+        if !self.shape.spared {
+            self.touch(bytes, write);
+        }
+    }
+
     /// As [`RecordRef::read`].
     pub(crate) fn read(&self, target: &mut [u8]) {
         let (first, last) = self.kept();
         let bytes = target.len();
         copy_out(self.first(), &mut target[..bytes.min(first)]);
         if bytes > first {
-            self.touch(bytes, false);
+            self.touch_unless_spared(bytes, false);
             target[first..].fill(0);
             copy_out(self.last(), &mut target[bytes - last..]);
         }
@@ -115,7 +127,7 @@ impl<M: Machine> HollowRecord<M> {
         let bytes = source.len();
         copy_in(self.first(), &source[..bytes.min(first)]);
         if bytes > first {
-            self.touch(bytes, true);
+            self.touch_unless_spared(bytes, true);
             copy_in(self.last(), &source[bytes - last..]);
         }
     }

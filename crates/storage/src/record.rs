@@ -329,9 +329,8 @@ impl<M: Machine> RecordRef<M> {
 /// Copies as many words as both have.
 #[inline]
 pub(crate) fn copy_words<W: Word>(target: &[W], source: &[W]) {
-    for (target, word) in target.iter().zip(source) {
-        target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
-    }
+    let words = target.len().min(source.len());
+    W::copy_words(&target[..words], &source[..words]);
 }
 
 /// The block that a link leads to, its note left aside.

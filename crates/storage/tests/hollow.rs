@@ -6,7 +6,7 @@ use chiliad_storage::{Heap, Kept, Kind, LocalHeap, OutOfMemory, RecordRef};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-const KEPT: Kept = Kept { first_bytes: 24, last_bytes: 16 };
+const KEPT: Kept = Kept { first_bytes: 24, last_bytes: 16, spared: false };
 const SCHEME_WORDS: usize = 2;
 
 fn heap<M: Machine>(limit_bytes: u64) -> (Arc<Shared<M, Heap<M>>>, LocalHeap<M>) {

@@ -68,7 +68,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             return Err(LogError::Missing { place: disk.place() }.into());
         }
         options.read_only = mode == Mode::Read;
-        let heap = options.heap(S::RECORD_WORDS)?;
+        let heap = options.heap::<M, S>()?;
         let empty = CatalogBlob::default();
         let blob = plan.as_ref().map_or(&empty, |plan| &plan.blob);
         let tables = Catalog::restore(&heap, blob, options.verify)?;

@@ -195,6 +195,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         needs_partitions: false,
         source: "thousand-cores.txt 2.2.3, 4.3.2",
     };
+    const COPIES_ROWS: bool = true;
 
     type Shared = TimestampSource<M>;
 

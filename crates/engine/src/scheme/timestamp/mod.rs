@@ -162,6 +162,8 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         }
     };
     const RECORD_WORDS: usize = 2;
+    // Old versions are read where they are.
+    const COPIES_ROWS: bool = !VERSIONS;
     const INTENDS: bool = true;
     const WAITS: bool = true;
 
