@@ -1,7 +1,7 @@
 //! What a run ends with.
 
 use crate::section::Rule;
-use chiliad_machine::{Ticks, WorkerId};
+use chiliad_machine::{Cost, Ticks, WorkerId};
 use std::backtrace::Backtrace;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -287,8 +287,8 @@ pub struct Counters {
     pub hand_overs: u64,
     /// Calls of `prefetch`.
     pub prefetches: u64,
-    /// Units of `work`.
-    pub work: u64,
+    /// Units of `work`, by [`Cost::index`].
+    pub work: [u64; Cost::COUNT],
 }
 
 /// What a run ends with.

@@ -21,7 +21,7 @@ use crate::index::GUARD_BYTES;
 use crate::pool::{Pool, batch_slots};
 use crate::record::{HEAD_BYTES, Record, RecordRef, SCHEME_WORDS_MAX};
 use crate::slots::{Slot, Slots};
-use chiliad_machine::{Allocator, Class, Fault, Latch, Machine, Ordering, Rig, Shared, Word};
+use chiliad_machine::{Allocator, Class, Cost, Fault, Latch, Machine, Ordering, Rig, Shared, Word};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::collections::VecDeque;
@@ -536,6 +536,7 @@ impl<M: Machine> LocalHeap<M> {
     }
 
     fn alloc_class(&mut self, kind: Kind, class: u8) -> Result<NonNull<u8>, OutOfMemory> {
+        M::work(Cost::Allocate, 1);
         let at = pool_index(kind, class);
         if self.free[at].slots.is_empty() {
             match self.shared.source {
@@ -625,6 +626,7 @@ impl<M: Machine> LocalHeap<M> {
     }
 
     fn free_class(&mut self, pool: usize, place: NonNull<u8>) {
+        M::work(Cost::Free, 1);
         let class = (pool % CLASSES) as u8;
         let stable = KINDS[pool / CLASSES].stable_bytes();
         M::poison(place.as_ptr().wrapping_add(stable), class_bytes(class) - stable);
@@ -658,6 +660,7 @@ impl<M: Machine> LocalHeap<M> {
     }
 
     fn retire_class(&mut self, pool: usize, place: NonNull<u8>) {
+        M::work(Cost::Free, 1);
         let pin = self.slot().pin.load(Ordering::Relaxed);
         assert!(pin & 1 == 1, "retired without a pin");
         let epoch = (pin >> 1) + 1;

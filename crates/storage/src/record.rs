@@ -20,7 +20,7 @@
 //! - Addresses have 48 bits, as those of user space have wherever nobody asks for more.
 
 use crate::heap::{CLASSES, class_bytes};
-use chiliad_machine::{Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
+use chiliad_machine::{Cost, Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
 use core::ptr::NonNull;
 
 /// The longest value in bytes.
@@ -267,18 +267,21 @@ impl<M: Machine> RecordRef<M> {
     /// arrives may be torn: validate the header afterwards.
     #[inline]
     pub fn read(self, target: &mut [u8]) {
+        M::work(Cost::Copy, words_for(target.len()) as u32);
         copy_out(self.payload(target.len()), target);
     }
 
     /// Writes the value in place. The caller excludes other writers and has made readers retry.
     #[inline]
     pub fn write(self, source: &[u8]) {
+        M::work(Cost::Copy, words_for(source.len()) as u32);
         copy_in(self.payload(source.len()), source);
         self.set_length(source.len());
     }
 
     /// The same, with the older versions at `next`.
     pub fn write_before(self, source: &[u8], next: Option<Self>) {
+        M::work(Cost::Copy, words_for(source.len()) as u32);
         copy_in(self.payload(source.len()), source);
         let now = self.link(Ordering::Relaxed).addr();
         // Release pairs with the acquire of who follows the chain.
@@ -289,6 +292,7 @@ impl<M: Machine> RecordRef<M> {
     /// caller excludes.
     pub fn copy_from(self, source: Self) {
         let bytes = source.length();
+        M::work(Cost::Copy, words_for(bytes) as u32);
         for (target, word) in self.payload(bytes).iter().zip(source.payload(bytes)) {
             target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
         }
