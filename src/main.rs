@@ -18,6 +18,7 @@ mod home;
 mod host;
 mod index;
 mod interleave;
+mod machines;
 mod output;
 mod plants;
 mod progress;
@@ -61,6 +62,7 @@ fn run(words: &[String]) -> Result<(), Stop> {
         Command::Figure(command) => figure::run(&command),
         Command::Check(flags) => check::run(&flags),
         Command::Schemes(flags) => schemes::run(&flags),
+        Command::Machines(flags) => machines::run(&flags),
         Command::Recover(flags) => recover::run(&flags),
         Command::Backup(flags) | Command::Restore(flags) => copy::run(&flags),
         Command::Crash(flags) => crash::run(&flags),
