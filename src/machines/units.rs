@@ -9,7 +9,7 @@ pub const CLOCK: &str = "a frequency from 1MHz to 100GHz, such as \"2.4GHz\"";
 /// What [`rate`] reads.
 pub const RATE: &str = "a bandwidth from 1MB/s to 100TB/s, such as \"12.8GB/s\"";
 /// What [`time`] reads.
-pub const TIME: &str = "a time from 0.1ns to 1ms, such as \"100ns\"";
+pub const TIME: &str = "a time from 0.001ns to 1s, such as \"100ns\"";
 /// What [`size`] reads.
 pub const SIZE: &str = "a size such as \"32KiB\"";
 
@@ -32,7 +32,7 @@ pub fn rate(text: &str) -> Option<f64> {
 
 /// Nanoseconds.
 pub fn time(text: &str) -> Option<f64> {
-    number(text, &TIME_UNITS).filter(|time| (0.1..=1e6).contains(time))
+    number(text, &TIME_UNITS).filter(|time| (1e-3..=1e9).contains(time))
 }
 
 /// Bytes.
