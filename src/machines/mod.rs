@@ -91,7 +91,7 @@ fn list(flags: &MachinesFlags) -> Result<(), Stop> {
     let mut sink = Sink::new(flags.json.as_deref(), false)?;
     let found = found::this_computer();
     let mut table = format!(
-        "{:<16}{:>6}{:>9}  {:<34}{:<28}{:<26}source\n",
+        "{:<16}{:>6}{:>9}  {:<36}{:<25}{:<27}source\n",
         "machine", "cores", "clock", "caches", "network", "memory"
     );
     let mut machines = Vec::new();
@@ -116,7 +116,7 @@ fn row(it: &Description) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(
         out,
-        "{:<16}{:>6}{:>9}  {:<34}{:<28}{:<26}{}",
+        "{:<16}{:>6}{:>9}  {:<36}{:<25}{:<27}{}",
         it.name,
         it.cores_max,
         units::shown_clock(it.hertz),
@@ -145,16 +145,18 @@ fn caches(it: &Description) -> String {
 fn network(it: &Description) -> String {
     match it.network {
         Network::Mesh { hop_cycles, .. } => format!("mesh, {hop_cycles} cycles a hop"),
-        Network::Sockets { cores_per_socket, .. } => {
-            format!("{} sockets of {cores_per_socket}", it.cores_max / cores_per_socket)
-        }
+        Network::Sockets { cores_per_socket, .. } => match it.cores_max / cores_per_socket {
+            1 => format!("1 socket of {cores_per_socket}"),
+            sockets => format!("{sockets} sockets of {cores_per_socket}"),
+        },
     }
 }
 
 fn memory(it: &Description) -> String {
-    let latency = units::shown_time(it.memory.cycles, it.hertz);
+    let ns = f64::from(it.memory.cycles) * 1e9 / it.hertz as f64;
+    let latency = format!("{ns:.0}ns");
     match it.memory.controllers {
-        None => format!("{latency}, each tile its own"),
+        None => format!("{latency}, one each tile"),
         Some(1) => format!("{latency}, 1 controller"),
         Some(controllers) => format!("{latency}, {controllers} controllers"),
     }
