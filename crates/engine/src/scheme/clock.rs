@@ -28,7 +28,7 @@
 
 use super::array::Line;
 use crate::options::Timestamps;
-use chiliad_machine::{Latch, Machine, Ordering, Word};
+use chiliad_machine::{Cost, Latch, Machine, Ordering, Word};
 use chiliad_storage::{LocalHeap, WORKERS_MAX};
 
 /// Bits of a timestamp.
@@ -90,6 +90,7 @@ impl Clock {
     /// For `hardware` on a machine without such a counter; opening a database refuses that.
     #[inline]
     pub fn draw<M: Machine>(&mut self, source: &TimestampSource<M>, heap: &LocalHeap<M>) -> u64 {
+        M::work(Cost::Timestamp, 1);
         match source.kind {
             Timestamps::Latched => {
                 let mut last = source.guarded.0.lock();
