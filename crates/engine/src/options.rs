@@ -79,9 +79,7 @@ impl Timestamps {
             Self::Clock => "the clocks of this machine's cores do not agree",
             _ => "this machine has no such counter",
         };
-        Err(Error::InvalidOption(format!(
-            "timestamps {given}: {why}; {accepted} are accepted"
-        )))
+        Err(Error::InvalidOption(format!("timestamps {given}: {why}; {accepted} are accepted")))
     }
 }
 
