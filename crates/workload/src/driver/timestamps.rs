@@ -6,7 +6,7 @@ use super::simulated::{ASSEMBLY_POLL, sleep_until, ticks};
 use super::window::{Counted, Window};
 use super::{Failure, Progress, SimulatedReport, Tally};
 use chiliad_engine::{Clock, Error, Options, TimestampSource};
-use chiliad_machine::{Cost, Machine, Native, Shared};
+use chiliad_machine::{Machine, Native, Shared};
 use chiliad_simulator::{Config, Run, Sim, stopping};
 use chiliad_storage::{Heap, LocalHeap};
 use std::cell::{Cell, RefCell};
@@ -138,7 +138,6 @@ impl<M: Machine> Shelf<M> {
         }
         while signals.phase() != Phase::Stop {
             for _ in 0..batch {
-                M::work(Cost::Logic, 1);
                 std::hint::black_box(clock.draw(&self.source, &heap));
             }
             done += batch;
