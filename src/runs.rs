@@ -5,7 +5,7 @@
 
 use crate::args::{
     self, Arguments, Bench, BenchCommand, BenchWorkload, Command, OutputFlags, RunFlags, Simulate,
-    SimulateWorkload, each_workload,
+    SimulateCommand, SimulateWorkload, TimestampsSimulation, each_workload,
 };
 use crate::failure::Stop;
 use crate::output::{OutputFile, print};
@@ -59,7 +59,8 @@ fn sweep_of(command: &Command) -> Option<&str> {
         Command::Bench(BenchCommand::Workload(bench)) => {
             each_workload!(bench, BenchWorkload, flags => &flags.run.sweep)
         }
-        Command::Simulate(simulate) => {
+        Command::Simulate(SimulateCommand::Timestamps(simulate)) => &simulate.timestamps.sweep,
+        Command::Simulate(SimulateCommand::Workload(simulate)) => {
             each_workload!(simulate, SimulateWorkload, flags => &flags.run.sweep)
         }
         _ => &None,
@@ -84,7 +85,14 @@ fn prepare(arguments: Arguments, swept: bool) -> Result<(Point, Common), Stop> {
             let point: Point = Box::new(move |_| timestamps::run(&timestamps, quiet));
             Ok((point, Common { repeat, output: flags.output, files: Files::default() }))
         }
-        Command::Simulate(simulate) => {
+        Command::Simulate(SimulateCommand::Timestamps(flags)) => {
+            let TimestampsSimulation { timestamps, machine, output } = *flags;
+            let repeat = timestamps.repeat;
+            let run = timestamps::Simulated::new(&timestamps, &machine)?;
+            let point: Point = Box::new(move |_| run.go());
+            Ok((point, Common { repeat, output, files: Files::default() }))
+        }
+        Command::Simulate(SimulateCommand::Workload(simulate)) => {
             each_workload!(simulate, SimulateWorkload, flags => simulated(*flags, swept))
         }
         _ => Err(Stop::Failed("not a run".into())),

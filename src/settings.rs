@@ -236,18 +236,29 @@ fn show_native(settings: &mut Settings, flags: &NativeFlags) {
 pub fn simulated<W: WorkloadFlags + Args>(
     flags: &Simulate<W>,
 ) -> Result<(Settings, SimulatedPlan), Stop> {
-    let MachineFlags { machine, cores, schedule, memory_model, coherence, cost_scale, plant } =
-        &flags.machine;
-    let timed = *schedule == ScheduleFlag::Timed;
+    let timed = flags.machine.schedule == ScheduleFlag::Timed;
     let on = if timed { On::Timed } else { On::Explored };
-    let scope = Scope { clients: *cores, scheme: scheme(&flags.run.scheme)?, on };
+    let scope = Scope { clients: flags.machine.cores, scheme: scheme(&flags.run.scheme)?, on };
     if flags.run.interleave == Some(InterleaveFlag::Auto) {
         let problem =
             format!("auto in simulation, which has no trials; accepted: 1 to {MEMBERS_MAX}");
         return Err(Stop::bad("--interleave", problem));
     }
     let mut settings = resolve(&flags.workload, &flags.run, &scope)?;
-    let mut config = Config::new(flags.run.seed);
+    let mut config = machine(&flags.machine, flags.run.seed, &mut settings.shown)?;
+    if !timed {
+        config.events_max = events_max(&settings.plan);
+    }
+    let plan = SimulatedPlan { plan: settings.plan.clone(), config };
+    Ok((settings, plan))
+}
+
+/// The simulated machine that the flags describe, timed runs without an end to their events.
+pub fn machine(flags: &MachineFlags, seed: u64, shown: &mut Shown) -> Result<Config, Stop> {
+    let MachineFlags { machine, cores, schedule, memory_model, coherence, cost_scale, plant } =
+        flags;
+    let timed = *schedule == ScheduleFlag::Timed;
+    let mut config = Config::new(seed);
     config.schedule = match schedule {
         ScheduleFlag::Random | ScheduleFlag::Timed => Schedule::Random,
         ScheduleFlag::FewPreemptions => Schedule::few_preemptions(),
@@ -258,7 +269,6 @@ pub fn simulated<W: WorkloadFlags + Args>(
     };
     config.fault = plant.as_deref().map(crate::plants::find).transpose()?;
     config.region_bytes = if timed { REGION_BYTES_TIMED } else { REGION_BYTES };
-    let shown = &mut settings.shown;
     if timed {
         if config.memory_model == MemoryModel::Tso {
             let problem =
@@ -290,15 +300,12 @@ pub fn simulated<W: WorkloadFlags + Args>(
         config.machine = Some(described);
         config.events_max = u64::MAX;
         config.checked = false;
-    } else {
-        config.events_max = events_max(&settings.plan);
     }
     shown.insert("cores".into(), (*cores).into());
     shown.insert("schedule".into(), crate::args::typed(schedule).into());
     shown.insert("memory_model".into(), crate::args::typed(memory_model).into());
     shown.insert("plant".into(), plant.clone().into());
-    let plan = SimulatedPlan { plan: settings.plan.clone(), config };
-    Ok((settings, plan))
+    Ok(config)
 }
 
 /// Events after which a run makes no progress any more.
@@ -338,6 +345,8 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
         timestamps: run.timestamps.kind(),
         kept_payload: resolved.kept_payload,
         field_access: resolved.field_access,
+        timestamp_batch: run.drawn.timestamp_batch as u32,
+        mutex: run.drawn.latch.kind(),
         verify: plan.recording.is_some(),
         ..Options::default()
     };
@@ -442,7 +451,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         Snapshots::OnDemand => "on-demand",
         Snapshots::Off => "off",
     };
-    let fields: [(&str, Value); 18] = [
+    let fields: [(&str, Value); 20] = [
         ("interleave", plan.interleave.into()),
         ("duration", duration.into()),
         ("transactions", transactions.into()),
@@ -455,6 +464,8 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         ("retry", crate::args::typed(&run.retry).into()),
         ("snapshots", snapshots.into()),
         ("timestamps", engine.timestamps.name().into()),
+        ("timestamp_batch", engine.timestamp_batch.into()),
+        ("latch", engine.mutex.name().into()),
         ("allocator", crate::args::typed(&run.allocator).into()),
         ("epoch", values::show_time(plan.epoch).into()),
         ("wait_timeout", values::show_time(engine.wait_timeout).into()),

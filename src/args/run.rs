@@ -3,7 +3,7 @@
 
 use super::values;
 use chiliad_engine::Timestamps;
-use chiliad_machine::MEMBERS_MAX;
+use chiliad_machine::{MEMBERS_MAX, MutexKind};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -63,10 +63,13 @@ pub struct RunFlags {
     #[arg(long, value_enum, value_name = "WHEN")]
     pub snapshots: Option<SnapshotsFlag>,
     /// Where timestamps come from, under schemes that use them: a counter under a mutex, a shared
-    /// counter, the same in batches of 16, the machine's clock, or a counter on the chip, which only
+    /// counter, the same in batches, the machine's clock, or a counter on the chip, which only
     /// simulated machines have.
     #[arg(long, value_enum, value_name = "KIND", default_value = "atomic")]
     pub timestamps: TimestampsFlag,
+    /// How timestamps are drawn.
+    #[command(flatten)]
+    pub drawn: DrawnFlags,
     /// Where memory for records, index nodes and versions comes from, and each transaction's private
     /// memory: pools of each thread, which grow and shrink with the load, or an allocator that is called
     /// for each piece. Simulated runs have pools only.
@@ -85,6 +88,19 @@ pub struct RunFlags {
     #[arg(long, value_name = "TIME|none", default_value = "10us",
         value_parser = values::time_or_never)]
     pub deadlock_check: Duration,
+}
+
+/// How timestamps of some kinds are drawn.
+#[derive(Args)]
+pub struct DrawnFlags {
+    /// How those wait who want the mutex of --timestamps mutex: reading its word, reading which number
+    /// is served, in a queue, or asleep.
+    #[arg(long, value_enum, value_name = "KIND", default_value = "sleep")]
+    pub latch: LatchFlag,
+    /// Timestamps that a worker takes at a time with --timestamps batched, 1 to 65536.
+    #[arg(long, value_name = "N", default_value = "16",
+          value_parser = |s: &str| values::count(s, 1, 65_536))]
+    pub timestamp_batch: usize,
 }
 
 /// What a native run has besides.
@@ -262,6 +278,31 @@ impl TimestampsFlag {
             Self::Batched => Timestamps::Batched,
             Self::Clock => Timestamps::Clock,
             Self::Hardware => Timestamps::Hardware,
+        }
+    }
+}
+
+/// `--latch`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LatchFlag {
+    /// By reading its word.
+    Spin,
+    /// In a queue, each reading a word of its own.
+    Mcs,
+    /// By reading which number is served.
+    Ticket,
+    /// Asleep.
+    Sleep,
+}
+
+impl LatchFlag {
+    /// What the machine calls it.
+    pub fn kind(self) -> MutexKind {
+        match self {
+            Self::Spin => MutexKind::Spin,
+            Self::Mcs => MutexKind::Mcs,
+            Self::Ticket => MutexKind::Ticket,
+            Self::Sleep => MutexKind::Sleep,
         }
     }
 }

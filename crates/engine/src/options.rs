@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::scheme::Scheme;
 use crate::stamp::STAMP_BYTES;
-use chiliad_machine::{Allocator, Machine, Shared};
+use chiliad_machine::{Allocator, Machine, MutexKind, Shared};
 use chiliad_storage::{Heap, Kept};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,18 +21,21 @@ pub enum Snapshots {
     Off,
 }
 
+/// The most timestamps that a worker takes at a time.
+const TIMESTAMP_BATCH_MAX: u32 = 1 << 16;
+
 /// Where transactions get their timestamps, under schemes that order them by timestamps
 /// (thousand-cores.txt 4.3.1). The others draw none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum Timestamps {
-    /// A counter under a latch.
+    /// A counter under a mutex: [`Options::mutex`].
     Latched,
     /// A shared counter, by one atomic addition.
     #[default]
     Atomic,
-    /// The same, 16 at a time for each worker.
+    /// The same, [`Options::timestamp_batch`] at a time for each worker.
     Batched,
-    /// The machine's clock with the worker's number behind.
+    /// The machine's clock with the worker's number behind; refused where cores' clocks differ.
     Clock,
     /// A counter of the chip. Simulated machines have one; natively it is refused.
     Hardware,
@@ -60,15 +63,23 @@ impl Timestamps {
     /// # Errors
     /// [`Error::InvalidOption`] names what is accepted.
     pub fn check<M: Machine>(self) -> Result<()> {
-        if self != Self::Hardware || M::counter().is_some() {
+        let there = |kind| match kind {
+            Self::Hardware => M::counter().is_some(),
+            Self::Clock => M::clocks_agree(),
+            _ => true,
+        };
+        if there(self) {
             return Ok(());
         }
-        let others = Self::ALL.map(Self::name);
-        let accepted = others[..others.len() - 1].join(", ");
         let given = self.name();
-        Err(Error::InvalidOption(format!(
-            "timestamps {given}: this machine has no such counter; {accepted} are accepted"
-        )))
+        let accepted: Vec<&str> =
+            Self::ALL.into_iter().filter(|&kind| there(kind)).map(Self::name).collect();
+        let accepted = accepted.join(", ");
+        let why = match self {
+            Self::Clock => "the clocks of this machine's cores do not agree",
+            _ => "this machine has no such counter",
+        };
+        Err(Error::InvalidOption(format!("timestamps {given}: {why}; {accepted} are accepted")))
     }
 }
 
@@ -111,6 +122,10 @@ pub struct Options {
     pub deadlock_check: Duration,
     /// Where timestamps come from, for schemes that use them.
     pub timestamps: Timestamps,
+    /// How many a worker takes at a time, where they come in batches; 1 to 65536.
+    pub timestamp_batch: u32,
+    /// What guards their counter, where a mutex does.
+    pub mutex: MutexKind,
     /// Nothing can be written.
     pub read_only: bool,
     /// Give every version a stamp and report every access to the workers' recorders.
@@ -133,6 +148,8 @@ impl Default for Options {
             wait_timeout: Duration::from_micros(100),
             deadlock_check: Duration::from_micros(10),
             timestamps: Timestamps::Atomic,
+            timestamp_batch: 16,
+            mutex: MutexKind::Sleep,
             read_only: false,
             verify: false,
         }
@@ -194,6 +211,12 @@ impl Options {
         if !(1..=1_000_000).contains(&self.snapshot_every) {
             let given = self.snapshot_every;
             return refuse(format!("snapshot_every {given}: 1 to 1000000 are accepted"));
+        }
+        if !(1..=TIMESTAMP_BATCH_MAX).contains(&self.timestamp_batch) {
+            let given = self.timestamp_batch;
+            return refuse(format!(
+                "timestamp_batch {given}: 1 to {TIMESTAMP_BATCH_MAX} are accepted"
+            ));
         }
         if !(1..=PARTITIONS_MAX).contains(&self.partitions) {
             let given = self.partitions;

@@ -31,6 +31,7 @@ mod hollow;
 mod interleaved;
 mod latch;
 mod link;
+mod mutex;
 mod native;
 mod plain;
 mod shared;
@@ -50,6 +51,7 @@ pub use hollow::Hollow;
 pub use interleaved::{Interleaved, MEMBERS_MAX, interleave};
 pub use latch::{Latch, Latched};
 pub use link::{Link, Tagged};
+pub use mutex::{Mutex, MutexKind, Place};
 pub use native::Native;
 pub use plain::Plain;
 pub use shared::Shared;
@@ -208,6 +210,10 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn counter() -> Option<u64> {
         None
     }
+    /// Whether the cores' clocks agree: no core sees [`Machine::now`] run backwards against another's.
+    fn clocks_agree() -> bool {
+        true
+    }
     /// A random number, from the run's seed where the machine has one.
     fn random() -> u64;
 
@@ -227,6 +233,10 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn park_until(time: Ticks) -> Woken;
     /// Wakes `worker`, or lets its next park return at once.
     fn unpark(worker: WorkerId);
+
+    /// The price of a call into the system, to sleep or to wake, where that is not part of the call
+    /// itself: nothing natively.
+    fn call_system() {}
 
     /// A fence of the C11 memory model.
     fn fence(order: Ordering);

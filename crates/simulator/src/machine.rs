@@ -104,7 +104,13 @@ impl Machine for Sim {
     }
 
     fn counter() -> Option<u64> {
-        Some(State::current().count_on_chip())
+        let state = State::current();
+        let there = state.config.machine.as_ref().is_none_or(|machine| machine.counter);
+        there.then(|| state.count_on_chip())
+    }
+
+    fn clocks_agree() -> bool {
+        State::current().config.machine.as_ref().is_none_or(|machine| machine.clocks)
     }
 
     fn random() -> u64 {
@@ -141,6 +147,10 @@ impl Machine for Sim {
 
     fn unpark(worker: WorkerId) {
         State::current().unpark(worker);
+    }
+
+    fn call_system() {
+        State::current().timed_call();
     }
 
     fn fence(order: Ordering) {

@@ -46,7 +46,7 @@ use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A lock per partition, granted in the order of timestamps.
-pub type HStore<M> = Exclusive<M, Queueing>;
+pub type HStore<M> = Exclusive<M, Queueing<M>>;
 
 const QUEUED: u64 = 1;
 
@@ -55,8 +55,8 @@ const QUEUED: u64 = 1;
 const SPINS_FOR: u64 = 32_000;
 
 /// One worker's part of the policy.
-pub struct Queueing {
-    clock: Clock,
+pub struct Queueing<M: Machine> {
+    clock: Clock<M>,
     timestamp: u64,
 }
 
@@ -76,7 +76,7 @@ struct Partition<M: Machine> {
 /// Who waits, the oldest on top.
 type Queue = BinaryHeap<Reverse<(u64, WorkerId)>>;
 
-impl<M: Machine> Policy<M> for Queueing {
+impl<M: Machine> Policy<M> for Queueing<M> {
     const INFO: Info = Info {
         name: "h-store",
         summary: "one lock per partition, granted in the order of timestamps",
@@ -93,7 +93,7 @@ impl<M: Machine> Policy<M> for Queueing {
 
     fn shared(options: &Options) -> Queues<M> {
         Queues {
-            timestamps: TimestampSource::new(options.timestamps),
+            timestamps: TimestampSource::new(options),
             partitions: Array::new(options.partitions as usize, Partition::new),
         }
     }

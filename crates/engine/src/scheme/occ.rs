@@ -113,7 +113,7 @@ struct Read<M: Machine> {
 
 /// One worker's part.
 pub struct Occ<M: Machine> {
-    clock: Clock,
+    clock: Clock<M>,
     /// The start timestamp, as a word.
     start: u64,
     reads: Vec<Read<M>>,
@@ -128,9 +128,14 @@ pub struct Occ<M: Machine> {
 }
 
 impl<M: Machine> Occ<M> {
-    fn draw(&mut self, cx: &mut Context<'_, M, Self>) -> u64 {
+    /// A timestamp as a word. Nobody sleeps for it who holds latches.
+    fn draw(&mut self, cx: &mut Context<'_, M, Self>, latched: bool) -> u64 {
         let part = cx.clockwork.switch(Part::Timestamp);
-        let timestamp = self.clock.draw(cx.shared, cx.heap);
+        let timestamp = if latched {
+            self.clock.draw_awake(cx.shared, cx.heap)
+        } else {
+            self.clock.draw(cx.shared, cx.heap)
+        };
         cx.clockwork.switch(part);
         tid::word_of(timestamp)
     }
@@ -202,7 +207,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     type Shared = TimestampSource<M>;
 
     fn shared(options: &Options) -> TimestampSource<M> {
-        TimestampSource::new(options.timestamps)
+        TimestampSource::new(options)
     }
 
     fn new() -> Self {
@@ -223,7 +228,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         self.reads.clear();
         self.nodes.clear();
         self.floor = 0;
-        self.start = self.draw(cx);
+        self.start = self.draw(cx, false);
         Step::Done(())
     }
 
@@ -293,7 +298,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         // Full: the latches are visible before any word or count below is looked at; pairs with the
         // same fence of peers.
         M::fence(Ordering::SeqCst);
-        let end = self.draw(cx);
+        let end = self.draw(cx, true);
         let epoch = cx.epochs.open_window(cx.heap.slot());
         self.check(true)?;
         if writes.is_empty() {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Ticks between two looks at whether the clients have begun.
-const ASSEMBLY_POLL: Ticks = 50;
+pub(super) const ASSEMBLY_POLL: Ticks = 50;
 
 /// A run on the simulated machine.
 #[derive(Clone, Debug)]
@@ -164,7 +164,7 @@ fn spawn_ticker(run: &mut Run, plan: &SimulatedPlan, target: &Rc<dyn Target>) {
 }
 
 /// Sleeps until `time` or until all clients have returned.
-fn sleep_until(time: Ticks) {
+pub(super) fn sleep_until(time: Ticks) {
     while Sim::now() < time && !stopping() {
         Sim::park_until(time);
     }
@@ -189,7 +189,7 @@ fn finish(
 }
 
 /// A time in ticks of the simulated machine.
-fn ticks(time: Duration, config: &Config) -> Ticks {
+pub(super) fn ticks(time: Duration, config: &Config) -> Ticks {
     let ticks = time.as_nanos() * u128::from(config.ticks_per_second()) / 1_000_000_000;
     u64::try_from(ticks).unwrap_or(u64::MAX)
 }

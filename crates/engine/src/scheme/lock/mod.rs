@@ -87,7 +87,7 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     transaction: u64,
     /// Its age among all, kept when it is run again.
     timestamp: u64,
-    clock: Clock,
+    clock: Clock<M>,
     search: Search,
     nodes: NodeSet<M>,
     /// The last TID given out by this worker.

@@ -68,7 +68,7 @@ pub struct Shared<M: Machine> {
 
 /// One worker's part of timestamp ordering, with one version of each record or with several.
 pub struct Ordered<M: Machine, const VERSIONS: bool> {
-    clock: Clock,
+    clock: Clock<M>,
     /// The timestamp of the transaction in hand, or of the last one, as a header word.
     now: u64,
     /// The transaction reads what was settled when it began, and is not tracked.
@@ -171,7 +171,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
     type Shared = Shared<M>;
 
     fn shared(options: &Options) -> Shared<M> {
-        Shared { timestamps: TimestampSource::new(options.timestamps), horizon: Horizon::new() }
+        Shared { timestamps: TimestampSource::new(options), horizon: Horizon::new() }
     }
 
     fn new() -> Self {
