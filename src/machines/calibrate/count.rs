@@ -2,7 +2,7 @@
 
 use super::cases::TRANSACTIONS;
 use super::fit::Row;
-use crate::args::{self, Command as Asked, SimulateWorkload, each_workload};
+use crate::args::{self, Command as Asked, SimulateCommand, SimulateWorkload, each_workload};
 use crate::failure::Stop;
 use crate::settings::{self, Settings};
 use chiliad_machine::Cost;
@@ -92,7 +92,7 @@ fn simulated(case: &str, transactions: u64) -> Result<Outcome, Stop> {
         "simulate {case} {EPOCH} --cores 1 --schedule random --transactions {transactions}"
     );
     let words: Vec<String> = flags.split_whitespace().map(String::from).collect();
-    let Asked::Simulate(simulate) = args::parse(&words)?.command else {
+    let Asked::Simulate(SimulateCommand::Workload(simulate)) = args::parse(&words)?.command else {
         return Err(Stop::Failed(format!("{WHO}: `{flags}` is no simulation")));
     };
     let (settings, plan): (Settings, SimulatedPlan) =
