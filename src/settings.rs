@@ -66,6 +66,9 @@ const FOLLOWED_ONE_IN: u32 = 64;
 const REGION_BYTES: usize = 64 << 30;
 const REGION_BYTES_TIMED: usize = 1 << 40;
 
+/// Transactions that each client of a timed run rehearses.
+const REHEARSALS: u32 = 8;
+
 /// The options shown in results, in order.
 pub type Shown = Map<String, Value>;
 
@@ -409,6 +412,7 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
         conditions: run.verify && promises_transactions(scope.scheme),
         series: false,
         following_cost: false,
+        rehearsals: if scope.on == On::Timed { REHEARSALS } else { 0 },
         follow: match scope.on {
             On::Host => Some(FOLLOWED_ONE_IN),
             On::Explored => None,

@@ -93,7 +93,11 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         let mut left = self.share();
         let mut arrivals = self.arrivals();
         let mut phase = Phase::Assemble;
-        let mut fresh = true;
+        for _ in 0..self.plan.rehearsals {
+            self.transaction(None).map_err(Failure::doing("rehearsing a transaction"))?;
+        }
+        self.tally.clear();
+        M::clocked(true);
         loop {
             M::between();
             let now = self.signals.phase();
@@ -112,10 +116,6 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
                 },
             };
             self.transaction(arrival).map_err(Failure::doing("running a transaction"))?;
-            if M::SIMULATED && std::mem::take(&mut fresh) {
-                // The first one made the worker's own memory; what is measured begins behind it.
-                M::clocked(true);
-            }
             if phase == Phase::Measure {
                 left -= 1;
                 if left == 0 {

@@ -69,6 +69,9 @@ pub struct Plan {
     pub series: bool,
     /// Follow transactions in every other slice of the window, and say what that costs; natively only.
     pub following_cost: bool,
+    /// Transactions of each client that come before all that counts, and take no time on a machine whose
+    /// time passes: they make the worker's own memory, which what is measured begins with.
+    pub rehearsals: u32,
     /// One transaction in so many is followed through the parts of its time; none if there is no time.
     pub follow: Option<u32>,
 }
