@@ -26,7 +26,7 @@ impl State {
             worker.map_or(Post::Outside, |worker| worker.post)
         };
         let posts: Vec<Post> = (0..self.crews.borrow().len()).map(post_of).collect();
-        let timed = Timed::new(machine, &posts, self.config.seed);
+        let timed = Timed::new(machine, &posts, &self.config);
         assert!(self.timed.set(RefCell::new(timed)).is_ok(), "a run goes once");
     }
 
@@ -114,7 +114,14 @@ impl State {
                 return false;
             }
             let ahead = if access == Access::Read { u64::from(it.machine.slack) } else { 0 };
-            if now <= self.others(&it).saturating_add(ahead) || std::thread::panicking() {
+            let others = self.others(&it);
+            // Who idles comes last, and has come then.
+            let in_time = if it.cores[core as usize].spin.is_idle() {
+                now < others || now == it.wheel.now()
+            } else {
+                now <= others.saturating_add(ahead)
+            };
+            if in_time || std::thread::panicking() {
                 self.time.set(now + u64::from(cycles));
                 it.hit(core, line, right, access);
                 return true;
@@ -206,10 +213,13 @@ impl State {
     /// Books that a worker can run from `time` on.
     pub(crate) fn admit_at(&self, worker: u32, time: Ticks) {
         let core = self.workers.borrow()[worker as usize].core;
-        if self.crews.borrow_mut()[core as usize].join(worker)
-            && let Some(timed) = self.timed()
-        {
+        let alone = self.crews.borrow_mut()[core as usize].join(worker);
+        let Some(timed) = self.timed() else { return };
+        if alone {
             timed.borrow_mut().resume_at(time, core);
+        } else {
+            // A sibling that sleeps through a spin lets it run.
+            timed.borrow_mut().rouse(core, time);
         }
     }
 
@@ -226,7 +236,8 @@ impl State {
     /// The running core has other workers' doings before its own time happen.
     fn let_others(&self, timed: &RefCell<Timed>) {
         let mut it = timed.borrow_mut();
-        if self.time.get() > self.others(&it) {
+        let idles = it.cores[self.core.get() as usize].spin.is_idle();
+        if self.time.get() + u64::from(idles) > self.others(&it) {
             it.resume_at(self.time.get(), self.core.get());
             drop(it);
             self.go_on();
@@ -245,10 +256,17 @@ impl State {
             self.wait_in_vain();
             return;
         }
+        // Counted here: nobody else may have anything to do.
+        self.event.set(self.event.get() + 1);
+        if self.event.get() >= self.limit.get() {
+            self.exhaust();
+        }
         let core = self.core.get();
         let pause = timed.borrow().machine.waiting.pause;
         self.time.set(self.time.get() + u64::from(pause.max(1)));
         if siblings && self.has_company() {
+            // The round is not this worker's alone.
+            timed.borrow_mut().acts(core);
             self.pass_turn();
             self.turn_passed(timed);
             return;
