@@ -113,15 +113,11 @@ impl State {
                 self.time.set(now + u64::from(cycles));
                 return false;
             }
-            let ahead = if access == Access::Read { u64::from(it.machine.slack) } else { 0 };
-            let others = self.others(&it);
-            // Who idles comes last, and has come then.
-            let in_time = if it.cores[core as usize].spin.is_idle() {
-                now < others || now == it.wheel.now()
-            } else {
-                now <= others.saturating_add(ahead)
-            };
-            if in_time || std::thread::panicking() {
+            // Who idles comes last, however far reads may run ahead.
+            let idles = it.cores[core as usize].spin.is_idle();
+            let ahead =
+                if access == Access::Read && !idles { u64::from(it.machine.slack) } else { 0 };
+            if self.is_turn(&it, now, ahead) || std::thread::panicking() {
                 self.time.set(now + u64::from(cycles));
                 it.hit(core, line, right, access);
                 return true;
@@ -133,10 +129,13 @@ impl State {
         }
     }
 
-    /// When somebody else does something next.
+    /// Whether the running core goes on before all others, whose time may be earlier by less than `ahead`.
+    /// What others have booked for the same time comes first, unless the core has just been chosen: so the
+    /// order does not depend on who else has had something to do in between.
     #[inline]
-    fn others(&self, timed: &Timed) -> u64 {
-        timed.wheel.next().min(self.timer_at.get())
+    fn is_turn(&self, timed: &Timed, now: u64, ahead: u64) -> bool {
+        let others = timed.wheel.next().min(self.timer_at.get());
+        now < others.saturating_add(ahead) || now == timed.wheel.now()
     }
 
     /// Asks a line's home, and returns when the answer is there: `effect` has been performed, unless the
@@ -236,8 +235,7 @@ impl State {
     /// The running core has other workers' doings before its own time happen.
     fn let_others(&self, timed: &RefCell<Timed>) {
         let mut it = timed.borrow_mut();
-        let idles = it.cores[self.core.get() as usize].spin.is_idle();
-        if self.time.get() + u64::from(idles) > self.others(&it) {
+        if !self.is_turn(&it, self.time.get(), 0) {
             it.resume_at(self.time.get(), self.core.get());
             drop(it);
             self.go_on();
