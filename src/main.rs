@@ -19,7 +19,6 @@ mod host;
 mod index;
 mod interleave;
 mod machines;
-
 mod output;
 mod plants;
 mod progress;
@@ -63,6 +62,7 @@ fn run(words: &[String]) -> Result<(), Stop> {
         Command::Figure(command) => figure::run(&command),
         Command::Check(flags) => check::run(&flags),
         Command::Schemes(flags) => schemes::run(&flags),
+        Command::Machines(flags) => machines::run(&flags),
         Command::Recover(flags) => recover::run(&flags),
         Command::Backup(flags) | Command::Restore(flags) => copy::run(&flags),
         Command::Crash(flags) => crash::run(&flags),

@@ -275,18 +275,24 @@ pub fn machine(flags: &MachineFlags, seed: u64, shown: &mut Shown) -> Result<Con
                 "tso with timed cores, whose stores take effect in their order; accepted: sc";
             return Err(Stop::bad("--memory-model", problem));
         }
-        let mut described = crate::machines::described(machine, *cores)?;
+        let mut described = crate::machines::find(machine)?;
+        let most = described.cores_max;
+        if *cores > most as usize {
+            let problem = format!("{cores} on {}; accepted: 1 to {most}", described.name);
+            return Err(Stop::bad("--cores", problem));
+        }
         if let Some(coherence) = coherence {
             described.coherence = match coherence {
                 CoherenceFlag::Msi => Coherence::Msi,
                 CoherenceFlag::Mesi => Coherence::Mesi,
             };
         }
-        described.scale_prices(match cost_scale {
-            CostScaleFlag::Half => (1, 2),
-            CostScaleFlag::One => (1, 1),
-            CostScaleFlag::Two => (2, 1),
-        });
+        let scale = match cost_scale {
+            CostScaleFlag::Half => 0.5,
+            CostScaleFlag::One => 1.0,
+            CostScaleFlag::Two => 2.0,
+        };
+        crate::machines::scale_prices(&mut described, scale);
         shown.insert("machine".into(), described.name.clone().into());
         let mesi = described.coherence == Coherence::Mesi;
         shown.insert("coherence".into(), if mesi { "mesi" } else { "msi" }.into());

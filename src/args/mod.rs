@@ -3,6 +3,7 @@
 
 mod data;
 mod figure;
+mod machines;
 mod refusal;
 mod run;
 pub mod values;
@@ -12,6 +13,7 @@ pub use data::{
     ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, CrashWorkload, RecoverFlags,
 };
 pub use figure::{FigureCommand, FigureRunFlags};
+pub use machines::{CalibrateFlags, MachinesCommand, MachinesFlags};
 pub use run::{
     AllocatorFlag, BackoffFlag, CoherenceFlag, CostScaleFlag, DrawnFlags, DurabilityFlag,
     InterleaveFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags, RetryFlag, RunFlags,
@@ -60,6 +62,8 @@ pub enum Command {
     Check(CheckFlags),
     /// List the concurrency-control schemes.
     Schemes(SchemesFlags),
+    /// List the simulated machines, or measure what stands in their files.
+    Machines(MachinesFlags),
     /// Say what a data directory holds and whether it is sound, by reading all of it. Changes nothing.
     Recover(RecoverFlags),
     /// Copy a data directory that nobody has open, checking all of it, to an empty or missing one.

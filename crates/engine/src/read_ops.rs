@@ -12,7 +12,7 @@ use crate::stamp::{self, STAMP_BYTES};
 use crate::table::TableId;
 use crate::transaction::{Entry, Get, Range, Row, Scanned};
 use crate::worker::{Core, context};
-use chiliad_machine::Machine;
+use chiliad_machine::{Cost, Machine};
 use chiliad_storage::{Direction, Found, Index, KEY_BYTES_MAX, LeafRun, RecordRef, Seen};
 
 /// Look-ups whose cache misses are in flight together: as many as a core has buffers for, and a
@@ -136,6 +136,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         record: RecordRef<M>,
     ) -> Result<Looked> {
+        M::work(Cost::Read, 1);
         if let Some(write) = self.writes.find(record) {
             return Ok(self.own_write(id, key, record, write));
         }

@@ -16,7 +16,7 @@ use crate::table::TableId;
 use crate::transaction::{Entry, Intent, Row};
 use crate::tx::Tx;
 use chiliad_log::BufferRef;
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Changes, Cursor, Flight, LeafRun, LocalHeap, RecordRef};
 use std::sync::Arc;
 
@@ -322,6 +322,7 @@ pub(crate) use context;
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
     fn begin(&mut self, intent: &Intent<'_>) -> Result<()> {
+        M::work(Cost::Begin, 1);
         self.arena.clear();
         self.accesses.clear();
         self.entries.clear();
@@ -432,6 +433,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Whether an operation may go on.
     #[inline]
     pub fn ready(&self, writes: bool) -> Result<()> {
+        M::work(Cost::Operation, 1);
         if !matches!(self.state, State::Active) {
             return Err(Error::TransactionOver);
         }
@@ -446,6 +448,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// Gives the transaction up and leaves nothing latched. `own` if its own logic asked for it.
     pub fn roll_back(&mut self, own: bool) {
+        M::work(Cost::Abort, 1);
         if own {
             self.tally.rolled_back += 1;
         }

@@ -24,6 +24,7 @@
 mod affinity;
 mod allocator;
 pub mod bytes;
+mod cost;
 pub mod disk;
 mod fault;
 mod hollow;
@@ -44,6 +45,7 @@ mod spin;
 pub use affinity::{allowed_cores, restrict_to_cores};
 pub use allocator::{Allocator, Buffer};
 pub use bytes::{copy_in, copy_out, words_for};
+pub use cost::Cost;
 pub use fault::{Fault, Rig};
 pub use hollow::Hollow;
 pub use interleaved::{Interleaved, MEMBERS_MAX, interleave};
@@ -92,46 +94,6 @@ pub enum Class {
     Buckets,
     /// Everything small and rare: worker slots, roots, tables of tables.
     Control,
-}
-
-/// Computation between two shared accesses, for machines that price it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cost {
-    /// Searching one index leaf.
-    LeafSearch,
-    /// Searching one inner index node.
-    InnerSearch,
-    /// Hashing one key.
-    Hash,
-    /// Comparing `n` key bytes.
-    Compare,
-    /// Bookkeeping of one access in a read or write set.
-    Track,
-    /// Validating one entry.
-    Validate,
-    /// The logic of the application, per step.
-    Logic,
-}
-
-impl Cost {
-    /// All sites, each at its [`Cost::index`].
-    pub const ALL: [Self; 7] = [
-        Self::LeafSearch,
-        Self::InnerSearch,
-        Self::Hash,
-        Self::Compare,
-        Self::Track,
-        Self::Validate,
-        Self::Logic,
-    ];
-    /// How many sites there are.
-    pub const COUNT: usize = Self::ALL.len();
-
-    /// The site's number.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self as usize
-    }
 }
 
 /// A shared 64-bit word with the atomic operations of the C11 memory model.

@@ -168,13 +168,6 @@ impl Description {
         }
     }
 
-    /// Multiplies all prices by `over / under`, rounded.
-    pub fn scale_prices(&mut self, (over, under): (u32, u32)) {
-        for price in &mut self.prices {
-            *price = (*price * over + under / 2) / under;
-        }
-    }
-
     /// Cycles of `n` units of work at a site, in 256ths.
     #[must_use]
     pub fn price(&self, site: Cost, n: u32) -> u64 {

@@ -26,7 +26,7 @@ use crate::pool::{Pool, batch_slots};
 use crate::record::{HEAD_BYTES, Record, RecordRef, SCHEME_WORDS_MAX};
 use crate::slots::{Slot, Slots};
 use chiliad_machine::{
-    Allocator, Class, Fault, Hollow, Latch, Machine, Ordering, Rig, Shared, Word,
+    Allocator, Class, Cost, Fault, Hollow, Latch, Machine, Ordering, Rig, Shared, Word,
 };
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -574,6 +574,7 @@ impl<M: Machine> LocalHeap<M> {
     }
 
     fn alloc_class(&mut self, kind: Kind, class: u8) -> Result<NonNull<u8>, OutOfMemory> {
+        M::work(Cost::Allocate, 1);
         let at = pool_index(kind, class);
         if self.free[at].slots.is_empty() {
             match self.shared.source {
@@ -667,6 +668,7 @@ impl<M: Machine> LocalHeap<M> {
     }
 
     fn free_class(&mut self, pool: usize, place: NonNull<u8>) {
+        M::work(Cost::Free, 1);
         let class = (pool % CLASSES) as u8;
         let stable = KINDS[pool / CLASSES].stable_bytes();
         let shape = M::hollow(place.as_ptr());
@@ -702,6 +704,7 @@ impl<M: Machine> LocalHeap<M> {
     }
 
     fn retire_class(&mut self, pool: usize, place: NonNull<u8>) {
+        M::work(Cost::Free, 1);
         let pin = self.slot().pin.load(Ordering::Relaxed);
         assert!(pin & 1 == 1, "retired without a pin");
         let epoch = (pin >> 1) + 1;

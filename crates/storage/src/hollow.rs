@@ -16,7 +16,7 @@
 
 use crate::classes::class_bytes;
 use crate::record::{HEAD_BYTES, RecordRef, SCHEME_WORDS_MAX, copy_words};
-use chiliad_machine::{Hollow, Machine, copy_in, copy_out};
+use chiliad_machine::{Cost, Hollow, Machine, copy_in, copy_out, words_for};
 
 /// How much of each value exists on a machine that can leave out the rest. Where that would save
 /// nothing a value exists whole.
@@ -102,9 +102,13 @@ impl<M: Machine> HollowRecord<M> {
         M::touch(self.record.as_ptr().cast(), HEAD_BYTES + first, hole, write);
     }
 
-    /// The same for an access that may be in place.
+    /// The same for an access that may be in place, and what copying costs.
     fn touch_unless_spared(&self, bytes: usize, write: bool) {
-        if !self.shape.spared {
+        let (first, last) = self.kept();
+        if self.shape.spared {
+            M::work(Cost::Copy, words_for(first + last) as u32);
+        } else {
+            M::work(Cost::Copy, words_for(bytes) as u32);
             self.touch(bytes, write);
         }
     }

@@ -22,7 +22,7 @@
 
 use crate::classes::{CLASSES, class_bytes};
 use crate::hollow::{self, HollowRecord};
-use chiliad_machine::{Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
+use chiliad_machine::{Cost, Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
 use core::ptr::NonNull;
 
 /// The longest value in bytes.
@@ -278,7 +278,10 @@ impl<M: Machine> RecordRef<M> {
     #[inline]
     pub fn read(self, target: &mut [u8]) {
         match HollowRecord::new(self) {
-            None => copy_out(self.payload(target.len()), target),
+            None => {
+                M::work(Cost::Copy, words_for(target.len()) as u32);
+                copy_out(self.payload(target.len()), target);
+            }
             Some(hollow) => hollow.read(target),
         }
     }
@@ -287,7 +290,10 @@ impl<M: Machine> RecordRef<M> {
     #[inline]
     pub(crate) fn fill(self, source: &[u8]) {
         match HollowRecord::new(self) {
-            None => copy_in(self.payload(source.len()), source),
+            None => {
+                M::work(Cost::Copy, words_for(source.len()) as u32);
+                copy_in(self.payload(source.len()), source);
+            }
             Some(hollow) => hollow.write(source),
         }
     }

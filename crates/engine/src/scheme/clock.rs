@@ -28,7 +28,7 @@
 
 use super::array::Line;
 use crate::options::{Options, Timestamps};
-use chiliad_machine::{Machine, Mutex, Ordering, Place, Word};
+use chiliad_machine::{Cost, Machine, Mutex, Ordering, Place, Word};
 use chiliad_storage::{LocalHeap, WORKERS_MAX};
 
 /// Bits of a timestamp.
@@ -121,6 +121,7 @@ impl<M: Machine> Clock<M> {
         heap: &LocalHeap<M>,
         may_sleep: bool,
     ) -> u64 {
+        M::work(Cost::Timestamp, 1);
         match source.kind {
             Timestamps::Latched => {
                 source.count_alone(self.place.get_or_insert_with(Place::new), may_sleep)

@@ -40,7 +40,7 @@ use super::clock::{Clock, TimestampSource};
 use super::partitioned::{Exclusive, Policy};
 use super::{Info, Isolation};
 use crate::Options;
-use chiliad_machine::{Fault, Latch, Machine, Ordering, Rig, Word, WorkerId};
+use chiliad_machine::{Cost, Fault, Latch, Machine, Ordering, Rig, Word, WorkerId};
 use chiliad_storage::LocalHeap;
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -148,6 +148,7 @@ impl<M: Machine> Partition<M> {
     /// Queues and waits for the grant, unless the lock has become free.
     #[cold]
     fn wait(&self, timestamp: u64) {
+        M::work(Cost::Queue, 1);
         let word = &self.word.0;
         let mut queue = self.queue.0.lock();
         loop {
@@ -207,6 +208,7 @@ impl<M: Machine> Partition<M> {
     /// Hands the lock to the oldest in the queue, and wakes it.
     #[cold]
     fn hand_over(&self) {
+        M::work(Cost::Queue, 1);
         let mut queue = self.queue.0.lock();
         let oldest = queue.pop();
         let next = oldest.map_or(0, |Reverse((timestamp, _))| timestamp << 1);

@@ -39,7 +39,7 @@ use crate::arena::Arena;
 use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Fault, Machine, Ordering, Rig, Word};
+use chiliad_machine::{Cost, Fault, Machine, Ordering, Rig, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
 
@@ -165,6 +165,7 @@ impl<M: Machine> Occ<M> {
     }
 
     fn unlatch_all(&mut self) {
+        M::work(Cost::Unlock, self.latched.len() as u32);
         for record in self.latched.drain(..) {
             tid::unlatch(record.word());
         }
@@ -172,6 +173,7 @@ impl<M: Machine> Occ<M> {
 
     /// Whether what was read is still there; `own`: its records are latched by this transaction.
     fn check(&self, own: bool) -> Result<(), Refusal<M>> {
+        M::work(Cost::Validate, self.reads.len() as u32);
         for read in &self.reads {
             // Acquire: what we conclude from the word holds for what we look at afterwards.
             let word = read.record.word().load(Ordering::Acquire);

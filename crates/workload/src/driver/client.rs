@@ -11,7 +11,7 @@ use super::target::{Call, ClientReport, RunSignals, unwrap_recorder};
 use super::{Bell, Durability, Failure, Length, Plan, Retry, Tally};
 use crate::{ClientSeat, Shape, Workload};
 use chiliad_engine::{Error, Intent, Result, Scheme, Worker};
-use chiliad_machine::Machine;
+use chiliad_machine::{Cost, Machine};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -163,6 +163,8 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     fn transaction(&mut self, arrival: Option<u64>) -> Result<()> {
         self.partitions.clear();
         let shape = self.workload.next(&mut self.state, &mut self.partitions);
+        M::work(Cost::Request, 1);
+        M::work(Cost::Draw, self.workload.draws(&self.state));
         let timed = self.timed.take(&mut self.random);
         // Looking at a simulated clock is an event.
         let followed = self.plan.follow.is_some()

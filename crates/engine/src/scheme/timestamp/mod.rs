@@ -48,7 +48,7 @@ use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::scheme::in_place;
 use crate::transaction::Intent;
-use chiliad_machine::{Machine, Ordering, Patience, Spin, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Patience, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use gap::Gaps;
 use horizon::Horizon;
@@ -127,6 +127,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
     }
 
     fn end(&mut self, cx: &mut Context<'_, M, Self>) {
+        M::work(Cost::Unlock, self.claims.len() as u32);
         for record in self.claims.drain(..) {
             record::release(record);
         }
