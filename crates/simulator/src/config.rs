@@ -52,6 +52,8 @@ pub struct Config {
     pub memory_model: MemoryModel,
     /// The machine whose time passes, in place of the schedule: a timed run, sequentially consistent.
     pub machine: Option<Description>,
+    /// In a timed run, cores sleep through their spins, in the same cycles: off to see that.
+    pub naps: bool,
     /// The planted bug that is switched on.
     pub fault: Option<&'static Fault>,
     /// Memory that the run may allocate in all, in bytes. It is reserved, not touched.
@@ -90,6 +92,7 @@ impl Config {
             schedule: Schedule::Random,
             memory_model: MemoryModel::Sc,
             machine: None,
+            naps: true,
             fault: None,
             region_bytes: 256 << 20,
             checked: true,

@@ -6,6 +6,7 @@ use super::network::{Load, Network};
 use super::spin::Spin;
 use super::tags::{Private, Right};
 use super::wheel::Wheel;
+use crate::config::Config;
 use crate::description::{Coherence, Description, Homes};
 
 /// Places where requests queue. Two lines that share one, which is rare, queue behind each other.
@@ -130,6 +131,8 @@ pub(crate) struct Timed {
     pub(super) cores: Vec<Core>,
     tiles: u32,
     controller_count: u32,
+    /// Who spins sleeps.
+    naps: bool,
     salt: u64,
     pub(crate) timings: Timings,
     /// Mixed from every event.
@@ -149,7 +152,7 @@ pub(crate) enum Post {
 
 impl Timed {
     /// A machine whose cores have these posts.
-    pub(crate) fn new(machine: &Description, posts: &[Post], seed: u64) -> Self {
+    pub(crate) fn new(machine: &Description, posts: &[Post], config: &Config) -> Self {
         let tiles = posts.iter().filter(|&&post| post == Post::Tile).count().max(1) as u32;
         let controller_count = machine.memory.controllers.unwrap_or(tiles).clamp(1, tiles);
         let first = posts.iter().position(|&post| post == Post::Tile);
@@ -186,7 +189,8 @@ impl Timed {
             cores,
             tiles,
             controller_count,
-            salt: mix(seed),
+            naps: config.naps,
+            salt: mix(config.seed),
             timings: Timings::default(),
             digest: 0,
             machine: machine.clone(),
@@ -228,7 +232,7 @@ impl Timed {
 
     /// `core` pauses: whether it sleeps.
     pub(super) fn pauses(&mut self, core: u32, time: u64, steady: bool) -> bool {
-        let sleeps = self.cores[core as usize].spin.pause(time, steady);
+        let sleeps = self.cores[core as usize].spin.pause(time, steady, self.naps);
         self.timings.naps += u64::from(sleeps);
         sleeps
     }
@@ -295,8 +299,13 @@ impl Timed {
 
     /// `core` goes on at `time`.
     pub(crate) fn resume_at(&mut self, time: u64, core: u32) {
-        self.cores[core as usize].event = Event::Resume;
-        self.wheel.push(time, core);
+        let it = &mut self.cores[core as usize];
+        it.event = Event::Resume;
+        if it.spin.is_idle() {
+            self.wheel.push_last(time, core);
+        } else {
+            self.wheel.push(time, core);
+        }
     }
 
     /// Takes the first event; a core that goes on, and when.
@@ -452,13 +461,13 @@ impl Timed {
     fn evict(&mut self, home: u32, at: At, time: u64) {
         let line = self.directory.line(at);
         if let Copies::Owned(owner) = self.directory.copies(at) {
-            self.take_away(owner, home, line, time);
+            self.take_away(owner, line);
             self.directory.set_dirty(at);
         }
         let mut sharers = Vec::new();
         self.directory.each_sharer(at, |sharer| sharers.push(sharer));
         for sharer in sharers {
-            self.take_away(sharer, home, line, time);
+            self.take_away(sharer, line);
         }
         if self.directory.evict(at).dirty {
             let (controller, tile) = self.controller_of(home);
@@ -468,12 +477,12 @@ impl Timed {
         }
     }
 
-    /// Removes a line from a core's own caches, on the word of a home at `time`.
-    fn take_away(&mut self, core: u32, home: u32, line: u64, time: u64) -> Right {
-        let tile = self.cores[core as usize].tile;
+    /// Removes a line from a core's own caches, on the word of its home.
+    fn take_away(&mut self, core: u32, line: u64) -> Right {
         let right = self.private.remove(core, line);
         if self.cores[core as usize].spin.watches(line) {
-            self.rouse(core, time + self.network.distance(home, tile));
+            // From now on it would not have found the line.
+            self.rouse(core, self.wheel.now());
         }
         right
     }
@@ -500,7 +509,7 @@ impl Timed {
             self.private.restate(owner, line, Right::Shared);
             self.directory.share(at, owner);
         } else {
-            self.take_away(owner, home, line, time);
+            self.take_away(owner, line);
         }
         there + u64::from(self.machine.shared.cycles)
     }
@@ -516,7 +525,7 @@ impl Timed {
         let mut gone = time;
         for (sent, sharer) in (0..).zip(sharers) {
             let way = self.network.distance(home, self.cores[sharer as usize].tile);
-            self.take_away(sharer, home, line, time + sent);
+            self.take_away(sharer, line);
             self.timings.invalidations += 1;
             gone = gone.max(time + sent + 2 * way + u64::from(self.private.answer_cycles()));
         }

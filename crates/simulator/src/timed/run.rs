@@ -26,7 +26,7 @@ impl State {
             worker.map_or(Post::Outside, |worker| worker.post)
         };
         let posts: Vec<Post> = (0..self.crews.borrow().len()).map(post_of).collect();
-        let timed = Timed::new(machine, &posts, self.config.seed);
+        let timed = Timed::new(machine, &posts, &self.config);
         assert!(self.timed.set(RefCell::new(timed)).is_ok(), "a run goes once");
     }
 
@@ -113,8 +113,11 @@ impl State {
                 self.time.set(now + u64::from(cycles));
                 return false;
             }
-            let ahead = if access == Access::Read { u64::from(it.machine.slack) } else { 0 };
-            if now <= self.others(&it).saturating_add(ahead) || std::thread::panicking() {
+            // Who idles comes last, however far reads may run ahead.
+            let idles = it.cores[core as usize].spin.is_idle();
+            let ahead =
+                if access == Access::Read && !idles { u64::from(it.machine.slack) } else { 0 };
+            if self.is_turn(&it, now, ahead) || std::thread::panicking() {
                 self.time.set(now + u64::from(cycles));
                 it.hit(core, line, right, access);
                 return true;
@@ -126,10 +129,13 @@ impl State {
         }
     }
 
-    /// When somebody else does something next.
+    /// Whether the running core goes on before all others, whose time may be earlier by less than `ahead`.
+    /// What others have booked for the same time comes first, unless the core has just been chosen: so the
+    /// order does not depend on who else has had something to do in between.
     #[inline]
-    fn others(&self, timed: &Timed) -> u64 {
-        timed.wheel.next().min(self.timer_at.get())
+    fn is_turn(&self, timed: &Timed, now: u64, ahead: u64) -> bool {
+        let others = timed.wheel.next().min(self.timer_at.get());
+        now < others.saturating_add(ahead) || now == timed.wheel.now()
     }
 
     /// Asks a line's home, and returns when the answer is there: `effect` has been performed, unless the
@@ -206,10 +212,13 @@ impl State {
     /// Books that a worker can run from `time` on.
     pub(crate) fn admit_at(&self, worker: u32, time: Ticks) {
         let core = self.workers.borrow()[worker as usize].core;
-        if self.crews.borrow_mut()[core as usize].join(worker)
-            && let Some(timed) = self.timed()
-        {
+        let alone = self.crews.borrow_mut()[core as usize].join(worker);
+        let Some(timed) = self.timed() else { return };
+        if alone {
             timed.borrow_mut().resume_at(time, core);
+        } else {
+            // A sibling that sleeps through a spin lets it run.
+            timed.borrow_mut().rouse(core, time);
         }
     }
 
@@ -226,7 +235,7 @@ impl State {
     /// The running core has other workers' doings before its own time happen.
     fn let_others(&self, timed: &RefCell<Timed>) {
         let mut it = timed.borrow_mut();
-        if self.time.get() > self.others(&it) {
+        if !self.is_turn(&it, self.time.get(), 0) {
             it.resume_at(self.time.get(), self.core.get());
             drop(it);
             self.go_on();
@@ -245,10 +254,17 @@ impl State {
             self.wait_in_vain();
             return;
         }
+        // Counted here: nobody else may have anything to do.
+        self.event.set(self.event.get() + 1);
+        if self.event.get() >= self.limit.get() {
+            self.exhaust();
+        }
         let core = self.core.get();
         let pause = timed.borrow().machine.waiting.pause;
         self.time.set(self.time.get() + u64::from(pause.max(1)));
         if siblings && self.has_company() {
+            // The round is not this worker's alone.
+            timed.borrow_mut().acts(core);
             self.pass_turn();
             self.turn_passed(timed);
             return;

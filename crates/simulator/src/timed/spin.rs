@@ -1,10 +1,15 @@
 //! Who spins sleeps.
 //!
 //! Between two pauses a spin does the same again and again: it reads lines that its core holds. Once it has
-//! gone round like that, nothing changes until one of these lines is taken away. The core then sleeps, and
-//! resumes where the real spin would first have looked after that: at a whole number of rounds from the last
-//! one. What was read in a round that did anything else (asked a home, wrote, looked at the clock) says
-//! nothing about the next one, and the core really spins.
+//! gone round like that, nothing changes until one of these lines is taken away: the core *idles*. It then
+//! sleeps, and resumes where the real spin would first have looked after that: at a whole number of rounds
+//! from the last one. What was read in a round that did anything else (asked a home, wrote, looked at the
+//! clock) says nothing about the next one, and the core really spins.
+//!
+//! With [`crate::Config::naps`] off an idle core really spins too, in the same cycles (to within a round
+//! where a round reads several lines). To that end whatever an idle core does comes last among what happens
+//! at its time, whether it slept until then or not: else it would depend on the order of events that only
+//! one of the two has.
 
 /// Lines that a round may read.
 const LINES: usize = 4;
@@ -14,6 +19,8 @@ const LINES: usize = 4;
 pub(super) struct Spin {
     /// The round began with a pause, and has only read lines that are here.
     pure: bool,
+    /// It goes on like this until it loses a line.
+    idle: bool,
     asleep: bool,
     count: u8,
     lines: [u64; LINES],
@@ -31,7 +38,7 @@ impl Spin {
             return;
         }
         if self.count as usize == LINES {
-            self.pure = false;
+            self.act();
             return;
         }
         self.lines[self.count as usize] = line;
@@ -42,21 +49,28 @@ impl Spin {
     #[inline]
     pub(super) fn act(&mut self) {
         self.pure = false;
+        self.idle = false;
+    }
+
+    /// Whether what the core does comes last at its time.
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        self.idle
     }
 
     /// The core pauses at `time`, and does so for ever while nothing changes (`steady`), or not:
-    /// whether it sleeps.
-    pub(super) fn pause(&mut self, time: u64, steady: bool) -> bool {
-        let sleeps = steady && self.pure && self.count > 0;
-        if sleeps {
+    /// whether it sleeps, where spins are slept through (`naps`).
+    pub(super) fn pause(&mut self, time: u64, steady: bool, naps: bool) -> bool {
+        self.idle = steady && self.pure && self.count > 0;
+        self.asleep = self.idle && naps;
+        if self.idle {
             self.round = (time - self.since).max(1);
-            self.asleep = true;
         } else {
             self.count = 0;
         }
         self.pure = true;
         self.since = time;
-        sleeps
+        self.asleep
     }
 
     /// Whether the core sleeps until it loses this line.

@@ -1,6 +1,7 @@
 //! Events in the order of their times: one for each core at most.
 //!
-//! - Events of one time come out in the order in which they went in.
+//! - Events of one time come out in the order in which they went in; behind them those that were to come
+//!   last, in the order of their cores.
 //! - What is due within [`SPAN`] cycles lies in a slot of a wheel, found by a bitmap; what is due later
 //!   lies in a heap, and comes out before what the wheel holds for the same time.
 
@@ -28,6 +29,8 @@ pub(crate) struct Wheel {
     /// The first time that the wheel holds, in the same way.
     near: u64,
     far: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    /// What comes last at its time.
+    late: BinaryHeap<Reverse<(u64, u32)>>,
     /// Events that went into the heap so far.
     serial: u64,
 }
@@ -43,6 +46,7 @@ impl Wheel {
             next: u64::MAX,
             near: u64::MAX,
             far: BinaryHeap::new(),
+            late: BinaryHeap::new(),
             serial: 0,
         }
     }
@@ -56,6 +60,11 @@ impl Wheel {
     #[inline]
     pub(crate) fn next(&self) -> u64 {
         self.next
+    }
+
+    /// The time of the event that came out last.
+    pub(crate) fn now(&self) -> u64 {
+        self.now
     }
 
     /// `core`, which has no event, has one at `time`, or now if that is past.
@@ -81,6 +90,13 @@ impl Wheel {
         }
     }
 
+    /// As [`Wheel::push`], behind all else at that time.
+    pub(crate) fn push_last(&mut self, time: u64, core: u32) {
+        let time = time.max(self.now);
+        self.next = self.next.min(time);
+        self.late.push(Reverse((time, core)));
+    }
+
     /// Takes the first event out: its time and core.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(u64, u32)> {
@@ -93,7 +109,12 @@ impl Wheel {
             && far == time
         {
             self.far.pop();
-            self.next = self.near.min(self.first_far());
+            self.next = self.earliest();
+            return Some((time, core));
+        }
+        if self.near != time {
+            let core = self.late.pop().map_or(NOBODY, |first| first.0.1);
+            self.next = self.earliest();
             return Some((time, core));
         }
         let slot = (time % SPAN) as usize;
@@ -102,15 +123,18 @@ impl Wheel {
             self.slots[slot] = (NOBODY, NOBODY);
             self.occupied[slot / 64] &= !(1 << (slot % 64));
             self.near = self.first_near(slot);
-            self.next = self.near.min(self.first_far());
+            self.next = self.earliest();
         } else {
             self.slots[slot].0 = self.behind[core as usize];
         }
         Some((time, core))
     }
 
-    fn first_far(&self) -> u64 {
-        self.far.peek().map_or(u64::MAX, |first| first.0.0)
+    /// When the first event is due; `near` is up to date.
+    fn earliest(&self) -> u64 {
+        let far = self.far.peek().map_or(u64::MAX, |first| first.0.0);
+        let late = self.late.peek().map_or(u64::MAX, |first| first.0.0);
+        self.near.min(far).min(late)
     }
 
     /// The first time after that of `slot`, which has become empty, that the wheel holds.
@@ -137,7 +161,7 @@ mod tests {
     use crate::random::{Generator, Stream};
     use std::collections::BTreeSet;
 
-    /// Against a sorted set: times never fall, and equal ones keep their order within the wheel.
+    /// Against a sorted set: times never fall, and what comes last does.
     #[test]
     fn events_come_out_in_order() {
         let (mut wheel, mut random) = (Wheel::new(), Generator::new(7, Stream::Schedule));
@@ -146,16 +170,23 @@ mod tests {
         for core in 0..cores {
             wheel.add_core();
             wheel.push(u64::from(core) / 3, core);
-            model.insert((u64::from(core) / 3, core));
+            model.insert((u64::from(core) / 3, false, core));
         }
         for _ in 0..100_000 {
             let (time, core) = wheel.pop().expect("every core has an event");
             assert_eq!(model.first().expect("the model has as many").0, time);
-            assert!(model.remove(&(time, core)));
+            let late = model.remove(&(time, true, core));
+            assert!(late || model.remove(&(time, false, core)));
+            let before = model.first().is_none_or(|first| (first.0, first.1) >= (time, late));
+            assert!(before, "what comes last does");
             let reach = random.one_of(&[1, 60, 5_000, 100_000]);
-            let next = time + random.below(reach);
-            wheel.push(next, core);
-            model.insert((next, core));
+            let (next, late) = (time + random.below(reach), random.below(4) == 0);
+            if late {
+                wheel.push_last(next, core);
+            } else {
+                wheel.push(next, core);
+            }
+            model.insert((next, late, core));
             assert_eq!(wheel.next(), model.first().expect("just inserted").0);
         }
     }
