@@ -19,9 +19,9 @@ mod host;
 mod index;
 mod interleave;
 mod machines;
-
 mod output;
 mod plants;
+mod points;
 mod progress;
 mod recover;
 mod repeat;

@@ -226,7 +226,8 @@ fn show_native(settings: &mut Settings, flags: &NativeFlags) {
 pub fn simulated<W: WorkloadFlags + Args>(
     flags: &Simulate<W>,
 ) -> Result<(Settings, SimulatedPlan), Stop> {
-    let MachineFlags { machine, cores, schedule, memory_model, plant } = &flags.machine;
+    let MachineFlags { machine, cores, schedule, memory_model, cost_scale, plant, jobs: _ } =
+        &flags.machine;
     let timed = *schedule == ScheduleFlag::Timed;
     let on = if timed { On::Timed } else { On::Explored };
     let scope = Scope { clients: *cores, scheme: scheme(&flags.run.scheme)?, on };
@@ -254,9 +255,12 @@ pub fn simulated<W: WorkloadFlags + Args>(
                 "tso with timed cores, whose stores take effect in their order; accepted: sc";
             return Err(Stop::bad("--memory-model", problem));
         }
-        config.machine = Some(crate::machines::described(machine, *cores)?);
+        let mut described = crate::machines::described(machine, *cores)?;
+        described.prices = described.prices.map(|price| cost_scale.of(price));
+        config.machine = Some(described);
         config.events_max = u64::MAX;
         shown.insert("machine".into(), machine.clone().into());
+        shown.insert("cost_scale".into(), crate::args::typed(cost_scale).into());
     } else {
         config.events_max = events_max(&settings.plan);
     }

@@ -152,9 +152,17 @@ pub struct MachineFlags {
     /// When a core's stores become visible to the others: at once, or through a store buffer.
     #[arg(long, value_enum, value_name = "MODEL", default_value = "sc")]
     pub memory_model: MemoryModelFlag,
+    /// Times by which the prices of computation are multiplied, 0.5, 1 or 2: what takes no memory and has no
+    /// price from a data sheet.
+    #[arg(long, value_enum, value_name = "TIMES", default_value = "1")]
+    pub cost_scale: CostScaleFlag,
     /// Switch a planted bug on; `chiliad campaign --plant list` names them.
     #[arg(long, value_name = "BUG")]
     pub plant: Option<String>,
+    /// Points of a --sweep that run at once, 1 to 1024, those that can on one loaded database [default: one
+    /// per core of the host].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 1024))]
+    pub jobs: Option<usize>,
 }
 
 /// Where results go.
@@ -271,6 +279,31 @@ pub enum AllocatorFlag {
     Mimalloc,
     /// jemalloc.
     Jemalloc,
+}
+
+/// `--cost-scale`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CostScaleFlag {
+    /// Half of them.
+    #[value(name = "0.5")]
+    Half,
+    /// The prices themselves.
+    #[value(name = "1")]
+    One,
+    /// Twice as much.
+    #[value(name = "2")]
+    Two,
+}
+
+impl CostScaleFlag {
+    /// A price on this scale.
+    pub fn of(self, price: u32) -> u32 {
+        match self {
+            Self::Half => price.div_ceil(2),
+            Self::One => price,
+            Self::Two => price.saturating_mul(2),
+        }
+    }
 }
 
 /// `--schedule`.
