@@ -29,7 +29,7 @@ fn a_figure_becomes_numbers_a_picture_and_a_page() {
     let read = |name: &str| fs::read_to_string(format!("{out}/{name}")).expect(name);
     let csv = read("cores-4-4.csv");
     let mut rows = csv.lines();
-    let header = "figure,panel,series,source,x,metric,unit,median,low,high,runs";
+    let header = "figure,panel,series,source,x,metric,unit,value,low,high,runs";
     assert_eq!(rows.next(), Some(header));
     let mut series = std::collections::BTreeSet::new();
     for row in rows {
