@@ -63,6 +63,7 @@ fn run(words: &[String]) -> Result<(), Stop> {
         Command::Figure(command) => figure::run(&command),
         Command::Check(flags) => check::run(&flags),
         Command::Schemes(flags) => schemes::run(&flags),
+        Command::Machines(flags) => machines::run(&flags),
         Command::Recover(flags) => recover::run(&flags),
         Command::Backup(flags) | Command::Restore(flags) => copy::run(&flags),
         Command::Crash(flags) => crash::run(&flags),

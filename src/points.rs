@@ -8,11 +8,12 @@
 use crate::failure::Stop;
 use crate::runs::Files;
 use crate::settings::{Settings, Shown};
-use crate::simulate;
+use crate::{simulate, timestamps};
 use chiliad_simulator::fork::{Heard, Lost, Sender, in_children};
-use chiliad_workload::driver::{Length, SimulatedPlan};
+use chiliad_workload::driver::{Length, Loaded, SimulatedPlan};
 use serde_json::{Value, json};
 use std::convert::Infallible;
+use std::time::Duration;
 
 /// Options of a timed run that nothing loaded depends on.
 const OF_THE_RUN: [&str; 19] = [
@@ -38,11 +39,11 @@ const OF_THE_RUN: [&str; 19] = [
 ];
 
 /// A run, ready to go.
-pub struct Point {
-    /// What is run.
-    pub settings: Settings,
-    /// How, and on what.
-    pub plan: SimulatedPlan,
+pub enum Point {
+    /// Of a workload: what is run, how, and on what.
+    Workload(Settings, SimulatedPlan),
+    /// Of timestamps alone.
+    Timestamps(timestamps::Simulated),
 }
 
 /// What has become of a point.
@@ -54,27 +55,43 @@ pub struct Answer {
 }
 
 impl Point {
-    /// What its database is loaded with; `None`: with what only this run has.
+    /// What its database is loaded with; `None`: with what only this run has, or there is none.
     pub fn database(&self) -> Option<String> {
+        let Self::Workload(settings, plan) = self else { return None };
         // Where the order of events is drawn, what is loaded is a function of the seed too.
-        self.plan.config.machine.as_ref()?;
-        let mut key: Shown = self.settings.shown.clone();
+        plan.config.machine.as_ref()?;
+        let mut key: Shown = settings.shown.clone();
         key.retain(|name, _| !OF_THE_RUN.contains(&name.as_str()));
         Some(Value::Object(key).to_string())
     }
 
-    /// About how much there is to do: long ones go first, so that all end together.
-    fn work(&self) -> u128 {
-        let plan = &self.settings.plan;
-        let length = match plan.length {
-            Length::Time(time) => (time + plan.warmup).as_nanos(),
-            Length::Transactions(count) => u128::from(count),
+    /// Simulated seconds times cores; where transactions are counted, as if each took a microsecond.
+    pub fn work(&self) -> f64 {
+        let (cores, time) = match self {
+            Self::Timestamps(run) => run.extent(),
+            Self::Workload(Settings { plan, .. }, _) => match plan.length {
+                Length::Time(time) => (plan.clients, time + plan.warmup),
+                Length::Transactions(count) => (1, Duration::from_micros(count)),
+            },
         };
-        length * plan.clients as u128
+        cores as f64 * time.as_secs_f64()
     }
 
-    fn run(&self, loaded: chiliad_workload::driver::Loaded) -> Result<Answer, Stop> {
-        let result = simulate::again(&self.settings, &self.plan, loaded, &mut Files::default())?;
+    fn load(&self) -> Result<Option<Loaded>, Stop> {
+        match self {
+            Self::Timestamps(_) => Ok(None),
+            Self::Workload(settings, plan) => simulate::load(settings, plan).map(Some),
+        }
+    }
+
+    fn run(&self, loaded: Option<Loaded>) -> Result<Answer, Stop> {
+        let result = match (self, loaded) {
+            (Self::Timestamps(run), _) => run.go()?,
+            (Self::Workload(settings, plan), Some(loaded)) => {
+                simulate::again(settings, plan, loaded, &mut Files::default())?
+            }
+            _ => return Err(Stop::Failed("nothing was loaded".into())),
+        };
         Ok(Answer { problem: result.problem(), result: result.to_value() })
     }
 }
@@ -116,9 +133,8 @@ pub fn run(
 
 /// Loads a database and runs its points, in a process that is theirs.
 fn run_group(points: &[&Point], numbers: &[usize], at_once: usize, sender: &mut Sender) {
-    let first = points[numbers[0]];
-    let mut loaded = match simulate::load(&first.settings, &first.plan) {
-        Ok(loaded) => Some(loaded),
+    let mut loaded = match points[numbers[0]].load() {
+        Ok(loaded) => loaded,
         Err(stop) => {
             let answer = packed(&Err(stop));
             return numbers.iter().for_each(|&number| sender.send(&addressed(number, &answer)));
@@ -129,8 +145,7 @@ fn run_group(points: &[&Point], numbers: &[usize], at_once: usize, sender: &mut 
         at_once,
         |at, sender| {
             // The parent keeps its own.
-            let answer = loaded.take().map(|loaded| points[numbers[at]].run(loaded));
-            sender.send(&packed(&answer.unwrap_or_else(|| Err(Stop::Failed("not loaded".into())))));
+            sender.send(&packed(&points[numbers[at]].run(loaded.take())));
         },
         |at, heard| {
             let answer = match heard {
@@ -157,9 +172,10 @@ fn groups(points: &[&Point]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = groups.into_iter().map(|(_, numbers)| numbers).collect();
     let work = |number: &usize| points[*number].work();
     for numbers in &mut groups {
-        numbers.sort_by_key(|number| std::cmp::Reverse(work(number)));
+        numbers.sort_by(|a, b| work(b).total_cmp(&work(a)));
     }
-    groups.sort_by_key(|numbers| std::cmp::Reverse(numbers.iter().map(work).sum::<u128>()));
+    let all = |numbers: &[usize]| numbers.iter().map(work).sum::<f64>();
+    groups.sort_by(|a, b| all(b).total_cmp(&all(a)));
     groups
 }
 
@@ -197,18 +213,19 @@ fn unpack(message: &[u8]) -> Option<(usize, Result<Answer, Stop>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{self, Command, SimulateWorkload, each_workload};
+    use crate::args::{self, Command, SimulateCommand, SimulateWorkload, each_workload};
     use crate::settings;
 
     fn point(line: &str) -> Point {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let Ok(Command::Simulate(simulate)) = args::parse(&words).map(|it| it.command) else {
+        let command = args::parse(&words).map(|it| it.command);
+        let Ok(Command::Simulate(SimulateCommand::Workload(simulate))) = command else {
             panic!("{line}")
         };
         let (settings, plan) =
             each_workload!(simulate, SimulateWorkload, flags => settings::simulated(&flags))
                 .expect(line);
-        Point { settings, plan }
+        Point::Workload(settings, plan)
     }
 
     #[test]

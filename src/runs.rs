@@ -6,7 +6,7 @@
 
 use crate::args::{
     self, Arguments, Bench, BenchCommand, BenchWorkload, Command, OutputFlags, RunFlags, Simulate,
-    SimulateWorkload, each_workload,
+    SimulateCommand, SimulateWorkload, TimestampsSimulation, each_workload,
 };
 use crate::failure::Stop;
 use crate::output::{OutputFile, print};
@@ -73,7 +73,8 @@ fn sweep_of(command: &Command) -> Option<&str> {
         Command::Bench(BenchCommand::Workload(bench)) => {
             each_workload!(bench, BenchWorkload, flags => &flags.run.sweep)
         }
-        Command::Simulate(simulate) => {
+        Command::Simulate(SimulateCommand::Timestamps(simulate)) => &simulate.timestamps.sweep,
+        Command::Simulate(SimulateCommand::Workload(simulate)) => {
             each_workload!(simulate, SimulateWorkload, flags => &flags.run.sweep)
         }
         _ => &None,
@@ -98,7 +99,15 @@ fn prepare(arguments: Arguments, swept: bool) -> Result<(Point, Common), Stop> {
             let point = Point::Native(Box::new(move |_| timestamps::run(&timestamps, quiet)));
             Ok((point, Common::native(repeat, flags.output, Files::default())))
         }
-        Command::Simulate(simulate) => {
+        Command::Simulate(SimulateCommand::Timestamps(flags)) => {
+            let TimestampsSimulation { timestamps, machine, output } = *flags;
+            let repeat = timestamps.repeat;
+            let run = timestamps::Simulated::new(&timestamps, &machine)?;
+            let jobs = machine.jobs.unwrap_or_else(host::cores);
+            let point = Point::Simulated(Box::new(points::Point::Timestamps(run)));
+            Ok((point, Common { repeat, jobs, output, files: Files::default() }))
+        }
+        Command::Simulate(SimulateCommand::Workload(simulate)) => {
             each_workload!(simulate, SimulateWorkload, flags => simulated(*flags, swept))
         }
         _ => Err(Stop::Failed("not a run".into())),
@@ -124,7 +133,7 @@ fn simulated<W: WorkloadFlags + clap::Args>(
     let (settings, plan) = settings::simulated(&flags)?;
     let files = files(&flags.run, None, swept)?;
     let jobs = flags.machine.jobs.unwrap_or_else(host::cores);
-    let point = Point::Simulated(Box::new(points::Point { settings, plan }));
+    let point = Point::Simulated(Box::new(points::Point::Workload(settings, plan)));
     Ok((point, Common { repeat: flags.run.repeat, jobs, output: flags.output, files }))
 }
 
@@ -158,7 +167,10 @@ fn go(points: Vec<Point>, common: Common) -> Result<(), Stop> {
     if let [point] = simulated.as_slice()
         && repeat == 1
     {
-        let result = simulate::run(&point.settings, &point.plan, &mut files)?;
+        let result = match point {
+            points::Point::Workload(settings, plan) => simulate::run(settings, plan, &mut files)?,
+            points::Point::Timestamps(run) => run.go()?,
+        };
         book.enter(0, result.to_value(), result.problem())?;
         return book.finish();
     }

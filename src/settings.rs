@@ -1,14 +1,16 @@
 //! What the flags of a run mean together: every default filled in, every combination checked.
 
 use crate::args::{
-    BackoffFlag, Bench, DurabilityFlag, InterleaveFlag, MachineFlags, MemoryModelFlag, NativeFlags,
-    RetryFlag, RunFlags, ScheduleFlag, Simulate, SnapshotsFlag, values,
+    BackoffFlag, Bench, CoherenceFlag, CostScaleFlag, DurabilityFlag, InterleaveFlag, MachineFlags,
+    MemoryModelFlag, NativeFlags, RetryFlag, RunFlags, ScheduleFlag, Simulate, SnapshotsFlag,
+    values,
 };
 use crate::failure::Stop;
 use crate::workloads::WorkloadFlags;
 use crate::{allocator, host};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots, WORKERS_MAX};
 use chiliad_machine::MEMBERS_MAX;
+use chiliad_simulator::description::Coherence;
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::driver::{
     AnyWorkload, Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, schemes,
@@ -55,6 +57,14 @@ const EVENTS_PER_SECOND: f64 = 1e6;
 /// The length of a timed window, and what comes before it.
 const DURATION_TIMED: Duration = Duration::from_millis(1);
 const WARMUP_TIMED: Duration = Duration::from_micros(200);
+
+/// One transaction in this many is followed through its parts natively, on average: it reads the clock
+/// at every step.
+const FOLLOWED_ONE_IN: u32 = 64;
+
+/// Address space of a simulated run: reserved, not touched.
+const REGION_BYTES: usize = 64 << 30;
+const REGION_BYTES_TIMED: usize = 1 << 40;
 
 /// The options shown in results, in order.
 pub type Shown = Map<String, Value>;
@@ -120,7 +130,7 @@ pub enum On {
 
 impl Scope {
     /// On the simulated machine.
-    fn simulated(&self) -> bool {
+    pub fn simulated(&self) -> bool {
         self.on != On::Host
     }
 
@@ -226,18 +236,37 @@ fn show_native(settings: &mut Settings, flags: &NativeFlags) {
 pub fn simulated<W: WorkloadFlags + Args>(
     flags: &Simulate<W>,
 ) -> Result<(Settings, SimulatedPlan), Stop> {
-    let MachineFlags { machine, cores, schedule, memory_model, cost_scale, plant, jobs: _ } =
-        &flags.machine;
-    let timed = *schedule == ScheduleFlag::Timed;
+    let timed = flags.machine.schedule == ScheduleFlag::Timed;
     let on = if timed { On::Timed } else { On::Explored };
-    let scope = Scope { clients: *cores, scheme: scheme(&flags.run.scheme)?, on };
+    let scope = Scope { clients: flags.machine.cores, scheme: scheme(&flags.run.scheme)?, on };
     if flags.run.interleave == Some(InterleaveFlag::Auto) {
         let problem =
             format!("auto in simulation, which has no trials; accepted: 1 to {MEMBERS_MAX}");
         return Err(Stop::bad("--interleave", problem));
     }
     let mut settings = resolve(&flags.workload, &flags.run, &scope)?;
-    let mut config = Config::new(flags.run.seed);
+    let mut config = machine(&flags.machine, flags.run.seed, &mut settings.shown)?;
+    if !timed {
+        config.events_max = events_max(&settings.plan);
+    }
+    let plan = SimulatedPlan { plan: settings.plan.clone(), config };
+    Ok((settings, plan))
+}
+
+/// The simulated machine that the flags describe, timed runs without an end to their events.
+pub fn machine(flags: &MachineFlags, seed: u64, shown: &mut Shown) -> Result<Config, Stop> {
+    let MachineFlags {
+        machine,
+        cores,
+        schedule,
+        memory_model,
+        coherence,
+        cost_scale,
+        plant,
+        jobs: _,
+    } = flags;
+    let timed = *schedule == ScheduleFlag::Timed;
+    let mut config = Config::new(seed);
     config.schedule = match schedule {
         ScheduleFlag::Random | ScheduleFlag::Timed => Schedule::Random,
         ScheduleFlag::FewPreemptions => Schedule::few_preemptions(),
@@ -247,29 +276,44 @@ pub fn simulated<W: WorkloadFlags + Args>(
         MemoryModelFlag::Tso => MemoryModel::Tso,
     };
     config.fault = plant.as_deref().map(crate::plants::find).transpose()?;
-    config.region_bytes = if timed { 1 << 40 } else { 4 << 30 };
-    let shown = &mut settings.shown;
+    config.region_bytes = if timed { REGION_BYTES_TIMED } else { REGION_BYTES };
     if timed {
         if config.memory_model == MemoryModel::Tso {
             let problem =
                 "tso with timed cores, whose stores take effect in their order; accepted: sc";
             return Err(Stop::bad("--memory-model", problem));
         }
-        let mut described = crate::machines::described(machine, *cores)?;
-        described.prices = described.prices.map(|price| cost_scale.of(price));
+        let mut described = crate::machines::find(machine)?;
+        let most = described.cores_max;
+        if *cores > most as usize {
+            let problem = format!("{cores} on {}; accepted: 1 to {most}", described.name);
+            return Err(Stop::bad("--cores", problem));
+        }
+        if let Some(coherence) = coherence {
+            described.coherence = match coherence {
+                CoherenceFlag::Msi => Coherence::Msi,
+                CoherenceFlag::Mesi => Coherence::Mesi,
+            };
+        }
+        let scale = match cost_scale {
+            CostScaleFlag::Half => 0.5,
+            CostScaleFlag::One => 1.0,
+            CostScaleFlag::Two => 2.0,
+        };
+        crate::machines::scale_prices(&mut described, scale);
+        shown.insert("machine".into(), described.name.clone().into());
+        let mesi = described.coherence == Coherence::Mesi;
+        shown.insert("coherence".into(), if mesi { "mesi" } else { "msi" }.into());
+        shown.insert("cost_scale".into(), crate::args::typed(cost_scale).into());
         config.machine = Some(described);
         config.events_max = u64::MAX;
-        shown.insert("machine".into(), machine.clone().into());
-        shown.insert("cost_scale".into(), crate::args::typed(cost_scale).into());
-    } else {
-        config.events_max = events_max(&settings.plan);
+        config.checked = false;
     }
     shown.insert("cores".into(), (*cores).into());
     shown.insert("schedule".into(), crate::args::typed(schedule).into());
     shown.insert("memory_model".into(), crate::args::typed(memory_model).into());
     shown.insert("plant".into(), plant.clone().into());
-    let plan = SimulatedPlan { plan: settings.plan.clone(), config };
-    Ok((settings, plan))
+    Ok(config)
 }
 
 /// Events after which a run makes no progress any more.
@@ -307,6 +351,10 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
         deadlock_check: run.deadlock_check,
         allocator: allocator::named(run.allocator),
         timestamps: run.timestamps.kind(),
+        kept_payload: resolved.kept_payload,
+        field_access: resolved.field_access,
+        timestamp_batch: run.drawn.timestamp_batch as u32,
+        mutex: run.drawn.latch.kind(),
         verify: plan.recording.is_some(),
         ..Options::default()
     };
@@ -369,6 +417,11 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
         conditions: run.verify && promises_transactions(scope.scheme),
         series: false,
         following_cost: false,
+        follow: match scope.on {
+            On::Host => Some(FOLLOWED_ONE_IN),
+            On::Explored => None,
+            On::Timed => Some(1),
+        },
     }
 }
 
@@ -406,7 +459,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         Snapshots::OnDemand => "on-demand",
         Snapshots::Off => "off",
     };
-    let fields: [(&str, Value); 18] = [
+    let fields: [(&str, Value); 20] = [
         ("interleave", plan.interleave.into()),
         ("duration", duration.into()),
         ("transactions", transactions.into()),
@@ -419,6 +472,8 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         ("retry", crate::args::typed(&run.retry).into()),
         ("snapshots", snapshots.into()),
         ("timestamps", engine.timestamps.name().into()),
+        ("timestamp_batch", engine.timestamp_batch.into()),
+        ("latch", engine.mutex.name().into()),
         ("allocator", crate::args::typed(&run.allocator).into()),
         ("epoch", values::show_time(plan.epoch).into()),
         ("wait_timeout", values::show_time(engine.wait_timeout).into()),

@@ -60,12 +60,17 @@ pub fn again(
         clients: settings.plan.clients,
         seed: settings.plan.seed,
         seconds,
-        counts: Counts::new(&report.tally, kinds, timed.then_some(seconds), None),
+        counts: Counts::new(
+            &report.tally,
+            kinds,
+            timed.then_some(seconds),
+            report.tally.breakdown(),
+        ),
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
         disk: None,
         versions: None,
-        simulation: Some(simulation(settings, &report)),
+        simulation: Some(simulation(settings.plan.clients, &report)),
         options: settings.shown.clone(),
         build,
         host_memory_bytes: chiliad_workload::driver::resident_bytes(),
@@ -83,7 +88,8 @@ fn freed_by(outcome: &Outcome) -> Option<u64> {
     }
 }
 
-fn simulation(settings: &Settings, report: &SimulatedReport) -> Simulation {
+/// What a run on so many simulated cores adds to its result.
+pub fn simulation(cores: usize, report: &SimulatedReport) -> Simulation {
     let outcome = &report.outcome;
     let completed = outcome.verdict.is_completed();
     let mut failures: Vec<String> = report.failures.iter().map(ToString::to_string).collect();
@@ -93,7 +99,7 @@ fn simulation(settings: &Settings, report: &SimulatedReport) -> Simulation {
         timings.map(|timings| count(timings) as f64 / report.seconds.max(1e-9))
     };
     Simulation {
-        cores: settings.plan.clients,
+        cores,
         cycles: timings.map(|it| it.cycles),
         accesses: timings.map(|it| it.accesses),
         misses: timings.map(|it| it.misses),

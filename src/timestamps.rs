@@ -1,19 +1,30 @@
-//! `chiliad bench timestamps`: how fast threads can draw timestamps.
+//! `chiliad bench timestamps` and `chiliad simulate timestamps`: how fast threads, or simulated cores, can
+//! draw timestamps.
 
-use crate::args::{TimestampsFlags, typed, values};
+use crate::args::{
+    DrawnFlags, MachineFlags, SimulatedTimestampsFlags, TimestampsFlag, TimestampsFlags, typed,
+    values,
+};
 use crate::bench::stop;
 use crate::failure::Stop;
 use crate::host;
 use crate::progress::Bar;
-use crate::result::RunResult;
-use crate::settings::Shown;
-use chiliad_workload::driver::{Drawing, Length, run_drawing};
+use crate::result::{Counts, RunResult};
+use crate::settings::{Shown, machine};
+use crate::simulate::simulation;
+use chiliad_engine::Options;
+use chiliad_simulator::Config;
+use chiliad_workload::driver::{Drawing, Length, run_drawing, simulate_drawing};
+use std::time::Duration;
 
-/// Draws timestamps and does nothing else.
+/// The workload's name, and that of what it counts.
+const NAMES: (&str, &str) = ("timestamps", "draw");
+
+/// Draws timestamps natively and does nothing else.
 pub fn run(flags: &TimestampsFlags, quiet: bool) -> Result<RunResult, Stop> {
     let threads = flags.threads.unwrap_or_else(host::cores);
     let drawing = Drawing {
-        kind: flags.timestamps.kind(),
+        options: options(flags.timestamps, &flags.drawn),
         threads,
         duration: flags.duration,
         warmup: flags.warmup,
@@ -21,16 +32,88 @@ pub fn run(flags: &TimestampsFlags, quiet: bool) -> Result<RunResult, Stop> {
     let bar = Bar::new(Length::Time(flags.duration), quiet);
     let report = run_drawing(&drawing, &bar).map_err(stop)?;
     drop(bar);
-    let options = shown(flags, threads);
-    Ok(RunResult::counted(("timestamps", "draw"), threads, 0, &report, options))
+    let mut shown = shown(flags.timestamps, &flags.drawn, (flags.duration, flags.warmup));
+    shown.insert("threads".into(), threads.into());
+    shown.insert("repeat".into(), flags.repeat.into());
+    Ok(RunResult::counted(NAMES, threads, 0, &report, shown))
 }
 
-fn shown(flags: &TimestampsFlags, threads: usize) -> Shown {
+/// A simulated run, ready to go.
+pub struct Simulated {
+    drawing: Drawing,
+    config: Config,
+    shown: Shown,
+}
+
+impl Simulated {
+    /// What the flags ask for.
+    pub fn new(flags: &SimulatedTimestampsFlags, on: &MachineFlags) -> Result<Self, Stop> {
+        let mut shown = shown(flags.timestamps, &flags.drawn, (flags.duration, flags.warmup));
+        shown.insert("seed".into(), flags.seed.into());
+        shown.insert("repeat".into(), flags.repeat.into());
+        let config = machine(on, flags.seed, &mut shown)?;
+        let drawing = Drawing {
+            options: options(flags.timestamps, &flags.drawn),
+            threads: on.cores,
+            duration: flags.duration,
+            warmup: flags.warmup,
+        };
+        Ok(Self { drawing, config, shown })
+    }
+
+    /// Simulated cores, and the time for which they draw.
+    pub fn extent(&self) -> (usize, Duration) {
+        (self.drawing.threads, self.drawing.warmup + self.drawing.duration)
+    }
+
+    /// Draws timestamps on simulated cores and does nothing else.
+    pub fn go(&self) -> Result<RunResult, Stop> {
+        let report = simulate_drawing(&self.drawing, &self.config).map_err(stop)?;
+        let seconds = report.ticks as f64 / self.config.ticks_per_second() as f64;
+        let timed = self.config.machine.is_some();
+        let cores = self.drawing.threads;
+        let (build, host_cpu) = RunResult::host();
+        Ok(RunResult {
+            workload: NAMES.0.into(),
+            scheme: String::new(),
+            machine: "simulated",
+            threads: cores,
+            clients: cores,
+            seed: self.config.seed,
+            seconds,
+            counts: Counts::new(&report.tally, &[NAMES.1], timed.then_some(seconds), None),
+            verified: None,
+            consistency: None,
+            disk: None,
+            versions: None,
+            simulation: Some(simulation(cores, &report)),
+            options: self.shown.clone(),
+            build,
+            host_memory_bytes: chiliad_workload::driver::resident_bytes(),
+            host_cpu,
+        })
+    }
+}
+
+fn options(kind: TimestampsFlag, drawn: &DrawnFlags) -> Options {
+    Options {
+        timestamps: kind.kind(),
+        timestamp_batch: drawn.timestamp_batch as u32,
+        mutex: drawn.latch.kind(),
+        ..Options::default()
+    }
+}
+
+fn shown(
+    kind: TimestampsFlag,
+    drawn: &DrawnFlags,
+    (length, warmup): (Duration, Duration),
+) -> Shown {
     let mut shown = Shown::new();
-    shown.insert("timestamps".into(), typed(&flags.timestamps).into());
-    shown.insert("threads".into(), threads.into());
-    shown.insert("duration".into(), values::show_time(flags.duration).into());
-    shown.insert("warmup".into(), values::show_time(flags.warmup).into());
-    shown.insert("repeat".into(), flags.repeat.into());
+    shown.insert("timestamps".into(), typed(&kind).into());
+    shown.insert("timestamp_batch".into(), drawn.timestamp_batch.into());
+    shown.insert("latch".into(), typed(&drawn.latch).into());
+    shown.insert("duration".into(), values::show_time(length).into());
+    shown.insert("warmup".into(), values::show_time(warmup).into());
     shown
 }

@@ -1,8 +1,8 @@
 //! From a workload's flags to the workload, with what its defaults depend on.
 
 use crate::args::{
-    BankFlags, ChurnFlags, HashFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag, ScanFlags,
-    SmallbankFlags, TatpFlags, TpccFlags, YcsbFlags, YesNo, typed,
+    AccessFlag, BankFlags, ChurnFlags, HashFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag,
+    ScanFlags, SmallbankFlags, TatpFlags, TpccFlags, YcsbFlags, YesNo, typed,
 };
 use crate::failure::Stop;
 use crate::settings::{Scope, Shown};
@@ -22,6 +22,10 @@ pub struct Resolved {
     pub partitions: u32,
     /// Some of its transactions read snapshots of the past.
     pub reads_snapshots: bool,
+    /// How much of each value exists, if not all of it.
+    pub kept_payload: Option<usize>,
+    /// Of rows, what is kept is accessed and nothing else.
+    pub field_access: bool,
 }
 
 /// The flags of a workload.
@@ -102,12 +106,39 @@ impl WorkloadFlags for YcsbFlags {
         };
         valid(options.validate())?;
         show_ycsb(&options, micro, shown);
+        let field_access = self.access == AccessFlag::Field;
+        if field_access && !scope.simulated() {
+            let problem = "field on this machine, which reads whole rows; accepted: row";
+            return Err(Stop::bad("--access", problem));
+        }
+        let kept = self.kept_bytes.or(field_access.then_some(FIELD_BYTES));
+        shown.insert("kept_bytes".into(), kept.into());
+        shown.insert("access".into(), crate::args::typed(&self.access).into());
         Ok(Resolved {
             partitions,
+            kept_payload: kept_bytes(kept, scope)?,
+            field_access,
             reads_snapshots: options.snapshot_reads,
             workload: AnyWorkload::Ycsb(options),
         })
     }
+}
+
+/// What is kept of a row of which one field is accessed.
+const FIELD_BYTES: usize = 104;
+
+/// `--kept-bytes`, for simulated machines.
+fn kept_bytes(flag: Option<usize>, scope: &Scope) -> Result<Option<usize>, Stop> {
+    let Some(kept) = flag else { return Ok(None) };
+    if !scope.simulated() {
+        let problem = format!("{kept} on this machine, which keeps everything; accepted: simulate");
+        return Err(Stop::bad("--kept-bytes", problem));
+    }
+    if kept % 8 != 0 {
+        let problem = format!("{kept}; accepted: multiples of 8 from 16 to 4096");
+        return Err(Stop::bad("--kept-bytes", problem));
+    }
+    Ok(flag)
 }
 
 fn show_ycsb(options: &YcsbOptions, micro: bool, shown: &mut Shown) {
@@ -171,6 +202,8 @@ impl WorkloadFlags for TpccFlags {
             partitions: options.warehouses,
             workload: AnyWorkload::Tpcc(options),
             reads_snapshots: snapshot_reads,
+            kept_payload: None,
+            field_access: false,
         })
     }
 }
@@ -202,6 +235,8 @@ impl WorkloadFlags for SmallbankFlags {
             partitions: options.partitions,
             reads_snapshots: options.snapshot_reads,
             workload: AnyWorkload::Smallbank(options),
+            kept_payload: None,
+            field_access: false,
         })
     }
 }
@@ -229,6 +264,8 @@ impl WorkloadFlags for TatpFlags {
             partitions: options.partitions,
             reads_snapshots: options.snapshot_reads,
             workload: AnyWorkload::Tatp(options),
+            kept_payload: None,
+            field_access: false,
         })
     }
 }
@@ -271,7 +308,13 @@ fn churn(
     shown.insert("record_bytes".into(), options.record_bytes.into());
     shown.insert("snapshot_reads".into(), yes_no(options.snapshot_reads));
     let reads_snapshots = options.snapshot_reads;
-    Ok(Resolved { workload: AnyWorkload::Churn(options), partitions: 1, reads_snapshots })
+    Ok(Resolved {
+        workload: AnyWorkload::Churn(options),
+        partitions: 1,
+        reads_snapshots,
+        kept_payload: None,
+        field_access: false,
+    })
 }
 
 impl WorkloadFlags for BankFlags {
@@ -290,6 +333,12 @@ impl WorkloadFlags for BankFlags {
         shown.insert("owners".into(), options.owners.into());
         shown.insert("snapshot_reads".into(), yes_no(options.snapshot_reads));
         let reads_snapshots = options.snapshot_reads;
-        Ok(Resolved { workload: AnyWorkload::Bank(options), partitions: 1, reads_snapshots })
+        Ok(Resolved {
+            workload: AnyWorkload::Bank(options),
+            partitions: 1,
+            reads_snapshots,
+            kept_payload: None,
+            field_access: false,
+        })
     }
 }

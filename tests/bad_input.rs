@@ -33,7 +33,7 @@ fn unknown_names_are_refused_with_those_that_are_known() {
     refused("bench ycsb extra", &["`extra`"]);
     refused("bench ycsb --backoff never", &["--backoff", "none, random, exponential"]);
     refused("bench tpcc --mix odd", &["--mix", "standard, np, new-order"]);
-    refused("simulate ycsb --schedule fifo", &["--schedule", "random, few-preemptions"]);
+    refused("simulate ycsb --schedule fifo", &["--schedule", "timed, random, few-preemptions"]);
     refused("simulate ycsb --plant weed", &["--plant", "`weed`", "no-read-validation"]);
     refused("campaign --workload chess", &["--workload", "`chess`", "tpcc", "smallbank, tatp"]);
     refused("campaign --scheme foo", &["--scheme", "`foo`", "silo"]);
@@ -100,6 +100,10 @@ fn combinations_that_make_no_sense_are_refused() {
     refused("bench ycsb --lock-order key --scan-ratio 5", &["--scan-ratio", "--lock-order key"]);
     let pools = ["--allocator", "mimalloc", "pool is accepted"];
     refused("simulate ycsb --allocator mimalloc", &pools);
+    refused("bench ycsb --kept-bytes 16", &["--kept-bytes: 16", "simulate"]);
+    refused("simulate ycsb --kept-bytes 20", &["--kept-bytes: 20", "multiples of 8"]);
+    refused("simulate ycsb --kept-bytes 8", &["--kept-bytes", "`8`", "16 to 4096"]);
+    refused("simulate tpcc --kept-bytes 16", &["--kept-bytes", "unknown flag"]);
     refused("bench ycsb --allocator slab", &["--allocator", "pool, system, mimalloc, jemalloc"]);
     refused("bench ycsb --lock-order size", &["--lock-order", "request, key"]);
     refused("bench ycsb --deadlock-check 0", &["--deadlock-check", "a time with its unit", "none"]);

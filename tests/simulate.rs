@@ -17,7 +17,9 @@ fn without_host(mut result: Value) -> Value {
 fn a_run_is_a_function_of_flags_and_seed() {
     for workload in ["ycsb", "tpcc", "smallbank", "tatp", "scan", "hash", "bank"] {
         for model in ["sc", "tso"] {
-            let line = format!("simulate {workload} --memory-model {model} --verify --seed 7");
+            let line = format!(
+                "simulate {workload} --schedule random --memory-model {model} --verify --seed 7"
+            );
             let (first, second) = (without_host(result(&line)), without_host(result(&line)));
             assert_eq!(first, second, "{line}");
             assert_eq!(first["verdict"], "completed", "{line}");
@@ -86,9 +88,59 @@ fn prices_of_computation_are_scaled() {
     assert_eq!(rates[0]["options"]["cost_scale"], "0.5");
 }
 
+/// Every scheme on timed cores: serializable, and the same to the last field when it is run again.
+#[test]
+fn a_timed_run_is_a_function_of_flags_and_seed() {
+    let schemes = stdout(&chiliad("schemes --json -"));
+    let schemes: Value = serde_json::from_str(&schemes).expect("JSON");
+    for scheme in schemes.as_array().expect("a list") {
+        let line = format!(
+            "simulate ycsb --cores 16 --scheme {} --records 10000 --theta 0.6 --duration 100us \
+             --warmup 20us --verify",
+            scheme["name"].as_str().expect("a name")
+        );
+        let first = result(&line);
+        assert_eq!(without_host(first.clone()), without_host(result(&line)), "{line}");
+        assert_eq!(first["verdict"], "completed", "{line}");
+        let passed = &first["verified"]["passed"];
+        assert!(passed.is_null() || passed == true, "{line}: {}", first["verified"]);
+        assert_eq!(first["seconds"], 0.0001, "{line}");
+        assert!(first["misses"].as_u64() > Some(1000), "{line}");
+        let parts = first["breakdown"].as_object().expect("its parts");
+        let sum: f64 = parts.values().filter_map(Value::as_f64).sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{line}: {parts:?}");
+    }
+}
+
+#[test]
+fn rows_of_which_only_the_start_exists_are_verified_too() {
+    let schemes =
+        ["silo", "partitioned", "wait-die", "timestamp", "mvcc --snapshot-reads yes", "occ"];
+    for scheme in schemes {
+        for model in ["sc", "tso"] {
+            let line = format!(
+                "simulate ycsb --record-bytes 700 --kept-bytes 16 --verify --memory-model {model} \
+                 --seed 3 --transactions 200 --scheme {scheme}"
+            );
+            let first = without_host(result(&line));
+            assert_eq!(first, without_host(result(&line)), "{line}");
+            assert_eq!(first["verdict"], "completed", "{line}");
+            assert_eq!(first["verified"]["passed"], true, "{line}: {}", first["verified"]);
+            assert_eq!(first["options"]["kept_bytes"], 16);
+            let whole = result(&line.replace("--kept-bytes 16", ""));
+            assert_ne!(whole["trace_hash"], first["trace_hash"], "{line}");
+            assert_eq!(whole["options"]["kept_bytes"], Value::Null);
+        }
+    }
+    // The verdict is about what exists, and it can be the other one.
+    let line = "simulate ycsb --record-bytes 700 --kept-bytes 16 --verify --transactions 100";
+    let broken = chiliad(&format!("{line} --plant no-read-validation --json -"));
+    assert!(stdout(&broken).contains("\"passed\":false"), "{}", stdout(&broken));
+}
+
 #[test]
 fn simulated_time_ends_a_run() {
-    let result = result("simulate ycsb --duration 20ms --warmup 2ms --cores 3");
+    let result = result("simulate ycsb --schedule random --duration 20ms --warmup 2ms --cores 3");
     let seconds = result["seconds"].as_f64().expect("simulated time");
     assert!((0.02..0.1).contains(&seconds), "{seconds}");
     assert!(result["committed"].as_u64() > Some(0));
@@ -96,7 +148,7 @@ fn simulated_time_ends_a_run() {
 
 #[test]
 fn transactions_that_lock_in_one_order_need_no_detection() {
-    let line = "simulate ycsb --scheme dl-detect --cores 8 --transactions 400 --scan-ratio 0 \
+    let line = "simulate ycsb --schedule random --scheme dl-detect --cores 8 --transactions 400 --scan-ratio 0 \
                 --read-ratio 30 --wait-timeout none --verify";
     for memory_model in ["sc", "tso"] {
         for rmw in ["", " --rmw"] {
@@ -123,7 +175,7 @@ fn transactions_in_flight_on_one_core_meet() {
     assert!(names.len() > 5, "{names:?}");
     for name in names {
         let line = format!(
-            "simulate smallbank --scheme {name} --cores 1 --interleave 4 --transactions 400 --verify"
+            "simulate smallbank --schedule random --scheme {name} --cores 1 --interleave 4 --transactions 400 --verify"
         );
         let met = result(&line);
         assert_eq!(met["verified"]["passed"], true, "{line}: {}", met["verified"]);

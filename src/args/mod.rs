@@ -3,6 +3,7 @@
 
 mod data;
 mod figure;
+mod machines;
 mod refusal;
 mod run;
 pub mod values;
@@ -12,14 +13,16 @@ pub use data::{
     ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, CrashWorkload, RecoverFlags,
 };
 pub use figure::{FigureCommand, FigureRunFlags};
+pub use machines::{CalibrateFlags, MachinesCommand, MachinesFlags};
 pub use run::{
-    AllocatorFlag, BackoffFlag, DurabilityFlag, InterleaveFlag, MachineFlags, MemoryModelFlag,
-    NativeFlags, OutputFlags, RetryFlag, RunFlags, ScheduleFlag, SnapshotsFlag, TimestampsFlag,
-    typed,
+    AllocatorFlag, BackoffFlag, CoherenceFlag, CostScaleFlag, DrawnFlags, DurabilityFlag,
+    InterleaveFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags, RetryFlag, RunFlags,
+    ScheduleFlag, SnapshotsFlag, TimestampsFlag, typed,
 };
 pub use workloads::{
-    BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag,
-    ScanFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, YcsbFlags, YesNo,
+    AccessFlag, BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, LockOrderFlag,
+    MixFlag, ScaleFlag, ScanFlags, SimulatedTimestampsFlags, SmallbankFlags, TatpFlags,
+    TimestampsFlags, TpccFlags, YcsbFlags, YesNo,
 };
 
 use crate::failure::Stop;
@@ -48,7 +51,7 @@ pub enum Command {
     Bench(BenchCommand),
     /// Run a workload on the simulated machine: a function of the flags and the seed.
     #[command(subcommand)]
-    Simulate(SimulateWorkload),
+    Simulate(SimulateCommand),
     /// Run many seeded interleavings on the simulated machine, verify each, and optionally show
     /// that planted bugs are caught.
     Campaign(CampaignFlags),
@@ -59,6 +62,8 @@ pub enum Command {
     Check(CheckFlags),
     /// List the concurrency-control schemes.
     Schemes(SchemesFlags),
+    /// List the simulated machines, or measure what stands in their files.
+    Machines(MachinesFlags),
     /// Say what a data directory holds and whether it is sound, by reading all of it. Changes nothing.
     Recover(RecoverFlags),
     /// Copy a data directory that nobody has open, checking all of it, to an empty or missing one.
@@ -102,6 +107,16 @@ pub enum BenchWorkload {
     Hash(Box<Bench<HashFlags>>),
     /// Accounts with a unique and an ordinary secondary index.
     Bank(Box<Bench<BankFlags>>),
+}
+
+/// `chiliad simulate WORKLOAD`.
+#[derive(Subcommand)]
+pub enum SimulateCommand {
+    /// A workload with transactions.
+    #[command(flatten)]
+    Workload(SimulateWorkload),
+    /// Timestamps alone, as fast as simulated cores can draw them.
+    Timestamps(Box<TimestampsSimulation>),
 }
 
 /// The workloads of `chiliad simulate`.
@@ -190,6 +205,20 @@ pub struct TimestampsBench {
     /// The timestamps.
     #[command(flatten)]
     pub timestamps: TimestampsFlags,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// `chiliad simulate timestamps`.
+#[derive(Args)]
+pub struct TimestampsSimulation {
+    /// The timestamps.
+    #[command(flatten)]
+    pub timestamps: SimulatedTimestampsFlags,
+    /// The machine.
+    #[command(flatten)]
+    pub machine: MachineFlags,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputFlags,

@@ -3,7 +3,7 @@
 
 use super::values;
 use chiliad_engine::Timestamps;
-use chiliad_machine::MEMBERS_MAX;
+use chiliad_machine::{MEMBERS_MAX, MutexKind};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -63,10 +63,13 @@ pub struct RunFlags {
     #[arg(long, value_enum, value_name = "WHEN")]
     pub snapshots: Option<SnapshotsFlag>,
     /// Where timestamps come from, under schemes that use them: a counter under a mutex, a shared
-    /// counter, the same in batches of 16, the machine's clock, or a counter on the chip, which only
+    /// counter, the same in batches, the machine's clock, or a counter on the chip, which only
     /// simulated machines have.
     #[arg(long, value_enum, value_name = "KIND", default_value = "atomic")]
     pub timestamps: TimestampsFlag,
+    /// How timestamps are drawn.
+    #[command(flatten)]
+    pub drawn: DrawnFlags,
     /// Where memory for records, index nodes and versions comes from, and each transaction's private
     /// memory: pools of each thread, which grow and shrink with the load, or an allocator that is called
     /// for each piece. Simulated runs have pools only.
@@ -85,6 +88,19 @@ pub struct RunFlags {
     #[arg(long, value_name = "TIME|none", default_value = "10us",
         value_parser = values::time_or_never)]
     pub deadlock_check: Duration,
+}
+
+/// How timestamps of some kinds are drawn.
+#[derive(Args)]
+pub struct DrawnFlags {
+    /// How those wait who want the mutex of --timestamps mutex: reading its word, reading which number
+    /// is served, in a queue, or asleep.
+    #[arg(long, value_enum, value_name = "KIND", default_value = "sleep")]
+    pub latch: LatchFlag,
+    /// Timestamps that a worker takes at a time with --timestamps batched, 1 to 65536.
+    #[arg(long, value_name = "N", default_value = "16",
+          value_parser = |s: &str| values::count(s, 1, 65_536))]
+    pub timestamp_batch: usize,
 }
 
 /// What a native run has besides.
@@ -152,9 +168,11 @@ pub struct MachineFlags {
     /// When a core's stores become visible to the others: at once, or through a store buffer.
     #[arg(long, value_enum, value_name = "MODEL", default_value = "sc")]
     pub memory_model: MemoryModelFlag,
-    /// Times by which the prices of computation are multiplied, 0.5, 1 or 2: what takes no memory and has no
-    /// price from a data sheet.
-    #[arg(long, value_enum, value_name = "TIMES", default_value = "1")]
+    /// How the cores' caches agree [default: as the machine's description says].
+    #[arg(long, value_enum, value_name = "PROTOCOL")]
+    pub coherence: Option<CoherenceFlag>,
+    /// Multiply the prices of computation: 0.5, 1 or 2.
+    #[arg(long, value_enum, value_name = "FACTOR", default_value = "1")]
     pub cost_scale: CostScaleFlag,
     /// Switch a planted bug on; `chiliad campaign --plant list` names them.
     #[arg(long, value_name = "BUG")]
@@ -268,6 +286,31 @@ impl TimestampsFlag {
     }
 }
 
+/// `--latch`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LatchFlag {
+    /// By reading its word.
+    Spin,
+    /// In a queue, each reading a word of its own.
+    Mcs,
+    /// By reading which number is served.
+    Ticket,
+    /// Asleep.
+    Sleep,
+}
+
+impl LatchFlag {
+    /// What the machine calls it.
+    pub fn kind(self) -> MutexKind {
+        match self {
+            Self::Spin => MutexKind::Spin,
+            Self::Mcs => MutexKind::Mcs,
+            Self::Ticket => MutexKind::Ticket,
+            Self::Sleep => MutexKind::Sleep,
+        }
+    }
+}
+
 /// `--allocator`.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AllocatorFlag {
@@ -281,31 +324,6 @@ pub enum AllocatorFlag {
     Jemalloc,
 }
 
-/// `--cost-scale`.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CostScaleFlag {
-    /// Half of them.
-    #[value(name = "0.5")]
-    Half,
-    /// The prices themselves.
-    #[value(name = "1")]
-    One,
-    /// Twice as much.
-    #[value(name = "2")]
-    Two,
-}
-
-impl CostScaleFlag {
-    /// A price on this scale.
-    pub fn of(self, price: u32) -> u32 {
-        match self {
-            Self::Half => price.div_ceil(2),
-            Self::One => price,
-            Self::Two => price.saturating_mul(2),
-        }
-    }
-}
-
 /// `--schedule`.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ScheduleFlag {
@@ -315,6 +333,29 @@ pub enum ScheduleFlag {
     Random,
     /// The same until one of a few preemptions.
     FewPreemptions,
+}
+
+/// `--coherence`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CoherenceFlag {
+    /// A first write to a line that was read asks its home.
+    Msi,
+    /// Unless nobody else has read it.
+    Mesi,
+}
+
+/// `--cost-scale`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CostScaleFlag {
+    /// Half the price.
+    #[value(name = "0.5")]
+    Half,
+    /// As measured.
+    #[value(name = "1")]
+    One,
+    /// Twice the price.
+    #[value(name = "2")]
+    Two,
 }
 
 /// `--memory-model`.

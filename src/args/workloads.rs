@@ -1,6 +1,6 @@
 //! The flags of each workload.
 
-use super::{TimestampsFlag, values};
+use super::{DrawnFlags, TimestampsFlag, values};
 use clap::{Args, ValueEnum};
 
 /// `ycsb`. Defaults of a scale are filled in by the workload.
@@ -16,6 +16,15 @@ pub struct YcsbFlags {
     /// Bytes of a row's value, 16 to 65536 [default: 100, micro 24].
     #[arg(long, value_name = "BYTES", value_parser = |s: &str| values::count(s, 16, 65_536))]
     pub record_bytes: Option<usize>,
+    /// Of each row's value only so many bytes at its start exist, in simulation: 16 to 4096, a
+    /// multiple of 8. The rest has its addresses and costs the host no memory; transactions do not
+    /// care what is in it [default: everything exists].
+    #[arg(long, value_name = "BYTES", value_parser = |s: &str| values::count(s, 16, 4096))]
+    pub kept_bytes: Option<usize>,
+    /// What a transaction accesses of a row, in simulation: all of its value, or the one field that
+    /// `--kept-bytes` keeps (104 by default then); schemes that copy rows access all in any case.
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "row")]
+    pub access: AccessFlag,
     /// Accesses per transaction, to distinct rows, 1 to 1000 [default: 16, micro 4].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 1000))]
     pub ops: Option<usize>,
@@ -237,6 +246,9 @@ pub struct TimestampsFlags {
     /// Where they come from; `hardware` is refused, since no processor that can be bought has it.
     #[arg(long, value_enum, value_name = "KIND", default_value = "atomic")]
     pub timestamps: TimestampsFlag,
+    /// How they are drawn.
+    #[command(flatten)]
+    pub drawn: DrawnFlags,
     /// Cores, each with a thread that draws timestamps, 1 to 65536 [default: all].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 65_536))]
     pub threads: Option<usize>,
@@ -251,6 +263,33 @@ pub struct TimestampsFlags {
           value_parser = |s: &str| values::count(s, 1, 1000))]
     pub repeat: usize,
     /// Run once for each value of another flag, such as timestamps=mutex,atomic,batched,clock.
+    #[arg(long, value_name = "FLAG=A:B:STEP|FLAG=a,b,c")]
+    pub sweep: Option<String>,
+}
+
+/// `timestamps` in simulation.
+#[derive(Args)]
+pub struct SimulatedTimestampsFlags {
+    /// Where they come from.
+    #[arg(long, value_enum, value_name = "KIND", default_value = "atomic")]
+    pub timestamps: TimestampsFlag,
+    /// How they are drawn.
+    #[command(flatten)]
+    pub drawn: DrawnFlags,
+    /// The length of the measured window, in simulated time.
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::time_above_zero)]
+    pub duration: std::time::Duration,
+    /// Simulated time before the measured window.
+    #[arg(long, value_name = "TIME", default_value = "200us", value_parser = values::time)]
+    pub warmup: std::time::Duration,
+    /// The seed of the run.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Run this many times, 1 to 1000, and report medians.
+    #[arg(long, value_name = "N", default_value = "1",
+          value_parser = |s: &str| values::count(s, 1, 1000))]
+    pub repeat: usize,
+    /// Run once for each value of another flag, such as cores=1,4,16 or seed=1,2,3.
     #[arg(long, value_name = "FLAG=A:B:STEP|FLAG=a,b,c")]
     pub sweep: Option<String>,
 }
@@ -286,6 +325,15 @@ pub enum LockOrderFlag {
     Request,
     /// By key.
     Key,
+}
+
+/// `--access`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AccessFlag {
+    /// All of the row.
+    Row,
+    /// One field.
+    Field,
 }
 
 /// `--index`.

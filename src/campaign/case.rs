@@ -1,12 +1,12 @@
 //! One case: a command line of `chiliad simulate`, and what running it shows.
 
-use crate::args::{self, Command, SimulateWorkload, each_workload};
+use crate::args::{self, Command, SimulateCommand, SimulateWorkload, each_workload};
 use crate::failure::Stop;
 use crate::result::RunResult;
 use crate::runs::Files;
 use crate::{settings, simulate};
 use chiliad_engine::Timestamps;
-use chiliad_machine::Rig;
+use chiliad_machine::{MutexKind, Rig};
 
 /// A simulated, verified run.
 #[derive(Clone)]
@@ -40,6 +40,8 @@ pub struct Case {
     pub no_read_only: bool,
     /// Where timestamps come from: each kind in turn.
     pub timestamps: &'static str,
+    /// How those wait who draw them under a mutex: each way in turn.
+    pub latch: &'static str,
     /// A planted bug.
     pub plant: Option<&'static str>,
 }
@@ -86,6 +88,7 @@ impl Case {
             in_order: seed % 7 == 6,
             no_read_only: seed % 5 > 2,
             timestamps: Timestamps::ALL[(seed / 2 % 5) as usize].name(),
+            latch: MutexKind::ALL[(seed / 10 % 4) as usize].name(),
             plant: None,
         }
     }
@@ -115,6 +118,9 @@ impl Case {
              {memory_model} --timestamps {} --verify",
             self.workload, self.scheme, self.cores, self.seed, self.timestamps
         );
+        if self.timestamps == Timestamps::Latched.name() {
+            line.push_str(&format!(" --latch {}", self.latch));
+        }
         if matches!(self.workload, "scan" | "hash") {
             let (keys, each) = if self.large { (160, 80) } else { (40, 40) };
             let all = each * self.cores * self.interleave;
@@ -149,7 +155,9 @@ impl Case {
     /// Runs it.
     pub fn run(&self) -> Result<Shown, Stop> {
         let mut files = Files::default();
-        let Command::Simulate(simulate) = args::parse(&self.words())?.command else {
+        let Command::Simulate(SimulateCommand::Workload(simulate)) =
+            args::parse(&self.words())?.command
+        else {
             return Err(Stop::Failed("not a simulated run".into()));
         };
         let (settings, plan) =

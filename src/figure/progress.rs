@@ -3,7 +3,7 @@
 use super::describe::{Figure, Panel};
 use super::grid::Grid;
 use super::run::{Job, database, prepare};
-use chiliad_workload::driver::{Length, Plan};
+use crate::points::Point;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -59,7 +59,10 @@ fn records(line: &[String]) -> Option<(String, u64)> {
     let job = crate::args::parse(line).and_then(prepare).ok()?;
     let settings = match &job {
         Job::Workload(settings) => settings,
-        Job::Simulated(point) => &point.settings,
+        Job::Simulated(point) => match &**point {
+            Point::Workload(settings, _) => settings,
+            Point::Timestamps(_) => return None,
+        },
         Job::Timestamps(_) => return None,
     };
     Some((database(&job)?, settings.shown.get("records")?.as_u64()?))
@@ -69,9 +72,7 @@ fn records(line: &[String]) -> Option<(String, u64)> {
 fn simulated_seconds(line: &[String]) -> Option<f64> {
     let job = crate::args::parse(line).and_then(prepare).ok()?;
     let Job::Simulated(point) = job else { return None };
-    let Plan { clients, warmup, length, .. } = point.settings.plan;
-    let Length::Time(time) = length else { return None };
-    Some(clients as f64 * (warmup + time).as_secs_f64() / SIMULATED_PER_SECOND)
+    Some(point.work() / SIMULATED_PER_SECOND)
 }
 
 /// About how long a figure takes.

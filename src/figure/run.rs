@@ -11,7 +11,7 @@ use super::measured::{Line, Lines, Point};
 use super::progress::Bar;
 use super::simulated;
 use crate::args::{
-    Arguments, BenchCommand, BenchWorkload, Command, SimulateWorkload, TimestampsFlags,
+    Arguments, BenchCommand, BenchWorkload, Command, SimulateCommand, SimulateWorkload, TimestampsFlags,
     each_workload, values,
 };
 use crate::failure::Stop;
@@ -60,11 +60,15 @@ pub fn prepare(arguments: Arguments) -> Result<Job, Stop> {
             flags => settings::native(&flags).map(|settings| Job::Workload(Box::new(settings)))
         ),
         Command::Bench(BenchCommand::Timestamps(flags)) => Ok(Job::Timestamps(flags.timestamps)),
-        Command::Simulate(simulate) => each_workload!(
+        Command::Simulate(SimulateCommand::Timestamps(flags)) => {
+            let run = timestamps::Simulated::new(&flags.timestamps, &flags.machine)?;
+            Ok(Job::Simulated(Box::new(points::Point::Timestamps(run))))
+        }
+        Command::Simulate(SimulateCommand::Workload(simulate)) => each_workload!(
             simulate,
             SimulateWorkload,
             flags => settings::simulated(&flags).map(|(settings, plan)| {
-                Job::Simulated(Box::new(points::Point { settings, plan }))
+                Job::Simulated(Box::new(points::Point::Workload(settings, plan)))
             })
         ),
         _ => Err(Stop::Failed("a figure: no run of a workload or of timestamps".into())),

@@ -3,7 +3,7 @@
 use crate::arena::Piece;
 use crate::record_slots::RecordSlots;
 use crate::table::TableId;
-use chiliad_machine::Machine;
+use chiliad_machine::{Cost, Machine};
 use chiliad_storage::RecordRef;
 
 /// No write, no access: an index that is none.
@@ -87,11 +87,13 @@ impl<M: Machine> WriteSet<M> {
         if self.entries.is_empty() {
             return None;
         }
+        M::work(Cost::OwnWrite, 1);
         self.slots.find(record, |at| self.entries[at].record)
     }
 
     /// Adds a write of a record that has none yet, and returns its index.
     pub fn push(&mut self, write: Write<M>) -> u32 {
+        M::work(Cost::Write, 1);
         let index = self.entries.len();
         self.slots.add(write.record, index, |at| self.entries[at].record);
         self.entries.push(write);

@@ -10,7 +10,7 @@ use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
 use crate::stamp;
 use crate::worker::{Core, State, context};
 use chiliad_log::entry;
-use chiliad_machine::{Fault, Machine, Rig};
+use chiliad_machine::{Cost, Fault, Machine, Rig};
 use chiliad_storage::Found;
 
 static SWITCH_IN_COMMIT_WINDOW: Fault = Fault {
@@ -29,6 +29,7 @@ pub(crate) static FAULTS: &[&Fault] = &[&SWITCH_IN_COMMIT_WINDOW];
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
     pub fn commit(&mut self, view: &View<M>) -> Result<CommitPoint> {
+        M::work(Cost::Commit, 1);
         self.align_indexes(view)?;
         self.check_size()?;
         self.clockwork.switch(Part::Manager);
@@ -62,6 +63,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.append(point);
         // Install.
         for at in 0..self.writes.entries.len() {
+            M::work(Cost::Install, 1);
             let write = &self.writes.entries[at];
             if M::fault(&SWITCH_IN_COMMIT_WINDOW) {
                 M::await_line(write.record.as_ptr().cast_const().cast(), 1);
@@ -156,7 +158,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let value = write.value;
             let stamped = match write.kind {
                 Kind::Put => {
-                    let stamp = stamp::make(self.stamp, self.arena.get(value));
+                    let stamp = stamp::make(self.stamp, self.arena.get(value), self.stamp_reach);
                     let copy = self.arena.duplicate(value);
                     let behind = self.arena.push(&stamp);
                     crate::arena::Piece { length: copy.length + behind.length, ..copy }
@@ -176,7 +178,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         };
         for write in self.writes.entries.iter().filter(|write| !S::is_void(write)) {
             let absent = S::current_version(write.record, &mut old);
-            let overwritten = stamp::read(&old, absent);
+            let overwritten = stamp::read(&old, self.stamp_reach, absent);
             let kind = match write.kind {
                 Kind::Remove => WriteKind::Remove,
                 Kind::Put if absent => WriteKind::Insert,

@@ -61,7 +61,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// [`Error::InvalidOption`]; [`Error::OutOfMemory`] when `memory_bytes_ready` is too much.
     pub fn open(options: Options) -> Result<Self> {
         options.validate::<M>()?;
-        let heap = options.heap(S::RECORD_WORDS)?;
+        let heap = options.heap::<M, S>()?;
         Ok(Self::from_inner(Inner::assemble(options, heap, Catalog::new(Vec::new()), None)))
     }
 
@@ -85,6 +85,12 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         let Inner { heap, words, options } = &*self.inner;
         if options.read_only {
             return Err(Error::OpenedReadOnly);
+        }
+        if let (Some(kept), false) = (options.kept_payload, spec.secondary.is_empty()) {
+            let name = spec.name;
+            return Err(Error::InvalidOption(format!(
+                "table {name}: secondary indexes need whole values, and kept_payload is {kept}"
+            )));
         }
         let _turn = words.declaring.take();
         let made = words.catalog.prepare(heap, spec, options.verify)?;

@@ -1,8 +1,10 @@
 //! How a database is opened.
 
 use crate::error::{Error, Result};
-use chiliad_machine::{Allocator, Machine, Shared};
-use chiliad_storage::Heap;
+use crate::scheme::Scheme;
+use crate::stamp::STAMP_BYTES;
+use chiliad_machine::{Allocator, Machine, MutexKind, Shared};
+use chiliad_storage::{Heap, Kept};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,18 +21,21 @@ pub enum Snapshots {
     Off,
 }
 
+/// The most timestamps that a worker takes at a time.
+const TIMESTAMP_BATCH_MAX: u32 = 1 << 16;
+
 /// Where transactions get their timestamps, under schemes that order them by timestamps
 /// (thousand-cores.txt 4.3.1). The others draw none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum Timestamps {
-    /// A counter under a latch.
+    /// A counter under a mutex: [`Options::mutex`].
     Latched,
     /// A shared counter, by one atomic addition.
     #[default]
     Atomic,
-    /// The same, 16 at a time for each worker.
+    /// The same, [`Options::timestamp_batch`] at a time for each worker.
     Batched,
-    /// The machine's clock with the worker's number behind.
+    /// The machine's clock with the worker's number behind; refused where cores' clocks differ.
     Clock,
     /// A counter of the chip. Simulated machines have one; natively it is refused.
     Hardware,
@@ -58,15 +63,23 @@ impl Timestamps {
     /// # Errors
     /// [`Error::InvalidOption`] names what is accepted.
     pub fn check<M: Machine>(self) -> Result<()> {
-        if self != Self::Hardware || M::counter().is_some() {
+        let there = |kind| match kind {
+            Self::Hardware => M::counter().is_some(),
+            Self::Clock => M::clocks_agree(),
+            _ => true,
+        };
+        if there(self) {
             return Ok(());
         }
-        let others = Self::ALL.map(Self::name);
-        let accepted = others[..others.len() - 1].join(", ");
         let given = self.name();
-        Err(Error::InvalidOption(format!(
-            "timestamps {given}: this machine has no such counter; {accepted} are accepted"
-        )))
+        let accepted: Vec<&str> =
+            Self::ALL.into_iter().filter(|&kind| there(kind)).map(Self::name).collect();
+        let accepted = accepted.join(", ");
+        let why = match self {
+            Self::Clock => "the clocks of this machine's cores do not agree",
+            _ => "this machine has no such counter",
+        };
+        Err(Error::InvalidOption(format!("timestamps {given}: {why}; {accepted} are accepted")))
     }
 }
 
@@ -81,6 +94,14 @@ pub struct Options {
     /// Where slots come from one by one, and the private memory of each transaction, instead of
     /// pools: for measuring what pools gain. Natively only.
     pub allocator: Option<&'static Allocator>,
+    /// Of each value only so many bytes at its start exist; the rest has addresses and no memory.
+    /// Reading it gives zeroes, or what was written. For simulating more data than the host has memory
+    /// for, with transactions that do not care; not for databases in a directory, nor tables with
+    /// secondary indexes. Simulated machines only; `None`: everything exists.
+    pub kept_payload: Option<usize>,
+    /// Transactions access of each value only the bytes that [`Options::kept_payload`] keeps, and so do
+    /// schemes under which they may: one that copies rows ([`Scheme::COPIES_ROWS`]) accesses all.
+    pub field_access: bool,
     /// When old versions are kept.
     pub snapshots: Snapshots,
     /// The length of a commit epoch.
@@ -101,6 +122,10 @@ pub struct Options {
     pub deadlock_check: Duration,
     /// Where timestamps come from, for schemes that use them.
     pub timestamps: Timestamps,
+    /// How many a worker takes at a time, where they come in batches; 1 to 65536.
+    pub timestamp_batch: u32,
+    /// What guards their counter, where a mutex does.
+    pub mutex: MutexKind,
     /// Nothing can be written.
     pub read_only: bool,
     /// Give every version a stamp and report every access to the workers' recorders.
@@ -113,6 +138,8 @@ impl Default for Options {
             memory_bytes_max: u64::MAX,
             memory_bytes_ready: 0,
             allocator: None,
+            kept_payload: None,
+            field_access: false,
             snapshots: Snapshots::OnDemand,
             epoch: Duration::from_millis(40),
             snapshot_every: 25,
@@ -121,6 +148,8 @@ impl Default for Options {
             wait_timeout: Duration::from_micros(100),
             deadlock_check: Duration::from_micros(10),
             timestamps: Timestamps::Atomic,
+            timestamp_batch: 16,
+            mutex: MutexKind::Sleep,
             read_only: false,
             verify: false,
         }
@@ -128,9 +157,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Memory as the options want it, for records with so many words of their scheme's own.
-    pub(crate) fn heap<M: Machine>(&self, scheme_words: usize) -> Result<Arc<Shared<M, Heap<M>>>> {
-        let heap = Heap::for_scheme(self.memory_bytes_max, scheme_words, self.allocator);
+    /// Memory as the options and the scheme want it.
+    pub(crate) fn heap<M: Machine, S: Scheme<M>>(&self) -> Result<Arc<Shared<M, Heap<M>>>> {
+        // A stamp stands behind its value.
+        let last_bytes = if self.verify { STAMP_BYTES } else { 0 };
+        let spared = self.field_access && !S::COPIES_ROWS;
+        let kept = self.kept_payload.map(|first_bytes| Kept { first_bytes, last_bytes, spared });
+        let heap = Heap::for_scheme(self.memory_bytes_max, S::RECORD_WORDS, self.allocator, kept);
         heap.prepare(self.memory_bytes_ready)
             .map_err(|_| Error::OutOfMemory { limit_bytes: self.memory_bytes_max })?;
         Ok(heap)
@@ -160,12 +193,30 @@ impl Options {
                 "allocator {given}: simulated memory is in pools; pool is accepted"
             ));
         }
+        if let Some(kept) = self.kept_payload {
+            if !M::HOLLOW {
+                return refuse(format!(
+                    "kept_payload {kept}: this machine keeps all of each value; none is accepted"
+                ));
+            }
+            if !(KEPT_MIN..=KEPT_MAX).contains(&kept) || kept % 8 != 0 {
+                return refuse(format!(
+                    "kept_payload {kept}: multiples of 8 from {KEPT_MIN} to {KEPT_MAX} are accepted"
+                ));
+            }
+        }
         if self.epoch < Duration::from_micros(1) || self.epoch > Duration::from_secs(3600) {
             return refuse(format!("epoch {:?}: 1us to 1h are accepted", self.epoch));
         }
         if !(1..=1_000_000).contains(&self.snapshot_every) {
             let given = self.snapshot_every;
             return refuse(format!("snapshot_every {given}: 1 to 1000000 are accepted"));
+        }
+        if !(1..=TIMESTAMP_BATCH_MAX).contains(&self.timestamp_batch) {
+            let given = self.timestamp_batch;
+            return refuse(format!(
+                "timestamp_batch {given}: 1 to {TIMESTAMP_BATCH_MAX} are accepted"
+            ));
         }
         if !(1..=PARTITIONS_MAX).contains(&self.partitions) {
             let given = self.partitions;
@@ -174,6 +225,10 @@ impl Options {
         Ok(())
     }
 }
+
+/// What may be kept of each value: at least a tombstone's stamp, and what memory with holes has room for.
+const KEPT_MIN: usize = 16;
+const KEPT_MAX: usize = 4096;
 
 /// The greatest number of partitions.
 const PARTITIONS_MAX: u32 = 65_536;

@@ -12,7 +12,7 @@ use crate::stamp::{self, STAMP_BYTES};
 use crate::table::TableId;
 use crate::transaction::{Entry, Get, Range, Row, Scanned};
 use crate::worker::{Core, context};
-use chiliad_machine::Machine;
+use chiliad_machine::{Cost, Machine};
 use chiliad_storage::{Direction, Found, Index, KEY_BYTES_MAX, LeafRun, RecordRef, Seen};
 
 /// Look-ups whose cache misses are in flight together: as many as a core has buffers for, and a
@@ -136,6 +136,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         record: RecordRef<M>,
     ) -> Result<Looked> {
+        M::work(Cost::Read, 1);
         if let Some(write) = self.writes.find(record) {
             return Ok(self.own_write(id, key, record, write));
         }
@@ -150,7 +151,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(Looked::Redo);
         };
         if self.stamped {
-            let stamp = stamp::read(self.arena.get(version.bytes), version.absent);
+            let bytes = self.arena.get(version.bytes);
+            let stamp = stamp::read(bytes, self.stamp_reach, version.absent);
             version.bytes.length = version.bytes.length.saturating_sub(STAMP_BYTES as u32);
             if let Some(recorder) = &mut self.recorder {
                 recorder.read(id, key, stamp, version.absent);
@@ -397,7 +399,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let access = self.accesses.last().expect("just noted");
             debug_assert_eq!(access.value.start + access.value.length, stamp_start);
             let length = access.value.length + STAMP_BYTES as u32;
-            stamp::read(self.arena.get(Piece { start: access.value.start, length }), false)
+            let bytes = self.arena.get(Piece { start: access.value.start, length });
+            stamp::read(bytes, self.stamp_reach, false)
         };
         self.met.push((key, version, absent));
     }
@@ -415,7 +418,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         // `look_at` has left key and stamp behind each other.
         let start = key.start + key.length;
-        let stamp = stamp::read(self.arena.get(Piece { start, length: STAMP_BYTES as u32 }), true);
+        let stamp = stamp::read_absent(self.arena.get(Piece { start, length: STAMP_BYTES as u32 }));
         self.met.push((key, stamp, true));
     }
 

@@ -5,6 +5,8 @@
 //!   value bytes | stamp (8) | check (8): a hash of stamp and value
 //! ```
 //!
+//! The check covers of a value what exists of it ([`crate::Options::kept_payload`]).
+//!
 //! A copy torn by a scheme that forgot to validate has a check that does not fit and is reported as
 //! a version that nobody wrote.
 
@@ -21,16 +23,21 @@ pub(crate) const TORN: Stamp = u64::MAX;
 /// Enters the check of a tombstone, so that a half-written version is not taken for one.
 const ABSENT_SALT: u64 = 0x5bd1_e995_9d1c_4e6b;
 
+/// How many bytes of a value a check covers.
+pub(crate) fn reach(kept_payload: Option<usize>) -> usize {
+    kept_payload.unwrap_or(usize::MAX)
+}
+
 /// Never zero. The stamp goes through the mixing too: half of one version beside half of another must
 /// not fit, however like each other the two are.
-fn check(stamp: Stamp, value: &[u8], absent: bool) -> u64 {
+fn check(stamp: Stamp, value: &[u8], reach: usize, absent: bool) -> u64 {
     let mix = |hash: u64| {
         let hash = hash.wrapping_mul(0xff51_afd7_ed55_8ccd);
         hash ^ hash >> 32
     };
     let salt = if absent { ABSENT_SALT } else { 0x9e37_79b9_7f4a_7c15 };
     let mut hash = mix(stamp ^ salt) ^ value.len() as u64;
-    for chunk in value.chunks(8) {
+    for chunk in value[..value.len().min(reach)].chunks(8) {
         let mut bytes = [0; 8];
         bytes[..chunk.len()].copy_from_slice(chunk);
         hash = mix(hash ^ u64::from_le_bytes(bytes));
@@ -39,13 +46,13 @@ fn check(stamp: Stamp, value: &[u8], absent: bool) -> u64 {
 }
 
 /// The stamp of `value`, to be put behind it.
-pub(crate) fn make(stamp: Stamp, value: &[u8]) -> [u8; STAMP_BYTES] {
-    encode(stamp, check(stamp, value, false))
+pub(crate) fn make(stamp: Stamp, value: &[u8], reach: usize) -> [u8; STAMP_BYTES] {
+    encode(stamp, check(stamp, value, reach, false))
 }
 
 /// The stamp of a tombstone, which is all there is of it.
 pub(crate) fn make_absent(stamp: Stamp) -> [u8; STAMP_BYTES] {
-    encode(stamp, check(stamp, &[], true))
+    encode(stamp, check(stamp, &[], 0, true))
 }
 
 fn encode(stamp: Stamp, check: u64) -> [u8; STAMP_BYTES] {
@@ -56,8 +63,8 @@ fn encode(stamp: Stamp, check: u64) -> [u8; STAMP_BYTES] {
 }
 
 /// Reads the stamp off the end of a version's `bytes`; [`TORN`] if it does not fit what is before
-/// it, or if it is not of the kind that `absent` says.
-pub(crate) fn read(bytes: &[u8], absent: bool) -> Stamp {
+/// it, as far as `reach`, or if it is not of the kind that `absent` says.
+pub(crate) fn read(bytes: &[u8], reach: usize, absent: bool) -> Stamp {
     let Some(split) = bytes.len().checked_sub(STAMP_BYTES) else {
         return TORN;
     };
@@ -66,7 +73,12 @@ pub(crate) fn read(bytes: &[u8], absent: bool) -> Stamp {
         u64::from_le_bytes(stamp[range].try_into().expect("eight bytes"))
     };
     let found = word(0..8);
-    if word(8..16) == check(found, value, absent) { found } else { TORN }
+    if word(8..16) == check(found, value, reach, absent) { found } else { TORN }
+}
+
+/// Reads the stamp of a tombstone, which is all there is of it; [`TORN`] if it is none.
+pub(crate) fn read_absent(bytes: &[u8]) -> Stamp {
+    read(bytes, 0, true)
 }
 
 /// Order and stamp of the last tombstone, by key.
@@ -105,14 +117,27 @@ mod tests {
     #[test]
     fn half_of_one_stamp_does_not_fit_half_of_another() {
         let mut stamps: Vec<[u8; STAMP_BYTES]> = (0..64).map(make_absent).collect();
-        stamps.extend((0..64).map(|stamp| make(stamp, &[])));
-        stamps.extend((0..64).map(|stamp| make(stamp, b"value")));
+        stamps.extend((0..64).map(|stamp| make(stamp, &[], usize::MAX)));
+        stamps.extend((0..64).map(|stamp| make(stamp, b"value", usize::MAX)));
         for (at, one) in stamps.iter().enumerate() {
             for (beside, other) in stamps.iter().enumerate() {
                 let torn = [&one[..8], &other[8..]].concat();
-                let fits = read(&torn, true) != TORN;
+                let fits = read_absent(&torn) != TORN;
                 assert_eq!(fits, at % 64 == beside % 64 && beside < 64, "{at} {beside}");
             }
         }
+    }
+
+    #[test]
+    fn what_does_not_exist_is_not_checked() {
+        let value = *b"exists, and this does not";
+        let stamp = make(7, &value, 8);
+        let seen = [&value[..8], &[0; 17], &stamp[..]].concat();
+        assert_eq!(read(&seen, 8, false), 7);
+        assert_eq!(read(&seen, reach(None), false), TORN);
+        let shorter = [&value[..8], &[0; 16], &stamp[..]].concat();
+        assert_eq!(read(&shorter, 8, false), TORN, "the length counts");
+        let other = [&value[..7], &[0; 18], &stamp[..]].concat();
+        assert_eq!(read(&other, 8, false), TORN, "what exists counts");
     }
 }

@@ -16,7 +16,7 @@ use crate::table::TableId;
 use crate::transaction::{Entry, Intent, Row};
 use crate::tx::Tx;
 use chiliad_log::BufferRef;
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Changes, Cursor, Flight, LeafRun, LocalHeap, RecordRef};
 use std::sync::Arc;
 
@@ -68,6 +68,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     /// Writes whose secondary index entries have to be brought in line.
     pub dirty: usize,
     pub stamped: bool,
+    /// How much of a value its stamp covers.
+    pub stamp_reach: usize,
     pub opacity: bool,
     pub snapshots: bool,
     pub recorder: Option<Box<dyn Recorder>>,
@@ -100,6 +102,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         let log = inner.words.durable.as_ref().map(|durable| durable.log.buffer());
         let core = Core {
             stamped: options.verify,
+            stamp_reach: crate::stamp::reach(options.kept_payload),
             opacity: options.opacity,
             snapshots: S::INFO.snapshots && options.snapshots != Snapshots::Off,
             serial: inner.words.workers.fetch_add(1, Ordering::Relaxed) + 1,
@@ -319,6 +322,7 @@ pub(crate) use context;
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
     fn begin(&mut self, intent: &Intent<'_>) -> Result<()> {
+        M::work(Cost::Begin, 1);
         self.arena.clear();
         self.accesses.clear();
         self.entries.clear();
@@ -429,6 +433,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Whether an operation may go on.
     #[inline]
     pub fn ready(&self, writes: bool) -> Result<()> {
+        M::work(Cost::Operation, 1);
         if !matches!(self.state, State::Active) {
             return Err(Error::TransactionOver);
         }
@@ -443,6 +448,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// Gives the transaction up and leaves nothing latched. `own` if its own logic asked for it.
     pub fn roll_back(&mut self, own: bool) {
+        M::work(Cost::Abort, 1);
         if own {
             self.tally.rolled_back += 1;
         }

@@ -176,7 +176,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(Claim::Redo);
         };
         if let Some(recorder) = self.recorder.as_mut().filter(|_| self.stamped) {
-            let stamp = stamp::read(self.arena.get(version.bytes), version.absent);
+            let bytes = self.arena.get(version.bytes);
+            let stamp = stamp::read(bytes, self.stamp_reach, version.absent);
             recorder.read(id, key, stamp, version.absent);
         }
         self.arena.truncate(mark);

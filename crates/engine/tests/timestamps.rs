@@ -8,6 +8,7 @@ use chiliad_machine::{Machine, Native, Shared};
 use chiliad_simulator::{Config, MemoryModel, Run, Schedule, Sim};
 use chiliad_storage::{Heap, LocalHeap};
 use std::cell::RefCell;
+use std::fmt::Debug;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
@@ -20,7 +21,11 @@ struct World<M: Machine> {
 
 impl<M: Machine> World<M> {
     fn new(kind: Timestamps) -> Self {
-        Self { source: Shared::new(TimestampSource::new(kind)), heap: Heap::new(u64::MAX) }
+        Self::with(&Options { timestamps: kind, ..Options::default() })
+    }
+
+    fn with(options: &Options) -> Self {
+        Self { source: Shared::new(TimestampSource::new(options)), heap: Heap::new(u64::MAX) }
     }
 
     /// What so many workers draw, one after the other, the later ones in the slot of the first.
@@ -35,7 +40,7 @@ impl<M: Machine> World<M> {
 }
 
 /// What holds of the timestamps of all workers.
-fn check(workers: &[Vec<u64>], kind: Timestamps) {
+fn check(workers: &[Vec<u64>], kind: impl Debug) {
     for drawn in workers {
         assert!(drawn.is_sorted_by(|a, b| a < b), "{kind:?}: a worker's timestamps grow");
     }

@@ -4,7 +4,8 @@ use crate::{Machine, Ordering, Spin, Word};
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 
-/// Mutual exclusion for cold paths (refills, registration); the hot protocols own their words.
+/// Mutual exclusion for cold paths (refills, registration); the hot protocols own their words, and what
+/// many workers want at once has a [`crate::Mutex`].
 pub struct Latch<M: Machine, T> {
     held: M::Word,
     value: UnsafeCell<T>,
@@ -24,14 +25,17 @@ impl<M: Machine, T> Latch<M, T> {
         Self { held: M::Word::new(0), value: UnsafeCell::new(value) }
     }
 
-    /// Waits for the latch.
+    /// Waits for the latch, by reading: what is only read does not move from core to core.
     pub fn lock(&self) -> Latched<'_, M, T> {
         let mut spin = Spin::<M>::new();
         loop {
             if let Some(latched) = self.try_lock() {
                 return latched;
             }
-            spin.wait();
+            // Relaxed: a hint; `try_lock` decides.
+            while self.held.load(Ordering::Relaxed) != 0 {
+                spin.wait();
+            }
         }
     }
 

@@ -24,11 +24,14 @@
 mod affinity;
 mod allocator;
 pub mod bytes;
+mod cost;
 pub mod disk;
 mod fault;
+mod hollow;
 mod interleaved;
 mod latch;
 mod link;
+mod mutex;
 mod native;
 mod plain;
 mod shared;
@@ -42,10 +45,13 @@ mod spin;
 pub use affinity::{allowed_cores, restrict_to_cores};
 pub use allocator::{Allocator, Buffer};
 pub use bytes::{copy_in, copy_out, words_for};
+pub use cost::Cost;
 pub use fault::{Fault, Rig};
+pub use hollow::Hollow;
 pub use interleaved::{Interleaved, MEMBERS_MAX, interleave};
 pub use latch::{Latch, Latched};
 pub use link::{Link, Tagged};
+pub use mutex::{Mutex, MutexKind, Place};
 pub use native::Native;
 pub use plain::Plain;
 pub use shared::Shared;
@@ -90,46 +96,6 @@ pub enum Class {
     Control,
 }
 
-/// Computation between two shared accesses, for machines that price it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cost {
-    /// Searching one index leaf.
-    LeafSearch,
-    /// Searching one inner index node.
-    InnerSearch,
-    /// Hashing one key.
-    Hash,
-    /// Comparing `n` key bytes.
-    Compare,
-    /// Bookkeeping of one access in a read or write set.
-    Track,
-    /// Validating one entry.
-    Validate,
-    /// The logic of the application, per step.
-    Logic,
-}
-
-impl Cost {
-    /// All sites, each at its [`Cost::index`].
-    pub const ALL: [Self; 7] = [
-        Self::LeafSearch,
-        Self::InnerSearch,
-        Self::Hash,
-        Self::Compare,
-        Self::Track,
-        Self::Validate,
-        Self::Logic,
-    ];
-    /// How many sites there are.
-    pub const COUNT: usize = Self::ALL.len();
-
-    /// The site's number.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
-
 /// A shared 64-bit word with the atomic operations of the C11 memory model.
 ///
 /// Orderings have their usual meaning; callers name the access that each one pairs with.
@@ -147,6 +113,13 @@ pub trait Word: Sized + 'static {
     #[inline]
     fn write_bytes(target: &[Self], source: &[u8]) {
         bytes::write(target, source);
+    }
+    /// Copies as many words from `source` to `target`, relaxed.
+    #[inline]
+    fn copy_words(target: &[Self], source: &[Self]) {
+        for (target, word) in target.iter().zip(source) {
+            target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
     }
     /// Writes the word.
     fn store(&self, value: u64, order: Ordering);
@@ -187,6 +160,8 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// Whether accesses are simulated: callers may then prefer one generic instance (a virtual call
     /// does not show) to many monomorphised ones.
     const SIMULATED: bool;
+    /// Whether there are slots with a hole: see [`Hollow`].
+    const HOLLOW: bool = false;
 
     /// Obtains memory; `None` when the machine has no more. The content is undefined.
     fn alloc(layout: Layout, class: Class) -> Option<NonNull<u8>>;
@@ -200,6 +175,25 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn poison(start: *const u8, bytes: usize);
     /// Takes a [`Machine::poison`] back.
     fn unpoison(start: *const u8, bytes: usize);
+    /// Slots of this shape, at distances of [`Hollow::held_bytes`], and how many; given back by
+    /// [`Machine::free`] with [`Hollow::layout`] and [`Class::Chunk`]. `None` when the machine has no
+    /// more, or only whole slots.
+    fn alloc_hollow(shape: Hollow) -> Option<(NonNull<u8>, usize)> {
+        let _ = shape;
+        None
+    }
+    /// The shape of the slot at `start`, if it has a hole.
+    #[inline]
+    fn hollow(start: *const u8) -> Option<Hollow> {
+        let _ = start;
+        None
+    }
+    /// An access to `bytes` in the hole of the slot at `start`, from its byte `offset` on: they are
+    /// charged for, if memory accesses are.
+    #[inline]
+    fn touch(start: *const u8, offset: usize, bytes: usize, write: bool) {
+        let _ = (start, offset, bytes, write);
+    }
     /// A number that may order or place what lives at `start`: the same in every run of one seed.
     fn address(start: *const u8) -> u64;
 
@@ -215,6 +209,10 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// adds in a cycle; `None` on a machine that has none.
     fn counter() -> Option<u64> {
         None
+    }
+    /// Whether the cores' clocks agree: no core sees [`Machine::now`] run backwards against another's.
+    fn clocks_agree() -> bool {
+        true
     }
     /// A random number, from the run's seed where the machine has one.
     fn random() -> u64;
@@ -235,6 +233,10 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn park_until(time: Ticks) -> Woken;
     /// Wakes `worker`, or lets its next park return at once.
     fn unpark(worker: WorkerId);
+
+    /// The price of a call into the system, to sleep or to wake, where that is not part of the call
+    /// itself: nothing natively.
+    fn call_system() {}
 
     /// A fence of the C11 memory model.
     fn fence(order: Ordering);

@@ -316,7 +316,7 @@ impl Machine for Native {
 
     #[inline]
     fn await_line(_start: *const u8, _lines: u32) {}
-    #[inline]
+    #[inline(always)]
     fn work(_site: Cost, _n: u32) {}
     #[inline]
     fn fault(_fault: &'static Fault) -> bool {

@@ -56,6 +56,10 @@ pub struct Config {
     pub fault: Option<&'static Fault>,
     /// Memory that the run may allocate in all, in bytes. It is reserved, not touched.
     pub region_bytes: usize,
+    /// Whether the run's memory is watched: fresh blocks hold garbage, and uses of freed or poisoned
+    /// memory end the run. Without it fresh memory is as the host maps it, and costs the host only
+    /// what is written: for large databases.
+    pub checked: bool,
     /// Events after which the run is given up.
     pub events_max: u64,
     /// From this event on [`crate::stopping`] is true for cores that are no daemons.
@@ -77,7 +81,8 @@ impl Config {
         self.machine.as_ref().map_or(1_000_000, |machine| machine.hertz)
     }
 
-    /// A random schedule, sequentially consistent, no planted bug, 256 MiB, 10 million events.
+    /// A random schedule, sequentially consistent, no planted bug, 256 MiB of watched memory,
+    /// 10 million events.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -87,6 +92,7 @@ impl Config {
             machine: None,
             fault: None,
             region_bytes: 256 << 20,
+            checked: true,
             events_max: 10_000_000,
             stop_after: None,
             trace_free: None,

@@ -158,7 +158,7 @@ impl Description {
             network: Network::Mesh { hop_cycles: 2, flit_bytes: 8 },
             memory: Memory { controllers: None, cycles: 100, line_centicycles: 1280 },
             prefetches: 0,
-            slack: 0,
+            slack: 16,
             waiting: Waiting { pause: 8, wake: 0, system_call: 300 },
             background: Background::Own,
             counter: false,

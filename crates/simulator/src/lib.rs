@@ -33,6 +33,7 @@
 //! ```
 //!
 //! From the bottom up: `random` (generators), `region` (memory and what is freed in it),
+//! `hollow` and `tail` (memory of which only a part exists),
 //! `store_buffer` (total store order), `schedule` (which core runs next), `crew` (which of its workers),
 //! `state` (what one event does), `freed` (who touches what is freed), `section` (who waits where it must
 //! not), `waiting` (parking, time, the end), `word` and `machine` (the
@@ -45,6 +46,7 @@ pub mod description;
 mod disk;
 pub mod fork;
 mod freed;
+mod hollow;
 mod hook;
 mod machine;
 mod outcome;
@@ -55,6 +57,7 @@ mod schedule;
 mod section;
 mod state;
 mod store_buffer;
+mod tail;
 mod timed;
 mod waiting;
 mod word;

@@ -3,7 +3,9 @@
 use crate::outcome::Access;
 use crate::state::State;
 use crate::word::{SimLink, SimWord};
-use chiliad_machine::{Class, CoreId, Cost, Fault, Machine, Ordering, Ticks, Woken, WorkerId};
+use chiliad_machine::{
+    Class, CoreId, Cost, Fault, Hollow, Machine, Ordering, Ticks, Woken, WorkerId,
+};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -32,6 +34,7 @@ impl Machine for Sim {
 
     const CHUNK_BYTES: usize = 16 << 10;
     const SIMULATED: bool = true;
+    const HOLLOW: bool = true;
 
     fn alloc(layout: Layout, _class: Class) -> Option<NonNull<u8>> {
         let state = State::current();
@@ -54,14 +57,34 @@ impl Machine for Sim {
         State::current().poison(start.addr(), bytes, false);
     }
 
+    fn alloc_hollow(shape: Hollow) -> Option<(NonNull<u8>, usize)> {
+        let state = State::current();
+        let (slots, count) = state.region.alloc_hollow(shape)?;
+        state.digest_address(Access::Alloc, state.region.offset(slots.addr().get()) as u64);
+        Some((slots, count))
+    }
+
+    #[inline]
+    fn hollow(start: *const u8) -> Option<Hollow> {
+        let region = &State::current().region;
+        region.hollow(region.offset(start.addr()))
+    }
+
+    fn touch(start: *const u8, offset: usize, bytes: usize, write: bool) {
+        let state = State::current();
+        let slot = state.region.simulated(state.region.offset(start.addr()));
+        state.touch_tail(slot + offset as u64, bytes, write);
+    }
+
     fn address(start: *const u8) -> u64 {
-        let offset = State::current().region.offset(start.addr());
+        let region = &State::current().region;
+        let offset = region.offset(start.addr());
         assert!(
-            State::current().region.contains(offset),
+            region.contains(offset),
             "Machine::address of something outside the run's memory: its host address differs from \
              run to run"
         );
-        offset as u64
+        region.simulated(offset)
     }
 
     fn worker() -> WorkerId {
@@ -81,11 +104,20 @@ impl Machine for Sim {
     }
 
     fn counter() -> Option<u64> {
-        Some(State::current().count_on_chip())
+        let state = State::current();
+        let there = state.config.machine.as_ref().is_none_or(|machine| machine.counter);
+        there.then(|| state.count_on_chip())
+    }
+
+    fn clocks_agree() -> bool {
+        State::current().config.machine.as_ref().is_none_or(|machine| machine.clocks)
     }
 
     fn random() -> u64 {
         let state = State::current();
+        if let Some(timed) = state.timed() {
+            timed.borrow_mut().acts(state.core.get());
+        }
         state.workers.borrow_mut()[state.running.get() as usize].random.next()
     }
 
@@ -115,6 +147,10 @@ impl Machine for Sim {
 
     fn unpark(worker: WorkerId) {
         State::current().unpark(worker);
+    }
+
+    fn call_system() {
+        State::current().timed_call();
     }
 
     fn fence(order: Ordering) {
@@ -182,9 +218,10 @@ impl Machine for Sim {
         if let Some(timed) = state.timed() {
             state.timed_work(timed, site, n);
         }
-        let mut counters = state.counters.get();
-        counters.work += u64::from(n);
-        state.counters.set(counters);
+        let counters = state.counters.as_ptr();
+        // SAFETY: cells of a run are its host thread's alone, and no reference into this one lives
+        // anywhere. In place: a copy of all sums for each unit would show.
+        unsafe { (*counters).work[site.index()] += u64::from(n) };
     }
 
     fn fault(fault: &'static Fault) -> bool {

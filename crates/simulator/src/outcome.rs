@@ -2,7 +2,7 @@
 
 use crate::section::Rule;
 use crate::timed::Timings;
-use chiliad_machine::{Ticks, WorkerId};
+use chiliad_machine::{Cost, Ticks, WorkerId};
 use std::backtrace::Backtrace;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -288,8 +288,10 @@ pub struct Counters {
     pub hand_overs: u64,
     /// Calls of `prefetch`.
     pub prefetches: u64,
-    /// Units of `work`.
-    pub work: u64,
+    /// Units of `work`, by [`Cost::index`].
+    pub work: [u64; Cost::COUNT],
+    /// Lines accessed of which nothing exists: see [`chiliad_machine::Hollow`].
+    pub hollow_lines: u64,
 }
 
 /// What a run ends with.

@@ -6,11 +6,15 @@
 //! - A freed block is handed out again only if the seed says so or the region is exhausted: the
 //!   longer it rests, the more uses of freed memory show. The seed says so in a quarter of the
 //!   runs, since a stale pointer that is compared and never followed shows in no other way.
+//! - What exists only in part lies at the upper end (`hollow`), with simulated addresses of its own.
+//! - Memory that is not *checked* has no shadow and no garbage: all that was handed out may be
+//!   accessed, and fresh memory is a mapping of its own that the host fills with zeroes when touched.
 //! - The shadow word of an accessible word is zero; otherwise it is the serial number, counted from
 //!   one, of the free or poisoning that closed it.
 
+use crate::hollow::{GRANULE_BYTES, Hollows};
 use crate::random::{Generator, Stream};
-use chiliad_machine::WorkerId;
+use chiliad_machine::{Hollow, WorkerId};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -21,6 +25,9 @@ const GARBAGE: u8 = 0xa5;
 
 /// The region's own alignment, and so the largest that a block can have.
 const ALIGN_MAX: usize = 2 << 20;
+
+/// The most that a region can have.
+pub(crate) const BYTES_MAX: usize = 1 << 40;
 
 /// Where the first block lies: zero shall be nobody's address.
 const START: usize = 4096;
@@ -35,7 +42,7 @@ thread_local! {
     static SPARE: RefCell<Vec<Mapping>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Reserved address space: the region, and behind it its shadow.
+/// Reserved address space: the region, and behind it its shadow, if it is checked.
 struct Mapping {
     mapped: NonNull<u8>,
     mapped_bytes: usize,
@@ -49,11 +56,21 @@ impl Mapping {
             let found = spare.iter().position(|mapping| mapping.bytes == bytes)?;
             Some(spare.swap_remove(found))
         });
-        spare.unwrap_or_else(|| Self::map(bytes))
+        spare.unwrap_or_else(|| Self::map(bytes, bytes / 2))
     }
 
-    fn map(bytes: usize) -> Self {
-        let mapped_bytes = bytes + bytes / 2 + ALIGN_MAX;
+    /// A mapping without a shadow that no run has used or will use again.
+    fn unchecked(bytes: usize) -> Self {
+        let mapping = Self::map(bytes, 0);
+        // Whoever simulates much memory misses the host's caches and their translations; nothing but
+        // speed depends on whether the host heeds this.
+        // SAFETY: the range is a page-aligned part of our mapping.
+        unsafe { libc::madvise(mapping.base.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+        mapping
+    }
+
+    fn map(bytes: usize, shadow_bytes: usize) -> Self {
+        let mapped_bytes = bytes + shadow_bytes + ALIGN_MAX;
         // SAFETY: a fresh anonymous mapping touches nothing that exists.
         let mapped = unsafe {
             libc::mmap(
@@ -138,6 +155,8 @@ pub(crate) struct Region {
     shadow: NonNull<u32>,
     /// The end of what has been handed out, as an offset.
     top: Cell<usize>,
+    hollows: Hollows,
+    checked: bool,
     books: RefCell<Books>,
 }
 
@@ -153,9 +172,9 @@ struct Books {
 }
 
 impl Region {
-    pub(crate) fn new(bytes: usize, seed: u64) -> Self {
-        let bytes = bytes.clamp(ALIGN_MAX, 1 << 40).next_multiple_of(ALIGN_MAX);
-        let mapping = Mapping::obtain(bytes);
+    pub(crate) fn new(bytes: usize, seed: u64, checked: bool) -> Self {
+        let bytes = bytes.clamp(ALIGN_MAX, BYTES_MAX).next_multiple_of(ALIGN_MAX);
+        let mapping = if checked { Mapping::obtain(bytes) } else { Mapping::unchecked(bytes) };
         let mut random = Generator::new(seed, Stream::Memory);
         let reuses = random.below(4) == 0;
         Self {
@@ -163,6 +182,8 @@ impl Region {
             shadow: mapping.shadow(),
             mapping: Some(mapping),
             top: Cell::new(START),
+            hollows: Hollows::new(bytes),
+            checked,
             books: RefCell::new(Books {
                 random,
                 reuses,
@@ -184,9 +205,9 @@ impl Region {
         self.mapping.as_ref().map_or(0, |mapping| mapping.bytes)
     }
 
-    /// Bytes handed out, freed ones included.
+    /// Bytes handed out, freed ones and those that do not exist included.
     pub(crate) fn used_bytes(&self) -> u64 {
-        self.top.get() as u64
+        self.top.get() as u64 + self.hollows.simulated_bytes()
     }
 
     /// The offset of a host address; meaningless unless [`Region::contains`] it.
@@ -195,31 +216,50 @@ impl Region {
         host.wrapping_sub(self.base)
     }
 
-    /// The simulated address of what lies at an offset.
-    #[inline]
-    #[expect(clippy::unused_self, reason = "not all memory exists")]
-    pub(crate) fn simulated(&self, offset: usize) -> u64 {
-        offset as u64
-    }
-
     pub(crate) fn contains(&self, offset: usize) -> bool {
         offset < self.bytes()
+    }
+
+    /// The simulated address of what is at `offset`: the offset itself but for slots that exist only
+    /// in part, whose addresses are further apart than their memory. Neighbours in memory need not be
+    /// neighbours there: ask for the address of the beginning and count on from it.
+    #[inline]
+    pub(crate) fn simulated(&self, offset: usize) -> u64 {
+        if offset < self.hollows.from() { offset as u64 } else { self.hollows.simulated(offset) }
+    }
+
+    /// The shape of the slot at `offset`, if it exists only in part.
+    #[inline]
+    pub(crate) fn hollow(&self, offset: usize) -> Option<Hollow> {
+        if offset < self.hollows.from() { None } else { self.hollows.shape(offset) }
+    }
+
+    /// Whether what is at `offset` was ever handed out.
+    #[inline]
+    fn is_handed_out(&self, offset: usize) -> bool {
+        offset < self.top.get() || self.hollows.contains(offset)
+    }
+
+    /// The shadow of a word that was handed out.
+    #[inline]
+    fn shadow_of(&self, offset: usize) -> u32 {
+        // SAFETY: the offset is within the region, so its shadow lies within the mapping, which has
+        // one if it is checked.
+        if self.checked { unsafe { self.shadow.add(offset / 8).read() } } else { 0 }
     }
 
     /// Whether the word at `offset` may be accessed.
     #[inline]
     pub(crate) fn is_open(&self, offset: usize) -> bool {
-        // SAFETY: the offset is below the top, so its shadow lies within the mapping.
-        offset < self.top.get() && unsafe { self.shadow.add(offset / 8).read() } == 0
+        self.is_handed_out(offset) && self.shadow_of(offset) == 0
     }
 
     /// Why the word at `offset`, which is within the region, may not be accessed.
     pub(crate) fn closed(&self, offset: usize) -> Option<Closed> {
-        if offset >= self.top.get() {
+        if !self.is_handed_out(offset) {
             return Some(Closed::NeverAllocated);
         }
-        // SAFETY: as in `is_open`.
-        match unsafe { self.shadow.add(offset / 8).read() } {
+        match self.shadow_of(offset) {
             0 => None,
             serial => Some(Closed::By(u64::from(serial) - 1)),
         }
@@ -231,8 +271,12 @@ impl Region {
 
     fn set_shadow(&self, from: usize, to: usize, value: u32) {
         debug_assert!(from <= to && to <= self.bytes());
+        if !self.checked {
+            return;
+        }
         for word in from / 8..to / 8 {
-            // SAFETY: the range lies within the region, hence its shadow within the mapping.
+            // SAFETY: the range lies within the region, hence its shadow within the mapping, which has
+            // one.
             unsafe { self.shadow.add(word).write(value) };
         }
     }
@@ -244,7 +288,7 @@ impl Region {
         let books = &mut *self.books.borrow_mut();
         let class = (layout.size(), layout.align());
         let fresh = self.top.get().next_multiple_of(layout.align());
-        let room = fresh.checked_add(layout.size()).is_some_and(|end| end <= self.bytes());
+        let room = fresh.checked_add(layout.size()).is_some_and(|end| end <= self.hollows.from());
         let rested = if !room || (books.reuses && books.random.below(2) == 0) {
             books.resting.get_mut(&class).and_then(VecDeque::pop_front)
         } else {
@@ -265,11 +309,26 @@ impl Region {
             None => return None,
         };
         books.live.insert(offset, layout);
-        let mapping = self.mapping.as_ref()?;
+        self.fresh(offset, layout.size())
+    }
+
+    /// Slots of which only a part exists, side by side, and how many; nothing if the region is
+    /// exhausted.
+    pub(crate) fn alloc_hollow(&self, shape: Hollow) -> Option<(NonNull<u8>, usize)> {
+        let (offset, count) = self.hollows.take(shape, self.top.get())?;
+        self.set_shadow(offset, offset + GRANULE_BYTES, 0);
+        self.books.borrow_mut().live.insert(offset, padded(shape.layout(count)?));
+        Some((self.fresh(offset, GRANULE_BYTES)?, count))
+    }
+
+    /// The memory at `offset`, as it is handed out.
+    fn fresh(&self, offset: usize, bytes: usize) -> Option<NonNull<u8>> {
         // SAFETY: the block lies within the region and is nobody's else.
         unsafe {
-            let block = mapping.base.add(offset);
-            block.write_bytes(GARBAGE, layout.size());
+            let block = self.mapping.as_ref()?.base.add(offset);
+            if self.checked {
+                block.write_bytes(GARBAGE, bytes);
+            }
             Some(block)
         }
     }
@@ -282,16 +341,22 @@ impl Region {
             return false;
         }
         books.live.remove(&offset);
-        books.resting.entry((layout.size(), layout.align())).or_default().push_back(offset);
-        let serial = books.record(closing);
-        self.set_shadow(offset, offset + layout.size(), serial);
+        if !self.hollows.contains(offset) {
+            books.resting.entry((layout.size(), layout.align())).or_default().push_back(offset);
+        }
+        if self.checked {
+            let serial = books.record(closing);
+            self.set_shadow(offset, offset + layout.size(), serial);
+        }
         true
     }
 
     /// Closes the whole words between two offsets until [`Region::unpoison`].
     pub(crate) fn poison(&self, from: usize, to: usize, closing: Closing) {
-        let serial = self.books.borrow_mut().record(closing);
-        self.set_shadow(from.next_multiple_of(8), to, serial);
+        if self.checked {
+            let serial = self.books.borrow_mut().record(closing);
+            self.set_shadow(from.next_multiple_of(8), to, serial);
+        }
     }
 
     pub(crate) fn unpoison(&self, from: usize, to: usize) {
@@ -313,7 +378,9 @@ impl Books {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        if let Some(mapping) = self.mapping.take() {
+        // What later runs could use again has a shadow, and garbage only where its top was.
+        let reusable = self.checked && self.hollows.is_empty();
+        if let Some(mapping) = self.mapping.take().filter(|_| reusable) {
             mapping.give_back(self.top.get());
         }
     }
@@ -334,7 +401,7 @@ mod tests {
     #[test]
     fn blocks_are_aligned_and_disjoint_and_repeat() {
         let offsets = || {
-            let region = Region::new(4 << 20, 3);
+            let region = Region::new(4 << 20, 3, true);
             let mut offsets = Vec::new();
             for i in 0..100 {
                 let layout = Layout::from_size_align(1 + i * 7, 8 << (i % 5)).expect("a layout");
@@ -354,7 +421,7 @@ mod tests {
 
     #[test]
     fn freed_words_are_closed_and_double_frees_seen() {
-        let region = Region::new(4 << 20, 3);
+        let region = Region::new(4 << 20, 3, true);
         let layout = Layout::from_size_align(24, 8).expect("a layout");
         let block = region.alloc(layout).expect("room");
         let offset = region.offset(block.addr().get());
@@ -368,11 +435,52 @@ mod tests {
 
     #[test]
     fn an_exhausted_region_hands_freed_blocks_out_again() {
-        let region = Region::new(2 << 20, 3);
+        let region = Region::new(2 << 20, 3, true);
         let layout = Layout::from_size_align(1 << 20, 8).expect("a layout");
         let block = region.alloc(layout).expect("room");
         assert!(region.alloc(layout).is_none());
         assert!(region.free(region.offset(block.addr().get()), layout, CLOSING));
         assert_eq!(region.alloc(layout), Some(block));
+    }
+
+    #[test]
+    fn memory_that_is_not_checked_is_zero_and_stays_open() {
+        let layout = Layout::from_size_align(1 << 20, 8).expect("a layout");
+        for _ in 0..2 {
+            let region = Region::new(2 << 20, 3, false);
+            let block = region.alloc(layout).expect("room");
+            // SAFETY: the block is ours and this long.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(block.as_ptr(), layout.size()) };
+            assert!(bytes.iter().all(|&byte| byte == 0), "not that of the run before");
+            bytes.fill(7);
+            let offset = region.offset(block.addr().get());
+            region.poison(offset, offset + 64, CLOSING);
+            assert!(region.is_open(offset) && region.closed(offset).is_none());
+            assert!(!region.is_open(offset + layout.size()), "never handed out");
+            assert!(region.free(offset, layout, CLOSING));
+            assert!(!region.free(offset, layout, CLOSING));
+        }
+    }
+
+    #[test]
+    fn hollow_slots_are_closed_like_others_and_not_handed_out_again() {
+        let region = Region::new(2 << 20, 3, true);
+        let shape = Hollow { whole_bytes: 1024, front_bytes: 32, back_bytes: 24, spared: false };
+        let (slots, count) = region.alloc_hollow(shape).expect("room");
+        let offset = region.offset(slots.addr().get());
+        assert_eq!(offset, (2 << 20) - GRANULE_BYTES);
+        assert_eq!(region.hollow(offset), Some(shape));
+        assert_eq!(region.hollow(START), None);
+        assert_eq!(region.simulated(START), START as u64);
+        assert_eq!(region.simulated(offset + 64), region.simulated(offset) + 1024);
+        assert_eq!(region.used_bytes(), (START + count * 1024) as u64);
+        assert!(region.is_open(offset) && !region.is_open(offset - 8) && !region.is_open(2 << 20));
+        let layout = shape.layout(count).expect("a layout");
+        assert!(region.free(offset, layout, CLOSING));
+        assert!(matches!(region.closed(offset + 8), Some(Closed::By(0))));
+        assert!(region.alloc(Layout::from_size_align(2 << 20, 8).expect("a layout")).is_none());
+        let rest = Layout::from_size_align((2 << 20) - GRANULE_BYTES - START, 8);
+        assert!(region.alloc(rest.expect("a layout")).is_some(), "all below is ordinary");
+        assert!(region.alloc(layout).is_none());
     }
 }

@@ -150,7 +150,7 @@ impl State {
             running: Cell::new(0),
             core: Cell::new(0),
             buffered: Cell::new(false),
-            region: Region::new(config.region_bytes, config.seed),
+            region: Region::new(config.region_bytes, config.seed, config.checked),
             timed: OnceCell::new(),
             time: Cell::new(0),
             parts: Cell::new(0),
@@ -315,7 +315,9 @@ impl State {
 
     /// A look at the clock: an event, so that whoever waits for a time lets others run.
     pub(crate) fn look_at_clock(&self) -> Ticks {
-        if self.timed().is_some() {
+        if let Some(timed) = self.timed() {
+            // A spin that ends at a time is one that changes by itself.
+            timed.borrow_mut().acts(self.core.get());
             self.time.set(self.time.get() + 1);
             return self.time.get();
         }

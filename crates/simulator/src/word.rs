@@ -82,15 +82,16 @@ impl Word for SimWord {
         let Some(timed) = State::current().timed() else {
             return bytes::read(source, target);
         };
-        for (words, part) in lines(source, target.len()) {
-            let part = &mut target[part];
-            let host = words[0].target().addr();
-            State::current().timed_access(timed, host, TimedAccess::Read, || {
-                for (chunk, word) in part.chunks_mut(8).zip(words) {
-                    chunk.copy_from_slice(&word.0.load(Relaxed).to_le_bytes()[..chunk.len()]);
-                }
-            });
-        }
+        let mut lines = lines(source, target.len());
+        let Some(mut line) = lines.next() else { return };
+        let host = line.0[0].target().addr();
+        State::current().timed_lines(timed, host, TimedAccess::Read, || {
+            for (chunk, word) in target[line.1.clone()].chunks_mut(8).zip(line.0) {
+                chunk.copy_from_slice(&word.0.load(Relaxed).to_le_bytes()[..chunk.len()]);
+            }
+            line = lines.next()?;
+            Some(line.0[0].target().addr())
+        });
     }
 
     /// In a timed run line by line.
@@ -98,17 +99,31 @@ impl Word for SimWord {
         let Some(timed) = State::current().timed() else {
             return bytes::write(target, source);
         };
-        for (words, part) in lines(target, source.len()) {
-            let part = &source[part];
-            let host = words[0].target().addr();
-            State::current().timed_access(timed, host, TimedAccess::Write, || {
-                for (chunk, word) in part.chunks(8).zip(words) {
-                    let mut bytes = [0; 8];
-                    bytes[..chunk.len()].copy_from_slice(chunk);
-                    word.0.store(u64::from_le_bytes(bytes), Relaxed);
-                }
-            });
+        let mut lines = lines(target, source.len());
+        let Some(mut line) = lines.next() else { return };
+        let host = line.0[0].target().addr();
+        State::current().timed_lines(timed, host, TimedAccess::Write, || {
+            for (chunk, word) in source[line.1.clone()].chunks(8).zip(line.0) {
+                let mut bytes = [0; 8];
+                bytes[..chunk.len()].copy_from_slice(chunk);
+                word.0.store(u64::from_le_bytes(bytes), Relaxed);
+            }
+            line = lines.next()?;
+            Some(line.0[0].target().addr())
+        });
+    }
+
+    /// In a timed run line by line, all of the source first.
+    fn copy_words(target: &[Self], source: &[Self]) {
+        if State::current().timed().is_none() {
+            for (target, word) in target.iter().zip(source) {
+                target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+            return;
         }
+        let mut bytes = vec![0; source.len() * 8];
+        Self::read_bytes(source, &mut bytes);
+        Self::write_bytes(target, &bytes);
     }
 
     #[inline]

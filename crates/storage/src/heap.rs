@@ -15,13 +15,19 @@
 //! worker is pinned in `p` the epoch is thus `p` or `p + 1`; a reader that could have seen what it
 //! unlinked is pinned in `p + 1` at the latest and has left once the epoch is `p + 3`.
 //!
+//! Records of which only a part exists (`hollow.rs`) have pools of their own.
+//!
 //! Type stability: the first [`Kind::stable_bytes`] of a freed slot stay readable for ever.
 
+use crate::classes::{CLASSES, class_bytes, class_for};
+use crate::hollow::{self, Kept};
 use crate::index::GUARD_BYTES;
 use crate::pool::{Pool, batch_slots};
 use crate::record::{HEAD_BYTES, Record, RecordRef, SCHEME_WORDS_MAX};
 use crate::slots::{Slot, Slots};
-use chiliad_machine::{Allocator, Class, Fault, Latch, Machine, Ordering, Rig, Shared, Word};
+use chiliad_machine::{
+    Allocator, Class, Cost, Fault, Hollow, Latch, Machine, Ordering, Rig, Shared, Word,
+};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::collections::VecDeque;
@@ -40,9 +46,15 @@ pub enum Kind {
     Inner,
 }
 
-/// In the order of their numbers, which choose a pool.
-const KINDS: [Kind; 4] = [Kind::Record, Kind::Version, Kind::Leaf, Kind::Inner];
-const POOLS: usize = KINDS.len() * CLASSES;
+/// In the order of their numbers, which choose a pool; then those that have hollow slots.
+const KINDS: [Kind; 6] =
+    [Kind::Record, Kind::Version, Kind::Leaf, Kind::Inner, Kind::Record, Kind::Version];
+/// The first of the pools of hollow slots.
+const HOLLOW: usize = 4 * CLASSES;
+
+const fn pools<M: Machine>() -> usize {
+    if M::HOLLOW { KINDS.len() * CLASSES } else { HOLLOW }
+}
 
 /// A pin that is still in a store buffer is not seen, and what it protects is freed.
 static ADVANCE_WITHOUT_FENCE: Fault = Fault {
@@ -97,49 +109,6 @@ const fn limbo_try<M: Machine>() -> usize {
     if M::SIMULATED { 1 } else { 256 }
 }
 
-/// Steps of a word up to a cache line, of two up to 512 bytes, then four to each doubling up to
-/// 2 MiB.
-const WORD_CLASSES: usize = 8;
-const FINE_CLASSES: usize = WORD_CLASSES + (512 - 64) / 16;
-const COARSE_DOUBLINGS: usize = 12;
-pub(crate) const CLASSES: usize = FINE_CLASSES + 4 * COARSE_DOUBLINGS;
-
-const CLASS_BYTES: [u32; CLASSES] = {
-    let mut bytes = [0; CLASSES];
-    let mut class = 0;
-    while class < CLASSES {
-        bytes[class] = if class < WORD_CLASSES {
-            (class + 1) * 8
-        } else if class < FINE_CLASSES {
-            64 + (class + 1 - WORD_CLASSES) * 16
-        } else {
-            let coarse = class - FINE_CLASSES;
-            let base = 512 << (coarse / 4);
-            base + base / 4 * (coarse % 4 + 1)
-        } as u32;
-        class += 1;
-    }
-    bytes
-};
-
-/// The bytes of a slot of `class`.
-#[inline]
-pub(crate) const fn class_bytes(class: u8) -> usize {
-    CLASS_BYTES[class as usize] as usize
-}
-
-/// The smallest class of at least `bytes`; `None` above the greatest.
-pub(crate) fn class_for(bytes: usize) -> Option<u8> {
-    let class = match bytes {
-        0..=64 => bytes.max(1).div_ceil(8) - 1,
-        65..=512 => WORD_CLASSES + (bytes - 64).div_ceil(16) - 1,
-        _ => {
-            FINE_CLASSES + CLASS_BYTES[FINE_CLASSES..].partition_point(|&it| (it as usize) < bytes)
-        }
-    };
-    (class < CLASSES).then_some(class as u8)
-}
-
 /// The class of a slot of `kind` with at least `bytes`: never less than what stays readable.
 fn class_of(kind: Kind, bytes: usize) -> Option<u8> {
     class_for(bytes.max(kind.stable_bytes()))
@@ -149,6 +118,12 @@ fn pool_index(kind: Kind, class: u8) -> usize {
     kind as usize * CLASSES + class as usize
 }
 
+/// The pool that a record belongs to.
+fn pool_of<M: Machine>(kind: Kind, record: RecordRef<M>) -> usize {
+    let hollow = M::hollow(record.as_ptr().cast()).map_or(0, |_| HOLLOW);
+    hollow + pool_index(kind, record.class())
+}
+
 /// The shared part. Lives in the machine's memory, because its words do.
 pub struct Heap<M: Machine> {
     limit_bytes: u64,
@@ -156,6 +131,8 @@ pub struct Heap<M: Machine> {
     scheme_words: usize,
     /// Where slots come from one by one; `None`: from chunks.
     source: Option<&'static Allocator>,
+    /// How much of each value exists; `None`: all.
+    kept: Option<Kept>,
     reserved_bytes: M::Word,
     epoch: M::Word,
     /// Held by the worker that is advancing the epoch.
@@ -193,23 +170,35 @@ impl<M: Machine> Heap<M> {
     /// An empty heap that will reserve at most `limit_bytes`.
     #[must_use]
     pub fn new(limit_bytes: u64) -> Arc<Shared<M, Self>> {
-        Self::for_scheme(limit_bytes, 0, None)
+        Self::for_scheme(limit_bytes, 0, None, None)
     }
 
     /// The same for a scheme that wants so many further words in each record, at most
     /// [`SCHEME_WORDS_MAX`]: see [`RecordRef::further`]. Slots come from `source` one by one, where it
-    /// is given.
+    /// is given. Of each value only so much exists as `kept` says, on machines that can leave out the
+    /// rest; its addresses are there and count as memory in use.
+    ///
+    /// # Panics
+    /// When `scheme_words` is too many, or `kept` no multiples of eight or more at the end than at the
+    /// start.
     #[must_use]
     pub fn for_scheme(
         limit_bytes: u64,
         scheme_words: usize,
         source: Option<&'static Allocator>,
+        kept: Option<Kept>,
     ) -> Arc<Shared<M, Self>> {
         assert!(scheme_words <= SCHEME_WORDS_MAX, "{scheme_words} words");
+        assert!(
+            kept.is_none_or(|kept| (kept.first_bytes | kept.last_bytes) % 8 == 0
+                && kept.last_bytes <= kept.first_bytes),
+            "{kept:?}"
+        );
         Arc::new(Shared::new(Self {
             limit_bytes,
             scheme_words,
             source,
+            kept,
             reserved_bytes: M::Word::new(0),
             epoch: M::Word::new(1),
             advancing: Latch::new(()),
@@ -219,7 +208,7 @@ impl<M: Machine> Heap<M> {
                 spare: Vec::new(),
                 cursor: NonNull::dangling(),
                 left_bytes: 0,
-                free: vec![Vec::new(); POOLS],
+                free: vec![Vec::new(); pools::<M>()],
                 orphans: Vec::new(),
             }),
             slots: Slots::new(),
@@ -359,6 +348,38 @@ impl<M: Machine> Heap<M> {
         Ok(())
     }
 
+    /// The same with hollow slots, as many as the machine makes at a time.
+    #[cold]
+    fn refill_hollow(
+        &self,
+        pool: usize,
+        shape: Hollow,
+        target: &mut Pool,
+    ) -> Result<(), OutOfMemory> {
+        let whole = shape.whole_bytes as usize;
+        let wanted = target.batch(whole);
+        let mut central = self.central.lock();
+        if Self::take_free(&mut central, pool, wanted, target) {
+            return Ok(());
+        }
+        let (start, count) = M::alloc_hollow(shape).ok_or(OutOfMemory)?;
+        let layout = shape.layout(count).ok_or(OutOfMemory)?;
+        central.chunks.push((start, layout));
+        // Near the limit a little may be had where much may not.
+        let mut within = count;
+        while within > 0 && self.reserve(within * whole).is_err() {
+            within /= 2;
+        }
+        let free = &mut central.free[pool];
+        for index in (0..within).rev() {
+            // SAFETY: the machine gave `count` slots at these distances.
+            let place = unsafe { start.add(index * shape.held_bytes()) };
+            construct::<M>(place, shape.held_bytes());
+            free.push(place);
+        }
+        if Self::take_free(&mut central, pool, wanted, target) { Ok(()) } else { Err(OutOfMemory) }
+    }
+
     /// A block of its own.
     fn carve_alone(&self, central: &mut Central, bytes: usize) -> Result<NonNull<u8>, OutOfMemory> {
         let layout = Layout::from_size_align(bytes, 64).map_err(|_| OutOfMemory)?;
@@ -448,7 +469,7 @@ impl<M: Machine> LocalHeap<M> {
             slot,
             scheme_words: shared.scheme_words,
             words,
-            free: (0..POOLS).map(|_| Pool::default()).collect(),
+            free: (0..pools::<M>()).map(|_| Pool::default()).collect(),
             singles: Vec::new(),
             credit_bytes: 0,
             limbo: VecDeque::with_capacity(4 * limbo_try::<M>()),
@@ -535,7 +556,25 @@ impl<M: Machine> LocalHeap<M> {
         self.alloc_class(kind, class)
     }
 
+    /// A hollow slot, for a record or version block.
+    fn alloc_hollow(
+        &mut self,
+        kind: Kind,
+        class: u8,
+        shape: Hollow,
+    ) -> Result<NonNull<u8>, OutOfMemory> {
+        let at = HOLLOW + pool_index(kind, class);
+        if self.free[at].slots.is_empty() {
+            self.shared.refill_hollow(at, shape, &mut self.free[at])?;
+        }
+        let place = self.free[at].slots.pop().expect("refilled");
+        let stable = kind.stable_bytes();
+        M::unpoison(place.as_ptr().wrapping_add(stable), shape.held_bytes() - stable);
+        Ok(place)
+    }
+
     fn alloc_class(&mut self, kind: Kind, class: u8) -> Result<NonNull<u8>, OutOfMemory> {
+        M::work(Cost::Allocate, 1);
         let at = pool_index(kind, class);
         if self.free[at].slots.is_empty() {
             match self.shared.source {
@@ -590,7 +629,11 @@ impl<M: Machine> LocalHeap<M> {
     pub fn alloc_record(&mut self, kind: Kind, bytes: usize) -> Result<RecordRef<M>, OutOfMemory> {
         debug_assert!(matches!(kind, Kind::Record | Kind::Version));
         let class = class_for(HEAD_BYTES + bytes + 8 * self.scheme_words).ok_or(OutOfMemory)?;
-        let place = self.alloc_class(kind, class)?.cast::<Record<M>>();
+        let place = match hollow::shape::<M>(self.shared.kept, class) {
+            None => self.alloc_class(kind, class)?,
+            Some(shape) => self.alloc_hollow(kind, class, shape)?,
+        };
+        let place = place.cast::<Record<M>>();
         // SAFETY: a slot of sufficient size, constructed as words; the head is two of them.
         let record = unsafe { RecordRef::from_raw(place) };
         record.begin_life(class, self.scheme_words);
@@ -621,13 +664,16 @@ impl<M: Machine> LocalHeap<M> {
     /// As for [`LocalHeap::free`].
     pub unsafe fn free_record(&mut self, kind: Kind, record: RecordRef<M>) {
         let place = NonNull::new(record.as_ptr().cast()).expect("not null");
-        self.free_class(pool_index(kind, record.class()), place);
+        self.free_class(pool_of(kind, record), place);
     }
 
     fn free_class(&mut self, pool: usize, place: NonNull<u8>) {
+        M::work(Cost::Free, 1);
         let class = (pool % CLASSES) as u8;
         let stable = KINDS[pool / CLASSES].stable_bytes();
-        M::poison(place.as_ptr().wrapping_add(stable), class_bytes(class) - stable);
+        let shape = M::hollow(place.as_ptr());
+        let bytes = shape.map_or(class_bytes(class), Hollow::held_bytes);
+        M::poison(place.as_ptr().wrapping_add(stable), bytes - stable);
         let own = &mut self.free[pool];
         own.slots.push(place);
         let surplus = own.surplus(class_bytes(class));
@@ -654,10 +700,11 @@ impl<M: Machine> LocalHeap<M> {
     /// As for [`LocalHeap::retire`].
     pub unsafe fn retire_record(&mut self, kind: Kind, record: RecordRef<M>) {
         let place = NonNull::new(record.as_ptr().cast()).expect("not null");
-        self.retire_class(pool_index(kind, record.class()), place);
+        self.retire_class(pool_of(kind, record), place);
     }
 
     fn retire_class(&mut self, pool: usize, place: NonNull<u8>) {
+        M::work(Cost::Free, 1);
         let pin = self.slot().pin.load(Ordering::Relaxed);
         assert!(pin & 1 == 1, "retired without a pin");
         let epoch = (pin >> 1) + 1;

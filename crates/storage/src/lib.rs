@@ -10,7 +10,9 @@
 //!   each, so that a scheme can protect what is *not* there;
 //! - [`key`]: order-preserving encoding of composite keys.
 
+mod classes;
 mod heap;
+mod hollow;
 pub mod index;
 pub mod key;
 mod pool;
@@ -18,6 +20,7 @@ mod record;
 mod slots;
 
 pub use heap::{FAULTS, Heap, Kind, LocalHeap, OutOfMemory, Usage};
+pub use hollow::Kept;
 pub use index::{
     Change, Changes, Cursor, Demolition, Direction, Flight, Found, Guard, HashIndex, Header, Hooks,
     Index,

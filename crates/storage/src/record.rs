@@ -17,10 +17,12 @@
 //! - The size class never changes. A value that outgrows it lives in a block of its own at the head
 //!   of the link, and `overflow` says so; a record therefore never moves and no index entry is ever
 //!   rewritten for growth. (The thesis, chapter 5, installs a new record instead.)
+//! - A slot may have a hole (`hollow.rs`); what touches the payload asks for that first.
 //! - Addresses have 48 bits, as those of user space have wherever nobody asks for more.
 
-use crate::heap::{CLASSES, class_bytes};
-use chiliad_machine::{Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
+use crate::classes::{CLASSES, class_bytes};
+use crate::hollow::{self, HollowRecord};
+use chiliad_machine::{Cost, Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
 use core::ptr::NonNull;
 
 /// The longest value in bytes.
@@ -187,8 +189,17 @@ impl<M: Machine> RecordRef<M> {
 
     /// Where a length stands that leaves so much free that this word is, too.
     fn far_word<'a>(self, capacity: usize) -> &'a M::Word {
+        self.back(capacity, SCHEME_WORDS_MAX)
+    }
+
+    /// The word at so many words before the end of the slot, zero being the last.
+    #[inline]
+    fn back<'a>(self, capacity: usize, index: usize) -> &'a M::Word {
+        if let Some(hollow) = HollowRecord::new(self) {
+            return hollow.back(index);
+        }
         let words = self.payload(capacity);
-        &words[words.len() - 1 - SCHEME_WORDS_MAX]
+        &words[words.len() - 1 - index]
     }
 
     /// A further word of the scheme's own, of which the heap was asked for more than `index`. Unlike
@@ -196,8 +207,7 @@ impl<M: Machine> RecordRef<M> {
     #[must_use]
     #[inline]
     pub fn further<'a>(self, index: usize) -> &'a M::Word {
-        let words = self.payload(self.capacity());
-        &words[words.len() - 1 - index]
+        self.back(self.capacity(), index)
     }
 
     /// The block in which the value lives, if it overflows.
@@ -267,19 +277,37 @@ impl<M: Machine> RecordRef<M> {
     /// arrives may be torn: validate the header afterwards.
     #[inline]
     pub fn read(self, target: &mut [u8]) {
-        copy_out(self.payload(target.len()), target);
+        match HollowRecord::new(self) {
+            None => {
+                M::work(Cost::Copy, words_for(target.len()) as u32);
+                copy_out(self.payload(target.len()), target);
+            }
+            Some(hollow) => hollow.read(target),
+        }
+    }
+
+    /// Writes the bytes of a value, but not its length.
+    #[inline]
+    pub(crate) fn fill(self, source: &[u8]) {
+        match HollowRecord::new(self) {
+            None => {
+                M::work(Cost::Copy, words_for(source.len()) as u32);
+                copy_in(self.payload(source.len()), source);
+            }
+            Some(hollow) => hollow.write(source),
+        }
     }
 
     /// Writes the value in place. The caller excludes other writers and has made readers retry.
     #[inline]
     pub fn write(self, source: &[u8]) {
-        copy_in(self.payload(source.len()), source);
+        self.fill(source);
         self.set_length(source.len());
     }
 
     /// The same, with the older versions at `next`.
     pub fn write_before(self, source: &[u8], next: Option<Self>) {
-        copy_in(self.payload(source.len()), source);
+        self.fill(source);
         let now = self.link(Ordering::Relaxed).addr();
         // Release pairs with the acquire of who follows the chain.
         self.set_link(next, self.note_of(now, source.len()), Ordering::Release);
@@ -289,8 +317,10 @@ impl<M: Machine> RecordRef<M> {
     /// caller excludes.
     pub fn copy_from(self, source: Self) {
         let bytes = source.length();
-        for (target, word) in self.payload(bytes).iter().zip(source.payload(bytes)) {
-            target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
+        if HollowRecord::new(self).is_some() || HollowRecord::new(source).is_some() {
+            hollow::copy(self, source, bytes);
+        } else {
+            copy_words(self.payload(bytes), source.payload(bytes));
         }
         self.set_length(bytes);
     }
@@ -300,6 +330,13 @@ impl<M: Machine> RecordRef<M> {
     pub fn prefetch(self, bytes: usize) {
         M::prefetch(self.0.as_ptr().cast(), (HEAD_BYTES + bytes).div_ceil(64) as u32);
     }
+}
+
+/// Copies as many words as both have.
+#[inline]
+pub(crate) fn copy_words<W: Word>(target: &[W], source: &[W]) {
+    let words = target.len().min(source.len());
+    W::copy_words(&target[..words], &source[..words]);
 }
 
 /// The block that a link leads to, its note left aside.

@@ -76,6 +76,14 @@ pub trait Workload: Send + Sync + 'static {
     /// touch, ascending, go to `partitions` (which arrives empty).
     fn next(&self, client: &mut Self::Client, partitions: &mut Vec<u32>) -> Shape;
 
+    /// Random choices that the request in hand took, for machines that price them: one, or one for each
+    /// key that was drawn.
+    #[inline]
+    fn draws(&self, client: &Self::Client) -> u32 {
+        let _ = client;
+        1
+    }
+
     /// Runs the request in hand inside `tx`. [`chiliad_engine::Error::RolledBack`] means that the
     /// workload's own logic asked for it. Must be repeatable.
     ///

@@ -15,7 +15,7 @@ use super::runner::LogRunner;
 use super::{CatalogBlob, Durable, DurableOptions, Host, Recovered};
 use crate::catalog::Catalog;
 use crate::database::{Database, Inner};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::scheme::Scheme;
 use chiliad_log::{Incarnation, Log, LogError, LogWriter, Manifest, Name};
@@ -59,12 +59,16 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     ) -> Result<Opened<M, S>> {
         options.validate::<M>()?;
         durable.validate()?;
+        if let Some(kept) = options.kept_payload {
+            let what = "a directory keeps all of each value; none is accepted";
+            return Err(Error::InvalidOption(format!("kept_payload {kept}: {what}")));
+        }
         let plan = Plan::make(&*disk, mode == Mode::Salvage, host)?;
         if plan.is_none() && mode != Mode::Write {
             return Err(LogError::Missing { place: disk.place() }.into());
         }
         options.read_only = mode == Mode::Read;
-        let heap = options.heap(S::RECORD_WORDS)?;
+        let heap = options.heap::<M, S>()?;
         let empty = CatalogBlob::default();
         let blob = plan.as_ref().map_or(&empty, |plan| &plan.blob);
         let tables = Catalog::restore(&heap, blob, options.verify)?;

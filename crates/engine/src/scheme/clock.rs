@@ -3,9 +3,9 @@
 //!
 //! | kind | how a worker gets one | what it costs |
 //! | --- | --- | --- |
-//! | `mutex` | adds one to a counter under a latch | the latch moves from core to core, and its holder may lose its core |
+//! | `mutex` | adds one to a counter under a mutex, of a kind to choose | mutex and counter move from core to core, and who waits has to be told |
 //! | `atomic` | adds one to a shared word | the word moves from core to core |
-//! | `batched` | takes [`BATCH`] from a shared word at a time | the same, a sixteenth as often; see below |
+//! | `batched` | takes 16, or as many as asked for, from a shared word at a time | the same, as much more seldom; see below |
 //! | `clock` | the machine's clock with its slot's number behind | nothing shared |
 //! | `hardware` | asks a counter in the middle of the chip | a message; no processor that can be bought has one |
 //!
@@ -27,15 +27,12 @@
 //! counter that starts above them.
 
 use super::array::Line;
-use crate::options::Timestamps;
-use chiliad_machine::{Latch, Machine, Ordering, Word};
+use crate::options::{Options, Timestamps};
+use chiliad_machine::{Cost, Machine, Mutex, Ordering, Place, Word};
 use chiliad_storage::{LocalHeap, WORKERS_MAX};
 
 /// Bits of a timestamp.
 pub const TIMESTAMP_BITS: u32 = 61;
-
-/// Timestamps that a worker takes at a time.
-const BATCH: u64 = 16;
 
 const SLOT_BITS: u32 = 16;
 const _: () = assert!(WORKERS_MAX == 1 << SLOT_BITS, "slot numbers fit behind ticks");
@@ -49,16 +46,19 @@ const RATE_BITS: u32 = 21;
 /// What workers share, each contended word on a line of its own. Lives in the machine's memory.
 pub struct TimestampSource<M: Machine> {
     kind: Timestamps,
+    /// Timestamps that a worker takes at a time, where it takes several.
+    batch: u64,
     counter: Line<M::Word>,
-    guarded: Line<Latch<M, u64>>,
+    mutex: Mutex<M>,
 }
 
 impl<M: Machine> TimestampSource<M> {
-    /// Timestamps from 1.
+    /// Timestamps from 1, as the options want them.
     #[must_use]
-    pub fn new(kind: Timestamps) -> Self {
+    pub fn new(options: &Options) -> Self {
         let counter = Line(M::Word::new(0));
-        Self { kind, counter, guarded: Line(Latch::new(0)) }
+        let batch = u64::from(options.timestamp_batch.max(1));
+        Self { kind: options.timestamps, batch, counter, mutex: Mutex::new(options.mutex) }
     }
 
     /// Takes `count` numbers and returns the first.
@@ -67,40 +67,70 @@ impl<M: Machine> TimestampSource<M> {
         // Relaxed: the number itself is all that is handed over.
         self.counter.0.fetch_add(count, Ordering::Relaxed) + 1
     }
+
+    /// Takes the next number under the mutex, and returns it.
+    fn count_alone(&self, place: &mut Place<M>, may_sleep: bool) -> u64 {
+        // Relaxed, both: under the mutex.
+        let add = || {
+            let next = self.counter.0.load(Ordering::Relaxed) + 1;
+            self.counter.0.store(next, Ordering::Relaxed);
+            next
+        };
+        if may_sleep { self.mutex.hold(place, add) } else { self.mutex.hold_awake(place, add) }
+    }
 }
 
 /// One worker's part.
-#[derive(Default)]
-pub struct Clock {
+pub struct Clock<M: Machine> {
     /// What is left of its batch: from here up to, but without, the end.
     next: u64,
     end: u64,
+    /// Where it waits for the mutex.
+    place: Option<Place<M>>,
 }
 
-impl Clock {
+impl<M: Machine> Clock<M> {
     /// Nothing taken yet.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self { next: 0, end: 0, place: None }
     }
 
-    /// The next timestamp, for the worker whose heap this is.
+    /// The next timestamp, for the worker whose heap this is, and who is in no section.
     ///
     /// # Panics
     /// For `hardware` on a machine without such a counter; opening a database refuses that.
     #[inline]
-    pub fn draw<M: Machine>(&mut self, source: &TimestampSource<M>, heap: &LocalHeap<M>) -> u64 {
+    pub fn draw(&mut self, source: &TimestampSource<M>, heap: &LocalHeap<M>) -> u64 {
+        self.draw_as(source, heap, true)
+    }
+
+    /// As [`Clock::draw`], for a worker in a section: it waits for nobody asleep.
+    ///
+    /// # Panics
+    /// As [`Clock::draw`].
+    #[inline]
+    pub fn draw_awake(&mut self, source: &TimestampSource<M>, heap: &LocalHeap<M>) -> u64 {
+        self.draw_as(source, heap, false)
+    }
+
+    #[inline]
+    fn draw_as(
+        &mut self,
+        source: &TimestampSource<M>,
+        heap: &LocalHeap<M>,
+        may_sleep: bool,
+    ) -> u64 {
+        M::work(Cost::Timestamp, 1);
         match source.kind {
             Timestamps::Latched => {
-                let mut last = source.guarded.0.lock();
-                *last += 1;
-                *last
+                source.count_alone(self.place.get_or_insert_with(Place::new), may_sleep)
             }
             Timestamps::Atomic => source.count(1),
             Timestamps::Batched => {
                 if self.next == self.end {
-                    self.next = source.count(BATCH);
-                    self.end = self.next + BATCH;
+                    self.next = source.count(source.batch);
+                    self.end = self.next + source.batch;
                 }
                 self.next += 1;
                 self.next - 1
@@ -108,6 +138,12 @@ impl Clock {
             Timestamps::Clock => by_clock(source, heap),
             Timestamps::Hardware => M::counter().expect("options refuse what the chip lacks"),
         }
+    }
+}
+
+impl<M: Machine> Default for Clock<M> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -40,13 +40,13 @@ use super::clock::{Clock, TimestampSource};
 use super::partitioned::{Exclusive, Policy};
 use super::{Info, Isolation};
 use crate::Options;
-use chiliad_machine::{Fault, Latch, Machine, Ordering, Rig, Word, WorkerId};
+use chiliad_machine::{Cost, Fault, Latch, Machine, Ordering, Rig, Word, WorkerId};
 use chiliad_storage::LocalHeap;
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A lock per partition, granted in the order of timestamps.
-pub type HStore<M> = Exclusive<M, Queueing>;
+pub type HStore<M> = Exclusive<M, Queueing<M>>;
 
 const QUEUED: u64 = 1;
 
@@ -55,8 +55,8 @@ const QUEUED: u64 = 1;
 const SPINS_FOR: u64 = 32_000;
 
 /// One worker's part of the policy.
-pub struct Queueing {
-    clock: Clock,
+pub struct Queueing<M: Machine> {
+    clock: Clock<M>,
     timestamp: u64,
 }
 
@@ -76,7 +76,7 @@ struct Partition<M: Machine> {
 /// Who waits, the oldest on top.
 type Queue = BinaryHeap<Reverse<(u64, WorkerId)>>;
 
-impl<M: Machine> Policy<M> for Queueing {
+impl<M: Machine> Policy<M> for Queueing<M> {
     const INFO: Info = Info {
         name: "h-store",
         summary: "one lock per partition, granted in the order of timestamps",
@@ -93,7 +93,7 @@ impl<M: Machine> Policy<M> for Queueing {
 
     fn shared(options: &Options) -> Queues<M> {
         Queues {
-            timestamps: TimestampSource::new(options.timestamps),
+            timestamps: TimestampSource::new(options),
             partitions: Array::new(options.partitions as usize, Partition::new),
         }
     }
@@ -148,6 +148,7 @@ impl<M: Machine> Partition<M> {
     /// Queues and waits for the grant, unless the lock has become free.
     #[cold]
     fn wait(&self, timestamp: u64) {
+        M::work(Cost::Queue, 1);
         let word = &self.word.0;
         let mut queue = self.queue.0.lock();
         loop {
@@ -207,6 +208,7 @@ impl<M: Machine> Partition<M> {
     /// Hands the lock to the oldest in the queue, and wakes it.
     #[cold]
     fn hand_over(&self) {
+        M::work(Cost::Queue, 1);
         let mut queue = self.queue.0.lock();
         let oldest = queue.pop();
         let next = oldest.map_or(0, |Reverse((timestamp, _))| timestamp << 1);

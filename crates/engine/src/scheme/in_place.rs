@@ -10,7 +10,7 @@ use crate::access::{Kind, Write, WriteSet};
 use crate::arena::Arena;
 use crate::error::Reason;
 use crate::stamp;
-use chiliad_machine::{Machine, Ordering, Spin, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Spin, Word};
 use chiliad_storage::{Kind as SlotKind, RecordRef};
 
 /// Waits on a latched record before the writer gives up: holders keep a latch for microseconds.
@@ -18,6 +18,7 @@ const PATIENCE: u32 = 256;
 
 /// Latches a record to be written, waiting for a moment.
 pub(super) fn latch<M: Machine>(record: RecordRef<M>) -> Result<u64, Refusal<M>> {
+    M::work(Cost::Lock, 1);
     let mut spin = Spin::<M>::new();
     for _ in 0..PATIENCE {
         match tid::try_latch(record.word()) {

@@ -181,6 +181,9 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     const COLLECTS_BEFORE_RELEASE: bool = false;
     /// Words that each record has for the scheme besides its header word: `RecordRef::further`.
     const RECORD_WORDS: usize = 0;
+    /// Reads and writes go through a private copy of the whole row (thousand-cores.txt 2.2), also where
+    /// a transaction accesses a field of it: what simulated runs charge for ([`crate::Options::field_access`]).
+    const COPIES_ROWS: bool = false;
     /// [`Scheme::intend`] does something.
     const INTENDS: bool = false;
     /// Hooks may answer `Wait`.

@@ -4,7 +4,7 @@
 //! At the end every count must be what it was: then no key has come or gone where the transaction
 //! has looked. What the transaction inserts itself is taken note of as it happens.
 
-use chiliad_machine::Machine;
+use chiliad_machine::{Cost, Machine};
 use chiliad_storage::{Change, Seen};
 
 /// Leaves and their counts.
@@ -28,6 +28,7 @@ impl<M: Machine> NodeSet<M> {
     /// Whether no leaf has changed.
     #[inline]
     pub fn holds(&self) -> bool {
+        M::work(Cost::Validate, self.0.len() as u32);
         self.0.iter().all(Seen::holds)
     }
 

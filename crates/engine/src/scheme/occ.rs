@@ -39,7 +39,7 @@ use crate::arena::Arena;
 use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Fault, Machine, Ordering, Rig, Word};
+use chiliad_machine::{Cost, Fault, Machine, Ordering, Rig, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
 
@@ -113,7 +113,7 @@ struct Read<M: Machine> {
 
 /// One worker's part.
 pub struct Occ<M: Machine> {
-    clock: Clock,
+    clock: Clock<M>,
     /// The start timestamp, as a word.
     start: u64,
     reads: Vec<Read<M>>,
@@ -128,9 +128,14 @@ pub struct Occ<M: Machine> {
 }
 
 impl<M: Machine> Occ<M> {
-    fn draw(&mut self, cx: &mut Context<'_, M, Self>) -> u64 {
+    /// A timestamp as a word. Nobody sleeps for it who holds latches.
+    fn draw(&mut self, cx: &mut Context<'_, M, Self>, latched: bool) -> u64 {
         let part = cx.clockwork.switch(Part::Timestamp);
-        let timestamp = self.clock.draw(cx.shared, cx.heap);
+        let timestamp = if latched {
+            self.clock.draw_awake(cx.shared, cx.heap)
+        } else {
+            self.clock.draw(cx.shared, cx.heap)
+        };
         cx.clockwork.switch(part);
         tid::word_of(timestamp)
     }
@@ -160,6 +165,7 @@ impl<M: Machine> Occ<M> {
     }
 
     fn unlatch_all(&mut self) {
+        M::work(Cost::Unlock, self.latched.len() as u32);
         for record in self.latched.drain(..) {
             tid::unlatch(record.word());
         }
@@ -167,6 +173,7 @@ impl<M: Machine> Occ<M> {
 
     /// Whether what was read is still there; `own`: its records are latched by this transaction.
     fn check(&self, own: bool) -> Result<(), Refusal<M>> {
+        M::work(Cost::Validate, self.reads.len() as u32);
         for read in &self.reads {
             // Acquire: what we conclude from the word holds for what we look at afterwards.
             let word = read.record.word().load(Ordering::Acquire);
@@ -195,11 +202,12 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         needs_partitions: false,
         source: "thousand-cores.txt 2.2.3, 4.3.2",
     };
+    const COPIES_ROWS: bool = true;
 
     type Shared = TimestampSource<M>;
 
     fn shared(options: &Options) -> TimestampSource<M> {
-        TimestampSource::new(options.timestamps)
+        TimestampSource::new(options)
     }
 
     fn new() -> Self {
@@ -220,7 +228,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         self.reads.clear();
         self.nodes.clear();
         self.floor = 0;
-        self.start = self.draw(cx);
+        self.start = self.draw(cx, false);
         Step::Done(())
     }
 
@@ -290,7 +298,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         // Full: the latches are visible before any word or count below is looked at; pairs with the
         // same fence of peers.
         M::fence(Ordering::SeqCst);
-        let end = self.draw(cx);
+        let end = self.draw(cx, true);
         let epoch = cx.epochs.open_window(cx.heap.slot());
         self.check(true)?;
         if writes.is_empty() {

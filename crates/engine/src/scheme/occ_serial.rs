@@ -22,7 +22,7 @@ use crate::arena::Arena;
 use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
+use chiliad_machine::{Cost, Fault, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
 
@@ -87,6 +87,7 @@ impl<M: Machine> OccSerial<M> {
 
     /// Whether what was read is still there.
     fn check(&self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        M::work(Cost::Validate, self.reads.len() as u32);
         for &(record, seen) in &self.reads {
             // Acquire: what we conclude from the word holds for what we look at afterwards.
             let word = record.word().load(Ordering::Acquire);

@@ -39,7 +39,7 @@ use crate::arena::Arena;
 use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Machine, Ordering, Patience, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Patience, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
 use core::marker::PhantomData;
 
@@ -134,6 +134,7 @@ impl<M: Machine> Policy<M> for Spinning<M> {
 
 impl<M: Machine, P: Policy<M>> Exclusive<M, P> {
     fn unlock_all(&mut self, shared: &P::Shared) {
+        M::work(Cost::Unlock, self.held.len() as u32);
         for partition in self.held.drain(..) {
             self.policy.unlock(shared, partition);
         }
@@ -165,6 +166,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
             let skipped = M::fault(&faults::PARTITION_NOT_LOCKED)
                 || number > 0 && M::fault(&faults::REMOTE_PARTITION_NOT_LOCKED);
             if !skipped {
+                M::work(Cost::Lock, 1);
                 self.policy.lock(cx.shared, partition);
                 self.held.push(partition);
             }
@@ -278,6 +280,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         }
         let mut all = core::mem::take(&mut self.garbage);
         for garbage in all.drain(..) {
+            M::work(Cost::Collect, 1);
             let found = garbage.record.word().load(Ordering::Relaxed);
             if tid::is_absence(found, garbage.order) {
                 unlink::unlink(cx.heap, tables, &garbage, found, &mut self.floors);

@@ -187,7 +187,7 @@ pub fn clear_away<M: Machine>(
         let tombstone = record.value();
         let mut bytes = vec![0; tombstone.length()];
         tombstone.read(&mut bytes);
-        graveyard.bury(key, 1, stamp::read(&bytes, true));
+        graveyard.bury(key, 1, stamp::read_absent(&bytes));
     }
     let mut confirm = |_: &_| {
         record.word().store(FREED, Ordering::Release);

@@ -6,7 +6,7 @@
 use super::floor::{self, Floors};
 use super::{Context, Garbage, Scheme, Tables, tid};
 use crate::stamp;
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Guard, Hooks, Kind as SlotKind, LocalHeap};
 use std::collections::VecDeque;
 
@@ -21,6 +21,7 @@ pub(super) fn sweep<M: Machine, S: Scheme<M>>(
 ) {
     for _ in 0..budget.min(all.len()) {
         let Some(garbage) = all.pop_front() else { return };
+        M::work(Cost::Collect, 1);
         let found = garbage.record.word().load(Ordering::Acquire);
         // A table that was dropped takes its garbage along, and whoever has overwritten the record
         // since leaves garbage of their own.
@@ -80,7 +81,7 @@ pub(super) fn take_out_and<M: Machine>(
         if let Some(graveyard) = graveyard.filter(|_| !garbage.placeholder) {
             let mut bytes = [0; stamp::STAMP_BYTES];
             record.read(&mut bytes[..record.length().min(stamp::STAMP_BYTES)]);
-            graveyard.bury(key, found & !tid::FLAGS, stamp::read(&bytes, true));
+            graveyard.bury(key, found & !tid::FLAGS, stamp::read_absent(&bytes));
         }
         let mut confirm = |guard: &Guard<M>| {
             // Release: who looks at the record, or locks it, sees that it is dead. Fails if the record

@@ -180,7 +180,7 @@ impl Machine for Interleaved {
         crew::leave_section();
     }
 
-    #[inline]
+    #[inline(always)]
     fn work(_site: Cost, _n: u32) {}
     #[inline]
     fn fault(_fault: &'static Fault) -> bool {

@@ -24,6 +24,14 @@ pub(crate) enum Access {
     Modify,
 }
 
+impl Access {
+    /// Whether a core with this right needs to ask nobody.
+    #[inline]
+    pub(super) fn is_answered_by(self, right: Right) -> bool {
+        if self == Self::Read { right != Right::None } else { right.may_write() }
+    }
+}
+
 /// What was counted of the memory of a timed run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Timings {
@@ -67,8 +75,14 @@ struct Request {
     home: u32,
     access: Access,
     /// Performs it; the core that waits owns what this points to.
-    effect: Option<*mut dyn FnMut()>,
+    effect: Option<Effect>,
+    /// The line that it goes on with when it has been answered.
+    further: Option<u64>,
 }
+
+/// What an access does to memory when its time has come. Returns the line that the same access goes on
+/// with, if it is of several.
+pub(super) type Effect = *mut dyn FnMut() -> Option<u64>;
 
 /// A core.
 pub(crate) struct Core {
@@ -208,7 +222,7 @@ impl Timed {
     }
 
     /// `core` does something that may come out differently the next time.
-    pub(super) fn acts(&mut self, core: u32) {
+    pub(crate) fn acts(&mut self, core: u32) {
         self.cores[core as usize].spin.act();
     }
 
@@ -258,14 +272,14 @@ impl Timed {
         line: u64,
         access: Access,
         time: u64,
-        effect: Option<*mut dyn FnMut()>,
+        effect: Option<Effect>,
     ) {
         let (mix, home) = self.home_of(line);
         self.directory.prefetch(home, mix);
         let tile = self.cores[core as usize].tile;
         let arrival = self.network.travel(tile, home, Load::Head, time);
         let it = &mut self.cores[core as usize];
-        it.request = Request { line, mix, home, access, effect };
+        it.request = Request { line, mix, home, access, effect, further: None };
         it.event = Event::Arrive;
         self.cores[core as usize].spin.act();
         self.timings.accesses += 1;
@@ -291,7 +305,7 @@ impl Timed {
         self.digest =
             (self.digest ^ time ^ u64::from(core) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         match self.cores[core as usize].event {
-            Event::Resume => return Some(Step::Resume(time, core)),
+            Event::Resume => return Some(self.go_further(time, core)),
             Event::Arrive => self.arrive(time, core),
             Event::Turn => {
                 self.serve(time, core);
@@ -300,6 +314,24 @@ impl Timed {
             Event::Count => self.count(time, core),
         }
         Some(Step::Served)
+    }
+
+    /// A core has been answered: it goes on, or its access does with the next line.
+    fn go_further(&mut self, time: u64, core: u32) -> Step {
+        let request = &mut self.cores[core as usize].request;
+        let (access, effect) = (request.access, request.effect);
+        let Some(line) = request.further else { return Step::Resume(time, core) };
+        let (right, cycles, there) = self.look(core, line);
+        let time = time.max(there);
+        if !access.is_answered_by(right) {
+            self.send(core, line, access, time + u64::from(cycles), effect);
+            return Step::Served;
+        }
+        self.hit(core, line, right, access);
+        let further = effect.and_then(perform);
+        self.cores[core as usize].request.further = further;
+        self.wheel.push(time + u64::from(cycles), core);
+        Step::Served
     }
 
     fn queue(&mut self, core: u32) -> &mut Queue {
@@ -339,14 +371,10 @@ impl Timed {
 
     /// The home serves a core's request.
     fn serve(&mut self, time: u64, core: u32) {
-        let Request { line, mix, home, access, effect } = self.cores[core as usize].request;
+        let Request { line, mix, home, access, effect, .. } = self.cores[core as usize].request;
         let (done, load, right) = self.give(time, core, (line, mix, home), access);
         self.queue(core).until = done + 1;
-        if let Some(effect) = effect {
-            // SAFETY: the core that asked is suspended until it resumes, which comes after this, and
-            // the closure lives on its stack.
-            unsafe { (*effect)() };
-        }
+        self.cores[core as usize].request.further = effect.and_then(perform);
         let tile = self.cores[core as usize].tile;
         let there = self.network.travel(home, tile, load, done);
         self.install(core, line, right, there);
@@ -568,6 +596,13 @@ impl Timed {
     }
 }
 
+/// Does what an access does.
+fn perform(effect: Effect) -> Option<u64> {
+    // SAFETY: the core that asked is suspended until its access is over, and the closure lives on its
+    // stack.
+    unsafe { (*effect)() }
+}
+
 /// What one event came to.
 pub(super) enum Step {
     /// A core goes on at a time.
@@ -585,7 +620,14 @@ impl Core {
             owed: 0,
             resumed: 0,
             event: Event::Resume,
-            request: Request { line: 0, mix: 0, home: 0, access: Access::Read, effect: None },
+            request: Request {
+                line: 0,
+                mix: 0,
+                home: 0,
+                access: Access::Read,
+                effect: None,
+                further: None,
+            },
             behind: NOBODY,
             spin: Spin::default(),
             counted: 0,

@@ -3,8 +3,7 @@
 //! Whoever has to wait books its own event and takes the next one of the wheel, on its own stack: if that is
 //! its own again, no switch was needed.
 
-use super::home::{Access, Post, Step, Timed};
-use super::tags::Right;
+use super::home::{Access, Effect, Post, Step, Timed};
 use crate::description::PRICE_BITS;
 use crate::outcome::Access as Done;
 use crate::state::State;
@@ -40,19 +39,63 @@ impl State {
         access: Access,
         mut effect: impl FnMut() -> R,
     ) -> R {
+        let line = self.line_of(host, access);
+        if self.running.get() == 0 || self.answers(timed, line, access) {
+            return effect();
+        }
+        prefetch(host);
+        let mut result = None;
+        self.ask(timed, line, access, &mut || {
+            result = Some(effect());
+            None
+        });
+        // A core that unwinds does not wait: nothing has been performed then.
+        result.unwrap_or_else(effect)
+    }
+
+    /// An access to several lines, one after the other: `effect` does what belongs to one, and returns
+    /// where the next one is.
+    pub(crate) fn timed_lines(
+        &self,
+        timed: &RefCell<Timed>,
+        host: usize,
+        access: Access,
+        mut effect: impl FnMut() -> Option<usize>,
+    ) {
+        prefetch(host);
+        let first = Some(self.line_of(host, access));
+        self.timed_run(timed, access, first, || effect().map(|host| self.line_of(host, access)));
+    }
+
+    /// The same by lines.
+    pub(crate) fn timed_run(
+        &self,
+        timed: &RefCell<Timed>,
+        access: Access,
+        first: Option<u64>,
+        mut effect: impl FnMut() -> Option<u64>,
+    ) {
+        let mut line = first;
+        while let Some(next) = line {
+            let answered = self.running.get() == 0 || self.answers(timed, next, access);
+            if answered || std::thread::panicking() {
+                line = effect();
+            } else {
+                self.ask(timed, next, access, &mut effect);
+                return;
+            }
+        }
+    }
+
+    /// The line of what lies at a host address, which must be accessible.
+    #[inline]
+    fn line_of(&self, host: usize, access: Access) -> u64 {
         let offset = self.region.offset(host);
         if !self.region.is_open(offset) {
             let done = if access == Access::Read { Done::Load } else { Done::Store };
             self.stray(offset, done);
         }
-        let line = self.region.simulated(offset) / 64;
-        if self.running.get() == 0 || self.answers(timed, line, access) {
-            return effect();
-        }
-        let mut result = None;
-        self.ask(timed, line, access, &mut || result = Some(effect()));
-        // A core that unwinds does not wait: nothing has been performed then.
-        result.unwrap_or_else(effect)
+        self.region.simulated(offset) / 64
     }
 
     /// Whether the running core's own caches answer; it is the core's turn then.
@@ -66,9 +109,7 @@ impl State {
             }
             let (right, cycles, there) = it.look(core, line);
             let now = self.time.get().max(there);
-            let enough =
-                if access == Access::Read { right != Right::None } else { right.may_write() };
-            if !enough {
+            if !access.is_answered_by(right) {
                 self.time.set(now + u64::from(cycles));
                 return false;
             }
@@ -93,14 +134,20 @@ impl State {
 
     /// Asks a line's home, and returns when the answer is there: `effect` has been performed, unless the
     /// core unwinds.
-    fn ask(&self, timed: &RefCell<Timed>, line: u64, access: Access, effect: &mut dyn FnMut()) {
+    fn ask(
+        &self,
+        timed: &RefCell<Timed>,
+        line: u64,
+        access: Access,
+        effect: &mut dyn FnMut() -> Option<u64>,
+    ) {
         if std::thread::panicking() {
             return;
         }
-        let effect: *mut (dyn FnMut() + '_) = effect;
+        let effect: *mut (dyn FnMut() -> Option<u64> + '_) = effect;
         // SAFETY: only the lifetime changes. The home performs the effect before it lets this core
         // resume, and a core that is discarded meanwhile is served no more.
-        let effect: *mut (dyn FnMut() + 'static) = unsafe { std::mem::transmute(effect) };
+        let effect: Effect = unsafe { std::mem::transmute(effect) };
         timed.borrow_mut().send(self.core.get(), line, access, self.time.get(), Some(effect));
         self.go_on();
     }
@@ -328,4 +375,17 @@ impl State {
             it.ask_ahead(core, line, self.time.get());
         }
     }
+}
+
+/// Asks the host for what is accessed soon.
+#[inline]
+fn prefetch(host: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch reads nothing and faults on nothing.
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(host));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = host;
 }

@@ -5,13 +5,13 @@
 //! one count that the driver watches.
 
 use super::open_loop::Arrivals;
-use super::sampling::{FOLLOWED_ONE_IN, Generator, Sampler, TIMED_ONE_IN};
+use super::sampling::{Generator, Sampler, TIMED_ONE_IN};
 use super::signals::{Phase, Signals};
 use super::target::{Call, ClientReport, RunSignals, unwrap_recorder};
 use super::{Bell, Durability, Failure, Length, Plan, Retry, Tally};
 use crate::{ClientSeat, Shape, Workload};
 use chiliad_engine::{Error, Intent, Result, Scheme, Worker};
-use chiliad_machine::Machine;
+use chiliad_machine::{Cost, Machine};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             partitions: Vec::with_capacity(64),
             random: Generator::new(plan.seed, seat.index),
             timed: Sampler::new(if timed_in_full { 1 } else { TIMED_ONE_IN }),
-            followed: Sampler::new(FOLLOWED_ONE_IN),
+            followed: Sampler::new(plan.follow.unwrap_or(1)),
             tally: Tally::new(workload.kinds().len()),
             committed: 0,
             in_flight: VecDeque::new(),
@@ -163,10 +163,13 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     fn transaction(&mut self, arrival: Option<u64>) -> Result<()> {
         self.partitions.clear();
         let shape = self.workload.next(&mut self.state, &mut self.partitions);
+        M::work(Cost::Request, 1);
+        M::work(Cost::Draw, self.workload.draws(&self.state));
         let timed = self.timed.take(&mut self.random);
-        // Simulated time means nothing yet, and looking at it is an event.
-        let followed =
-            !M::SIMULATED && self.signals.following() && self.followed.take(&mut self.random);
+        // Looking at a simulated clock is an event.
+        let followed = self.plan.follow.is_some()
+            && self.signals.following()
+            && self.followed.take(&mut self.random);
         if followed {
             self.worker.sample_next();
         }
@@ -174,6 +177,10 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         let ended = self.attempts(shape)?;
         if followed {
             self.tally.add_parts(self.worker.take_sample());
+        }
+        if M::SIMULATED && self.signals.is_over() {
+            // The window was over before the transaction was.
+            return Ok(());
         }
         match ended {
             Ended::Committed(epoch) => self.committed_in(epoch, shape.kind, start)?,

@@ -54,6 +54,6 @@ pub use simulated::{Loaded, SimulatedPlan, load_simulated, run_loaded, run_simul
 pub use slices::FollowingCost;
 pub use tally::{KindTally, Tally};
 pub use target::{Bound, Direct, Target, Virtual};
-pub use timestamps::{Drawing, run_drawing};
+pub use timestamps::{Drawing, run_drawing, simulate_drawing};
 pub use verify::{Judgement, judge, write_history};
 pub use window::Counted;

@@ -69,6 +69,8 @@ pub struct Plan {
     pub series: bool,
     /// Follow transactions in every other slice of the window, and say what that costs; natively only.
     pub following_cost: bool,
+    /// One transaction in so many is followed through the parts of its time; none if there is no time.
+    pub follow: Option<u32>,
 }
 
 impl Plan {

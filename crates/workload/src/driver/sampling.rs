@@ -6,10 +6,6 @@
 /// One transaction in this many is timed, on average.
 pub(crate) const TIMED_ONE_IN: u32 = 16;
 
-/// One transaction in this many is followed through its parts, on average: it reads the clock at
-/// every step.
-pub(crate) const FOLLOWED_ONE_IN: u32 = 64;
-
 /// A small generator (xorshift64*), one per client.
 pub(crate) struct Generator(u64);
 

@@ -116,6 +116,11 @@ impl Signals {
         self.phase.fetch_max(phase as u8, Ordering::SeqCst);
     }
 
+    /// Whether the clients have been told to stop.
+    pub(crate) fn is_over(&self) -> bool {
+        self.phase() == Phase::Stop
+    }
+
     /// A client's history has grown by `bytes`. Ends the run before its time when all histories
     /// together reach their limit.
     #[cold]

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Ticks between two looks at whether the clients have begun.
-const ASSEMBLY_POLL: Ticks = 50;
+pub(super) const ASSEMBLY_POLL: Ticks = 50;
 
 /// A run on the simulated machine.
 #[derive(Clone, Debug)]
@@ -176,7 +176,9 @@ fn spawn_clients(
         let (shared, plan) = (RunSignals(signals.clone(), Arc::default()), plan.plan.clone());
         Box::new(move || {
             let result = target.run_client(seat, &plan, &shared);
-            left.end.set(Sim::now());
+            if !shared.0.is_over() {
+                left.end.set(Sim::now());
+            }
             match result {
                 Ok(client) => left.clients.borrow_mut().push(client),
                 Err(failure) => left.failures.borrow_mut().push(failure),
@@ -211,6 +213,8 @@ fn spawn_clock(run: &mut Run, plan: &SimulatedPlan, signals: &Arc<Signals>, left
         signals.set(Phase::Measure);
         if let Some(length) = length {
             sleep_until(begin + length);
+            // Early, if the clients have been told to end for another reason.
+            left.end.set(Sim::now().min(begin + length));
             signals.set(Phase::Stop);
         }
     });
@@ -229,7 +233,7 @@ fn spawn_ticker(run: &mut Run, plan: &SimulatedPlan, target: &Rc<dyn Target>) {
 }
 
 /// Sleeps until `time` or until all clients have returned.
-fn sleep_until(time: Ticks) {
+pub(super) fn sleep_until(time: Ticks) {
     while Sim::now() < time && !stopping() {
         Sim::park_until(time);
     }
@@ -254,7 +258,7 @@ fn finish(
 }
 
 /// A time in ticks of the simulated machine.
-fn ticks(time: Duration, config: &Config) -> Ticks {
+pub(super) fn ticks(time: Duration, config: &Config) -> Ticks {
     let ticks = time.as_nanos() * u128::from(config.ticks_per_second()) / 1_000_000_000;
     u64::try_from(ticks).unwrap_or(u64::MAX)
 }

@@ -19,6 +19,9 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Rows loaded in one epoch of a simulated machine: fewer than an epoch numbers commits.
+const EPOCH_ROWS: u64 = 1 << 20;
+
 /// What a client brings back.
 pub struct ClientReport {
     pub(crate) tally: Tally,
@@ -215,9 +218,16 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
 
     fn load(&self, seed: u64, next: &mut dyn FnMut() -> Option<usize>) -> Result<(), Failure> {
         let mut worker = self.database.worker().map_err(Failure::doing("loading"))?;
+        let mut rows = 0_u64;
         while let Some(part) = next() {
-            let mut insert =
-                |table: TableId, key: &[u8], value: &[u8]| worker.load(table, key, value);
+            let mut insert = |table: TableId, key: &[u8], value: &[u8]| {
+                rows += 1;
+                // Nobody turns the epochs of a simulated machine while it is loaded.
+                if M::SIMULATED && rows.is_multiple_of(EPOCH_ROWS) {
+                    self.database.tick();
+                }
+                worker.load(table, key, value)
+            };
             self.workload
                 .load(&self.tables, part, seed, &mut insert)
                 .map_err(Failure::doing("loading"))?;

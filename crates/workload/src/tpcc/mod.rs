@@ -240,6 +240,10 @@ impl Workload for Tpcc {
         Shape { kind: client.kind, read_only, snapshot: read_only && self.options.snapshot_reads }
     }
 
+    fn draws(&self, client: &Client) -> u32 {
+        if client.kind == NEW_ORDER { client.new_order.lines() } else { 1 }
+    }
+
     fn execute<T: Transaction + ?Sized>(&self, client: &mut Client, tx: &mut T) -> Result<()> {
         let tables = &client.tables;
         client.shown = match client.kind {

@@ -83,6 +83,11 @@ impl Request {
         }
     }
 
+    /// Lines of the order.
+    pub(super) fn lines(&self) -> u32 {
+        self.count as u32
+    }
+
     /// The number of the stock with `key`, which is added if it is new.
     fn stock(&mut self, key: [u8; 6], item: u32, met: &mut u64) -> u8 {
         let bit = 1u64 << (item % 64);

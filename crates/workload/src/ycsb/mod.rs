@@ -159,6 +159,11 @@ impl Workload for Ycsb {
     }
 
     #[inline]
+    fn draws(&self, _client: &Client) -> u32 {
+        self.options.ops as u32
+    }
+
+    #[inline]
     fn execute<T: Transaction + ?Sized>(&self, client: &mut Client, tx: &mut T) -> Result<()> {
         client.run(&self.options, tx)
     }

@@ -55,7 +55,7 @@ fn all_partitions_have_their_own_lock() {
     let run = Run::new(Config::new(1));
     run.outside(|| {
         let options = Options { partitions: 3, ..Options::default() };
-        let shared = <Queueing as Policy<Sim>>::shared(&options);
+        let shared = <Queueing<Sim> as Policy<Sim>>::shared(&options);
         for partition in 0..3 {
             shared.partitions.get(partition).lock(7);
         }

@@ -6,7 +6,7 @@
 //! would have got through. Of a cycle the transaction that holds the fewest locks gives up.
 
 use super::seat::{EDGES_MAX, RequestId, Seat, Seats};
-use chiliad_machine::{Machine, Ordering, Word, WorkerId};
+use chiliad_machine::{Cost, Machine, Ordering, Word, WorkerId};
 
 const SLOT_SHIFT: u32 = 48;
 /// Transaction numbers are compared by these bits.
@@ -85,6 +85,7 @@ impl Search {
         self.seen.clear();
         self.path.push((me, 0));
         while let Some(&mut (node, ref mut followed)) = self.path.last_mut() {
+            M::work(Cost::Queue, 1);
             let seat = node.seat(seats);
             let count = seat.edge_count.load(Ordering::Acquire).min(EDGES_MAX as u64);
             if *followed as u64 >= count || !node.is_active(seats) {

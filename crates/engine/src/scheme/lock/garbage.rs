@@ -2,7 +2,7 @@
 
 use super::{Locking, NO_WAIT, faults, queue, word};
 use crate::scheme::{Context, Garbage, Tables, tid, unlink};
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Word};
 
 impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     /// Handles up to `budget` items; one that is locked comes back later.
@@ -14,6 +14,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     ) {
         for _ in 0..budget.min(self.garbage.len()) {
             let Some(garbage) = self.garbage.pop_front() else { return };
+            M::work(Cost::Collect, 1);
             // A table that was dropped takes its garbage along.
             if !tables.contains(garbage.table) || self.unlink(cx, tables, &garbage) {
                 cx.keys.give(garbage.key);

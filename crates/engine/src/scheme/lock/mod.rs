@@ -55,7 +55,7 @@ use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use deadlock::Search;
 use held::{Held, Lock};
@@ -87,7 +87,7 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     transaction: u64,
     /// Its age among all, kept when it is run again.
     timestamp: u64,
-    clock: Clock,
+    clock: Clock<M>,
     search: Search,
     nodes: NodeSet<M>,
     /// The last TID given out by this worker.
@@ -107,6 +107,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         record: RecordRef<M>,
         mode: Mode,
     ) -> Step<M, ()> {
+        M::work(Cost::Lock, 1);
         let held = self.held.find(record);
         if held.as_ref().is_some_and(|held| held.mode == Mode::Owned || mode == Mode::Shared) {
             return Step::Done(());
@@ -185,6 +186,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
 
     #[inline]
     fn unlock(shared: &Shared<M>, lock: &Lock<M>) {
+        M::work(Cost::Unlock, 1);
         let word = lock.record.further(0);
         match POLICY {
             NO_WAIT => word::unlock(word, lock.mode),

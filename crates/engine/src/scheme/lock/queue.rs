@@ -20,7 +20,7 @@
 use super::faults;
 use super::seat::{Request, RequestId, Seats};
 use super::word::Mode;
-use chiliad_machine::{Machine, Ordering, Spin, Word, WorkerId};
+use chiliad_machine::{Cost, Machine, Ordering, Spin, Word, WorkerId};
 
 const LATCH: u64 = 1;
 const QUEUED: u64 = 2;
@@ -119,6 +119,7 @@ impl<'a, M: Machine> List<'a, M> {
         let mut next = id_of(self.head);
         core::iter::from_fn(move || {
             let at = next?;
+            M::work(Cost::Queue, 1);
             next = self.next(at);
             Some(at)
         })
@@ -236,6 +237,7 @@ fn lock_behind<M: Machine>(
     mode: Mode,
     rules: &mut impl Rules<M>,
 ) -> Answer {
+    M::work(Cost::Queue, 1);
     let mut list = List::latch(seats, word);
     let own = list.request(id);
     let owned = id_of(list.head).map(|head| list.state(head));

@@ -20,7 +20,7 @@ impl<M: Machine> Shared<M> {
     pub(super) fn new(options: &Options, waits: bool) -> Self {
         Self {
             seats: waits.then(Seats::new),
-            timestamps: TimestampSource::new(options.timestamps),
+            timestamps: TimestampSource::new(options),
             wait_timeout: Options::ticks::<M>(options.wait_timeout),
             deadlock_check: Options::ticks::<M>(options.deadlock_check),
         }

@@ -7,7 +7,7 @@
 
 use super::{Optimistic, drop_version, faults, tid};
 use crate::scheme::{Context, Garbage, Tables, unlink};
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::Kind as SlotKind;
 
 /// What becomes of an item.
@@ -36,6 +36,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 None if due => self.later.pop_front().expect("just seen"),
                 None => return,
             };
+            M::work(Cost::Collect, 1);
             let next = match garbage.key.is_some() {
                 // A table that was dropped takes its garbage along.
                 _ if !tables.contains(garbage.table) => Next::Done,

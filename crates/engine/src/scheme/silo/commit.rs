@@ -7,7 +7,7 @@ use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
 use crate::scheme::{chain, in_place};
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
 
 /// Reads between two looks at the whole read set, where opacity is asked for.
@@ -67,6 +67,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
 
     /// Phase 2.
     pub(super) fn check(&self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        M::work(Cost::Validate, self.reads.len() as u32);
         for read in &self.reads {
             // Acquire: what we conclude from the word holds for what we look at afterwards.
             let word = read.record.word().load(Ordering::Acquire);

@@ -69,12 +69,13 @@ fn absent<M: Machine>(
     let bytes = copy(record, arena);
     M::fence(Ordering::Acquire);
     let intact = record.word().load(Ordering::Relaxed) == before
-        && crate::stamp::read(arena.get(bytes), true) != crate::stamp::TORN;
+        && crate::stamp::read_absent(arena.get(bytes)) != crate::stamp::TORN;
     intact.then_some(Version { absent: true, bytes })
 }
 
-/// Copies the payload of the newest version, which may be torn: the check tells.
-#[inline]
+/// Copies the payload of the newest version, which may be torn: the check tells. In line always, as every
+/// read of the present does nothing else.
+#[inline(always)]
 fn copy<M: Machine>(record: RecordRef<M>, arena: &mut Arena) -> crate::arena::Piece {
     let source = record.value();
     let bytes = arena.reserve(source.length());

@@ -8,7 +8,7 @@
 use super::install::drop_version;
 use super::{Ordered, faults, gap, record};
 use crate::scheme::{Context, Garbage, Tables, chain, tid, unlink};
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Guard, Kind as SlotKind};
 
 /// Transactions of a worker between two looks for the horizon, which reads the slots of all.
@@ -37,6 +37,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
                 self.garbage.push_front(garbage);
                 return;
             }
+            M::work(Cost::Collect, 1);
             // Whoever meets the collector's claim spins.
             M::enter_section();
             // A table that was dropped takes its garbage along.

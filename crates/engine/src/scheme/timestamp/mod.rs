@@ -48,7 +48,7 @@ use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::scheme::in_place;
 use crate::transaction::Intent;
-use chiliad_machine::{Machine, Ordering, Patience, Spin, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Patience, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use gap::Gaps;
 use horizon::Horizon;
@@ -68,7 +68,7 @@ pub struct Shared<M: Machine> {
 
 /// One worker's part of timestamp ordering, with one version of each record or with several.
 pub struct Ordered<M: Machine, const VERSIONS: bool> {
-    clock: Clock,
+    clock: Clock<M>,
     /// The timestamp of the transaction in hand, or of the last one, as a header word.
     now: u64,
     /// The transaction reads what was settled when it began, and is not tracked.
@@ -127,6 +127,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
     }
 
     fn end(&mut self, cx: &mut Context<'_, M, Self>) {
+        M::work(Cost::Unlock, self.claims.len() as u32);
         for record in self.claims.drain(..) {
             record::release(record);
         }
@@ -162,13 +163,15 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         }
     };
     const RECORD_WORDS: usize = 2;
+    // Old versions are read where they are.
+    const COPIES_ROWS: bool = !VERSIONS;
     const INTENDS: bool = true;
     const WAITS: bool = true;
 
     type Shared = Shared<M>;
 
     fn shared(options: &Options) -> Shared<M> {
-        Shared { timestamps: TimestampSource::new(options.timestamps), horizon: Horizon::new() }
+        Shared { timestamps: TimestampSource::new(options), horizon: Horizon::new() }
     }
 
     fn new() -> Self {

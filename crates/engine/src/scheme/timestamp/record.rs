@@ -17,7 +17,7 @@ use super::faults;
 use crate::arena::Arena;
 use crate::scheme::{Version, in_place, tid};
 use crate::stamp;
-use chiliad_machine::{Machine, Ordering, Spin, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Spin, Word};
 use chiliad_storage::{RecordRef, Slots};
 
 /// The claim of a collector, which has no timestamp and no patience.
@@ -110,13 +110,14 @@ impl<M: Machine> Reader<'_, M> {
         // Whoever places a record writes the stamp of its absence when the index has it already.
         let torn = version.absent
             && self.stamped
-            && stamp::read(arena.get(version.bytes), true) == stamp::TORN;
+            && stamp::read_absent(arena.get(version.bytes)) == stamp::TORN;
         (!torn).then_some(Outcome::Done(version))
     }
 
     /// Announces that the transaction will write the record: nobody else may until it has ended, nobody
     /// younger reads it, and nobody younger has. Says whether the claim is new.
     pub fn claim(&self, record: RecordRef<M>) -> Outcome<bool> {
+        M::work(Cost::Lock, 1);
         let claim = claim_word(record);
         let mut spin = Spin::<M>::new();
         loop {

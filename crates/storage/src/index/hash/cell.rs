@@ -10,7 +10,7 @@
 //! when the entry is taken out.
 
 use crate::{Kind, LocalHeap, OutOfMemory, Record, RecordRef};
-use chiliad_machine::{Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
+use chiliad_machine::{Cost, Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
 use core::ptr::NonNull;
 
 const HEAD_BYTES: usize = 16;
@@ -96,7 +96,7 @@ impl<M: Machine> CellRef<M> {
     /// Whether the cell's key is `key`.
     #[inline]
     pub(super) fn is_for(&self, key: &[u8]) -> bool {
-        M::work(chiliad_machine::Cost::Compare, key.len() as u32);
+        M::work(Cost::Compare, words_for(key.len()) as u32);
         if self.length() != key.len() {
             return false;
         }

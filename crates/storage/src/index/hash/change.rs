@@ -7,7 +7,7 @@ use super::digest::{CELL, Digest};
 use super::{HashIndex, Outcome, Search, faults, protocol};
 use crate::index::{Change, Changes, Guard, Hooks, Inserted};
 use crate::{KEY_BYTES_MAX, Kind, LocalHeap, OutOfMemory, RecordRef};
-use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
+use chiliad_machine::{Cost, Link, Machine, Ordering, Tagged, Word};
 use core::ptr::NonNull;
 
 /// What an operation allocated before it latched, and has not used yet.
@@ -164,6 +164,7 @@ impl<M: Machine> HashIndex<M> {
             if overflows {
                 M::mark("bucket overflow");
             }
+            M::work(Cost::IndexChange, 1);
             walk.next_or_extend(|| spare.take()).set(digest.word, link);
             spare.cell = None;
             let forgets = M::fault(&faults::INSERT_FORGETS_GUARD);
@@ -204,6 +205,7 @@ impl<M: Machine> HashIndex<M> {
             }
             let link = entry.link();
             assert!(!link.is_null() && link.tag() == digest.tag, "an entry changed unlatched");
+            M::work(Cost::IndexChange, 1);
             let emptied = take_out(bucket, entry);
             protocol::unlatch::<M>(bucket.version(), version + protocol::STEP);
             retire_nodes(heap, emptied);

@@ -20,7 +20,7 @@ use super::slice::{SLICE_BYTES, assert_length, rank_at, slice_at};
 use super::version::{NodeVersion, Stamp};
 use super::{OrderedIndex, faults};
 use crate::{Found, LocalHeap, Seen};
-use chiliad_machine::{Link, Machine, Ordering, Tagged};
+use chiliad_machine::{Cost, Link, Machine, Ordering, Tagged};
 use core::ptr::NonNull;
 
 /// Tag of a probe's next target when that is a key cell; nodes have tags 0 and [`TAG_INNER`].
@@ -103,6 +103,7 @@ impl<M: Machine> OrderedIndex<M> {
     #[inline]
     pub fn probe(&self, key: &[u8]) -> OrderedProbe<M> {
         assert_length(key);
+        M::work(Cost::Descend, 1);
         let holder = &self.anchor.version;
         let stamp = holder.read();
         let next = self.anchor.root.load(Ordering::Relaxed);

@@ -279,6 +279,7 @@ impl<M: Machine> Leaf<M> {
 
     /// Replaces all entries. The caller holds the latch and sets the count.
     pub(super) fn overwrite(&self, entries: &[Entry]) {
+        M::work(Cost::Entry, entries.len() as u32);
         let mut kinds = HINT_NONE << HINT_SHIFT;
         for (index, entry) in entries.iter().enumerate() {
             kinds |= entry.kind << (4 * index);
@@ -293,6 +294,7 @@ impl<M: Machine> Leaf<M> {
 
     /// Puts an entry before entry `index`. The caller holds the latch and sets the count.
     pub(super) fn insert(&self, count: usize, index: usize, entry: Entry) {
+        M::work(Cost::IndexChange, 1);
         for to in (index + 1..=count).rev() {
             self.slices[to].store(self.slices[to - 1].load(Ordering::Relaxed), Ordering::Relaxed);
             self.links[to].store(self.links[to - 1].load(Ordering::Relaxed), Ordering::Relaxed);
@@ -309,6 +311,7 @@ impl<M: Machine> Leaf<M> {
 
     /// Takes entry `index` out. The caller holds the latch and sets the count.
     pub(super) fn remove(&self, count: usize, index: usize) {
+        M::work(Cost::IndexChange, 1);
         for to in index..count - 1 {
             self.slices[to].store(self.slices[to + 1].load(Ordering::Relaxed), Ordering::Relaxed);
             self.links[to].store(self.links[to + 1].load(Ordering::Relaxed), Ordering::Relaxed);

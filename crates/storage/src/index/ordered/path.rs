@@ -13,7 +13,7 @@ use super::node::{
 use super::slice::{SLICE_BYTES, rank_at, slice_at};
 use super::version::{Held, NodeVersion, Stamp};
 use super::{Anchor, OrderedIndex};
-use chiliad_machine::{Link, Machine, Ordering};
+use chiliad_machine::{Cost, Link, Machine, Ordering};
 
 /// Where a link to a node is.
 pub(super) enum Holder<'t, M: Machine> {
@@ -121,6 +121,7 @@ impl<M: Machine> OrderedIndex<M> {
     }
 
     fn try_locate<'t>(&'t self, key: &[u8]) -> Option<Path<'t, M>> {
+        M::work(Cost::Descend, 1);
         let anchor: &'t Anchor<M> = &self.anchor;
         let mut place = Place { holder: Holder::Anchor(anchor), stamp: anchor.version.read() };
         let (mut above, mut full) = (None, None);

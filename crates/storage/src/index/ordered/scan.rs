@@ -37,7 +37,7 @@ use super::slice::{RANK_LONGER, SLICE_BYTES, least_of, rank_at, slice_at, step_o
 use super::version::{NodeVersion, Stamp};
 use super::{OrderedIndex, faults};
 use crate::{Cursor, Direction, LeafRun, LocalHeap, RecordRef};
-use chiliad_machine::{Link, Machine, Ordering, Tagged};
+use chiliad_machine::{Cost, Link, Machine, Ordering, Tagged};
 use core::ops::Bound;
 
 impl Cursor {
@@ -221,6 +221,7 @@ impl<M: Machine> OrderedIndex<M> {
         prefix: &mut Vec<u8>,
         run: &mut LeafRun<M>,
     ) -> Option<PieceEnd> {
+        M::work(Cost::Descend, 1);
         let (direction, inclusive) = (cursor.direction, cursor.inclusive);
         let anchor = &self.anchor;
         let stamp = anchor.version.read();
@@ -387,6 +388,7 @@ fn collect<M: Machine>(
 /// them, so their misses may as well overlap.
 fn push<M: Machine>(run: &mut LeafRun<M>, record: RecordRef<M>) {
     M::prefetch(record.as_ptr().cast_const().cast(), RECORD_LINES);
+    M::work(Cost::Entry, 1);
     run.records.push((run.keys.len() as u32, record));
 }
 

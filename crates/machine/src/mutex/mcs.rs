@@ -1,0 +1,75 @@
+//! The queue of Mellor-Crummey and Scott ("Algorithms for scalable synchronization on shared-memory
+//! multiprocessors", 1991): each waits at a word of its own, which the one ahead writes.
+
+use super::{Apart, Node};
+use crate::{Link, Machine, Ordering, Spin, Tagged, Word};
+
+/// The last of the queue, whose first is in.
+pub(super) struct Mcs<M: Machine> {
+    last: Apart<M::Link<Node<M>>>,
+}
+
+impl<M: Machine> Mcs<M> {
+    pub(super) fn new() -> Self {
+        Self { last: Apart(M::Link::new(Tagged::null())) }
+    }
+
+    /// Waits for its turn. A section begins with the queueing: those behind wait for this one from then on.
+    pub(super) fn enter(&self, node: &Node<M>) -> u64 {
+        M::enter_section();
+        // Relaxed, both: published by the exchange.
+        node.next.store(Tagged::null(), Ordering::Relaxed);
+        node.called.store(0, Ordering::Relaxed);
+        // Release shows the node to whoever is behind; acquire shows us the one ahead, and what the last
+        // holder did where there is none.
+        let ahead = self.last.0.swap(node.tagged(), Ordering::AcqRel);
+        if ahead.is_null() {
+            return 0;
+        }
+        // SAFETY: whoever is ahead keeps its node until it has called the one behind, which is us.
+        let ahead = unsafe { &*ahead.pointer() };
+        // Release pairs with the acquires in `leave`.
+        ahead.next.store(node.tagged(), Ordering::Release);
+        let mut spin = Spin::<M>::new();
+        // Acquire pairs with the release in `leave`.
+        while node.called.load(Ordering::Acquire) == 0 {
+            spin.wait();
+        }
+        0
+    }
+
+    pub(super) fn leave(&self, node: &Node<M>) {
+        let mut next = node.next.load(Ordering::Acquire);
+        if next.is_null() {
+            // Release pairs with the acquire of whoever finds the queue empty.
+            let end = self.last.0.compare_exchange(
+                node.tagged(),
+                Tagged::null(),
+                Ordering::Release,
+                Ordering::Relaxed,
+            );
+            if end.is_ok() {
+                M::leave_section();
+                return;
+            }
+            // Somebody is between its exchange and its store, in a section.
+            let mut spin = Spin::<M>::new();
+            while next.is_null() {
+                spin.wait();
+                next = node.next.load(Ordering::Acquire);
+            }
+        }
+        // SAFETY: whoever is behind keeps its node until it has been called and has left.
+        let next = unsafe { &*next.pointer() };
+        // Release pairs with the acquire in `enter`.
+        next.called.store(1, Ordering::Release);
+        M::leave_section();
+    }
+}
+
+impl<M: Machine> Node<M> {
+    /// Shared access only: the node is words and links.
+    pub(super) fn tagged(&self) -> Tagged<Self> {
+        Tagged::new(core::ptr::from_ref(self).cast_mut(), 0)
+    }
+}

@@ -1,0 +1,135 @@
+//! A mutex of three states whose waiters sleep (Drepper, "Futexes are tricky", 2004), with the system's
+//! queue of sleepers beside it.
+//!
+//! - Nobody calls the system while nobody waits.
+//! - Whoever falls asleep has written that somebody may sleep, and found it still written in the queue's
+//!   critical section. Whoever leaves frees the word, and looks into the queue if that was written. So
+//!   either the sleeper is found there, or it finds the word changed.
+//! - Whoever leaves hands nothing on: the one who wakes tries like everybody else, and may come too late.
+//! - The queue is guarded as Linux guards its own, by a queue of those who spin.
+
+use super::mcs::Mcs;
+use super::{Apart, Node};
+use crate::{Link, Machine, Ordering, Spin, Tagged, Word, WorkerId};
+
+const FREE: u64 = 0;
+const HELD: u64 = 1;
+/// Held, and somebody may sleep.
+const WANTED: u64 = 2;
+
+/// The word, and who sleeps.
+pub(super) struct Sleep<M: Machine> {
+    word: Apart<M::Word>,
+    guard: Mcs<M>,
+    sleepers: Apart<Sleepers<M>>,
+}
+
+/// A queue; touched under the guard.
+struct Sleepers<M: Machine> {
+    first: M::Link<Node<M>>,
+    last: M::Link<Node<M>>,
+}
+
+impl<M: Machine> Sleep<M> {
+    pub(super) fn new() -> Self {
+        let sleepers =
+            Sleepers { first: M::Link::new(Tagged::null()), last: M::Link::new(Tagged::null()) };
+        Self { word: Apart(M::Word::new(FREE)), guard: Mcs::new(), sleepers: Apart(sleepers) }
+    }
+
+    /// Waits until the word is ours, asleep or awake.
+    pub(super) fn enter(&self, node: &Node<M>, sleeps: bool) -> u64 {
+        // Acquire, here and below, pairs with the release in `leave`.
+        let quick =
+            || self.word.0.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed);
+        if sleeps {
+            if quick().is_err() {
+                while self.word.0.swap(WANTED, Ordering::Acquire) != FREE {
+                    self.sleep(node);
+                }
+            }
+        } else {
+            // Sleepers are not forgotten: whoever freed the word wakes one, who writes that it waits.
+            let mut spin = Spin::<M>::new();
+            while quick().is_err() {
+                // Relaxed: a hint; the exchange decides.
+                while self.word.0.load(Ordering::Relaxed) != FREE {
+                    spin.wait();
+                }
+            }
+        }
+        M::enter_section();
+        0
+    }
+
+    pub(super) fn leave(&self, node: &Node<M>) {
+        M::leave_section();
+        if self.word.0.swap(FREE, Ordering::Release) == WANTED {
+            self.wake(node);
+        }
+    }
+
+    /// Sleeps, unless the word has changed.
+    fn sleep(&self, node: &Node<M>) {
+        M::call_system();
+        self.guard.enter(node);
+        // Relaxed: the guard orders this against the one who frees the word and then looks.
+        let sleeps = self.word.0.load(Ordering::Relaxed) == WANTED;
+        if sleeps {
+            self.sleepers.0.put(node);
+        }
+        self.guard.leave(node);
+        // Acquire pairs with the release in `wake`: the node is ours again.
+        while sleeps && node.woken.load(Ordering::Acquire) == 0 {
+            M::park();
+        }
+    }
+
+    /// Wakes the one who has slept longest.
+    fn wake(&self, node: &Node<M>) {
+        M::call_system();
+        self.guard.enter(node);
+        let first = self.sleepers.0.take();
+        self.guard.leave(node);
+        if let Some(first) = first {
+            // SAFETY: it sleeps until the word below is written, and keeps its node until then.
+            let first = unsafe { &*first.pointer() };
+            let worker = first.worker.load(Ordering::Relaxed);
+            // Release pairs with the acquire in `sleep`. The node is its owner's from here on.
+            first.woken.store(1, Ordering::Release);
+            M::unpark(WorkerId(worker as u32));
+        }
+    }
+}
+
+/// All relaxed: under the guard.
+impl<M: Machine> Sleepers<M> {
+    fn put(&self, node: &Node<M>) {
+        node.worker.store(u64::from(M::worker().0), Ordering::Relaxed);
+        node.woken.store(0, Ordering::Relaxed);
+        node.behind.store(Tagged::null(), Ordering::Relaxed);
+        let last = self.last.load(Ordering::Relaxed);
+        if last.is_null() {
+            self.first.store(node.tagged(), Ordering::Relaxed);
+        } else {
+            // SAFETY: it sleeps, and keeps its node until it has been taken out.
+            let last = unsafe { &*last.pointer() };
+            last.behind.store(node.tagged(), Ordering::Relaxed);
+        }
+        self.last.store(node.tagged(), Ordering::Relaxed);
+    }
+
+    fn take(&self) -> Option<Tagged<Node<M>>> {
+        let first = self.first.load(Ordering::Relaxed);
+        if first.is_null() {
+            return None;
+        }
+        // SAFETY: as in `put`.
+        let behind = unsafe { &*first.pointer() }.behind.load(Ordering::Relaxed);
+        self.first.store(behind, Ordering::Relaxed);
+        if behind.is_null() {
+            self.last.store(Tagged::null(), Ordering::Relaxed);
+        }
+        Some(first)
+    }
+}

@@ -1,0 +1,159 @@
+//! Records of which only a part exists, for simulations of more data than the host has memory for.
+//!
+//! The heap is told how much of each value to keep ([`Kept`]), and gives records whose slots would be
+//! much larger *hollow* slots ([`Hollow`]):
+//!
+//! ```text
+//!   the slot   | head | first bytes of the value |   hole   | last bytes of the value | far | further |
+//!   exist      | xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx |          | xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx |
+//! ```
+//!
+//! - Length, capacity, class and overflow are those of a whole record.
+//! - What is written into the hole is gone, and reading it gives zeroes. Both are charged for, unless
+//!   the heap was told that only what exists is accessed.
+//! - The last bytes of the value have a fixed place, wherever the value ends.
+//! - On other machines than the simulated one no slot is hollow, and none of this is compiled in.
+
+use crate::classes::class_bytes;
+use crate::record::{HEAD_BYTES, RecordRef, SCHEME_WORDS_MAX, copy_words};
+use chiliad_machine::{Cost, Hollow, Machine, copy_in, copy_out, words_for};
+
+/// How much of each value exists on a machine that can leave out the rest. Where that would save
+/// nothing a value exists whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Kept {
+    /// Bytes at its start, a multiple of eight.
+    pub first_bytes: usize,
+    /// Bytes at its end, a multiple of eight and at most as many as the first.
+    pub last_bytes: usize,
+    /// Reads and writes of a value access what exists of it and nothing else; only who copies it from
+    /// record to record accesses all.
+    pub spared: bool,
+}
+
+/// The words behind all values: the length, where it stands there, and the scheme's.
+const BACK_WORDS: usize = 1 + SCHEME_WORDS_MAX;
+
+/// The shape of a record's slot of `class`, if it is to be hollow.
+#[inline]
+pub(crate) fn shape<M: Machine>(kept: Option<Kept>, class: u8) -> Option<Hollow> {
+    if !M::HOLLOW {
+        return None;
+    }
+    let Kept { first_bytes, last_bytes, spared } = kept?;
+    let hollow = Hollow {
+        whole_bytes: class_bytes(class) as u32,
+        front_bytes: (HEAD_BYTES + first_bytes) as u32,
+        back_bytes: (last_bytes + BACK_WORDS * 8) as u32,
+        spared,
+    };
+    (hollow.saves() && hollow.held_bytes() <= M::CHUNK_BYTES).then_some(hollow)
+}
+
+/// A record in a hollow slot.
+pub(crate) struct HollowRecord<M: Machine> {
+    record: RecordRef<M>,
+    shape: Hollow,
+}
+
+impl<M: Machine> HollowRecord<M> {
+    /// The record, if its slot is hollow.
+    #[inline]
+    pub(crate) fn new(record: RecordRef<M>) -> Option<Self> {
+        let shape = M::hollow(record.as_ptr().cast())?;
+        Some(Self { record, shape })
+    }
+
+    /// Words from byte `from` of the slot's memory on.
+    fn words<'a>(&self, from: usize, count: usize) -> &'a [M::Word] {
+        debug_assert!(from + count * 8 <= self.shape.held_bytes());
+        // SAFETY: the slot's memory is this long, and constructed as words.
+        unsafe {
+            let first = self.record.as_ptr().byte_add(from).cast::<M::Word>();
+            core::slice::from_raw_parts(first, count)
+        }
+    }
+
+    /// The bytes of a value that exist at its start, and at its end.
+    fn kept(&self) -> (usize, usize) {
+        let first = self.shape.front_bytes as usize - HEAD_BYTES;
+        (first, self.shape.back_bytes as usize - BACK_WORDS * 8)
+    }
+
+    fn first<'a>(&self) -> &'a [M::Word] {
+        self.words(HEAD_BYTES, self.kept().0 / 8)
+    }
+
+    fn last<'a>(&self) -> &'a [M::Word] {
+        let from = self.shape.held_bytes() - self.shape.back_bytes as usize;
+        self.words(from, self.kept().1 / 8)
+    }
+
+    /// The word at so many words before the end of the slot, zero being the last.
+    pub(crate) fn back<'a>(&self, index: usize) -> &'a M::Word {
+        debug_assert!(index < BACK_WORDS);
+        &self.words(self.shape.held_bytes() - 8 * (index + 1), 1)[0]
+    }
+
+    /// Charges for what an access to a value of `bytes` meets in the hole.
+    fn touch(&self, bytes: usize, write: bool) {
+        let (first, last) = self.kept();
+        let hole = bytes.saturating_sub(first + last);
+        M::touch(self.record.as_ptr().cast(), HEAD_BYTES + first, hole, write);
+    }
+
+    /// The same for an access that may be in place, and what copying costs.
+    fn touch_unless_spared(&self, bytes: usize, write: bool) {
+        let (first, last) = self.kept();
+        if self.shape.spared {
+            M::work(Cost::Copy, words_for(first + last) as u32);
+        } else {
+            M::work(Cost::Copy, words_for(bytes) as u32);
+            self.touch(bytes, write);
+        }
+    }
+
+    /// As [`RecordRef::read`].
+    pub(crate) fn read(&self, target: &mut [u8]) {
+        let (first, last) = self.kept();
+        let bytes = target.len();
+        copy_out(self.first(), &mut target[..bytes.min(first)]);
+        if bytes > first {
+            self.touch_unless_spared(bytes, false);
+            target[first..].fill(0);
+            copy_out(self.last(), &mut target[bytes - last..]);
+        }
+    }
+
+    /// Writes the bytes of a value.
+    pub(crate) fn write(&self, source: &[u8]) {
+        let (first, last) = self.kept();
+        let bytes = source.len();
+        copy_in(self.first(), &source[..bytes.min(first)]);
+        if bytes > first {
+            self.touch_unless_spared(bytes, true);
+            copy_in(self.last(), &source[bytes - last..]);
+        }
+    }
+}
+
+/// Copies the value of `source`, of `bytes`, but not its length, to `target`, where one of the two is in a hollow slot.
+#[cold]
+pub(crate) fn copy<M: Machine>(target: RecordRef<M>, source: RecordRef<M>, bytes: usize) {
+    match (HollowRecord::new(target), HollowRecord::new(source)) {
+        (Some(target), Some(source)) if target.kept() == source.kept() => {
+            let (first, _) = source.kept();
+            copy_words(target.first(), &source.first()[..bytes.min(first).div_ceil(8)]);
+            if bytes > first {
+                source.touch(bytes, false);
+                target.touch(bytes, true);
+                copy_words(target.last(), source.last());
+            }
+        }
+        _ => {
+            let mut value = vec![0; bytes];
+            source.read(&mut value);
+            target.fill(&value);
+        }
+    }
+}

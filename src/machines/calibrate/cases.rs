@@ -1,0 +1,67 @@
+//! The runs that prices are found from: small tables, one client, every scheme, and loads that lean on
+//! different sites, so that each shows apart from the others.
+
+/// Transactions of the longer run; the shorter has half. What both have in common, such as loading, is no
+/// part of a transaction's price.
+pub const TRANSACTIONS: u64 = 2_000;
+
+const SCHEMES: [&str; 11] = [
+    "silo",
+    "global-tid",
+    "partitioned",
+    "h-store",
+    "no-wait",
+    "wait-die",
+    "dl-detect",
+    "timestamp",
+    "mvcc",
+    "occ",
+    "occ-serial",
+];
+
+/// Under every scheme.
+const LOADS: [&str; 5] = [
+    "ycsb --records 4000 --scan-ratio 0",
+    "ycsb --records 4000 --scan-ratio 0 --index hash --rmw",
+    "ycsb --records 4000 --scan-ratio 0 --read-ratio 100 --ops 8",
+    "tpcc --scale micro --warehouses 1 --snapshot-reads no",
+    "smallbank --scale micro --accounts 1000 --partitions 1 --snapshot-reads no",
+];
+
+/// Under some.
+const FURTHER: [&str; 22] = [
+    "ycsb --records 16 --scan-ratio 0 --read-ratio 100 --scheme silo",
+    "ycsb --records 16 --scan-ratio 0 --read-ratio 100 --index hash --scheme silo",
+    "ycsb --records 30000 --scan-ratio 0 --read-ratio 100 --scheme silo",
+    "ycsb --records 4000 --scan-ratio 0 --ops 1 --read-ratio 100 --scheme silo",
+    "ycsb --records 4000 --scan-ratio 0 --ops 1 --read-ratio 0 --scheme silo",
+    "ycsb --records 4000 --scan-ratio 0 --ops 1 --read-ratio 100 --scheme partitioned",
+    "ycsb --records 4000 --scan-ratio 0 --ops 1 --read-ratio 0 --index hash --scheme no-wait",
+    "ycsb --records 4000 --scan-ratio 0 --ops 1 --read-ratio 100 --index hash --scheme mvcc",
+    "ycsb --records 4000 --scan-ratio 0 --ops 40 --read-ratio 100 --scheme silo",
+    "ycsb --records 4000 --scan-ratio 0 --read-ratio 0 --scheme silo",
+    "ycsb --records 4000 --scan-ratio 0 --record-bytes 16 --scheme silo",
+    "ycsb --records 4000 --scan-ratio 0 --record-bytes 1000 --scheme silo",
+    "ycsb --records 4000 --scan-ratio 0 --record-bytes 1000 --read-ratio 100 --scheme occ",
+    "ycsb --records 4000 --scan-ratio 0 --record-bytes 1000 --rmw --read-ratio 0 --scheme mvcc",
+    "ycsb --records 4000 --ops 1 --scan-ratio 100 --scan-length 50 --scheme silo",
+    "ycsb --records 4000 --ops 1 --scan-ratio 100 --scan-length 10 --scheme no-wait",
+    "tpcc --scale micro --warehouses 1 --mix new-order --snapshot-reads no --scheme silo",
+    "tpcc --scale micro --warehouses 1 --mix payment --snapshot-reads no --scheme silo",
+    "tatp --scale micro --subscribers 1000 --partitions 1 --snapshot-reads no --scheme silo",
+    "tatp --scale micro --subscribers 1000 --partitions 1 --snapshot-reads no --scheme wait-die",
+    "bank --accounts 200 --snapshot-reads no --scheme silo",
+    "bank --accounts 200 --snapshot-reads no --scheme no-wait",
+];
+
+/// The run that tells how many instructions a core completes in a cycle: everything it touches is in its
+/// own caches.
+pub const WARM: &str = "ycsb --records 1000 --scan-ratio 0 --scheme silo";
+
+/// All of them: a workload and its flags.
+pub fn all() -> Vec<String> {
+    let everywhere = SCHEMES
+        .iter()
+        .flat_map(|scheme| LOADS.iter().map(move |load| format!("{load} --scheme {scheme}")));
+    everywhere.chain(FURTHER.map(String::from)).collect()
+}

@@ -1,0 +1,108 @@
+//! Counting one case: the instructions of a transaction natively, and what it does in simulation.
+
+use super::cases::TRANSACTIONS;
+use super::fit::Row;
+use crate::args::{self, Command as Asked, SimulateCommand, SimulateWorkload, each_workload};
+use crate::failure::Stop;
+use crate::settings::{self, Settings};
+use chiliad_machine::Cost;
+use chiliad_simulator::Outcome;
+use chiliad_workload::driver::{SimulatedPlan, open_simulated, run_simulated};
+use std::process::Command;
+
+/// The tool that counts instructions where the processor's own counters are out of reach, as they are in
+/// most virtual machines.
+const TOOL: &str = "valgrind";
+/// Who stops, in messages.
+const WHO: &str = "machines calibrate";
+/// No epoch ends within a run, so that nothing depends on how fast it is.
+const EPOCH: &str = "--epoch 1h --warmup 0s";
+
+/// Refuses what cannot be counted with.
+pub fn check_tool() -> Result<(), Stop> {
+    if cfg!(debug_assertions) {
+        let problem = "this build is not optimised; accepted: a build with `--release`";
+        return Err(Stop::bad(WHO, problem));
+    }
+    let there = Command::new(TOOL).arg("--version").output().is_ok_and(|out| out.status.success());
+    if there {
+        return Ok(());
+    }
+    let problem = "`valgrind` counts the instructions and is not installed; accepted: a computer \
+                   where `valgrind --version` runs";
+    Err(Stop::bad(WHO, problem))
+}
+
+/// Counts `case`, a workload and its flags.
+pub fn count(case: &str) -> Result<Row, Stop> {
+    let (long, short) = (TRANSACTIONS, TRANSACTIONS / 2);
+    let each = (long - short) as f64;
+    let instructions = (native(case, long)? - native(case, short)?) / each;
+    let (more, less) = (simulated(case, long)?, simulated(case, short)?);
+    let mut units = [0.0; Cost::COUNT];
+    for (at, unit) in units.iter_mut().enumerate() {
+        *unit = (more.counters.work[at] as f64 - less.counters.work[at] as f64) / each;
+    }
+    let accesses = (more.events as f64 - less.events as f64) / each;
+    Ok(Row { case: case.into(), instructions, accesses, units })
+}
+
+/// The instructions of a native run.
+fn native(case: &str, transactions: u64) -> Result<f64, Stop> {
+    let mut command = Command::new(TOOL);
+    command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
+    let out = run(bench(&mut command.arg(own()?), case, transactions).arg("--quiet"))?;
+    let refs = out.1.lines().find_map(|line| line.split_once("refs:"));
+    let count = refs.and_then(|line| line.1.trim().replace(',', "").parse().ok());
+    count.ok_or_else(|| Stop::Failed(format!("{WHO}: {TOOL} prints no count of instructions")))
+}
+
+/// Transactions per second of a native run.
+pub fn throughput(case: &str, transactions: u64) -> Result<f64, Stop> {
+    let out = run(bench(&mut Command::new(own()?), case, transactions))?;
+    let result: Option<serde_json::Value> = serde_json::from_str(&out.0).ok();
+    let rate = result.and_then(|result| result["throughput_tps"].as_f64());
+    rate.filter(|rate| *rate > 0.0)
+        .ok_or_else(|| Stop::Failed(format!("{WHO}: a run of {case} says nothing of its speed")))
+}
+
+fn own() -> Result<std::path::PathBuf, Stop> {
+    std::env::current_exe().map_err(|error| Stop::Failed(format!("{WHO}: {error}")))
+}
+
+fn bench<'a>(command: &'a mut Command, case: &str, transactions: u64) -> &'a mut Command {
+    command.arg("bench").args(case.split_whitespace()).args(EPOCH.split_whitespace());
+    command.args(["--threads", "1", "--interleave", "1", "--memory-ready", "0"]);
+    command.args(["--backoff", "none", "--json", "-"]);
+    command.args(["--transactions", &transactions.to_string()])
+}
+
+fn run(command: &mut Command) -> Result<(String, String), Stop> {
+    let out = command.output().map_err(|error| Stop::Failed(format!("{WHO}: {error}")))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if !out.status.success() {
+        return Err(Stop::Failed(format!("{WHO}: {command:?}: {}", text(&out.stderr))));
+    }
+    Ok((text(&out.stdout), text(&out.stderr)))
+}
+
+/// The same run on one simulated core, of which only the steps count: when they happen does not matter.
+fn simulated(case: &str, transactions: u64) -> Result<Outcome, Stop> {
+    let flags = format!(
+        "simulate {case} {EPOCH} --cores 1 --schedule random --transactions {transactions}"
+    );
+    let words: Vec<String> = flags.split_whitespace().map(String::from).collect();
+    let Asked::Simulate(SimulateCommand::Workload(simulate)) = args::parse(&words)?.command else {
+        return Err(Stop::Failed(format!("{WHO}: `{flags}` is no simulation")));
+    };
+    let (settings, plan): (Settings, SimulatedPlan) =
+        each_workload!(simulate, SimulateWorkload, flags => settings::simulated(&flags)?);
+    let report = run_simulated(&plan, || {
+        open_simulated(settings.scheme, &settings.workload, settings.engine.clone())
+    });
+    let report = report.map_err(crate::bench::stop)?;
+    match report.outcome.verdict.is_completed() && report.failures.is_empty() {
+        true => Ok(report.outcome),
+        false => Err(Stop::Failed(format!("{WHO}: {flags}: {}", report.outcome.verdict))),
+    }
+}
