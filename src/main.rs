@@ -21,6 +21,7 @@ mod interleave;
 mod machines;
 mod output;
 mod plants;
+mod points;
 mod progress;
 mod recover;
 mod repeat;

@@ -1,7 +1,8 @@
 //! The runs that one command line asks for: points of a sweep, repetitions, where results go.
 //!
 //! Every point is parsed and resolved, and every file created, before the first run begins.
-//! Repetitions go round the points, so that a drift of the computer meets all of them alike.
+//! Repetitions go round the points, so that a drift of the computer meets all of them alike. Simulated
+//! runs, which no drift meets, run side by side; see [`crate::points`].
 
 use crate::args::{
     self, Arguments, Bench, BenchCommand, BenchWorkload, Command, OutputFlags, RunFlags, Simulate,
@@ -11,7 +12,7 @@ use crate::failure::Stop;
 use crate::output::{OutputFile, print};
 use crate::result::RunResult;
 use crate::workloads::WorkloadFlags;
-use crate::{bench, index, repeat, settings, simulate, summary, sweep, timestamps};
+use crate::{bench, host, index, points, repeat, settings, simulate, summary, sweep, timestamps};
 use serde_json::Value;
 use std::path::Path;
 
@@ -25,13 +26,26 @@ pub struct Files {
 }
 
 /// One run, ready to go.
-type Point = Box<dyn FnMut(&mut Files) -> Result<RunResult, Stop>>;
+enum Point {
+    /// By itself.
+    Native(Box<dyn FnMut(&mut Files) -> Result<RunResult, Stop>>),
+    /// On the simulated machine.
+    Simulated(Box<points::Point>),
+}
 
 /// What the points of a command line share.
 struct Common {
     repeat: usize,
+    /// Simulated runs at a time.
+    jobs: usize,
     output: OutputFlags,
     files: Files,
+}
+
+impl Common {
+    fn native(repeat: usize, output: OutputFlags, files: Files) -> Self {
+        Self { repeat, jobs: 1, output, files }
+    }
 }
 
 /// Runs what the words ask for.
@@ -76,21 +90,22 @@ fn prepare(arguments: Arguments, swept: bool) -> Result<(Point, Common), Stop> {
         Command::Bench(BenchCommand::Index(flags)) => {
             let (repeat, quiet) = (flags.index.repeat, flags.output.quiet);
             let index = flags.index;
-            let point: Point = Box::new(move |_| index::run(&index, quiet));
-            Ok((point, Common { repeat, output: flags.output, files: Files::default() }))
+            let point = Point::Native(Box::new(move |_| index::run(&index, quiet)));
+            Ok((point, Common::native(repeat, flags.output, Files::default())))
         }
         Command::Bench(BenchCommand::Timestamps(flags)) => {
             let (repeat, quiet) = (flags.timestamps.repeat, flags.output.quiet);
             let timestamps = flags.timestamps;
-            let point: Point = Box::new(move |_| timestamps::run(&timestamps, quiet));
-            Ok((point, Common { repeat, output: flags.output, files: Files::default() }))
+            let point = Point::Native(Box::new(move |_| timestamps::run(&timestamps, quiet)));
+            Ok((point, Common::native(repeat, flags.output, Files::default())))
         }
         Command::Simulate(SimulateCommand::Timestamps(flags)) => {
             let TimestampsSimulation { timestamps, machine, output } = *flags;
             let repeat = timestamps.repeat;
             let run = timestamps::Simulated::new(&timestamps, &machine)?;
-            let point: Point = Box::new(move |_| run.go());
-            Ok((point, Common { repeat, output, files: Files::default() }))
+            let jobs = machine.jobs.unwrap_or_else(host::cores);
+            let point = Point::Simulated(Box::new(points::Point::Timestamps(run)));
+            Ok((point, Common { repeat, jobs, output, files: Files::default() }))
         }
         Command::Simulate(SimulateCommand::Workload(simulate)) => {
             each_workload!(simulate, SimulateWorkload, flags => simulated(*flags, swept))
@@ -107,8 +122,8 @@ fn native<W: WorkloadFlags + clap::Args>(
     let series = flags.native.series.as_deref();
     let files = files(&flags.run, series, swept)?;
     let quiet = flags.output.quiet;
-    let point: Point = Box::new(move |files| bench::run(&mut settings, quiet, files));
-    Ok((point, Common { repeat: flags.run.repeat, output: flags.output, files }))
+    let point = Point::Native(Box::new(move |files| bench::run(&mut settings, quiet, files)));
+    Ok((point, Common::native(flags.run.repeat, flags.output, files)))
 }
 
 fn simulated<W: WorkloadFlags + clap::Args>(
@@ -117,8 +132,9 @@ fn simulated<W: WorkloadFlags + clap::Args>(
 ) -> Result<(Point, Common), Stop> {
     let (settings, plan) = settings::simulated(&flags)?;
     let files = files(&flags.run, None, swept)?;
-    let point: Point = Box::new(move |files| simulate::run(&settings, &plan, files));
-    Ok((point, Common { repeat: flags.run.repeat, output: flags.output, files }))
+    let jobs = flags.machine.jobs.unwrap_or_else(host::cores);
+    let point = Point::Simulated(Box::new(points::Point::Workload(settings, plan)));
+    Ok((point, Common { repeat: flags.run.repeat, jobs, output: flags.output, files }))
 }
 
 /// Creates the files of a single run; several runs have nowhere to put theirs.
@@ -138,28 +154,81 @@ fn files(run: &RunFlags, series: Option<&Path>, swept: bool) -> Result<Files, St
     })
 }
 
-fn go(mut points: Vec<Point>, common: Common) -> Result<(), Stop> {
-    let Common { repeat, output, mut files } = common;
-    let mut sink = Sink::open(&output)?;
-    let mut problems = Vec::new();
-    let mut rounds: Vec<Vec<Value>> = points.iter().map(|_| Vec::new()).collect();
-    for _ in 0..repeat {
-        for (point, results) in points.iter_mut().zip(&mut rounds) {
-            let result = point(&mut files)?;
-            problems.extend(result.problem());
-            results.push(result.to_value());
-            if repeat == 1 {
-                results.drain(..).try_for_each(|result| sink.put(&result))?;
-            }
+fn go(points: Vec<Point>, common: Common) -> Result<(), Stop> {
+    let Common { repeat, jobs, output, mut files } = common;
+    let mut book = Book::new(points.len(), repeat, Sink::open(&output)?);
+    let (mut native, mut simulated) = (Vec::new(), Vec::new());
+    for point in points {
+        match point {
+            Point::Native(point) => native.push(point),
+            Point::Simulated(point) => simulated.push(*point),
         }
     }
-    if repeat > 1 {
-        rounds.into_iter().try_for_each(|results| sink.put(&repeat::merge(results)))?;
+    if let [point] = simulated.as_slice()
+        && repeat == 1
+    {
+        let result = match point {
+            points::Point::Workload(settings, plan) => simulate::run(settings, plan, &mut files)?,
+            points::Point::Timestamps(run) => run.go()?,
+        };
+        book.enter(0, result.to_value(), result.problem())?;
+        return book.finish();
     }
-    sink.finish()?;
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(Stop::Failed(problems.join("; "))),
+    for _ in 0..repeat {
+        for (number, point) in native.iter_mut().enumerate() {
+            let result = point(&mut files)?;
+            book.enter(number, result.to_value(), result.problem())?;
+        }
+    }
+    let all: Vec<&points::Point> = (0..repeat).flat_map(|_| &simulated).collect();
+    points::run(&all, jobs, |number, answer| {
+        let points::Answer { result, problem } = answer?;
+        book.enter(number % simulated.len(), result, problem)
+    })?;
+    book.finish()
+}
+
+/// The results of all points, put out in their order as soon as all before them are there.
+struct Book {
+    repeat: usize,
+    results: Vec<Vec<Value>>,
+    /// Points that have been put out.
+    out: usize,
+    problems: Vec<String>,
+    sink: Sink,
+}
+
+impl Book {
+    fn new(points: usize, repeat: usize, sink: Sink) -> Self {
+        let results = (0..points).map(|_| Vec::new()).collect();
+        Self { repeat, results, out: 0, problems: Vec::new(), sink }
+    }
+
+    fn enter(
+        &mut self,
+        number: usize,
+        result: Value,
+        problem: Option<String>,
+    ) -> Result<(), Stop> {
+        self.results[number].push(result);
+        self.problems.extend(problem);
+        while let Some(results) = self.results.get_mut(self.out)
+            && results.len() == self.repeat
+        {
+            let mut results = std::mem::take(results);
+            let merged = if self.repeat > 1 { repeat::merge(results) } else { results.remove(0) };
+            self.sink.put(&merged)?;
+            self.out += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(), Stop> {
+        self.sink.finish()?;
+        match self.problems.is_empty() {
+            true => Ok(()),
+            false => Err(Stop::Failed(self.problems.join("; "))),
+        }
     }
 }
 

@@ -258,8 +258,16 @@ pub fn simulated<W: WorkloadFlags + Args>(
 
 /// The simulated machine that the flags describe, timed runs without an end to their events.
 pub fn machine(flags: &MachineFlags, seed: u64, shown: &mut Shown) -> Result<Config, Stop> {
-    let MachineFlags { machine, cores, schedule, memory_model, coherence, cost_scale, plant } =
-        flags;
+    let MachineFlags {
+        machine,
+        cores,
+        schedule,
+        memory_model,
+        coherence,
+        cost_scale,
+        plant,
+        jobs: _,
+    } = flags;
     let timed = *schedule == ScheduleFlag::Timed;
     let mut config = Config::new(seed);
     config.schedule = match schedule {

@@ -7,9 +7,8 @@ use crate::runs::Files;
 use crate::settings::Settings;
 use chiliad_simulator::{Config, Outcome, Timings};
 use chiliad_workload::driver::{
-    Judgement, SimulatedPlan, SimulatedReport, open_simulated, run_simulated,
+    Judgement, Loaded, SimulatedPlan, SimulatedReport, load_simulated, open_simulated, run_loaded,
 };
-use std::cell::RefCell;
 
 /// Runs the workload on the simulated machine.
 pub fn run(
@@ -17,16 +16,34 @@ pub fn run(
     plan: &SimulatedPlan,
     files: &mut Files,
 ) -> Result<RunResult, Stop> {
-    let described = RefCell::new(None);
-    let mut report = go(settings, plan, &described)?;
+    again(settings, plan, load(settings, plan)?, files)
+}
+
+/// Opens and loads a database for runs of its own: see [`again`].
+pub fn load(settings: &Settings, plan: &SimulatedPlan) -> Result<Loaded, Stop> {
+    let open = || open_simulated(settings.scheme, &settings.workload, settings.engine.clone());
+    load_simulated(plan, open).map_err(stop)
+}
+
+/// Runs the workload on a database that [`load`] has loaded with the same rows for the same scheme and
+/// options.
+pub fn again(
+    settings: &Settings,
+    plan: &SimulatedPlan,
+    mut loaded: Loaded,
+    files: &mut Files,
+) -> Result<RunResult, Stop> {
+    loaded.set_workload(&settings.workload).map_err(stop)?;
+    let target = loaded.target();
+    let (workload, kinds) = (target.workload(), target.kinds());
+    let judgement = judgement(settings, target, true)?;
+    let mut report = run_loaded(loaded, plan).map_err(stop)?;
     if let Some(serial) = freed_by(&report.outcome) {
         // Once more, the same, with the stack of whoever freed the memory.
         let config = Config { trace_free: Some(serial), ..plan.config.clone() };
-        report = go(settings, &SimulatedPlan { config, ..plan.clone() }, &described)?;
+        let plan = SimulatedPlan { config, ..plan.clone() };
+        report = run_loaded(load(settings, &plan)?, &plan).map_err(stop)?;
     }
-    let Some(Described { workload, kinds, judgement }) = described.take() else {
-        return Err(Stop::Failed("no database was opened".into()));
-    };
     let completed = report.outcome.verdict.is_completed() && report.failures.is_empty();
     let recorders = std::mem::take(&mut report.recorders);
     let judgement = Judgement { complete: report.complete, ..judgement };
@@ -59,34 +76,6 @@ pub fn run(
         host_memory_bytes: chiliad_workload::driver::resident_bytes(),
         host_cpu,
     })
-}
-
-/// What the database was, told before its region went.
-struct Described {
-    workload: &'static str,
-    kinds: &'static [&'static str],
-    judgement: Judgement,
-}
-
-fn go(
-    settings: &Settings,
-    plan: &SimulatedPlan,
-    described: &RefCell<Option<Described>>,
-) -> Result<SimulatedReport, Stop> {
-    let mut refused = None;
-    let report = run_simulated(plan, || {
-        let target = open_simulated(settings.scheme, &settings.workload, settings.engine.clone())?;
-        match judgement(settings, &*target, true) {
-            Ok(judgement) => {
-                let (workload, kinds) = (target.workload(), target.kinds());
-                described.replace(Some(Described { workload, kinds, judgement }));
-            }
-            Err(stop) => refused = Some(stop),
-        }
-        Ok(target)
-    });
-    refused.map_or(Ok(()), Err)?;
-    report.map_err(stop)
 }
 
 /// The free after which memory was used, if the run ended so.

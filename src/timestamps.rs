@@ -61,6 +61,11 @@ impl Simulated {
         Ok(Self { drawing, config, shown })
     }
 
+    /// Simulated cores, and the time for which they draw.
+    pub fn extent(&self) -> (usize, Duration) {
+        (self.drawing.threads, self.drawing.warmup + self.drawing.duration)
+    }
+
     /// Draws timestamps on simulated cores and does nothing else.
     pub fn go(&self) -> Result<RunResult, Stop> {
         let report = simulate_drawing(&self.drawing, &self.config).map_err(stop)?;

@@ -10,7 +10,7 @@ fn the_list_names_every_figure() {
     let output = chiliad("figure list");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let list = stdout(&output);
-    for id in ["silo-6-1", "silo-6-6", "cores-4-1", "cores-5-10", "all"] {
+    for id in ["silo-6-1", "silo-6-6", "cores-4-1", "cores-5-10", "cores-table-6-1", "all"] {
         assert!(list.lines().any(|line| line.split(' ').next() == Some(id)), "{list}");
     }
 }
@@ -19,7 +19,7 @@ fn the_list_names_every_figure() {
 fn a_figure_becomes_numbers_a_picture_and_a_page() {
     let folder = Folder::new("figure-run");
     let out = folder.file("out");
-    let line = format!("figure run cores-4-4 --quick --out {out}");
+    let line = format!("figure run cores-4-4 --quick --native --out {out}");
     // Twice: what an earlier run has left is replaced.
     for _ in 0..2 {
         let output = chiliad(&line);
@@ -29,7 +29,7 @@ fn a_figure_becomes_numbers_a_picture_and_a_page() {
     let read = |name: &str| fs::read_to_string(format!("{out}/{name}")).expect(name);
     let csv = read("cores-4-4.csv");
     let mut rows = csv.lines();
-    let header = "figure,panel,series,source,x,metric,unit,median,low,high,runs";
+    let header = "figure,panel,series,source,x,metric,unit,value,low,high,runs";
     assert_eq!(rows.next(), Some(header));
     let mut series = std::collections::BTreeSet::new();
     for row in rows {
@@ -79,7 +79,7 @@ fn a_directory_with_other_things_in_it_is_left_alone() {
         let out = folder.file(name);
         fs::create_dir(&out).expect("a directory");
         fs::write(format!("{out}/{file}"), text).expect("a file");
-        let line = format!("figure run cores-4-4 --quick --out {out}");
+        let line = format!("figure run cores-4-4 --quick --native --out {out}");
         refused(&line, &["--out", &out, &format!("`{file}`"), "missing, empty, or left by"]);
         assert_eq!(fs::read_to_string(format!("{out}/{file}")).expect("there"), text);
         assert_eq!(fs::read_dir(&out).expect("readable").count(), 1);

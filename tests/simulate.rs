@@ -32,6 +32,62 @@ fn a_run_is_a_function_of_flags_and_seed() {
     }
 }
 
+/// The results of a sweep, without what the host has a part in.
+fn swept(line: &str) -> Vec<Value> {
+    let output = chiliad(&format!("{line} --json -"));
+    assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+    let parse = |text: &str| without_host(serde_json::from_str(text).expect("JSON"));
+    stdout(&output).lines().map(parse).collect()
+}
+
+#[test]
+fn points_that_share_a_database_are_what_they_are_alone() {
+    let ycsb = "simulate ycsb --records 3000 --cores 4 --duration 60us --warmup 20us --seed 5";
+    let tpcc = "simulate tpcc --scale micro --warehouses 2 --cores 4 --duration 60us --warmup 20us";
+    for (line, flag, values) in [
+        (format!("{ycsb} --scheme mvcc"), "cores", ["1", "9"]),
+        (format!("{ycsb} --scheme silo"), "theta", ["0", "0.9"]),
+        (format!("{ycsb} --scheme no-wait"), "seed", ["1", "2"]),
+        (format!("{ycsb} --scheme timestamp"), "read-ratio", ["0", "90"]),
+        (format!("{ycsb} --scheme occ --index hash"), "cost-scale", ["0.5", "2"]),
+        (format!("{ycsb} --scheme h-store --partitions 4"), "multi-partition", ["0", "50"]),
+        (format!("{ycsb} --scheme silo"), "records", ["2000", "4000"]),
+        (format!("{tpcc} --scheme dl-detect"), "mix", ["np", "payment"]),
+        (format!("{tpcc} --scheme silo --verify"), "remote-item", ["0", "40"]),
+        ("simulate ycsb --schedule random --transactions 40".into(), "seed", ["1", "2"]),
+    ] {
+        let list = values.join(",");
+        let together = swept(&format!("{line} --sweep {flag}={list} --jobs 2"));
+        assert_eq!(together.len(), values.len(), "{line}");
+        for (value, together) in values.iter().zip(&together) {
+            let alone = without_host(result(&format!("{line} --{flag}={value}")));
+            assert_eq!(&alone, together, "{line} --{flag}={value}");
+        }
+        assert_eq!(together, swept(&format!("{line} --sweep {flag}={list} --jobs 1")));
+    }
+}
+
+#[test]
+fn points_that_are_refused_or_fail_say_so() {
+    let output = chiliad("simulate ycsb --sweep cores=1,2000");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--cores"), "{}", stderr(&output));
+    // What only opening the database finds out.
+    let line = "simulate ycsb --allocator system --sweep cores=1,2 --records 1000";
+    let output = chiliad(line);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+}
+
+#[test]
+fn prices_of_computation_are_scaled() {
+    let line = "simulate ycsb --records 3000 --cores 2 --duration 60us --warmup 20us";
+    let rates = swept(&format!("{line} --sweep cost-scale=0.5,1,2"));
+    let rate = |at: usize| rates[at]["throughput_tps"].as_f64().expect("a rate");
+    assert!(rate(0) > rate(1) && rate(1) > rate(2), "{} {} {}", rate(0), rate(1), rate(2));
+    assert_eq!(rates[0]["options"]["cost_scale"], "0.5");
+}
+
 /// Every scheme on timed cores: serializable, and the same to the last field when it is run again.
 #[test]
 fn a_timed_run_is_a_function_of_flags_and_seed() {

@@ -1,5 +1,6 @@
 //! The flags of `chiliad figure`.
 
+use super::values;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -22,9 +23,15 @@ pub struct FigureRunFlags {
     /// of the same names are replaced.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// A smaller grid, smaller tables and shorter runs: all figures in a quarter of an hour.
+    /// A smaller grid, smaller tables and shorter runs; simulated machines of up to 64 cores.
     #[arg(long)]
     pub quick: bool,
+    /// Run figures here that are otherwise run on a simulated machine, on as many cores as there are.
+    #[arg(long)]
+    pub native: bool,
+    /// Simulated runs at once, 1 to 1024 [default: one per core of the host].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 1024))]
+    pub jobs: Option<usize>,
     /// No progress bar and no summary.
     #[arg(long)]
     pub quiet: bool,

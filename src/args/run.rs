@@ -177,6 +177,10 @@ pub struct MachineFlags {
     /// Switch a planted bug on; `chiliad campaign --plant list` names them.
     #[arg(long, value_name = "BUG")]
     pub plant: Option<String>,
+    /// Points of a --sweep that run at once, 1 to 1024, those that can on one loaded database [default: one
+    /// per core of the host].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 1024))]
+    pub jobs: Option<usize>,
 }
 
 /// Where results go.

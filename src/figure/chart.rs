@@ -6,7 +6,7 @@
 use super::axis::Axis;
 use super::describe::{Figure, Kind, Metric, Panel, Scale};
 use super::legend;
-use super::measured::{Curve, Dot, Lines, PARTS, Shares, curves, shares};
+use super::measured::{Curve, Dot, Lines, PARTS, Price, Shares, curves, curves_at, shares};
 use super::numbers::short;
 use crate::failure::Stop;
 use plotters::coord::Shift;
@@ -76,13 +76,25 @@ struct Content<'a> {
     axis: Option<&'a super::describe::Axis>,
     curves: Vec<Curve>,
     looks: Vec<Look>,
+    /// The same series at other prices of computation, each with its colour.
+    priced: Vec<(Curve, RGBColor, Price)>,
     shares: Vec<Shares>,
 }
 
 impl Content<'_> {
     fn legend(&self) -> Vec<Look> {
         match self.panel.kind {
-            Kind::Lines | Kind::Cumulative => self.looks.clone(),
+            Kind::Lines | Kind::Cumulative => {
+                let used = |price: &Price| self.priced.iter().any(|(.., known)| known == price);
+                let look = |price: Price| Look {
+                    name: price.words().into(),
+                    colour: PAPERS,
+                    marker: None,
+                    dash: dash(price),
+                };
+                let prices = Price::OTHERS.into_iter().filter(used).map(look);
+                self.looks.iter().cloned().chain(prices).collect()
+            }
             Kind::Bars => Vec::new(),
             Kind::Breakdown => {
                 let parts = PARTS.iter().zip(PART_COLOURS);
@@ -136,9 +148,23 @@ fn content<'a>(figure: &'a Figure, panel: &'a Panel, lines: &Lines) -> Content<'
         let dash = [7, 2][paper % 2];
         Look { name: curve.name.clone(), colour, marker: at, dash }
     };
-    let looks = curves.iter().map(look).collect();
-    let shares = if breakdown { shares(figure, panel, lines) } else { Vec::new() };
-    Content { panel, axis: source.x.as_ref(), curves, looks, shares }
+    let looks: Vec<Look> = curves.iter().map(look).collect();
+    let shares = if breakdown { shares(figure, panel, lines, Price::One) } else { Vec::new() };
+    let at = |price: Price| {
+        let curves = if panel.kind == Kind::Lines {
+            curves_at(figure, panel, lines, price)
+        } else {
+            Vec::new()
+        };
+        curves.into_iter().map(move |curve| (curve, price))
+    };
+    let colour = |curve: &Curve| {
+        looks.iter().find(|look| look.name == curve.name).map_or(PAPERS, |look| look.colour)
+    };
+    let priced = Price::OTHERS.into_iter().flat_map(at);
+    let priced = priced.map(|(curve, price)| (colour(&curve), curve, price));
+    let priced = priced.map(|(colour, curve, price)| (curve, colour, price)).collect();
+    Content { panel, axis: source.x.as_ref(), curves, looks, priced, shares }
 }
 
 fn draw(out: &mut String, height: u32, contents: &[Content<'_>]) -> Drawn {
@@ -164,6 +190,14 @@ fn draw(out: &mut String, height: u32, contents: &[Content<'_>]) -> Drawn {
     Ok(())
 }
 
+/// The length of the dashes of curves at a price, in pixels.
+fn dash(price: Price) -> i32 {
+    match price {
+        Price::One | Price::Double => 7,
+        Price::Half => 2,
+    }
+}
+
 /// What stands beside the vertical axis, and by what its values are divided.
 fn amount(metric: Metric, workload: &str, most: f64) -> (String, f64) {
     let what = match metric {
@@ -187,7 +221,8 @@ fn amount(metric: Metric, workload: &str, most: f64) -> (String, f64) {
 
 fn plot(area: &Area<'_>, content: &Content<'_>) -> Drawn {
     let (panel, curves) = (content.panel, &content.curves);
-    let dots = || curves.iter().flat_map(|curve| &curve.dots);
+    let priced = || content.priced.iter().map(|(curve, ..)| curve);
+    let dots = || curves.iter().chain(priced()).flat_map(|curve| &curve.dots);
     let most = dots().map(|dot| dot.high).fold(0.0, f64::max);
     let least = dots().map(|dot| dot.low).filter(|&low| low > 0.0).fold(most, f64::min);
     let workload = panel.run.as_deref().and_then(|run| run.split_whitespace().next());
@@ -215,6 +250,11 @@ fn plot(area: &Area<'_>, content: &Content<'_>) -> Drawn {
         .label_style(("sans-serif", 14).into_font().color(&INK))
         .axis_desc_style(("sans-serif", 14).into_font().color(&INK))
         .draw()?;
+    for (curve, colour, price) in &content.priced {
+        let line: Vec<(f64, f64)> = curve.dots.iter().map(|dot| (dot.x, dot.mid / unit)).collect();
+        let thin = colour.mix(0.6).stroke_width(1);
+        chart.draw_series(DashedLineSeries::new(line, dash(*price), 3, thin))?;
+    }
     for (curve, look) in curves.iter().zip(&content.looks) {
         let line: Vec<(f64, f64)> = curve.dots.iter().map(|dot| (dot.x, dot.mid / unit)).collect();
         let Some(marker) = look.marker else {

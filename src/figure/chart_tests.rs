@@ -17,18 +17,22 @@ fn lines(figure: &Figure) -> Lines {
     };
     let point =
         |x: f64| Point { x, label: format!("{x}"), runs: vec![run(1e6 * x), run(1.1e6 * x)] };
-    let line = |name: &String| Line {
-        name: name.clone(),
-        points: vec![point(1.0), point(2.0)],
-        refused: None,
+    let points = || vec![point(1.0), point(2.0)];
+    let line = |panel: &Panel, name: &str| {
+        let priced = match panel.machine {
+            Some(_) => vec![(Price::Half, points()), (Price::Double, points())],
+            None => Vec::new(),
+        };
+        Line { points: points(), priced, ..Line::new(name) }
     };
-    let panel = |panel: &Panel| panel.series.iter().map(|series| line(&series.name)).collect();
+    let panel = |panel: &Panel| panel.series.iter().map(|it| line(panel, &it.name)).collect();
     figure.panels.iter().map(panel).collect()
 }
 
 #[test]
 fn every_figure_has_a_picture() {
-    for figure in all().expect("every description parses") {
+    let figures = [true, false].map(|native| all(native).expect("every description parses"));
+    for figure in figures.into_iter().flatten() {
         let lines = lines(&figure);
         let svg = svg(&figure, &lines).expect("drawn").expect("something to draw");
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{}", figure.id);
@@ -38,6 +42,9 @@ fn every_figure_has_a_picture() {
                 assert!(svg.contains(&series.name), "{}: {}", figure.id, series.name);
             }
         }
+        let lines = |panel: &Panel| panel.machine.is_some() && panel.kind == Kind::Lines;
+        let priced = figure.panels.iter().any(lines);
+        assert_eq!(svg.contains("at half price"), priced, "{}", figure.id);
         let height: u32 = svg
             .split("height=\"")
             .nth(1)
@@ -50,7 +57,7 @@ fn every_figure_has_a_picture() {
 
 #[test]
 fn nothing_measured_is_no_picture() {
-    let figures = all().expect("every description parses");
+    let figures = all(true).expect("every description parses");
     let figure = figures.iter().find(|it| it.id == "silo-6-2").expect("it is there");
     assert!(svg(figure, &vec![Vec::new()]).expect("drawn").is_none());
 }

@@ -1,13 +1,17 @@
 //! The papers' statements, and the small vocabulary in which a program can judge them.
 //!
-//! They stand in a dated file and are frozen: none is changed after a run has been looked at.
+//! They stand in dated files and are frozen: none is changed after a run has been looked at.
 
-use super::describe::read;
+use super::describe::{Figure, Panel, read};
+use super::measured::source;
 use crate::failure::Stop;
 use serde::Deserialize;
 
-/// The claims.
-const CLAIMS: &str = include_str!("../../figures/claims-2026-11-20.toml");
+/// Those that are judged by runs on this machine.
+const NATIVE: &str = include_str!("../../figures/claims-2026-11-20.toml");
+
+/// Those that are judged by runs on a simulated machine.
+const SIMULATED: &str = include_str!("../../figures/claims-2026-11-21.toml");
 
 /// Something that a paper says of a figure.
 #[derive(Deserialize)]
@@ -27,6 +31,19 @@ pub struct Claim {
     pub needs_cores: usize,
     /// What has to hold.
     pub check: Check,
+    /// It is judged by runs on a simulated machine.
+    #[serde(skip)]
+    pub simulated: bool,
+}
+
+impl Claim {
+    /// Whether it is about a panel of this figure, on the machine that this was run on.
+    pub fn is_of(&self, figure: &Figure) -> bool {
+        let its = |panel: &&Panel| panel.id == self.panel;
+        let simulated = |panel| source(figure, panel).machine.is_some();
+        let panel = figure.panels.iter().find(its).map(simulated);
+        self.figure == figure.id && panel == Some(self.simulated)
+    }
 }
 
 /// What can be stated of a panel. Values are medians; `at`, `from` and `to` choose places of the axis,
@@ -56,6 +73,15 @@ pub enum Check {
     Rises(Trend),
     /// No value is more than `tolerance` above one before it.
     Falls(Trend),
+    /// `series` grows along the axis by less than the share `share` of the axis' own growth no later than
+    /// `than` does, at the earliest place where that is so.
+    BendsNoLater(BendsNoLater),
+    /// The ranks of the series, at the last place that both panels have, agree with those in panel `panel`:
+    /// Spearman's coefficient is at least `at_least`.
+    Ranks(Ranks),
+    /// At each place the value differs from that of the same series in panel `panel` by no more than the
+    /// share `within` of the latter.
+    AsInPanel(AsInPanel),
     /// Least and most differ by no more than the share `within` of the most.
     Flat(Flat),
     /// Least and most differ by no more than `spread`.
@@ -108,6 +134,12 @@ terms! {
     Linear { series: Vec<String>, efficiency: f64, from: Option<f64>, to: Option<f64> }
     /// See [`Check::Rises`] and [`Check::Falls`].
     Trend { series: Vec<String>, tolerance: f64, #[serde(default)] at: Vec<f64>, from: Option<f64>, to: Option<f64> }
+    /// See [`Check::BendsNoLater`].
+    BendsNoLater { series: String, than: String, share: f64 }
+    /// See [`Check::Ranks`].
+    Ranks { series: Vec<String>, panel: String, at_least: f64 }
+    /// See [`Check::AsInPanel`].
+    AsInPanel { series: Vec<String>, panel: String, within: f64 }
     /// See [`Check::Flat`].
     Flat { series: Vec<String>, within: f64, #[serde(default)] at: Vec<f64>, from: Option<f64>, to: Option<f64> }
     /// See [`Check::Steady`].
@@ -145,6 +177,9 @@ impl Check {
             Self::Grows(it) => both(&[], &[&it.series]),
             Self::GrowsLess(it) => both(&[&it.series, &it.than], &[]),
             Self::Linear(it) => both(&[], &[&it.series]),
+            Self::BendsNoLater(it) => both(&[&it.series, &it.than], &[]),
+            Self::Ranks(it) => both(&[], &[&it.series]),
+            Self::AsInPanel(it) => both(&[], &[&it.series]),
             Self::Rises(it) | Self::Falls(it) => both(&[], &[&it.series]),
             Self::Flat(it) => both(&[], &[&it.series]),
             Self::Steady(it) => both(&[], &[&it.series]),
@@ -166,13 +201,15 @@ pub fn all() -> Result<Vec<Claim>, Stop> {
     struct Claims {
         claim: Vec<Claim>,
     }
-    read::<Claims>(CLAIMS).map(|claims| claims.claim)
+    let (mut all, simulated) = (read::<Claims>(NATIVE)?.claim, read::<Claims>(SIMULATED)?.claim);
+    all.extend(simulated.into_iter().map(|claim| Claim { simulated: true, ..claim }));
+    Ok(all)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::describe::{self, Kind, Source};
-    use super::super::measured::{PARTS, source};
+    use super::super::measured::PARTS;
     use super::*;
     use std::collections::HashSet;
 
@@ -190,32 +227,42 @@ mod tests {
 
     #[test]
     fn every_claim_is_about_something_that_exists() {
-        let figures = describe::all().expect("every description parses");
         let claims = all().expect("the claims parse");
-        let ids: HashSet<&str> = claims.iter().map(|claim| claim.id.as_str()).collect();
-        assert_eq!(ids.len(), claims.len());
-        for claim in &claims {
-            let id = &claim.id;
-            let figure = figures.iter().find(|it| it.id == claim.figure).expect(id);
-            let panel = figure.panels.iter().find(|it| it.id == claim.panel).expect(id);
-            let runs = source(figure, panel);
-            let series = runs.series.iter().map(|it| &it.name);
-            let known: HashSet<&str> = series
-                .chain(panel.reference.iter().map(|it| &it.name))
-                .map(String::as_str)
-                .collect();
-            let (names, parts) = (claim.check.series(), parts(&claim.check));
-            assert!(
-                !names.is_empty() && names.iter().all(|it| known.contains(it)),
-                "{id}: {names:?}"
-            );
-            assert!(parts.iter().all(|it| PARTS.contains(it)), "{id}: {parts:?}");
-            assert_eq!(!parts.is_empty(), panel.kind == Kind::Breakdown, "{id}");
-            assert!(claim.needs_cores > 0, "{id}");
+        let mut looked_at = HashSet::new();
+        for native in [true, false] {
+            for figure in describe::all(native).expect("every description parses") {
+                let own: Vec<&Claim> = claims.iter().filter(|it| it.is_of(&figure)).collect();
+                let any = !own.is_empty();
+                assert_eq!(any, figure.source != Source::Own, "claims of {}", figure.id);
+                own.iter().for_each(|claim| exists(claim, &figure));
+                looked_at.extend(own.iter().map(|claim| (claim.id.as_str(), claim.simulated)));
+            }
         }
-        for figure in &figures {
-            let any = claims.iter().any(|claim| claim.figure == figure.id);
-            assert_eq!(any, figure.source != Source::Own, "claims of {}", figure.id);
+        let ids: HashSet<(&str, bool)> =
+            claims.iter().map(|claim| (claim.id.as_str(), claim.simulated)).collect();
+        assert_eq!(ids.len(), claims.len());
+        assert_eq!(ids.difference(&looked_at).next(), None, "about no panel");
+    }
+
+    /// Looks at the names in a claim.
+    fn exists(claim: &Claim, figure: &Figure) {
+        let id = &claim.id;
+        let panel = figure.panels.iter().find(|it| it.id == claim.panel).expect(id);
+        let runs = source(figure, panel);
+        let series = runs.series.iter().map(|it| &it.name);
+        let known: HashSet<&str> = series
+            .chain(panel.reference.iter().map(|it| &it.name))
+            .map(String::as_str)
+            .collect();
+        let (names, parts) = (claim.check.series(), parts(&claim.check));
+        assert!(!names.is_empty() && names.iter().all(|it| known.contains(it)), "{id}: {names:?}");
+        assert!(parts.iter().all(|it| PARTS.contains(it)), "{id}: {parts:?}");
+        assert_eq!(!parts.is_empty(), panel.kind == Kind::Breakdown, "{id}");
+        assert!(claim.needs_cores > 0, "{id}");
+        if let Check::Ranks(Ranks { panel, .. }) | Check::AsInPanel(AsInPanel { panel, .. }) =
+            &claim.check
+        {
+            assert!(figure.panels.iter().any(|it| it.id == *panel), "{id}: {panel}");
         }
     }
 }

@@ -1,20 +1,30 @@
 //! What was measured as CSV: one row for each number, with a header.
 
 use super::describe::{Figure, Kind, Metric};
-use super::measured::{Curve, Dot, Line, Lines, PARTS, curves, middle, number};
+use super::measured::{Average, Curve, Dot, Lines, PARTS, Point, Price, curves, middle, number};
 use serde_json::Value;
 use std::fmt::Write;
 
 /// The header.
-const HEADER: &str = "figure,panel,series,source,x,metric,unit,median,low,high,runs\n";
+const HEADER: &str = "figure,panel,series,source,x,metric,unit,value,low,high,runs\n";
 
 /// The figure's numbers. Panels that show another panel's runs add none: their numbers stand there.
 pub fn text(figure: &Figure, lines: &Lines) -> String {
     let mut out = HEADER.to_owned();
     for (panel, own) in figure.panels.iter().zip(lines) {
         let place = format!("{},{}", figure.id, panel.id);
+        let average = Average::of(figure, panel);
         for line in own {
-            of_line(&mut out, &place, line);
+            let measured = if panel.machine.is_some() { "simulated" } else { "measured" };
+            of_points(&mut out, &place, (&line.name, measured), &line.points, average);
+            for (price, points) in &line.priced {
+                let source = match price {
+                    Price::One => continue,
+                    Price::Half => "simulated at half price",
+                    Price::Double => "simulated at double price",
+                };
+                of_points(&mut out, &place, (&line.name, source), points, average);
+            }
         }
         let derived = panel.kind == Kind::Cumulative;
         for curve in curves(figure, panel, lines).iter().filter(|it| derived || it.reference) {
@@ -26,7 +36,13 @@ pub fn text(figure: &Figure, lines: &Lines) -> String {
     out
 }
 
-fn of_line(out: &mut String, place: &str, line: &Line) {
+fn of_points(
+    out: &mut String,
+    place: &str,
+    series: (&str, &str),
+    points: &[Point],
+    average: Average,
+) {
     type Number = Box<dyn Fn(&Value) -> Option<f64>>;
     let by = |metric| -> Number { Box::new(move |run| number(metric, run)) };
     let of_run = [
@@ -46,11 +62,13 @@ fn of_line(out: &mut String, place: &str, line: &Line) {
         let share: Number = Box::new(move |run| run["breakdown"][part].as_f64());
         metrics.push((format!("time_{part}"), "share", share));
     }
-    for point in &line.points {
+    for point in points {
         for (metric, unit, number) in &metrics {
-            let Some(found) = middle(point.runs.iter().filter_map(number)) else { continue };
+            let Some(found) = middle(point.runs.iter().filter_map(number), average) else {
+                continue;
+            };
             let dot = Dot { x: point.x, ..found };
-            row(out, place, (&line.name, "measured"), (metric, unit), &dot, point.runs.len());
+            row(out, place, series, (metric, unit), &dot, point.runs.len());
         }
     }
 }
@@ -103,13 +121,13 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::describe::all;
-    use super::super::measured::Point;
+    use super::super::measured::{Line, Point};
     use super::*;
     use serde_json::json;
 
     #[test]
     fn each_number_has_a_row() {
-        let figures = all().expect("every description parses");
+        let figures = all(true).expect("every description parses");
         let figure = figures.iter().find(|it| it.id == "silo-6-2").expect("it is there");
         let run = |rate: f64| {
             let latency = json!({"p50": rate / 10.0, "p99": rate});
@@ -119,7 +137,7 @@ mod tests {
         };
         let runs = vec![run(10.0), run(30.0), run(20.0)];
         let point = Point { x: 2.0, label: "2".into(), runs };
-        let line = Line { name: "a, b".into(), points: vec![point], refused: None };
+        let line = Line { points: vec![point], ..Line::new("a, b") };
         let text = text(figure, &vec![vec![line]]);
         assert_eq!(text.lines().count(), 6);
         let row = "silo-6-2,a,\"a, b\",measured,2,throughput,per second,20,10,30,3";
@@ -130,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_papers_numbers_are_marked() {
-        let figures = all().expect("every description parses");
+        let figures = all(true).expect("every description parses");
         let figure = figures.iter().find(|it| it.id == "silo-6-1").expect("it is there");
         let text = text(figure, &vec![Vec::new()]);
         let row = "silo-6-1,a,H-Store,paper,0,throughput_per_core,per second,2000,2000,2000,0";

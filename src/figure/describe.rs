@@ -1,13 +1,13 @@
 //! What a figure is, as data: the files in `figures/`, each one figure of a paper, or of our own.
 //!
 //! A panel either has a grid of its own (a command line, series of flags, an axis of values) or shows
-//! another panel's runs by another measure (`of`).
+//! another panel's runs by another measure (`of`). Its runs are on this machine, or on a simulated one.
 
 use crate::failure::Stop;
 use serde::Deserialize;
 
 /// All descriptions, in the order of the papers; then our own.
-const FILES: [&str; 24] = [
+const FILES: [&str; 25] = [
     include_str!("../../figures/silo-6-1.toml"),
     include_str!("../../figures/silo-6-2.toml"),
     include_str!("../../figures/silo-6-3.toml"),
@@ -30,9 +30,13 @@ const FILES: [&str; 24] = [
     include_str!("../../figures/cores-5-8.toml"),
     include_str!("../../figures/cores-5-9.toml"),
     include_str!("../../figures/cores-5-10.toml"),
+    include_str!("../../figures/cores-table-6-1.toml"),
     include_str!("../../figures/validation.toml"),
     include_str!("../../figures/interleave.toml"),
 ];
+
+/// What a panel calls this machine, whatever its figure's is.
+const NATIVE: &str = "native";
 
 /// The series that compare schemes.
 const SCHEMES: &str = include_str!("../../figures/schemes.toml");
@@ -55,6 +59,14 @@ pub struct Figure {
     pub shows: String,
     /// How this reproduction differs from it.
     pub scaled: String,
+    /// The simulated machine that its panels run on; none: this machine.
+    pub machine: Option<String>,
+    /// How the simulated reproduction differs from the paper.
+    #[serde(default)]
+    pub simulated: String,
+    /// It makes no sense on this machine.
+    #[serde(default)]
+    pub simulated_only: bool,
     /// Its charts.
     #[serde(rename = "panel")]
     pub panels: Vec<Panel>,
@@ -106,6 +118,19 @@ pub struct Panel {
     /// Of a breakdown: the end of the other panel's axis that it looks at.
     #[serde(default)]
     pub at: Edge,
+    /// The same as a place of the axis, where that was run.
+    pub place: Option<f64>,
+    /// The simulated machine that its runs are on; none: this machine. In a description only where that is not
+    /// its figure's, and `native` for this machine.
+    pub machine: Option<String>,
+    /// Simulated cores, where these are not what is varied.
+    pub on: Option<usize>,
+    /// Flags of a full simulated run only, in the place of `full`.
+    #[serde(default)]
+    pub simulated: String,
+    /// Flags of a quick simulated run only.
+    #[serde(default)]
+    pub simulated_quick: String,
     /// The workload and the flags of all runs.
     pub run: Option<String>,
     /// Flags of a full run only.
@@ -268,6 +293,9 @@ pub struct Series {
     /// Only in a full run.
     #[serde(default)]
     pub full_only: bool,
+    /// Only on a simulated machine.
+    #[serde(default)]
+    pub simulated_only: bool,
     /// The memory that must be available before its database is opened, with a unit.
     pub memory: Option<String>,
 }
@@ -288,8 +316,20 @@ pub struct Reference {
     pub note: String,
 }
 
-/// All figures.
-pub fn all() -> Result<Vec<Figure>, Stop> {
+impl Figure {
+    /// Whether it has panels on a simulated machine.
+    pub fn is_simulated(&self) -> bool {
+        self.panels.iter().any(|panel| panel.machine.is_some())
+    }
+
+    /// How its reproduction differs from the paper.
+    pub fn differs(&self) -> &str {
+        if self.is_simulated() { &self.simulated } else { &self.scaled }
+    }
+}
+
+/// All figures; with `native` all on this machine, but for those that make no sense there.
+pub fn all(native: bool) -> Result<Vec<Figure>, Stop> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Schemes {
@@ -300,6 +340,21 @@ pub fn all() -> Result<Vec<Figure>, Stop> {
     for panel in figures.iter_mut().flat_map(|figure| &mut figure.panels) {
         if panel.schemes {
             panel.series.splice(0..0, schemes.series.iter().cloned());
+        }
+    }
+    if native {
+        figures.retain(|figure| !figure.simulated_only);
+    }
+    for figure in &mut figures {
+        if native {
+            // Panels with a machine of their own stand beside those of this one.
+            figure.panels.retain(|panel| panel.machine.is_none());
+        }
+        for panel in &mut figure.panels {
+            let machine = panel.machine.take().or_else(|| figure.machine.clone());
+            panel.machine = machine.filter(|machine| !native && machine != NATIVE);
+            let simulated = panel.machine.is_some();
+            panel.series.retain(|series| simulated || !series.simulated_only);
         }
     }
     Ok(figures)
@@ -318,29 +373,49 @@ mod tests {
 
     #[test]
     fn every_description_is_whole() {
-        let figures = all().expect("every description parses");
-        let ids: HashSet<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
-        assert_eq!(ids.len(), FILES.len());
-        for figure in &figures {
-            for panel in &figure.panels {
-                let place = format!("{} {}", figure.id, panel.id);
-                let other = |id: &String| figure.panels.iter().any(|panel| &panel.id == id);
-                match &panel.of {
-                    Some(id) => assert!(other(id) && panel.series.is_empty(), "{place}"),
-                    None => assert!(!panel.series.is_empty(), "{place}"),
-                }
-                let run = |series: &Series| series.run.is_some() || panel.run.is_some();
-                assert!(panel.series.iter().all(run), "{place}");
-                let names: HashSet<&str> = panel.series.iter().map(|it| it.name.as_str()).collect();
-                assert_eq!(names.len(), panel.series.len(), "{place}");
-                assert_eq!(panel.kind == Kind::Cumulative, panel.metric == Metric::Versions);
-                let own_lines = panel.of.is_none() && panel.kind != Kind::Bars;
-                assert_eq!(panel.x.is_some(), own_lines, "{place}");
-                assert!(panel.kind != Kind::Breakdown || panel.of.is_some(), "{place}");
-                let memory = panel.series.iter().filter_map(|series| series.memory.as_deref());
-                assert!(memory.map(values::size).all(|bytes| bytes.is_ok()), "{place}");
-            }
+        for native in [true, false] {
+            let figures = all(native).expect("every description parses");
+            let ids: HashSet<&str> = figures.iter().map(|figure| figure.id.as_str()).collect();
+            assert_eq!(ids.len(), figures.len());
+            figures.iter().for_each(whole);
         }
+    }
+
+    fn whole(figure: &Figure) {
+        for panel in &figure.panels {
+            let place = format!("{} {}", figure.id, panel.id);
+            let other = |id: &String| figure.panels.iter().any(|panel| &panel.id == id);
+            match &panel.of {
+                Some(id) => assert!(other(id) && panel.series.is_empty(), "{place}"),
+                None => assert!(!panel.series.is_empty(), "{place}"),
+            }
+            let run = |series: &Series| series.run.is_some() || panel.run.is_some();
+            assert!(panel.series.iter().all(run), "{place}");
+            let names: HashSet<&str> = panel.series.iter().map(|it| it.name.as_str()).collect();
+            assert_eq!(names.len(), panel.series.len(), "{place}");
+            assert_eq!(panel.kind == Kind::Cumulative, panel.metric == Metric::Versions);
+            let own_lines = panel.of.is_none() && panel.kind != Kind::Bars;
+            assert_eq!(panel.x.is_some(), own_lines, "{place}");
+            assert!(panel.kind != Kind::Breakdown || panel.of.is_some(), "{place}");
+            let memory = panel.series.iter().filter_map(|series| series.memory.as_deref());
+            assert!(memory.map(values::size).all(|bytes| bytes.is_ok()), "{place}");
+            let simulated = panel.machine.is_some() && panel.of.is_none();
+            let cores = panel.x.as_ref().is_some_and(|axis| axis.cores);
+            assert!(!simulated || cores != panel.on.is_some(), "{place}: how many cores?");
+        }
+        assert!(!figure.is_simulated() || !figure.simulated.is_empty(), "{}", figure.id);
+    }
+
+    #[test]
+    fn every_figure_runs_here_or_simulated() {
+        let simulated = |native| -> Vec<String> {
+            let figures = all(native).expect("every description parses").into_iter();
+            figures.filter(Figure::is_simulated).map(|figure| figure.id).collect()
+        };
+        assert!(simulated(true).is_empty());
+        let cores = |id: &String| id.starts_with("cores-");
+        assert!(simulated(false).iter().all(cores));
+        assert_eq!(simulated(false).len(), 18);
     }
 
     #[test]

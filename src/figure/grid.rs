@@ -1,7 +1,11 @@
-//! From a panel to the command lines of its runs on this machine.
+//! From a panel to the command lines of its runs: on this machine, or on a simulated one of any size.
 
-use super::describe::{Panel, Series};
+use super::describe::{Figure, Panel, Series};
+use super::measured::{Price, source};
 use std::time::Duration;
+
+/// The most simulated cores of a quick run.
+const QUICK_CORES: usize = 64;
 
 /// How much of a figure is run.
 #[derive(Clone, Copy)]
@@ -23,17 +27,45 @@ pub struct Column {
 }
 
 impl Grid {
-    /// Repetitions of each run, with different seeds.
-    pub fn rounds(self) -> u64 {
-        3
+    /// Repetitions of each run, with different seeds. On a simulated machine a seed also places all lines
+    /// anew.
+    pub fn rounds(self, panel: &Panel) -> u64 {
+        if self.quick && panel.machine.is_some() { 2 } else { 3 }
     }
 
-    /// Warm-up and measured window, where a description does not say otherwise.
+    /// Runs of a line, at all prices.
+    pub fn runs(self, panel: &Panel) -> u64 {
+        let priced = if panel.machine.is_some() { Price::OTHERS.len() as u64 } else { 0 };
+        self.rounds(panel) + priced
+    }
+
+    /// Warm-up and measured window on this machine, where a description does not say otherwise.
     pub fn times(self) -> (Duration, Duration) {
         if self.quick {
             (Duration::from_millis(100), Duration::from_millis(300))
         } else {
             (Duration::from_secs(1), Duration::from_secs(3))
+        }
+    }
+
+    /// Cores that claims about a panel can speak of: this machine's, or the most of the simulated one.
+    pub fn cores_of(self, figure: &Figure, panel: &Panel) -> usize {
+        let panel = source(figure, panel);
+        match (&panel.machine, &panel.x) {
+            (None, _) => self.cores,
+            (Some(_), Some(axis)) if axis.cores => {
+                self.values(panel, axis).iter().copied().fold(1.0, f64::max) as usize
+            }
+            (Some(_), _) => self.on(panel),
+        }
+    }
+
+    /// The cores of a panel in which they are not varied.
+    fn on(self, panel: &Panel) -> usize {
+        match (&panel.machine, panel.on) {
+            (Some(_), Some(on)) if self.quick => on.min(QUICK_CORES),
+            (Some(_), Some(on)) => on,
+            _ => self.cores,
         }
     }
 
@@ -48,22 +80,29 @@ impl Grid {
         };
         let column = |&value: &f64| {
             let text = format!("{value}{}", axis.unit);
-            let flags = axis.flag.iter().chain(&axis.also);
+            let cores = axis.cores && panel.machine.is_some();
+            let first = axis.flag.as_ref().filter(|_| !cores);
+            let simulated = cores.then(|| "--cores".to_owned());
+            let flags = first.into_iter().chain(&simulated).chain(&axis.also);
             let swept: Vec<String> = flags.flat_map(|flag| [flag.clone(), text.clone()]).collect();
             let line = |series| self.line(panel, series, &swept);
             let x = axis.shown.place(value);
             let label = if x == value { format!("{value}") } else { format!("{x:.0}") };
             Column { x, label, lines: panel.series.iter().map(line).collect() }
         };
-        self.values(axis).iter().map(column).collect()
+        self.values(panel, axis).iter().map(column).collect()
     }
 
-    /// The values of an axis on this machine.
-    fn values(self, axis: &super::describe::Axis) -> Vec<f64> {
+    /// The values of an axis: of this machine no more cores than there are.
+    fn values(self, panel: &Panel, axis: &super::describe::Axis) -> Vec<f64> {
         let short = self.quick && !axis.quick.is_empty();
         let values = if short { &axis.quick } else { &axis.values };
         if !axis.cores {
             return values.clone();
+        }
+        if panel.machine.is_some() {
+            let most = if self.quick { QUICK_CORES } else { usize::MAX };
+            return values.iter().copied().filter(|&value| value <= most as f64).collect();
         }
         let most = axis.values.iter().copied().fold(0.0, f64::max);
         let cores = (self.cores as f64).min(most);
@@ -72,35 +111,45 @@ impl Grid {
     }
 
     fn line(self, panel: &Panel, series: &Series, swept: &[String]) -> Vec<String> {
-        let (warmup, duration) = self.times();
-        let times = [
-            "--warmup".to_owned(),
-            format!("{}ms", warmup.as_millis()),
-            "--duration".to_owned(),
-            format!("{}ms", duration.as_millis()),
-        ];
         let run = series.run.as_ref().or(panel.run.as_ref()).map_or("", String::as_str);
-        let mut run = self.words(run).into_iter();
+        let mut run = self.words(run, panel).into_iter();
         let workload = run.next().unwrap_or_default();
-        let own = if self.quick { &panel.quick } else { &panel.full };
-        // In the papers a thread has one transaction in hand; timestamps alone are drawn without any.
-        let one = if workload == "timestamps" { "" } else { "--interleave 1" };
-        let flags = times
-            .into_iter()
-            .chain(self.words(one))
-            .chain(run)
-            .chain(self.words(own))
-            .chain(self.words(&series.flags))
-            .chain(swept.iter().cloned());
-        let words = ["bench".to_owned(), workload].into_iter().chain(last_of_each(flags));
+        let (command, first) = match &panel.machine {
+            None => ("bench", self.first_native(&workload)),
+            Some(machine) => {
+                ("simulate", format!("--machine {machine} --cores {}", self.on(panel)))
+            }
+        };
+        let own = match (&panel.machine, self.quick) {
+            (None, true) => &panel.quick,
+            (None, false) => &panel.full,
+            (Some(_), true) => &panel.simulated_quick,
+            (Some(_), false) => &panel.simulated,
+        };
+        // Timestamps alone are drawn from no table.
+        let own = if workload == "timestamps" { "" } else { own };
+        let flags = self.words(&first, panel).into_iter();
+        let flags = flags.chain(run).chain(self.words(own, panel));
+        let flags = flags.chain(self.words(&series.flags, panel)).chain(swept.iter().cloned());
+        let words = [command.to_owned(), workload].into_iter().chain(last_of_each(flags));
         words.collect()
     }
 
+    /// What runs on this machine begin with.
+    fn first_native(self, workload: &str) -> String {
+        let (warmup, duration) = self.times();
+        // In the papers a thread has one transaction in hand; timestamps alone are drawn without any.
+        let one = if workload == "timestamps" { "" } else { "--interleave 1" };
+        let (warmup, duration) = (warmup.as_millis(), duration.as_millis());
+        format!("--warmup {warmup}ms --duration {duration}ms {one}")
+    }
+
     /// The words of a description, with what depends on the machine put in.
-    fn words(self, text: &str) -> Vec<String> {
-        let half = (self.cores / 2).max(2);
+    fn words(self, text: &str, panel: &Panel) -> Vec<String> {
+        let cores = self.on(panel);
+        let half = (cores / 2).max(2);
         let put = |word: &str| {
-            word.replace("{cores}", &self.cores.to_string()).replace("{half}", &half.to_string())
+            word.replace("{cores}", &cores.to_string()).replace("{half}", &half.to_string())
         };
         text.split_whitespace().map(put).collect()
     }
@@ -127,12 +176,15 @@ mod tests {
     use crate::args;
 
     /// Every line of every figure is what the command takes, but where a machine has too few partitions
-    /// for a line, which the page says.
+    /// for a line, or cannot be simulated yet, which the page says.
     #[test]
     fn every_line_is_taken_by_the_command() {
         let mut refused = Vec::new();
-        for grid in [Grid { quick: true, cores: 2 }, Grid { quick: false, cores: 64 }] {
-            for figure in all().expect("every description parses") {
+        for (native, quick, cores) in
+            [(true, true, 2), (true, false, 64), (false, true, 2), (false, false, 2)]
+        {
+            let grid = Grid { quick, cores };
+            for figure in all(native).expect("every description parses") {
                 for panel in &figure.panels {
                     for line in grid.columns(panel).iter().flat_map(|column| &column.lines) {
                         if let Err(stop) = args::parse(line).and_then(super::super::run::prepare) {
@@ -143,8 +195,31 @@ mod tests {
             }
         }
         for (line, problem) in &refused {
-            assert!(problem.contains("--parts-per-txn"), "{line}: {problem}");
+            let simulated = line.starts_with("simulate ");
+            let known = problem.contains("--parts-per-txn")
+                || simulated && NOT_SIMULATED.iter().any(|part| line.contains(part));
+            assert!(known, "{line}: {problem}");
         }
+    }
+
+    /// What simulated figures ask for and simulated machines do not have.
+    const NOT_SIMULATED: [&str; 3] = ["simulate timestamps ", "--allocator ", "--timestamps hardware"];
+
+    #[test]
+    fn simulated_machines_have_any_number_of_cores() {
+        let figures = all(false).expect("every description parses");
+        let figure = |id: &str| figures.iter().find(|figure| figure.id == id).expect(id);
+        let (wide, narrow) = (figure("cores-5-2"), figure("cores-5-5"));
+        let grid = |quick| Grid { quick, cores: 2 };
+        assert_eq!(grid(false).cores_of(wide, &wide.panels[1]), 1024);
+        assert_eq!(grid(true).cores_of(wide, &wide.panels[1]), 64);
+        assert_eq!(grid(false).cores_of(narrow, &narrow.panels[0]), 512);
+        let columns = grid(true).columns(&wide.panels[0]);
+        assert_eq!(columns.iter().map(|it| it.x).collect::<Vec<_>>(), [1., 2., 4., 8., 16., 32., 64.]);
+        let line = columns[6].lines[1].join(" ");
+        assert!(line.starts_with("simulate ycsb --machine thousand-cores "), "{line}");
+        assert!(line.contains("--scheme no-wait") && line.contains("--cores 64"), "{line}");
+        assert!(!line.contains("--threads") && !line.contains("--interleave"), "{line}");
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! measured, or where the axis lacks a place that it names.
 
 use super::claims::{
-    Above, Below, Best, Check, Claim, CrossesBetween, Groups, Grows, GrowsLess, LargestShare,
-    Linear, Order, PeaksBetween, RatioWithin, ShareAbove, ShareWithin,
+    Above, AsInPanel, Below, BendsNoLater, Best, Check, Claim, CrossesBetween, Groups, Grows,
+    GrowsLess, LargestShare, Linear, Order, PeaksBetween, Ranks, RatioWithin, ShareAbove,
+    ShareWithin,
 };
 use super::measured::{Curve, Dot, PARTS, Shares};
 use crate::figure::numbers::short;
@@ -36,7 +37,9 @@ pub struct Board<'a> {
     pub curves: &'a [Curve],
     /// The panel's breakdown.
     pub shares: &'a [Shares],
-    /// Cores of this machine.
+    /// The curves of the figure's panels, by their names.
+    pub panels: &'a [(&'a str, Vec<Curve>)],
+    /// Cores of this machine, or the most of the simulated one in this grid.
     pub cores: usize,
 }
 
@@ -92,6 +95,9 @@ impl<'a> Board<'a> {
             Check::Grows(it) => self.grows(it),
             Check::GrowsLess(it) => self.grows_less(it),
             Check::Linear(it) => self.linear(it),
+            Check::BendsNoLater(it) => self.bends_no_later(it),
+            Check::Ranks(it) => self.ranks(it),
+            Check::AsInPanel(it) => self.as_in_panel(it),
             Check::Rises(it) => self.each(&it.series, places!(it), |values| {
                 (trend(values, 1.0, it.tolerance), from_to(values))
             }),
@@ -329,6 +335,69 @@ impl<'a> Board<'a> {
         })
     }
 
+    /// The place behind which a curve grows by less than `share` of the axis' growth, if there is one.
+    fn bend(curve: &'a Curve, share: f64) -> Option<&'a Dot> {
+        let bends = |pair: &&[Dot]| pair[1].mid / pair[0].mid < share * pair[1].x / pair[0].x;
+        curve.dots.windows(2).find(bends).map(|pair| &pair[0])
+    }
+
+    fn bends_no_later(&self, it: &BendsNoLater) -> Answer {
+        let bend = |name| self.curve(name).map(|curve| Self::bend(curve, it.share));
+        let (series, than) = (bend(&it.series)?, bend(&it.than)?);
+        let Some(last) = than else {
+            return Err(format!("{} does not bend in this range", it.than));
+        };
+        let words = |dot: Option<&Dot>| dot.map_or("nowhere".into(), |dot| dot.label.clone());
+        let held = series.is_some_and(|first| first.x <= last.x);
+        Ok((held, format!("{} bends at {}, {} at {}", it.series, words(series), it.than, last.label)))
+    }
+
+    /// The curves of another panel.
+    fn panel(&self, id: &str) -> &'a [Curve] {
+        self.panels.iter().find(|(name, _)| *name == id).map_or(&[], |(_, curves)| curves)
+    }
+
+    fn ranks(&self, it: &Ranks) -> Answer {
+        let others = self.panel(&it.panel);
+        let both = |curve: &&'a Curve| {
+            let other = others.iter().find(|other| other.name == curve.name)?;
+            let dots = curve.dots.iter().rev();
+            let mut pairs = dots.filter_map(|dot| {
+                let theirs = other.dots.iter().find(|other| same(other.x, dot.x))?;
+                Some((dot, theirs.mid))
+            });
+            pairs.next()
+        };
+        let pairs: Vec<(&Dot, f64)> = self.some(&it.series)?.iter().filter_map(both).collect();
+        let last = pairs.iter().map(|(dot, _)| dot.x).fold(0.0, f64::max);
+        let pairs: Vec<_> = pairs.into_iter().filter(|(dot, _)| same(dot.x, last)).collect();
+        let Some((place, _)) = pairs.first().filter(|_| pairs.len() >= 3) else {
+            return Err("fewer than three series have a place in both panels".into());
+        };
+        let values: Vec<(f64, f64)> = pairs.iter().map(|(dot, other)| (dot.mid, *other)).collect();
+        let found = spearman(&values);
+        let words = format!("rank correlation {found:.2} of {} at {}", pairs.len(), place.label);
+        Ok((found >= it.at_least, words))
+    }
+
+    fn as_in_panel(&self, it: &AsInPanel) -> Answer {
+        let others = self.panel(&it.panel);
+        let mut worst: Option<(f64, &str, &str)> = None;
+        for curve in self.some(&it.series)? {
+            let Some(other) = others.iter().find(|other| other.name == curve.name) else { continue };
+            for dot in &curve.dots {
+                let Some(there) = other.dots.iter().find(|it| same(it.x, dot.x)) else { continue };
+                let apart = dot.mid / there.mid - 1.0;
+                if worst.is_none_or(|(most, ..)| apart.abs() > most.abs()) {
+                    worst = Some((apart, &curve.name, &dot.label));
+                }
+            }
+        }
+        let (apart, name, place) = worst.ok_or("no place was measured in both panels")?;
+        let words = format!("most apart: {name} by {:+.0} % at {place}", apart * 100.0);
+        Ok((apart.abs() <= it.within, words))
+    }
+
     fn peak(&self, it: &PeaksBetween) -> Answer {
         let dots = &self.curve(&it.series)?.dots;
         let peak = dots.iter().max_by(|a, b| a.mid.total_cmp(&b.mid));
@@ -459,6 +528,24 @@ fn from_to(dots: &[&Dot]) -> String {
 fn listed(dots: &[&Dot]) -> String {
     let each = dots.iter().map(|dot| format!("{} at {}", short(dot.mid), dot.label));
     each.collect::<Vec<_>>().join(", ")
+}
+
+/// The correlation of the ranks of pairs; equal values share their ranks' mean.
+fn spearman(pairs: &[(f64, f64)]) -> f64 {
+    let rank = |values: Vec<f64>| -> Vec<f64> {
+        let count = |hit: &dyn Fn(f64) -> bool| values.iter().filter(|&&it| hit(it)).count() as f64;
+        let of = |&value: &f64| {
+            count(&|other| other < value) + (count(&|other| other == value) - 1.0) / 2.0
+        };
+        values.iter().map(of).collect()
+    };
+    let (left, right): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let (left, right) = (rank(left), rank(right));
+    let mean = (pairs.len() as f64 - 1.0) / 2.0;
+    let sum = |a: &[f64], b: &[f64]| -> f64 {
+        a.iter().zip(b).map(|(a, b)| (a - mean) * (b - mean)).sum()
+    };
+    sum(&left, &right) / (sum(&left, &left) * sum(&right, &right)).sqrt().max(f64::MIN_POSITIVE)
 }
 
 fn percents(shares: &[(&str, f64)]) -> String {

@@ -26,7 +26,15 @@ fn verdict(check: &str) -> Verdict {
         "id = 'it'\nfigure = 'f'\npanel = 'a'\nsection = '1'\npaper = 'so'\nneeds_cores = 4\ncheck.{check}"
     );
     let claim: Claim = read(&text).expect(check);
-    judge(&claim, &Board { curves: &curves, shares: &shares, cores: 8 }).verdict
+    let other = vec![
+        curve("up", &over([1.1, 2.2, 4.4, 8.0])),
+        curve("flat", &over([3.0, 3.0, 3.0, 4.0])),
+        curve("hill", &[(1.0, 9.0), (8.0, 1.0)]),
+    ];
+    let turned = [("up", 1.0), ("flat", 2.0), ("hill", 3.0)];
+    let turned = turned.map(|(name, value)| curve(name, &[(8.0, value)])).into();
+    let panels = [("b", other), ("c", turned)];
+    judge(&claim, &Board { curves: &curves, shares: &shares, panels: &panels, cores: 8 }).verdict
 }
 
 #[track_caller]
@@ -174,7 +182,7 @@ fn too_few_cores_do_not_apply() {
                 check.flat = { series = ['flat'], within = 1.0 }";
     let claim: Claim = read(text).expect("a claim");
     let curves = [curve("flat", &[(1.0, 1.0)])];
-    let judged = |cores| judge(&claim, &Board { curves: &curves, shares: &[], cores });
+    let judged = |cores| judge(&claim, &Board { curves: &curves, shares: &[], panels: &[], cores });
     assert_eq!(judged(8).verdict, Verdict::NotApplicable);
     assert_eq!(judged(8).measured, "needs 9 cores");
     assert_eq!(judged(9).verdict, Verdict::Holds);
@@ -185,4 +193,30 @@ fn a_claim_with_an_unknown_word_is_refused() {
     let text = "id = 'it'\nfigure = 'f'\npanel = 'a'\nsection = '1'\npaper = 'so'\nneeds_cores = 1\n\
                 check.flat = { series = ['flat'], within = 1.0, form = 3 }";
     assert!(read::<Claim>(text).is_err());
+}
+
+#[test]
+fn bends_and_other_panels() {
+    holds_and_fails(
+        "bends_no_later = { series = 'flat', than = 'hill', share = 0.75 }",
+        "bends_no_later = { series = 'hill', than = 'flat', share = 0.75 }",
+    );
+    let none = "bends_no_later = { series = 'flat', than = 'up', share = 0.75 }";
+    assert_eq!(verdict(none), Verdict::NotApplicable);
+    holds_and_fails(
+        "as_in_panel = { series = ['up'], panel = 'b', within = 0.1 }",
+        "as_in_panel = { series = ['up', 'flat'], panel = 'b', within = 0.1 }",
+    );
+    let absent = "as_in_panel = { series = ['up'], panel = 'z', within = 0.1 }";
+    assert_eq!(verdict(absent), Verdict::NotApplicable);
+    let ranks = |panel: &str| {
+        format!("ranks = {{ series = ['up', 'flat', 'hill'], panel = '{panel}', at_least = 0.7 }}")
+    };
+    // At 8 the order is up, flat, hill: here and in b, and not in c.
+    assert_eq!(verdict(&ranks("b")), Verdict::Holds);
+    assert_eq!(verdict(&ranks("c")), Verdict::Fails);
+    assert_eq!(verdict(&ranks("z")), Verdict::NotApplicable);
+    assert_eq!(spearman(&[(1.0, 5.0), (2.0, 6.0), (3.0, 9.0)]), 1.0);
+    assert_eq!(spearman(&[(1.0, 9.0), (2.0, 6.0), (3.0, 5.0)]), -1.0);
+    assert!((spearman(&[(1.0, 1.0), (2.0, 3.0), (3.0, 2.0), (4.0, 4.0)]) - 0.8).abs() < 1e-9);
 }

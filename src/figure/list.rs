@@ -10,14 +10,14 @@ use std::time::Duration;
 
 /// Prints the table of figures.
 pub fn run() -> Result<(), Stop> {
-    print(&table(&describe::all()?, host::cores()))
+    print(&table(&describe::all(false)?, host::cores()))
 }
 
 fn table(figures: &[Figure], cores: usize) -> String {
     let row = |out: &mut String, cells: [&str; 7]| {
         let [id, figure, section, machine, minutes, quick, title] = cells;
         let line =
-            format!("{id:<12}{figure:<13}{section:<10}{machine:<9}{minutes:>8}{quick:>8}  {title}");
+            format!("{id:<17}{figure:<13}{section:<10}{machine:<11}{minutes:>8}{quick:>8}  {title}");
         out.push_str(line.trim_end());
         out.push('\n');
     };
@@ -30,7 +30,8 @@ fn table(figures: &[Figure], cores: usize) -> String {
         totals = [totals[0] + times[0], totals[1] + times[1]];
         let (id, name, section) = (&figure.id, &figure.figure, &figure.section);
         let [full, quick] = times.map(minutes);
-        row(&mut out, [id, name, section, "native", &full, &quick, &figure.title]);
+        let machine = if figure.is_simulated() { "simulated" } else { "native" };
+        row(&mut out, [id, name, section, machine, &full, &quick, &figure.title]);
     }
     let [full, quick] = totals.map(minutes);
     row(&mut out, ["all", "", "", "", &full, &quick, ""]);
@@ -43,9 +44,9 @@ mod tests {
 
     #[test]
     fn every_figure_has_a_line() {
-        let figures = describe::all().expect("every description parses");
+        let figures = describe::all(false).expect("every description parses");
         let table = table(&figures, 2);
         assert_eq!(table.lines().count(), figures.len() + 2);
-        assert!(table.lines().any(|line| line.starts_with("cores-5-10  Figure 5-10")), "{table}");
+        assert!(table.lines().any(|line| line.starts_with("cores-5-10       Figure 5-10")), "{table}");
     }
 }

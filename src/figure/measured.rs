@@ -22,14 +22,84 @@ pub struct Line {
     pub name: String,
     /// Along the axis; empty where this build or machine cannot run it.
     pub points: Vec<Point>,
+    /// The same of a simulated machine at other prices of computation.
+    pub priced: Vec<(Price, Vec<Point>)>,
     /// Why there are none.
     pub refused: Option<String>,
+    /// What became of runs that failed.
+    pub failed: Vec<String>,
+}
+
+impl Line {
+    /// A series that has not been run.
+    pub fn new(name: &str) -> Self {
+        let (points, priced, failed) = Default::default();
+        Self { name: name.to_owned(), points, priced, refused: None, failed }
+    }
+
+    fn points_at(&self, price: Price) -> &[Point] {
+        if price == Price::One {
+            return &self.points;
+        }
+        let found = self.priced.iter().find(|(known, _)| *known == price);
+        found.map_or(&[], |(_, points)| points)
+    }
+}
+
+/// Times the prices of computation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Price {
+    /// Themselves.
+    One,
+    /// Half of them.
+    Half,
+    /// Twice as much.
+    Double,
+}
+
+impl Price {
+    /// The prices that tell what is owed to prices.
+    pub const OTHERS: [Self; 2] = [Self::Half, Self::Double];
+
+    /// What `--cost-scale` takes.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Self::One => "1",
+            Self::Half => "0.5",
+            Self::Double => "2",
+        }
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::One => "at these prices",
+            Self::Half => "at half price",
+            Self::Double => "at double price",
+        }
+    }
+}
+
+/// How one number is made of those of several runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Average {
+    /// Runs of a real machine, some of which are disturbed.
+    Median,
+    /// Runs of a simulated one, which differ in what their seeds drew.
+    Mean,
+}
+
+impl Average {
+    /// That of a panel's runs.
+    pub fn of(figure: &Figure, panel: &Panel) -> Self {
+        if source(figure, panel).machine.is_some() { Self::Mean } else { Self::Median }
+    }
 }
 
 /// A figure's runs: for each panel of its own, its lines.
 pub type Lines = Vec<Vec<Line>>;
 
-/// A median and its range.
+/// A median or a mean, and its range.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Dot {
     /// The place on the axis.
@@ -38,7 +108,7 @@ pub struct Dot {
     pub label: String,
     /// The least of the runs.
     pub low: f64,
-    /// The median of the runs.
+    /// The median or the mean of the runs.
     pub mid: f64,
     /// The most of the runs.
     pub high: f64,
@@ -79,15 +149,6 @@ pub fn lines<'a>(figure: &Figure, panel: &Panel, lines: &'a Lines) -> &'a [Line]
 
 /// The curves of a panel, those without a point left out.
 pub fn curves(figure: &Figure, panel: &Panel, all: &Lines) -> Vec<Curve> {
-    let own = lines(figure, panel, all).iter().map(|line| Curve {
-        name: line.name.clone(),
-        dots: if panel.kind == Kind::Cumulative {
-            line.points.first().map_or(Vec::new(), |point| cumulative(panel, point))
-        } else {
-            line.points.iter().filter_map(|point| dot(panel.metric, point)).collect()
-        },
-        reference: false,
-    });
     let theirs = panel.reference.iter().map(|reference| {
         let places = panel.x.iter().flat_map(|axis| &axis.values).copied();
         let values = reference.values.iter().copied().zip(places);
@@ -100,20 +161,43 @@ pub fn curves(figure: &Figure, panel: &Panel, all: &Lines) -> Vec<Curve> {
             reference: true,
         }
     });
-    own.chain(theirs).filter(|curve| !curve.dots.is_empty()).collect()
+    let own = curves_at(figure, panel, all, Price::One).into_iter();
+    own.chain(theirs.filter(|curve| !curve.dots.is_empty())).collect()
+}
+
+/// The same at other prices of computation, without what the paper states.
+pub fn curves_at(figure: &Figure, panel: &Panel, all: &Lines, price: Price) -> Vec<Curve> {
+    let average = Average::of(figure, panel);
+    let curve = |line: &Line| {
+        let points = line.points_at(price);
+        Curve {
+            name: line.name.clone(),
+            dots: if panel.kind == Kind::Cumulative {
+                points.first().map_or(Vec::new(), |point| cumulative(panel, point))
+            } else {
+                points.iter().filter_map(|point| dot(panel.metric, point, average)).collect()
+            },
+            reference: false,
+        }
+    };
+    let own = lines(figure, panel, all).iter().map(curve);
+    own.filter(|curve| !curve.dots.is_empty()).collect()
 }
 
 /// Where the time went in a breakdown's series.
-pub fn shares(figure: &Figure, panel: &Panel, all: &Lines) -> Vec<Shares> {
+pub fn shares(figure: &Figure, panel: &Panel, all: &Lines, price: Price) -> Vec<Shares> {
+    let average = Average::of(figure, panel);
     let share = |line: &Line| {
-        let point = match panel.at {
-            Edge::First => line.points.first(),
-            Edge::Last => line.points.last(),
-        }?;
+        let points = line.points_at(price);
+        let there = points.iter().find(|point| panel.place == Some(point.x));
+        let point = there.or(match panel.at {
+            Edge::First => points.first(),
+            Edge::Last => points.last(),
+        })?;
         let mut parts = [0.0; PARTS.len()];
         for (part, name) in parts.iter_mut().zip(PARTS) {
-            *part =
-                middle(point.runs.iter().filter_map(|run| run["breakdown"][name].as_f64()))?.mid;
+            let shares = point.runs.iter().filter_map(|run| run["breakdown"][name].as_f64());
+            *part = middle(shares, average)?.mid;
         }
         let sum: f64 = parts.iter().sum();
         // Medians of shares need not sum to one.
@@ -136,8 +220,8 @@ pub fn number(metric: Metric, run: &Value) -> Option<f64> {
     }
 }
 
-fn dot(metric: Metric, point: &Point) -> Option<Dot> {
-    let found = middle(point.runs.iter().filter_map(|run| number(metric, run)))?;
+fn dot(metric: Metric, point: &Point, average: Average) -> Option<Dot> {
+    let found = middle(point.runs.iter().filter_map(|run| number(metric, run)), average)?;
     Some(Dot { x: point.x, label: point.label.clone(), ..found })
 }
 
@@ -151,18 +235,21 @@ fn cumulative(panel: &Panel, point: &Point) -> Vec<Dot> {
     };
     let places = panel.x.iter().flat_map(|axis| &axis.values);
     let dots = places.filter_map(|&x| {
-        let found = middle(point.runs.iter().filter_map(|run| share(run, x)))?;
+        let found = middle(point.runs.iter().filter_map(|run| share(run, x)), Average::Median)?;
         Some(Dot { x, label: format!("{x}"), ..found })
     });
     dots.collect()
 }
 
-/// The median and the range of some numbers.
-pub fn middle(numbers: impl Iterator<Item = f64>) -> Option<Dot> {
+/// The average and the range of some numbers.
+pub fn middle(numbers: impl Iterator<Item = f64>, average: Average) -> Option<Dot> {
     let mut numbers: Vec<f64> = numbers.collect();
     numbers.sort_unstable_by(f64::total_cmp);
     let (&low, &high) = (numbers.first()?, numbers.last()?);
-    let mid = (numbers[(numbers.len() - 1) / 2] + numbers[numbers.len() / 2]) / 2.0;
+    let mid = match average {
+        Average::Median => (numbers[(numbers.len() - 1) / 2] + numbers[numbers.len() / 2]) / 2.0,
+        Average::Mean => numbers.iter().sum::<f64>() / numbers.len() as f64,
+    };
     Some(Dot { x: 0.0, label: String::new(), low, mid, high })
 }
 
@@ -173,10 +260,13 @@ mod tests {
 
     #[test]
     fn medians_have_their_range() {
-        let found = middle([3.0, 1.0, 2.0].into_iter()).expect("numbers");
+        let median = |numbers: &[f64]| middle(numbers.iter().copied(), Average::Median);
+        let found = median(&[3.0, 1.0, 2.0]).expect("numbers");
         assert_eq!((found.low, found.mid, found.high), (1.0, 2.0, 3.0));
-        assert_eq!(middle([1.0, 2.0].into_iter()).map(|dot| dot.mid), Some(1.5));
-        assert!(middle(std::iter::empty()).is_none());
+        assert_eq!(median(&[1.0, 2.0]).map(|dot| dot.mid), Some(1.5));
+        assert!(median(&[]).is_none());
+        let mean = middle([1.0, 1.0, 4.0].into_iter(), Average::Mean).expect("numbers");
+        assert_eq!((mean.low, mean.mid, mean.high), (1.0, 2.0, 4.0));
     }
 
     #[test]
@@ -197,11 +287,11 @@ mod tests {
 
     #[test]
     fn versions_add_up() {
-        let figures = super::super::describe::all().expect("every description parses");
+        let figures = super::super::describe::all(true).expect("every description parses");
         let figure = figures.iter().find(|it| it.id == "silo-6-6").expect("it is there");
         let runs = vec![json!({"versions": [50, 30, 0, 20]})];
         let point = Point { x: 0.0, label: String::new(), runs };
-        let lines = vec![vec![Line { name: "YCSB".into(), points: vec![point], refused: None }]];
+        let lines = vec![vec![Line { points: vec![point], ..Line::new("YCSB") }]];
         let curves = curves(figure, &figure.panels[0], &lines);
         let found: Vec<f64> = curves[0].dots.iter().map(|dot| dot.mid).collect();
         assert_eq!(found, [0.5, 0.8, 0.8, 1.0, 1.0]);

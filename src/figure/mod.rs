@@ -1,7 +1,8 @@
-//! `chiliad figure`: the papers' figures on this machine, and whether what the papers say of them holds.
+//! `chiliad figure`: the papers' figures, and whether what the papers say of them holds, on this machine or
+//! on a simulated one of a thousand cores.
 //!
 //! Figures and claims are data, in `figures/`. From a description to the page: [`grid`] makes command lines
-//! of it, [`run`] runs them, [`measured`] makes numbers of the results, [`judge`] holds the claims against
+//! of it, [`run`] and [`simulated`] run them, [`measured`] makes numbers of the results, [`judge`] holds the claims against
 //! them, and [`csv`], [`chart`] and [`page`] say it.
 
 mod axis;
@@ -19,6 +20,7 @@ mod page;
 mod place;
 mod progress;
 mod run;
+mod simulated;
 
 use crate::args::{FigureCommand, FigureRunFlags};
 use crate::failure::Stop;
@@ -28,7 +30,7 @@ use claims::Claim;
 use describe::Figure;
 use grid::Grid;
 use judge::{Board, Judged, Verdict, judge};
-use measured::{Lines, curves, shares};
+use measured::{Curve, Lines, Price, curves, curves_at, shares};
 use place::Place;
 use std::time::{Instant, SystemTime};
 
@@ -49,27 +51,34 @@ pub fn run(command: &FigureCommand) -> Result<(), Stop> {
 }
 
 fn run_figures(flags: &FigureRunFlags) -> Result<(), Stop> {
-    let (figures, claims) = (describe::all()?, claims::all()?);
+    let (figures, claims) = (describe::all(flags.native)?, claims::all()?);
     let chosen = choose(&flags.ids, &figures)?;
-    let place = Place::obtain(&flags.out, &figures)?;
+    let place = Place::obtain(&flags.out, &describe::all(false)?)?;
+    let jobs = flags.jobs.unwrap_or_else(host::cores);
     let grid = Grid { quick: flags.quick, cores: host::cores() };
     let started = (SystemTime::now(), Instant::now());
     let bar = progress::Bar::new(&chosen, grid, flags.quiet);
     let mut all = Vec::new();
     for figure in chosen {
-        let lines = run::figure(figure, grid, &bar)?;
+        let lines = run::figure(figure, grid, jobs, &bar)?;
         let svg = chart::svg(figure, &lines)?;
         place.put(&format!("{}.csv", figure.id), &csv::text(figure, &lines))?;
         if let Some(svg) = &svg {
             place.put(&format!("{}.svg", figure.id), svg)?;
         }
-        let claims = claims.iter().filter(|claim| claim.figure == figure.id);
-        let judged = claims.map(|claim| (claim, look(figure, &lines, claim, grid.cores)));
+        let own = |it: &&Claim| it.is_of(figure);
+        let judged = claims.iter().filter(own).map(|it| (it, look(figure, &lines, it, grid)));
         all.push(Done { figure, svg, claims: judged.collect(), lines });
     }
     drop(bar);
-    let head = page::Head { grid, date: numbers::date(started.0), took: started.1.elapsed() };
+    let head = page::Head { grid, native: flags.native, date: numbers::date(started.0), took: started.1.elapsed() };
     let page = place.finish(&page::html(&all, &head))?;
+    let failed = all.iter().flat_map(|done| done.lines.iter().flatten());
+    let failed: Vec<&String> = failed.flat_map(|line| &line.failed).collect();
+    if let Some(first) = failed.first() {
+        let problem = format!("{} runs failed, see {}; the first: {first}", failed.len(), page.display());
+        return Err(Stop::Failed(problem));
+    }
     if flags.quiet {
         return Ok(());
     }
@@ -93,14 +102,38 @@ fn choose<'a>(ids: &[String], figures: &'a [Figure]) -> Result<Vec<&'a Figure>, 
     Ok(figures.iter().filter(asked).collect())
 }
 
-/// Holds a claim against what was measured.
-fn look(figure: &Figure, lines: &Lines, claim: &Claim, cores: usize) -> Judged {
+/// Holds a claim against what was measured. A verdict that other prices of computation change says so.
+fn look(figure: &Figure, lines: &Lines, claim: &Claim, grid: Grid) -> Judged {
     let Some(panel) = figure.panels.iter().find(|panel| panel.id == claim.panel) else {
         let measured = format!("no panel {}", claim.panel);
         return Judged { verdict: Verdict::NotApplicable, measured };
     };
-    let (curves, shares) = (curves(figure, panel, lines), shares(figure, panel, lines));
-    judge(claim, &Board { curves: &curves, shares: &shares, cores })
+    let cores = grid.cores_of(figure, panel);
+    let look_at = |price: Price| {
+        let of = |panel| -> Vec<Curve> {
+            match price {
+                Price::One => curves(figure, panel, lines),
+                other => curves_at(figure, panel, lines, other),
+            }
+        };
+        let panels: Vec<(&str, Vec<Curve>)> =
+            figure.panels.iter().map(|panel| (panel.id.as_str(), of(panel))).collect();
+        let shares = shares(figure, panel, lines, price);
+        judge(claim, &Board { curves: &of(panel), shares: &shares, panels: &panels, cores })
+    };
+    let mut judged = look_at(Price::One);
+    for price in Price::OTHERS {
+        let other = look_at(price);
+        if judged.verdict != Verdict::NotApplicable
+            && other.verdict != Verdict::NotApplicable
+            && other.verdict != judged.verdict
+        {
+            let words = if other.verdict == Verdict::Holds { "holds" } else { "fails" };
+            let Judged { measured, .. } = other;
+            judged.measured += &format!(" ({words} {}: {measured})", price.words());
+        }
+    }
+    judged
 }
 
 /// How many claims hold, fail, and do not apply.
@@ -118,7 +151,7 @@ mod tests {
 
     #[test]
     fn figures_come_in_the_order_of_the_papers() {
-        let figures = describe::all().expect("every description parses");
+        let figures = describe::all(false).expect("every description parses");
         let ids = |ids: &[&str]| -> Vec<String> { ids.iter().map(|&id| id.to_owned()).collect() };
         let chosen = choose(&ids(&["cores-5-1", "silo-6-2"]), &figures).expect("known");
         let chosen: Vec<&str> = chosen.iter().map(|figure| figure.id.as_str()).collect();

@@ -19,6 +19,8 @@ const STYLE: &str = include_str!("page.css");
 pub struct Head {
     /// The grid.
     pub grid: Grid,
+    /// Everything ran on this machine, by `--native`.
+    pub native: bool,
     /// When it began.
     pub date: String,
     /// How long it took.
@@ -35,7 +37,7 @@ pub fn html(all: &[Done<'_>], head: &Head) -> String {
     opening(&mut out, all, head);
     summary(&mut out, all);
     for done in all {
-        section(&mut out, done, head.grid);
+        section(&mut out, done, head);
     }
     out.push_str("</main>\n</body>\n</html>\n");
     out
@@ -66,9 +68,10 @@ fn opening(out: &mut String, all: &[Done<'_>], head: &Head) {
     put!(
         out,
         "<p class=\"lead\">What two theses on concurrency control show in their figures, run again \
-         with Chiliad on this machine, and what becomes of the claims that they draw from them: \
+         with Chiliad on {}, and what becomes of the claims that they draw from them: \
          <b>{holds}</b> hold, <b>{fails}</b> fail, <b>{not}</b> do not apply here, mostly because \
-         they speak of more cores.</p>"
+         they speak of more cores.</p>",
+        machines(all)
     );
     put!(out, "<dl class=\"facts\">");
     let fact = |out: &mut String, name: &str, text: &str| {
@@ -79,16 +82,38 @@ fn opening(out: &mut String, all: &[Done<'_>], head: &Head) {
     fact(out, "Compiler", BUILD.compiler);
     fact(out, "Date", &format!("{}, took {}", head.date, minutes(head.took)));
     let (warmup, window) = head.grid.times();
-    let runs = format!(
-        "{} grid: each point is the median of {} runs of {} ms after {} ms, unless its command says \
-         otherwise; bars span all of them, series take turns",
-        if head.grid.quick { "quick" } else { "full" },
-        head.grid.rounds(),
-        window.as_millis(),
-        warmup.as_millis()
-    );
-    fact(out, "Runs", &runs);
+    let kind = if head.grid.quick { "quick" } else { "full" };
+    let panels = || all.iter().flat_map(|done| &done.figure.panels);
+    if let Some(panel) = panels().find(|panel| panel.machine.is_none()) {
+        let runs = format!(
+            "{kind} grid: each point is the median of {} runs of {} ms after {} ms, unless its command says \
+             otherwise; bars span all of them, series take turns",
+            head.grid.rounds(panel),
+            window.as_millis(),
+            warmup.as_millis()
+        );
+        fact(out, "Runs here", &runs);
+    }
+    if let Some(panel) = panels().find(|panel| panel.machine.is_some()) {
+        let runs = format!(
+            "{kind} grid: each point is the mean of {} seeds, each of which places all cache lines anew; bars \
+             span all of them; dotted and dashed lines are the first seed at half and at double the prices \
+             of computation",
+            head.grid.rounds(panel),
+        );
+        fact(out, "Runs, simulated", &runs);
+    }
     put!(out, "</dl>\n</header>");
+}
+
+/// What the figures were run on.
+fn machines(all: &[Done<'_>]) -> &'static str {
+    let simulated = all.iter().filter(|done| done.figure.is_simulated()).count();
+    match simulated {
+        0 => "this machine",
+        some if some == all.len() => "a simulated machine",
+        _ => "this machine and a simulated one",
+    }
 }
 
 fn summary(out: &mut String, all: &[Done<'_>]) {
@@ -119,8 +144,10 @@ fn summary(out: &mut String, all: &[Done<'_>]) {
     put!(out, "</tbody>\n</table>");
 }
 
-fn section(out: &mut String, done: &Done<'_>, grid: Grid) {
-    let Figure { id, figure, section, title, shows, scaled, source, .. } = done.figure;
+fn section(out: &mut String, done: &Done<'_>, head: &Head) {
+    let grid = head.grid;
+    let Figure { id, figure, section, title, shows, source, .. } = done.figure;
+    let differs = done.figure.differs();
     put!(out, "<section id=\"{id}\">\n<h2>{}</h2>", escaped(title));
     if *source == Source::Own {
         put!(out, "<p><b>The question.</b> {}</p>", escaped(shows));
@@ -144,12 +171,13 @@ fn section(out: &mut String, done: &Done<'_>, grid: Grid) {
     }
     left_out(out, done);
     numbers(out, done);
-    if !scaled.is_empty() {
-        put!(out, "<p class=\"scaled\"><b>Here.</b> {}</p>", escaped(scaled));
+    if !differs.is_empty() {
+        put!(out, "<p class=\"scaled\"><b>Here.</b> {}</p>", escaped(differs));
     }
     claims(out, &done.claims);
     let quick = if grid.quick { " --quick" } else { "" };
-    put!(out, "<p class=\"again\"><code>chiliad figure run {id}{quick} --out DIR</code></p>");
+    let native = if head.native && *source == Source::Cores { " --native" } else { "" };
+    put!(out, "<p class=\"again\"><code>chiliad figure run {id}{quick}{native} --out DIR</code></p>");
     points(out, done.figure, grid);
     put!(out, "</section>");
 }
@@ -183,6 +211,12 @@ fn left_out(out: &mut String, done: &Done<'_>) {
             let names = escaped(&names.join(", "));
             let (id, reason) = (&panel.id, escaped(reason));
             put!(out, "<p class=\"absent\">({id}) Not shown: {names} ({reason}).</p>");
+        }
+        for line in lines {
+            for failure in &line.failed {
+                let (id, name, failure) = (&panel.id, escaped(&line.name), escaped(failure));
+                put!(out, "<p class=\"absent\">({id}) A run failed: {name} {failure}.</p>");
+            }
         }
     }
 }
@@ -255,19 +289,20 @@ mod tests {
 
     #[test]
     fn the_page_says_what_was_found() {
-        let figures = describe::all().expect("every description parses");
+        let figures = describe::all(true).expect("every description parses");
         let all_claims = claims::all().expect("the claims parse");
         let figure = figures.iter().find(|it| it.id == "silo-6-2").expect("it is there");
         let claim = all_claims.iter().find(|it| it.figure == figure.id).expect("it has claims");
         let judged = Judged { verdict: Verdict::Fails, measured: "1 < 2 & \"so\"".into() };
         let lines = vec![vec![super::super::measured::Line {
-            name: "Silo".into(),
-            points: Vec::new(),
             refused: Some("--scheme: unknown; accepted: silo".into()),
+            failed: vec!["at 4: its process panicked".into()],
+            ..super::super::measured::Line::new("Silo")
         }]];
         let done = Done { figure, lines, svg: None, claims: vec![(claim, judged)] };
         let head = Head {
             grid: Grid { quick: true, cores: 2 },
+            native: false,
             date: "2026-11-20 12:00 UTC".into(),
             took: Duration::from_secs(61),
         };
@@ -279,6 +314,7 @@ mod tests {
             "<b>0</b> hold, <b>1</b> fail",
             "<section id=\"silo-6-2\">",
             "(a) Not shown: Silo (--scheme: unknown).",
+            "(a) A run failed: Silo at 4: its process panicked.",
             "1 &lt; 2 &amp; &quot;so&quot;",
             "<span class=\"verdict fails\">fails</span>",
             "chiliad figure run silo-6-2 --quick --out DIR",

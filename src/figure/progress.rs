@@ -3,6 +3,7 @@
 use super::describe::{Figure, Panel};
 use super::grid::Grid;
 use super::run::{Job, database, prepare};
+use crate::points::Point;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,6 +14,12 @@ const BESIDES: Duration = Duration::from_millis(250);
 
 /// Records of YCSB that a core loads in a second, of the usual 100 bytes.
 const LOADED_PER_SECOND: f64 = 7e5;
+
+/// Records that a simulated core's loading takes in a second.
+const LOADED_SIMULATED_PER_SECOND: f64 = 3e5;
+
+/// Simulated seconds times cores that one core of the host simulates in a second.
+const SIMULATED_PER_SECOND: f64 = 0.07;
 
 /// A bar over all runs.
 pub struct Bar(ProgressBar);
@@ -44,14 +51,28 @@ impl Drop for Bar {
 
 fn runs(panel: &Panel, grid: Grid) -> u64 {
     let columns = grid.columns(panel);
-    columns.iter().map(|column| column.lines.len() as u64).sum::<u64>() * grid.rounds()
+    columns.iter().map(|column| column.lines.len() as u64).sum::<u64>() * grid.runs(panel)
 }
 
 /// The database of a line, and the records of YCSB that are loaded into it.
 fn records(line: &[String]) -> Option<(String, u64)> {
     let job = crate::args::parse(line).and_then(prepare).ok()?;
-    let Job::Workload(settings) = &job else { return None };
+    let settings = match &job {
+        Job::Workload(settings) => settings,
+        Job::Simulated(point) => match &**point {
+            Point::Workload(settings, _) => settings,
+            Point::Timestamps(_) => return None,
+        },
+        Job::Timestamps(_) => return None,
+    };
     Some((database(&job)?, settings.shown.get("records")?.as_u64()?))
+}
+
+/// Seconds that a line's simulation takes, if it is one.
+fn simulated_seconds(line: &[String]) -> Option<f64> {
+    let job = crate::args::parse(line).and_then(prepare).ok()?;
+    let Job::Simulated(point) = job else { return None };
+    Some(point.work() / SIMULATED_PER_SECOND)
 }
 
 /// About how long a figure takes.
@@ -69,10 +90,18 @@ pub fn estimate(figure: &Figure, grid: Grid) -> Duration {
                 crate::args::values::time(line.get(at + 1)?).ok()
             };
             let run = ["--warmup", "--duration"].into_iter().filter_map(time).sum::<Duration>();
-            total += (run + BESIDES) * grid.rounds() as u32;
+            let simulated = simulated_seconds(line).unwrap_or(0.0) * grid.runs(panel) as f64;
+            total += Duration::from_secs_f64(simulated / grid.cores.max(1) as f64);
+            if panel.machine.is_none() {
+                total += (run + BESIDES) * grid.rounds(panel) as u32;
+            }
         }
-        let loaded = loaded.values().sum::<u64>() as f64;
-        total += Duration::from_secs_f64(loaded / LOADED_PER_SECOND / grid.cores.max(1) as f64);
+        let loaded = loaded.values().sum::<u64>() as f64 / grid.cores.max(1) as f64;
+        let rate = match panel.machine {
+            Some(_) => LOADED_SIMULATED_PER_SECOND,
+            None => LOADED_PER_SECOND,
+        };
+        total += Duration::from_secs_f64(loaded / rate);
     }
     total
 }
@@ -85,10 +114,17 @@ mod tests {
     #[test]
     fn all_quick_figures_together_are_quick() {
         let grid = Grid { quick: true, cores: 2 };
-        let figures = all().expect("every description parses");
-        let total: Duration = figures.iter().map(|figure| estimate(figure, grid)).sum();
-        assert!(total < Duration::from_secs(15 * 60), "{total:?}");
         let full = Grid { quick: false, ..grid };
-        assert!(figures.iter().all(|it| estimate(it, full) > estimate(it, grid)));
+        for (native, minutes) in [(true, 15), (false, 60)] {
+            let figures = all(native).expect("every description parses");
+            let total: Duration = figures.iter().map(|figure| estimate(figure, grid)).sum();
+            assert!(total < Duration::from_secs(minutes * 60), "{total:?}");
+            let more = |it: &Figure| {
+                let [quick, full] = [grid, full].map(|grid| estimate(it, grid));
+                // Where nothing can be run yet there is nothing to estimate.
+                full > quick || full.is_zero()
+            };
+            assert!(figures.iter().all(more));
+        }
     }
 }

@@ -1,17 +1,21 @@
-//! Runs the grid of a figure: the same runs as `chiliad bench`, in this process.
+//! Runs the grid of a figure: the same runs as `chiliad bench`, in this process, and those of `chiliad
+//! simulate` in others (`simulated`).
 //!
 //! At each place of the axis the series take turns, forwards and backwards, so that a drift of the
 //! computer meets all of them alike; and so do the places, where the axis says so. A database is loaded once and used again by all runs that differ in
 //! nothing that it has been opened with.
 
-use super::describe::{Figure, Series};
+use super::describe::{Figure, Panel, Series};
 use super::grid::{Column, Grid};
 use super::measured::{Line, Lines, Point};
 use super::progress::Bar;
+use super::simulated;
 use crate::args::{
-    Arguments, BenchCommand, BenchWorkload, Command, TimestampsFlags, each_workload, values,
+    Arguments, BenchCommand, BenchWorkload, Command, SimulateCommand, SimulateWorkload, TimestampsFlags,
+    each_workload, values,
 };
 use crate::failure::Stop;
+use crate::points;
 use crate::settings::{self, Settings, Shown};
 use crate::{bench, host, timestamps};
 use chiliad_workload::driver::NativeTarget;
@@ -43,6 +47,8 @@ pub enum Job {
     Workload(Box<Settings>),
     /// Of timestamps alone.
     Timestamps(TimestampsFlags),
+    /// Of a workload on a simulated machine.
+    Simulated(Box<points::Point>),
 }
 
 /// What a line is to run.
@@ -54,16 +60,28 @@ pub fn prepare(arguments: Arguments) -> Result<Job, Stop> {
             flags => settings::native(&flags).map(|settings| Job::Workload(Box::new(settings)))
         ),
         Command::Bench(BenchCommand::Timestamps(flags)) => Ok(Job::Timestamps(flags.timestamps)),
+        Command::Simulate(SimulateCommand::Timestamps(flags)) => {
+            let run = timestamps::Simulated::new(&flags.timestamps, &flags.machine)?;
+            Ok(Job::Simulated(Box::new(points::Point::Timestamps(run))))
+        }
+        Command::Simulate(SimulateCommand::Workload(simulate)) => each_workload!(
+            simulate,
+            SimulateWorkload,
+            flags => settings::simulated(&flags).map(|(settings, plan)| {
+                Job::Simulated(Box::new(points::Point::Workload(settings, plan)))
+            })
+        ),
         _ => Err(Stop::Failed("a figure: no run of a workload or of timestamps".into())),
     }
 }
 
-/// Runs all of a figure.
-pub fn figure(figure: &Figure, grid: Grid, bar: &Bar) -> Result<Lines, Stop> {
-    let mut all = Vec::new();
-    for panel in &figure.panels {
-        let line = |name: &String| Line { name: name.clone(), points: Vec::new(), refused: None };
-        let mut lines: Vec<Line> = panel.series.iter().map(|series| line(&series.name)).collect();
+/// Runs all of a figure, `jobs` simulated runs at a time.
+pub fn figure(figure: &Figure, grid: Grid, jobs: usize, bar: &Bar) -> Result<Lines, Stop> {
+    let mut all = simulated::figure(figure, grid, jobs, bar)?;
+    for (panel, lines) in figure.panels.iter().zip(&mut all) {
+        if panel.machine.is_some() {
+            continue;
+        }
         let mut databases = HashMap::new();
         let columns = grid.columns(panel);
         let together = panel.x.as_ref().is_some_and(|axis| axis.turns);
@@ -73,9 +91,8 @@ pub fn figure(figure: &Figure, grid: Grid, bar: &Bar) -> Result<Lines, Stop> {
             let tell = |name: &str, label: &str, rounds| {
                 bar.running(&format!("{place}: {name} {label}"), rounds);
             };
-            run_columns((columns, &panel.series), &mut lines, &mut databases, grid, &tell)?;
+            run_columns((columns, panel), lines, &mut databases, grid, &tell)?;
         }
-        all.push(lines);
     }
     Ok(all)
 }
@@ -85,12 +102,13 @@ type Databases = HashMap<String, NativeTarget>;
 
 /// Runs columns in turn; see [`turns`].
 fn run_columns(
-    (columns, series): (&[Column], &[Series]),
+    (columns, panel): (&[Column], &Panel),
     lines: &mut [Line],
     databases: &mut Databases,
     grid: Grid,
     tell: &dyn Fn(&str, &str, u64),
 ) -> Result<(), Stop> {
+    let (series, rounds) = (&panel.series, grid.rounds(panel));
     let places = || columns.iter().flat_map(|column| (0..series.len()).map(move |at| (column, at)));
     let asked = |(column, at): (&Column, usize)| asked(&column.lines[at], &series[at], grid);
     let asked: Vec<Result<Job, Stop>> = places().map(asked).collect();
@@ -103,14 +121,14 @@ fn run_columns(
             Ok(job) => jobs.push(Some(job)),
             Err(stop) => {
                 leave_out(&mut lines[at], stop)?;
-                tell(&lines[at].name, &column.label, grid.rounds());
+                tell(&lines[at].name, &column.label, rounds);
                 jobs.push(None);
             }
         }
     }
     let places: Vec<(&Column, usize)> = places().collect();
     let mut results: Vec<Vec<Value>> = jobs.iter().map(|_| Vec::new()).collect();
-    for round in 0..grid.rounds() {
+    for round in 0..rounds {
         for turn in turns(jobs.len(), round) {
             let (column, at) = places[turn];
             let Some(job) = &mut jobs[turn] else { continue };
@@ -140,7 +158,7 @@ fn turns(jobs: usize, round: u64) -> Vec<usize> {
 }
 
 /// A series that this build or machine refuses is left out, and why is said; a run that fails is not.
-fn leave_out(line: &mut Line, stop: Stop) -> Result<(), Stop> {
+pub fn leave_out(line: &mut Line, stop: Stop) -> Result<(), Stop> {
     match stop {
         Stop::BadInput(reason) => {
             line.refused = Some(reason);
@@ -151,7 +169,7 @@ fn leave_out(line: &mut Line, stop: Stop) -> Result<(), Stop> {
 }
 
 /// What a series' line is to run, if this grid has it.
-fn asked(words: &[String], series: &Series, grid: Grid) -> Result<Job, Stop> {
+pub fn asked(words: &[String], series: &Series, grid: Grid) -> Result<Job, Stop> {
     if series.full_only && grid.quick {
         return Err(Stop::BadInput("only in a full run".into()));
     }
@@ -186,7 +204,11 @@ fn enough(memory: &str, available: Option<u64>) -> Result<(), Stop> {
 
 /// What a job's database is opened with.
 pub fn database(job: &Job) -> Option<String> {
-    let Job::Workload(settings) = job else { return None };
+    let settings = match job {
+        Job::Workload(settings) => settings,
+        Job::Simulated(point) => return point.database(),
+        Job::Timestamps(_) => return None,
+    };
     let mut key: Shown = settings.shown.clone();
     key.retain(|name, _| !OF_THE_RUN.contains(&name.as_str()));
     Some(Value::Object(key).to_string())
@@ -195,6 +217,7 @@ pub fn database(job: &Job) -> Option<String> {
 fn run(job: &mut Job, databases: &mut Databases, seed: u64) -> Result<Value, Stop> {
     let key = database(job).unwrap_or_default();
     match job {
+        Job::Simulated(_) => Err(Stop::Failed("a simulated run among native ones".into())),
         Job::Timestamps(flags) => timestamps::run(flags, true).map(|result| result.to_value()),
         Job::Workload(settings) => {
             settings.plan.seed = seed;
@@ -259,6 +282,7 @@ mod tests {
             flags: String::new(),
             run: None,
             full_only,
+            simulated_only: false,
             memory: None,
         };
         let taken = |series, quick| asked(&words, &series, Grid { quick, cores: 2 }).is_ok();

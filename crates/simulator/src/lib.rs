@@ -37,12 +37,14 @@
 //! `store_buffer` (total store order), `schedule` (which core runs next), `crew` (which of its workers),
 //! `state` (what one event does), `freed` (who touches what is freed), `section` (who waits where it must
 //! not), `waiting` (parking, time, the end), `word` and `machine` (the
-//! seam's operations), `outcome`, `run`; and beside them `disk`, which outlives runs.
+//! seam's operations), `outcome`, `run`; and beside them `disk`, which outlives runs, and
+//! `fork`, by which many runs begin where one has come to.
 
 mod config;
 mod crew;
 pub mod description;
 mod disk;
+pub mod fork;
 mod freed;
 mod hollow;
 mod hook;

@@ -194,6 +194,13 @@ impl Region {
         }
     }
 
+    /// Whether freed blocks are handed out again from here on is up to this seed.
+    pub(crate) fn reseed(&self, seed: u64) {
+        let books = &mut *self.books.borrow_mut();
+        books.random = Generator::new(seed, Stream::Memory);
+        books.reuses = books.random.below(4) == 0;
+    }
+
     fn bytes(&self) -> usize {
         self.mapping.as_ref().map_or(0, |mapping| mapping.bytes)
     }

@@ -44,6 +44,18 @@ impl Run {
         Self { bodies: Vec::new(), gone: false, state: Box::new(State::new(config)) }
     }
 
+    /// Puts what is to come under another configuration: a program's data are made once, outside, and the
+    /// cores that work on them run under any seed, on any machine. The run is then a function of both
+    /// configurations. The region stays as large as it is.
+    ///
+    /// # Panics
+    /// When there are cores already.
+    pub fn reconfigure(&mut self, config: Config) {
+        assert!(self.bodies.is_empty() && !self.gone, "a run has its configuration before its cores");
+        let region_bytes = self.state.config.region_bytes;
+        self.state.reconfigure(Config { region_bytes, ..config });
+    }
+
     /// Executes `f` on the host's stack, as worker 0: its accesses are performed but not scheduled,
     /// and count as no events. For loading before the cores start and for checks after they ended.
     ///

@@ -187,6 +187,20 @@ impl State {
         state
     }
 
+    /// Puts the run under another configuration; see [`crate::Run::reconfigure`].
+    pub(crate) fn reconfigure(&mut self, config: Config) {
+        self.digest(config.seed);
+        self.limit.set(config.events_max.max(1));
+        self.region.reseed(config.seed);
+        self.luck = RefCell::new(Luck::new(config.seed));
+        self.scheduler = RefCell::new(Scheduler::new(config.seed, config.schedule));
+        self.buffers = RefCell::new(StoreBuffers::new(config.seed));
+        self.workers.get_mut().clear();
+        self.crews.get_mut().clear();
+        self.config = config;
+        self.add_core(vec!["outside".to_owned()], Post::Outside, false);
+    }
+
     /// Adds a core with a worker of each name.
     pub(crate) fn add_core(&self, names: Vec<String>, post: Post, daemon: bool) -> Vec<WorkerId> {
         let count = |length| u32::try_from(length).expect("fewer workers than u32 counts");

@@ -16,6 +16,7 @@ use chiliad_engine::{DurableOptions, Error, Info, Options, Scheme};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Fault, Interleaved};
 use chiliad_simulator::Sim;
+use std::any::Any;
 use std::sync::{Arc, LazyLock};
 
 /// A workload with its options.
@@ -36,6 +37,18 @@ pub enum AnyWorkload {
 }
 
 impl AnyWorkload {
+    /// The workload itself, for a database that has its rows.
+    pub(crate) fn make(&self) -> Result<Arc<dyn Any + Send + Sync>, Failure> {
+        Ok(match self {
+            Self::Tpcc(tpcc) => Arc::new(valid(Tpcc::new(tpcc.clone()))?),
+            Self::Ycsb(ycsb) => Arc::new(valid(Ycsb::new(ycsb.clone()))?),
+            Self::Smallbank(bank) => Arc::new(valid(Smallbank::new(bank.clone()))?),
+            Self::Tatp(tatp) => Arc::new(valid(Tatp::new(tatp.clone()))?),
+            Self::Churn(churn) => Arc::new(valid(Churn::new(churn.clone()))?),
+            Self::Bank(bank) => Arc::new(valid(Bank::new(bank.clone()))?),
+        })
+    }
+
     /// The names of its tables.
     ///
     /// # Errors

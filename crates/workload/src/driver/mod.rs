@@ -50,7 +50,7 @@ pub use plan::{Length, Plan, Recording, Retry};
 pub use progress::{NoProgress, Progress};
 pub use report::{Breakdown, Failure, NativeReport, SimulatedReport};
 pub use series::{Sample, resident_bytes};
-pub use simulated::{SimulatedPlan, run_simulated};
+pub use simulated::{Loaded, SimulatedPlan, load_simulated, run_loaded, run_simulated};
 pub use slices::FollowingCost;
 pub use tally::{KindTally, Tally};
 pub use target::{Bound, Direct, Target, Virtual};

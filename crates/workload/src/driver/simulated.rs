@@ -3,12 +3,12 @@
 //! function of its plan and the machine's configuration.
 //!
 //! The database is opened and loaded outside scheduling, and looked at again there when all cores
-//! have returned. A run that did not complete leaves latches held, so nobody touches its database
+//! have returned. One loading serves many runs, each in a process of its own. A run that did not complete leaves latches held, so nobody touches its database
 //! any more: it is given up with the region that holds it.
 
 use super::signals::{Phase, Signals};
 use super::target::{ClientReport, RunSignals};
-use super::{Failure, Length, Plan, SimulatedReport, Tally, Target};
+use super::{AnyWorkload, Failure, Length, Plan, SimulatedReport, Tally, Target};
 use crate::ClientSeat;
 use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::{Config, Outcome, Run, Sim, stopping};
@@ -38,6 +38,69 @@ struct Yield {
     end: Cell<Ticks>,
 }
 
+/// The seed of what a timed run finds: its rows, and where they lie. Runs of all seeds share it, so that one
+/// loading serves them; where a run is explored rather than timed, its own seed decides this too.
+const LOADED_SEED: u64 = 1;
+
+/// A database that is loaded, on a simulated machine whose cores have not begun. Where the process forks,
+/// each copy can be run.
+pub struct Loaded {
+    run: Run,
+    target: Option<Rc<dyn Target>>,
+    seconds: f64,
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        let target = self.target.take();
+        self.run.outside(|| drop(target));
+    }
+}
+
+impl Loaded {
+    /// Takes a workload whose rows are those that were loaded, and whose requests may be others.
+    ///
+    /// # Errors
+    /// Those of the workload's options. One of another kind is none that was loaded.
+    pub fn set_workload(&mut self, workload: &AnyWorkload) -> Result<(), Failure> {
+        let made = workload.make()?;
+        let set = |target: &mut Rc<dyn Target>| Rc::get_mut(target)?.set_workload(made).then_some(());
+        let set = self.target.as_mut().and_then(set);
+        set.ok_or_else(|| Failure::Host("another workload was loaded".into()))
+    }
+
+    /// The database.
+    ///
+    /// # Panics
+    /// Never: it goes with the run.
+    #[must_use]
+    pub fn target(&self) -> &dyn Target {
+        &**self.target.as_ref().expect("it goes with the run")
+    }
+}
+
+/// Opens a database with `open` and loads it, for runs as `plan` has it, or others of the same rows.
+///
+/// # Errors
+/// What went wrong.
+pub fn load_simulated(
+    plan: &SimulatedPlan,
+    open: impl FnOnce() -> Result<Box<dyn Target>, Failure>,
+) -> Result<Loaded, Failure> {
+    let started = Instant::now();
+    let timed = plan.config.machine.is_some();
+    let seed_of = |own| if timed { LOADED_SEED } else { own };
+    let config = Config { seed: seed_of(plan.config.seed), ..plan.config.clone() };
+    let run = Run::new(config);
+    let target = run.outside(|| -> Result<_, Failure> {
+        let target = open()?;
+        load(&*target, seed_of(plan.plan.seed))?;
+        Ok(target)
+    })?;
+    let seconds = started.elapsed().as_secs_f64();
+    Ok(Loaded { run, target: Some(Rc::from(target)), seconds })
+}
+
 /// Opens a database with `open`, loads it and runs its clients on a simulated machine.
 ///
 /// # Errors
@@ -46,14 +109,20 @@ pub fn run_simulated(
     plan: &SimulatedPlan,
     open: impl FnOnce() -> Result<Box<dyn Target>, Failure>,
 ) -> Result<SimulatedReport, Failure> {
-    let started = Instant::now();
-    let mut run = Run::new(plan.config.clone());
-    let target: Rc<dyn Target> = Rc::from(run.outside(|| -> Result<_, Failure> {
-        let target = open()?;
-        load(&*target, plan.plan.seed)?;
-        Ok(target)
-    })?);
-    let load_seconds = started.elapsed().as_secs_f64();
+    run_loaded(load_simulated(plan, open)?, plan)
+}
+
+/// Runs the clients of a loaded database.
+///
+/// # Errors
+/// What went wrong before the cores started. What goes wrong later is in the report.
+pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedReport, Failure> {
+    let load_seconds = loaded.seconds;
+    let target = loaded.target.take().ok_or_else(|| Failure::Host("nothing was loaded".into()))?;
+    let run = &mut loaded.run;
+    if plan.config.machine.is_some() {
+        run.reconfigure(plan.config.clone());
+    }
     let signals = plan.plan.signals();
     let left = Rc::new(Yield {
         clients: RefCell::default(),
@@ -61,13 +130,13 @@ pub fn run_simulated(
         begin: Cell::new(0),
         end: Cell::new(0),
     });
-    spawn_clients(&mut run, plan, &target, &signals, &left);
-    spawn_clock(&mut run, plan, &signals, &left);
-    spawn_ticker(&mut run, plan, &target);
+    spawn_clients(run, plan, &target, &signals, &left);
+    spawn_clock(run, plan, &signals, &left);
+    spawn_ticker(run, plan, &target);
     let started = Instant::now();
     let outcome = run.go();
     let seconds = started.elapsed().as_secs_f64();
-    let conditions = finish(&run, plan, target, &outcome)?;
+    let conditions = finish(run, plan, target, &outcome)?;
     let kinds = left.clients.borrow().first().map_or(0, |client| client.tally.kinds.len());
     let mut tally = Tally::new(kinds);
     let mut recorders = Vec::new();

@@ -38,6 +38,9 @@ pub trait Target {
     fn kinds(&self) -> &'static [&'static str];
     /// The tables, by number, with their names.
     fn tables(&self) -> Vec<(u32, String)>;
+    /// Takes another workload of the same kind, whose rows are those that there are; whether it is of that
+    /// kind.
+    fn set_workload(&mut self, workload: Arc<dyn Any + Send + Sync>) -> bool;
     /// The number of parts that the rows can be loaded in.
     fn load_parts(&self) -> usize;
     /// Loads the parts that `next` hands out, on the calling worker.
@@ -203,6 +206,10 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
 
     fn tables(&self) -> Vec<(u32, String)> {
         self.tables.iter().map(|table| table.0).zip(self.names.iter().cloned()).collect()
+    }
+
+    fn set_workload(&mut self, workload: Arc<dyn Any + Send + Sync>) -> bool {
+        workload.downcast().map(|workload| self.workload = workload).is_ok()
     }
 
     fn load_parts(&self) -> usize {

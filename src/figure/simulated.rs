@@ -1,0 +1,125 @@
+//! Runs the panels of a figure that are on a simulated machine: those of `chiliad simulate`, side by side on
+//! the host's cores, all panels at once so that they share databases.
+//!
+//! Each point is run with several seeds, of which each draws other requests and places all lines anew, and
+//! with the first seed at half and at double the prices of computation: what then becomes of a curve, or of
+//! who is ahead, is owed to them.
+
+use super::describe::Figure;
+use super::grid::Grid;
+use super::measured::{Line, Lines, Point, Price};
+use super::progress::Bar;
+use super::run::{Job, asked, leave_out};
+use crate::failure::Stop;
+use crate::points::{self, Answer};
+use serde_json::Value;
+
+/// A point of a curve, at one price, with all its seeds.
+struct Place {
+    panel: usize,
+    series: usize,
+    price: Price,
+    x: f64,
+    label: String,
+    /// One for each seed, in their order.
+    runs: Vec<Option<Value>>,
+}
+
+/// One run of a place.
+struct Run {
+    place: usize,
+    round: usize,
+    point: points::Point,
+}
+
+/// Runs the simulated panels of a figure; the lines of the others have not been run.
+pub fn figure(figure: &Figure, grid: Grid, jobs: usize, bar: &Bar) -> Result<Lines, Stop> {
+    let new = |panel: &super::describe::Panel| {
+        panel.series.iter().map(|series| Line::new(&series.name)).collect()
+    };
+    let mut lines: Lines = figure.panels.iter().map(new).collect();
+    let (mut places, runs) = plan(figure, grid, &mut lines, bar)?;
+    let all: Vec<&points::Point> = runs.iter().map(|run| &run.point).collect();
+    points::run(&all, jobs, |number, answer| {
+        let Run { place, round, .. } = runs[number];
+        let place = &mut places[place];
+        let panel = &figure.panels[place.panel];
+        let line = &mut lines[place.panel][place.series];
+        bar.running(&format!("{} {}: {} {}", figure.id, panel.id, line.name, place.label), 1);
+        match answer {
+            Ok(Answer { result, problem: None }) => place.runs[round] = Some(result),
+            Ok(Answer { problem: Some(problem), .. }) => line.failed.push(failed(place, &problem)),
+            Err(Stop::Failed(problem)) => line.failed.push(failed(place, &problem)),
+            Err(stop) => leave_out(line, stop)?,
+        }
+        Ok(())
+    })?;
+    for Place { panel, series, price, x, label, runs } in places {
+        let runs: Vec<Value> = runs.into_iter().flatten().collect();
+        if runs.is_empty() {
+            continue;
+        }
+        let line = &mut lines[panel][series];
+        let point = Point { x, label, runs };
+        match line.priced.iter_mut().find(|(known, _)| *known == price) {
+            _ if price == Price::One => line.points.push(point),
+            Some((_, points)) => points.push(point),
+            None => line.priced.push((price, vec![point])),
+        }
+    }
+    Ok(lines)
+}
+
+fn failed(place: &Place, problem: &str) -> String {
+    format!("at {}, {}: {problem}", place.label, place.price.words())
+}
+
+/// What there is to run. A series that is refused is left out, and why is said.
+fn plan(
+    figure: &Figure,
+    grid: Grid,
+    lines: &mut Lines,
+    bar: &Bar,
+) -> Result<(Vec<Place>, Vec<Run>), Stop> {
+    let (mut places, mut runs) = (Vec::new(), Vec::new());
+    for (panel_at, panel) in figure.panels.iter().enumerate() {
+        if panel.machine.is_none() {
+            continue;
+        }
+        for column in grid.columns(panel) {
+            for (series_at, words) in column.lines.iter().enumerate() {
+                let series = &panel.series[series_at];
+                let line = &mut lines[panel_at][series_at];
+                if let Err(stop) = asked(words, series, grid) {
+                    leave_out(line, stop)?;
+                    bar.running(&format!("{}: {}", figure.id, line.name), grid.runs(panel));
+                    continue;
+                }
+                let rounds = grid.rounds(panel);
+                let prices = Price::OTHERS.map(|price| (price, 1));
+                for (price, rounds) in [(Price::One, rounds)].into_iter().chain(prices) {
+                    for round in 0..rounds {
+                        let seed = (round + 1).to_string();
+                        let flags = ["--seed", &seed, "--cost-scale", price.flag()];
+                        let words: Vec<String> =
+                            words.iter().cloned().chain(flags.map(str::to_owned)).collect();
+                        let Job::Simulated(point) = asked(&words, series, grid)? else {
+                            return Err(Stop::Failed(format!("{}: no simulated run", figure.id)));
+                        };
+                        let (place, round) = (places.len(), round as usize);
+                        runs.push(Run { place, round, point: *point });
+                    }
+                    places.push(Place {
+                        panel: panel_at,
+                        series: series_at,
+                        price,
+                        x: column.x,
+                        label: column.label.clone(),
+                        runs: vec![None; rounds as usize],
+                    });
+                }
+            }
+        }
+    }
+    Ok((places, runs))
+}
