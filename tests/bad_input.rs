@@ -23,9 +23,15 @@ fn refused(line: &str, parts: &[&str]) {
 fn unknown_names_are_refused_with_those_that_are_known() {
     refused(
         "",
-        &["command is missing", "bench, simulate, campaign, figure, check, schemes, recover"],
+        &[
+            "command is missing",
+            "bench, simulate, campaign, figure, check, schemes, machines, recover",
+        ],
     );
-    refused("dance", &["`dance`", "bench, simulate, campaign, figure, check, schemes, recover"]);
+    refused(
+        "dance",
+        &["`dance`", "bench, simulate, campaign, figure, check, schemes, machines, recover"],
+    );
     refused("bench", &["workload is missing", "ycsb, tpcc, smallbank, tatp"]);
     refused("bench chess", &["`chess`", "ycsb, tpcc, smallbank, tatp"]);
     refused("bench ycsb --scheme foo", &["--scheme", "`foo`", "silo"]);

@@ -21,42 +21,42 @@ const SCHEMES: [&str; 11] = [
 
 /// Under every scheme.
 const LOADS: [&str; 5] = [
-    "ycsb --records 4000 --scan-ratio 0",
-    "ycsb --records 4000 --scan-ratio 0 --index hash --rmw",
-    "ycsb --records 4000 --scan-ratio 0 --read-ratio 100 --ops 8",
+    "ycsb --scale spec --records 4000",
+    "ycsb --scale spec --records 4000 --index hash --rmw",
+    "ycsb --scale spec --records 4000 --read-ratio 100 --ops 8",
     "tpcc --scale micro --warehouses 1 --snapshot-reads no",
-    "smallbank --scale micro --accounts 1000 --partitions 1 --snapshot-reads no",
+    "smallbank --scale spec --hot-accounts 100 --accounts 1000 --partitions 1 --snapshot-reads no",
 ];
 
 /// Under some.
 const FURTHER: [&str; 22] = [
-    "ycsb --records 16 --scan-ratio 0 --read-ratio 100 --scheme silo",
-    "ycsb --records 16 --scan-ratio 0 --read-ratio 100 --index hash --scheme silo",
-    "ycsb --records 30000 --scan-ratio 0 --read-ratio 100 --scheme silo",
-    "ycsb --records 4000 --scan-ratio 0 --ops 1 --read-ratio 100 --scheme silo",
-    "ycsb --records 4000 --scan-ratio 0 --ops 1 --read-ratio 0 --scheme silo",
-    "ycsb --records 4000 --scan-ratio 0 --ops 1 --read-ratio 100 --scheme partitioned",
-    "ycsb --records 4000 --scan-ratio 0 --ops 1 --read-ratio 0 --index hash --scheme no-wait",
-    "ycsb --records 4000 --scan-ratio 0 --ops 1 --read-ratio 100 --index hash --scheme mvcc",
-    "ycsb --records 4000 --scan-ratio 0 --ops 40 --read-ratio 100 --scheme silo",
-    "ycsb --records 4000 --scan-ratio 0 --read-ratio 0 --scheme silo",
-    "ycsb --records 4000 --scan-ratio 0 --record-bytes 16 --scheme silo",
-    "ycsb --records 4000 --scan-ratio 0 --record-bytes 1000 --scheme silo",
-    "ycsb --records 4000 --scan-ratio 0 --record-bytes 1000 --read-ratio 100 --scheme occ",
-    "ycsb --records 4000 --scan-ratio 0 --record-bytes 1000 --rmw --read-ratio 0 --scheme mvcc",
-    "ycsb --records 4000 --ops 1 --scan-ratio 100 --scan-length 50 --scheme silo",
-    "ycsb --records 4000 --ops 1 --scan-ratio 100 --scan-length 10 --scheme no-wait",
+    "ycsb --scale spec --records 16 --read-ratio 100 --scheme silo",
+    "ycsb --scale spec --records 16 --read-ratio 100 --index hash --scheme silo",
+    "ycsb --scale spec --records 30000 --read-ratio 100 --scheme silo",
+    "ycsb --scale spec --records 4000 --ops 1 --read-ratio 100 --scheme silo",
+    "ycsb --scale spec --records 4000 --ops 1 --read-ratio 0 --scheme silo",
+    "ycsb --scale spec --records 4000 --ops 1 --read-ratio 100 --scheme partitioned",
+    "ycsb --scale spec --records 4000 --ops 1 --read-ratio 0 --index hash --scheme no-wait",
+    "ycsb --scale spec --records 4000 --ops 1 --read-ratio 100 --index hash --scheme mvcc",
+    "ycsb --scale spec --records 4000 --ops 40 --read-ratio 100 --scheme silo",
+    "ycsb --scale spec --records 4000 --read-ratio 0 --scheme silo",
+    "ycsb --scale spec --records 4000 --record-bytes 16 --scheme silo",
+    "ycsb --scale spec --records 4000 --record-bytes 1000 --scheme silo",
+    "ycsb --scale spec --records 4000 --record-bytes 1000 --read-ratio 100 --scheme occ",
+    "ycsb --scale spec --records 4000 --record-bytes 1000 --rmw --read-ratio 0 --scheme mvcc",
+    "ycsb --scale spec --records 4000 --ops 1 --scan-ratio 100 --scan-length 50 --scheme silo",
+    "ycsb --scale spec --records 4000 --ops 1 --scan-ratio 100 --scan-length 10 --scheme no-wait",
     "tpcc --scale micro --warehouses 1 --mix new-order --snapshot-reads no --scheme silo",
     "tpcc --scale micro --warehouses 1 --mix payment --snapshot-reads no --scheme silo",
-    "tatp --scale micro --subscribers 1000 --partitions 1 --snapshot-reads no --scheme silo",
-    "tatp --scale micro --subscribers 1000 --partitions 1 --snapshot-reads no --scheme wait-die",
+    "tatp --scale spec --subscribers 1000 --partitions 1 --snapshot-reads no --scheme silo",
+    "tatp --scale spec --subscribers 1000 --partitions 1 --snapshot-reads no --scheme wait-die",
     "bank --accounts 200 --snapshot-reads no --scheme silo",
     "bank --accounts 200 --snapshot-reads no --scheme no-wait",
 ];
 
 /// The run that tells how many instructions a core completes in a cycle: everything it touches is in its
 /// own caches.
-pub const WARM: &str = "ycsb --records 1000 --scan-ratio 0 --scheme silo";
+pub const WARM: &str = "ycsb --scale spec --records 1000 --scheme silo";
 
 /// All of them: a workload and its flags.
 pub fn all() -> Vec<String> {

@@ -4,21 +4,27 @@
 //! hand a line to and fro tell the way from one core's cache to another's.
 
 use chiliad_machine::{LINE_BYTES, allowed_cores, restrict_to_cores};
+use chiliad_workload::random::Random;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Steps of one chase: tens of milliseconds even where each goes to memory.
-const STEPS: usize = 2_000_000;
-/// Rounds of a measurement; the quickest is the one that was disturbed least.
-const ROUNDS: usize = 5;
+/// Steps of one chase: few milliseconds, which the system seldom takes from a program.
+const STEPS: usize = 20_000;
+/// Rounds of a measurement, many, as some are disturbed.
+const ROUNDS: usize = 200;
 /// Hand-overs of a line.
-const HAND_OVERS: u64 = 200_000;
+const HAND_OVERS: u64 = 2_000;
+/// Lines of a page that a chase visits before it goes on to another: so many accesses share the look-up of
+/// the page's address, and too few follow each other for a prefetcher to guess.
+const LINES_AT_ONCE: usize = 8;
+/// The lines of a page.
+const PAGE_LINES: usize = 64;
 
 /// Cycles per second: of a chain of instructions that take a cycle each.
 pub fn hertz() -> f64 {
-    const CHAIN: u64 = 50_000_000;
-    let ns = quickest(|| {
+    const CHAIN: u64 = 500_000;
+    let ns = rounds(|| {
         let mut x = black_box(1u64);
         for _ in 0..CHAIN {
             // Two steps that wait for each other, and no shorter way to the same.
@@ -26,35 +32,48 @@ pub fn hertz() -> f64 {
         }
         black_box(x);
         CHAIN as f64 * 2.0
-    });
+    })[0];
     1e9 / ns
 }
 
 /// Nanoseconds of one load that waits for the last, in `bytes` of memory.
 pub fn latency_ns(bytes: u64) -> f64 {
-    let lines = (bytes as usize / LINE_BYTES).max(2);
-    const PER_LINE: usize = LINE_BYTES / 4;
-    // One cycle through all lines in random order (Sattolo).
-    let mut order: Vec<u32> = (0..lines as u32).collect();
-    let mut state = 0x2545_f491_4f6c_dd1du64;
-    for last in (1..lines).rev() {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let other = ((u128::from(state) * last as u128) >> 64) as usize;
-        order.swap(last, other);
-    }
-    let mut memory = vec![0u32; lines * PER_LINE];
-    for (line, next) in order.into_iter().enumerate() {
-        memory[line * PER_LINE] = next;
+    const PER_LINE: usize = LINE_BYTES / size_of::<u32>();
+    let order = order((bytes as usize / LINE_BYTES / PAGE_LINES).max(1));
+    let mut memory = vec![0u32; order.len() * PER_LINE];
+    for (&line, &next) in order.iter().zip(order.iter().cycle().skip(1)) {
+        memory[line as usize * PER_LINE] = next;
     }
     let mut at = 0u32;
-    quickest(|| {
+    let mut chase = || {
         for _ in 0..STEPS {
             at = memory[at as usize * PER_LINE];
         }
         black_box(at);
         STEPS as f64
-    })
+    };
+    // Once round, so that what fits into a cache is there.
+    for _ in 0..order.len().min(1 << 20) / STEPS {
+        chase();
+    }
+    // The median: some of what is too much for a cache is there all the same.
+    rounds(chase)[ROUNDS / 2]
+}
+
+/// All lines of so many pages, each once, some of a page at a time.
+fn order(pages: usize) -> Vec<u32> {
+    let mut random = Random::new(1, 0);
+    let mut within: Vec<u32> = (0..PAGE_LINES as u32).collect();
+    random.shuffle(&mut within);
+    let mut all: Vec<u32> = (0..pages as u32).collect();
+    let mut order = Vec::with_capacity(pages * PAGE_LINES);
+    for lines in within.chunks(LINES_AT_ONCE) {
+        random.shuffle(&mut all);
+        for page in &all {
+            order.extend(lines.iter().map(|line| page * PAGE_LINES as u32 + line));
+        }
+    }
+    order
 }
 
 /// Nanoseconds from one core's write until another core, which waits for it, has seen it; `None` where
@@ -91,13 +110,26 @@ pub fn hand_over_ns() -> Option<f64> {
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// Nanoseconds of a step of `run`, which says how many it has made.
-fn quickest(mut run: impl FnMut() -> f64) -> f64 {
-    let mut least = f64::INFINITY;
-    for _ in 0..ROUNDS {
+/// Nanoseconds of a step of `run`, which says how many it has made, in each round, the least first.
+fn rounds(mut run: impl FnMut() -> f64) -> Vec<f64> {
+    let round = |_| {
         let start = Instant::now();
         let steps = run();
-        least = least.min(start.elapsed().as_nanos() as f64 / steps);
+        start.elapsed().as_nanos() as f64 / steps
+    };
+    let mut all: Vec<f64> = (0..ROUNDS).map(round).collect();
+    all.sort_by(f64::total_cmp);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chase_visits_every_line_once() {
+        let mut order = order(5);
+        order.sort_unstable();
+        assert!(order.into_iter().eq(0..5 * PAGE_LINES as u32));
     }
-    least
 }
