@@ -203,7 +203,8 @@ mod tests {
     }
 
     /// What simulated figures ask for and simulated machines do not have.
-    const NOT_SIMULATED: [&str; 3] = ["simulate timestamps ", "--allocator ", "--timestamps hardware"];
+    const NOT_SIMULATED: [&str; 3] =
+        ["simulate timestamps ", "--allocator ", "--timestamps hardware"];
 
     #[test]
     fn simulated_machines_have_any_number_of_cores() {
@@ -215,7 +216,10 @@ mod tests {
         assert_eq!(grid(true).cores_of(wide, &wide.panels[1]), 64);
         assert_eq!(grid(false).cores_of(narrow, &narrow.panels[0]), 512);
         let columns = grid(true).columns(&wide.panels[0]);
-        assert_eq!(columns.iter().map(|it| it.x).collect::<Vec<_>>(), [1., 2., 4., 8., 16., 32., 64.]);
+        assert_eq!(
+            columns.iter().map(|it| it.x).collect::<Vec<_>>(),
+            [1., 2., 4., 8., 16., 32., 64.]
+        );
         let line = columns[6].lines[1].join(" ");
         assert!(line.starts_with("simulate ycsb --machine thousand-cores "), "{line}");
         assert!(line.contains("--scheme no-wait") && line.contains("--cores 64"), "{line}");

@@ -20,6 +20,7 @@ pub mod driver;
 pub mod micro;
 pub mod random;
 mod ranges;
+mod real;
 pub mod row;
 pub mod smallbank;
 pub mod tatp;

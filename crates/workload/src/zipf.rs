@@ -6,6 +6,7 @@
 //! Derflinger's rejection-inversion (1996), which is exact for every positive exponent.
 
 use crate::random::Random;
+use crate::real::{exp, exp_m1, ln, ln_1p, pow};
 
 /// A distribution over `0..items`, the most likely first.
 #[derive(Clone, Debug)]
@@ -31,14 +32,14 @@ impl Zipf {
         } else if theta < 1.0 {
             let zeta = zeta(items, theta);
             let two = zeta_exact(2, theta);
-            let eta = (1.0 - (2.0 / items as f64).powf(1.0 - theta)) / (1.0 - two / zeta);
+            let eta = (1.0 - pow(2.0 / items as f64, 1.0 - theta)) / (1.0 - two / zeta);
             Way::Gray { theta, alpha: 1.0 / (1.0 - theta), zeta, eta }
         } else {
             Way::Rejection {
                 theta,
                 high: integral(items as f64 + 0.5, theta),
                 low: integral(1.5, theta) - 1.0,
-                shortcut: 2.0 - integral_inverse(integral(2.5, theta) - 2f64.powf(-theta), theta),
+                shortcut: 2.0 - integral_inverse(integral(2.5, theta) - pow(2.0, -theta), theta),
             }
         };
         Self { items, way }
@@ -61,10 +62,10 @@ impl Zipf {
                 if scaled < 1.0 {
                     return 0;
                 }
-                if scaled < 1.0 + 0.5f64.powf(theta) {
+                if scaled < 1.0 + pow(0.5, theta) {
                     return 1;
                 }
-                let rank = self.items as f64 * (eta * u - eta + 1.0).powf(alpha);
+                let rank = self.items as f64 * pow(eta * u - eta + 1.0, alpha);
                 (rank as u64).min(self.items - 1)
             }
             Way::Rejection { theta, high, low, shortcut } => loop {
@@ -72,7 +73,7 @@ impl Zipf {
                 let x = integral_inverse(u, theta);
                 let rank = (x + 0.5).floor().clamp(1.0, self.items as f64);
                 let accepted =
-                    rank - x <= shortcut || u >= integral(rank + 0.5, theta) - rank.powf(-theta);
+                    rank - x <= shortcut || u >= integral(rank + 0.5, theta) - pow(rank, -theta);
                 if accepted {
                     return rank as u64 - 1;
                 }
@@ -83,7 +84,7 @@ impl Zipf {
 
 /// The sum of `1 / k^theta` for `k` in `1..=items`, term by term.
 fn zeta_exact(items: u64, theta: f64) -> f64 {
-    (1..=items).map(|k| (k as f64).powf(-theta)).sum()
+    (1..=items).map(|k| pow(k as f64, -theta)).sum()
 }
 
 /// The same by the Euler-Maclaurin formula beyond the first thousand terms: exact to the precision
@@ -94,19 +95,19 @@ fn zeta(items: u64, theta: f64) -> f64 {
         return zeta_exact(items, theta);
     }
     let (a, b) = (TERMS as f64, items as f64);
-    let area = (b.powf(1.0 - theta) - a.powf(1.0 - theta)) / (1.0 - theta);
-    let ends = (b.powf(-theta) - a.powf(-theta)) / 2.0;
-    let slope = theta * (a.powf(-theta - 1.0) - b.powf(-theta - 1.0)) / 12.0;
+    let area = (pow(b, 1.0 - theta) - pow(a, 1.0 - theta)) / (1.0 - theta);
+    let ends = (pow(b, -theta) - pow(a, -theta)) / 2.0;
+    let slope = theta * (pow(a, -theta - 1.0) - pow(b, -theta - 1.0)) / 12.0;
     zeta_exact(TERMS, theta) + area + ends + slope
 }
 
 /// An antiderivative of `1 / x^theta` that is continuous in `theta` at 1.
 #[inline]
 fn integral(x: f64, theta: f64) -> f64 {
-    let log = x.ln();
+    let log = ln(x);
     let power = (1.0 - theta) * log;
     // (e^p - 1) / p, which is 1 at p = 0.
-    let factor = if power.abs() > 1e-8 { power.exp_m1() / power } else { 1.0 + power / 2.0 };
+    let factor = if power.abs() > 1e-8 { exp_m1(power) / power } else { 1.0 + power / 2.0 };
     factor * log
 }
 
@@ -115,8 +116,8 @@ fn integral(x: f64, theta: f64) -> f64 {
 fn integral_inverse(area: f64, theta: f64) -> f64 {
     let scaled = (area * (1.0 - theta)).max(-1.0);
     // ln(1 + s) / s, which is 1 at s = 0.
-    let factor = if scaled.abs() > 1e-8 { scaled.ln_1p() / scaled } else { 1.0 - scaled / 2.0 };
-    (factor * area).exp()
+    let factor = if scaled.abs() > 1e-8 { ln_1p(scaled) / scaled } else { 1.0 - scaled / 2.0 };
+    exp(factor * area)
 }
 
 #[cfg(test)]
