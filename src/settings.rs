@@ -67,7 +67,7 @@ const REGION_BYTES: usize = 64 << 30;
 const REGION_BYTES_TIMED: usize = 1 << 40;
 
 /// Transactions that each client of a timed run rehearses.
-const REHEARSALS: u32 = 8;
+const REHEARSALS: u32 = 16;
 
 /// The options shown in results, in order.
 pub type Shown = Map<String, Value>;

@@ -163,6 +163,19 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// Whether there are slots with a hole: see [`Hollow`].
     const HOLLOW: bool = false;
 
+    /// Whether runs are short and made to see many interleavings: what comes seldom natively, such as the
+    /// reclaiming of memory, shall then come often.
+    #[must_use]
+    #[inline]
+    fn explores() -> bool {
+        Self::SIMULATED
+    }
+    /// [`Machine::CHUNK_BYTES`], or more on a machine whose runs are long.
+    #[must_use]
+    #[inline]
+    fn chunk_bytes() -> usize {
+        Self::CHUNK_BYTES
+    }
     /// Obtains memory; `None` when the machine has no more. The content is undefined.
     fn alloc(layout: Layout, class: Class) -> Option<NonNull<u8>>;
     /// Returns memory obtained from [`Machine::alloc`] with the same layout and class.

@@ -9,6 +9,9 @@ use chiliad_machine::{
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
+/// What pools ask for at a time where time passes.
+const CHUNK_BYTES_TIMED: usize = 2 << 20;
+
 /// The simulated machine. See the crate's head.
 pub struct Sim;
 
@@ -35,6 +38,14 @@ impl Machine for Sim {
     const CHUNK_BYTES: usize = 16 << 10;
     const SIMULATED: bool = true;
     const HOLLOW: bool = true;
+
+    fn explores() -> bool {
+        State::current().config.machine.is_none()
+    }
+
+    fn chunk_bytes() -> usize {
+        if Self::explores() { Self::CHUNK_BYTES } else { CHUNK_BYTES_TIMED }
+    }
 
     fn alloc(layout: Layout, _class: Class) -> Option<NonNull<u8>> {
         let state = State::current();

@@ -104,9 +104,9 @@ const LOOK_EVERY: u32 = 64;
 /// Bytes that a worker reserves at a time where it asks for slots one by one.
 const CREDIT_BYTES: usize = 256 << 10;
 /// Slots in limbo before their owner tries to advance the epoch.
-const fn limbo_try<M: Machine>() -> usize {
+fn limbo_try<M: Machine>() -> usize {
     // Simulated runs are short; in theirs, too, slots must come back while others look on.
-    if M::SIMULATED { 1 } else { 256 }
+    if M::explores() { 1 } else { 256 }
 }
 
 /// The class of a slot of `kind` with at least `bytes`: never less than what stays readable.
@@ -220,7 +220,7 @@ impl<M: Machine> Heap<M> {
         let central = self.central.lock();
         Usage {
             reserved_bytes: self.reserved_bytes.load(Ordering::Relaxed),
-            spare_bytes: (central.spare.len() * M::CHUNK_BYTES + central.left_bytes) as u64,
+            spare_bytes: (central.spare.len() * M::chunk_bytes() + central.left_bytes) as u64,
             limit_bytes: self.limit_bytes,
         }
     }
@@ -231,10 +231,10 @@ impl<M: Machine> Heap<M> {
     /// # Errors
     /// When that would exceed the limit; what was obtained stays.
     pub fn prepare(&self, bytes: u64) -> Result<(), OutOfMemory> {
-        for _ in 0..bytes.div_ceil(M::CHUNK_BYTES as u64) {
+        for _ in 0..bytes.div_ceil(M::chunk_bytes() as u64) {
             let chunk = self.new_chunk(&mut self.central.lock())?;
             // SAFETY: the chunk is ours alone and this long.
-            unsafe { chunk.write_bytes(0, M::CHUNK_BYTES) };
+            unsafe { chunk.write_bytes(0, M::chunk_bytes()) };
             self.central.lock().spare.push(chunk);
         }
         Ok(())
@@ -242,11 +242,11 @@ impl<M: Machine> Heap<M> {
 
     /// A chunk from the machine.
     fn new_chunk(&self, central: &mut Central) -> Result<NonNull<u8>, OutOfMemory> {
-        let align = M::CHUNK_BYTES.min(2 << 20);
-        let layout = Layout::from_size_align(M::CHUNK_BYTES, align).map_err(|_| OutOfMemory)?;
-        self.reserve(M::CHUNK_BYTES)?;
+        let align = M::chunk_bytes().min(2 << 20);
+        let layout = Layout::from_size_align(M::chunk_bytes(), align).map_err(|_| OutOfMemory)?;
+        self.reserve(M::chunk_bytes())?;
         let Some(start) = M::alloc(layout, Class::Chunk) else {
-            self.unreserve(M::CHUNK_BYTES);
+            self.unreserve(M::chunk_bytes());
             return Err(OutOfMemory);
         };
         central.chunks.push((start, layout));
@@ -314,7 +314,7 @@ impl<M: Machine> Heap<M> {
     fn refill(&self, kind: Kind, class: u8, target: &mut Pool) -> Result<(), OutOfMemory> {
         let bytes = class_bytes(class);
         let wanted = target.batch(bytes);
-        target.grow(bytes, M::CHUNK_BYTES);
+        target.grow(bytes, M::chunk_bytes());
         let mut central = self.central.lock();
         if Self::take_free(&mut central, pool_index(kind, class), wanted, target) {
             return Ok(());
@@ -356,12 +356,21 @@ impl<M: Machine> Heap<M> {
         shape: Hollow,
         target: &mut Pool,
     ) -> Result<(), OutOfMemory> {
-        let whole = shape.whole_bytes as usize;
-        let wanted = target.batch(whole);
+        let wanted = target.batch(shape.held_bytes());
+        target.grow(shape.held_bytes(), M::chunk_bytes());
         let mut central = self.central.lock();
-        if Self::take_free(&mut central, pool, wanted, target) {
-            return Ok(());
-        }
+        while central.free[pool].len() < wanted && self.add_hollow(&mut central, pool, shape)? {}
+        if Self::take_free(&mut central, pool, wanted, target) { Ok(()) } else { Err(OutOfMemory) }
+    }
+
+    /// Adds as many free hollow slots as the machine makes at a time; `false` near the limit of memory.
+    fn add_hollow(
+        &self,
+        central: &mut Central,
+        pool: usize,
+        shape: Hollow,
+    ) -> Result<bool, OutOfMemory> {
+        let whole = shape.whole_bytes as usize;
         let (start, count) = M::alloc_hollow(shape).ok_or(OutOfMemory)?;
         let layout = shape.layout(count).ok_or(OutOfMemory)?;
         central.chunks.push((start, layout));
@@ -377,7 +386,7 @@ impl<M: Machine> Heap<M> {
             construct::<M>(place, shape.held_bytes());
             free.push(place);
         }
-        if Self::take_free(&mut central, pool, wanted, target) { Ok(()) } else { Err(OutOfMemory) }
+        Ok(within == count)
     }
 
     /// A block of its own.
@@ -395,7 +404,7 @@ impl<M: Machine> Heap<M> {
     /// `batch` bytes that were never used before, at a line's boundary.
     fn carve(&self, central: &mut Central, batch: usize) -> Result<NonNull<u8>, OutOfMemory> {
         // What would waste much of a chunk gets a block of its own, and the chunk stays in use.
-        if 2 * batch > M::CHUNK_BYTES {
+        if 2 * batch > M::chunk_bytes() {
             return self.carve_alone(central, batch);
         }
         if central.left_bytes < batch {
@@ -404,7 +413,7 @@ impl<M: Machine> Heap<M> {
                 None => self.new_chunk(central)?,
             };
             central.cursor = chunk;
-            central.left_bytes = M::CHUNK_BYTES;
+            central.left_bytes = M::chunk_bytes();
         }
         let start = central.cursor;
         // SAFETY: the chunk has `batch` bytes left behind the cursor; one past its end is allowed.
@@ -724,7 +733,7 @@ impl<M: Machine> LocalHeap<M> {
     pub fn reclaim_now(&mut self) {
         debug_assert!(!self.is_pinned());
         // Simulated runs are as eager as is sound: what is freed too early shows at once.
-        for _ in 0..if M::SIMULATED { 3 } else { 1 } {
+        for _ in 0..if M::explores() { 3 } else { 1 } {
             self.shared.try_advance();
         }
         let orphans = self.shared.central.try_lock().map(|mut it| core::mem::take(&mut it.orphans));

@@ -47,8 +47,8 @@ pub static RUIN_WITHOUT_FENCE: Fault = Fault {
 
 /// Nodes and entries that a tick deals with: a few milliseconds' worth. Simulated tables are tiny,
 /// and theirs shall take several ticks, too.
-pub const fn portion<M: Machine>() -> usize {
-    if M::SIMULATED { 8 } else { 16 << 10 }
+pub fn portion<M: Machine>() -> usize {
+    if M::explores() { 8 } else { 16 << 10 }
 }
 
 /// The dropped tables of a database. Lives in the machine's memory.

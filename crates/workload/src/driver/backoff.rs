@@ -35,7 +35,7 @@ impl Backoff {
     pub(crate) fn wait<M: Machine>(self, retries: u32, random: &mut Generator) {
         let longest = match self {
             // A schedule without time lets a core spin for ever; its peers must get their turn.
-            Self::None if M::SIMULATED && retries >= POLITE_RETRIES => return M::yield_now(),
+            Self::None if M::explores() && retries >= POLITE_RETRIES => return M::yield_now(),
             Self::None => return,
             Self::Random => RANDOM_PAUSES,
             Self::Exponential => {

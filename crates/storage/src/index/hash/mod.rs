@@ -134,7 +134,7 @@ impl<M: Machine> HashIndex<M> {
     pub fn get(&self, heap: &LocalHeap<M>, key: &[u8]) -> Found<M> {
         let mut probe = self.probe(key);
         // In simulation everything is waited for, as in the ordered index.
-        let waits = M::SIMULATED || self.table.buckets() > BUCKETS_CACHED;
+        let waits = M::explores() || self.table.buckets() > BUCKETS_CACHED;
         loop {
             if waits {
                 let (start, lines) = probe.awaited();

@@ -13,8 +13,9 @@ use core::ptr::NonNull;
 use std::sync::Arc;
 
 /// The binary logarithm of the pieces in a doubling. Simulated tables start smaller.
-const fn piece_bits<M: Machine>() -> u32 {
-    if M::SIMULATED { 2 } else { 3 }
+#[inline]
+fn piece_bits<M: Machine>() -> u32 {
+    if M::explores() { 2 } else { 3 }
 }
 
 const LEVELS_MAX: usize = 40;
@@ -57,9 +58,10 @@ pub(super) struct Table<M: Machine> {
     first_bits: u32,
 }
 
-const fn sample<M: Machine>() -> u64 {
+#[inline]
+fn sample<M: Machine>() -> u64 {
     // Simulated tables are tiny; theirs is exact.
-    if M::SIMULATED { 1 } else { SAMPLE }
+    if M::explores() { 1 } else { SAMPLE }
 }
 
 fn layout<M: Machine>(buckets: u64) -> Option<Layout> {

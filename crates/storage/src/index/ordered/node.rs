@@ -56,8 +56,9 @@ const LEVELS_CACHED: u32 = 3;
 
 /// Whether a node of this depth, or what hangs on it, is worth waiting for. In simulation all are:
 /// every place where a sibling could run is one where it does.
-pub(super) const fn is_awaited<M: Machine>(depth: u32) -> bool {
-    M::SIMULATED || depth >= LEVELS_CACHED
+#[inline]
+pub(super) fn is_awaited<M: Machine>(depth: u32) -> bool {
+    M::explores() || depth >= LEVELS_CACHED
 }
 
 /// What a link leads to: a node, a cell or a record, as its tag and its entry's kind say.
