@@ -211,7 +211,7 @@ impl<M: Machine> Table<M> {
     }
 
     /// How many divisions one insertion makes at most.
-    pub(super) const fn divisions_max() -> u64 {
+    pub(super) fn divisions_max() -> u64 {
         // Those that keep up with the insertions between two samples, and as many again several
         // times, for when somebody lost the core while it held the right to grow.
         4 * sample::<M>().div_ceil(LOAD_MAX)
