@@ -125,6 +125,10 @@ fn combinations_that_make_no_sense_are_refused() {
     let kinds = ["--timestamps", "hardware", "mutex, atomic, batched, clock"];
     refused("bench timestamps --timestamps hardware", &kinds);
     refused("bench ycsb --records 100 --timestamps hardware", &kinds);
+    refused("simulate timestamps --machine xeon-80 --timestamps hardware", &kinds);
+    refused("simulate ycsb --machine xeon-80 --timestamps hardware", &kinds);
+    refused("bench timestamps --latch futex", &["--latch", "spin, mcs, ticket, sleep"]);
+    refused("bench timestamps --timestamp-batch 0", &["--timestamp-batch", "`0`", "1 to 65536"]);
     refused("bench ycsb --repeat 2 --history h", &["--history", "--repeat"]);
     for (flags, with) in [
         ("bench ycsb --verify", "--verify"),

@@ -219,3 +219,29 @@ fn a_planted_bug_is_caught() {
     let anomalies = replayed["verified"]["anomalies"].as_array().expect("a list");
     assert!(anomalies.iter().any(|anomaly| anomaly["class"] == plant["verdict"]), "{replayed}");
 }
+
+/// Figure 4-4 of thousand-cores.txt at a few cores: every kind of timestamp, and every kind of mutex.
+#[test]
+fn timestamps_are_drawn_on_simulated_cores() {
+    let line = "simulate timestamps --cores 16 --duration 20us --warmup 20us";
+    let drawn = |flags: &str| {
+        let line = format!("{line} {flags}");
+        let (first, second) = (without_host(result(&line)), without_host(result(&line)));
+        assert_eq!(first, second, "{line}");
+        assert_eq!(first["verdict"], "completed", "{line}");
+        let rate = first["throughput_tps"].as_f64().expect("a rate");
+        let count = first["committed"].as_u64().expect("a count");
+        assert!((rate - count as f64 / 20e-6).abs() < 1.0, "{line}: {rate} for {count}");
+        rate
+    };
+    let atomic = drawn("--timestamps atomic");
+    assert!((20e6..35e6).contains(&atomic), "{atomic}");
+    let batched = drawn("--timestamps batched --timestamp-batch 8") / atomic;
+    assert!((5.0..8.5).contains(&batched), "{batched}");
+    for latch in ["spin", "ticket", "mcs", "sleep"] {
+        let mutex = drawn(&format!("--timestamps mutex --latch {latch}"));
+        assert!(mutex > 0.0 && mutex < atomic, "{latch}: {mutex}");
+    }
+    let clock = drawn("--timestamps clock");
+    assert!(clock > 10.0 * atomic, "{clock}");
+}

@@ -53,6 +53,7 @@ const STRESS: &[&[&str]] = &[
 
 /// The crates with loom models.
 const LOOM: &[&[&str]] = &[
+    &["-p", "chiliad-loom", "--test", "mutexes"],
     &["-p", "chiliad-storage", "--lib", "models"],
     // What has to fail does so with few preemptions, and with many not within the time.
     &["-p", "chiliad-storage", "--test", "loom", "--", "--skip", "is_caught"],

@@ -4,7 +4,8 @@
 use chiliad_engine::{
     Clock, Database, Error, Options, Silo, TIMESTAMP_BITS, TimestampSource, Timestamps,
 };
-use chiliad_machine::{Machine, Native, Shared};
+use chiliad_machine::{Machine, MutexKind, Native, Shared};
+use chiliad_simulator::description::Description;
 use chiliad_simulator::{Config, MemoryModel, Run, Schedule, Sim};
 use chiliad_storage::{Heap, LocalHeap};
 use std::cell::RefCell;
@@ -65,8 +66,36 @@ fn threads_share_no_timestamp() {
 }
 
 #[test]
+fn threads_share_no_timestamp_under_a_mutex_of_any_kind() {
+    for mutex in MutexKind::ALL {
+        let options = Options { timestamps: Timestamps::Latched, mutex, ..Options::default() };
+        let world = World::<Native>::with(&options);
+        let drawn: Vec<Vec<u64>> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| world.draw(2, 5_000))).collect();
+            threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+        });
+        check(&drawn, mutex);
+        assert_eq!(drawn.iter().flatten().max(), Some(&40_000), "{mutex:?}: without gaps");
+    }
+}
+
+#[test]
+fn batches_are_as_large_as_asked_for() {
+    for timestamp_batch in [1, 3, 100] {
+        let timestamps = Timestamps::Batched;
+        let options = Options { timestamps, timestamp_batch, ..Options::default() };
+        let world = World::<Native>::with(&options);
+        let heaps = [(); 2].map(|()| LocalHeap::new(&world.heap).expect("a slot"));
+        let mut clocks = [Clock::new(), Clock::new()];
+        let mut draw = |worker: usize| clocks[worker].draw(&world.source, &heaps[worker]);
+        assert_eq!((draw(0), draw(1)), (1, u64::from(timestamp_batch) + 1));
+    }
+}
+
+#[test]
 fn simulated_cores_share_no_timestamp() {
     for (seed, kind) in (0..200).zip(Timestamps::ALL.into_iter().cycle()) {
+        let mutex = MutexKind::ALL[seed as usize / 5 % 4];
         let mut config = Config::new(seed);
         if seed % 2 == 1 {
             config.memory_model = MemoryModel::Tso;
@@ -75,7 +104,8 @@ fn simulated_cores_share_no_timestamp() {
             config.schedule = Schedule::few_preemptions();
         }
         let mut run = Run::new(config);
-        let world = Rc::new(run.outside(|| World::<Sim>::new(kind)));
+        let options = Options { timestamps: kind, mutex, ..Options::default() };
+        let world = Rc::new(run.outside(|| World::<Sim>::with(&options)));
         let drawn = Rc::new(RefCell::new(Vec::new()));
         for core in 0..4 {
             let (world, drawn) = (world.clone(), drawn.clone());
@@ -109,5 +139,18 @@ fn what_the_machine_lacks_is_refused() {
     let Err(Error::InvalidOption(what)) = refused else { panic!("{refused:?}") };
     assert!(what.contains("hardware") && what.contains("mutex, atomic, batched, clock"), "{what}");
     let run = Run::new(Config::new(1));
-    run.outside(|| assert!(Database::<Sim, Silo<Sim>>::open(options).is_ok()));
+    run.outside(|| assert!(Database::<Sim, Silo<Sim>>::open(options.clone()).is_ok()));
+    // A described machine has what its description says.
+    for (timestamps, counter, clocks, accepted) in [
+        (Timestamps::Hardware, false, true, "mutex, atomic, batched, clock are accepted"),
+        (Timestamps::Clock, true, false, "mutex, atomic, batched, hardware are accepted"),
+        (Timestamps::Clock, false, false, "mutex, atomic, batched are accepted"),
+    ] {
+        let machine = Some(Description { counter, clocks, ..Description::mesh() });
+        let run = Run::new(Config { machine, ..Config::new(1) });
+        let options = Options { timestamps, ..Options::default() };
+        let refused = run.outside(|| Database::<Sim, Silo<Sim>>::open(options).map(|_| ()));
+        let Err(Error::InvalidOption(what)) = refused else { panic!("{refused:?}") };
+        assert!(what.starts_with("timestamps ") && what.ends_with(accepted), "{what}");
+    }
 }

@@ -51,7 +51,7 @@ pub use hollow::Hollow;
 pub use interleaved::{Interleaved, MEMBERS_MAX, interleave};
 pub use latch::{Latch, Latched};
 pub use link::{Link, Tagged};
-pub use mutex::{Mutex, MutexKind, Place};
+pub use mutex::{FAULTS, Mutex, MutexKind, Place};
 pub use native::Native;
 pub use plain::Plain;
 pub use shared::Shared;

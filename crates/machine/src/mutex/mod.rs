@@ -21,6 +21,7 @@ mod ticket;
 
 use crate::{Machine, Ordering, Shared, Spin, Word};
 use mcs::Mcs;
+pub use sleep::FAULTS;
 use sleep::Sleep;
 use ticket::Ticket;
 

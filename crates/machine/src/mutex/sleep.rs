@@ -10,12 +10,26 @@
 
 use super::mcs::Mcs;
 use super::{Apart, Node};
-use crate::{Link, Machine, Ordering, Spin, Tagged, Word, WorkerId};
+use crate::{Fault, Link, Machine, Ordering, Rig, Spin, Tagged, Word, WorkerId};
 
 const FREE: u64 = 0;
 const HELD: u64 = 1;
 /// Held, and somebody may sleep.
 const WANTED: u64 = 2;
+
+/// Whoever frees the word before the sleeper is in the queue does not find it there.
+static SLEPT_UNSEEN: Fault = Fault {
+    name: "slept-unseen",
+    step: "whoever falls asleep looks at the mutex again in the critical section of the sleepers' queue",
+    rig: Rig::Loom,
+    schemes: &[],
+    workload: "ycsb",
+    expected: &["deadlock"],
+    seeds: 0,
+};
+
+/// The planted bugs of the mutexes.
+pub static FAULTS: &[&Fault] = &[&SLEPT_UNSEEN];
 
 /// The word, and who sleeps.
 pub(super) struct Sleep<M: Machine> {
@@ -74,7 +88,8 @@ impl<M: Machine> Sleep<M> {
         M::call_system();
         self.guard.enter(node);
         // Relaxed: the guard orders this against the one who frees the word and then looks.
-        let sleeps = self.word.0.load(Ordering::Relaxed) == WANTED;
+        let wanted = self.word.0.load(Ordering::Relaxed) == WANTED;
+        let sleeps = wanted || M::fault(&SLEPT_UNSEEN);
         if sleeps {
             self.sleepers.0.put(node);
         }

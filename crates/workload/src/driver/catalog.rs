@@ -78,8 +78,8 @@ pub fn schemes() -> &'static [Info] {
 pub fn faults() -> Vec<&'static Fault> {
     use chiliad_storage::index::{hash, ordered};
     let indexes = ordered::faults::FAULTS.iter().chain(hash::faults::FAULTS);
-    let heap = chiliad_storage::FAULTS;
-    chiliad_engine::faults().chain(indexes.chain(heap).copied()).collect()
+    let below = chiliad_storage::FAULTS.iter().chain(chiliad_machine::FAULTS);
+    chiliad_engine::faults().chain(indexes.chain(below).copied()).collect()
 }
 
 /// A native database, to be shared by threads.
