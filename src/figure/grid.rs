@@ -60,6 +60,11 @@ impl Grid {
         }
     }
 
+    /// Simulated cores at a place of a panel's axis.
+    pub fn simulated_cores(self, panel: &Panel, x: f64) -> usize {
+        if panel.x.as_ref().is_some_and(|axis| axis.cores) { x as usize } else { self.on(panel) }
+    }
+
     /// The cores of a panel in which they are not varied.
     fn on(self, panel: &Panel) -> usize {
         match (&panel.machine, panel.on) {
@@ -126,8 +131,9 @@ impl Grid {
             (Some(_), true) => &panel.simulated_quick,
             (Some(_), false) => &panel.simulated,
         };
-        // Timestamps alone are drawn from no table.
-        let own = if workload == "timestamps" { "" } else { own };
+        // A series of timestamps alone among others has none of their tables.
+        let alone = series.run.is_some() && workload == "timestamps";
+        let own = if alone { "" } else { own };
         let flags = self.words(&first, panel).into_iter();
         let flags = flags.chain(run).chain(self.words(own, panel));
         let flags = flags.chain(self.words(&series.flags, panel)).chain(swept.iter().cloned());
@@ -203,8 +209,7 @@ mod tests {
     }
 
     /// What simulated figures ask for and simulated machines do not have.
-    const NOT_SIMULATED: [&str; 3] =
-        ["simulate timestamps ", "--allocator ", "--timestamps hardware"];
+    const NOT_SIMULATED: [&str; 1] = ["--allocator fixed"];
 
     #[test]
     fn simulated_machines_have_any_number_of_cores() {

@@ -28,13 +28,16 @@ pub struct Line {
     pub refused: Option<String>,
     /// What became of runs that failed.
     pub failed: Vec<String>,
+    /// Places without a run, and why.
+    pub left_out: Vec<String>,
 }
 
 impl Line {
     /// A series that has not been run.
     pub fn new(name: &str) -> Self {
-        let (points, priced, failed) = Default::default();
-        Self { name: name.to_owned(), points, priced, refused: None, failed }
+        let (points, priced) = Default::default();
+        let (refused, failed, left_out) = Default::default();
+        Self { name: name.to_owned(), points, priced, refused, failed, left_out }
     }
 
     fn points_at(&self, price: Price) -> &[Point] {

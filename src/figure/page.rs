@@ -216,9 +216,11 @@ fn left_out(out: &mut String, done: &Done<'_>) {
             put!(out, "<p class=\"absent\">({id}) Not shown: {names} ({reason}).</p>");
         }
         for line in lines {
-            for failure in &line.failed {
-                let (id, name, failure) = (&panel.id, escaped(&line.name), escaped(failure));
-                put!(out, "<p class=\"absent\">({id}) A run failed: {name} {failure}.</p>");
+            let left_out = line.left_out.iter().map(|why| ("Left out", why));
+            let failed = line.failed.iter().map(|why| ("A run failed", why));
+            for (what, why) in left_out.chain(failed) {
+                let (id, name, why) = (&panel.id, escaped(&line.name), escaped(why));
+                put!(out, "<p class=\"absent\">({id}) {what}: {name} {why}.</p>");
             }
         }
     }

@@ -5,12 +5,14 @@
 //! with the first seed at half and at double the prices of computation: what then becomes of a curve, or of
 //! who is ahead, is owed to them.
 
-use super::describe::Figure;
+use super::describe::{Figure, Panel};
 use super::grid::Grid;
 use super::measured::{Line, Lines, Point, Price};
 use super::progress::Bar;
 use super::run::{Job, asked, leave_out};
+use crate::args::values;
 use crate::failure::Stop;
+use crate::host;
 use crate::points::{self, Answer};
 use serde_json::Value;
 
@@ -34,11 +36,11 @@ struct Run {
 
 /// Runs the simulated panels of a figure; the lines of the others have not been run.
 pub fn figure(figure: &Figure, grid: Grid, jobs: usize, bar: &Bar) -> Result<Lines, Stop> {
-    let new = |panel: &super::describe::Panel| {
+    let new = |panel: &Panel| {
         panel.series.iter().map(|series| Line::new(&series.name)).collect()
     };
     let mut lines: Lines = figure.panels.iter().map(new).collect();
-    let (mut places, runs) = plan(figure, grid, &mut lines, bar)?;
+    let (mut places, runs) = plan(figure, (grid, jobs), &mut lines, bar)?;
     let all: Vec<&points::Point> = runs.iter().map(|run| &run.point).collect();
     points::run(&all, jobs, |number, answer| {
         let Run { place, round, .. } = runs[number];
@@ -77,10 +79,11 @@ fn failed(place: &Place, problem: &str) -> String {
 /// What there is to run. A series that is refused is left out, and why is said.
 fn plan(
     figure: &Figure,
-    grid: Grid,
+    (grid, jobs): (Grid, usize),
     lines: &mut Lines,
     bar: &Bar,
 ) -> Result<(Vec<Place>, Vec<Run>), Stop> {
+    let available = host::memory_available();
     let (mut places, mut runs) = (Vec::new(), Vec::new());
     for (panel_at, panel) in figure.panels.iter().enumerate() {
         if panel.machine.is_none() {
@@ -92,6 +95,12 @@ fn plan(
                 let line = &mut lines[panel_at][series_at];
                 if let Err(stop) = asked(words, series, grid) {
                     leave_out(line, stop)?;
+                    bar.running(&format!("{}: {}", figure.id, line.name), grid.runs(panel));
+                    continue;
+                }
+                let cores = grid.simulated_cores(panel, column.x);
+                if let Some(why) = no_room(panel, (grid, cores), jobs, available)? {
+                    line.left_out.push(format!("at {}: {why}", column.label));
                     bar.running(&format!("{}: {}", figure.id, line.name), grid.runs(panel));
                     continue;
                 }
@@ -122,4 +131,50 @@ fn plan(
         }
     }
     Ok((places, runs))
+}
+
+/// Why there is too little memory for a panel's databases on so many cores, of which `jobs` are loaded at once.
+fn no_room(
+    panel: &Panel,
+    (grid, cores): (Grid, usize),
+    jobs: usize,
+    available: Option<u64>,
+) -> Result<Option<String>, Stop> {
+    let bytes = |memory: &Option<String>| {
+        let size = memory.as_deref().map_or(Ok(0), values::size);
+        size.map_err(|problem| Stop::Failed(format!("memory: {problem}")))
+    };
+    let once = if grid.quick { 0 } else { bytes(&panel.simulated_memory)? };
+    let needed = (once + bytes(&panel.simulated_memory_per_core)? * cores as u64) * jobs as u64;
+    Ok(match available {
+        Some(available) if needed > available => {
+            let [needed, available] =
+                [needed, available].map(|bytes| bytes as f64 / (1_u64 << 30) as f64);
+            Some(format!("{jobs} at once need {needed:.1}GiB of memory, {available:.1}GiB are available"))
+        }
+        // Where the system does not say what there is, whoever asks for so much knows.
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::describe::all;
+    use super::*;
+
+    #[test]
+    fn databases_without_room_are_left_out_and_why_is_said() {
+        let figures = all(false).expect("every description parses");
+        let panel = |id: &str| &figures.iter().find(|it| it.id == id).expect(id).panels[0];
+        let why = |id: &str, quick: bool, cores: usize, gibibytes: u64| {
+            let grid = Grid { quick, cores: 2 };
+            no_room(panel(id), (grid, cores), 2, Some(gibibytes << 30)).expect("sizes")
+        };
+        assert_eq!(why("cores-5-2", true, 1024, 1), None);
+        assert_eq!(why("cores-5-2", false, 1, 12), None);
+        let said = "2 at once need 12.0GiB of memory, 11.0GiB are available";
+        assert_eq!(why("cores-5-2", false, 1, 11).as_deref(), Some(said));
+        assert_eq!(why("cores-5-10", true, 4, 1), None);
+        assert!(why("cores-5-10", true, 1024, 64).is_some());
+    }
 }
