@@ -94,6 +94,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         seen: Seen<M>,
     ) -> Result<Looked> {
+        M::work(Cost::Read, 1);
         let stamp = table.graveyard.as_ref().map(|graveyard| graveyard.stamp(key));
         if stamp.is_some() && !seen.holds() {
             return Ok(Looked::Redo);

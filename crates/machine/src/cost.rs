@@ -39,7 +39,8 @@ sites! {
     Begin "begin",
     /// One call of the transaction's interface, with the application's own logic around it.
     Operation "operation",
-    /// Reading a record that was found: its place among the accesses and in the read set.
+    /// Reading a record that was found, or taking note that there is none: its place among the accesses
+    /// and in the read set.
     Read "read",
     /// Deferring a write: its place in the write set.
     Write "write",
@@ -51,7 +52,7 @@ sites! {
     Lock "lock",
     /// Giving it back.
     Unlock "unlock",
-    /// Looking at one other request in the way of one's own.
+    /// Handling one request in the list of a lock or partition: one's own, or another in its way.
     Queue "queue",
     /// Taking a timestamp.
     Timestamp "timestamp",
@@ -69,10 +70,14 @@ sites! {
     Descend "descend",
     /// Searching one inner index node.
     InnerSearch "inner_search",
-    /// Searching one index leaf or part of a bucket.
+    /// Searching one index leaf.
     LeafSearch "leaf_search",
-    /// Hashing one key.
+    /// Hashing one key, to begin a look-up or a change in a hash index.
     Hash "hash",
+    /// Searching one bucket, or a further part of it.
+    BucketSearch "bucket_search",
+    /// One step of a look-up that takes turns with others, for a group of them.
+    GroupStep "group_step",
     /// Comparing keys, per word of 8 bytes.
     Compare "compare",
     /// One entry of a leaf that is scanned, divided or joined.

@@ -2,6 +2,7 @@
 
 use super::cases::TRANSACTIONS;
 use super::fit::Row;
+use super::rooms::Spent;
 use crate::args::{self, Command as Asked, SimulateCommand, SimulateWorkload, each_workload};
 use crate::failure::Stop;
 use crate::settings::{self, Settings};
@@ -37,37 +38,44 @@ pub fn check_tool() -> Result<(), Stop> {
 pub fn count(case: &str) -> Result<Row, Stop> {
     let (long, short) = (TRANSACTIONS, TRANSACTIONS / 2);
     let each = (long - short) as f64;
-    let instructions = (native(case, long)? - native(case, short)?) / each;
+    let spent = native(case, long)?.more_than(&native(case, short)?, each);
     let (more, less) = (simulated(case, long)?, simulated(case, short)?);
     let mut units = [0.0; Cost::COUNT];
     for (at, unit) in units.iter_mut().enumerate() {
         *unit = (more.counters.work[at] as f64 - less.counters.work[at] as f64) / each;
     }
     let accesses = (more.events as f64 - less.events as f64) / each;
-    Ok(Row { case: case.into(), instructions, accesses, units })
+    Ok(Row { case: case.into(), spent, accesses, units })
 }
 
 /// The instructions of a native run.
-fn native(case: &str, transactions: u64) -> Result<f64, Stop> {
+fn native(case: &str, transactions: u64) -> Result<Spent, Stop> {
+    let file = std::env::temp_dir().join(format!("chiliad-calibrate-{}.out", std::process::id()));
     let mut command = Command::new(TOOL);
-    command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]);
-    let out = run(bench(&mut command.arg(own()?), case, transactions).arg("--quiet"))?;
-    let refs = out.1.lines().find_map(|line| line.split_once("refs:"));
-    let count = refs.and_then(|line| line.1.trim().replace(',', "").parse().ok());
-    count.ok_or_else(|| Stop::Failed(format!("{WHO}: {TOOL} prints no count of instructions")))
+    command.args(["--tool=cachegrind", "--cache-sim=no"]);
+    command.arg(format!("--cachegrind-out-file={}", file.display())).arg(own()?);
+    let counted = run(bench(&mut command, case, transactions).arg("--quiet"))
+        .and_then(|_| std::fs::read_to_string(&file).map_err(|error| failed(&error)));
+    // Whatever came of it.
+    let _ = std::fs::remove_file(&file);
+    Spent::read(&counted?)
+}
+
+fn failed(what: &dyn std::fmt::Display) -> Stop {
+    Stop::Failed(format!("{WHO}: {what}"))
 }
 
 /// Transactions per second of a native run.
 pub fn throughput(case: &str, transactions: u64) -> Result<f64, Stop> {
     let out = run(bench(&mut Command::new(own()?), case, transactions))?;
-    let result: Option<serde_json::Value> = serde_json::from_str(&out.0).ok();
+    let result: Option<serde_json::Value> = serde_json::from_str(&out).ok();
     let rate = result.and_then(|result| result["throughput_tps"].as_f64());
     rate.filter(|rate| *rate > 0.0)
-        .ok_or_else(|| Stop::Failed(format!("{WHO}: a run of {case} says nothing of its speed")))
+        .ok_or_else(|| failed(&format!("a run of {case} says nothing of its speed")))
 }
 
 fn own() -> Result<std::path::PathBuf, Stop> {
-    std::env::current_exe().map_err(|error| Stop::Failed(format!("{WHO}: {error}")))
+    std::env::current_exe().map_err(|error| failed(&error))
 }
 
 fn bench<'a>(command: &'a mut Command, case: &str, transactions: u64) -> &'a mut Command {
@@ -77,13 +85,14 @@ fn bench<'a>(command: &'a mut Command, case: &str, transactions: u64) -> &'a mut
     command.args(["--transactions", &transactions.to_string()])
 }
 
-fn run(command: &mut Command) -> Result<(String, String), Stop> {
-    let out = command.output().map_err(|error| Stop::Failed(format!("{WHO}: {error}")))?;
+/// Runs it to its end, and returns what it has printed.
+fn run(command: &mut Command) -> Result<String, Stop> {
+    let out = command.output().map_err(|error| failed(&error))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if !out.status.success() {
-        return Err(Stop::Failed(format!("{WHO}: {command:?}: {}", text(&out.stderr))));
+    match out.status.success() {
+        true => Ok(text(&out.stdout)),
+        false => Err(failed(&format!("{command:?}: {}", text(&out.stderr)))),
     }
-    Ok((text(&out.stdout), text(&out.stderr)))
 }
 
 /// The same run on one simulated core, of which only the steps count: when they happen does not matter.
@@ -93,7 +102,7 @@ fn simulated(case: &str, transactions: u64) -> Result<Outcome, Stop> {
     );
     let words: Vec<String> = flags.split_whitespace().map(String::from).collect();
     let Asked::Simulate(SimulateCommand::Workload(simulate)) = args::parse(&words)?.command else {
-        return Err(Stop::Failed(format!("{WHO}: `{flags}` is no simulation")));
+        return Err(failed(&format!("`{flags}` is no simulation")));
     };
     let (settings, plan): (Settings, SimulatedPlan) =
         each_workload!(simulate, SimulateWorkload, flags => settings::simulated(&flags)?);
@@ -103,6 +112,6 @@ fn simulated(case: &str, transactions: u64) -> Result<Outcome, Stop> {
     let report = report.map_err(crate::bench::stop)?;
     match report.outcome.verdict.is_completed() && report.failures.is_empty() {
         true => Ok(report.outcome),
-        false => Err(Stop::Failed(format!("{WHO}: {flags}: {}", report.outcome.verdict))),
+        false => Err(failed(&format!("{flags}: {}", report.outcome.verdict))),
     }
 }

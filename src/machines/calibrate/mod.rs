@@ -5,6 +5,7 @@ mod cases;
 mod count;
 mod fit;
 mod host;
+mod rooms;
 
 use super::file::{self, Machine};
 use super::found::{self, Found};
@@ -90,7 +91,7 @@ fn residuals(rows: &[Row], prices: &[f64; Cost::COUNT]) -> String {
         let _ = writeln!(
             out,
             "# {:>7.0} {:>7.0} {:>+6.1}%  {}",
-            row.instructions,
+            row.spent.all,
             row.accesses,
             100.0 * row.residual(prices),
             row.case
@@ -136,7 +137,7 @@ fn measure(base: &Description, found: &Found) -> Result<Description, Stop> {
     };
     eprintln!("measuring instructions per cycle");
     let row = count::count(cases::WARM)?;
-    let per_second = count::throughput(cases::WARM, TIMED)? * row.instructions;
+    let per_second = count::throughput(cases::WARM, TIMED)? * row.spent.all;
     let mut measured = base.clone();
     measured.source = format!("{}, {}, measured {}", cpu(), BUILD.compiler, today());
     // To the megahertz: a clock is not known better.
@@ -162,6 +163,7 @@ fn measure(base: &Description, found: &Found) -> Result<Description, Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rooms::Spent;
 
     #[test]
     fn dates_are_those_of_the_calendar() {
@@ -177,7 +179,8 @@ mod tests {
         let base = super::super::embedded("thousand-cores", &found).expect("a machine");
         let prices = core::array::from_fn(|site| 0.7 + 3.1 * site as f64);
         let units = [1.0; Cost::COUNT];
-        let row = Row { case: "ycsb".into(), instructions: 1e4, accesses: 1e3, units };
+        let spent = Spent { all: 1e4, ..Spent::default() };
+        let row = Row { case: "ycsb".into(), spent, accesses: 1e3, units };
         let description = Description { prices: file::rounded(&prices), ..base.description };
         let machine = Machine { description, prices_from: provenance(date(19_782)) };
         let text = file::write(&machine) + &residuals(&[row], &prices);

@@ -3,7 +3,7 @@
 
 use super::{Found, Index, Probe};
 use crate::{LocalHeap, RecordRef};
-use chiliad_machine::Machine;
+use chiliad_machine::{Cost, Machine};
 
 /// A group of look-ups, in one index or in many. Reused, so that steady state does not allocate.
 pub struct Flight<M: Machine> {
@@ -50,6 +50,7 @@ impl<M: Machine> Flight<M> {
                 let (index, key) = request(at);
                 // Written only when there is something to write: a store at every step would be
                 // read back by the next one before it has left the store buffer.
+                M::work(Cost::GroupStep, 1);
                 let Some(it) = index.step(heap, probe, key) else { continue };
                 if let Found::Record(record) = it {
                     arrived(at, record);

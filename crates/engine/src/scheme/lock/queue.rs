@@ -213,6 +213,7 @@ pub(super) fn lock<M: Machine>(
     timestamp: u64,
     rules: &mut impl Rules<M>,
 ) -> Answer {
+    M::work(Cost::Queue, 1);
     let request = seats.make_request(id);
     let state = if mode == Mode::Owned { WRITES } else { READS };
     request.next.store(0, Ordering::Relaxed);
@@ -341,6 +342,7 @@ pub(super) fn give_up<M: Machine>(seats: &Seats<M>, word: &M::Word, id: RequestI
 /// Gives a lock back.
 #[inline]
 pub(super) fn unlock<M: Machine>(seats: &Seats<M>, word: &M::Word, id: RequestId) {
+    M::work(Cost::Queue, 1);
     let alone = seats.request(id).next.load(Ordering::Relaxed) == 0;
     let only = id.0 << HEAD_SHIFT;
     // Release pairs with the acquire of the next owner: our reads have been made, our writes are there.

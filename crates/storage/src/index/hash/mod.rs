@@ -189,7 +189,7 @@ impl<M: Machine> HashIndex<M> {
         let Some(version) = self.settled(bucket, probe.index, probe.digest.hash) else {
             return self.begin_again(probe, key);
         };
-        M::work(Cost::LeafSearch, 1);
+        M::work(Cost::BucketSearch, 1);
         let found = scan(&bucket.entries, probe.digest.word, probe.digest.tag);
         // Only a miss that did not fill the bucket's own entries goes on.
         let next = follow::<M>(&bucket.chain).map(NonNull::from);
@@ -204,7 +204,7 @@ impl<M: Machine> HashIndex<M> {
         node: NonNull<Node<M>>,
         version: u64,
     ) -> Option<Found<M>> {
-        M::work(Cost::LeafSearch, 1);
+        M::work(Cost::BucketSearch, 1);
         // SAFETY: the pin that the look-up began under keeps the node's slot.
         let node = unsafe { node.as_ref() };
         let found = scan(&node.entries, probe.digest.word, probe.digest.tag);
@@ -285,7 +285,7 @@ impl<M: Machine> HashIndex<M> {
             let index = protocol::place(digest.hash, self.table.buckets());
             let bucket = self.table.bucket(index);
             if let Some(version) = self.settled(bucket, index, digest.hash) {
-                M::work(Cost::LeafSearch, 1);
+                M::work(Cost::BucketSearch, 1);
                 if let Some(outcome) = self.search_bucket(bucket, version, digest, key) {
                     return Search { bucket, version, outcome };
                 }
