@@ -260,7 +260,9 @@ mod tests {
         let Some((7, Ok(back))) = unpack(&addressed(7, &packed(&answer))) else { panic!() };
         assert_eq!((back.result, back.problem.as_deref()), (result, Some("x")));
         let refused = packed(&Err(Stop::BadInput("--x: no".into())));
-        let Some((0, Err(Stop::BadInput(line)))) = unpack(&addressed(0, &refused)) else { panic!() };
+        let Some((0, Err(Stop::BadInput(line)))) = unpack(&addressed(0, &refused)) else {
+            panic!()
+        };
         assert_eq!(line, "--x: no");
         assert!(unpack(b"short").is_none());
     }

@@ -204,12 +204,7 @@ impl Book {
         Self { repeat, results, out: 0, problems: Vec::new(), sink }
     }
 
-    fn enter(
-        &mut self,
-        number: usize,
-        result: Value,
-        problem: Option<String>,
-    ) -> Result<(), Stop> {
+    fn enter(&mut self, number: usize, result: Value, problem: Option<String>) -> Result<(), Stop> {
         self.results[number].push(result);
         self.problems.extend(problem);
         while let Some(results) = self.results.get_mut(self.out)

@@ -250,10 +250,8 @@ mod tests {
         let panel = figure.panels.iter().find(|it| it.id == claim.panel).expect(id);
         let runs = source(figure, panel);
         let series = runs.series.iter().map(|it| &it.name);
-        let known: HashSet<&str> = series
-            .chain(panel.reference.iter().map(|it| &it.name))
-            .map(String::as_str)
-            .collect();
+        let known: HashSet<&str> =
+            series.chain(panel.reference.iter().map(|it| &it.name)).map(String::as_str).collect();
         let (names, parts) = (claim.check.series(), parts(&claim.check));
         assert!(!names.is_empty() && names.iter().all(|it| known.contains(it)), "{id}: {names:?}");
         assert!(parts.iter().all(|it| PARTS.contains(it)), "{id}: {parts:?}");

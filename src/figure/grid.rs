@@ -221,7 +221,10 @@ mod tests {
         assert_eq!(grid(true).cores_of(wide, &wide.panels[1]), 64);
         assert_eq!(grid(false).cores_of(narrow, &narrow.panels[0]), 512);
         let columns = grid(true).columns(&wide.panels[0]);
-        assert_eq!(columns.iter().map(|it| it.x).collect::<Vec<_>>(), [1., 2., 4., 8., 16., 32., 64.]);
+        assert_eq!(
+            columns.iter().map(|it| it.x).collect::<Vec<_>>(),
+            [1., 2., 4., 8., 16., 32., 64.]
+        );
         let line = columns[6].lines[1].join(" ");
         assert!(line.starts_with("simulate ycsb --machine thousand-cores "), "{line}");
         assert!(line.contains("--scheme no-wait") && line.contains("--cores 64"), "{line}");

@@ -349,7 +349,10 @@ impl<'a> Board<'a> {
         };
         let words = |dot: Option<&Dot>| dot.map_or("nowhere".into(), |dot| dot.label.clone());
         let held = series.is_some_and(|first| first.x <= last.x);
-        Ok((held, format!("{} bends at {}, {} at {}", it.series, words(series), it.than, last.label)))
+        Ok((
+            held,
+            format!("{} bends at {}, {} at {}", it.series, words(series), it.than, last.label),
+        ))
     }
 
     /// The curves of another panel.
@@ -384,7 +387,9 @@ impl<'a> Board<'a> {
         let others = self.panel(&it.panel);
         let mut worst: Option<(f64, &str, &str)> = None;
         for curve in self.some(&it.series)? {
-            let Some(other) = others.iter().find(|other| other.name == curve.name) else { continue };
+            let Some(other) = others.iter().find(|other| other.name == curve.name) else {
+                continue;
+            };
             for dot in &curve.dots {
                 let Some(there) = other.dots.iter().find(|it| same(it.x, dot.x)) else { continue };
                 let apart = dot.mid / there.mid - 1.0;

@@ -16,8 +16,9 @@ pub fn run() -> Result<(), Stop> {
 fn table(figures: &[Figure], cores: usize) -> String {
     let row = |out: &mut String, cells: [&str; 7]| {
         let [id, figure, section, machine, minutes, quick, title] = cells;
-        let line =
-            format!("{id:<17}{figure:<13}{section:<10}{machine:<11}{minutes:>8}{quick:>8}  {title}");
+        let line = format!(
+            "{id:<17}{figure:<13}{section:<10}{machine:<11}{minutes:>8}{quick:>8}  {title}"
+        );
         out.push_str(line.trim_end());
         out.push('\n');
     };
@@ -47,6 +48,9 @@ mod tests {
         let figures = describe::all(false).expect("every description parses");
         let table = table(&figures, 2);
         assert_eq!(table.lines().count(), figures.len() + 2);
-        assert!(table.lines().any(|line| line.starts_with("cores-5-10       Figure 5-10")), "{table}");
+        assert!(
+            table.lines().any(|line| line.starts_with("cores-5-10       Figure 5-10")),
+            "{table}"
+        );
     }
 }

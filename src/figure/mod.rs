@@ -71,12 +71,18 @@ fn run_figures(flags: &FigureRunFlags) -> Result<(), Stop> {
         all.push(Done { figure, svg, claims: judged.collect(), lines });
     }
     drop(bar);
-    let head = page::Head { grid, native: flags.native, date: numbers::date(started.0), took: started.1.elapsed() };
+    let head = page::Head {
+        grid,
+        native: flags.native,
+        date: numbers::date(started.0),
+        took: started.1.elapsed(),
+    };
     let page = place.finish(&page::html(&all, &head))?;
     let failed = all.iter().flat_map(|done| done.lines.iter().flatten());
     let failed: Vec<&String> = failed.flat_map(|line| &line.failed).collect();
     if let Some(first) = failed.first() {
-        let problem = format!("{} runs failed, see {}; the first: {first}", failed.len(), page.display());
+        let problem =
+            format!("{} runs failed, see {}; the first: {first}", failed.len(), page.display());
         return Err(Stop::Failed(problem));
     }
     if flags.quiet {

@@ -177,7 +177,10 @@ fn section(out: &mut String, done: &Done<'_>, head: &Head) {
     claims(out, &done.claims);
     let quick = if grid.quick { " --quick" } else { "" };
     let native = if head.native && *source == Source::Cores { " --native" } else { "" };
-    put!(out, "<p class=\"again\"><code>chiliad figure run {id}{quick}{native} --out DIR</code></p>");
+    put!(
+        out,
+        "<p class=\"again\"><code>chiliad figure run {id}{quick}{native} --out DIR</code></p>"
+    );
     points(out, done.figure, grid);
     put!(out, "</section>");
 }

@@ -11,8 +11,8 @@ use super::measured::{Line, Lines, Point};
 use super::progress::Bar;
 use super::simulated;
 use crate::args::{
-    Arguments, BenchCommand, BenchWorkload, Command, SimulateCommand, SimulateWorkload, TimestampsFlags,
-    each_workload, values,
+    Arguments, BenchCommand, BenchWorkload, Command, SimulateCommand, SimulateWorkload,
+    TimestampsFlags, each_workload, values,
 };
 use crate::failure::Stop;
 use crate::points;

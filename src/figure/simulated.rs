@@ -36,9 +36,7 @@ struct Run {
 
 /// Runs the simulated panels of a figure; the lines of the others have not been run.
 pub fn figure(figure: &Figure, grid: Grid, jobs: usize, bar: &Bar) -> Result<Lines, Stop> {
-    let new = |panel: &Panel| {
-        panel.series.iter().map(|series| Line::new(&series.name)).collect()
-    };
+    let new = |panel: &Panel| panel.series.iter().map(|series| Line::new(&series.name)).collect();
     let mut lines: Lines = figure.panels.iter().map(new).collect();
     let (mut places, runs) = plan(figure, (grid, jobs), &mut lines, bar)?;
     let all: Vec<&points::Point> = runs.iter().map(|run| &run.point).collect();
@@ -150,7 +148,9 @@ fn no_room(
         Some(available) if needed > available => {
             let [needed, available] =
                 [needed, available].map(|bytes| bytes as f64 / (1_u64 << 30) as f64);
-            Some(format!("{jobs} at once need {needed:.1}GiB of memory, {available:.1}GiB are available"))
+            Some(format!(
+                "{jobs} at once need {needed:.1}GiB of memory, {available:.1}GiB are available"
+            ))
         }
         // Where the system does not say what there is, whoever asks for so much knows.
         _ => None,

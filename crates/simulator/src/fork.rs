@@ -33,7 +33,10 @@ impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Signal(libc::SIGKILL) => {
-                write!(f, "its process was killed (signal 9), perhaps since the host has no more memory")
+                write!(
+                    f,
+                    "its process was killed (signal 9), perhaps since the host has no more memory"
+                )
             }
             Self::Signal(signal) => write!(f, "its process died by signal {signal}"),
             Self::Status(PANICKED) => write!(f, "its process panicked"),

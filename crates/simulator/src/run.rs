@@ -51,7 +51,10 @@ impl Run {
     /// # Panics
     /// When there are cores already.
     pub fn reconfigure(&mut self, config: Config) {
-        assert!(self.bodies.is_empty() && !self.gone, "a run has its configuration before its cores");
+        assert!(
+            self.bodies.is_empty() && !self.gone,
+            "a run has its configuration before its cores"
+        );
         let region_bytes = self.state.config.region_bytes;
         self.state.reconfigure(Config { region_bytes, ..config });
     }

@@ -64,7 +64,8 @@ impl Loaded {
     /// Those of the workload's options. One of another kind is none that was loaded.
     pub fn set_workload(&mut self, workload: &AnyWorkload) -> Result<(), Failure> {
         let made = workload.make()?;
-        let set = |target: &mut Rc<dyn Target>| Rc::get_mut(target)?.set_workload(made).then_some(());
+        let set =
+            |target: &mut Rc<dyn Target>| Rc::get_mut(target)?.set_workload(made).then_some(());
         let set = self.target.as_mut().and_then(set);
         set.ok_or_else(|| Failure::Host("another workload was loaded".into()))
     }
