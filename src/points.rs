@@ -10,7 +10,7 @@ use crate::runs::Files;
 use crate::settings::{Settings, Shown};
 use crate::{simulate, timestamps};
 use chiliad_simulator::fork::{Heard, Lost, Sender, in_children};
-use chiliad_workload::driver::{Length, Loaded, SimulatedPlan};
+use chiliad_workload::driver::{AnyWorkload, Length, Loaded, SimulatedPlan};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -61,7 +61,12 @@ impl Point {
         // Where the order of events is drawn, what is loaded is a function of the seed too.
         plan.config.machine.as_ref()?;
         let mut key: Shown = settings.shown.clone();
-        key.retain(|name, _| !OF_THE_RUN.contains(&name.as_str()));
+        // The rows of YCSB do not know of partitions, which most schemes do not have.
+        let ycsb = matches!(settings.workload, AnyWorkload::Ycsb(_));
+        let asked = ycsb && !settings.scheme.needs_partitions;
+        key.retain(|name, _| {
+            !OF_THE_RUN.contains(&name.as_str()) && !(asked && name == "partitions")
+        });
         Some(Value::Object(key).to_string())
     }
 
@@ -238,12 +243,14 @@ mod tests {
             "simulate ycsb --cores 2 --records 1000",
             "simulate ycsb --cores 2 --schedule random",
             "simulate ycsb --cores 2 --schedule random",
+            "simulate ycsb --cores 2 --scheme h-store --partitions 2",
+            "simulate ycsb --cores 2 --scheme h-store --partitions 4",
+            "simulate ycsb --cores 1 --partitions 4",
         ];
         let points: Vec<Point> = lines.map(point).into();
         let groups = groups(&points.iter().collect::<Vec<_>>());
-        assert_eq!(groups.len(), 5);
-        assert!(groups.contains(&vec![2, 0, 3]), "{groups:?}");
-        assert_eq!(groups[0], [2, 0, 3]);
+        assert_eq!(groups.len(), 7);
+        assert_eq!(groups[0], [2, 0, 3, 9], "{groups:?}");
     }
 
     #[test]

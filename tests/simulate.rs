@@ -51,6 +51,7 @@ fn points_that_share_a_database_are_what_they_are_alone() {
         (format!("{ycsb} --scheme timestamp"), "read-ratio", ["0", "90"]),
         (format!("{ycsb} --scheme occ --index hash"), "cost-scale", ["0.5", "2"]),
         (format!("{ycsb} --scheme h-store --partitions 4"), "multi-partition", ["0", "50"]),
+        (format!("{ycsb} --scheme wait-die"), "partitions", ["1", "4"]),
         (format!("{ycsb} --scheme silo"), "records", ["2000", "4000"]),
         (format!("{tpcc} --scheme dl-detect"), "mix", ["np", "payment"]),
         (format!("{tpcc} --scheme silo --verify"), "remote-item", ["0", "40"]),

@@ -421,7 +421,7 @@ mod tests {
         assert!(simulated(true).is_empty());
         let cores = |id: &String| id.starts_with("cores-");
         assert!(simulated(false).iter().all(cores));
-        assert_eq!(simulated(false).len(), 18);
+        assert_eq!(simulated(false).len(), 17);
     }
 
     #[test]
