@@ -30,8 +30,8 @@ const LOADS: [&str; 5] = [
 
 /// Under some.
 const FURTHER: [&str; 22] = [
-    "ycsb --scale spec --records 16 --read-ratio 100 --scheme silo",
-    "ycsb --scale spec --records 16 --read-ratio 100 --index hash --scheme silo",
+    "ycsb --scale spec --records 200 --read-ratio 100 --scheme silo",
+    "ycsb --scale spec --records 200 --read-ratio 100 --index hash --scheme silo",
     "ycsb --scale spec --records 30000 --read-ratio 100 --scheme silo",
     "ycsb --scale spec --records 4000 --ops 1 --read-ratio 100 --scheme silo",
     "ycsb --scale spec --records 4000 --ops 1 --read-ratio 0 --scheme silo",
