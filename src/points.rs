@@ -41,9 +41,9 @@ const OF_THE_RUN: [&str; 19] = [
 /// A run, ready to go.
 pub enum Point {
     /// Of a workload: what is run, how, and on what.
-    Workload(Settings, SimulatedPlan),
+    Workload(Box<Settings>, Box<SimulatedPlan>),
     /// Of timestamps alone.
-    Timestamps(timestamps::Simulated),
+    Timestamps(Box<timestamps::Simulated>),
 }
 
 /// What has become of a point.
@@ -64,9 +64,8 @@ impl Point {
         // The rows of YCSB do not know of partitions, which most schemes do not have.
         let ycsb = matches!(settings.workload, AnyWorkload::Ycsb(_));
         let asked = ycsb && !settings.scheme.needs_partitions;
-        key.retain(|name, _| {
-            !OF_THE_RUN.contains(&name.as_str()) && !(asked && name == "partitions")
-        });
+        let of_the_run = |name: &str| OF_THE_RUN.contains(&name) || asked && name == "partitions";
+        key.retain(|name, _| !of_the_run(name));
         Some(Value::Object(key).to_string())
     }
 
@@ -74,8 +73,8 @@ impl Point {
     pub fn work(&self) -> f64 {
         let (cores, time) = match self {
             Self::Timestamps(run) => run.extent(),
-            Self::Workload(Settings { plan, .. }, _) => match plan.length {
-                Length::Time(time) => (plan.clients, time + plan.warmup),
+            Self::Workload(settings, _) => match settings.plan.length {
+                Length::Time(time) => (settings.plan.clients, time + settings.plan.warmup),
                 Length::Transactions(count) => (1, Duration::from_micros(count)),
             },
         };
@@ -230,7 +229,7 @@ mod tests {
         let (settings, plan) =
             each_workload!(simulate, SimulateWorkload, flags => settings::simulated(&flags))
                 .expect(line);
-        Point::Workload(settings, plan)
+        Point::Workload(Box::new(settings), Box::new(plan))
     }
 
     #[test]

@@ -25,10 +25,13 @@ pub struct Files {
     pub series: Option<OutputFile>,
 }
 
+/// Runs with what is to be written down.
+type Native = dyn FnMut(&mut Files) -> Result<RunResult, Stop>;
+
 /// One run, ready to go.
 enum Point {
     /// By itself.
-    Native(Box<dyn FnMut(&mut Files) -> Result<RunResult, Stop>>),
+    Native(Box<Native>),
     /// On the simulated machine.
     Simulated(Box<points::Point>),
 }
@@ -104,7 +107,7 @@ fn prepare(arguments: Arguments, swept: bool) -> Result<(Point, Common), Stop> {
             let repeat = timestamps.repeat;
             let run = timestamps::Simulated::new(&timestamps, &machine)?;
             let jobs = machine.jobs.unwrap_or_else(host::cores);
-            let point = Point::Simulated(Box::new(points::Point::Timestamps(run)));
+            let point = Point::Simulated(Box::new(points::Point::Timestamps(Box::new(run))));
             Ok((point, Common { repeat, jobs, output, files: Files::default() }))
         }
         Command::Simulate(SimulateCommand::Workload(simulate)) => {
@@ -133,7 +136,8 @@ fn simulated<W: WorkloadFlags + clap::Args>(
     let (settings, plan) = settings::simulated(&flags)?;
     let files = files(&flags.run, None, swept)?;
     let jobs = flags.machine.jobs.unwrap_or_else(host::cores);
-    let point = Point::Simulated(Box::new(points::Point::Workload(settings, plan)));
+    let point =
+        Point::Simulated(Box::new(points::Point::Workload(Box::new(settings), Box::new(plan))));
     Ok((point, Common { repeat: flags.run.repeat, jobs, output: flags.output, files }))
 }
 

@@ -62,13 +62,13 @@ pub fn prepare(arguments: Arguments) -> Result<Job, Stop> {
         Command::Bench(BenchCommand::Timestamps(flags)) => Ok(Job::Timestamps(flags.timestamps)),
         Command::Simulate(SimulateCommand::Timestamps(flags)) => {
             let run = timestamps::Simulated::new(&flags.timestamps, &flags.machine)?;
-            Ok(Job::Simulated(Box::new(points::Point::Timestamps(run))))
+            Ok(Job::Simulated(Box::new(points::Point::Timestamps(Box::new(run)))))
         }
         Command::Simulate(SimulateCommand::Workload(simulate)) => each_workload!(
             simulate,
             SimulateWorkload,
             flags => settings::simulated(&flags).map(|(settings, plan)| {
-                Job::Simulated(Box::new(points::Point::Workload(settings, plan)))
+                Job::Simulated(Box::new(points::Point::Workload(Box::new(settings), Box::new(plan))))
             })
         ),
         _ => Err(Stop::Failed("a figure: no run of a workload or of timestamps".into())),

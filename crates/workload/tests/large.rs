@@ -44,6 +44,8 @@ fn plan() -> Plan {
         conditions: false,
         series: false,
         following_cost: false,
+        rehearsals: 0,
+        follow: None,
     }
 }
 
