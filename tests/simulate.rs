@@ -61,7 +61,15 @@ fn points_that_share_a_database_are_what_they_are_alone() {
         let together = swept(&format!("{line} --sweep {flag}={list} --jobs 2"));
         assert_eq!(together.len(), values.len(), "{line}");
         for (value, together) in values.iter().zip(&together) {
-            let alone = without_host(result(&format!("{line} --{flag}={value}")));
+            let given = |word: &str| line.split(' ').any(|it| it == word);
+            let rest = match (given(&format!("--{flag}")), line.split_once(&format!(" --{flag} ")))
+            {
+                (true, Some((before, after))) => {
+                    format!("{before} {}", after.split_once(' ').map_or("", |it| it.1))
+                }
+                _ => line.clone(),
+            };
+            let alone = without_host(result(&format!("{} --{flag} {value}", rest.trim_end())));
             assert_eq!(&alone, together, "{line} --{flag}={value}");
         }
         assert_eq!(together, swept(&format!("{line} --sweep {flag}={list} --jobs 1")));
@@ -120,7 +128,7 @@ fn rows_of_which_only_the_start_exists_are_verified_too() {
     for scheme in schemes {
         for model in ["sc", "tso"] {
             let line = format!(
-                "simulate ycsb --record-bytes 700 --kept-bytes 16 --verify --memory-model {model} \
+                "simulate ycsb --schedule random --record-bytes 700 --kept-bytes 16 --verify --memory-model {model} \
                  --seed 3 --transactions 200 --scheme {scheme}"
             );
             let first = without_host(result(&line));
@@ -134,7 +142,7 @@ fn rows_of_which_only_the_start_exists_are_verified_too() {
         }
     }
     // The verdict is about what exists, and it can be the other one.
-    let line = "simulate ycsb --record-bytes 700 --kept-bytes 16 --verify --transactions 100";
+    let line = "simulate ycsb --schedule random --record-bytes 700 --kept-bytes 16 --verify --transactions 100";
     let broken = chiliad(&format!("{line} --plant no-read-validation --json -"));
     assert!(stdout(&broken).contains("\"passed\":false"), "{}", stdout(&broken));
 }
@@ -244,5 +252,5 @@ fn timestamps_are_drawn_on_simulated_cores() {
         assert!(mutex > 0.0 && mutex < atomic, "{latch}: {mutex}");
     }
     let clock = drawn("--timestamps clock");
-    assert!(clock > 10.0 * atomic, "{clock}");
+    assert!(clock > 5.0 * atomic, "{clock}");
 }

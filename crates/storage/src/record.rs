@@ -195,7 +195,9 @@ impl<M: Machine> RecordRef<M> {
     /// The word at so many words before the end of the slot, zero being the last.
     #[inline]
     fn back<'a>(self, capacity: usize, index: usize) -> &'a M::Word {
-        if let Some(hollow) = HollowRecord::new(self) {
+        if M::HOLLOW
+            && let Some(hollow) = HollowRecord::new(self)
+        {
             return hollow.back(index);
         }
         let words = self.payload(capacity);
@@ -277,25 +279,27 @@ impl<M: Machine> RecordRef<M> {
     /// arrives may be torn: validate the header afterwards.
     #[inline]
     pub fn read(self, target: &mut [u8]) {
-        match HollowRecord::new(self) {
-            None => {
-                M::work(Cost::Copy, words_for(target.len()) as u32);
-                copy_out(self.payload(target.len()), target);
-            }
-            Some(hollow) => hollow.read(target),
+        if M::HOLLOW
+            && let Some(hollow) = HollowRecord::new(self)
+        {
+            hollow.read(target);
+            return;
         }
+        M::work(Cost::Copy, words_for(target.len()) as u32);
+        copy_out(self.payload(target.len()), target);
     }
 
     /// Writes the bytes of a value, but not its length.
     #[inline]
     pub(crate) fn fill(self, source: &[u8]) {
-        match HollowRecord::new(self) {
-            None => {
-                M::work(Cost::Copy, words_for(source.len()) as u32);
-                copy_in(self.payload(source.len()), source);
-            }
-            Some(hollow) => hollow.write(source),
+        if M::HOLLOW
+            && let Some(hollow) = HollowRecord::new(self)
+        {
+            hollow.write(source);
+            return;
         }
+        M::work(Cost::Copy, words_for(source.len()) as u32);
+        copy_in(self.payload(source.len()), source);
     }
 
     /// Writes the value in place. The caller excludes other writers and has made readers retry.
@@ -317,7 +321,7 @@ impl<M: Machine> RecordRef<M> {
     /// caller excludes.
     pub fn copy_from(self, source: Self) {
         let bytes = source.length();
-        if HollowRecord::new(self).is_some() || HollowRecord::new(source).is_some() {
+        if M::HOLLOW && (HollowRecord::new(self).is_some() || HollowRecord::new(source).is_some()) {
             hollow::copy(self, source, bytes);
         } else {
             copy_words(self.payload(bytes), source.payload(bytes));

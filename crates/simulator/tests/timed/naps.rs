@@ -10,7 +10,7 @@ use std::rc::Rc;
 type Story = Vec<(u64, usize)>;
 
 fn setup(seed: u64, naps: bool) -> Config {
-    let coherence = if seed % 2 == 0 { Coherence::Msi } else { Coherence::Mesi };
+    let coherence = if seed.is_multiple_of(2) { Coherence::Msi } else { Coherence::Mesi };
     let slack = [0, 16][seed as usize / 2 % 2];
     let machine = Description { homes: Homes::Hashed, coherence, slack, ..mesh() };
     Config { naps, ..config(machine, seed) }
