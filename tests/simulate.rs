@@ -147,6 +147,19 @@ fn rows_of_which_only_the_start_exists_are_verified_too() {
     assert!(stdout(&broken).contains("\"passed\":false"), "{}", stdout(&broken));
 }
 
+/// What timed runs come to on whatever host, to the last field. A change of the machine's model, of the
+/// prices or of the engine changes it: then run the lines again and look at what has changed.
+#[test]
+fn timed_runs_are_what_they_are_on_every_host() {
+    for golden in include_str!("golden/timed.jsonl").lines() {
+        let golden: Value = serde_json::from_str(golden).expect("JSON");
+        let line = golden["line"].as_str().expect("a line");
+        let mut found = without_host(result(line));
+        found.as_object_mut().expect("fields").remove("build");
+        assert_eq!(found, golden["result"], "{line}");
+    }
+}
+
 #[test]
 fn simulated_time_ends_a_run() {
     let result = result("simulate ycsb --schedule random --duration 20ms --warmup 2ms --cores 3");

@@ -67,8 +67,10 @@ fn who_gives_up_leaves_no_child() {
         3,
         |number, sender| {
             sender.send(&std::process::id().to_le_bytes());
-            while number > 0 {
-                std::thread::park();
+            if number > 0 {
+                loop {
+                    std::thread::park();
+                }
             }
         },
         |_, heard| match heard {
