@@ -110,8 +110,13 @@ const DISK_SEEDS: [(&str, u64); 16] = [
 ];
 
 /// Bugs that the loom models of the crates catch.
-const BY_MODELS: [&str; 4] =
-    ["no-fence", "tick-without-fence", "ruin-without-fence", "advance-without-fence"];
+const BY_MODELS: [&str; 5] = [
+    "no-fence",
+    "tick-without-fence",
+    "ruin-without-fence",
+    "advance-without-fence",
+    "slept-unseen",
+];
 
 /// The planted bugs, with the rigs that catch them: `sim`, `disk`, `loom`.
 fn listed() -> BTreeMap<String, String> {
