@@ -117,7 +117,14 @@ fn each_scheme_books_its_time_where_it_is_spent() {
         let Booked { parts, elapsed, refused } = names::under(name, Followed).expect("a scheme");
         let always = [Part::Useful, Part::Index, Part::Manager];
         for part in Part::ALL {
-            let occurs = always.contains(&part) || expected(name).contains(&part);
+            // A single operation is refused where its record stays latched for long, which a schedule
+            // may bring about or not.
+            let by_chance = matches!(part, Part::Abort | Part::Wait) && expected(name).is_empty();
+            let occurs = if by_chance {
+                refused > 0
+            } else {
+                always.contains(&part) || expected(name).contains(&part)
+            };
             let booked = parts[part as usize];
             assert_eq!(booked > 0, occurs, "{name}: {} {parts:?}", part.name());
         }

@@ -194,11 +194,9 @@ mod tests {
     #[test]
     fn equal_times_keep_their_order() {
         let mut wheel = Wheel::new();
-        for core in 0..10 {
-            wheel.add_core();
-            wheel.push(5, 9 - core);
-            // The list of a slot is by arrival, not by number.
-        }
+        (0..10).for_each(|_| wheel.add_core());
+        // The list of a slot is by arrival, not by number.
+        (0..10).for_each(|core| wheel.push(5, 9 - core));
         let order: Vec<u32> = std::iter::from_fn(|| wheel.pop()).map(|it| it.1).collect();
         assert_eq!(order, (0..10).rev().collect::<Vec<_>>());
     }
