@@ -48,15 +48,18 @@ pub struct Simulated {
 impl Simulated {
     /// What the flags ask for.
     pub fn new(flags: &SimulatedTimestampsFlags, on: &MachineFlags) -> Result<Self, Stop> {
-        let mut shown = shown(flags.timestamps, &flags.drawn, (flags.duration, flags.warmup));
+        let (duration, warmup) = simulated_times(flags.timestamps);
+        let duration = flags.duration.unwrap_or(duration);
+        let warmup = flags.warmup.unwrap_or(warmup);
+        let mut shown = shown(flags.timestamps, &flags.drawn, (duration, warmup));
         shown.insert("seed".into(), flags.seed.into());
         shown.insert("repeat".into(), flags.repeat.into());
         let config = machine(on, flags.seed, &mut shown)?;
         let drawing = Drawing {
             options: options(flags.timestamps, &flags.drawn),
             threads: on.cores,
-            duration: flags.duration,
-            warmup: flags.warmup,
+            duration,
+            warmup,
         };
         Ok(Self { drawing, config, shown })
     }
@@ -93,6 +96,17 @@ impl Simulated {
             host_cpu,
         })
     }
+}
+
+/// The window, and what comes before it, where none is asked for. A thousand cores take a millisecond to
+/// queue up for a mutex; where nobody waits for anybody, little has to be seen.
+fn simulated_times(kind: TimestampsFlag) -> (Duration, Duration) {
+    let (duration, warmup) = match kind {
+        TimestampsFlag::Mutex => (4_000, 2_000),
+        TimestampsFlag::Atomic | TimestampsFlag::Batched => (1_000, 200),
+        TimestampsFlag::Clock | TimestampsFlag::Hardware => (20, 10),
+    };
+    (Duration::from_micros(duration), Duration::from_micros(warmup))
 }
 
 fn options(kind: TimestampsFlag, drawn: &DrawnFlags) -> Options {

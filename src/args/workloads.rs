@@ -276,12 +276,14 @@ pub struct SimulatedTimestampsFlags {
     /// How they are drawn.
     #[command(flatten)]
     pub drawn: DrawnFlags,
-    /// The length of the measured window, in simulated time.
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::time_above_zero)]
-    pub duration: std::time::Duration,
-    /// Simulated time before the measured window.
-    #[arg(long, value_name = "TIME", default_value = "200us", value_parser = values::time)]
-    pub warmup: std::time::Duration,
+    /// The length of the measured window, in simulated time [default: 1ms; 4ms with a mutex; 20us with
+    /// clock and hardware, for which nobody waits].
+    #[arg(long, value_name = "TIME", value_parser = values::time_above_zero)]
+    pub duration: Option<std::time::Duration>,
+    /// Simulated time before the measured window [default: 200us; 2ms with a mutex, until all cores wait
+    /// for it; 10us with clock and hardware].
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub warmup: Option<std::time::Duration>,
     /// The seed of the run.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
