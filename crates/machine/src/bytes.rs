@@ -58,6 +58,14 @@ pub fn write<W: Word>(target: &[W], source: &[u8]) {
     }
 }
 
+/// [`Word::copy_words`] by single loads and stores.
+#[inline]
+pub fn copy<W: Word>(target: &[W], source: &[W]) {
+    for (target, word) in target.iter().zip(source) {
+        target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -117,9 +117,7 @@ pub trait Word: Sized + 'static {
     /// Copies as many words from `source` to `target`, relaxed.
     #[inline]
     fn copy_words(target: &[Self], source: &[Self]) {
-        for (target, word) in target.iter().zip(source) {
-            target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
+        bytes::copy(target, source);
     }
     /// Writes the word.
     fn store(&self, value: u64, order: Ordering);

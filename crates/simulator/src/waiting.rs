@@ -34,20 +34,8 @@ impl State {
         if !self.is_scheduled() {
             return self.park_unscheduled(until);
         }
-        let now = self.now();
-        {
-            let worker = &mut self.workers.borrow_mut()[running as usize];
-            if std::mem::take(&mut worker.permit) {
-                return Woken::ByPeer;
-            }
-            if until.is_some_and(|until| until <= now) {
-                return Woken::ByTime;
-            }
-            if !self.ending.get() {
-                worker.parked = true;
-                worker.until = until;
-                worker.since = self.event.get();
-            }
+        if let Some(woken) = self.falls_asleep(until) {
+            return woken;
         }
         if self.ending.get() {
             self.give_way(true);
@@ -58,10 +46,7 @@ impl State {
         if !siblings {
             self.scheduler.borrow_mut().sleep(self.core.get());
         }
-        if let Some(until) = until {
-            self.timers.borrow_mut().insert((until, running));
-            self.timer_at.set(self.timer_at.get().min(until));
-        }
+        self.set_timer(until);
         if siblings {
             self.count_hand_over();
             self.switch_to(self.core.get());
@@ -74,6 +59,32 @@ impl State {
             self.forward_clock(until);
         }
         woken
+    }
+
+    /// Books that the running worker sleeps, unless it need not: why. Nobody sleeps in a run that ends.
+    pub(crate) fn falls_asleep(&self, until: Option<Ticks>) -> Option<Woken> {
+        let now = self.now();
+        let worker = &mut self.workers.borrow_mut()[self.running.get() as usize];
+        if std::mem::take(&mut worker.permit) {
+            return Some(Woken::ByPeer);
+        }
+        if until.is_some_and(|until| until <= now) {
+            return Some(Woken::ByTime);
+        }
+        if !self.ending.get() {
+            worker.parked = true;
+            worker.until = until;
+            worker.since = self.event.get();
+        }
+        None
+    }
+
+    /// The running worker, which sleeps, is woken at a time, if there is one.
+    pub(crate) fn set_timer(&self, until: Option<Ticks>) {
+        if let Some(until) = until {
+            self.timers.borrow_mut().insert((until, self.running.get()));
+            self.timer_at.set(self.timer_at.get().min(until));
+        }
     }
 
     /// Outside the schedule and while unwinding nobody waits.
@@ -90,7 +101,7 @@ impl State {
         Woken::ByTime
     }
 
-    fn forward_clock(&self, until: Option<Ticks>) {
+    pub(crate) fn forward_clock(&self, until: Option<Ticks>) {
         if self.timed().is_some() {
             self.time.set(self.time.get().max(until.unwrap_or(0)));
             return;

@@ -79,47 +79,34 @@ impl Word for SimWord {
 
     /// In a timed run line by line.
     fn read_bytes(source: &[Self], target: &mut [u8]) {
-        let Some(timed) = State::current().timed() else {
+        if State::current().timed().is_none() {
             return bytes::read(source, target);
-        };
-        let mut lines = lines(source, target.len());
-        let Some(mut line) = lines.next() else { return };
-        let host = line.0[0].target().addr();
-        State::current().timed_lines(timed, host, TimedAccess::Read, || {
-            for (chunk, word) in target[line.1.clone()].chunks_mut(8).zip(line.0) {
+        }
+        by_lines(source, target.len(), TimedAccess::Read, |words, part| {
+            for (chunk, word) in target[part].chunks_mut(8).zip(words) {
                 chunk.copy_from_slice(&word.0.load(Relaxed).to_le_bytes()[..chunk.len()]);
             }
-            line = lines.next()?;
-            Some(line.0[0].target().addr())
         });
     }
 
     /// In a timed run line by line.
     fn write_bytes(target: &[Self], source: &[u8]) {
-        let Some(timed) = State::current().timed() else {
+        if State::current().timed().is_none() {
             return bytes::write(target, source);
-        };
-        let mut lines = lines(target, source.len());
-        let Some(mut line) = lines.next() else { return };
-        let host = line.0[0].target().addr();
-        State::current().timed_lines(timed, host, TimedAccess::Write, || {
-            for (chunk, word) in source[line.1.clone()].chunks(8).zip(line.0) {
+        }
+        by_lines(target, source.len(), TimedAccess::Write, |words, part| {
+            for (chunk, word) in source[part].chunks(8).zip(words) {
                 let mut bytes = [0; 8];
                 bytes[..chunk.len()].copy_from_slice(chunk);
                 word.0.store(u64::from_le_bytes(bytes), Relaxed);
             }
-            line = lines.next()?;
-            Some(line.0[0].target().addr())
         });
     }
 
     /// In a timed run line by line, all of the source first.
     fn copy_words(target: &[Self], source: &[Self]) {
         if State::current().timed().is_none() {
-            for (target, word) in target.iter().zip(source) {
-                target.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
-            }
-            return;
+            return bytes::copy(target, source);
         }
         let mut bytes = vec![0; source.len() * 8];
         Self::read_bytes(source, &mut bytes);
@@ -161,6 +148,24 @@ impl Word for SimWord {
     fn fetch_max(&self, value: u64, _order: Ordering) -> u64 {
         self.modify(|it| it.fetch_max(value, Relaxed))
     }
+}
+
+/// An access to the words that hold `bytes` bytes, in a timed run: `effect` is what it does to those of one
+/// line and to their part of the bytes.
+fn by_lines(
+    words: &[SimWord],
+    bytes: usize,
+    access: TimedAccess,
+    mut effect: impl FnMut(&[SimWord], Range<usize>),
+) {
+    let state = State::current();
+    let mut lines = lines(words, bytes);
+    let (Some(timed), Some(mut line)) = (state.timed(), lines.next()) else { return };
+    state.timed_lines(timed, line.0[0].target().addr(), access, || {
+        effect(line.0, line.1.clone());
+        line = lines.next()?;
+        Some(line.0[0].target().addr())
+    });
 }
 
 /// The words that hold `bytes` bytes, by the cache lines that they lie in, and the bytes of each.

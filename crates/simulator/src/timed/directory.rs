@@ -7,6 +7,7 @@
 //!   have it).
 
 use crate::description::Cache;
+use chiliad_machine::{Machine, Native};
 
 /// Sharers that an entry lists.
 const INLINE: usize = 4;
@@ -98,16 +99,7 @@ impl Directory {
     #[inline]
     pub(crate) fn prefetch(&self, tile: u32, mix: u64) {
         let start = self.start(tile, mix);
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch reads nothing and faults on nothing.
-        unsafe {
-            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let first = self.entries.as_ptr().wrapping_add(start).cast::<i8>();
-            _mm_prefetch::<_MM_HINT_T0>(first);
-            _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(64));
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = start;
+        Native::prefetch(self.entries.as_ptr().wrapping_add(start).cast(), 2);
     }
 
     /// Where a line is, if a slice holds it.

@@ -7,7 +7,7 @@ use super::home::{Access, Effect, Post, Step, Timed};
 use crate::description::PRICE_BITS;
 use crate::outcome::Access as Done;
 use crate::state::State;
-use chiliad_machine::{Cost, Ticks, Woken, WorkerId};
+use chiliad_machine::{Cost, Machine, Native, Ticks, Woken, WorkerId};
 use std::cell::RefCell;
 
 impl State {
@@ -43,7 +43,7 @@ impl State {
         if self.running.get() == 0 || self.answers(timed, line, access) {
             return effect();
         }
-        prefetch(host);
+        Native::prefetch(std::ptr::without_provenance(host), 1);
         let mut result = None;
         self.ask(timed, line, access, &mut || {
             result = Some(effect());
@@ -62,7 +62,7 @@ impl State {
         access: Access,
         mut effect: impl FnMut() -> Option<usize>,
     ) {
-        prefetch(host);
+        Native::prefetch(std::ptr::without_provenance(host), 1);
         let first = Some(self.line_of(host, access));
         self.timed_run(timed, access, first, || effect().map(|host| self.line_of(host, access)));
     }
@@ -277,30 +277,15 @@ impl State {
     pub(crate) fn timed_park(&self, timed: &RefCell<Timed>, until: Option<Ticks>) -> Woken {
         self.let_others(timed);
         let running = self.running.get();
-        let now = self.time.get();
-        {
-            let worker = &mut self.workers.borrow_mut()[running as usize];
-            if std::mem::take(&mut worker.permit) {
-                return Woken::ByPeer;
-            }
-            if until.is_some_and(|until| until <= now) {
-                return Woken::ByTime;
-            }
-            if !self.ending.get() {
-                worker.parked = true;
-                worker.until = until;
-                worker.since = self.event.get();
-            }
+        if let Some(woken) = self.falls_asleep(until) {
+            return woken;
         }
         if self.ending.get() {
-            self.time.set(now.max(until.unwrap_or(0)));
+            self.forward_clock(until);
             self.timed_pause(timed, true, false);
             return Woken::ByTime;
         }
-        if let Some(until) = until {
-            self.timers.borrow_mut().insert((until, running));
-            self.timer_at.set(self.timer_at.get().min(until));
-        }
+        self.set_timer(until);
         timed.borrow_mut().acts(self.core.get());
         if self.leave_round() {
             self.count_hand_over();
@@ -391,17 +376,4 @@ impl State {
             it.ask_ahead(core, line, self.time.get());
         }
     }
-}
-
-/// Asks the host for what is accessed soon.
-#[inline]
-fn prefetch(host: usize) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch reads nothing and faults on nothing.
-    unsafe {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(host));
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = host;
 }
