@@ -67,7 +67,7 @@ const REGION_BYTES: usize = 64 << 30;
 const REGION_BYTES_TIMED: usize = 1 << 40;
 
 /// Transactions that each client of a timed run rehearses.
-const REHEARSALS: u32 = 16;
+const REHEARSALS: u32 = 64;
 
 /// The options shown in results, in order.
 pub type Shown = Map<String, Value>;
@@ -352,7 +352,7 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
         partitions: resolved.partitions,
         wait_timeout: run.wait_timeout,
         deadlock_check: run.deadlock_check,
-        allocator: allocator::named(run.allocator),
+        supply: allocator::named(run.allocator),
         timestamps: run.timestamps.kind(),
         kept_payload: resolved.kept_payload,
         field_access: resolved.field_access,

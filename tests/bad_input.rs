@@ -104,13 +104,16 @@ fn combinations_that_make_no_sense_are_refused() {
     refused("bench ycsb --records 10 --ops 16", &["--ops", "10"]);
     refused("bench ycsb --index hash --scan-ratio 5", &["--scan-ratio", "--index hash"]);
     refused("bench ycsb --lock-order key --scan-ratio 5", &["--scan-ratio", "--lock-order key"]);
-    let pools = ["--allocator", "mimalloc", "pool is accepted"];
+    let pools = ["--allocator", "mimalloc", "pool and fixed are accepted"];
     refused("simulate ycsb --allocator mimalloc", &pools);
     refused("bench ycsb --kept-bytes 16", &["--kept-bytes: 16", "simulate"]);
     refused("simulate ycsb --kept-bytes 20", &["--kept-bytes: 20", "multiples of 8"]);
     refused("simulate ycsb --kept-bytes 8", &["--kept-bytes", "`8`", "16 to 4096"]);
     refused("simulate tpcc --kept-bytes 16", &["--kept-bytes", "unknown flag"]);
-    refused("bench ycsb --allocator slab", &["--allocator", "pool, system, mimalloc, jemalloc"]);
+    refused(
+        "bench ycsb --allocator slab",
+        &["--allocator", "pool, fixed, system, mimalloc, jemalloc"],
+    );
     refused("bench ycsb --lock-order size", &["--lock-order", "request, key"]);
     refused("bench ycsb --deadlock-check 0", &["--deadlock-check", "a time with its unit", "none"]);
     refused(

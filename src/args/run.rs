@@ -71,8 +71,8 @@ pub struct RunFlags {
     #[command(flatten)]
     pub drawn: DrawnFlags,
     /// Where memory for records, index nodes and versions comes from, and each transaction's private
-    /// memory: pools of each thread, which grow and shrink with the load, or an allocator that is called
-    /// for each piece. Simulated runs have pools only.
+    /// memory: pools of each thread, which grow and shrink with the load, the same pools at a fixed size,
+    /// or an allocator that is called for each piece. Simulated runs have pools only.
     #[arg(long, value_enum, value_name = "NAME", default_value = "pool")]
     pub allocator: AllocatorFlag,
     /// The length of a commit epoch, 1us to 1h [default: 40ms natively, 500us in simulation].
@@ -316,6 +316,8 @@ impl LatchFlag {
 pub enum AllocatorFlag {
     /// The engine's own pools.
     Pool,
+    /// The same at a fixed size.
+    Fixed,
     /// The system's allocator.
     System,
     /// mimalloc.

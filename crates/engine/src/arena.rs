@@ -2,7 +2,7 @@
 //!
 //! Offsets rather than references, so that it may grow while rows are held. It is emptied, not
 //! freed, between transactions: steady state allocates nothing. Where an allocator is to be measured
-//! (`Options::allocator`) each transaction obtains its memory anew instead.
+//! (`Options::supply`) each transaction obtains its memory anew instead.
 
 use chiliad_machine::{Allocator, Buffer};
 use core::ops::Range;

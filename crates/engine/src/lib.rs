@@ -48,7 +48,7 @@ mod write_ops;
 
 pub use breakdown::Part;
 pub use chiliad_log::{CheckpointInfo, LogError, LogOptions, MANIFEST_NAME, Stepped};
-pub use chiliad_storage::{KEY_BYTES_MAX, Usage, VALUE_BYTES_MAX, WORKERS_MAX, key};
+pub use chiliad_storage::{KEY_BYTES_MAX, Supply, Usage, VALUE_BYTES_MAX, WORKERS_MAX, key};
 pub use database::Database;
 pub use durable::{
     Alone, Checkpointed, Contents, Copied, Crew, DurableOptions, Host, LogContents, LogRunner,

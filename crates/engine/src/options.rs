@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::scheme::Scheme;
 use crate::stamp::STAMP_BYTES;
-use chiliad_machine::{Allocator, Machine, MutexKind, Shared};
-use chiliad_storage::{Heap, Kept};
+use chiliad_machine::{Machine, MutexKind, Shared};
+use chiliad_storage::{Heap, Kept, Supply};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,9 +91,9 @@ pub struct Options {
     /// Memory that is obtained and touched when the database is opened, in bytes, so that no
     /// transaction waits for the system's page faults.
     pub memory_bytes_ready: u64,
-    /// Where slots come from one by one, and the private memory of each transaction, instead of
-    /// pools: for measuring what pools gain. Natively only.
-    pub allocator: Option<&'static Allocator>,
+    /// Where memory for records, versions and index nodes comes from; the private memory of each
+    /// transaction, too, where that is an allocator. Simulated machines have pools only.
+    pub supply: Supply,
     /// Of each value only so many bytes at its start exist; the rest has addresses and no memory.
     /// Reading it gives zeroes, or what was written. For simulating more data than the host has memory
     /// for, with transactions that do not care; not for databases in a directory, nor tables with
@@ -137,7 +137,7 @@ impl Default for Options {
         Self {
             memory_bytes_max: u64::MAX,
             memory_bytes_ready: 0,
-            allocator: None,
+            supply: Supply::Pools,
             kept_payload: None,
             field_access: false,
             snapshots: Snapshots::OnDemand,
@@ -163,7 +163,7 @@ impl Options {
         let last_bytes = if self.verify { STAMP_BYTES } else { 0 };
         let spared = self.field_access && !S::COPIES_ROWS;
         let kept = self.kept_payload.map(|first_bytes| Kept { first_bytes, last_bytes, spared });
-        let heap = Heap::for_scheme(self.memory_bytes_max, S::RECORD_WORDS, self.allocator, kept);
+        let heap = Heap::for_scheme(self.memory_bytes_max, S::RECORD_WORDS, self.supply, kept);
         heap.prepare(self.memory_bytes_ready)
             .map_err(|_| Error::OutOfMemory { limit_bytes: self.memory_bytes_max })?;
         Ok(heap)
@@ -187,10 +187,10 @@ impl Options {
     pub(crate) fn validate<M: Machine>(&self) -> Result<()> {
         self.timestamps.check::<M>()?;
         let refuse = |what: String| Err(Error::InvalidOption(what));
-        if let Some(allocator) = self.allocator.filter(|_| M::SIMULATED) {
+        if let Some(allocator) = self.supply.allocator().filter(|_| M::SIMULATED) {
             let given = allocator.name();
             return refuse(format!(
-                "allocator {given}: simulated memory is in pools; pool is accepted"
+                "allocator {given}: simulated memory is in pools; pool and fixed are accepted"
             ));
         }
         if let Some(kept) = self.kept_payload {

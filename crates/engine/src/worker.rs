@@ -106,7 +106,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             opacity: options.opacity,
             snapshots: S::INFO.snapshots && options.snapshots != Snapshots::Off,
             serial: inner.words.workers.fetch_add(1, Ordering::Relaxed) + 1,
-            arena: Arena::new(options.allocator),
+            arena: Arena::new(options.supply.allocator()),
             inner,
             heap,
             scheme: S::new(),

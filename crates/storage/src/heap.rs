@@ -88,6 +88,29 @@ impl Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutOfMemory;
 
+/// Where slots come from.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Supply {
+    /// Pools of each worker, filled from chunks, that grow and shrink with the load.
+    #[default]
+    Pools,
+    /// The same pools at the size at which they begin: for measuring what growing gains.
+    FixedPools,
+    /// An allocator, one by one: for measuring what pools gain.
+    Single(&'static Allocator),
+}
+
+impl Supply {
+    /// The allocator, if that is where they come from.
+    #[must_use]
+    pub fn allocator(self) -> Option<&'static Allocator> {
+        match self {
+            Self::Pools | Self::FixedPools => None,
+            Self::Single(allocator) => Some(allocator),
+        }
+    }
+}
+
 /// Memory in use, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
@@ -129,8 +152,7 @@ pub struct Heap<M: Machine> {
     limit_bytes: u64,
     /// Words that each record has for the scheme besides those of its head.
     scheme_words: usize,
-    /// Where slots come from one by one; `None`: from chunks.
-    source: Option<&'static Allocator>,
+    supply: Supply,
     /// How much of each value exists; `None`: all.
     kept: Option<Kept>,
     reserved_bytes: M::Word,
@@ -170,12 +192,11 @@ impl<M: Machine> Heap<M> {
     /// An empty heap that will reserve at most `limit_bytes`.
     #[must_use]
     pub fn new(limit_bytes: u64) -> Arc<Shared<M, Self>> {
-        Self::for_scheme(limit_bytes, 0, None, None)
+        Self::for_scheme(limit_bytes, 0, Supply::Pools, None)
     }
 
     /// The same for a scheme that wants so many further words in each record, at most
-    /// [`SCHEME_WORDS_MAX`]: see [`RecordRef::further`]. Slots come from `source` one by one, where it
-    /// is given. Of each value only so much exists as `kept` says, on machines that can leave out the
+    /// [`SCHEME_WORDS_MAX`]: see [`RecordRef::further`]. Of each value only so much exists as `kept` says, on machines that can leave out the
     /// rest; its addresses are there and count as memory in use.
     ///
     /// # Panics
@@ -185,7 +206,7 @@ impl<M: Machine> Heap<M> {
     pub fn for_scheme(
         limit_bytes: u64,
         scheme_words: usize,
-        source: Option<&'static Allocator>,
+        supply: Supply,
         kept: Option<Kept>,
     ) -> Arc<Shared<M, Self>> {
         assert!(scheme_words <= SCHEME_WORDS_MAX, "{scheme_words} words");
@@ -197,7 +218,7 @@ impl<M: Machine> Heap<M> {
         Arc::new(Shared::new(Self {
             limit_bytes,
             scheme_words,
-            source,
+            supply,
             kept,
             reserved_bytes: M::Word::new(0),
             epoch: M::Word::new(1),
@@ -310,27 +331,35 @@ impl<M: Machine> Heap<M> {
         !target.slots.is_empty()
     }
 
-    /// Moves a batch of free slots to `target`, carving a chunk if none is left over.
-    fn refill(&self, kind: Kind, class: u8, target: &mut Pool) -> Result<(), OutOfMemory> {
-        let bytes = class_bytes(class);
+    /// Moves a batch of free slots to `target`, which is empty, making new ones if none is left over.
+    #[cold]
+    fn refill(
+        &self,
+        pool: usize,
+        shape: Option<Hollow>,
+        target: &mut Pool,
+    ) -> Result<(), OutOfMemory> {
+        let bytes = shape.map_or(class_bytes((pool % CLASSES) as u8), Hollow::held_bytes);
         let wanted = target.batch(bytes);
-        target.grow(bytes, M::chunk_bytes());
-        let mut central = self.central.lock();
-        if Self::take_free(&mut central, pool_index(kind, class), wanted, target) {
-            return Ok(());
+        if matches!(self.supply, Supply::Pools) {
+            target.grow(bytes, M::chunk_bytes());
         }
-        self.carve_slots(&mut central, bytes, wanted, target).or_else(|full| {
-            // Near the limit a little may be had where much may not.
-            let least = batch_slots(bytes);
-            if least == wanted {
-                Err(full)
-            } else {
-                self.carve_slots(&mut central, bytes, least, target)
+        {
+            let mut central = self.central.lock();
+            if Self::take_free(&mut central, pool, wanted, target) {
+                return Ok(());
             }
-        })
+            match shape {
+                None => self.carve_slots(&mut central, bytes, wanted, target)?,
+                Some(shape) => self.carve_hollow(&mut central, shape, wanted, target)?,
+            }
+        }
+        // Not under the latch: it is the longer part.
+        target.slots.iter().for_each(|&place| construct::<M>(place, bytes));
+        Ok(())
     }
 
-    /// Makes `count` new slots of `bytes`.
+    /// Carves `count` slots of `bytes`.
     fn carve_slots(
         &self,
         central: &mut Central,
@@ -338,55 +367,43 @@ impl<M: Machine> Heap<M> {
         count: usize,
         target: &mut Pool,
     ) -> Result<(), OutOfMemory> {
-        let start = self.carve(central, (bytes * count).next_multiple_of(64))?;
-        for index in (0..count).rev() {
-            // SAFETY: the batch has room for `count` slots.
-            let place = unsafe { start.add(index * bytes) };
-            construct::<M>(place, bytes);
-            target.slots.push(place);
+        let mut count = count;
+        let mut start = self.carve(central, (bytes * count).next_multiple_of(64));
+        if start.is_err() {
+            // Near the limit a little may be had where much may not.
+            count = batch_slots(bytes);
+            start = self.carve(central, (bytes * count).next_multiple_of(64));
         }
+        let start = start?;
+        // SAFETY: what was carved has room for `count` slots.
+        target.slots.extend((0..count).rev().map(|index| unsafe { start.add(index * bytes) }));
         Ok(())
     }
 
-    /// The same with hollow slots, as many as the machine makes at a time.
-    #[cold]
-    fn refill_hollow(
-        &self,
-        pool: usize,
-        shape: Hollow,
-        target: &mut Pool,
-    ) -> Result<(), OutOfMemory> {
-        let wanted = target.batch(shape.held_bytes());
-        target.grow(shape.held_bytes(), M::chunk_bytes());
-        let mut central = self.central.lock();
-        while central.free[pool].len() < wanted && self.add_hollow(&mut central, pool, shape)? {}
-        if Self::take_free(&mut central, pool, wanted, target) { Ok(()) } else { Err(OutOfMemory) }
-    }
-
-    /// Adds as many free hollow slots as the machine makes at a time; `false` near the limit of memory.
-    fn add_hollow(
+    /// Carves `count` hollow slots or more, as the machine has them; fewer near the limit of memory.
+    fn carve_hollow(
         &self,
         central: &mut Central,
-        pool: usize,
         shape: Hollow,
-    ) -> Result<bool, OutOfMemory> {
-        let whole = shape.whole_bytes as usize;
-        let (start, count) = M::alloc_hollow(shape).ok_or(OutOfMemory)?;
-        let layout = shape.layout(count).ok_or(OutOfMemory)?;
-        central.chunks.push((start, layout));
-        // Near the limit a little may be had where much may not.
-        let mut within = count;
-        while within > 0 && self.reserve(within * whole).is_err() {
-            within /= 2;
+        count: usize,
+        target: &mut Pool,
+    ) -> Result<(), OutOfMemory> {
+        while target.slots.len() < count {
+            let Some((start, made)) = M::alloc_hollow(shape) else { break };
+            let Some(layout) = shape.layout(made) else { break };
+            central.chunks.push((start, layout));
+            let mut within = made;
+            while within > 0 && self.reserve(within * shape.whole_bytes as usize).is_err() {
+                within /= 2;
+            }
+            let held = shape.held_bytes();
+            // SAFETY: the machine gave `made` slots at these distances.
+            target.slots.extend((0..within).rev().map(|index| unsafe { start.add(index * held) }));
+            if within < made {
+                break;
+            }
         }
-        let free = &mut central.free[pool];
-        for index in (0..within).rev() {
-            // SAFETY: the machine gave `count` slots at these distances.
-            let place = unsafe { start.add(index * shape.held_bytes()) };
-            construct::<M>(place, shape.held_bytes());
-            free.push(place);
-        }
-        Ok(within == count)
+        if target.slots.is_empty() { Err(OutOfMemory) } else { Ok(()) }
     }
 
     /// A block of its own.
@@ -439,7 +456,7 @@ impl<M: Machine> Drop for Heap<M> {
             // SAFETY: allocated with this layout; the heap's owner outlives all references.
             unsafe { M::free(start, layout, Class::Chunk) };
         }
-        if let Some(source) = self.source {
+        if let Some(source) = self.supply.allocator() {
             for (start, layout) in central.singles.drain(..) {
                 // SAFETY: as above.
                 unsafe { source.free(start, layout) };
@@ -574,7 +591,7 @@ impl<M: Machine> LocalHeap<M> {
     ) -> Result<NonNull<u8>, OutOfMemory> {
         let at = HOLLOW + pool_index(kind, class);
         if self.free[at].slots.is_empty() {
-            self.shared.refill_hollow(at, shape, &mut self.free[at])?;
+            self.shared.refill(at, Some(shape), &mut self.free[at])?;
         }
         let place = self.free[at].slots.pop().expect("refilled");
         let stable = kind.stable_bytes();
@@ -586,8 +603,8 @@ impl<M: Machine> LocalHeap<M> {
         M::work(Cost::Allocate, 1);
         let at = pool_index(kind, class);
         if self.free[at].slots.is_empty() {
-            match self.shared.source {
-                None => self.shared.refill(kind, class, &mut self.free[at])?,
+            match self.shared.supply.allocator() {
+                None => self.shared.refill(at, None, &mut self.free[at])?,
                 Some(source) => self.obtain(at, class_bytes(class), source)?,
             }
         }
@@ -685,7 +702,7 @@ impl<M: Machine> LocalHeap<M> {
         M::poison(place.as_ptr().wrapping_add(stable), bytes - stable);
         let own = &mut self.free[pool];
         own.slots.push(place);
-        let surplus = own.surplus(class_bytes(class));
+        let surplus = own.surplus(bytes);
         if surplus > 0 {
             // The coldest half goes back, so that one worker's garbage serves another's inserts.
             let mut central = self.shared.central.lock();

@@ -19,7 +19,7 @@ mod pool;
 mod record;
 mod slots;
 
-pub use heap::{FAULTS, Heap, Kind, LocalHeap, OutOfMemory, Usage};
+pub use heap::{FAULTS, Heap, Kind, LocalHeap, OutOfMemory, Supply, Usage};
 pub use hollow::Kept;
 pub use index::{
     Change, Changes, Cursor, Demolition, Direction, Flight, Found, Guard, HashIndex, Header, Hooks,

@@ -1,7 +1,7 @@
 //! Slots, records and their reclamation.
 
 use chiliad_machine::{Allocator, Link, Machine, Native, Ordering, Plain, Shared, Tagged, Word};
-use chiliad_storage::{Heap, Kind, LocalHeap, OutOfMemory, RecordRef, Slots};
+use chiliad_storage::{Heap, Kind, LocalHeap, OutOfMemory, RecordRef, Slots, Supply};
 use std::collections::HashSet;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicBool;
@@ -49,7 +49,7 @@ static SYSTEM: Allocator = Allocator::new("system", &std::alloc::System);
 
 #[test]
 fn slots_from_an_allocator_are_like_those_from_chunks() {
-    let heap = Heap::<Native>::for_scheme(UNLIMITED, 1, Some(&SYSTEM), None);
+    let heap = Heap::<Native>::for_scheme(UNLIMITED, 1, Supply::Single(&SYSTEM), None);
     let mut locals = [0, 1].map(|_| LocalHeap::new(&heap).expect("a slot"));
     let mut seen = HashSet::new();
     for round in 0..3 {
@@ -74,7 +74,7 @@ fn slots_from_an_allocator_are_like_those_from_chunks() {
         }
         assert!(seen.len() < 2 * 6 * 200, "round {round}: freed slots live again");
     }
-    let small = Heap::<Native>::for_scheme(1 << 20, 0, Some(&SYSTEM), None);
+    let small = Heap::<Native>::for_scheme(1 << 20, 0, Supply::Single(&SYSTEM), None);
     let mut local = LocalHeap::new(&small).expect("a slot");
     let count = (0..).take_while(|_| local.alloc_record(Kind::Record, 1000).is_ok()).count();
     assert!((900..=1024).contains(&count), "{count} in a MiB");

@@ -2,7 +2,7 @@
 
 use chiliad_machine::{LINE_BYTES, Machine, Ordering, Plain, Shared, Word};
 use chiliad_simulator::{Config, Run, Sim, Verdict};
-use chiliad_storage::{Heap, Kept, Kind, LocalHeap, OutOfMemory, RecordRef};
+use chiliad_storage::{Heap, Kept, Kind, LocalHeap, OutOfMemory, RecordRef, Supply};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ const KEPT: Kept = Kept { first_bytes: 24, last_bytes: 16, spared: false };
 const SCHEME_WORDS: usize = 2;
 
 fn heap<M: Machine>(limit_bytes: u64) -> (Arc<Shared<M, Heap<M>>>, LocalHeap<M>) {
-    let heap = Heap::<M>::for_scheme(limit_bytes, SCHEME_WORDS, None, Some(KEPT));
+    let heap = Heap::<M>::for_scheme(limit_bytes, SCHEME_WORDS, Supply::Pools, Some(KEPT));
     let local = LocalHeap::new(&heap).expect("a slot");
     (heap, local)
 }

@@ -110,10 +110,16 @@ pub(crate) fn same_version(word: u64, seen: u64) -> bool {
     (word ^ seen) & !LATCH == 0
 }
 
+/// Whether `word` names the version of `order`.
+#[inline]
+pub(crate) fn same_order(word: u64, order: u64) -> bool {
+    (word ^ order) & !FLAGS == 0
+}
+
 /// Whether `word` is that of a living record whose version, of `order`, is absent.
 #[inline]
 pub(crate) fn is_absence(word: u64, order: u64) -> bool {
-    (word ^ order) & !FLAGS == 0 && word & (ABSENT | DEAD) == ABSENT
+    same_order(word, order) && word & (ABSENT | DEAD) == ABSENT
 }
 
 #[cfg(test)]

@@ -54,12 +54,14 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         }
     }
 
-    /// Cuts the chain of a record; whether nothing is left to do. If the slot holds another record by
-    /// now, that one's chain may be cut just as well.
+    /// Cuts the chain behind a version; whether nothing is left to do. If the slot holds another record
+    /// by now, that one's chain may be cut just as well.
     fn shorten(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> bool {
         let record = garbage.record;
         // Acquire: a record that is found alive is not freed while we are pinned.
-        if record.word().load(Ordering::Acquire) & tid::DEAD != 0 {
+        let word = record.word().load(Ordering::Acquire);
+        // Whoever has replaced the version since has left garbage of their own.
+        if word & tid::DEAD != 0 || !tid::same_order(word, garbage.order) {
             return true;
         }
         if !record::claim_for_collection(record) {

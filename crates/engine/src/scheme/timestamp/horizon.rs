@@ -15,7 +15,7 @@
 
 use super::faults;
 use crate::scheme::array::Line;
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Latch, Machine, Ordering, Word};
 use chiliad_storage::Slots;
 
 /// What all workers share. Lives in the machine's memory.
@@ -24,11 +24,20 @@ pub(super) struct Horizon<M: Machine> {
     open: Line<M::Word>,
     /// Versions that only readers below needed may be gone.
     collected: Line<M::Word>,
+    /// The horizon that was found last. It stays one: none of what it says ceases to hold.
+    found: Line<M::Word>,
+    /// Held by the worker that looks for a later one.
+    looking: Line<Latch<M, ()>>,
 }
 
 impl<M: Machine> Horizon<M> {
     pub fn new() -> Self {
-        Self { open: Line(M::Word::new(0)), collected: Line(M::Word::new(0)) }
+        Self {
+            open: Line(M::Word::new(0)),
+            collected: Line(M::Word::new(0)),
+            found: Line(M::Word::new(0)),
+            looking: Line(Latch::new(())),
+        }
     }
 
     /// Shows that the transaction `now` begins; whether it may.
@@ -78,12 +87,24 @@ impl<M: Machine> Horizon<M> {
         Self::least(slots, slot, goal)
     }
 
-    /// The horizon for a collector who is not at work, or whose own transaction does not count: `own` at
-    /// most.
+    /// The horizon for a collector who is not at work. One worker at a time looks for it, since that reads
+    /// the slots of all; meanwhile the others have the last one.
     pub fn for_collection(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
         if M::fault(&faults::COLLECTED_TOO_SOON) {
             return own;
         }
+        if let Some(_looking) = self.looking.0.try_lock() {
+            let found = self.look(slots, slot, own);
+            // Release pairs with the acquire below: who has it sees what those have installed who are
+            // gone.
+            self.found.0.fetch_max(found, Ordering::AcqRel);
+        }
+        self.found.0.load(Ordering::Acquire)
+    }
+
+    /// Looks for the horizon, `own` at most, where the caller's own transaction, if there is one, does not
+    /// count.
+    pub fn look(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
         let horizon = self.advance(slots, slot, own);
         self.collected.0.fetch_max(horizon, Ordering::AcqRel);
         // Full; pairs with the one in `for_snapshot`: either the snapshot sees that it is too old, or
@@ -99,7 +120,7 @@ impl<M: Machine> Horizon<M> {
             let horizon = self.advance(slots, slot, own);
             let shown = &slots.get(slot).timestamp;
             shown.store(horizon, Ordering::Relaxed);
-            // Full; pairs with the one in `for_collection`.
+            // Full; pairs with the one in `look`.
             M::fence(Ordering::SeqCst);
             if horizon >= self.collected.0.load(Ordering::Relaxed) {
                 return horizon;

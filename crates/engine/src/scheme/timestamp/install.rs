@@ -49,7 +49,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
     fn is_oldest(&self, cx: &mut Context<'_, M, Self>) -> bool {
         let (slots, slot) = (&cx.heap.shared().slots, cx.heap.slot_number());
         let above = self.now + tid::word_of(1);
-        cx.shared.horizon.for_collection(slots, slot, above) == above
+        cx.shared.horizon.look(slots, slot, above) == above
     }
 
     /// Installs a write; what it replaces joins the chain.

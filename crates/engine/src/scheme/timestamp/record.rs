@@ -171,7 +171,9 @@ pub(super) fn release<M: Machine>(record: RecordRef<M>) {
 /// Claims a record for a collector; whether nobody else has.
 pub(super) fn claim_for_collection<M: Machine>(record: RecordRef<M>) -> bool {
     let claim = claim_word(record);
-    claim.compare_exchange(0, COLLECTOR, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    // Looked at first: what is only read does not move from core to core.
+    claim.load(Ordering::Relaxed) == 0
+        && claim.compare_exchange(0, COLLECTOR, Ordering::SeqCst, Ordering::SeqCst).is_ok()
 }
 
 /// The read timestamp of a record that is dead: nobody who finds it alive has failed to raise it.
