@@ -2,7 +2,7 @@
 
 use crate::args::{
     AccessFlag, BankFlags, ChurnFlags, HashFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag,
-    ScanFlags, SmallbankFlags, TatpFlags, TpccFlags, YcsbFlags, YesNo, typed,
+    ScanFlags, SmallbankFlags, TatpFlags, TpccFlags, TpccScaleFlag, YcsbFlags, YesNo, typed,
 };
 use crate::failure::Stop;
 use crate::settings::{Scope, Shown};
@@ -168,10 +168,16 @@ fn show_ycsb(options: &YcsbOptions, micro: bool, shown: &mut Shown) {
 impl WorkloadFlags for TpccFlags {
     fn resolve(&self, scope: &Scope, shown: &mut Shown) -> Result<Resolved, Stop> {
         let scale = match self.scale {
-            Some(ScaleFlag::Micro) => Scale::Micro,
-            Some(ScaleFlag::Spec) => Scale::Spec,
+            Some(TpccScaleFlag::Micro) => Scale::Micro,
+            Some(TpccScaleFlag::Small) => Scale::Small,
+            Some(TpccScaleFlag::Spec) => Scale::Spec,
             None if scope.explored() => Scale::Micro,
             None => Scale::Spec,
+        };
+        let scale_name = match scale {
+            Scale::Micro => "micro",
+            Scale::Small => "small",
+            Scale::Spec => "spec",
         };
         let micro = scale == Scale::Micro;
         let warehouses =
@@ -192,7 +198,7 @@ impl WorkloadFlags for TpccFlags {
             read_only_tables: self.read_only_tables == YesNo::Yes,
         };
         valid(options.validate())?;
-        shown.insert("scale".into(), if micro { "micro" } else { "spec" }.into());
+        shown.insert("scale".into(), scale_name.into());
         shown.insert("warehouses".into(), warehouses.into());
         shown.insert("mix".into(), typed(&self.mix).into());
         shown.insert("remote_item".into(), options.remote_item.into());

@@ -22,7 +22,7 @@ pub use run::{
 pub use workloads::{
     AccessFlag, BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, LockOrderFlag,
     MixFlag, ScaleFlag, ScanFlags, SimulatedTimestampsFlags, SmallbankFlags, TatpFlags,
-    TimestampsFlags, TpccFlags, YcsbFlags, YesNo,
+    TimestampsFlags, TpccFlags, TpccScaleFlag, YcsbFlags, YesNo,
 };
 
 use crate::failure::Stop;

@@ -72,10 +72,10 @@ pub struct YcsbFlags {
 /// `tpcc`.
 #[derive(Args)]
 pub struct TpccFlags {
-    /// How large a warehouse is: the specification's population, or a handful of rows for simulated
-    /// runs [default: spec natively, micro in simulation].
+    /// How large a warehouse is: the specification's population, a tenth of it, or a handful of rows
+    /// for random schedules [default: micro there, else spec].
     #[arg(long, value_enum, value_name = "SCALE")]
-    pub scale: Option<ScaleFlag>,
+    pub scale: Option<TpccScaleFlag>,
     /// Warehouses, 1 to 65535 [default: as many as clients; in simulation 2].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 65_535))]
     pub warehouses: Option<usize>,
@@ -302,6 +302,17 @@ pub enum ScaleFlag {
     /// A handful of rows.
     Micro,
     /// As the workload's specification has it.
+    Spec,
+}
+
+/// `--scale` of `tpcc`.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum TpccScaleFlag {
+    /// A handful of rows.
+    Micro,
+    /// A tenth of the specification's population.
+    Small,
+    /// As the specification has it.
     Spec,
 }
 

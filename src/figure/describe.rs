@@ -133,8 +133,6 @@ pub struct Panel {
     pub simulated_quick: String,
     /// The memory that must be available for each database of a full simulated run, with a unit.
     pub simulated_memory: Option<String>,
-    /// The same for each simulated core, in any run.
-    pub simulated_memory_per_core: Option<String>,
     /// The workload and the flags of all runs.
     pub run: Option<String>,
     /// Flags of a full run only.
@@ -402,8 +400,7 @@ mod tests {
             assert_eq!(panel.x.is_some(), own_lines, "{place}");
             assert!(panel.kind != Kind::Breakdown || panel.of.is_some(), "{place}");
             let memory = panel.series.iter().filter_map(|series| series.memory.as_deref());
-            let each = [&panel.simulated_memory, &panel.simulated_memory_per_core];
-            let memory = memory.chain(each.into_iter().flatten().map(String::as_str));
+            let memory = memory.chain(panel.simulated_memory.as_deref());
             assert!(memory.map(values::size).all(|bytes| bytes.is_ok()), "{place}");
             let simulated = panel.machine.is_some() && panel.of.is_none();
             let cores = panel.x.as_ref().is_some_and(|axis| axis.cores);

@@ -60,11 +60,6 @@ impl Grid {
         }
     }
 
-    /// Simulated cores at a place of a panel's axis.
-    pub fn simulated_cores(self, panel: &Panel, x: f64) -> usize {
-        if panel.x.as_ref().is_some_and(|axis| axis.cores) { x as usize } else { self.on(panel) }
-    }
-
     /// The cores of a panel in which they are not varied.
     fn on(self, panel: &Panel) -> usize {
         match (&panel.machine, panel.on) {

@@ -29,6 +29,7 @@ use chiliad_machine::{
     Allocator, Class, Cost, Fault, Hollow, Latch, Machine, Ordering, Rig, Shared, Word,
 };
 use core::alloc::Layout;
+use core::cell::Cell;
 use core::ptr::NonNull;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -471,6 +472,8 @@ pub struct LocalHeap<M: Machine> {
     slot: u32,
     scheme_words: usize,
     words: NonNull<Slot<M>>,
+    /// What the slot's pin says, for its owner: nobody else writes it.
+    pinned: Cell<u64>,
     free: Vec<Pool>,
     /// Slots obtained one by one.
     singles: Vec<(NonNull<u8>, Layout)>,
@@ -495,6 +498,7 @@ impl<M: Machine> LocalHeap<M> {
             slot,
             scheme_words: shared.scheme_words,
             words,
+            pinned: Cell::new(0),
             free: (0..pools::<M>()).map(|_| Pool::default()).collect(),
             singles: Vec::new(),
             credit_bytes: 0,
@@ -527,7 +531,7 @@ impl<M: Machine> LocalHeap<M> {
     #[inline]
     pub fn pin(&self) {
         let slot = self.slot();
-        debug_assert!(slot.pin.load(Ordering::Relaxed) == 0, "pinned twice");
+        debug_assert!(!self.is_pinned(), "pinned twice");
         let mut epoch = self.shared.epoch.load(Ordering::Relaxed);
         loop {
             slot.pin.store(epoch << 1 | 1, Ordering::Relaxed);
@@ -538,6 +542,7 @@ impl<M: Machine> LocalHeap<M> {
             // while it was being written; what we retire would then be tagged too old.
             let now = self.shared.epoch.load(Ordering::Acquire);
             if now == epoch {
+                self.pinned.set(epoch << 1 | 1);
                 return;
             }
             epoch = now;
@@ -547,6 +552,7 @@ impl<M: Machine> LocalHeap<M> {
     /// Stops following pointers.
     #[inline]
     pub fn unpin(&self) {
+        self.pinned.set(0);
         // Release pairs with the acquire in `try_advance`.
         self.slot().pin.store(0, Ordering::Release);
     }
@@ -556,7 +562,7 @@ impl<M: Machine> LocalHeap<M> {
     #[inline]
     #[must_use]
     pub fn pin_epoch(&self) -> u64 {
-        self.slot().pin.load(Ordering::Relaxed) >> 1
+        self.pinned.get() >> 1
     }
 
     /// The reclaim epoch.
@@ -570,7 +576,7 @@ impl<M: Machine> LocalHeap<M> {
     #[inline]
     #[must_use]
     pub fn is_pinned(&self) -> bool {
-        self.slot().pin.load(Ordering::Relaxed) != 0
+        self.pinned.get() != 0
     }
 
     /// A slot of `kind` with at least `bytes`. Its stable bytes are as its last life left them.
@@ -731,9 +737,8 @@ impl<M: Machine> LocalHeap<M> {
 
     fn retire_class(&mut self, pool: usize, place: NonNull<u8>) {
         M::work(Cost::Free, 1);
-        let pin = self.slot().pin.load(Ordering::Relaxed);
-        assert!(pin & 1 == 1, "retired without a pin");
-        let epoch = (pin >> 1) + 1;
+        assert!(self.is_pinned(), "retired without a pin");
+        let epoch = self.pin_epoch() + 1;
         self.limbo.push_back(Retired { epoch, pool: pool as u16, place });
     }
 

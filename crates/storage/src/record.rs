@@ -149,7 +149,6 @@ impl<M: Machine> RecordRef<M> {
     /// The payload's words, all that the size class holds.
     #[inline]
     fn payload<'a>(self, bytes: usize) -> &'a [M::Word] {
-        debug_assert!(bytes <= self.capacity());
         // SAFETY: the slot holds `capacity` payload bytes behind its head, constructed as words.
         unsafe {
             let first = self.0.as_ptr().byte_add(HEAD_BYTES).cast::<M::Word>();

@@ -6,6 +6,9 @@ pub enum Scale {
     /// The specification's population (clause 4.3.3.1).
     #[default]
     Spec,
+    /// A tenth of that, by the same rules: more warehouses for as much memory, as in thousand-cores.txt
+    /// 5.6.
+    Small,
     /// A handful of rows with the same rules, for simulated runs: duplicate last names, empty
     /// queues of new orders, growing C_DATA and rollbacks come up within a hundred transactions.
     Micro,
@@ -60,7 +63,7 @@ impl Mix {
     #[must_use]
     pub fn shares(self, scale: Scale) -> [u32; 5] {
         match (self, scale) {
-            (Self::Standard, Scale::Spec) => [45, 43, 4, 4, 4],
+            (Self::Standard, Scale::Spec | Scale::Small) => [45, 43, 4, 4, 4],
             (Self::Standard, Scale::Micro) => [36, 34, 8, 14, 8],
             (Self::Np, _) => [50, 50, 0, 0, 0],
             (Self::NewOrder, _) => [100, 0, 0, 0, 0],
@@ -129,6 +132,7 @@ impl TpccOptions {
     pub(crate) fn sizes(&self) -> Sizes {
         match self.scale {
             Scale::Spec => Sizes::SPEC,
+            Scale::Small => Sizes::SMALL,
             Scale::Micro => Sizes::MICRO,
         }
     }
@@ -170,6 +174,9 @@ impl Sizes {
         data_max: super::schema::customer_data::C_DATA_MAX,
     };
 
+    const SMALL: Self =
+        Self { customers: 300, items: 10_000, last_names: 100, undelivered: 90, ..Self::SPEC };
+
     const MICRO: Self = Self {
         districts: 3,
         customers: 10,
@@ -206,7 +213,7 @@ mod tests {
     #[test]
     fn shares_are_percent() {
         for mix in Mix::ALL {
-            for scale in [Scale::Spec, Scale::Micro] {
+            for scale in [Scale::Spec, Scale::Small, Scale::Micro] {
                 assert_eq!(mix.shares(scale).iter().sum::<u32>(), 100);
             }
         }

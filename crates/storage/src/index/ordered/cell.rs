@@ -118,7 +118,6 @@ impl<M: Machine> Cell<M> {
     /// The rest's slice number `index`.
     #[inline]
     pub(super) fn slice(self, index: usize) -> u64 {
-        debug_assert!(index < words_for(self.length()));
         // SAFETY: within the words behind the head.
         unsafe { self.0.add(1).cast::<M::Word>().add(index).as_ref() }.load(Ordering::Relaxed)
     }
