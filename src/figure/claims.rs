@@ -13,6 +13,9 @@ const NATIVE: &str = include_str!("../../figures/claims-2026-11-20.toml");
 /// Those that are judged by runs on a simulated machine.
 const SIMULATED: &str = include_str!("../../figures/claims-2026-11-21.toml");
 
+/// Those that hold the simulator against this machine.
+const HOST: &str = include_str!("../../figures/claims-host-2026-11-21.toml");
+
 /// Something that a paper says of a figure.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -201,8 +204,9 @@ pub fn all() -> Result<Vec<Claim>, Stop> {
     struct Claims {
         claim: Vec<Claim>,
     }
-    let (mut all, simulated) = (read::<Claims>(NATIVE)?.claim, read::<Claims>(SIMULATED)?.claim);
-    all.extend(simulated.into_iter().map(|claim| Claim { simulated: true, ..claim }));
+    let mut all = read::<Claims>(NATIVE)?.claim;
+    let simulated = [read::<Claims>(SIMULATED)?.claim, read::<Claims>(HOST)?.claim];
+    all.extend(simulated.into_iter().flatten().map(|claim| Claim { simulated: true, ..claim }));
     Ok(all)
 }
 
@@ -233,7 +237,7 @@ mod tests {
             for figure in describe::all(native).expect("every description parses") {
                 let own: Vec<&Claim> = claims.iter().filter(|it| it.is_of(&figure)).collect();
                 let any = !own.is_empty();
-                assert_eq!(any, figure.source != Source::Own, "claims of {}", figure.id);
+                assert!(any || figure.source == Source::Own, "claims of {}", figure.id);
                 own.iter().for_each(|claim| exists(claim, &figure));
                 looked_at.extend(own.iter().map(|claim| (claim.id.as_str(), claim.simulated)));
             }

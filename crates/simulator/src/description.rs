@@ -122,6 +122,9 @@ pub struct Description {
     pub memory: Memory,
     /// Lines that a core can have asked for ahead of use; none: it does not prefetch.
     pub prefetches: u32,
+    /// Cycles of an access that its own caches answer which a core fills with other work: those out of
+    /// order do.
+    pub hidden_cycles: u32,
     /// Cycles by which a read that its own cache answers may run ahead of other cores.
     pub slack: u32,
     /// What waiting costs.
@@ -158,6 +161,7 @@ impl Description {
             network: Network::Mesh { hop_cycles: 2, flit_bytes: 8 },
             memory: Memory { controllers: None, cycles: 100, line_centicycles: 1280 },
             prefetches: 0,
+            hidden_cycles: 0,
             slack: 16,
             waiting: Waiting { pause: 8, wake: 0, system_call: 300 },
             background: Background::Own,

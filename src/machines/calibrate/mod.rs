@@ -110,6 +110,8 @@ fn measure(base: &Description, found: &Found) -> Result<Description, Stop> {
     eprintln!("measuring clock and caches");
     let hertz = host::hertz();
     let cycles = |ns: f64| (ns * hertz / 1e9).round().max(1.0) as u32;
+    // What is not measured and counts cycles, of a clock that was measured.
+    let faster = hertz / base.hertz as f64;
     let in_cache = |bytes: u64| host::latency_ns(bytes / 2);
     let shared_bytes = found.shared.map_or(base.shared.bytes, |cache| cache.bytes);
     let second_bytes = base.second.map_or(base.first.bytes, |cache| cache.bytes);
@@ -134,7 +136,8 @@ fn measure(base: &Description, found: &Found) -> Result<Description, Stop> {
     let (per_socket, bytes_per_cycle) = match base.network {
         Network::Mesh { .. } => (base.cores_max, 1),
         Network::Sockets { cores_per_socket, bytes_per_cycle, .. } => {
-            (cores_per_socket, bytes_per_cycle)
+            let bytes = (f64::from(bytes_per_cycle) / faster).round().max(1.0);
+            (cores_per_socket, bytes as u32)
         }
     };
     eprintln!("measuring instructions per cycle");
@@ -159,7 +162,11 @@ fn measure(base: &Description, found: &Found) -> Result<Description, Stop> {
         between_cycles: between.max(1),
         bytes_per_cycle,
     };
-    measured.memory = Memory { cycles: cycles(memory - shared), ..base.memory };
+    measured.memory = Memory {
+        cycles: cycles(memory - shared),
+        line_centicycles: (f64::from(base.memory.line_centicycles) * faster).round() as u32,
+        ..base.memory
+    };
     measured.instructions_per_100_cycles =
         (per_second / hertz * 100.0).round().clamp(1.0, 1600.0) as u32;
     Ok(measured)

@@ -178,7 +178,12 @@ impl Timed {
         let cores: Vec<Core> = cores.collect();
         Self {
             wheel,
-            private: Private::new(machine.first, machine.second, cores.len()),
+            private: Private::new(
+                machine.first,
+                machine.second,
+                machine.hidden_cycles,
+                cores.len(),
+            ),
             directory: Directory::new(machine.shared, tiles as usize),
             network: Network::new(machine.network, tiles),
             ports: Meters::new(tiles as usize),
