@@ -83,6 +83,7 @@ pub fn read(file: &str, text: &str, found: &Found) -> Result<Machine, Stop> {
         memory: memory(fields.table("memory")?, hertz)?,
         prefetches: fields.whole("prefetches", 0..=64)?,
         hidden_cycles: fields.whole("hidden_cycles", 0..=1000)?,
+        modify_cycles: fields.whole("modify_cycles", 0..=1000)?,
         slack: fields.whole("slack", 0..=10_000)?,
         waiting: waiting(fields.table("waiting")?)?,
         background: fields.choice("background", &BACKGROUND)?,
@@ -213,7 +214,7 @@ pub fn write(machine: &Machine) -> String {
     };
     let mut out = format!(
         "name = {}\nabout = {}\nsource = {}\nclock = \"{}\"\ncores = {}\n\
-         instructions_per_cycle = {:.2}\nprefetches = {}\nhidden_cycles = {}\nslack = {}\ncoherence = \"{coherence}\"\n\
+         instructions_per_cycle = {:.2}\nprefetches = {}\nhidden_cycles = {}\nmodify_cycles = {}\nslack = {}\ncoherence = \"{coherence}\"\n\
          homes = \"{homes}\"\nbackground = \"{background}\"\nhardware_counter = {}\n\
          clocks_agree = {}\n",
         quoted(&it.name),
@@ -224,6 +225,7 @@ pub fn write(machine: &Machine) -> String {
         f64::from(it.instructions_per_100_cycles) / 100.0,
         it.prefetches,
         it.hidden_cycles,
+        it.modify_cycles,
         it.slack,
         it.counter,
         it.clocks,

@@ -125,6 +125,8 @@ pub struct Description {
     /// Cycles of an access that its own caches answer which a core fills with other work: those out of
     /// order do.
     pub hidden_cycles: u32,
+    /// Cycles that an atomic read-modify-write takes longer than an access, in the core's own cache.
+    pub modify_cycles: u32,
     /// Cycles by which a read that its own cache answers may run ahead of other cores.
     pub slack: u32,
     /// What waiting costs.
@@ -162,6 +164,7 @@ impl Description {
             memory: Memory { controllers: None, cycles: 100, line_centicycles: 1280 },
             prefetches: 0,
             hidden_cycles: 0,
+            modify_cycles: 0,
             slack: 16,
             waiting: Waiting { pause: 8, wake: 0, system_call: 300 },
             background: Background::Own,

@@ -181,7 +181,7 @@ impl Machine for Sim {
     fn prefetch(start: *const u8, lines: u32) {
         let state = State::current();
         if let Some(timed) = state.timed() {
-            state.timed_prefetch(timed, start.addr(), lines);
+            state.timed_prefetch(timed, start.addr(), u64::from(lines));
         }
         let mut counters = state.counters.get();
         counters.prefetches += 1;
@@ -191,7 +191,7 @@ impl Machine for Sim {
     fn await_line(start: *const u8, lines: u32) {
         let state = State::current();
         if let Some(timed) = state.timed() {
-            state.timed_prefetch(timed, start.addr(), lines);
+            state.timed_prefetch(timed, start.addr(), u64::from(lines));
         }
         state.await_line();
     }

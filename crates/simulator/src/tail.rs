@@ -18,6 +18,9 @@ impl State {
         self.counters.set(counters);
         if let Some(timed) = self.timed() {
             let access = if write { Access::Write } else { Access::Read };
+            if lines > 1 {
+                self.timed_ahead(timed, start / line, lines);
+            }
             let mut rest = start / line..start / line + lines;
             self.timed_run(timed, access, rest.next(), || rest.next());
         }

@@ -161,7 +161,13 @@ fn by_lines(
     let state = State::current();
     let mut lines = lines(words, bytes);
     let (Some(timed), Some(mut line)) = (state.timed(), lines.next()) else { return };
-    state.timed_lines(timed, line.0[0].target().addr(), access, || {
+    let start = line.0[0].target().addr();
+    // No line of a copy depends on the one before.
+    let many = (start % 64 + bytes).div_ceil(64) as u64;
+    if many > 1 {
+        state.timed_prefetch(timed, start, many);
+    }
+    state.timed_lines(timed, start, access, || {
         effect(line.0, line.1.clone());
         line = lines.next()?;
         Some(line.0[0].target().addr())

@@ -13,6 +13,8 @@ use std::time::Instant;
 const STEPS: usize = 20_000;
 /// Rounds of a measurement, many, as some are disturbed.
 const ROUNDS: usize = 200;
+/// Atomic additions in a round.
+const MODIFICATIONS: u64 = 2_000;
 /// Hand-overs of a line.
 const HAND_OVERS: u64 = 2_000;
 /// Lines of a page that a chase visits before it goes on to another: so many accesses share the look-up of
@@ -105,6 +107,18 @@ pub fn hand_over_ns() -> Option<f64> {
         least = least.min(start.elapsed().as_nanos() as f64 / (2 * HAND_OVERS) as f64);
     }
     Some(least)
+}
+
+/// Nanoseconds of an atomic addition to a line in the core's own cache.
+pub fn modify_ns() -> f64 {
+    let word = Line(AtomicU64::new(0));
+    let run = || {
+        for _ in 0..MODIFICATIONS {
+            word.0.fetch_add(1, Ordering::Relaxed);
+        }
+        MODIFICATIONS as f64
+    };
+    rounds(run)[0]
 }
 
 #[repr(align(128))]

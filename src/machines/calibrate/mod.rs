@@ -151,6 +151,7 @@ fn measure(base: &Description, found: &Found) -> Result<Description, Stop> {
     // To the megahertz: a clock is not known better.
     measured.hertz = (hertz / 1e6).round() as u64 * 1_000_000;
     measured.first.cycles = cycles(first);
+    measured.modify_cycles = cycles(host::modify_ns()).saturating_sub(measured.first.cycles);
     if let (Some(cache), Some(ns)) = (&mut measured.second, second) {
         cache.cycles = cycles(ns);
     }

@@ -118,7 +118,11 @@ impl State {
             let ahead =
                 if access == Access::Read && !idles { u64::from(it.machine.slack) } else { 0 };
             if self.is_turn(&it, now, ahead) || std::thread::panicking() {
-                self.time.set(now + u64::from(cycles));
+                let modify = match access {
+                    Access::Modify => it.machine.modify_cycles,
+                    Access::Read | Access::Write => 0,
+                };
+                self.time.set(now + u64::from(cycles + modify));
                 it.hit(core, line, right, access);
                 return true;
             }
@@ -360,19 +364,22 @@ impl State {
         }
     }
 
-    /// The running core asks for lines ahead of use.
-    pub(crate) fn timed_prefetch(&self, timed: &RefCell<Timed>, host: usize, lines: u32) {
+    /// The running core asks for lines ahead of use, from the one of a host address on.
+    pub(crate) fn timed_prefetch(&self, timed: &RefCell<Timed>, host: usize, lines: u64) {
+        let offset = self.region.offset(host);
+        if self.region.contains(offset) {
+            self.timed_ahead(timed, self.region.simulated(offset) / 64, lines);
+        }
+    }
+
+    /// The same from a simulated line on.
+    pub(crate) fn timed_ahead(&self, timed: &RefCell<Timed>, first: u64, lines: u64) {
         let mut it = timed.borrow_mut();
         let core = self.core.get();
         if it.machine.prefetches == 0 || self.running.get() == 0 || it.cores[core as usize].free {
             return;
         }
-        let offset = self.region.offset(host);
-        if !self.region.contains(offset) {
-            return;
-        }
-        let first = self.region.simulated(offset) / 64;
-        for line in first..first + u64::from(lines) {
+        for line in first..first + lines {
             it.ask_ahead(core, line, self.time.get());
         }
     }
