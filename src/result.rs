@@ -216,6 +216,8 @@ pub struct Simulation {
     pub host_seconds: f64,
     /// Seconds spent loading.
     pub host_load_seconds: f64,
+    /// Of the seconds spent simulating those in which nothing took time yet: the rates are without them.
+    pub host_rehearsal_seconds: f64,
     /// Null without a timing model.
     pub host_accesses_per_second: Option<f64>,
     /// Null without a timing model.

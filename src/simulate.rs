@@ -96,7 +96,8 @@ pub fn simulation(cores: usize, report: &SimulatedReport) -> Simulation {
     failures.extend((!completed).then(|| outcome.verdict.to_string()));
     let timings = outcome.timings.as_ref();
     let rate = |count: fn(&Timings) -> u64| {
-        timings.map(|timings| count(timings) as f64 / report.seconds.max(1e-9))
+        let seconds = report.seconds - outcome.untimed_seconds;
+        timings.map(|timings| count(timings) as f64 / seconds.max(1e-9))
     };
     Simulation {
         cores,
@@ -115,6 +116,7 @@ pub fn simulation(cores: usize, report: &SimulatedReport) -> Simulation {
         marks: outcome.marks.iter().copied().collect(),
         host_seconds: report.seconds,
         host_load_seconds: report.load_seconds,
+        host_rehearsal_seconds: outcome.untimed_seconds,
         host_accesses_per_second: rate(|it| it.accesses),
         host_misses_per_second: rate(|it| it.misses + it.modifications - it.modifications_missed),
         host_events_per_second: outcome.events as f64 / report.seconds.max(1e-9),

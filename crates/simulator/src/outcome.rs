@@ -319,4 +319,6 @@ pub struct Outcome {
     pub memory_bytes: u64,
     /// What else was counted.
     pub counters: Counters,
+    /// Host seconds until the last of the workers began to take time, where some did not at first.
+    pub untimed_seconds: f64,
 }

@@ -16,6 +16,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Instant;
 
 /// Stacks that a host thread keeps for later runs.
 const SPARE_MAX: usize = 128;
@@ -164,6 +165,7 @@ impl Run {
         self.gone = true;
         let state = &*self.state;
         let _current = state.enter_run();
+        let began = Instant::now();
         let count = u32::try_from(self.bodies.len()).unwrap_or(u32::MAX);
         let daemons = state.workers.borrow().iter().filter(|worker| worker.daemon).count();
         state.live.set(count);
@@ -194,10 +196,10 @@ impl Run {
             }
             keep_stack(state.config.stack_bytes, fibre.into_stack());
         }
-        self.outcome(discarded)
+        self.outcome(discarded, began)
     }
 
-    fn outcome(&self, discarded: u32) -> Outcome {
+    fn outcome(&self, discarded: u32, began: Instant) -> Outcome {
         let state = &*self.state;
         let panics = state.panics.take();
         let verdict = state.verdict.take().unwrap_or_else(|| {
@@ -215,6 +217,10 @@ impl Run {
             transcript: state.transcript.take().into(),
             memory_bytes: state.region.used_bytes(),
             counters: state.counters.get(),
+            untimed_seconds: state
+                .clocked
+                .get()
+                .map_or(0.0, |at| at.saturating_duration_since(began).as_secs_f64()),
         }
     }
 }

@@ -24,6 +24,7 @@ use corosensei::Yielder;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::ptr;
+use std::time::Instant;
 
 thread_local! {
     static CURRENT: Cell<*const State> = const { Cell::new(ptr::null()) };
@@ -124,6 +125,8 @@ pub(crate) struct State {
     pub(crate) panic_message: RefCell<Option<String>>,
     pub(crate) marks: RefCell<BTreeSet<&'static str>>,
     pub(crate) counters: Cell<Counters>,
+    /// When, on the host, a worker last began to take time.
+    pub(crate) clocked: Cell<Option<Instant>>,
     /// The counter in the middle of the chip.
     on_chip: Cell<u64>,
     pub(crate) transcript: RefCell<VecDeque<Step>>,
@@ -178,6 +181,7 @@ impl State {
             panic_message: RefCell::default(),
             marks: RefCell::default(),
             counters: Cell::default(),
+            clocked: Cell::new(None),
             on_chip: Cell::new(0),
             transcript: RefCell::default(),
             free_trace: RefCell::default(),

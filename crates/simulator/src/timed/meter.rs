@@ -16,28 +16,48 @@ const QUARTERS: u32 = 4 * WINDOW as u32;
 
 /// Some resources of one kind.
 pub(crate) struct Meters {
-    /// By resource and window: the number of the window above what is taken in it.
+    count: usize,
+    /// By window, since what is used is used at about the same time, and resource: the number of the window above
+    /// what is taken in it.
     windows: Vec<u32>,
 }
 
 impl Meters {
     /// So many unused ones.
     pub(crate) fn new(count: usize) -> Self {
-        Self { windows: vec![0; count * KEPT] }
+        Self { count, windows: vec![0; count * KEPT] }
     }
 
     /// Takes `quarters` of a cycle of a resource at `time`; until when that is delayed.
     #[inline]
     pub(crate) fn take(&mut self, resource: usize, time: u64, quarters: u32) -> u64 {
+        let (word, taken) = self.window(resource, time / WINDOW);
+        if taken + quarters <= QUARTERS {
+            *word += quarters;
+            return time;
+        }
+        self.take_later(resource, time, quarters)
+    }
+
+    /// A window's word, and what is taken in it.
+    #[inline]
+    fn window(&mut self, resource: usize, window: u64) -> (&mut u32, u32) {
+        let tag = (window / KEPT as u64) as u32 & (u32::MAX >> TAKEN_BITS);
+        let word = &mut self.windows[window as usize % KEPT * self.count + resource];
+        if *word >> TAKEN_BITS != tag {
+            *word = tag << TAKEN_BITS;
+        }
+        let taken = *word & ((1 << TAKEN_BITS) - 1);
+        (word, taken)
+    }
+
+    /// The same where the first window has too little room.
+    #[cold]
+    fn take_later(&mut self, resource: usize, time: u64, quarters: u32) -> u64 {
         let first = time / WINDOW;
         let (mut left, mut begin) = (quarters, None);
         for window in first..first + KEPT as u64 {
-            let tag = (window / KEPT as u64) as u32;
-            let word = &mut self.windows[resource * KEPT + window as usize % KEPT];
-            if *word >> TAKEN_BITS != tag & (u32::MAX >> TAKEN_BITS) {
-                *word = tag << TAKEN_BITS;
-            }
-            let taken = *word & ((1 << TAKEN_BITS) - 1);
+            let (word, taken) = self.window(resource, window);
             let room = left.min(QUARTERS - taken);
             *word += room;
             left -= room;

@@ -97,20 +97,21 @@ impl Network {
         let mut time = time;
         match self.kind {
             Kind::Mesh { hop_cycles, .. } => {
-                let hop = u64::from(hop_cycles);
-                let (mut x, mut y) = (from % self.width, from / self.width);
-                let (to_x, to_y) = (to % self.width, to / self.width);
-                while x != to_x {
-                    let (way, next) = if x < to_x { (0, x + 1) } else { (1, x - 1) };
-                    let link = (y * self.width + x) * 4 + way;
+                let (hop, width) = (u64::from(hop_cycles), self.width);
+                let (x, y) = (from % width, from / width);
+                let (to_x, to_y) = (to % width, to / width);
+                // By way, and the links of a row or column side by side: a message takes neighbours.
+                let way = if x < to_x { 0 } else { 1 };
+                let mut link = (way * width + y) * width + x;
+                for _ in 0..x.abs_diff(to_x) {
                     time = self.links.take(link as usize, time, quarters) + hop;
-                    x = next;
+                    link = if way == 0 { link + 1 } else { link - 1 };
                 }
-                while y != to_y {
-                    let (way, next) = if y < to_y { (2, y + 1) } else { (3, y - 1) };
-                    let link = (y * self.width + x) * 4 + way;
+                let way = if y < to_y { 2 } else { 3 };
+                let mut link = (way * width + to_x) * width + y;
+                for _ in 0..y.abs_diff(to_y) {
                     time = self.links.take(link as usize, time, quarters) + hop;
-                    y = next;
+                    link = if way == 2 { link + 1 } else { link - 1 };
                 }
             }
             Kind::Sockets { cores_per_socket, .. } => {

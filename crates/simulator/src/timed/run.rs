@@ -9,6 +9,7 @@ use crate::outcome::Access as Done;
 use crate::state::State;
 use chiliad_machine::{Cost, Machine, Native, Ticks, Woken, WorkerId};
 use std::cell::RefCell;
+use std::time::Instant;
 
 impl State {
     /// The parts that take time, in a timed run.
@@ -116,7 +117,7 @@ impl State {
             // Who idles comes last, however far reads may run ahead.
             let idles = it.cores[core as usize].spin.is_idle();
             let ahead =
-                if access == Access::Read && !idles { u64::from(it.machine.slack) } else { 0 };
+                if access != Access::Modify && !idles { u64::from(it.machine.slack) } else { 0 };
             if self.is_turn(&it, now, ahead) || std::thread::panicking() {
                 let modify = match access {
                     Access::Modify => it.machine.modify_cycles,
@@ -348,6 +349,9 @@ impl State {
         let core = &mut timed.cores[self.core.get() as usize];
         core.resumed = self.time.get();
         core.free = !on;
+        if on {
+            self.clocked.set(Some(Instant::now()));
+        }
     }
 
     /// The running core calls the system.
