@@ -152,7 +152,7 @@ fn register_membarrier() -> bool {
     false
 }
 
-/// Gives up the processor `block` bytes of whole huge pages, where the system has them.
+/// Asks for huge pages under `block`, where the system has them.
 fn advise_huge(block: NonNull<u8>, layout: Layout) {
     #[cfg(target_os = "linux")]
     if layout.align() >= 4096 {
