@@ -44,6 +44,8 @@ pub(crate) struct Client<'a, M: Machine, S: Scheme<M>, W: Workload, C> {
     committed: u64,
     /// Committed and not durable yet, oldest first.
     in_flight: VecDeque<InFlight>,
+    /// The phase that it has seen last.
+    phase: Phase,
     bell: Arc<Bell>,
     call: PhantomData<fn() -> C>,
 }
@@ -83,6 +85,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             tally: Tally::new(workload.kinds().len()),
             committed: 0,
             in_flight: VecDeque::new(),
+            phase: Phase::Assemble,
             bell: Arc::clone(&run.1),
             call: PhantomData,
         }
@@ -92,7 +95,6 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     pub(crate) fn run(&mut self) -> std::result::Result<(), Failure> {
         let mut left = self.share();
         let mut arrivals = self.arrivals();
-        let mut phase = Phase::Assemble;
         for _ in 0..self.plan.rehearsals {
             self.transaction(None).map_err(Failure::doing("rehearsing a transaction"))?;
         }
@@ -100,13 +102,9 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         M::clocked(true);
         loop {
             M::between();
-            let now = self.signals.phase();
-            if now != phase {
-                if now == Phase::Stop {
-                    return Ok(());
-                }
-                phase = now;
-                self.tally.clear();
+            self.look();
+            if self.phase == Phase::Stop {
+                return Ok(());
             }
             let arrival = match &mut arrivals {
                 None => None,
@@ -116,11 +114,23 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
                 },
             };
             self.transaction(arrival).map_err(Failure::doing("running a transaction"))?;
-            if phase == Phase::Measure {
+            if self.phase == Phase::Measure {
                 left -= 1;
                 if left == 0 {
                     return self.drain().map_err(Failure::doing("waiting for the disk"));
                 }
+            }
+        }
+    }
+
+    /// Looks which phase it is. What ends from here on counts in it.
+    #[inline]
+    fn look(&mut self) {
+        let now = self.signals.phase();
+        if now != self.phase {
+            self.phase = now;
+            if now != Phase::Stop {
+                self.tally.clear();
             }
         }
     }
@@ -194,7 +204,8 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     }
 
     fn ns_since(start: u64) -> u64 {
-        M::now().saturating_sub(start) * (1_000_000_000 / M::ticks_per_second())
+        let ticks = u128::from(M::now().saturating_sub(start));
+        (ticks * 1_000_000_000 / u128::from(M::ticks_per_second())) as u64
     }
 
     /// Counts a committed transaction, now or when it will be durable.
@@ -243,7 +254,9 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     fn attempts(&mut self, shape: Shape) -> Result<Ended> {
         let mut retries = 0;
         loop {
-            let reason = match self.attempt(shape, retries) {
+            let ended = self.attempt(shape, retries);
+            self.look();
+            let reason = match ended {
                 Ok(epoch) => return Ok(Ended::Committed(epoch)),
                 Err(Error::Conflict(reason)) => reason,
                 Err(Error::RolledBack) => return Ok(Ended::RolledBack),
@@ -252,7 +265,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             retries += 1;
             self.tally.kinds[shape.kind].aborted += 1;
             self.tally.reasons[reason.index()] += 1;
-            if self.plan.retry == Retry::New || self.signals.phase() == Phase::Stop {
+            if self.plan.retry == Retry::New || self.phase == Phase::Stop {
                 return Ok(Ended::Dropped);
             }
             self.plan.backoff.wait::<M>(retries, &mut self.random);
