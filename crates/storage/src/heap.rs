@@ -197,8 +197,8 @@ impl<M: Machine> Heap<M> {
     }
 
     /// The same for a scheme that wants so many further words in each record, at most
-    /// [`SCHEME_WORDS_MAX`]: see [`RecordRef::further`]. Of each value only so much exists as `kept` says, on machines that can leave out the
-    /// rest; its addresses are there and count as memory in use.
+    /// [`SCHEME_WORDS_MAX`]: see [`RecordRef::further`]. Of each value only so much exists as `kept` says,
+    /// on machines that can leave out the rest; its addresses are there and count as memory in use.
     ///
     /// # Panics
     /// When `scheme_words` is too many, or `kept` no multiples of eight or more at the end than at the
