@@ -118,21 +118,22 @@ impl State {
         }
         // Waking somebody takes an atomic instruction natively.
         self.fence(true, false);
-        let parked = {
-            let mut workers = self.workers.borrow_mut();
-            let Some(sleeper) = workers.get_mut(worker.0 as usize) else { return };
-            sleeper.permit = !sleeper.parked;
-            if sleeper.parked && sleeper.core == self.core.get() {
-                self.marks.borrow_mut().insert("sibling woken by a sibling");
-            }
-            sleeper.parked
-        };
-        if parked {
-            self.wake(worker.0, Woken::ByPeer);
-            if self.is_scheduled() {
-                self.plan();
-            }
+        let Some(core) = self.permit(worker) else { return };
+        if core == self.core.get() {
+            self.marks.borrow_mut().insert("sibling woken by a sibling");
         }
+        self.wake(worker.0, Woken::ByPeer);
+        if self.is_scheduled() {
+            self.plan();
+        }
+    }
+
+    /// The core of a worker that sleeps; one that does not will not when it next wants to.
+    pub(crate) fn permit(&self, worker: WorkerId) -> Option<u32> {
+        let mut workers = self.workers.borrow_mut();
+        let sleeper = workers.get_mut(worker.0 as usize)?;
+        sleeper.permit = !sleeper.parked;
+        sleeper.parked.then_some(sleeper.core)
     }
 
     fn wake(&self, worker: u32, woken: Woken) {

@@ -25,6 +25,7 @@ use crate::index::GUARD_BYTES;
 use crate::pool::{Pool, batch_slots};
 use crate::record::{HEAD_BYTES, Record, RecordRef, SCHEME_WORDS_MAX};
 use crate::slots::{Slot, Slots};
+use crate::supply::Supply;
 use chiliad_machine::{
     Allocator, Class, Cost, Fault, Hollow, Latch, Machine, Ordering, Rig, Shared, Word,
 };
@@ -89,29 +90,6 @@ impl Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutOfMemory;
 
-/// Where slots come from.
-#[derive(Clone, Copy, Debug, Default)]
-pub enum Supply {
-    /// Pools of each worker, filled from chunks, that grow and shrink with the load.
-    #[default]
-    Pools,
-    /// The same pools at the size at which they begin: for measuring what growing gains.
-    FixedPools,
-    /// An allocator, one by one: for measuring what pools gain.
-    Single(&'static Allocator),
-}
-
-impl Supply {
-    /// The allocator, if that is where they come from.
-    #[must_use]
-    pub fn allocator(self) -> Option<&'static Allocator> {
-        match self {
-            Self::Pools | Self::FixedPools => None,
-            Self::Single(allocator) => Some(allocator),
-        }
-    }
-}
-
 /// Memory in use, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
@@ -140,6 +118,11 @@ fn class_of(kind: Kind, bytes: usize) -> Option<u8> {
 
 fn pool_index(kind: Kind, class: u8) -> usize {
     kind as usize * CLASSES + class as usize
+}
+
+/// Bytes of memory that there are of a pool's slot.
+fn slot_bytes(pool: usize, shape: Option<Hollow>) -> usize {
+    shape.map_or_else(|| class_bytes((pool % CLASSES) as u8), Hollow::held_bytes)
 }
 
 /// The pool that a record belongs to.
@@ -340,7 +323,7 @@ impl<M: Machine> Heap<M> {
         shape: Option<Hollow>,
         target: &mut Pool,
     ) -> Result<(), OutOfMemory> {
-        let bytes = shape.map_or(class_bytes((pool % CLASSES) as u8), Hollow::held_bytes);
+        let bytes = slot_bytes(pool, shape);
         let wanted = target.batch(bytes);
         if matches!(self.supply, Supply::Pools) {
             target.grow(bytes, M::chunk_bytes());
@@ -599,10 +582,16 @@ impl<M: Machine> LocalHeap<M> {
         if self.free[at].slots.is_empty() {
             self.shared.refill(at, Some(shape), &mut self.free[at])?;
         }
-        let place = self.free[at].slots.pop().expect("refilled");
-        let stable = kind.stable_bytes();
-        M::unpoison(place.as_ptr().wrapping_add(stable), shape.held_bytes() - stable);
-        Ok(place)
+        Ok(self.take(at, shape.held_bytes()))
+    }
+
+    /// Takes a slot of so many bytes out of a pool that has some.
+    #[inline]
+    fn take(&mut self, pool: usize, bytes: usize) -> NonNull<u8> {
+        let place = self.free[pool].slots.pop().expect("refilled");
+        let stable = KINDS[pool / CLASSES].stable_bytes();
+        M::unpoison(place.as_ptr().wrapping_add(stable), bytes - stable);
+        place
     }
 
     fn alloc_class(&mut self, kind: Kind, class: u8) -> Result<NonNull<u8>, OutOfMemory> {
@@ -614,10 +603,7 @@ impl<M: Machine> LocalHeap<M> {
                 Some(source) => self.obtain(at, class_bytes(class), source)?,
             }
         }
-        let place = self.free[at].slots.pop().expect("refilled");
-        let stable = kind.stable_bytes();
-        M::unpoison(place.as_ptr().wrapping_add(stable), class_bytes(class) - stable);
-        Ok(place)
+        Ok(self.take(at, class_bytes(class)))
     }
 
     /// Puts a slot from `source` into a pool that has run empty, or now and then those that others have
@@ -701,10 +687,8 @@ impl<M: Machine> LocalHeap<M> {
 
     fn free_class(&mut self, pool: usize, place: NonNull<u8>) {
         M::work(Cost::Free, 1);
-        let class = (pool % CLASSES) as u8;
         let stable = KINDS[pool / CLASSES].stable_bytes();
-        let shape = M::hollow(place.as_ptr());
-        let bytes = shape.map_or(class_bytes(class), Hollow::held_bytes);
+        let bytes = slot_bytes(pool, M::hollow(place.as_ptr()));
         M::poison(place.as_ptr().wrapping_add(stable), bytes - stable);
         let own = &mut self.free[pool];
         own.slots.push(place);

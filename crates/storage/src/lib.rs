@@ -18,8 +18,9 @@ pub mod key;
 mod pool;
 mod record;
 mod slots;
+mod supply;
 
-pub use heap::{FAULTS, Heap, Kind, LocalHeap, OutOfMemory, Supply, Usage};
+pub use heap::{FAULTS, Heap, Kind, LocalHeap, OutOfMemory, Usage};
 pub use hollow::Kept;
 pub use index::{
     Change, Changes, Cursor, Demolition, Direction, Flight, Found, Guard, HashIndex, Header, Hooks,
@@ -28,3 +29,4 @@ pub use index::{
 pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe, Seen};
 pub use record::{Record, RecordRef, SCHEME_WORDS_MAX, VALUE_BYTES_MAX};
 pub use slots::{Slot, Slots, WORKERS_MAX};
+pub use supply::Supply;

@@ -306,15 +306,7 @@ impl State {
         if self.is_scheduled() {
             self.let_others(timed);
         }
-        let core = {
-            let mut workers = self.workers.borrow_mut();
-            let Some(sleeper) = workers.get_mut(worker.0 as usize) else { return };
-            sleeper.permit = !sleeper.parked;
-            if sleeper.permit {
-                return;
-            }
-            sleeper.core
-        };
+        let Some(core) = self.permit(worker) else { return };
         self.rise(worker.0, Woken::ByPeer);
         let time = timed.borrow_mut().wakes(self.core.get(), core, self.time.get());
         self.admit_at(worker.0, time);

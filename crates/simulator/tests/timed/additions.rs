@@ -1,8 +1,8 @@
 //! Atomic additions to one word: the ceiling of thousand-cores.txt 4.3.1.
 
-use crate::kit::{Notes, complete, config, lines_at, mesh, way, way_of_line};
+use crate::kit::{at_one_line, way, way_of_line};
 use chiliad_machine::{Machine, Ordering, Word};
-use chiliad_simulator::{Run, Sim};
+use chiliad_simulator::Sim;
 
 /// What one addition holds the line's home: the slice twice, the owner's cache, a cycle to begin; and the
 /// way to the core that has the line and back, with the line.
@@ -12,20 +12,12 @@ fn service(tiles: usize, home: usize, owner: usize) -> u64 {
 
 /// What each core got, and when: `(value, core, time)`.
 fn additions(cores: usize, home: usize, each: usize) -> Vec<(u64, usize, u64)> {
-    let mut run = Run::new(config(mesh(), 1));
-    let word = lines_at(&run, home, cores, 1)[0];
-    let notes = Notes::new();
-    for core in 0..cores {
-        let notes = notes.clone();
-        run.spawn(format!("core {core}"), move || {
-            for _ in 0..each {
-                let value = word.fetch_add(1, Ordering::Relaxed);
-                notes.note((value, core, Sim::now() - 1));
-            }
-        });
-    }
-    complete(&mut run);
-    let mut notes = notes.take();
+    let (_, mut notes) = at_one_line(cores, home, move |core, word, notes| {
+        for _ in 0..each {
+            let value = word.fetch_add(1, Ordering::Relaxed);
+            notes.note((value, core, Sim::now() - 1));
+        }
+    });
     notes.sort_unstable();
     notes
 }

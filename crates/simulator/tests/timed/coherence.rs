@@ -1,7 +1,8 @@
 //! Copies: who has them, what taking them away costs, and that the shared cache knows them all.
 
 use crate::kit::{
-    Notes, complete, config, idle, lines_at, mesh, read, timed, wait_until, way, way_of_line, write,
+    Notes, at_one_line, complete, config, idle, lines_at, mesh, read, timed, wait_until, way,
+    way_of_line, write,
 };
 use chiliad_simulator::description::{Cache, Coherence, Description};
 use chiliad_simulator::{Run, Timings};
@@ -38,28 +39,22 @@ fn the_first_write_asks_the_home_unless_the_line_is_known_to_be_alone() {
 fn a_write_waits_for_all_who_share() {
     const TILES: usize = 64;
     for (sharers, home, held) in [(1, 9, false), (8, 9, false), (62, 20, true), (63, 0, true)] {
-        let mut run = Run::new(config(mesh(), 1));
-        let line = lines_at(&run, home, TILES, 1)[0];
-        let notes = Notes::new();
-        for core in 0..TILES {
-            let notes = notes.clone();
-            run.spawn(format!("core {core}"), move || {
-                if (1..=sharers).contains(&core) || (core == 0 && held) {
-                    wait_until(1_000 * (core as u64 + 1));
-                    read(line);
-                }
-                if core == 0 {
-                    wait_until(100_000);
-                    notes.note(timed(|| write(line)));
-                }
-            });
-        }
-        let timings = complete(&mut run).timings.expect("a timed run");
+        let (outcome, notes) = at_one_line(TILES, home, move |core, line, notes| {
+            if (1..=sharers).contains(&core) || (core == 0 && held) {
+                wait_until(1_000 * (core as u64 + 1));
+                read(line);
+            }
+            if core == 0 {
+                wait_until(100_000);
+                notes.note(timed(|| write(line)));
+            }
+        });
+        let timings = outcome.timings.expect("a timed run");
         assert_eq!(timings.invalidations, sharers as u64);
         let answered = |(sent, core): (u64, usize)| sent + 2 * way(TILES, home, core) + 1;
         let gone = (0..).zip(1..=sharers).map(answered).max().expect("sharers");
         let back = if held { way(TILES, home, 0) } else { way_of_line(TILES, home, 0) };
-        assert_eq!(notes.take(), [1 + way(TILES, 0, home) + 8 + gone + back + 1], "{sharers}");
+        assert_eq!(notes, [1 + way(TILES, 0, home) + 8 + gone + back + 1], "{sharers}");
     }
 }
 

@@ -45,6 +45,23 @@ pub fn lines(run: &Run, count: usize) -> Vec<&'static SimWord> {
     })
 }
 
+/// What each of `tiles` cores does with one line at `home`, by its number: how that went, and what they noted.
+pub fn at_one_line<T: 'static>(
+    tiles: usize,
+    home: usize,
+    body: impl Fn(usize, &SimWord, &Notes<T>) + Copy + 'static,
+) -> (Outcome, Vec<T>) {
+    let mut run = Run::new(config(mesh(), 1));
+    let line = lines_at(&run, home, tiles, 1)[0];
+    let notes = Notes::new();
+    for core in 0..tiles {
+        let notes = notes.clone();
+        run.spawn(format!("core {core}"), move || body(core, line, &notes));
+    }
+    let outcome = complete(&mut run);
+    (outcome, notes.take())
+}
+
 /// Cycles of a message's head between two tiles of a mesh of `tiles`.
 pub fn way(tiles: usize, from: usize, to: usize) -> u64 {
     let width = (1..).find(|width| width * width >= tiles).expect("a square");

@@ -1,8 +1,8 @@
 //! Single accesses, alone on the machine.
 
 use crate::kit::{
-    Notes, complete, config, idle, lines, lines_at, mesh, read, timed, wait_until, way,
-    way_of_line, write,
+    Notes, at_one_line, complete, config, idle, lines, lines_at, mesh, read, timed, wait_until,
+    way, way_of_line, write,
 };
 use chiliad_simulator::Run;
 
@@ -20,23 +20,15 @@ fn transfer(asker: usize, owner: usize, home: usize) -> u64 {
 #[test]
 fn a_line_goes_to_and_fro() {
     for (left, right, home) in [(0, 15, 5), (3, 12, 3), (6, 9, 15), (1, 2, 2)] {
-        let mut run = Run::new(config(mesh(), 1));
-        let line = lines_at(&run, home, TILES, 1)[0];
-        let notes = Notes::new();
-        for core in 0..TILES {
-            let notes = notes.clone();
-            run.spawn(format!("core {core}"), move || {
-                for round in 1..=10 {
-                    let turn = if core == left { 0 } else { 1 };
-                    if core == left || core == right {
-                        wait_until(round * 10_000 + turn * 5_000);
-                        notes.note((core, timed(|| write(line))));
-                    }
+        let (_, notes) = at_one_line(TILES, home, move |core, line, notes| {
+            for round in 1..=10 {
+                let turn = if core == left { 0 } else { 1 };
+                if core == left || core == right {
+                    wait_until(round * 10_000 + turn * 5_000);
+                    notes.note((core, timed(|| write(line))));
                 }
-            });
-        }
-        complete(&mut run);
-        let notes = notes.take();
+            }
+        });
         assert_eq!(notes.len(), 20);
         for (core, cycles) in notes.into_iter().skip(1) {
             let owner = left + right - core;
