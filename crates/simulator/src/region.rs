@@ -395,6 +395,7 @@ fn padded(layout: Layout) -> Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hollow::CHUNK_BYTES;
 
     const CLOSING: Closing = Closing { worker: WorkerId(0), event: 0, poisoned: false };
 
@@ -468,18 +469,19 @@ mod tests {
         let shape = Hollow { whole_bytes: 1024, front_bytes: 32, back_bytes: 24, spared: false };
         let (slots, count) = region.alloc_hollow(shape).expect("room");
         let offset = region.offset(slots.addr().get());
-        assert_eq!(offset, (2 << 20) - GRANULE_BYTES);
+        assert_eq!(offset, (2 << 20) - CHUNK_BYTES);
         assert_eq!(region.hollow(offset), Some(shape));
         assert_eq!(region.hollow(START), None);
         assert_eq!(region.simulated(START), START as u64);
         assert_eq!(region.simulated(offset + 64), region.simulated(offset) + 1024);
         assert_eq!(region.used_bytes(), (START + count * 1024) as u64);
         assert!(region.is_open(offset) && !region.is_open(offset - 8) && !region.is_open(2 << 20));
+        assert!(!region.is_open(offset + GRANULE_BYTES), "the next granule");
         let layout = shape.layout(count).expect("a layout");
         assert!(region.free(offset, layout, CLOSING));
         assert!(matches!(region.closed(offset + 8), Some(Closed::By(0))));
         assert!(region.alloc(Layout::from_size_align(2 << 20, 8).expect("a layout")).is_none());
-        let rest = Layout::from_size_align((2 << 20) - GRANULE_BYTES - START, 8);
+        let rest = Layout::from_size_align((2 << 20) - CHUNK_BYTES - START, 8);
         assert!(region.alloc(rest.expect("a layout")).is_some(), "all below is ordinary");
         assert!(region.alloc(layout).is_none());
     }

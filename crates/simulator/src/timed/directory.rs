@@ -6,6 +6,7 @@
 //! - Among the lines of a set one that was not used lately goes (a bit for each, cleared when all
 //!   have it).
 
+use super::table::table;
 use crate::description::Cache;
 use chiliad_machine::{Machine, Native};
 
@@ -80,7 +81,7 @@ impl Directory {
         let ways = slice.ways as usize;
         let sets = (slice.bytes as usize / 64 / ways).max(1);
         Self {
-            entries: vec![Entry::default(); tiles * sets * ways],
+            entries: table(Entry::default(), tiles * sets * ways),
             sets,
             ways,
             bitmaps: Vec::new(),

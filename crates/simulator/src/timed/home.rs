@@ -4,13 +4,18 @@ use super::directory::{At, Copies, Directory};
 use super::meter::Meters;
 use super::network::{Load, Network};
 use super::spin::Spin;
+use super::table::table;
 use super::tags::{Private, Right};
 use super::wheel::Wheel;
 use crate::config::Config;
 use crate::description::{Coherence, Description, Homes};
+use chiliad_machine::{Machine, Native};
 
 /// Places where requests queue. Two lines that share one, which is rare, queue behind each other.
 const QUEUES: usize = 1 << 16;
+
+/// Lines of a core's stack that the host is asked for before the core goes on.
+const STACK_LINES: u32 = 8;
 
 const NOBODY: u32 = u32::MAX;
 
@@ -102,8 +107,26 @@ pub(crate) struct Core {
     pub(super) spin: Spin,
     /// What the counter in the middle held for it.
     pub(super) counted: u64,
+    pub(super) stack: Stack,
     /// Lines asked for ahead of use and when they arrive, the oldest first.
     ahead: Vec<(u64, u64)>,
+}
+
+/// What a core goes on with: its stack's addresses when it last gave way, only ever asked for ahead.
+#[derive(Clone, Copy)]
+pub(super) struct Stack {
+    /// Where the frames end that it returns to first.
+    pub(super) end: *const u8,
+    /// Where it is noted that they do.
+    pub(super) root: *const u8,
+}
+
+impl Stack {
+    /// Asks the host for it.
+    fn prefetch(self) {
+        Native::prefetch(self.end, STACK_LINES);
+        Native::prefetch(self.root, 1);
+    }
 }
 
 /// Requests for a line.
@@ -190,7 +213,7 @@ impl Timed {
             controllers: Meters::new(controller_count as usize),
             counter: Meters::new(1),
             counted: 0,
-            queues: vec![Queue { until: 0, first: NOBODY, last: NOBODY }; QUEUES],
+            queues: table(Queue { until: 0, first: NOBODY, last: NOBODY }, QUEUES),
             cores,
             tiles,
             controller_count,
@@ -285,6 +308,7 @@ impl Timed {
     ) {
         let (mix, home) = self.home_of(line);
         self.directory.prefetch(home, mix);
+        Native::prefetch((&raw const self.queues[mix as usize % QUEUES]).cast(), 1);
         let tile = self.cores[core as usize].tile;
         let arrival = self.network.travel(tile, home, Load::Head, time);
         let it = &mut self.cores[core as usize];
@@ -393,6 +417,7 @@ impl Timed {
         let there = self.network.travel(home, tile, load, done);
         self.install(core, line, right, there);
         self.resume_at(there + u64::from(self.machine.first.cycles), core);
+        self.cores[core as usize].stack.prefetch();
     }
 
     /// Does what a request needs at its home: when that is done, what the answer carries, and the right
@@ -645,6 +670,7 @@ impl Core {
             behind: NOBODY,
             spin: Spin::default(),
             counted: 0,
+            stack: Stack { end: std::ptr::null(), root: std::ptr::null() },
             ahead: Vec::new(),
         }
     }

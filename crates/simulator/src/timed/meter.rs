@@ -5,61 +5,98 @@
 //! the first of these begins. Unlike a mark of when the resource is free again, this does not depend on the order in
 //! which the uses are booked, which is not that of their times. Within a window nobody is delayed: what
 //! queues for less than a window does so unseen.
+//!
+//! What is taken of all resources in one window lies side by side, a byte each: what is used is used at
+//! about the same time, and a message takes neighbours.
+
+use super::table::table;
 
 /// Cycles of a window.
 const WINDOW: u64 = 32;
 /// Windows that are kept: longer than any queue of one message from each core.
 const KEPT: usize = 1024;
-/// Bits of a window's word that hold what is taken, in quarters of a cycle.
-const TAKEN_BITS: u32 = 8;
+/// What fits into a window, in quarters of a cycle.
 const QUARTERS: u32 = 4 * WINDOW as u32;
 
 /// Some resources of one kind.
 pub(crate) struct Meters {
     count: usize,
-    /// By window, since what is used is used at about the same time, and resource: the number of the window above
-    /// what is taken in it.
-    windows: Vec<u32>,
+    /// By place of the window and resource, the quarters that are taken.
+    taken: Vec<u8>,
+    /// Which window is kept at each place.
+    windows: Vec<u64>,
 }
 
 impl Meters {
     /// So many unused ones.
     pub(crate) fn new(count: usize) -> Self {
-        Self { count, windows: vec![0; count * KEPT] }
+        Self { count, taken: table(0, count * KEPT), windows: vec![0; KEPT] }
     }
 
     /// Takes `quarters` of a cycle of a resource at `time`; until when that is delayed.
     #[inline]
     pub(crate) fn take(&mut self, resource: usize, time: u64, quarters: u32) -> u64 {
-        let (word, taken) = self.window(resource, time / WINDOW);
-        if taken + quarters <= QUARTERS {
-            *word += quarters;
+        let taken = &mut self.row(time / WINDOW)[resource];
+        if u32::from(*taken) + quarters <= QUARTERS {
+            *taken += quarters as u8;
             return time;
         }
         self.take_later(resource, time, quarters)
     }
 
-    /// A window's word, and what is taken in it.
+    /// Takes `quarters` of each of `count` neighbours, one after the other, of which each delays by `hop`
+    /// cycles besides: when the last one has. `up`: towards higher numbers.
     #[inline]
-    fn window(&mut self, resource: usize, window: u64) -> (&mut u32, u32) {
-        let tag = (window / KEPT as u64) as u32 & (u32::MAX >> TAKEN_BITS);
-        let word = &mut self.windows[window as usize % KEPT * self.count + resource];
-        if *word >> TAKEN_BITS != tag {
-            *word = tag << TAKEN_BITS;
+    pub(crate) fn take_way(
+        &mut self,
+        (first, up, count): (usize, bool, u32),
+        time: u64,
+        hop: u64,
+        quarters: u32,
+    ) -> u64 {
+        let (mut first, mut left, mut time) = (first, count as usize, time);
+        let limit = QUARTERS.saturating_sub(quarters) as u8;
+        while left > 0 {
+            // Those that are reached within the window.
+            let rest = WINDOW - time % WINDOW;
+            let some = if hop == 0 { left } else { left.min(rest.div_ceil(hop) as usize) };
+            let from = if up { first } else { first + 1 - some };
+            let some_taken = &mut self.row(time / WINDOW)[from..from + some];
+            if quarters <= QUARTERS && some_taken.iter().all(|&taken| taken <= limit) {
+                some_taken.iter_mut().for_each(|taken| *taken += quarters as u8);
+                time += some as u64 * hop;
+                first = if up { first + some } else { first.wrapping_sub(some) };
+                left -= some;
+            } else {
+                time = self.take(first, time, quarters) + hop;
+                first = if up { first + 1 } else { first.wrapping_sub(1) };
+                left -= 1;
+            }
         }
-        let taken = *word & ((1 << TAKEN_BITS) - 1);
-        (word, taken)
+        time
     }
 
-    /// The same where the first window has too little room.
+    /// What is taken in a window.
+    #[inline]
+    fn row(&mut self, window: u64) -> &mut [u8] {
+        let place = window as usize % KEPT;
+        let row = &mut self.taken[place * self.count..(place + 1) * self.count];
+        if self.windows[place] != window {
+            self.windows[place] = window;
+            row.fill(0);
+        }
+        row
+    }
+
+    /// The same as [`Meters::take`] where the first window has too little room.
     #[cold]
     fn take_later(&mut self, resource: usize, time: u64, quarters: u32) -> u64 {
         let first = time / WINDOW;
         let (mut left, mut begin) = (quarters, None);
         for window in first..first + KEPT as u64 {
-            let (word, taken) = self.window(resource, window);
-            let room = left.min(QUARTERS - taken);
-            *word += room;
+            let taken = &mut self.row(window)[resource];
+            let room = left.min(QUARTERS - u32::from(*taken));
+            *taken += room as u8;
             left -= room;
             if room > 0 {
                 begin.get_or_insert(time.max(window * WINDOW));
@@ -75,6 +112,7 @@ impl Meters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::{Generator, Stream};
 
     #[test]
     fn a_resource_carries_what_it_can_and_no_more() {
@@ -94,5 +132,24 @@ mod tests {
         assert_eq!(meters.take(0, 1000, QUARTERS), 1000);
         assert_eq!(meters.take(0, 100, QUARTERS), 100);
         assert_eq!(meters.take(0, 100, 4), 128);
+    }
+
+    #[test]
+    fn neighbours_are_taken_as_if_one_by_one() {
+        let (mut ways, mut singly) = (Meters::new(40), Meters::new(40));
+        let mut random = Generator::new(5, Stream::Schedule);
+        for _ in 0..5_000 {
+            let (from, to) = (random.below(40) as usize, random.below(40) as usize);
+            let (up, count) = (from <= to, from.abs_diff(to) as u32);
+            let (time, hop) = (random.below(2_000), random.below(40));
+            let quarters = random.one_of(&[1, 4, 36, 130]) as u32;
+            let mut expected = time;
+            for step in 0..count as usize {
+                let resource = if up { from + step } else { from - step };
+                expected = singly.take(resource, expected, quarters) + hop;
+            }
+            assert_eq!(ways.take_way((from, up, count), time, hop, quarters), expected);
+        }
+        assert_eq!(ways.taken, singly.taken);
     }
 }

@@ -25,6 +25,7 @@ mod meter;
 mod network;
 mod run;
 mod spin;
+mod table;
 mod tags;
 mod wheel;
 

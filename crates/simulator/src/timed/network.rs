@@ -101,18 +101,12 @@ impl Network {
                 let (x, y) = (from % width, from / width);
                 let (to_x, to_y) = (to % width, to / width);
                 // By way, and the links of a row or column side by side: a message takes neighbours.
-                let way = if x < to_x { 0 } else { 1 };
-                let mut link = (way * width + y) * width + x;
-                for _ in 0..x.abs_diff(to_x) {
-                    time = self.links.take(link as usize, time, quarters) + hop;
-                    link = if way == 0 { link + 1 } else { link - 1 };
-                }
-                let way = if y < to_y { 2 } else { 3 };
-                let mut link = (way * width + to_x) * width + y;
-                for _ in 0..y.abs_diff(to_y) {
-                    time = self.links.take(link as usize, time, quarters) + hop;
-                    link = if way == 2 { link + 1 } else { link - 1 };
-                }
+                let along = |way: u32, line: u32, at: u32, to: u32| {
+                    let way = way + u32::from(at >= to);
+                    (((way * width + line) * width + at) as usize, at < to, at.abs_diff(to))
+                };
+                time = self.links.take_way(along(0, y, x, to_x), time, hop, quarters);
+                time = self.links.take_way(along(2, to_x, y, to_y), time, hop, quarters);
             }
             Kind::Sockets { cores_per_socket, .. } => {
                 let (here, there) = (from / cores_per_socket, to / cores_per_socket);

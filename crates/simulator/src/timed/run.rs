@@ -3,7 +3,7 @@
 //! Whoever has to wait books its own event and takes the next one of the wheel, on its own stack: if that is
 //! its own again, no switch was needed.
 
-use super::home::{Access, Effect, Post, Step, Timed};
+use super::home::{Access, Effect, Post, Stack, Step, Timed};
 use crate::description::PRICE_BITS;
 use crate::outcome::Access as Done;
 use crate::state::State;
@@ -170,9 +170,19 @@ impl State {
         if self.turn_on(chosen) == running {
             return;
         }
-        self.workers.borrow_mut()[running as usize].since = self.event.get();
+        self.leaves(running);
         self.take_over(chosen);
         self.suspend(running);
+    }
+
+    /// A worker gives way: what its core goes on with is noted.
+    fn leaves(&self, running: u32) {
+        let worker = &mut self.workers.borrow_mut()[running as usize];
+        worker.since = self.event.get();
+        if let Some(timed) = self.timed() {
+            let (end, root) = (std::ptr::from_ref(&running).cast(), worker.yielder.cast());
+            timed.borrow_mut().cores[self.core.get() as usize].stack = Stack { end, root };
+        }
     }
 
     /// Lets everything happen that comes before a core goes on: which one that is. Its time is set.

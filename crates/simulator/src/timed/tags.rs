@@ -5,6 +5,7 @@
 //! - Nothing here takes time or tells anybody: who asks is told how long it takes, and who puts a line
 //!   in is told which one went.
 
+use super::table::table;
 use crate::description::Cache;
 
 /// What a core may do with a line that it holds.
@@ -49,7 +50,7 @@ impl Tags {
         let ways = cache.ways as usize;
         let sets = (cache.bytes as usize / 64 / ways).max(1);
         debug_assert!(sets.is_power_of_two());
-        Self { words: vec![0; cores * sets * ways], ways, sets }
+        Self { words: table(0, cores * sets * ways), ways, sets }
     }
 
     #[inline]
