@@ -18,8 +18,10 @@ const LOADED_PER_SECOND: f64 = 7e5;
 /// Records that a simulated core's loading takes in a second.
 const LOADED_SIMULATED_PER_SECOND: f64 = 3e5;
 
-/// Simulated seconds times cores that one core of the host simulates in a second.
-const SIMULATED_PER_SECOND: f64 = 0.07;
+/// Simulated seconds times cores that one core of the host simulates in a second, of transactions and of
+/// timestamps alone.
+const SIMULATED_PER_SECOND: f64 = 0.15;
+const TIMESTAMPS_PER_SECOND: f64 = 2.0;
 
 /// A bar over all runs.
 pub struct Bar(ProgressBar);
@@ -72,7 +74,11 @@ fn records(line: &[String]) -> Option<(String, u64)> {
 fn simulated_seconds(line: &[String]) -> Option<f64> {
     let job = crate::args::parse(line).and_then(prepare).ok()?;
     let Job::Simulated(point) = job else { return None };
-    Some(point.work() / SIMULATED_PER_SECOND)
+    let per_second = match *point {
+        Point::Timestamps(_) => TIMESTAMPS_PER_SECOND,
+        Point::Workload(..) => SIMULATED_PER_SECOND,
+    };
+    Some(point.work() / per_second)
 }
 
 /// About how long a figure takes.

@@ -97,6 +97,8 @@ pub(crate) struct Core {
     pub(super) free: bool,
     /// Background work: the core whose time it takes.
     pub(super) guest_of: Option<u32>,
+    /// Background work may take its time at any moment.
+    has_guests: bool,
     /// Cycles that guests have taken.
     pub(super) owed: u64,
     pub(super) resumed: u64,
@@ -198,7 +200,10 @@ impl Timed {
             let guest = post == Post::Background && shared;
             Core::new(tile, post == Post::Outside, first.filter(|_| guest).map(|it| it as u32))
         });
-        let cores: Vec<Core> = cores.collect();
+        let mut cores: Vec<Core> = cores.collect();
+        if let Some(host) = cores.iter().find_map(|core| core.guest_of) {
+            cores[host as usize].has_guests = true;
+        }
         Self {
             wheel,
             private: Private::new(
@@ -260,7 +265,8 @@ impl Timed {
 
     /// `core` pauses: whether it sleeps.
     pub(super) fn pauses(&mut self, core: u32, time: u64, steady: bool) -> bool {
-        let sleeps = self.cores[core as usize].spin.pause(time, steady, self.naps);
+        let it = &mut self.cores[core as usize];
+        let sleeps = it.spin.pause(time, steady, self.naps && !it.has_guests);
         self.timings.naps += u64::from(sleeps);
         sleeps
     }
@@ -656,6 +662,7 @@ impl Core {
             tile,
             free,
             guest_of,
+            has_guests: false,
             owed: 0,
             resumed: 0,
             event: Event::Resume,

@@ -9,7 +9,8 @@
 //! With [`crate::Config::naps`] off an idle core really spins too, in the same cycles (to within a round
 //! where a round reads several lines). To that end whatever an idle core does comes last among what happens
 //! at its time, whether it slept until then or not: else it would depend on the order of events that only
-//! one of the two has.
+//! one of the two has. A core whose time background work takes really spins: when its round is over is not known
+//! beforehand.
 
 /// Lines that a round may read.
 const LINES: usize = 4;

@@ -2,8 +2,8 @@
 
 use crate::kit::{Notes, complete, config, lines, mesh};
 use chiliad_machine::{Cost, Machine, Mutex, MutexKind, Ordering, Place, Shared, Spin, Word};
-use chiliad_simulator::description::{Coherence, Description, Homes};
-use chiliad_simulator::{Config, Outcome, Run, Sim};
+use chiliad_simulator::description::{Background, Coherence, Description, Homes};
+use chiliad_simulator::{Config, Outcome, Run, Sim, stopping};
 use std::rc::Rc;
 
 /// When what happened on which core.
@@ -12,7 +12,8 @@ type Story = Vec<(u64, usize)>;
 fn setup(seed: u64, naps: bool) -> Config {
     let coherence = if seed.is_multiple_of(2) { Coherence::Msi } else { Coherence::Mesi };
     let slack = [0, 16][seed as usize / 2 % 2];
-    let machine = Description { homes: Homes::Hashed, coherence, slack, ..mesh() };
+    let background = [Background::Own, Background::Shared][seed as usize / 4 % 2];
+    let machine = Description { homes: Homes::Hashed, coherence, slack, background, ..mesh() };
     Config { naps, ..config(machine, seed) }
 }
 
@@ -57,7 +58,7 @@ fn mutexes_take_the_same_cycles() {
     }
 }
 
-/// All wait for one line, which one changes now and then.
+/// All wait for one line, which one changes now and then, beside somebody else's work.
 fn follow(cores: usize, config: Config) -> (Outcome, Story) {
     let mut run = Run::new(config);
     let word = lines(&run, 1)[0];
@@ -66,7 +67,8 @@ fn follow(cores: usize, config: Config) -> (Outcome, Story) {
         let notes = notes.clone();
         run.spawn(format!("core {core}"), move || {
             for round in 1..=5 {
-                if core == 0 {
+                // Not the first, which is the one that has guests.
+                if core == 1 {
                     Sim::work(Cost::ALL[0], 3_000 + (Sim::random() % 100) as u32);
                     word.store(round, Ordering::Release);
                 }
@@ -78,6 +80,14 @@ fn follow(cores: usize, config: Config) -> (Outcome, Story) {
             }
         });
     }
+    run.spawn_daemon("background", || {
+        let mut next = 0;
+        while !stopping() {
+            Sim::work(Cost::ALL[0], 70);
+            next += 700;
+            Sim::park_until(next);
+        }
+    });
     let outcome = complete(&mut run);
     (outcome, notes.take())
 }
@@ -89,6 +99,8 @@ fn those_who_wait_for_one_see_it_at_the_same_cycle() {
         let (asleep, story) = follow(cores, setup(seed, true));
         let (awake, same) = follow(cores, setup(seed, false));
         assert_eq!(story, same, "{cores} cores, seed {seed}");
-        assert!(asleep.events * 2 < awake.events, "{} {}", asleep.events, awake.events);
+        if cores > 2 {
+            assert!(asleep.events * 2 < awake.events, "{} {}", asleep.events, awake.events);
+        }
     }
 }
