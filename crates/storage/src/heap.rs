@@ -1,9 +1,9 @@
 //! Memory in slots of size classes, reclaimed by epochs.
 //!
-//! [`Heap`] is shared: it carves chunks into batches of slots and keeps the batches that workers
-//! give back. [`LocalHeap`] belongs to one worker: a pool of free slots per class (`pool.rs`), which
+//! [`Heap`] is shared: it carves chunks (`chunks.rs`) into batches of slots and keeps the batches that
+//! workers give back. [`LocalHeap`] belongs to one worker: a pool of free slots per class (`pool.rs`), which
 //! grows and shrinks with the load, and the *limbo* of slots that readers may still be looking at.
-//! Steady state touches only the local one.
+//! Steady state touches only the local one, and nobody waits for the shared one while there is memory.
 //!
 //! For a comparison the slots can come from an [`Allocator`] one by one instead of being carved from
 //! chunks. They are not given back to it before the heap goes: a freed slot stays what it is, see
@@ -19,6 +19,7 @@
 //!
 //! Type stability: the first [`Kind::stable_bytes`] of a freed slot stay readable for ever.
 
+use crate::chunks::Chunks;
 use crate::classes::{CLASSES, class_bytes, class_for};
 use crate::hollow::{self, Kept};
 use crate::index::GUARD_BYTES;
@@ -27,7 +28,7 @@ use crate::record::{HEAD_BYTES, Record, RecordRef, SCHEME_WORDS_MAX};
 use crate::slots::{Slot, Slots};
 use crate::supply::Supply;
 use chiliad_machine::{
-    Allocator, Class, Cost, Fault, Hollow, Latch, Machine, Ordering, Rig, Shared, Word,
+    Allocator, Cost, Fault, Hollow, Latch, Machine, Ordering, Rig, Shared, Word,
 };
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -103,6 +104,8 @@ pub struct Usage {
 
 /// Of the slots that are asked for one by one, one in so many is looked for among the shared ones first.
 const LOOK_EVERY: u32 = 64;
+/// A worker's own chunks are this part of the shared ones.
+const OWN_PART: usize = 16;
 /// Bytes that a worker reserves at a time where it asks for slots one by one.
 const CREDIT_BYTES: usize = 256 << 10;
 /// Slots in limbo before their owner tries to advance the epoch.
@@ -150,13 +153,9 @@ pub struct Heap<M: Machine> {
 
 /// Chunks and free batches, behind the heap's latch.
 struct Central {
-    chunks: Vec<(NonNull<u8>, Layout)>,
+    chunks: Chunks,
     /// Slots that workers which have gone had obtained one by one.
     singles: Vec<(NonNull<u8>, Layout)>,
-    /// Whole chunks that were touched ahead of their use.
-    spare: Vec<NonNull<u8>>,
-    cursor: NonNull<u8>,
-    left_bytes: usize,
     free: Vec<Vec<NonNull<u8>>>,
     /// Limbo of workers that have gone.
     orphans: Vec<Retired>,
@@ -208,11 +207,8 @@ impl<M: Machine> Heap<M> {
             epoch: M::Word::new(1),
             advancing: Latch::new(()),
             central: Latch::new(Central {
-                chunks: Vec::new(),
+                chunks: Chunks::new(M::chunk_bytes()),
                 singles: Vec::new(),
-                spare: Vec::new(),
-                cursor: NonNull::dangling(),
-                left_bytes: 0,
                 free: vec![Vec::new(); pools::<M>()],
                 orphans: Vec::new(),
             }),
@@ -225,7 +221,7 @@ impl<M: Machine> Heap<M> {
         let central = self.central.lock();
         Usage {
             reserved_bytes: self.reserved_bytes.load(Ordering::Relaxed),
-            spare_bytes: (central.spare.len() * M::chunk_bytes() + central.left_bytes) as u64,
+            spare_bytes: central.chunks.spare_bytes() as u64,
             limit_bytes: self.limit_bytes,
         }
     }
@@ -237,25 +233,12 @@ impl<M: Machine> Heap<M> {
     /// When that would exceed the limit; what was obtained stays.
     pub fn prepare(&self, bytes: u64) -> Result<(), OutOfMemory> {
         for _ in 0..bytes.div_ceil(M::chunk_bytes() as u64) {
-            let chunk = self.new_chunk(&mut self.central.lock())?;
+            let chunk = self.central.lock().chunks.obtain(self)?;
             // SAFETY: the chunk is ours alone and this long.
             unsafe { chunk.write_bytes(0, M::chunk_bytes()) };
-            self.central.lock().spare.push(chunk);
+            self.central.lock().chunks.keep(chunk);
         }
         Ok(())
-    }
-
-    /// A chunk from the machine.
-    fn new_chunk(&self, central: &mut Central) -> Result<NonNull<u8>, OutOfMemory> {
-        let align = M::chunk_bytes().min(2 << 20);
-        let layout = Layout::from_size_align(M::chunk_bytes(), align).map_err(|_| OutOfMemory)?;
-        self.reserve(M::chunk_bytes())?;
-        let Some(start) = M::alloc(layout, Class::Chunk) else {
-            self.unreserve(M::chunk_bytes());
-            return Err(OutOfMemory);
-        };
-        central.chunks.push((start, layout));
-        Ok(start)
     }
 
     /// The reclaim epoch and the oldest epoch in which a worker is pinned, for statistics.
@@ -315,12 +298,14 @@ impl<M: Machine> Heap<M> {
         !target.slots.is_empty()
     }
 
-    /// Moves a batch of free slots to `target`, which is empty, making new ones if none is left over.
+    /// Moves a batch of free slots to `target`, which is empty, making new ones if none is left over: from
+    /// `own` memory where others are at what all share.
     #[cold]
     fn refill(
         &self,
         pool: usize,
         shape: Option<Hollow>,
+        own: &mut Chunks,
         target: &mut Pool,
     ) -> Result<(), OutOfMemory> {
         let bytes = slot_bytes(pool, shape);
@@ -328,99 +313,25 @@ impl<M: Machine> Heap<M> {
         if matches!(self.supply, Supply::Pools) {
             target.grow(bytes, M::chunk_bytes());
         }
-        {
-            let mut central = self.central.lock();
-            if Self::take_free(&mut central, pool, wanted, target) {
+        let carve = |chunks: &mut Chunks, target: &mut Pool| match shape {
+            None => chunks.carve_slots(self, bytes, wanted, target),
+            Some(shape) => chunks.carve_hollow(self, shape, wanted, target),
+        };
+        let mut central = self.central.try_lock();
+        // Near the limit only what others have given back may be left.
+        if central.is_none() && carve(own, target).is_err() {
+            central = Some(self.central.lock());
+        }
+        if let Some(central) = &mut central {
+            if Self::take_free(central, pool, wanted, target) {
                 return Ok(());
             }
-            match shape {
-                None => self.carve_slots(&mut central, bytes, wanted, target)?,
-                Some(shape) => self.carve_hollow(&mut central, shape, wanted, target)?,
-            }
+            carve(&mut central.chunks, target)?;
         }
+        drop(central);
         // Not under the latch: it is the longer part.
         target.slots.iter().for_each(|&place| construct::<M>(place, bytes));
         Ok(())
-    }
-
-    /// Carves `count` slots of `bytes`.
-    fn carve_slots(
-        &self,
-        central: &mut Central,
-        bytes: usize,
-        count: usize,
-        target: &mut Pool,
-    ) -> Result<(), OutOfMemory> {
-        let mut count = count;
-        let mut start = self.carve(central, (bytes * count).next_multiple_of(64));
-        if start.is_err() {
-            // Near the limit a little may be had where much may not.
-            count = batch_slots(bytes);
-            start = self.carve(central, (bytes * count).next_multiple_of(64));
-        }
-        let start = start?;
-        // SAFETY: what was carved has room for `count` slots.
-        target.slots.extend((0..count).rev().map(|index| unsafe { start.add(index * bytes) }));
-        Ok(())
-    }
-
-    /// Carves `count` hollow slots or more, as the machine has them; fewer near the limit of memory.
-    fn carve_hollow(
-        &self,
-        central: &mut Central,
-        shape: Hollow,
-        count: usize,
-        target: &mut Pool,
-    ) -> Result<(), OutOfMemory> {
-        while target.slots.len() < count {
-            let Some((start, made)) = M::alloc_hollow(shape) else { break };
-            let Some(layout) = shape.layout(made) else { break };
-            central.chunks.push((start, layout));
-            let mut within = made;
-            while within > 0 && self.reserve(within * shape.whole_bytes as usize).is_err() {
-                within /= 2;
-            }
-            let held = shape.held_bytes();
-            // SAFETY: the machine gave `made` slots at these distances.
-            target.slots.extend((0..within).rev().map(|index| unsafe { start.add(index * held) }));
-            if within < made {
-                break;
-            }
-        }
-        if target.slots.is_empty() { Err(OutOfMemory) } else { Ok(()) }
-    }
-
-    /// A block of its own.
-    fn carve_alone(&self, central: &mut Central, bytes: usize) -> Result<NonNull<u8>, OutOfMemory> {
-        let layout = Layout::from_size_align(bytes, 64).map_err(|_| OutOfMemory)?;
-        self.reserve(bytes)?;
-        let Some(start) = M::alloc(layout, Class::Chunk) else {
-            self.unreserve(bytes);
-            return Err(OutOfMemory);
-        };
-        central.chunks.push((start, layout));
-        Ok(start)
-    }
-
-    /// `batch` bytes that were never used before, at a line's boundary.
-    fn carve(&self, central: &mut Central, batch: usize) -> Result<NonNull<u8>, OutOfMemory> {
-        // What would waste much of a chunk gets a block of its own, and the chunk stays in use.
-        if 2 * batch > M::chunk_bytes() {
-            return self.carve_alone(central, batch);
-        }
-        if central.left_bytes < batch {
-            let chunk = match central.spare.pop() {
-                Some(chunk) => chunk,
-                None => self.new_chunk(central)?,
-            };
-            central.cursor = chunk;
-            central.left_bytes = M::chunk_bytes();
-        }
-        let start = central.cursor;
-        // SAFETY: the chunk has `batch` bytes left behind the cursor; one past its end is allowed.
-        central.cursor = unsafe { start.add(batch) };
-        central.left_bytes -= batch;
-        Ok(start)
     }
 }
 
@@ -436,10 +347,8 @@ fn construct<M: Machine>(place: NonNull<u8>, bytes: usize) {
 impl<M: Machine> Drop for Heap<M> {
     fn drop(&mut self) {
         let mut central = self.central.lock();
-        for (start, layout) in central.chunks.drain(..) {
-            // SAFETY: allocated with this layout; the heap's owner outlives all references.
-            unsafe { M::free(start, layout, Class::Chunk) };
-        }
+        // SAFETY: the heap's owner outlives all references.
+        unsafe { central.chunks.free_all::<M>() };
         if let Some(source) = self.supply.allocator() {
             for (start, layout) in central.singles.drain(..) {
                 // SAFETY: as above.
@@ -458,6 +367,8 @@ pub struct LocalHeap<M: Machine> {
     /// What the slot's pin says, for its owner: nobody else writes it.
     pinned: Cell<u64>,
     free: Vec<Pool>,
+    /// What it carves slots from while others are at the shared part.
+    chunks: Chunks,
     /// Slots obtained one by one.
     singles: Vec<(NonNull<u8>, Layout)>,
     /// Bytes reserved for more of them.
@@ -483,6 +394,7 @@ impl<M: Machine> LocalHeap<M> {
             words,
             pinned: Cell::new(0),
             free: (0..pools::<M>()).map(|_| Pool::default()).collect(),
+            chunks: Chunks::new(M::chunk_bytes() / OWN_PART),
             singles: Vec::new(),
             credit_bytes: 0,
             limbo: VecDeque::with_capacity(4 * limbo_try::<M>()),
@@ -580,7 +492,7 @@ impl<M: Machine> LocalHeap<M> {
     ) -> Result<NonNull<u8>, OutOfMemory> {
         let at = HOLLOW + pool_index(kind, class);
         if self.free[at].slots.is_empty() {
-            self.shared.refill(at, Some(shape), &mut self.free[at])?;
+            self.shared.refill(at, Some(shape), &mut self.chunks, &mut self.free[at])?;
         }
         Ok(self.take(at, shape.held_bytes()))
     }
@@ -599,7 +511,9 @@ impl<M: Machine> LocalHeap<M> {
         let at = pool_index(kind, class);
         if self.free[at].slots.is_empty() {
             match self.shared.supply.allocator() {
-                None => self.shared.refill(at, None, &mut self.free[at])?,
+                None => {
+                    self.shared.refill(at, None, &mut self.chunks, &mut self.free[at])?;
+                }
                 Some(source) => self.obtain(at, class_bytes(class), source)?,
             }
         }
@@ -692,10 +606,12 @@ impl<M: Machine> LocalHeap<M> {
         M::poison(place.as_ptr().wrapping_add(stable), bytes - stable);
         let own = &mut self.free[pool];
         own.slots.push(place);
-        let surplus = own.surplus(bytes);
-        if surplus > 0 {
-            // The coldest half goes back, so that one worker's garbage serves another's inserts.
-            let mut central = self.shared.central.lock();
+        // The coldest half goes back, so that one worker's garbage serves another's inserts; where others are
+        // at the shared part, the next time.
+        if own.has_surplus(bytes)
+            && let Some(mut central) = self.shared.central.try_lock()
+        {
+            let surplus = own.shrink(bytes);
             central.free[pool].extend(own.slots.drain(..surplus));
         }
     }
@@ -770,6 +686,7 @@ impl<M: Machine> Drop for LocalHeap<M> {
         for (pool, own) in self.free.iter_mut().enumerate() {
             central.free[pool].append(&mut own.slots);
         }
+        central.chunks.absorb(&mut self.chunks);
         central.singles.append(&mut self.singles);
         central.orphans.extend(self.limbo.drain(..));
         drop(central);

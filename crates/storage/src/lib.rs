@@ -10,6 +10,7 @@
 //!   each, so that a scheme can protect what is *not* there;
 //! - [`key`]: order-preserving encoding of composite keys.
 
+mod chunks;
 mod classes;
 mod heap;
 mod hollow;

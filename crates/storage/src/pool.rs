@@ -38,12 +38,16 @@ impl Pool {
         }
     }
 
-    /// Slots of `bytes` to be given away, the coldest first: none unless there are too many.
-    pub fn surplus(&mut self, bytes: usize) -> usize {
+    /// Whether there are too many slots of `bytes`.
+    #[inline]
+    pub fn has_surplus(&self, bytes: usize) -> bool {
+        self.slots.len() > 4 * self.batch(bytes)
+    }
+
+    /// Slots of `bytes` to be given away where there are too many, the coldest first. The next time the
+    /// pool takes fewer.
+    pub fn shrink(&mut self, bytes: usize) -> usize {
         let batch = self.batch(bytes);
-        if self.slots.len() <= 4 * batch {
-            return 0;
-        }
         self.grown = self.grown.saturating_sub(1);
         2 * batch
     }
@@ -61,9 +65,11 @@ mod tests {
             pool.grow(128, 2 << 20);
         }
         assert_eq!(pool.batch(128), 2048, "an eighth of a chunk");
-        assert_eq!(pool.surplus(128), 0);
-        pool.slots = vec![NonNull::dangling(); 4 * 2048 + 1];
-        assert_eq!(pool.surplus(128), 2 * 2048);
+        pool.slots = vec![NonNull::dangling(); 4 * 2048];
+        assert!(!pool.has_surplus(128));
+        pool.slots.push(NonNull::dangling());
+        assert!(pool.has_surplus(128));
+        assert_eq!(pool.shrink(128), 2 * 2048);
         assert_eq!(pool.batch(128), 1024);
         let mut large = Pool::default();
         large.grow(1 << 20, 2 << 20);
