@@ -96,7 +96,7 @@ pub struct OutOfMemory;
 pub struct Usage {
     /// Obtained from the machine.
     pub reserved_bytes: u64,
-    /// Of these, set aside and not carved up yet.
+    /// Of these, set aside for all and not carved up yet.
     pub spare_bytes: u64,
     /// The limit; `u64::MAX` where there is none.
     pub limit_bytes: u64,

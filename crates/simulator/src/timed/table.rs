@@ -3,6 +3,9 @@
 //! At a thousand cores they are larger than what the host's translations of addresses reach with small
 //! pages, and each look-up would wait for one.
 
+/// Bytes of a small page.
+const PAGE_BYTES: usize = 4096;
+
 /// `count` times `first`, in large pages where the host has them.
 pub(super) fn table<T: Clone>(first: T, count: usize) -> Vec<T> {
     let mut table: Vec<T> = Vec::with_capacity(count);
@@ -21,6 +24,3 @@ pub(super) fn table<T: Clone>(first: T, count: usize) -> Vec<T> {
     table.resize(count, first);
     table
 }
-
-/// Small ones.
-const PAGE_BYTES: usize = 4096;
