@@ -32,10 +32,6 @@ pub(crate) struct Hollows {
     next: Cell<u64>,
     /// By place, the uppermost first.
     chunks: RefCell<Vec<Chunk>>,
-    /// Of each shape, the place of the chunk that was taken last.
-    latest: RefCell<Vec<(Hollow, usize)>>,
-    /// Bytes handed out, holes included.
-    handed_out: Cell<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -56,14 +52,7 @@ impl Hollows {
     /// None yet, in a region that ends at `end`, a multiple of [`CHUNK_BYTES`].
     pub(crate) fn new(end: usize) -> Self {
         debug_assert!(end.is_multiple_of(CHUNK_BYTES));
-        Self {
-            end,
-            from: Cell::new(end),
-            next: Cell::new(START),
-            chunks: RefCell::default(),
-            latest: RefCell::default(),
-            handed_out: Cell::new(0),
-        }
+        Self { end, from: Cell::new(end), next: Cell::new(START), chunks: RefCell::default() }
     }
 
     /// Where ordinary memory must end.
@@ -85,7 +74,8 @@ impl Hollows {
 
     /// The bytes that were handed out, had they all existed.
     pub(crate) fn simulated_bytes(&self) -> u64 {
-        self.handed_out.get()
+        let chunks = self.chunks.borrow();
+        chunks.iter().map(|chunk| u64::from(chunk.taken) * chunk.granule_bytes).sum()
     }
 
     /// A granule of slots: its offset, and how many there are. `None` if it would reach below `floor`
@@ -99,32 +89,25 @@ impl Hollows {
         let chunk = &mut self.chunks.borrow_mut()[place];
         let offset = self.end - (place + 1) * CHUNK_BYTES + chunk.taken as usize * GRANULE_BYTES;
         chunk.taken += 1;
-        self.handed_out.set(self.handed_out.get() + chunk.granule_bytes);
         Some((offset, count))
     }
 
     /// The place of a chunk of a shape that has a granule left, of which each has `count` slots.
     fn chunk_with_room(&self, shape: Hollow, count: usize, floor: usize) -> Option<usize> {
-        let (mut chunks, mut latest) = (self.chunks.borrow_mut(), self.latest.borrow_mut());
-        let known = latest.iter_mut().find(|it| it.0 == shape);
-        if let Some(&mut (_, place)) = known
-            && (chunks[place].taken as usize) < GRANULES
-        {
+        let mut chunks = self.chunks.borrow_mut();
+        // The last one of a shape is the only one that may have room.
+        let latest = chunks.iter().rposition(|chunk| chunk.shape == shape);
+        if let Some(place) = latest.filter(|&place| (chunks[place].taken as usize) < GRANULES) {
             return Some(place);
         }
         let from = self.from.get().checked_sub(CHUNK_BYTES).filter(|&from| from >= floor)?;
         let reciprocal = u32::try_from((1_u64 << 32).div_ceil(shape.held_bytes() as u64)).ok()?;
         let granule_bytes = (count as u64 * u64::from(shape.whole_bytes)).next_multiple_of(64);
-        let place = chunks.len();
-        match known {
-            Some(latest) => latest.1 = place,
-            None => latest.push((shape, place)),
-        }
         let start = self.next.get();
         chunks.push(Chunk { shape, reciprocal, taken: 0, start, granule_bytes });
         self.next.set(start + GRANULES as u64 * granule_bytes);
         self.from.set(from);
-        Some(place)
+        Some(chunks.len() - 1)
     }
 
     #[inline]
@@ -144,7 +127,7 @@ impl Hollows {
     pub(crate) fn simulated(&self, offset: usize) -> u64 {
         let Some(chunk) = self.chunk(offset) else { return offset as u64 };
         let Chunk { shape, reciprocal, start, granule_bytes, .. } = chunk;
-        let granule = offset % CHUNK_BYTES / GRANULE_BYTES;
+        let granule = granule_of(offset);
         let within = offset % GRANULE_BYTES;
         let slot = (within as u64 * u64::from(reciprocal)) >> 32;
         let held = within - slot as usize * shape.held_bytes();
@@ -154,11 +137,17 @@ impl Hollows {
 }
 
 impl Chunk {
-    /// Whether the granule at an offset of the region, whose end is a chunk's, was handed out.
+    /// Whether the granule at an offset of the region was handed out.
     #[inline]
     fn holds(&self, offset: usize) -> bool {
-        offset % CHUNK_BYTES / GRANULE_BYTES < self.taken as usize
+        granule_of(offset) < self.taken as usize
     }
+}
+
+/// Which one of its chunk the granule at an offset of the region is.
+#[inline]
+fn granule_of(offset: usize) -> usize {
+    offset % CHUNK_BYTES / GRANULE_BYTES
 }
 
 #[cfg(test)]

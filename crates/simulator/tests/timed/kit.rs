@@ -1,8 +1,8 @@
 //! What the tests share: machines, lines by their home, distances.
 
-use chiliad_machine::{Class, Machine, Ordering, Word};
+use chiliad_machine::{Class, Cost, Machine, Ordering, Word};
 use chiliad_simulator::description::{Description, Homes};
-use chiliad_simulator::{Config, Outcome, Run, Sim, SimWord};
+use chiliad_simulator::{Config, Outcome, Run, Sim, SimWord, stopping};
 use std::alloc::Layout;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -133,4 +133,16 @@ pub fn idle(run: &mut Run, cores: std::ops::Range<usize>) {
     for core in cores {
         run.spawn(format!("idle {core}"), || {});
     }
+}
+
+/// Adds background work of so many units in each period of so many cycles.
+pub fn background(run: &mut Run, work: u32, period: u64) {
+    run.spawn_daemon("background", move || {
+        let mut next = 0;
+        while !stopping() {
+            Sim::work(Cost::ALL[0], work);
+            next += period;
+            Sim::park_until(next);
+        }
+    });
 }

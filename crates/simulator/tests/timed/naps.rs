@@ -1,9 +1,9 @@
 //! Cores that sleep through their spins take the same cycles as cores that spin.
 
-use crate::kit::{Notes, complete, config, lines, mesh};
+use crate::kit::{Notes, background, complete, config, lines, mesh};
 use chiliad_machine::{Cost, Machine, Mutex, MutexKind, Ordering, Place, Shared, Spin, Word};
 use chiliad_simulator::description::{Background, Coherence, Description, Homes};
-use chiliad_simulator::{Config, Outcome, Run, Sim, stopping};
+use chiliad_simulator::{Config, Outcome, Run, Sim};
 use std::rc::Rc;
 
 /// When what happened on which core.
@@ -12,8 +12,7 @@ type Story = Vec<(u64, usize)>;
 fn setup(seed: u64, naps: bool) -> Config {
     let coherence = if seed.is_multiple_of(2) { Coherence::Msi } else { Coherence::Mesi };
     let slack = [0, 16][seed as usize / 2 % 2];
-    let background = [Background::Own, Background::Shared][seed as usize / 4 % 2];
-    let machine = Description { homes: Homes::Hashed, coherence, slack, background, ..mesh() };
+    let machine = Description { homes: Homes::Hashed, coherence, slack, ..mesh() };
     Config { naps, ..config(machine, seed) }
 }
 
@@ -58,17 +57,20 @@ fn mutexes_take_the_same_cycles() {
     }
 }
 
-/// All wait for one line, which one changes now and then, beside somebody else's work.
+/// All wait for one line, which one changes now and then.
 fn follow(cores: usize, config: Config) -> (Outcome, Story) {
-    let mut run = Run::new(config);
+    follow_in(Run::new(config), cores, 0)
+}
+
+/// The same in a run to which something may have been added, by core `writer`.
+fn follow_in(mut run: Run, cores: usize, writer: usize) -> (Outcome, Story) {
     let word = lines(&run, 1)[0];
     let notes = Notes::new();
     for core in 0..cores {
         let notes = notes.clone();
         run.spawn(format!("core {core}"), move || {
             for round in 1..=5 {
-                // Not the first, which is the one that has guests.
-                if core == 1 {
+                if core == writer {
                     Sim::work(Cost::ALL[0], 3_000 + (Sim::random() % 100) as u32);
                     word.store(round, Ordering::Release);
                 }
@@ -80,14 +82,6 @@ fn follow(cores: usize, config: Config) -> (Outcome, Story) {
             }
         });
     }
-    run.spawn_daemon("background", || {
-        let mut next = 0;
-        while !stopping() {
-            Sim::work(Cost::ALL[0], 70);
-            next += 700;
-            Sim::park_until(next);
-        }
-    });
     let outcome = complete(&mut run);
     (outcome, notes.take())
 }
@@ -98,6 +92,23 @@ fn those_who_wait_for_one_see_it_at_the_same_cycle() {
         let cores = [2, 10, 64][seed as usize % 3];
         let (asleep, story) = follow(cores, setup(seed, true));
         let (awake, same) = follow(cores, setup(seed, false));
+        assert_eq!(story, same, "{cores} cores, seed {seed}");
+        assert!(asleep.events * 2 < awake.events, "{} {}", asleep.events, awake.events);
+    }
+}
+
+/// Core 0, which waits, has a guest that takes its time.
+#[test]
+fn whoever_has_guests_sees_it_at_the_same_cycle() {
+    for seed in 0..20 {
+        let cores = [2, 10, 64][seed as usize % 3];
+        let [(asleep, story), (awake, same)] = [true, false].map(|naps| {
+            let mut config = setup(seed, naps);
+            config.machine.as_mut().expect("timed").background = Background::Shared;
+            let mut run = Run::new(config);
+            background(&mut run, 70, 700);
+            follow_in(run, cores, 1)
+        });
         assert_eq!(story, same, "{cores} cores, seed {seed}");
         if cores > 2 {
             assert!(asleep.events * 2 < awake.events, "{} {}", asleep.events, awake.events);

@@ -3,7 +3,7 @@
 use crate::kit::{Notes, complete, config, idle, mesh, timed, wait_until, way};
 use chiliad_machine::{Cost, Machine, Woken, WorkerId};
 use chiliad_simulator::description::{Background, Description, Waiting};
-use chiliad_simulator::{Run, Sim, stopping};
+use chiliad_simulator::{Run, Sim};
 
 /// A wake-up travels to the sleeper's core, which then takes its time.
 #[test]
@@ -108,14 +108,7 @@ fn beside(background: Background) -> u64 {
             }
         }));
     });
-    run.spawn_daemon("background", || {
-        let mut next = 0;
-        while !stopping() {
-            Sim::work(Cost::ALL[0], 1_000);
-            next += 10_000;
-            Sim::park_until(next);
-        }
-    });
+    crate::kit::background(&mut run, 1_000, 10_000);
     complete(&mut run);
     notes.take()[0]
 }
