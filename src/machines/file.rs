@@ -10,7 +10,7 @@ use super::units;
 use crate::failure::Stop;
 use chiliad_machine::{Cost, LINE_BYTES};
 use chiliad_simulator::description::{
-    Background, Cache, Coherence, Description, Homes, Memory, Network, PRICE_BITS, Waiting,
+    Background, Cache, Coherence, Description, Homes, Memory, Network, PRICE_BITS, Slack, Waiting,
 };
 use std::fmt::Write;
 use toml::Table;
@@ -19,6 +19,8 @@ use toml::Table;
 pub const CORES_MAX: u32 = 1024;
 /// The most that a latency counts in cycles.
 const CYCLES_MAX: u32 = 1_000_000;
+/// The furthest that a core may run ahead, in cycles.
+const SLACK_MAX: u32 = 10_000;
 /// The least and the most instructions of a unit of work.
 const PRICES: std::ops::RangeInclusive<f64> = 0.004..=100_000.0;
 
@@ -84,7 +86,10 @@ pub fn read(file: &str, text: &str, found: &Found) -> Result<Machine, Stop> {
         prefetches: fields.whole("prefetches", 0..=64)?,
         hidden_cycles: fields.whole("hidden_cycles", 0..=1000)?,
         modify_cycles: fields.whole("modify_cycles", 0..=1000)?,
-        slack: fields.whole("slack", 0..=10_000)?,
+        slack: Slack {
+            read: fields.whole("read_slack", 0..=SLACK_MAX)?,
+            write: fields.whole("write_slack", 0..=SLACK_MAX)?,
+        },
         waiting: waiting(fields.table("waiting")?)?,
         background: fields.choice("background", &BACKGROUND)?,
         counter: fields.truth("hardware_counter")?,
@@ -214,7 +219,7 @@ pub fn write(machine: &Machine) -> String {
     };
     let mut out = format!(
         "name = {}\nabout = {}\nsource = {}\nclock = \"{}\"\ncores = {}\n\
-         instructions_per_cycle = {:.2}\nprefetches = {}\nhidden_cycles = {}\nmodify_cycles = {}\nslack = {}\ncoherence = \"{coherence}\"\n\
+         instructions_per_cycle = {:.2}\nprefetches = {}\nhidden_cycles = {}\nmodify_cycles = {}\nread_slack = {}\nwrite_slack = {}\ncoherence = \"{coherence}\"\n\
          homes = \"{homes}\"\nbackground = \"{background}\"\nhardware_counter = {}\n\
          clocks_agree = {}\n",
         quoted(&it.name),
@@ -226,7 +231,8 @@ pub fn write(machine: &Machine) -> String {
         it.prefetches,
         it.hidden_cycles,
         it.modify_cycles,
-        it.slack,
+        it.slack.read,
+        it.slack.write,
         it.counter,
         it.clocks,
     );

@@ -82,6 +82,24 @@ pub struct Waiting {
     pub system_call: u32,
 }
 
+/// How far a core may run ahead of the others, in cycles, with what its own cache answers. An atomic
+/// read-modify-write waits its turn in any case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slack {
+    /// Of a read: it may miss what another core writes less than so much before it.
+    pub read: u32,
+    /// Of a write: another core may see it by so much too early.
+    pub write: u32,
+}
+
+impl Slack {
+    /// The same for reads and writes.
+    #[must_use]
+    pub fn of(cycles: u32) -> Self {
+        Self { read: cycles, write: cycles }
+    }
+}
+
 /// Where background threads (the epochs, the collector) run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Background {
@@ -127,8 +145,8 @@ pub struct Description {
     pub hidden_cycles: u32,
     /// Cycles that an atomic read-modify-write takes longer than an access, in the core's own cache.
     pub modify_cycles: u32,
-    /// Cycles by which a read that its own cache answers may run ahead of other cores.
-    pub slack: u32,
+    /// How far a core runs ahead of the others.
+    pub slack: Slack,
     /// What waiting costs.
     pub waiting: Waiting,
     /// Where background threads run.
@@ -165,7 +183,7 @@ impl Description {
             prefetches: 0,
             hidden_cycles: 0,
             modify_cycles: 0,
-            slack: 16,
+            slack: Slack::of(16),
             waiting: Waiting { pause: 8, wake: 0, system_call: 300 },
             background: Background::Own,
             counter: false,

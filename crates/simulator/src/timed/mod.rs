@@ -13,9 +13,9 @@
 //!   does to memory is done when the home serves it, not when its core resumes: answers travel
 //!   differently far, and the order of a line's values is the order in which its home served them.
 //! - Requests for one line are served one after the other, each when the one before is over.
-//! - An access that the core's own caches answer is performed in the order of time too, but for reads, which
-//!   may run ahead by the machine's `slack`. The effects of all accesses are in one order, which agrees with
-//!   each core's own: memory is sequentially consistent.
+//! - An access that the core's own caches answer is performed in the order of time too, but for reads and
+//!   writes, which may run ahead by the machine's `slack`. The effects of all accesses are in one order, which
+//!   agrees with each core's own: memory is sequentially consistent.
 //! - Who spins sleeps (`spin`), and wakes when it would have seen the change.
 //! - Nothing but the description, the program and the seed decides: times are whole cycles.
 

@@ -116,9 +116,14 @@ impl State {
             }
             // Who idles comes last, however far reads may run ahead.
             let idles = it.cores[core as usize].spin.is_idle();
-            let ahead =
-                if access != Access::Modify && !idles { u64::from(it.machine.slack) } else { 0 };
-            if self.is_turn(&it, now, ahead) || std::thread::panicking() {
+            let slack = it.machine.slack;
+            let ahead = match access {
+                _ if idles => 0,
+                Access::Read => slack.read,
+                Access::Write => slack.write,
+                Access::Modify => 0,
+            };
+            if self.is_turn(&it, now, ahead.into()) || std::thread::panicking() {
                 let modify = match access {
                     Access::Modify => it.machine.modify_cycles,
                     Access::Read | Access::Write => 0,

@@ -1,7 +1,7 @@
 //! What the tests share: machines, lines by their home, distances.
 
 use chiliad_machine::{Class, Cost, Machine, Ordering, Word};
-use chiliad_simulator::description::{Description, Homes};
+use chiliad_simulator::description::{Description, Homes, Slack};
 use chiliad_simulator::{Config, Outcome, Run, Sim, SimWord, stopping};
 use std::alloc::Layout;
 use std::cell::RefCell;
@@ -12,7 +12,7 @@ pub const WORDS: usize = 8;
 
 /// A mesh whose cores' reads do not run ahead, and whose lines' homes are known.
 pub fn mesh() -> Description {
-    Description { slack: 0, homes: Homes::Modulo, ..Description::mesh() }
+    Description { slack: Slack::of(0), homes: Homes::Modulo, ..Description::mesh() }
 }
 
 pub fn config(machine: Description, seed: u64) -> Config {

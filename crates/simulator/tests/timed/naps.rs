@@ -2,7 +2,7 @@
 
 use crate::kit::{Notes, background, complete, config, lines, mesh};
 use chiliad_machine::{Cost, Machine, Mutex, MutexKind, Ordering, Place, Shared, Spin, Word};
-use chiliad_simulator::description::{Background, Coherence, Description, Homes};
+use chiliad_simulator::description::{Background, Coherence, Description, Homes, Slack};
 use chiliad_simulator::{Config, Outcome, Run, Sim};
 use std::rc::Rc;
 
@@ -11,7 +11,8 @@ type Story = Vec<(u64, usize)>;
 
 fn setup(seed: u64, naps: bool) -> Config {
     let coherence = if seed.is_multiple_of(2) { Coherence::Msi } else { Coherence::Mesi };
-    let slack = [0, 16][seed as usize / 2 % 2];
+    let slack =
+        [Slack::of(0), Slack::of(16), Slack { read: 500, write: 40 }][seed as usize / 2 % 3];
     let machine = Description { homes: Homes::Hashed, coherence, slack, ..mesh() };
     Config { naps, ..config(machine, seed) }
 }

@@ -2,12 +2,12 @@
 
 use crate::kit::{complete, config, lines, mesh, read};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
-use chiliad_simulator::description::{Description, Homes};
+use chiliad_simulator::description::{Description, Homes, Slack};
 use chiliad_simulator::{Outcome, Run, Sim};
 
 /// Cores that read, write and add here and there, and wait for each other.
 fn busy(seed: u64) -> Outcome {
-    let machine = Description { homes: Homes::Hashed, slack: 16, ..mesh() };
+    let machine = Description { homes: Homes::Hashed, slack: Slack::of(16), ..mesh() };
     let mut run = Run::new(config(machine, seed));
     let lines = lines(&run, 50);
     for core in 0..20 {
