@@ -217,9 +217,10 @@ pub fn write(machine: &Machine) -> String {
         Network::Mesh { .. } => 1,
         Network::Sockets { cores_per_socket, .. } => cores_per_socket,
     };
+    let Slack { read, write } = it.slack;
     let mut out = format!(
         "name = {}\nabout = {}\nsource = {}\nclock = \"{}\"\ncores = {}\n\
-         instructions_per_cycle = {:.2}\nprefetches = {}\nhidden_cycles = {}\nmodify_cycles = {}\nread_slack = {}\nwrite_slack = {}\ncoherence = \"{coherence}\"\n\
+         instructions_per_cycle = {:.2}\nprefetches = {}\nhidden_cycles = {}\nmodify_cycles = {}\nread_slack = {read}\nwrite_slack = {write}\ncoherence = \"{coherence}\"\n\
          homes = \"{homes}\"\nbackground = \"{background}\"\nhardware_counter = {}\n\
          clocks_agree = {}\n",
         quoted(&it.name),
@@ -231,8 +232,6 @@ pub fn write(machine: &Machine) -> String {
         it.prefetches,
         it.hidden_cycles,
         it.modify_cycles,
-        it.slack.read,
-        it.slack.write,
         it.counter,
         it.clocks,
     );
