@@ -131,8 +131,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         // Even a failed insertion may have split leaves.
         let changes = core::mem::take(&mut self.changes);
-        let step = self.scheme.inserted(&mut context!(self), record, &changes);
+        let placed = matches!(done, Ok(Placed::Fresh)).then_some(record);
+        let step = self.scheme.inserted(&mut context!(self), placed, &changes);
         self.changes = changes;
+        if placed.is_some()
+            && let Some(write) = self.writes.entries.last_mut()
+        {
+            write.prior = record.word().load(Ordering::Relaxed);
+        }
         self.settle(step)?;
         done
     }

@@ -3,10 +3,25 @@
 //! A key that is inserted again gets a fresh record, and its versions must be ordered after the
 //! tombstone that is gone. So the greatest TID of all tombstones that left a leaf stays in the first
 //! word of the leaf's guard, is carried along when leaves are divided or merged, and whoever inserts
-//! into the leaf commits above it.
+//! into the leaf commits above it, whether or not it is the first to try.
 
-use chiliad_machine::{Machine, Ordering, Word};
-use chiliad_storage::{Change, Guard, Hooks};
+use super::tid;
+use chiliad_machine::{Fault, Machine, Ordering, Rig, Word};
+use chiliad_storage::{Change, Guard, Hooks, RecordRef};
+
+/// Whoever takes over the placeholder of an insertion that was given up may commit below the floor.
+static PLACED_BELOW_FLOOR: Fault = Fault {
+    name: "placed-below-floor",
+    step: "the record that an insertion places stands above the floor of its leaf",
+    rig: Rig::SimSc,
+    schemes: &["occ-serial"],
+    workload: "scan",
+    expected: &["order reversal"],
+    seeds: 1000,
+};
+
+/// The planted bugs of what follows a removal.
+pub static FAULTS: &[&Fault] = &[&PLACED_BELOW_FLOOR];
 
 /// Carries floors along. Called under the leaf latches.
 pub(super) struct Floors;
@@ -28,8 +43,25 @@ pub(super) fn raise<M: Machine>(guard: &Guard<M>, tid: u64) {
     guard.header.word.store(floor.max(tid), Ordering::Release);
 }
 
-/// The TID that an insertion which made these changes must exceed.
-pub(super) fn after<M: Machine>(changes: &[Change<M>]) -> u64 {
+/// The TID that an insertion which made these changes must exceed, and so must whoever takes the record
+/// over that it has placed, should it be given up: who finds a record in the index changes no leaf and
+/// goes by the record's word, so that goes above the floor. The caller is alone with the record.
+pub(super) fn settle<M: Machine>(placed: Option<RecordRef<M>>, changes: &[Change<M>]) -> u64 {
+    let floor = after(changes);
+    if let Some(record) = placed
+        && !M::fault(&PLACED_BELOW_FLOOR)
+    {
+        let word = record.word().load(Ordering::Relaxed);
+        if word < floor {
+            let above = tid::next_life(floor) | word & tid::FLAGS;
+            record.word().store(above, Ordering::Relaxed);
+        }
+    }
+    floor
+}
+
+/// The greatest floor of the leaves that were changed.
+fn after<M: Machine>(changes: &[Change<M>]) -> u64 {
     let floors = changes.iter().map(|change| match change {
         Change::Counted { after, .. } => after.guard().header.word.load(Ordering::Acquire),
         Change::Handed { to, .. } => to.guard().header.word.load(Ordering::Acquire),

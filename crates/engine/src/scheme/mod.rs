@@ -245,11 +245,12 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     /// Takes a placed record back, which the index has not taken.
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>);
 
-    /// `record` has been inserted, or not; either way the index changed so.
+    /// An insertion has changed the index so; `placed` is the record if it is there now, and not if
+    /// the key had one or memory ran out. Its word may become a greater one.
     fn inserted(
         &mut self,
         cx: &mut Context<'_, M, Self>,
-        record: RecordRef<M>,
+        placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()>;
 
@@ -330,6 +331,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 /// The planted bugs of all schemes.
 pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
     let tables = [
+        floor::FAULTS,
         silo::FAULTS,
         partitioned::FAULTS,
         hstore::FAULTS,

@@ -207,10 +207,10 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
     fn inserted(
         &mut self,
         _cx: &mut Context<'_, M, Self>,
-        _record: RecordRef<M>,
+        placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        self.floor = self.floor.max(floor::after(changes));
+        self.floor = self.floor.max(floor::settle(placed, changes));
         Step::Done(())
     }
 

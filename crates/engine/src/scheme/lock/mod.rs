@@ -334,10 +334,10 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     fn inserted(
         &mut self,
         _cx: &mut Context<'_, M, Self>,
-        _record: RecordRef<M>,
+        placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        self.floor = self.floor.max(floor::after(changes));
+        self.floor = self.floor.max(floor::settle(placed, changes));
         self.nodes.fix_up(changes, false);
         Step::Done(())
     }

@@ -217,10 +217,10 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     fn inserted(
         &mut self,
         _cx: &mut Context<'_, M, Self>,
-        _record: RecordRef<M>,
+        placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        self.floor = self.floor.max(floor::after(changes));
+        self.floor = self.floor.max(floor::settle(placed, changes));
         self.nodes.fix_up(changes, M::fault(&faults::OWN_CHANGES_FORGIVEN));
         Step::Done(())
     }

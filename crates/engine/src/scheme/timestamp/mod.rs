@@ -324,18 +324,20 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
     fn inserted(
         &mut self,
         _cx: &mut Context<'_, M, Self>,
-        record: RecordRef<M>,
+        placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
         let read = gap::last_read(changes);
-        let placed = self.claims.last() == Some(&record);
-        if placed && !M::fault(&faults::PLACED_UNREAD) {
+        if let Some(record) = placed
+            && !M::fault(&faults::PLACED_UNREAD)
+        {
             record::raise(record, read);
         }
-        match read > self.now {
-            true => Step::Abort(Refusal::over(Reason::TooLate, record)),
-            false => Step::Done(()),
+        if read <= self.now {
+            return Step::Done(());
         }
+        let late = Reason::TooLate;
+        Step::Abort(placed.map_or(Refusal::new(late), |record| Refusal::over(late, record)))
     }
 
     fn hooks(&mut self) -> &mut dyn Hooks<M> {
