@@ -118,7 +118,10 @@ const BY_MODELS: [&str; 5] = [
     "slept-unseen",
 ];
 
-/// The planted bugs, with the rigs that catch them: `sim`, `disk`, `loom`.
+/// Bugs that tests of their own catch.
+const BY_TESTS: [&str; 1] = ["placed-below-floor"];
+
+/// The planted bugs, with the rigs that catch them: `sim`, `disk`, `loom`, `test`.
 fn listed() -> BTreeMap<String, String> {
     let said = stdout(&chiliad("campaign --plant list"));
     let bugs = said.lines().filter(|line| !line.starts_with(' '));
@@ -135,7 +138,8 @@ fn every_planted_bug_has_its_rig() {
     let simulated = SEEDS.iter().map(|(name, _)| (name, "sim"));
     let crashed = DISK_SEEDS.iter().map(|(name, _)| (name, "disk"));
     let others = BY_MODELS.iter().map(|name| (name, "loom"));
-    let all = simulated.chain(crashed).chain(others);
+    let tested = BY_TESTS.iter().map(|name| (name, "test"));
+    let all = simulated.chain(crashed).chain(others).chain(tested);
     assert_eq!(listed(), all.map(|(name, rig)| (name.to_string(), rig.to_owned())).collect());
 }
 

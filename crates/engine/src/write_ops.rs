@@ -118,26 +118,21 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             Ok(Inserted::Exists(found)) => Ok(Placed::Found(found)),
             Err(_) => Err(self.lose(Refusal::out_of_memory())),
         };
-        if matches!(done, Ok(Placed::Fresh)) {
-            if let Some(graveyard) = &table.graveyard {
-                // The key is in the index now, so no other tombstone of it can be buried.
-                record.write(&stamp::make_absent(graveyard.stamp(key)));
-            }
-            // Whatever the scheme says below: what is in the index is in the write set.
-            let write = self.new_write(id, key, value, record, true);
-            self.writes.push(write);
-        } else {
+        let placed = matches!(done, Ok(Placed::Fresh)).then_some(record);
+        if placed.is_none() {
             self.scheme.give_up(&mut context!(self), record);
+        } else if let Some(graveyard) = &table.graveyard {
+            // The key is in the index now, so no other tombstone of it can be buried.
+            record.write(&stamp::make_absent(graveyard.stamp(key)));
         }
         // Even a failed insertion may have split leaves.
         let changes = core::mem::take(&mut self.changes);
-        let placed = matches!(done, Ok(Placed::Fresh)).then_some(record);
         let step = self.scheme.inserted(&mut context!(self), placed, &changes);
         self.changes = changes;
-        if placed.is_some()
-            && let Some(write) = self.writes.entries.last_mut()
-        {
-            write.prior = record.word().load(Ordering::Relaxed);
+        if placed.is_some() {
+            // Whatever the scheme has said: what is in the index is in the write set.
+            let write = self.new_write(id, key, value, record, true);
+            self.writes.push(write);
         }
         self.settle(step)?;
         done

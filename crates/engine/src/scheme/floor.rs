@@ -13,11 +13,11 @@ use chiliad_storage::{Change, Guard, Hooks, RecordRef};
 static PLACED_BELOW_FLOOR: Fault = Fault {
     name: "placed-below-floor",
     step: "the record that an insertion places stands above the floor of its leaf",
-    rig: Rig::SimSc,
-    schemes: &["occ-serial"],
-    workload: "scan",
+    rig: Rig::Test,
+    schemes: &["silo", "no-wait", "wait-die", "dl-detect", "occ-serial"],
+    workload: "",
     expected: &["order reversal"],
-    seeds: 1000,
+    seeds: 100,
 };
 
 /// The planted bugs of what follows a removal.
@@ -49,6 +49,7 @@ pub(super) fn raise<M: Machine>(guard: &Guard<M>, tid: u64) {
 pub(super) fn settle<M: Machine>(placed: Option<RecordRef<M>>, changes: &[Change<M>]) -> u64 {
     let floor = after(changes);
     if let Some(record) = placed
+        && floor > 0
         && !M::fault(&PLACED_BELOW_FLOOR)
     {
         let word = record.word().load(Ordering::Relaxed);
