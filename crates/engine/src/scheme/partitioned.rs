@@ -210,6 +210,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
+        let placed = placed.filter(|_| !M::fault(&faults::PARTITION_FLOOR_FORGOTTEN));
         self.floor = self.floor.max(floor::settle(placed, changes));
         Step::Done(())
     }

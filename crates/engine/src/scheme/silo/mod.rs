@@ -220,6 +220,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
+        let placed = placed.filter(|_| !M::fault(&faults::FLOOR_FORGOTTEN));
         self.floor = self.floor.max(floor::settle(placed, changes));
         self.nodes.fix_up(changes, M::fault(&faults::OWN_CHANGES_FORGIVEN));
         Step::Done(())
