@@ -1,6 +1,6 @@
 //! Rows that come and go under the same keys, while insertions are given up: each version's order is above
 //! that of the version before it, whichever worker wrote that and whatever has left the index since.
-//! Recovery goes by these orders, and so do the logs of peers.
+//! Recovery goes by these orders.
 
 use chiliad_engine::names::{UnderScheme, under};
 use chiliad_engine::{Database, Error, Intent, Options, Result, Scheme, TableId, TableSpec};
