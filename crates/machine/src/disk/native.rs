@@ -29,9 +29,8 @@ pub enum Lock {
 #[derive(Debug)]
 pub struct NativeDisk {
     path: PathBuf,
-    /// Holds the lock; closing it gives it back. `None`: a directory without a lock file, which
-    /// nobody can be writing to.
-    _lock: Option<File>,
+    /// Holds the lock. `None`: a directory without a lock file, which nobody can be writing to.
+    lock: Option<File>,
 }
 
 impl NativeDisk {
@@ -66,7 +65,7 @@ impl NativeDisk {
             }
             Some((Err(TryLockError::Error(error)), _)) => return Err(error),
         };
-        Ok(Self { path: path.into(), _lock: lock })
+        Ok(Self { path: path.into(), lock })
     }
 
     fn file(&self, name: &str, options: &mut OpenOptions) -> io::Result<Box<dyn DiskFile>> {
@@ -76,6 +75,16 @@ impl NativeDisk {
             _ => Err(error),
         })?;
         Ok(Box::new(NativeFile { file }))
+    }
+}
+
+impl Drop for NativeDisk {
+    fn drop(&mut self) {
+        // Closing the file would do, but for a process that forks just now: the child has the file too,
+        // and with it the lock, until it runs another program.
+        if let Some(lock) = &self.lock {
+            let _ = lock.unlock();
+        }
     }
 }
 
@@ -246,6 +255,18 @@ mod tests {
         NativeDisk::open(&path, Lock::Shared).unwrap();
         assert!(NativeDisk::open(&path, Lock::Exclusive).is_err());
         drop(reader);
+        fs::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
+    fn a_fork_does_not_keep_the_lock() {
+        let path = scratch("fork");
+        let held = NativeDisk::open(&path, Lock::Exclusive).unwrap();
+        // What a child has from the fork to its next program: the same file once more.
+        let child = held.lock.as_ref().unwrap().try_clone().unwrap();
+        drop(held);
+        NativeDisk::open(&path, Lock::Exclusive).unwrap();
+        drop(child);
         fs::remove_dir_all(path).unwrap();
     }
 }
