@@ -24,7 +24,6 @@ pub fn rig(rig: Rig) -> &'static str {
         Rig::SimTso => "sim-tso",
         Rig::SimCrews => "sim-crews",
         Rig::Loom => "loom",
-        Rig::Test => "test",
         Rig::Disk => "disk",
     }
 }
@@ -36,7 +35,6 @@ pub fn table() -> String {
         let (name, rig) = (fault.name, rig(fault.rig));
         let (workload, limit) = match fault.rig {
             Rig::Loom => ("-", "by the models in the tests".to_owned()),
-            Rig::Test => ("-", "by a test of the crate's".to_owned()),
             _ => (fault.workload, format!("within {} seeds", fault.seeds)),
         };
         // Writing to a string cannot fail.

@@ -85,7 +85,7 @@ fn search(
     first_seed: u64,
     scope: &Scope,
 ) -> Result<Search, Stop> {
-    if matches!(fault.rig, Rig::Loom | Rig::Test) {
+    if fault.rig == Rig::Loom {
         return Ok(Search::Elsewhere);
     }
     let workload = super::WORKLOADS.into_iter().find(|&known| known == fault.workload);

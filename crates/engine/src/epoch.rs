@@ -67,7 +67,7 @@ pub static BOUNDARY_WITHOUT_FENCE: Fault = Fault {
     rig: Rig::SimTso,
     schemes: &[],
     workload: "scan",
-    expected: &["use of freed memory", "G-single", "G2", "G2-item", "G1c"],
+    expected: &["use of freed memory", "lost record", "G-single", "G2", "G2-item", "G1c"],
     seeds: 1000,
 };
 

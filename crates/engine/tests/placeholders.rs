@@ -138,7 +138,7 @@ fn versions_are_in_order_under_every_scheme() {
 /// The rig can fail.
 #[test]
 fn the_planted_bug_is_caught() {
-    let fault = chiliad_engine::faults().find(|it| it.name == "placed-below-floor");
+    let fault = chiliad_engine::faults().find(|it| it.name == "floor-forgotten");
     let fault = fault.expect("declared");
     for scheme in fault.schemes {
         let seed = (0..u64::from(fault.seeds))

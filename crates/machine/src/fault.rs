@@ -15,8 +15,6 @@ pub enum Rig {
     SimCrews,
     /// A loom model: acquire and release.
     Loom,
-    /// A test of its own, which does little but what the bug needs.
-    Test,
     /// Simulated crashes on a disk that loses what was not synced.
     Disk,
 }

@@ -2,26 +2,26 @@
 //!
 //! A key that is inserted again gets a fresh record, and its versions must be ordered after the
 //! tombstone that is gone. So the greatest TID of all tombstones that left a leaf stays in the first
-//! word of the leaf's guard, is carried along when leaves are divided or merged, and whoever inserts
-//! into the leaf commits above it, whether or not it is the first to try.
+//! word of the leaf's guard, is carried along when leaves are divided or merged, and the record that an
+//! insertion places there begins above it. So whoever writes the record commits above it, be it the
+//! one that has placed it or one that takes it over.
 
 use super::tid;
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Word};
 use chiliad_storage::{Change, Guard, Hooks, RecordRef};
 
-/// Whoever takes over the placeholder of an insertion that was given up may commit below the floor.
-static PLACED_BELOW_FLOOR: Fault = Fault {
-    name: "placed-below-floor",
+static FLOOR_FORGOTTEN: Fault = Fault {
+    name: "floor-forgotten",
     step: "the record that an insertion places stands above the floor of its leaf",
-    rig: Rig::Test,
-    schemes: &["silo", "no-wait", "wait-die", "dl-detect", "occ-serial"],
-    workload: "",
+    rig: Rig::SimSc,
+    schemes: &["silo", "partitioned", "h-store", "no-wait", "wait-die", "dl-detect", "occ-serial"],
+    workload: "scan",
     expected: &["order reversal"],
-    seeds: 100,
+    seeds: 1000,
 };
 
 /// The planted bugs of what follows a removal.
-pub static FAULTS: &[&Fault] = &[&PLACED_BELOW_FLOOR];
+pub static FAULTS: &[&Fault] = &[&FLOOR_FORGOTTEN];
 
 /// Carries floors along. Called under the leaf latches.
 pub(super) struct Floors;
@@ -43,22 +43,17 @@ pub(super) fn raise<M: Machine>(guard: &Guard<M>, tid: u64) {
     guard.header.word.store(floor.max(tid), Ordering::Release);
 }
 
-/// The TID that an insertion which made these changes must exceed, and so must whoever takes the record
-/// over that it has placed, should it be given up: who finds a record in the index changes no leaf and
-/// goes by the record's word, so that goes above the floor. The caller is alone with the record.
-pub(super) fn settle<M: Machine>(placed: Option<RecordRef<M>>, changes: &[Change<M>]) -> u64 {
+/// Sets the word of the record that an insertion has placed, with these changes of leaves, above the
+/// floor: that is the word which the insertion overwrites, and which whoever takes the record over goes
+/// by, should the insertion be given up. The caller is alone with the record.
+pub(super) fn settle<M: Machine>(placed: Option<RecordRef<M>>, changes: &[Change<M>]) {
+    let Some(record) = placed else { return };
     let floor = after(changes);
-    if let Some(record) = placed
-        && floor > 0
-        && !M::fault(&PLACED_BELOW_FLOOR)
-    {
-        let word = record.word().load(Ordering::Relaxed);
-        if word < floor {
-            let above = tid::next_life(floor) | word & tid::FLAGS;
-            record.word().store(above, Ordering::Relaxed);
-        }
+    let word = record.word().load(Ordering::Relaxed);
+    if word < floor && !M::fault(&FLOOR_FORGOTTEN) {
+        let above = tid::next_life(floor) | word & tid::FLAGS;
+        record.word().store(above, Ordering::Relaxed);
     }
-    floor
 }
 
 /// The greatest floor of the leaves that were changed.

@@ -121,8 +121,6 @@ pub struct Occ<M: Machine> {
     /// Records latched for the commit, none of them placed; once prepared, those that are only read:
     /// the others are unlatched by their new words.
     latched: Vec<RecordRef<M>>,
-    /// What the end timestamp must exceed because of what has left a leaf.
-    floor: u64,
     floors: Floors,
     garbage: VecDeque<Garbage<M>>,
 }
@@ -217,7 +215,6 @@ impl<M: Machine> Scheme<M> for Occ<M> {
             reads: Vec::with_capacity(64),
             nodes: NodeSet::new(),
             latched: Vec::with_capacity(64),
-            floor: 0,
             floors: Floors,
             garbage: VecDeque::new(),
         }
@@ -227,7 +224,6 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
         self.reads.clear();
         self.nodes.clear();
-        self.floor = 0;
         self.start = self.draw(cx, false);
         Step::Done(())
     }
@@ -275,7 +271,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        self.floor = self.floor.max(floor::settle(placed, changes));
+        floor::settle(placed, changes);
         self.nodes.fix_up(changes, false);
         Step::Done(())
     }
@@ -305,7 +301,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
             return Ok(CommitPoint { epoch, order: end });
         }
         let overwritten = in_place::prepare(cx, writes)?;
-        if end <= overwritten.max(self.floor) | tid::FLAGS && !M::fault(&END_NOT_ABOVE) {
+        if end <= overwritten | tid::FLAGS && !M::fault(&END_NOT_ABOVE) {
             return Err(Refusal::new(Reason::TooLate));
         }
         if M::fault(&UNLATCHED_BEFORE_INSTALL) {

@@ -58,7 +58,6 @@ pub struct OccSerial<M: Machine> {
     /// Whether it has the commit latch.
     commits: bool,
     last: u64,
-    floor: u64,
     floors: Floors,
     garbage: VecDeque<Garbage<M>>,
 }
@@ -126,7 +125,6 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
             nodes: NodeSet::new(),
             commits: false,
             last: 0,
-            floor: 0,
             floors: Floors,
             garbage: VecDeque::new(),
         }
@@ -135,7 +133,6 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
     fn begin(&mut self, _cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
         self.reads.clear();
         self.nodes.clear();
-        self.floor = 0;
         Step::Done(())
     }
 
@@ -178,7 +175,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        self.floor = self.floor.max(floor::settle(placed, changes));
+        floor::settle(placed, changes);
         self.nodes.fix_up(changes, false);
         Step::Done(())
     }
@@ -212,7 +209,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
             return Err(Refusal::over(Reason::WriteLatched, taken.record));
         }
         let read = self.reads.iter().map(|&(_, word)| word).max().unwrap_or(0);
-        let greatest = self.last.max(self.floor).max(overwritten).max(read);
+        let greatest = self.last.max(overwritten).max(read);
         self.last = tid::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
         Ok(CommitPoint { epoch, order: self.last })
     }

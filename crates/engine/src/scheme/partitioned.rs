@@ -78,7 +78,6 @@ pub struct Exclusive<M: Machine, P: Policy<M>> {
     policy: P,
     held: Vec<u32>,
     last: u64,
-    floor: u64,
     floors: Floors,
     garbage: Vec<Garbage<M>>,
 }
@@ -153,12 +152,11 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
 
     fn new() -> Self {
         let (held, garbage) = (Vec::new(), Vec::new());
-        Self { policy: P::new(), held, last: 0, floor: 0, floors: Floors, garbage }
+        Self { policy: P::new(), held, last: 0, floors: Floors, garbage }
     }
 
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         debug_assert!(intent.partitions.is_sorted_by(|a, b| a < b), "ascending, each once");
-        self.floor = 0;
         let before = cx.clockwork.switch(if P::DRAWS { Part::Timestamp } else { Part::Wait });
         self.policy.arrive(cx.shared, cx.heap);
         cx.clockwork.switch(Part::Wait);
@@ -210,8 +208,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        let placed = placed.filter(|_| !M::fault(&faults::PARTITION_FLOOR_FORGOTTEN));
-        self.floor = self.floor.max(floor::settle(placed, changes));
+        floor::settle(placed, changes);
         Step::Done(())
     }
 
@@ -232,9 +229,8 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         let epoch = cx.epochs.open_window(cx.heap.slot());
         let forgets = M::fault(&faults::ORDER_NOT_ABOVE_OVERWRITTEN);
         let overwritten = if forgets { 0 } else { overwritten };
-        let floor = if M::fault(&faults::PARTITION_FLOOR_FORGOTTEN) { 0 } else { self.floor };
-        let greatest = self.last.max(floor).max(overwritten);
-        self.last = tid::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
+        self.last =
+            tid::next(self.last.max(overwritten), epoch).ok_or(Refusal::new(Reason::EpochFull))?;
         if M::fault(&faults::RELEASED_EARLY) {
             self.unlock_all(cx.shared);
         }

@@ -92,8 +92,8 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     nodes: NodeSet<M>,
     /// The last TID given out by this worker.
     last: u64,
-    /// The greatest TID that the transaction has read or must exceed for another reason.
-    floor: u64,
+    /// The greatest TID that the transaction has read.
+    newest: u64,
     floors: Floors,
     garbage: VecDeque<Garbage<M>>,
 }
@@ -254,7 +254,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             search: Search::default(),
             nodes: NodeSet::new(),
             last: 0,
-            floor: 0,
+            newest: 0,
             floors: Floors,
             garbage: VecDeque::new(),
         }
@@ -263,7 +263,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         self.nodes.clear();
-        self.floor = 0;
+        self.newest = 0;
         if POLICY != NO_WAIT {
             self.take_seat(cx, intent);
         }
@@ -285,7 +285,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         }
         // Relaxed: the lock has acquired it.
         let word = record.word().load(Ordering::Relaxed);
-        self.floor = self.floor.max(word);
+        self.newest = self.newest.max(word);
         let version = in_place::copy(record, word, arena, cx.stamped);
         if M::fault(&faults::READ_LOCK_DROPPED)
             && self.held.find(record).is_some_and(|held| held.mode == Mode::Shared)
@@ -337,7 +337,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        self.floor = self.floor.max(floor::settle(placed, changes));
+        floor::settle(placed, changes);
         self.nodes.fix_up(changes, false);
         Step::Done(())
     }
@@ -365,7 +365,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             return Ok(CommitPoint { epoch, order: self.last });
         }
         let overwritten = in_place::prepare(cx, writes)?;
-        let greatest = self.last.max(self.floor).max(overwritten);
+        let greatest = self.last.max(self.newest).max(overwritten);
         self.last = tid::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
         Ok(CommitPoint { epoch, order: self.last })
     }

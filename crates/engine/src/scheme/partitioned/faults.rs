@@ -66,16 +66,6 @@ pub(super) static ORDER_NOT_ABOVE_OVERWRITTEN: Fault = Fault {
     seeds: 200,
 };
 
-pub(super) static PARTITION_FLOOR_FORGOTTEN: Fault = Fault {
-    name: "partition-floor-forgotten",
-    step: "an insertion's order exceeds that of the tombstone that has left its leaf",
-    rig: Rig::SimSc,
-    schemes: BOTH,
-    workload: "scan",
-    expected: &["order reversal"],
-    seeds: 1000,
-};
-
 pub(super) static SIBLING_SPUN_FOR: Fault = Fault {
     name: "sibling-spun-for",
     step: "who waits for a partition lets siblings run, one of which may hold it",
@@ -93,6 +83,5 @@ pub static FAULTS: &[&Fault] = &[
     &RELEASED_EARLY,
     &UNLINKED_WITHOUT_PARTITIONS,
     &ORDER_NOT_ABOVE_OVERWRITTEN,
-    &PARTITION_FLOOR_FORGOTTEN,
     &SIBLING_SPUN_FOR,
 ];

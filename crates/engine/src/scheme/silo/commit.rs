@@ -105,9 +105,6 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if !M::fault(&faults::TID_NOT_ABOVE_READ) {
             greatest = self.reads.iter().map(|read| read.word).fold(self.last, u64::max);
         }
-        if !M::fault(&faults::FLOOR_FORGOTTEN) {
-            greatest = greatest.max(self.floor);
-        }
         if !M::fault(&faults::TID_NOT_ABOVE_OVERWRITTEN) {
             greatest = writes.entries.iter().map(|write| write.prior).fold(greatest, u64::max);
         }

@@ -68,16 +68,6 @@ pub(super) static TID_NOT_ABOVE_READ: Fault = Fault {
     seeds: 200,
 };
 
-pub(super) static FLOOR_FORGOTTEN: Fault = Fault {
-    name: "floor-forgotten",
-    step: "an insertion commits above the tombstone that has left its leaf",
-    rig: Rig::SimSc,
-    schemes: &[],
-    workload: "scan",
-    expected: &["order reversal"],
-    seeds: 1000,
-};
-
 pub(super) static EPOCH_AT_BEGIN: Fault = Fault {
     name: "epoch-at-begin",
     step: "the commit epoch is loaded after the write latches are held",
@@ -205,7 +195,6 @@ pub static FAULTS: &[&Fault] = &[
     &NODE_SET_NOT_VALIDATED,
     &TID_NOT_ABOVE_OVERWRITTEN,
     &TID_NOT_ABOVE_READ,
-    &FLOOR_FORGOTTEN,
     &EPOCH_AT_BEGIN,
     &UNLATCHED_BEFORE_TID,
     &NO_FENCE,

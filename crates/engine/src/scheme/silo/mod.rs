@@ -74,8 +74,6 @@ pub struct Optimistic<M: Machine, const VARIANT: u8> {
     snapshot: u64,
     /// The last TID given out by this worker.
     last: u64,
-    /// The greatest TID that the transaction must exceed, besides those in the read set.
-    floor: u64,
     /// The epoch in which the first read took place, for opacity.
     first_epoch: u64,
     floors: Floors,
@@ -144,7 +142,6 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
             nodes: NodeSet::new(),
             snapshot: 0,
             last: 0,
-            floor: 0,
             first_epoch: 0,
             floors: Floors,
             now: VecDeque::new(),
@@ -156,7 +153,6 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         self.reads.clear();
         self.nodes.clear();
-        self.floor = 0;
         self.snapshot = 0;
         self.first_epoch = 0;
         if intent.snapshot && cx.snapshots {
@@ -220,8 +216,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        let placed = placed.filter(|_| !M::fault(&faults::FLOOR_FORGOTTEN));
-        self.floor = self.floor.max(floor::settle(placed, changes));
+        floor::settle(placed, changes);
         self.nodes.fix_up(changes, M::fault(&faults::OWN_CHANGES_FORGIVEN));
         Step::Done(())
     }
