@@ -17,6 +17,13 @@ const QUEUES: usize = 1 << 16;
 /// Lines of a core's stack that the host is asked for before the core goes on.
 const STACK_LINES: u32 = 8;
 
+/// Tiles from which on what the next events want is not in the host's own caches any more: it is asked for.
+const CROWD: u32 = 128;
+
+/// Lines of a [`Core`], and of what an effect needs on its core's stack.
+const CORE_LINES: u32 = 3;
+const EFFECT_LINES: u32 = 2;
+
 const NOBODY: u32 = u32::MAX;
 
 /// What an access wants of its line.
@@ -346,6 +353,9 @@ impl Timed {
     /// Takes the first event; a core that goes on, and when.
     pub(super) fn step(&mut self) -> Option<Step> {
         let (time, core) = self.wheel.pop()?;
+        if self.tiles >= CROWD {
+            self.prefetch();
+        }
         self.digest =
             (self.digest ^ time ^ u64::from(core) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         match self.cores[core as usize].event {
@@ -358,6 +368,30 @@ impl Timed {
             Event::Count => self.count(time, core),
         }
         Some(Step::Served)
+    }
+
+    /// Asks the host for what the next event wants, and for the core of the one behind it.
+    #[inline]
+    fn prefetch(&self) {
+        let [first, second] = self.wheel.ahead();
+        if let Some(second) = second {
+            Native::prefetch((&raw const self.cores[second as usize]).cast(), CORE_LINES);
+        }
+        let Some(first) = first else { return };
+        let Core { event, ref request, stack, .. } = self.cores[first as usize];
+        match event {
+            Event::Resume => stack.prefetch(),
+            Event::Arrive | Event::Turn => {
+                self.directory.prefetch(request.home, request.mix);
+                self.private.prefetch(first, request.line);
+                let queue = &raw const self.queues[request.mix as usize % QUEUES];
+                Native::prefetch(queue.cast(), 1);
+                if let Some(effect) = request.effect {
+                    Native::prefetch(effect.cast_const().cast(), EFFECT_LINES);
+                }
+            }
+            Event::Count => {}
+        }
     }
 
     /// A core has been answered: it goes on, or its access does with the next line.

@@ -7,6 +7,7 @@
 
 use super::table::table;
 use crate::description::Cache;
+use chiliad_machine::{Machine, Native};
 
 /// What a core may do with a line that it holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -53,10 +54,16 @@ impl Tags {
         Self { words: table(0, cores * sets * ways), ways, sets }
     }
 
+    /// Where the set of a line begins.
+    #[inline]
+    fn start(&self, core: u32, line: u64) -> usize {
+        let set = line as usize & (self.sets - 1);
+        (core as usize * self.sets + set) * self.ways
+    }
+
     #[inline]
     fn set(&mut self, core: u32, line: u64) -> &mut [u64] {
-        let set = line as usize & (self.sets - 1);
-        let start = (core as usize * self.sets + set) * self.ways;
+        let start = self.start(core, line);
         &mut self.words[start..start + self.ways]
     }
 
@@ -124,6 +131,13 @@ impl Private {
             first_cycles: felt(first),
             second_cycles: second.map_or(0, felt),
         }
+    }
+
+    /// Asks the host for the set that a line is soon put into.
+    #[inline]
+    pub(crate) fn prefetch(&self, core: u32, line: u64) {
+        let start = self.first.start(core, line);
+        Native::prefetch(self.first.words.as_ptr().wrapping_add(start).cast(), 1);
     }
 
     /// What `core` may do with `line`, and in how many cycles it knows.

@@ -130,6 +130,16 @@ impl Wheel {
         Some((time, core))
     }
 
+    /// The cores of the first two events, as far as one slot of the wheel tells.
+    #[inline]
+    pub(crate) fn ahead(&self) -> [Option<u32>; 2] {
+        if self.near == u64::MAX {
+            return [None, None];
+        }
+        let (first, last) = self.slots[(self.near % SPAN) as usize];
+        [Some(first), (first != last).then(|| self.behind[first as usize])]
+    }
+
     /// When the first event is due; `near` is up to date.
     fn earliest(&self) -> u64 {
         let far = self.far.peek().map_or(u64::MAX, |first| first.0.0);
@@ -197,7 +207,9 @@ mod tests {
         (0..10).for_each(|_| wheel.add_core());
         // The list of a slot is by arrival, not by number.
         (0..10).for_each(|core| wheel.push(5, 9 - core));
+        assert_eq!(wheel.ahead(), [Some(9), Some(8)]);
         let order: Vec<u32> = std::iter::from_fn(|| wheel.pop()).map(|it| it.1).collect();
+        assert_eq!(wheel.ahead(), [None, None]);
         assert_eq!(order, (0..10).rev().collect::<Vec<_>>());
     }
 }
