@@ -10,6 +10,7 @@ use super::tid;
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Word};
 use chiliad_storage::{Change, Guard, Hooks, RecordRef};
 
+/// A key that comes back may be ordered before its removal.
 static FLOOR_FORGOTTEN: Fault = Fault {
     name: "floor-forgotten",
     step: "the record that an insertion places stands above the floor of its leaf",

@@ -320,8 +320,7 @@ impl Timed {
         effect: Option<Effect>,
     ) {
         let (mix, home) = self.home_of(line);
-        self.directory.prefetch(home, mix);
-        Native::prefetch((&raw const self.queues[mix as usize % QUEUES]).cast(), 1);
+        self.prefetch_home(home, mix);
         let tile = self.cores[core as usize].tile;
         let arrival = self.network.travel(tile, home, Load::Head, time);
         let it = &mut self.cores[core as usize];
@@ -370,6 +369,13 @@ impl Timed {
         Some(Step::Served)
     }
 
+    /// Asks the host for what a line's home looks at when a request comes.
+    #[inline]
+    fn prefetch_home(&self, home: u32, mix: u64) {
+        self.directory.prefetch(home, mix);
+        Native::prefetch((&raw const self.queues[mix as usize % QUEUES]).cast(), 1);
+    }
+
     /// Asks the host for what the next event wants, and for the core of the one behind it.
     #[inline]
     fn prefetch(&self) {
@@ -382,10 +388,8 @@ impl Timed {
         match event {
             Event::Resume => stack.prefetch(),
             Event::Arrive | Event::Turn => {
-                self.directory.prefetch(request.home, request.mix);
+                self.prefetch_home(request.home, request.mix);
                 self.private.prefetch(first, request.line);
-                let queue = &raw const self.queues[request.mix as usize % QUEUES];
-                Native::prefetch(queue.cast(), 1);
                 if let Some(effect) = request.effect {
                     Native::prefetch(effect.cast_const().cast(), EFFECT_LINES);
                 }
