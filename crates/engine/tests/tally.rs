@@ -49,7 +49,11 @@ fn cycles(cores: usize) -> u64 {
     }
     assert!(run.go().verdict.is_completed());
     run.outside(|| {
-        assert_eq!(db.stats().committed, cores as u64 * (TURNS + 1) + 1, "nothing is lost on the way");
+        assert_eq!(
+            db.stats().committed,
+            cores as u64 * (TURNS + 1) + 1,
+            "nothing is lost on the way"
+        );
         drop(db);
     });
     total.get() / cores as u64
