@@ -6,7 +6,7 @@
 //! | `mutex` | adds one to a counter under a mutex, of a kind to choose | mutex and counter move from core to core, and who waits has to be told |
 //! | `atomic` | adds one to a shared word | the word moves from core to core |
 //! | `batched` | takes 16, or as many as asked for, from a shared word at a time | the same, as much more seldom; see below |
-//! | `clock` | the machine's clock with its slot's number behind | nothing shared |
+//! | `clock` | the machine's clock with its slot's number behind | a shared word is read, which next to nobody writes |
 //! | `hardware` | asks a counter in the middle of the chip | a message; no processor that can be bought has one |
 //!
 //! What holds for all of them: a timestamp is given out once, is never zero, is below
