@@ -92,8 +92,7 @@ fn batches_are_as_large_as_asked_for() {
     }
 }
 
-/// Whoever loads a database runs ahead of a clock that stands still; who comes later is not older by more
-/// than moments.
+/// Whoever loads a database runs ahead of a clock that stands still; who comes later is not older.
 #[test]
 fn a_loader_puts_the_clock_forward() {
     let run = Run::new(Config { machine: Some(Description::mesh()), ..Config::new(1) });
@@ -103,8 +102,8 @@ fn a_loader_puts_the_clock_forward() {
         let mut clocks = [Clock::new(), Clock::new()];
         let mut draw = |worker: usize| clocks[worker].draw(&world.source, &heaps[worker]);
         let loaded = (0..10_000).map(|_| draw(0)).max().expect("some");
-        let draws = (1..=1_000).find(|_| draw(1) > loaded).expect("in time");
-        assert!(draws <= 257, "{draws} draws");
+        let next = draw(1);
+        assert!(next > loaded, "{next} after {loaded}");
     });
 }
 

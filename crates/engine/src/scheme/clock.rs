@@ -23,8 +23,8 @@
 //! for it, by the processor's synchronised counters or else by another source); in simulation the
 //! machine has one. A tick is some 256 ns natively. A worker that asks more often runs ahead of the
 //! clock for as long as it does; the last tick of a slot stays in the slot, for the worker that has it
-//! next. One that is far ahead puts the clock forward for all, or those who come after it would be taken for
-//! older: whoever loads a database while a simulated machine's clock stands still is ahead by millions.
+//! next. Where the clock all but stands still, as a simulated machine's does while a database is loaded, it is
+//! put forward for all, or those who come after a loader would be older than what it has loaded, by millions.
 //! After 2^44 ticks (52 days natively) there is no room for more, and timestamps come from a
 //! counter that starts above them.
 
@@ -42,8 +42,9 @@ const _: () = assert!(WORKERS_MAX == 1 << SLOT_BITS, "slot numbers fit behind ti
 /// The first timestamp that is not the clock's.
 const AFTER_CLOCK: u64 = 1 << (TIMESTAMP_BITS - 1);
 
-/// Ticks that a worker runs ahead before the clock is put forward.
-const AHEAD_MAX: u64 = 256;
+/// Steps of the machine's time within which no worker asks twice where that runs: a simulated machine's moves
+/// by one with each question while a database is loaded.
+const STILL: u64 = 8;
 
 /// Ticks in a second, at least, before they are counted in larger steps.
 const RATE_BITS: u32 = 21;
@@ -92,6 +93,8 @@ pub struct Clock<M: Machine> {
     /// What is left of its batch: from here up to, but without, the end.
     next: u64,
     end: u64,
+    /// The time at which it last asked the clock.
+    asked: u64,
     /// Where it waits for the mutex.
     place: Option<Place<M>>,
 }
@@ -100,7 +103,7 @@ impl<M: Machine> Clock<M> {
     /// Nothing taken yet.
     #[must_use]
     pub fn new() -> Self {
-        Self { next: 0, end: 0, place: None }
+        Self { next: 0, end: 0, asked: 0, place: None }
     }
 
     /// The next timestamp, for the worker whose heap this is, and who is in no section.
@@ -142,8 +145,28 @@ impl<M: Machine> Clock<M> {
                 self.next += 1;
                 self.next - 1
             }
-            Timestamps::Clock => by_clock(source, heap),
+            Timestamps::Clock => self.by_clock(source, heap),
             Timestamps::Hardware => M::counter().expect("options refuse what the chip lacks"),
+        }
+    }
+
+    /// The clock's next tick for the slot.
+    #[inline]
+    fn by_clock(&mut self, source: &TimestampSource<M>, heap: &LocalHeap<M>) -> u64 {
+        let (last, time) = (&heap.slot().tick, M::now());
+        let now = ticks_in(time, M::ticks_per_second());
+        // Relaxed, as below: nothing else is handed over.
+        let forward = source.forward.0.load(Ordering::Relaxed);
+        // Relaxed: the slot is one worker's, and changes hands under the latch of the slots.
+        let tick = (now + forward).max(last.load(Ordering::Relaxed) + 1);
+        last.store(tick, Ordering::Relaxed);
+        if time.wrapping_sub(self.asked) < STILL {
+            source.forward.0.fetch_max(tick - now, Ordering::Relaxed);
+        }
+        self.asked = time;
+        match concatenate(tick, heap.slot_number()) {
+            Some(timestamp) => timestamp,
+            None => AFTER_CLOCK + source.count(1),
         }
     }
 }
@@ -151,25 +174,6 @@ impl<M: Machine> Clock<M> {
 impl<M: Machine> Default for Clock<M> {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// The clock's next tick for the slot.
-#[inline]
-fn by_clock<M: Machine>(source: &TimestampSource<M>, heap: &LocalHeap<M>) -> u64 {
-    let last = &heap.slot().tick;
-    let now = ticks_in(M::now(), M::ticks_per_second());
-    // Relaxed, as below: nothing else is handed over.
-    let forward = source.forward.0.load(Ordering::Relaxed);
-    // Relaxed: the slot is one worker's, and changes hands under the latch of the slots.
-    let tick = (now + forward).max(last.load(Ordering::Relaxed) + 1);
-    last.store(tick, Ordering::Relaxed);
-    if tick > now + forward + AHEAD_MAX {
-        source.forward.0.fetch_max(tick - now, Ordering::Relaxed);
-    }
-    match concatenate(tick, heap.slot_number()) {
-        Some(timestamp) => timestamp,
-        None => AFTER_CLOCK + source.count(1),
     }
 }
 
