@@ -92,19 +92,32 @@ fn batches_are_as_large_as_asked_for() {
     }
 }
 
-/// Whoever loads a database runs ahead of a clock that stands still; who comes later is not older.
+/// Time passes while a simulated machine is loaded: whoever comes later, or runs on its cores, is not older
+/// than what was.
 #[test]
-fn a_loader_puts_the_clock_forward() {
-    let run = Run::new(Config { machine: Some(Description::mesh()), ..Config::new(1) });
-    run.outside(|| {
-        let world = World::<Sim>::new(Timestamps::Clock);
-        let heaps = [(); 2].map(|()| LocalHeap::new(&world.heap).expect("a slot"));
-        let mut clocks = [Clock::new(), Clock::new()];
-        let mut draw = |worker: usize| clocks[worker].draw(&world.source, &heaps[worker]);
-        let loaded = (0..10_000).map(|_| draw(0)).max().expect("some");
-        let next = draw(1);
-        assert!(next > loaded, "{next} after {loaded}");
-    });
+fn who_comes_after_a_loader_is_younger() {
+    let mesh = Config { machine: Some(Description::mesh()), ..Config::new(1) };
+    for config in [mesh, Config::new(1)] {
+        let mut run = Run::new(config);
+        let (world, loaded) = run.outside(|| {
+            let world = World::<Sim>::new(Timestamps::Clock);
+            let heaps = [(); 2].map(|()| LocalHeap::new(&world.heap).expect("a slot"));
+            let mut clocks = [Clock::new(), Clock::new()];
+            let mut draw = |worker: usize| clocks[worker].draw(&world.source, &heaps[worker]);
+            let loaded = (0..10_000).map(|_| draw(0)).max().expect("some");
+            let next = draw(1);
+            assert!(next > loaded, "{next} after {loaded}");
+            (Rc::new(world), next)
+        });
+        let theirs = world.clone();
+        run.spawn("core", move || {
+            let heap = LocalHeap::new(&theirs.heap).expect("a slot");
+            let next = Clock::new().draw(&theirs.source, &heap);
+            assert!(next > loaded, "{next} after {loaded}");
+        });
+        assert!(run.go().verdict.is_completed());
+        run.outside(|| drop(world));
+    }
 }
 
 #[test]

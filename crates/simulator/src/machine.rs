@@ -26,6 +26,7 @@ pub fn stopping() -> bool {
 /// it: no wait of the program's own, so it may happen in a section, and no sibling runs.
 pub fn lose_core(until: Ticks) {
     let state = State::current();
+    let until = until.saturating_sub(state.begun.get());
     if !state.stand_still(until) {
         state.park(Some(until));
     }
@@ -107,7 +108,8 @@ impl Machine for Sim {
     }
 
     fn now() -> Ticks {
-        State::current().look_at_clock()
+        let state = State::current();
+        state.begun.get() + state.look_at_clock()
     }
 
     fn ticks_per_second() -> u64 {
@@ -153,7 +155,7 @@ impl Machine for Sim {
     fn park_until(time: Ticks) -> Woken {
         let state = State::current();
         state.may_switch("a park");
-        state.park(Some(time))
+        state.park(Some(time.saturating_sub(state.begun.get())))
     }
 
     fn unpark(worker: WorkerId) {

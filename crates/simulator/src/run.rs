@@ -61,7 +61,8 @@ impl Run {
     }
 
     /// Executes `f` on the host's stack, as worker 0: its accesses are performed but not scheduled,
-    /// and count as no events. For loading before the cores start and for checks after they ended.
+    /// and count as no events, but time passes. For loading before the cores start and for checks after
+    /// they ended.
     ///
     /// # Panics
     /// With its report, when `f` uses freed memory.
@@ -69,7 +70,8 @@ impl Run {
         struct Restore<'a>(&'a State, u64, u64, (u32, u32));
         impl Drop for Restore<'_> {
             fn drop(&mut self) {
-                self.0.event.set(self.1);
+                let passed = self.0.event.replace(self.1) - self.1;
+                self.0.skew.set(self.0.skew.get() + passed);
                 self.0.next.set(self.2);
                 self.0.running.set(self.3.0);
                 self.0.core.set(self.3.1);

@@ -87,9 +87,11 @@ pub(crate) struct State {
     pub(crate) config: Config,
     /// In a timed run, what takes time.
     pub(crate) timed: OnceCell<RefCell<Timed>>,
-    /// The running core's clock in a timed run, in cycles, and 256ths of a cycle besides.
+    /// The running core's clock in a timed run, in cycles since that began, and 256ths of a cycle besides.
     pub(crate) time: Cell<Ticks>,
     pub(crate) parts: Cell<u64>,
+    /// What the clock showed when the timed run began.
+    pub(crate) begun: Cell<Ticks>,
 
     /// How far the clock is ahead of the events.
     pub(crate) skew: Cell<u64>,
@@ -157,6 +159,7 @@ impl State {
             timed: OnceCell::new(),
             time: Cell::new(0),
             parts: Cell::new(0),
+            begun: Cell::new(0),
             skew: Cell::new(0),
             switches: Cell::new(0),
             drain_at: Cell::new(u64::MAX),
@@ -317,7 +320,8 @@ impl State {
         self.digest(what);
     }
 
-    /// A look at the clock: an event, so that whoever waits for a time lets others run.
+    /// A look at the clock: an event, so that whoever waits for a time lets others run. Outside the
+    /// schedule it takes a microsecond, so that rows which are loaded one by one have times of their own.
     pub(crate) fn look_at_clock(&self) -> Ticks {
         if let Some(timed) = self.timed() {
             // A spin that ends at a time is one that changes by itself.
@@ -326,6 +330,10 @@ impl State {
             return self.time.get();
         }
         self.other_event(CLOCK_EVENT);
+        if self.running.get() == 0 {
+            let microsecond = self.config.ticks_per_second().div_ceil(1_000_000);
+            self.skew.set(self.skew.get() + microsecond - 1);
+        }
         self.now()
     }
 

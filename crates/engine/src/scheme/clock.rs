@@ -6,7 +6,7 @@
 //! | `mutex` | adds one to a counter under a mutex, of a kind to choose | mutex and counter move from core to core, and who waits has to be told |
 //! | `atomic` | adds one to a shared word | the word moves from core to core |
 //! | `batched` | takes 16, or as many as asked for, from a shared word at a time | the same, as much more seldom; see below |
-//! | `clock` | the machine's clock with its slot's number behind | a shared word is read, which next to nobody writes |
+//! | `clock` | the machine's clock with its slot's number behind | nothing shared |
 //! | `hardware` | asks a counter in the middle of the chip | a message; no processor that can be bought has one |
 //!
 //! What holds for all of them: a timestamp is given out once, is never zero, is below
@@ -21,12 +21,10 @@
 //! **The clock.** A timestamp is `tick << 16 | slot`. All workers' ticks are those of one clock: natively
 //! the system's monotonic one, which no core sees run backwards against another (the kernel vouches
 //! for it, by the processor's synchronised counters or else by another source); in simulation the
-//! machine has one. A tick is some 256 ns natively. A worker that asks more often runs ahead of the
-//! clock for as long as it does; the last tick of a slot stays in the slot, for the worker that has it
-//! next. Where the clock all but stands still, as a simulated machine's does while a database is loaded, it is
-//! put forward for all, or those who come after a loader would be older than what it has loaded, by millions.
-//! After 2^44 ticks (52 days natively) there is no room for more, and timestamps come from a
-//! counter that starts above them.
+//! machine has one, which moves on while a database is loaded. A tick is some 256 ns natively. A worker
+//! that asks more often runs ahead of the clock for as long as it does; the last tick of a slot stays in
+//! the slot, for the worker that has it next. After 2^44 ticks (52 days natively) there is no room for
+//! more, and timestamps come from a counter that starts above them.
 
 use super::array::Line;
 use crate::options::{Options, Timestamps};
@@ -42,10 +40,6 @@ const _: () = assert!(WORKERS_MAX == 1 << SLOT_BITS, "slot numbers fit behind ti
 /// The first timestamp that is not the clock's.
 const AFTER_CLOCK: u64 = 1 << (TIMESTAMP_BITS - 1);
 
-/// Steps of the machine's time within which no worker asks twice where that runs: a simulated machine's moves
-/// by one with each question while a database is loaded.
-const STILL: u64 = 8;
-
 /// Ticks in a second, at least, before they are counted in larger steps.
 const RATE_BITS: u32 = 21;
 
@@ -55,8 +49,6 @@ pub struct TimestampSource<M: Machine> {
     /// Timestamps that a worker takes at a time, where it takes several.
     batch: u64,
     counter: Line<M::Word>,
-    /// Ticks by which the clock was put forward.
-    forward: Line<M::Word>,
     mutex: Mutex<M>,
 }
 
@@ -64,9 +56,9 @@ impl<M: Machine> TimestampSource<M> {
     /// Timestamps from 1, as the options want them.
     #[must_use]
     pub fn new(options: &Options) -> Self {
-        let (counter, forward) = (Line(M::Word::new(0)), Line(M::Word::new(0)));
+        let counter = Line(M::Word::new(0));
         let batch = u64::from(options.timestamp_batch.max(1));
-        Self { kind: options.timestamps, batch, counter, forward, mutex: Mutex::new(options.mutex) }
+        Self { kind: options.timestamps, batch, counter, mutex: Mutex::new(options.mutex) }
     }
 
     /// Takes `count` numbers and returns the first.
@@ -93,8 +85,6 @@ pub struct Clock<M: Machine> {
     /// What is left of its batch: from here up to, but without, the end.
     next: u64,
     end: u64,
-    /// The time at which it last asked the clock.
-    asked: u64,
     /// Where it waits for the mutex.
     place: Option<Place<M>>,
 }
@@ -103,7 +93,7 @@ impl<M: Machine> Clock<M> {
     /// Nothing taken yet.
     #[must_use]
     pub fn new() -> Self {
-        Self { next: 0, end: 0, asked: 0, place: None }
+        Self { next: 0, end: 0, place: None }
     }
 
     /// The next timestamp, for the worker whose heap this is, and who is in no section.
@@ -145,28 +135,8 @@ impl<M: Machine> Clock<M> {
                 self.next += 1;
                 self.next - 1
             }
-            Timestamps::Clock => self.by_clock(source, heap),
+            Timestamps::Clock => by_clock(source, heap),
             Timestamps::Hardware => M::counter().expect("options refuse what the chip lacks"),
-        }
-    }
-
-    /// The clock's next tick for the slot.
-    #[inline]
-    fn by_clock(&mut self, source: &TimestampSource<M>, heap: &LocalHeap<M>) -> u64 {
-        let (last, time) = (&heap.slot().tick, M::now());
-        let now = ticks_in(time, M::ticks_per_second());
-        // Relaxed, as below: nothing else is handed over.
-        let forward = source.forward.0.load(Ordering::Relaxed);
-        // Relaxed: the slot is one worker's, and changes hands under the latch of the slots.
-        let tick = tick_after(last.load(Ordering::Relaxed), now + forward);
-        last.store(tick, Ordering::Relaxed);
-        if time.wrapping_sub(self.asked) < STILL {
-            source.forward.0.fetch_max(tick - now, Ordering::Relaxed);
-        }
-        self.asked = time;
-        match concatenate(tick, heap.slot_number()) {
-            Some(timestamp) => timestamp,
-            None => AFTER_CLOCK + source.count(1),
         }
     }
 }
@@ -177,16 +147,24 @@ impl<M: Machine> Default for Clock<M> {
     }
 }
 
-/// The whole ticks of the time `now` of a clock of `rate`. A slow clock is taken as it is.
+/// The clock's next tick for the slot.
 #[inline]
-fn ticks_in(now: u64, rate: u64) -> u64 {
-    now >> rate.ilog2().saturating_sub(RATE_BITS)
+fn by_clock<M: Machine>(source: &TimestampSource<M>, heap: &LocalHeap<M>) -> u64 {
+    let last = &heap.slot().tick;
+    // Relaxed: the slot is one worker's, and changes hands under the latch of the slots.
+    let tick = tick_after(last.load(Ordering::Relaxed), M::now(), M::ticks_per_second());
+    last.store(tick, Ordering::Relaxed);
+    match concatenate(tick, heap.slot_number()) {
+        Some(timestamp) => timestamp,
+        None => AFTER_CLOCK + source.count(1),
+    }
 }
 
-/// The tick `now`, or the one after `last` if that is later.
+/// The tick of the time `now` of a clock of `rate`, or the one after `last` if that is later.
 #[inline]
-fn tick_after(last: u64, now: u64) -> u64 {
-    now.max(last + 1)
+fn tick_after(last: u64, now: u64, rate: u64) -> u64 {
+    let tick = now >> rate.ilog2().saturating_sub(RATE_BITS);
+    tick.max(last + 1)
 }
 
 /// A tick with a slot's number behind; `None` if the tick is too large.
@@ -204,17 +182,12 @@ mod tests {
         // The time stands still, runs on, and is behind a worker that was here before.
         let mut last = 0;
         for now in [0, 0, 0, 1 << 20, 1 << 20, 5] {
-            let tick = tick_after(last, ticks_in(now, 1_000_000_000));
+            let tick = tick_after(last, now, 1_000_000_000);
             assert!(tick > last && tick >= now >> 8);
             last = tick;
         }
         // A slow clock is taken as it is.
-        assert_eq!(tick_after(1, ticks_in(77, 1_000_000)), 77);
-    }
-
-    #[test]
-    fn a_tick_takes_some_256_ns() {
-        assert_eq!(ticks_in(1 << 20, 1_000_000_000), 1 << 12);
+        assert_eq!(tick_after(1, 77, 1_000_000), 77);
     }
 
     #[test]

@@ -28,6 +28,7 @@ impl State {
         };
         let posts: Vec<Post> = (0..self.crews.borrow().len()).map(post_of).collect();
         let timed = Timed::new(machine, &posts, &self.config);
+        self.begun.set(self.now());
         assert!(self.timed.set(RefCell::new(timed)).is_ok(), "a run goes once");
     }
 
