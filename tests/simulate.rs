@@ -267,3 +267,20 @@ fn timestamps_are_drawn_on_simulated_cores() {
     let clock = drawn("--timestamps clock");
     assert!(clock > 5.0 * atomic, "{clock}");
 }
+
+/// Neither loaded rows nor those that a rehearsal has written are younger than who comes afterwards: a clock
+/// refuses about as many transactions as a counter.
+#[test]
+fn who_draws_by_the_clock_is_as_young_as_who_counts() {
+    for scheme in ["timestamp", "mvcc", "occ"] {
+        let refused = |timestamps: &str| {
+            let line =
+                "simulate ycsb --cores 16 --records 20000 --theta 0.6 --index hash --warmup 0us";
+            let run = result(&format!("{line} --scheme {scheme} --timestamps {timestamps}"));
+            assert_eq!(run["verdict"], "completed");
+            run["abort_rate"].as_f64().expect("a share")
+        };
+        let (counting, by_the_clock) = (refused("atomic"), refused("clock"));
+        assert!(by_the_clock < counting + 0.05, "{scheme}: {by_the_clock} after {counting}");
+    }
+}

@@ -48,7 +48,7 @@ impl Access {
 /// What was counted of the memory of a timed run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Timings {
-    /// The time at which the last core stopped.
+    /// Cycles from when what the first core does began to take time until the last core stopped.
     pub cycles: u64,
     /// Lines looked up in the cores' own caches.
     pub accesses: u64,
@@ -165,6 +165,8 @@ pub(crate) struct Timed {
     controller_count: u32,
     /// Who spins sleeps.
     naps: bool,
+    /// When what a core does was first told to take time.
+    begun: Option<u64>,
     salt: u64,
     pub(crate) timings: Timings,
     /// Mixed from every event.
@@ -230,6 +232,7 @@ impl Timed {
             tiles,
             controller_count,
             naps: config.naps,
+            begun: None,
             salt: mix(config.seed),
             timings: Timings::default(),
             digest: 0,
@@ -288,7 +291,18 @@ impl Timed {
             self.cores[host as usize].owed += taken;
         }
         if !self.cores[core as usize].free {
-            self.timings.cycles = self.timings.cycles.max(time);
+            let cycles = time.saturating_sub(self.begun.unwrap_or(0));
+            self.timings.cycles = self.timings.cycles.max(cycles);
+        }
+    }
+
+    /// What `core` does takes time from `time` on, or does not.
+    pub(super) fn clock(&mut self, core: u32, time: u64, on: bool) {
+        let it = &mut self.cores[core as usize];
+        it.resumed = time;
+        it.free = !on;
+        if on {
+            self.begun.get_or_insert(time);
         }
     }
 

@@ -353,10 +353,7 @@ impl State {
 
     /// What the running core does takes time from here on, or does not.
     pub(crate) fn set_clocked(&self, timed: &RefCell<Timed>, on: bool) {
-        let mut timed = timed.borrow_mut();
-        let core = &mut timed.cores[self.core.get() as usize];
-        core.resumed = self.time.get();
-        core.free = !on;
+        timed.borrow_mut().clock(self.core.get(), self.time.get(), on);
         if on {
             self.clocked.set(Some(Instant::now()));
         }

@@ -91,14 +91,30 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         }
     }
 
+    /// Runs the transactions that come before all that counts. They take no time, so each has a microsecond
+    /// of its own, and no client runs ahead of the machine's clock by what it draws.
+    pub(crate) fn rehearse(&mut self) -> std::result::Result<(), Failure> {
+        if self.plan.rehearsals == 0 {
+            return Ok(());
+        }
+        let (begun, microsecond) = (M::now(), M::ticks_per_second() / 1_000_000);
+        let turns = u64::from(self.plan.rehearsals);
+        let first = self.seat.index as u64 * turns;
+        for turn in first..first + turns {
+            let time = begun + turn * microsecond;
+            while M::now() < time {
+                M::park_until(time);
+            }
+            self.transaction(None).map_err(Failure::doing("rehearsing a transaction"))?;
+        }
+        self.tally.clear();
+        Ok(())
+    }
+
     /// Runs transactions until the run is over or the client has done its share.
     pub(crate) fn run(&mut self) -> std::result::Result<(), Failure> {
         let mut left = self.share();
         let mut arrivals = self.arrivals();
-        for _ in 0..self.plan.rehearsals {
-            self.transaction(None).map_err(Failure::doing("rehearsing a transaction"))?;
-        }
-        self.tally.clear();
         M::clocked(true);
         loop {
             M::between();

@@ -34,6 +34,9 @@ impl Progressed {
     }
 }
 
+/// Who waits for the clients besides: the cores that time a window and turn the epochs.
+const OTHERS: usize = 2;
+
 /// What driver and clients share.
 pub(crate) struct Signals {
     phase: AtomicU8,
@@ -42,7 +45,7 @@ pub(crate) struct Signals {
     /// When that was.
     begun: AtomicU64,
     assembled: AtomicUsize,
-    /// Clients that wait for it, by worker plus one.
+    /// Clients that wait for it, by worker plus one, and behind them whoever waits besides.
     waiting: Vec<AtomicU32>,
     early: AtomicBool,
     /// Transactions may be followed.
@@ -61,7 +64,7 @@ impl Signals {
             first,
             begun: AtomicU64::new(0),
             assembled: AtomicUsize::new(0),
-            waiting: (0..clients).map(|_| AtomicU32::new(0)).collect(),
+            waiting: (0..clients + OTHERS).map(|_| AtomicU32::new(0)).collect(),
             early: AtomicBool::new(false),
             following: AtomicBool::new(true),
             history_bytes: AtomicU64::new(0),
@@ -85,19 +88,24 @@ impl Signals {
     /// Client `index` is ready: returns when all are. So all have their workers before the first
     /// gives its back, and no worker's number comes twice in a history.
     pub(crate) fn assemble<M: Machine>(&self, index: usize) {
-        // SeqCst: either the waker sees who waits, or who waits sees the phase.
-        self.waiting[index].store(M::worker().0 + 1, Ordering::SeqCst);
-        if self.assembled.fetch_add(1, Ordering::SeqCst) + 1 == self.waiting.len() {
+        if self.assembled.fetch_add(1, Ordering::SeqCst) + 1 == self.clients.len() {
             self.begun.store(M::now(), Ordering::Relaxed);
             self.set(self.first);
             self.wake::<M>();
         }
-        while self.phase.load(Ordering::SeqCst) == Phase::Assemble as u8 {
+        self.await_clients::<M>(index, || false);
+    }
+
+    /// Waits until all clients are ready or `leave` says not to. Who is no client has a place behind them.
+    pub(crate) fn await_clients<M: Machine>(&self, place: usize, leave: impl Fn() -> bool) {
+        // SeqCst: either the waker sees who waits, or who waits sees the phase.
+        self.waiting[place].store(M::worker().0 + 1, Ordering::SeqCst);
+        while self.phase.load(Ordering::SeqCst) == Phase::Assemble as u8 && !leave() {
             M::park();
         }
     }
 
-    /// Wakes the clients that wait for each other, after the phase was set.
+    /// Wakes all who wait for the clients to be ready, after the phase was set.
     pub(crate) fn wake<M: Machine>(&self) {
         for waiting in &self.waiting {
             if let Some(worker) = waiting.load(Ordering::SeqCst).checked_sub(1) {
@@ -147,6 +155,11 @@ impl Signals {
     /// Whether the run ended before its time.
     pub(crate) fn ended_early(&self) -> bool {
         self.early.load(Ordering::Relaxed)
+    }
+
+    /// How many clients there are.
+    pub(crate) fn clients(&self) -> usize {
+        self.clients.len()
     }
 
     /// Where a client publishes its count.

@@ -17,9 +17,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Ticks between two looks at whether the clients have begun.
-pub(super) const ASSEMBLY_POLL: Ticks = 50;
-
 /// A run on the simulated machine.
 #[derive(Clone, Debug)]
 pub struct SimulatedPlan {
@@ -133,7 +130,7 @@ pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedR
     });
     spawn_clients(run, plan, &target, &signals, &left);
     spawn_clock(run, plan, &signals, &left);
-    spawn_ticker(run, plan, &target);
+    spawn_ticker(run, plan, &target, &signals);
     let started = Instant::now();
     let outcome = run.go();
     let seconds = started.elapsed().as_secs_f64();
@@ -205,9 +202,7 @@ fn spawn_clock(run: &mut Run, plan: &SimulatedPlan, signals: &Arc<Signals>, left
         return;
     }
     run.spawn_observer("clock", move || {
-        while signals.phase() == Phase::Assemble && !stopping() {
-            Sim::park_until(Sim::now() + ASSEMBLY_POLL);
-        }
+        await_clients(&signals, 0);
         let begin = signals.begun() + warmup;
         sleep_until(begin);
         left.begin.set(begin);
@@ -221,16 +216,26 @@ fn spawn_clock(run: &mut Run, plan: &SimulatedPlan, signals: &Arc<Signals>, left
     });
 }
 
-fn spawn_ticker(run: &mut Run, plan: &SimulatedPlan, target: &Rc<dyn Target>) {
-    let (target, epoch) = (target.clone(), ticks(plan.plan.epoch, &plan.config).max(1));
+fn spawn_ticker(
+    run: &mut Run,
+    plan: &SimulatedPlan,
+    target: &Rc<dyn Target>,
+    signals: &Arc<Signals>,
+) {
+    let (target, signals) = (target.clone(), signals.clone());
+    let epoch = ticks(plan.plan.epoch, &plan.config).max(1);
     run.spawn_daemon("epochs", move || {
-        let mut next = epoch;
+        await_clients(&signals, 1);
         while !stopping() {
-            Sim::park_until(next);
+            Sim::park_until(Sim::now() + epoch);
             target.tick();
-            next = Sim::now() + epoch;
         }
     });
+}
+
+/// Waits until the run's clients are ready, or are told to stop; the core is one of two that do.
+pub(super) fn await_clients(signals: &Signals, core: usize) {
+    signals.await_clients::<Sim>(signals.clients() + core, stopping);
 }
 
 /// Sleeps until `time` or until all clients have returned.

@@ -306,8 +306,9 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
         }
         let state = self.workload.client(&self.tables, seat);
         let mut client = Client::<M, S, W, C>::new(worker, &*self.workload, state, seat, plan, run);
+        let rehearsed = client.rehearse();
         run.0.assemble::<M>(seat.index);
-        let result = client.run();
+        let result = rehearsed.and_then(|()| client.run());
         M::clocked(false);
         if result.is_err() {
             run.0.set(Phase::Stop);

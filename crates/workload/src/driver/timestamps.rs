@@ -2,12 +2,12 @@
 //! else.
 
 use super::signals::{Phase, Signals};
-use super::simulated::{ASSEMBLY_POLL, sleep_until, ticks};
+use super::simulated::{await_clients, sleep_until, ticks};
 use super::window::{Counted, Window};
 use super::{Failure, Progress, SimulatedReport, Tally};
 use chiliad_engine::{Clock, Error, Options, TimestampSource};
 use chiliad_machine::{Machine, Native, Shared};
-use chiliad_simulator::{Config, Run, Sim, stopping};
+use chiliad_simulator::{Config, Run, Sim};
 use chiliad_storage::{Heap, LocalHeap};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -106,9 +106,7 @@ fn spawn_clock(
     let (signals, counted) = (signals.clone(), Rc::new(Cell::new((0, 0))));
     let left = counted.clone();
     run.spawn_observer("clock", move || {
-        while signals.phase() == Phase::Assemble && !stopping() {
-            Sim::park_until(Sim::now() + ASSEMBLY_POLL);
-        }
+        await_clients(&signals, 0);
         let begin = signals.begun() + warmup;
         sleep_until(begin);
         let before = signals.committed();
