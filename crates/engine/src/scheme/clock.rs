@@ -191,6 +191,11 @@ mod tests {
     }
 
     #[test]
+    fn a_tick_takes_some_256_ns() {
+        assert_eq!(tick_after(0, 1 << 20, 1_000_000_000), 1 << 12);
+    }
+
+    #[test]
     fn slots_lie_behind_ticks_until_there_is_no_room() {
         assert_eq!(concatenate(1, 0), Some(1 << 16));
         assert!(concatenate(1, 65_535) < concatenate(2, 0));
