@@ -23,6 +23,7 @@
 
 mod affinity;
 mod allocator;
+mod array;
 pub mod bytes;
 mod cost;
 pub mod disk;
@@ -44,6 +45,7 @@ mod spin;
 
 pub use affinity::{allowed_cores, restrict_to_cores};
 pub use allocator::{Allocator, Buffer};
+pub use array::{Array, Line};
 pub use bytes::{copy_in, copy_out, words_for};
 pub use cost::Cost;
 pub use fault::{Fault, Rig};

@@ -26,9 +26,8 @@
 //! the slot, for the worker that has it next. After 2^44 ticks (52 days natively) there is no room for
 //! more, and timestamps come from a counter that starts above them.
 
-use super::array::Line;
 use crate::options::{Options, Timestamps};
-use chiliad_machine::{Cost, Machine, Mutex, Ordering, Place, Word};
+use chiliad_machine::{Cost, Line, Machine, Mutex, Ordering, Place, Word};
 use chiliad_storage::{LocalHeap, WORKERS_MAX};
 
 /// Bits of a timestamp.

@@ -35,12 +35,11 @@
 #[cfg(test)]
 mod models;
 
-use super::array::{Array, Line};
 use super::clock::{Clock, TimestampSource};
 use super::partitioned::{Exclusive, Policy};
 use super::{Info, Isolation};
 use crate::Options;
-use chiliad_machine::{Cost, Fault, Latch, Machine, Ordering, Rig, Word, WorkerId};
+use chiliad_machine::{Array, Cost, Fault, Latch, Line, Machine, Ordering, Rig, Word, WorkerId};
 use chiliad_storage::LocalHeap;
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -13,7 +13,6 @@
 //! that cannot go on says so by its [`Step`]; upon `Wait` the engine unpins, calls
 //! [`Scheme::wait`], and looks for the record again.
 
-mod array;
 mod chain;
 mod clock;
 mod floor;

@@ -7,7 +7,6 @@
 //! since nobody else writes meanwhile it is the smallest scheme there is with scans and insertions: the
 //! book's guide goes through it (`docs/adding-a-scheme.md`).
 
-use super::array::Line;
 use super::floor::{self, Floors};
 use super::in_place;
 use super::node_set::NodeSet;
@@ -22,7 +21,7 @@ use crate::arena::Arena;
 use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Cost, Fault, Machine, Ordering, Rig, Spin, Word};
+use chiliad_machine::{Cost, Fault, Line, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
 

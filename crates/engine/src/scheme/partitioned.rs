@@ -26,7 +26,6 @@
 
 mod faults;
 
-use super::array::{Array, Line};
 use super::floor::{self, Floors};
 use super::in_place;
 use super::{
@@ -39,7 +38,7 @@ use crate::arena::Arena;
 use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Cost, Machine, Ordering, Patience, Word};
+use chiliad_machine::{Array, Cost, Line, Machine, Ordering, Patience, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
 use core::marker::PhantomData;
 

@@ -1,17 +1,17 @@
 //! The queue of Mellor-Crummey and Scott ("Algorithms for scalable synchronization on shared-memory
 //! multiprocessors", 1991): each waits at a word of its own, which the one ahead writes.
 
-use super::{Apart, Node};
-use crate::{Link, Machine, Ordering, Spin, Tagged, Word};
+use super::Node;
+use crate::{Line, Link, Machine, Ordering, Spin, Tagged, Word};
 
 /// The last of the queue, whose first is in.
 pub(super) struct Mcs<M: Machine> {
-    last: Apart<M::Link<Node<M>>>,
+    last: Line<M::Link<Node<M>>>,
 }
 
 impl<M: Machine> Mcs<M> {
     pub(super) fn new() -> Self {
-        Self { last: Apart(M::Link::new(Tagged::null())) }
+        Self { last: Line(M::Link::new(Tagged::null())) }
     }
 
     /// Waits for its turn. A section begins with the queueing: those behind wait for this one from then on.

@@ -19,7 +19,7 @@ mod mcs;
 mod sleep;
 mod ticket;
 
-use crate::{Machine, Ordering, Shared, Spin, Word};
+use crate::{Line, Machine, Ordering, Shared, Spin, Word};
 use mcs::Mcs;
 pub use sleep::FAULTS;
 use sleep::Sleep;
@@ -54,10 +54,6 @@ impl MutexKind {
         }
     }
 }
-
-/// Something on a line of its own.
-#[repr(C, align(64))]
-struct Apart<T>(T);
 
 /// What a worker queues with.
 #[repr(C, align(64))]
@@ -104,7 +100,7 @@ impl<M: Machine> Default for Place<M> {
 pub struct Mutex<M: Machine>(Way<M>);
 
 enum Way<M: Machine> {
-    Spin(Apart<M::Word>),
+    Spin(Line<M::Word>),
     Ticket(Ticket<M>),
     Mcs(Mcs<M>),
     Sleep(Sleep<M>),
@@ -115,7 +111,7 @@ impl<M: Machine> Mutex<M> {
     #[must_use]
     pub fn new(kind: MutexKind) -> Self {
         Self(match kind {
-            MutexKind::Spin => Way::Spin(Apart(M::Word::new(0))),
+            MutexKind::Spin => Way::Spin(Line(M::Word::new(0))),
             MutexKind::Ticket => Way::Ticket(Ticket::new()),
             MutexKind::Mcs => Way::Mcs(Mcs::new()),
             MutexKind::Sleep => Way::Sleep(Sleep::new()),

@@ -8,9 +8,9 @@
 //! - Whoever leaves hands nothing on: the one who wakes tries like everybody else, and may come too late.
 //! - The queue is guarded as Linux guards its own, by a queue of those who spin.
 
+use super::Node;
 use super::mcs::Mcs;
-use super::{Apart, Node};
-use crate::{Fault, Link, Machine, Ordering, Rig, Spin, Tagged, Word, WorkerId};
+use crate::{Fault, Line, Link, Machine, Ordering, Rig, Spin, Tagged, Word, WorkerId};
 
 const FREE: u64 = 0;
 const HELD: u64 = 1;
@@ -33,9 +33,9 @@ pub static FAULTS: &[&Fault] = &[&SLEPT_UNSEEN];
 
 /// The word, and who sleeps.
 pub(super) struct Sleep<M: Machine> {
-    word: Apart<M::Word>,
+    word: Line<M::Word>,
     guard: Mcs<M>,
-    sleepers: Apart<Sleepers<M>>,
+    sleepers: Line<Sleepers<M>>,
 }
 
 /// A queue; touched under the guard.
@@ -48,7 +48,7 @@ impl<M: Machine> Sleep<M> {
     pub(super) fn new() -> Self {
         let sleepers =
             Sleepers { first: M::Link::new(Tagged::null()), last: M::Link::new(Tagged::null()) };
-        Self { word: Apart(M::Word::new(FREE)), guard: Mcs::new(), sleepers: Apart(sleepers) }
+        Self { word: Line(M::Word::new(FREE)), guard: Mcs::new(), sleepers: Line(sleepers) }
     }
 
     /// Waits until the word is ours, asleep or awake.

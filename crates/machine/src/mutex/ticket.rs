@@ -1,17 +1,16 @@
 //! Numbers are drawn and served in their order.
 
-use super::Apart;
-use crate::{Machine, Ordering, Spin, Word};
+use crate::{Line, Machine, Ordering, Spin, Word};
 
 /// The number to draw next and the number served, apart: who comes disturbs nobody who waits.
 pub(super) struct Ticket<M: Machine> {
-    next: Apart<M::Word>,
-    served: Apart<M::Word>,
+    next: Line<M::Word>,
+    served: Line<M::Word>,
 }
 
 impl<M: Machine> Ticket<M> {
     pub(super) fn new() -> Self {
-        Self { next: Apart(M::Word::new(0)), served: Apart(M::Word::new(0)) }
+        Self { next: Line(M::Word::new(0)), served: Line(M::Word::new(0)) }
     }
 
     /// Waits for its turn; the number that was drawn. A section begins with the drawing: those behind

@@ -5,8 +5,7 @@
 //! not by addresses, so that a list's head fits into a word beside its flags. Their memory stays with
 //! the seat, and a request is used again when its list no longer has it.
 
-use crate::scheme::array::Array;
-use chiliad_machine::{Latch, Link, Machine, Ordering, Tagged, Word};
+use chiliad_machine::{Array, Latch, Link, Machine, Ordering, Tagged, Word};
 use chiliad_storage::WORKERS_MAX;
 
 /// A request: the worker's slot above, its number in the seat below, plus one so that none is zero.

@@ -14,8 +14,7 @@
 //! Timestamps are in the form of header words here: flags clear.
 
 use super::faults;
-use crate::scheme::array::Line;
-use chiliad_machine::{Latch, Machine, Ordering, Word};
+use chiliad_machine::{Latch, Line, Machine, Ordering, Word};
 use chiliad_storage::Slots;
 
 /// What all workers share. Lives in the machine's memory.

@@ -1,12 +1,12 @@
-//! An array in the machine's memory, for words that workers share: what each partition has for its
-//! scheme, the seats of workers.
+//! Arrays in the machine's memory, for words that workers share: what each partition has for its scheme,
+//! the seats of workers, the buckets of a lock table.
 
-use chiliad_machine::{Class, Machine};
+use crate::{Class, Machine};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-/// So many `T`s.
+/// So many `T`s, which stay where they are.
 pub struct Array<M: Machine, T> {
     first: NonNull<T>,
     count: usize,
@@ -27,11 +27,12 @@ impl<M: Machine, T> Array<M, T> {
         Layout::array::<T>(count).expect("few elements")
     }
 
-    /// `count` elements.
+    /// `count` elements, at least one.
     ///
     /// # Panics
     /// When the machine has no memory left: these are small.
-    pub(super) fn new(count: usize, make: impl Fn() -> T) -> Self {
+    #[must_use]
+    pub fn new(count: usize, make: impl Fn() -> T) -> Self {
         let block = M::alloc(Self::layout(count), Class::Control).expect("memory for an array");
         let first = block.cast::<T>();
         for index in 0..count {
@@ -42,13 +43,25 @@ impl<M: Machine, T> Array<M, T> {
     }
 
     /// The first element, for links.
-    pub(super) fn first(&self) -> *mut T {
+    #[must_use]
+    pub fn first(&self) -> *mut T {
         self.first.as_ptr()
     }
 
-    /// An element that exists.
+    /// How many there are.
+    #[must_use]
     #[inline]
-    pub(super) fn get(&self, index: usize) -> &T {
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// An element that exists.
+    ///
+    /// # Panics
+    /// When it does not.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, index: usize) -> &T {
         assert!(index < self.count, "element {index} of {}", self.count);
         // SAFETY: within the array, which lives as long as `self`.
         unsafe { self.first.add(index).as_ref() }
