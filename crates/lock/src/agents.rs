@@ -1,0 +1,113 @@
+//! What each transaction shows the others, one line each: the *shadow transaction* that locks point to
+//! (scalable-lock-manager.txt 4.5). Agents stay where they are and are used again; a lock names its own by
+//! number.
+
+use crate::lock::Lock;
+use crate::region::OUTSIDE;
+use chiliad_machine::{Array, Latch, Link, Machine, Ordering, Tagged, Word};
+
+/// Agents at most: as many as a lock's state can name.
+pub const AGENTS_MAX: usize = 1 << 16;
+
+const GROUP_AGENTS: usize = 64;
+
+/// Intentions that an agent can show; what a transaction has beyond them it takes as locks in chains.
+pub(crate) const INTENTIONS_MAX: usize = 8;
+
+/// One agent.
+#[repr(C, align(64))]
+pub(crate) struct Agent<M: Machine> {
+    /// The epoch in which its critical region began.
+    pub region: M::Word,
+    /// It sleeps, or is about to: whoever releases what it waits for clears this and wakes it.
+    pub sleeps: M::Word,
+    /// Somebody has told it to give up waiting.
+    pub cancelled: M::Word,
+    /// Whom to wake.
+    pub thread: M::Word,
+    /// The lock that it waits for.
+    pub waits_for: M::Link<Lock<M>>,
+    /// What it holds by counters: see `ground.rs`.
+    pub intentions: [M::Word; INTENTIONS_MAX],
+}
+
+/// All of them.
+pub(crate) struct Agents<M: Machine> {
+    groups: Array<M, M::Link<Agent<M>>>,
+    /// One more than the greatest number ever in use.
+    high: M::Word,
+    registry: Latch<M, Registry<M>>,
+}
+
+struct Registry<M: Machine> {
+    owned: Vec<Array<M, Agent<M>>>,
+    free: Vec<u32>,
+}
+
+impl<M: Machine> Agents<M> {
+    pub fn new() -> Self {
+        let registry = Registry { owned: Vec::new(), free: Vec::new() };
+        Self {
+            groups: Array::new(AGENTS_MAX / GROUP_AGENTS, || M::Link::new(Tagged::null())),
+            high: M::Word::new(0),
+            registry: Latch::new(registry),
+        }
+    }
+
+    /// Takes one; `None` when all are in use.
+    pub fn acquire(&self) -> Option<u32> {
+        let mut registry = self.registry.lock();
+        if let Some(number) = registry.free.pop() {
+            return Some(number);
+        }
+        let next = self.high.load(Ordering::Relaxed) as usize;
+        if next == AGENTS_MAX {
+            return None;
+        }
+        if next.is_multiple_of(GROUP_AGENTS) {
+            let group = Array::new(GROUP_AGENTS, Agent::new);
+            // Release pairs with the acquire in `get`: they are constructed.
+            self.groups
+                .get(next / GROUP_AGENTS)
+                .store(Tagged::new(group.first(), 0), Ordering::Release);
+            registry.owned.push(group);
+        }
+        // Release pairs with the acquire in `iter`: the group is linked.
+        self.high.store(next as u64 + 1, Ordering::Release);
+        Some(next as u32)
+    }
+
+    /// Gives one back that shows nothing.
+    pub fn release(&self, number: u32) {
+        self.registry.lock().free.push(number);
+    }
+
+    /// The agent of this number, which [`Agents::acquire`] once gave out.
+    #[inline]
+    pub fn get(&self, number: u32) -> &Agent<M> {
+        let number = number as usize;
+        let group = self.groups.get(number / GROUP_AGENTS).load(Ordering::Acquire);
+        assert!(!group.is_null(), "an agent that never was");
+        // SAFETY: groups live as long as `self`, and have this many agents.
+        unsafe { &*group.pointer().add(number % GROUP_AGENTS) }
+    }
+
+    /// All that were ever in use, with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Agent<M>)> {
+        let high = self.high.load(Ordering::Acquire) as u32;
+        (0..high).map(|number| (number, self.get(number)))
+    }
+}
+
+impl<M: Machine> Agent<M> {
+    fn new() -> Self {
+        Self {
+            region: M::Word::new(OUTSIDE),
+            sleeps: M::Word::new(0),
+            cancelled: M::Word::new(0),
+            thread: M::Word::new(0),
+            waits_for: M::Link::new(Tagged::null()),
+            intentions: core::array::from_fn(|_| M::Word::new(0)),
+        }
+    }
+}

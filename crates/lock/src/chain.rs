@@ -1,0 +1,249 @@
+//! The chain of a bucket: locks in the order in which they came (scalable-lock-manager.txt 3.1, Figures 5
+//! and 6, and `next_pointer_update` of Figure 8).
+//!
+//! ```text
+//! head --> lock --> lock --> lock (obsolete) --> lock --> null
+//! tail -----------------------------------------^
+//! ```
+//!
+//! **A lock comes in** by an exchange of the tail, which gives it the one ahead, and a store that links it
+//! there (`insert`). Between the two, that lock and those that have come in behind it cannot be reached from
+//! the head. Whoever finds the end of the links before the tail therefore waits there, and yields its core if
+//! that takes long, since the inserter may have lost its own. That holds of who looks for locks ahead of its
+//! own (`ahead`), as in the paper, and of who looks for locks behind (`each`): one that came in behind such a
+//! gap may have looked at all that it had to look at, and sleep.
+//!
+//! **A lock goes** when it is obsolete and one *sweeper* of the bucket unlinks it. There is one at a time, so
+//! that no link is changed by two who remove neighbours; who finds one at work tells it to go over the chain
+//! again and leaves. The last lock of a chain is unlinked by moving the tail back to the one ahead, if
+//! nobody has come in since; it is marked as gone then, for those who came to it on a link that was read
+//! before and would wait there for what comes behind: they begin at the head again. (The paper leaves the
+//! last lock in place, which would keep a segment of the pool alive for each bucket.)
+//!
+//! What was unlinked is still read by those who were on their way. Everybody who reads a chain is in a
+//! *critical region* meanwhile (`region.rs`), and no memory is used again before all who might have seen it
+//! have left theirs.
+
+use crate::faults;
+use crate::lock::{Lock, Status};
+use chiliad_machine::{Link, Machine, Ordering, Spin, Tagged, Word};
+
+/// The tag of the null link of a lock that was the last one and has been unlinked.
+const GONE: usize = 1;
+
+/// Values of `Bucket::sweeper`.
+const NOBODY: u64 = 0;
+/// Somebody sweeps.
+const SWEEPING: u64 = 1;
+/// Somebody sweeps, and locks have become obsolete meanwhile.
+const AGAIN: u64 = 2;
+
+/// How often a sweeper goes over a chain at the request of others before it leaves the rest to them.
+const ROUNDS_MAX: u32 = 4;
+
+/// One bucket of the lock table.
+#[repr(C, align(64))]
+pub(crate) struct Bucket<M: Machine> {
+    head: M::Link<Lock<M>>,
+    tail: M::Link<Lock<M>>,
+    sweeper: M::Word,
+}
+
+/// Whether a walk goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Walk {
+    On,
+    Enough,
+}
+
+impl<M: Machine> Bucket<M> {
+    pub fn new() -> Self {
+        Self {
+            head: M::Link::new(Tagged::null()),
+            tail: M::Link::new(Tagged::null()),
+            sweeper: M::Word::new(NOBODY),
+        }
+    }
+
+    /// Puts a prepared lock at the end. The caller is in a critical region.
+    #[inline]
+    pub fn insert(&self, lock: &Lock<M>) {
+        // Locks that come in behind wait for the link.
+        M::enter_section();
+        // Release publishes what the lock is; acquire shows us the one ahead.
+        let ahead = if M::fault(&faults::INSERTED_APART) {
+            let ahead = self.tail.load(Ordering::Acquire);
+            self.tail.store(lock.tagged(), Ordering::Release);
+            ahead
+        } else {
+            // S1.
+            self.tail.swap(lock.tagged(), Ordering::AcqRel)
+        };
+        // SAFETY: what is the tail is in the chain, and we are in a critical region.
+        let link = unsafe { ahead.pointer().as_ref() }.map_or(&self.head, |ahead| &ahead.next);
+        // Release pairs with the acquires of those who walk. An exchange, since a sweeper may be about to
+        // exchange the same link.
+        link.swap(lock.tagged(), Ordering::AcqRel);
+        M::leave_section();
+        // Full: linked before it looks at those ahead. Pairs with S6 of a releaser, who therefore finds this
+        // lock if it does not see the other obsolete, and with the fence of a conversion.
+        M::fence(Ordering::SeqCst);
+    }
+
+    /// Shows `visit` the locks ahead of `own`, which is in the chain, from the first on: all of them, and
+    /// perhaps some that are obsolete, or some twice; until it has seen enough. The caller is in a critical
+    /// region.
+    #[inline]
+    pub fn ahead(&self, own: &Lock<M>, mut visit: impl FnMut(&Lock<M>) -> Walk) {
+        let mut spin = Spin::<M>::new();
+        let mut link = &self.head;
+        loop {
+            // Acquire pairs with the releases of those who link.
+            let found = link.load(Ordering::Acquire);
+            if found.is_null() {
+                if found.tag() == GONE {
+                    link = &self.head;
+                }
+                if M::fault(&faults::UNLINKED_PASSED_OVER) {
+                    return;
+                }
+                // Somebody ahead of `own` is about to link what we look for.
+                spin.wait();
+                continue;
+            }
+            // SAFETY: it was in the chain when the link was read, and we are in a critical region.
+            let lock = unsafe { &*found.pointer() };
+            if core::ptr::eq(lock, own) || visit(lock) == Walk::Enough {
+                return;
+            }
+            link = &lock.next;
+        }
+    }
+
+    /// Shows `visit` all locks from the first on. The caller is in a critical region.
+    #[inline]
+    pub fn each(&self, visit: impl FnMut(&Lock<M>) -> Walk) {
+        self.from(&self.head, Tagged::null(), visit);
+    }
+
+    /// The same of the locks behind `own`, which is in the chain.
+    pub fn behind(&self, own: &Lock<M>, visit: impl FnMut(&Lock<M>) -> Walk) {
+        self.from(&own.next, own.tagged(), visit);
+    }
+
+    /// The locks from `first` on, which is the link in `owner`. Those that were in before the call are
+    /// shown, but for such as were unlinked since.
+    #[inline]
+    fn from(
+        &self,
+        first: &M::Link<Lock<M>>,
+        owner: Tagged<Lock<M>>,
+        mut visit: impl FnMut(&Lock<M>) -> Walk,
+    ) {
+        let mut spin = Spin::<M>::new();
+        let (mut link, mut at) = (first, owner);
+        loop {
+            let found = link.load(Ordering::Acquire);
+            // SAFETY: as in `ahead`.
+            let Some(lock) = (unsafe { found.pointer().as_ref() }) else {
+                if found.tag() == GONE {
+                    // What came after it is linked to one ahead of it.
+                    (link, at) = (first, owner);
+                    continue;
+                }
+                // Relaxed: what came in before the caller's full fence is seen.
+                if self.tail.load(Ordering::Relaxed) == at || M::fault(&faults::GAP_PASSED_OVER) {
+                    return;
+                }
+                spin.wait();
+                continue;
+            };
+            if visit(lock) == Walk::Enough {
+                return;
+            }
+            (link, at) = (&lock.next, found);
+        }
+    }
+
+    /// Unlinks what is obsolete, or sees to it that somebody does; `retire` gets each lock that nobody can
+    /// come to any more. The caller is in a critical region.
+    #[inline]
+    pub fn sweep(&self, mut retire: impl FnMut(&Lock<M>)) {
+        // Acquire pairs with the releases below: we see what the last sweeper did to the links.
+        let taken =
+            self.sweeper.compare_exchange(NOBODY, SWEEPING, Ordering::Acquire, Ordering::Relaxed);
+        // Release: our locks are obsolete; pairs with the acquire before the sweeper's next round.
+        let ask = || self.sweeper.fetch_or(SWEEPING | AGAIN, Ordering::AcqRel);
+        if taken.is_err() && ask() & SWEEPING != 0 {
+            return;
+        }
+        for _ in 0..ROUNDS_MAX {
+            self.unlink_obsolete(&mut retire);
+            let left = self.sweeper.compare_exchange(
+                SWEEPING,
+                NOBODY,
+                Ordering::Release,
+                Ordering::Relaxed,
+            );
+            if left.is_ok() {
+                return;
+            }
+            self.sweeper.fetch_and(!AGAIN, Ordering::Acquire);
+        }
+        self.sweeper.store(NOBODY, Ordering::Release);
+    }
+
+    /// One pass over the chain by its sweeper.
+    fn unlink_obsolete(&self, retire: &mut impl FnMut(&Lock<M>)) {
+        // The last lock that stays, and the link in it.
+        let mut behind: Tagged<Lock<M>> = Tagged::null();
+        let mut link = &self.head;
+        let mut spin = Spin::<M>::new();
+        loop {
+            let found = link.load(Ordering::Acquire);
+            // SAFETY: it is in the chain, from which nobody but us removes anything.
+            let Some(lock) = (unsafe { found.pointer().as_ref() }) else {
+                if self.tail.load(Ordering::Relaxed) == behind {
+                    return;
+                }
+                spin.wait();
+                continue;
+            };
+            if lock.state().status() != Status::Obsolete {
+                (behind, link) = (found, &lock.next);
+                continue;
+            }
+            let next = lock.next.load(Ordering::Acquire);
+            if !next.is_null() {
+                // Release: whoever follows sees the one behind as we do.
+                link.store(next, Ordering::Release);
+                retire(lock);
+                continue;
+            }
+            if self.unlink_last(lock, behind, link) {
+                retire(lock);
+            } else {
+                spin.wait();
+            }
+        }
+    }
+
+    /// Unlinks `lock`, to which `link` of the one ahead leads, if it is the last.
+    fn unlink_last(&self, lock: &Lock<M>, ahead: Tagged<Lock<M>>, link: &M::Link<Lock<M>>) -> bool {
+        M::enter_section();
+        // Release: whoever comes in next finds the one ahead as we do. Relaxed: somebody has come in.
+        let moved =
+            self.tail.compare_exchange(lock.tagged(), ahead, Ordering::Release, Ordering::Relaxed);
+        if moved.is_ok() {
+            // Somebody may have linked itself to the one ahead already.
+            let null = Tagged::null();
+            _ = link.compare_exchange(lock.tagged(), null, Ordering::AcqRel, Ordering::Relaxed);
+            if !M::fault(&faults::GONE_UNMARKED) {
+                // Release: who begins again sees the link as it is now.
+                lock.next.store(Tagged::new(core::ptr::null_mut(), GONE), Ordering::Release);
+            }
+        }
+        M::leave_section();
+        moved.is_ok()
+    }
+}

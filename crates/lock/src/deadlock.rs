@@ -1,0 +1,121 @@
+//! Deadlock detection by the requester, without a latch (scalable-lock-manager.txt 3.3).
+//!
+//! Who is about to wait follows the waits-for graph from its own lock: to the owners of what excludes it, to
+//! the locks that those wait for, and on. What it reads changes meanwhile. It is in a critical region, so no
+//! memory that it comes to is anything but a lock; each edge was there when it was read; and since all who
+//! wait show it before they look (S2), the last of those who make a circle sees all the others. Two who look
+//! at once may both find the circle, and both give up; that costs one of them a transaction.
+//!
+//! A hot lock has hundreds of waiters, each of whom waits for many ahead. So a chain is read once for each
+//! lock in it that the search comes to, into memory of one's own, and the locks that are reached from there
+//! by way of waiters of the same thing are found in one pass from back to front: a waiter reached adds what
+//! excludes it.
+
+use crate::chain::Walk;
+use crate::lock::{Lock, State, Status};
+use crate::manager::Manager;
+use crate::mode::Modes;
+use crate::name::Name;
+use chiliad_machine::{Cost, Link, Machine, Ordering};
+
+/// A search, with the room that it takes.
+#[derive(Default)]
+pub(crate) struct Search {
+    /// Owners whose waits are followed yet.
+    open: Vec<u32>,
+    /// Owners that were come to.
+    seen: Vec<u32>,
+    /// The locks of a chain for one thing.
+    line: Vec<State>,
+}
+
+impl Search {
+    /// Whether `owner`, which waits by `lock`, waits for itself. The caller is in a critical region.
+    pub fn finds_itself<M: Machine>(
+        &mut self,
+        manager: &Manager<M>,
+        owner: u32,
+        lock: &Lock<M>,
+    ) -> bool {
+        self.open.clear();
+        self.seen.clear();
+        if self.follow(manager, owner, lock) {
+            return true;
+        }
+        while let Some(next) = self.open.pop() {
+            // Acquire pairs with the release of whoever waits. It may have ceased to; its lock is there as
+            // long as we are in our region.
+            let waits_for = manager.agents.get(next).waits_for.load(Ordering::Acquire);
+            // SAFETY: shown while it stood in its chain, and taken back before it was released.
+            let Some(lock) = (unsafe { waits_for.pointer().as_ref() }) else { continue };
+            let state = lock.state();
+            let waits = state.status() == Status::Waiting && state.owner() == next;
+            if waits && self.follow(manager, owner, lock) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Comes to the owners of all that excludes `lock`; whether `target` is one of them.
+    fn follow<M: Machine>(&mut self, manager: &Manager<M>, target: u32, lock: &Lock<M>) -> bool {
+        let name = lock.name();
+        let Some(at) = self.read_line(manager, name, lock) else { return false };
+        let mut reached = Modes::NONE;
+        let own = self.line[at];
+        let wanted = |state: State| state.wanted().map_or(Modes::NONE, |mode| mode.conflicts());
+        if own.converts() {
+            for behind in at + 1..self.line.len() {
+                let state = self.line[behind];
+                if state.toward_ahead().meets(wanted(own)) && self.come_to(state.owner(), target) {
+                    return true;
+                }
+            }
+        }
+        reached = reached.and(wanted(own));
+        for ahead in (0..at).rev() {
+            M::work(Cost::Queue, 1);
+            let state = self.line[ahead];
+            if !state.toward_behind().meets(reached) {
+                continue;
+            }
+            if self.come_to(state.owner(), target) {
+                return true;
+            }
+            if state.status() == Status::Waiting {
+                reached = reached.and(wanted(state));
+            }
+        }
+        false
+    }
+
+    /// Takes note of an owner; whether it is the one that is looked for.
+    fn come_to(&mut self, owner: u32, target: u32) -> bool {
+        if owner != target && !self.seen.contains(&owner) {
+            self.seen.push(owner);
+            self.open.push(owner);
+        }
+        owner == target
+    }
+
+    /// Reads the locks for `name`, and finds `lock` among them.
+    fn read_line<M: Machine>(
+        &mut self,
+        manager: &Manager<M>,
+        name: Name,
+        lock: &Lock<M>,
+    ) -> Option<usize> {
+        self.line.clear();
+        let mut at = None;
+        manager.bucket(name).each(|other| {
+            if other.is_for(name) {
+                if core::ptr::eq(other, lock) {
+                    at = Some(self.line.len());
+                }
+                self.line.push(other.state());
+            }
+            Walk::On
+        });
+        at
+    }
+}

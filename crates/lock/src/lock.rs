@@ -1,0 +1,195 @@
+//! A lock: what one transaction has asked for of one thing, in the chain of its bucket.
+//!
+//! ```text
+//! state word:  63 .. 32   31 .. 16   15 .. 8    7 .. 5   4 .. 2    1 .. 0
+//!              zero       owner      zero       wanted   granted   status
+//! ```
+//!
+//! Only its owner writes the state, so that no step is more than a store:
+//!
+//! | status | granted | wanted | it |
+//! | --- | --- | --- | --- |
+//! | `Active` | none | a mode | claims the mode, or has it already |
+//! | `Active` | a mode | the same | has the mode |
+//! | `Active` | a mode | a stronger one | has the one and claims the other: a conversion |
+//! | `Waiting` | none, or a mode | a mode | waits for it |
+//! | `Obsolete` | | | is released, and in the chain until somebody unlinks it |
+//!
+//! A claim that meets a lock which excludes it turns into a wait, and a wait turns into a claim again; no
+//! transaction has a mode before its claim has met nothing. What is released excludes nobody, at once.
+
+use crate::mode::{Mode, Modes};
+use crate::name::Name;
+use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
+
+/// Where a lock stands; see the table at the file's head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Status {
+    Active = 1,
+    Waiting = 2,
+    Obsolete = 3,
+}
+
+/// A value of the state word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct State(u64);
+
+const GRANTED_SHIFT: u32 = 2;
+const WANTED_SHIFT: u32 = 5;
+const OWNER_SHIFT: u32 = 16;
+
+impl State {
+    pub fn new(owner: u32, status: Status, granted: Option<Mode>, wanted: Mode) -> Self {
+        let granted = granted.map_or(0, |mode| mode as u64);
+        Self(
+            u64::from(owner) << OWNER_SHIFT
+                | (wanted as u64) << WANTED_SHIFT
+                | granted << GRANTED_SHIFT
+                | status as u64,
+        )
+    }
+
+    pub fn with(self, status: Status) -> Self {
+        Self(self.0 & !0b11 | status as u64)
+    }
+
+    pub fn status(self) -> Status {
+        match self.0 & 0b11 {
+            1 => Status::Active,
+            2 => Status::Waiting,
+            _ => Status::Obsolete,
+        }
+    }
+
+    pub fn owner(self) -> u32 {
+        (self.0 >> OWNER_SHIFT) as u32 & 0xffff
+    }
+
+    pub fn granted(self) -> Option<Mode> {
+        mode_of(self.0 >> GRANTED_SHIFT)
+    }
+
+    pub fn wanted(self) -> Option<Mode> {
+        mode_of(self.0 >> WANTED_SHIFT)
+    }
+
+    /// What excludes locks behind this one, which let it go first.
+    pub fn toward_behind(self) -> Modes {
+        if self.status() == Status::Obsolete {
+            return Modes::NONE;
+        }
+        some(self.granted()).and(some(self.wanted()))
+    }
+
+    /// What excludes a conversion ahead of this one: not what it only waits for.
+    pub fn toward_ahead(self) -> Modes {
+        match self.status() {
+            Status::Active => self.toward_behind(),
+            Status::Waiting => some(self.granted()),
+            Status::Obsolete => Modes::NONE,
+        }
+    }
+
+    /// Whether it has a mode and asks for a stronger one.
+    pub fn converts(self) -> bool {
+        self.granted().is_some() && self.granted() != self.wanted()
+    }
+}
+
+fn mode_of(bits: u64) -> Option<Mode> {
+    Mode::ALL.get((bits as usize & 0b111).wrapping_sub(1)).copied()
+}
+
+fn some(mode: Option<Mode>) -> Modes {
+    mode.map_or(Modes::NONE, |mode| Modes::NONE.with(mode))
+}
+
+/// A line of memory, which belongs to a segment for as long as that lives.
+#[repr(C, align(64))]
+pub(crate) struct Lock<M: Machine> {
+    /// The one behind it in the chain; see `chain.rs` for its tag.
+    pub next: M::Link<Lock<M>>,
+    state: M::Word,
+    space: M::Word,
+    key: M::Word,
+    /// Where it is given back to.
+    pub place: Place,
+}
+
+/// A lock's place in the pool, for good.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub segment: u32,
+    pub at: u32,
+}
+
+impl<M: Machine> Lock<M> {
+    pub fn new(place: Place) -> Self {
+        Self {
+            next: M::Link::new(Tagged::null()),
+            state: M::Word::new(State(0).with(Status::Obsolete).0),
+            space: M::Word::new(0),
+            key: M::Word::new(0),
+            place,
+        }
+    }
+
+    /// Makes it one for `name`, before it goes into a chain.
+    #[inline]
+    pub fn prepare(&self, name: Name, state: State) {
+        // Relaxed, all of them: the insertion into the chain publishes them.
+        let [space, key] = name.words();
+        self.space.store(space, Ordering::Relaxed);
+        self.key.store(key, Ordering::Relaxed);
+        self.state.store(state.0, Ordering::Relaxed);
+        self.next.store(Tagged::null(), Ordering::Relaxed);
+    }
+
+    /// What it is for.
+    pub fn name(&self) -> Name {
+        Name::from_words([self.space.load(Ordering::Relaxed), self.key.load(Ordering::Relaxed)])
+    }
+
+    /// Whether it is for `name`. The caller came to it through its chain.
+    #[inline]
+    pub fn is_for(&self, name: Name) -> bool {
+        let [space, key] = name.words();
+        self.key.load(Ordering::Relaxed) == key && self.space.load(Ordering::Relaxed) == space
+    }
+
+    /// Where it stands.
+    #[inline]
+    pub fn state(&self) -> State {
+        // Acquire pairs with the release in `set`: whoever sees a lock released sees what its owner did.
+        State(self.state.load(Ordering::Acquire))
+    }
+
+    /// Puts it somewhere else: its owner does.
+    #[inline]
+    pub fn set(&self, state: State) {
+        // Release pairs with the acquire in `state`.
+        self.state.store(state.0, Ordering::Release);
+    }
+
+    pub fn tagged(&self) -> Tagged<Self> {
+        Tagged::new(core::ptr::from_ref(self).cast_mut(), 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_into_a_state_comes_out() {
+        for granted in Mode::ALL.map(Some).into_iter().chain([None]) {
+            for wanted in Mode::ALL {
+                let state = State::new(65_535, Status::Active, granted, wanted);
+                let waits = state.with(Status::Waiting);
+                assert_eq!((state.owner(), state.status()), (65_535, Status::Active));
+                assert_eq!((waits.granted(), waits.wanted()), (granted, Some(wanted)));
+                assert_eq!(state.with(Status::Obsolete).toward_behind(), Modes::NONE);
+            }
+        }
+    }
+}

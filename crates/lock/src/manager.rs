@@ -1,0 +1,143 @@
+//! The lock manager: the table of buckets, the pool of locks, and who uses them.
+
+use crate::agents::{Agent, Agents};
+use crate::chain::{Bucket, Walk};
+use crate::faults;
+use crate::lock::{Lock, Status};
+use crate::mode::Modes;
+use crate::name::Name;
+use crate::pool::{Pool, Stock};
+use crate::region::{Epoch, Reclaim};
+use chiliad_machine::{Array, Machine, Ordering, Word, WorkerId};
+
+/// How a lock manager is laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Buckets of the lock table; rounded up to a power of two. A line of memory each.
+    pub buckets: usize,
+    /// Locks in memory at most, of released ones those that are not reclaimed yet among them. A line each.
+    pub locks_max: u64,
+    /// Locks that are made and reclaimed together; rounded up to a multiple of 64, at most 4,096.
+    pub segment_locks: u32,
+    /// What holds back the memory of released locks.
+    pub reclaim: Reclaim,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { buckets: 1 << 16, locks_max: 1 << 24, segment_locks: 512, reclaim: Reclaim::Regions }
+    }
+}
+
+/// Locks for transactions: see the crate's head. Lives in the machine's memory.
+pub struct Manager<M: Machine> {
+    buckets: Array<M, Bucket<M>>,
+    pub(crate) pool: Pool<M>,
+    pub(crate) agents: Agents<M>,
+    pub(crate) epoch: Epoch<M>,
+    pub(crate) reclaim: Reclaim,
+}
+
+/// What a lock manager holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    /// Locks in chains that are not obsolete.
+    pub locks: usize,
+    /// Locks in chains that are.
+    pub obsolete: usize,
+    /// The pool's memory.
+    pub stock: Stock,
+}
+
+impl<M: Machine> Manager<M> {
+    /// One that nobody uses yet.
+    ///
+    /// # Panics
+    /// When the machine has no memory for the buckets.
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
+        Self {
+            buckets: Array::new(options.buckets.max(1).next_power_of_two(), Bucket::new),
+            pool: Pool::new(options.segment_locks, options.locks_max),
+            agents: Agents::new(),
+            epoch: Epoch::new(),
+            reclaim: options.reclaim,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn bucket(&self, name: Name) -> &Bucket<M> {
+        self.buckets.get(name.hash() as usize & (self.buckets.count() - 1))
+    }
+
+    /// Makes locks ahead of demand, and gives back memory that nobody wants: for a background task, now and
+    /// then. Without one, transactions do it when they find none.
+    pub fn supply(&self) {
+        self.pool.supply(&self.epoch, &self.agents);
+    }
+
+    /// What it holds, counted while others are at work.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let mut usage = Usage { stock: self.pool.stock(), ..Usage::default() };
+        let Some(number) = self.agents.acquire() else { return usage };
+        let agent = self.agents.get(number);
+        self.epoch.enter(&agent.region);
+        for bucket in 0..self.buckets.count() {
+            self.buckets.get(bucket).each(|lock| {
+                match lock.state().status() {
+                    Status::Obsolete => usage.obsolete += 1,
+                    _ => usage.locks += 1,
+                }
+                Walk::On
+            });
+        }
+        Epoch::<M>::leave(&agent.region);
+        self.agents.release(number);
+        usage
+    }
+
+    /// Wakes those who wait for `name` and need not any more. A lock that stood in their way has become
+    /// obsolete or weaker before, with a full fence in between. The caller is in a critical region.
+    #[inline]
+    pub(crate) fn wake_waiters(&self, name: Name) {
+        let mut ahead = Modes::NONE;
+        self.bucket(name).each(|lock| {
+            if lock.is_for(name) {
+                let state = lock.state();
+                // Conversions look at locks on either side: they may as well look themselves.
+                let conflicts = state.wanted().map_or(Modes::NONE, |mode| mode.conflicts());
+                let may_go = state.converts() || !ahead.meets(conflicts);
+                if state.status() == Status::Waiting && may_go {
+                    self.rouse(self.agents.get(state.owner()));
+                }
+                ahead = ahead.and(state.toward_behind());
+            }
+            Walk::On
+        });
+    }
+
+    /// Wakes an agent that sleeps, or is about to.
+    pub(crate) fn rouse(&self, agent: &Agent<M>) {
+        // Relaxed: read after the caller's full fence, which pairs with S4.
+        if agent.sleeps.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let wake = || M::unpark(WorkerId(agent.thread.load(Ordering::Relaxed) as u32));
+        if M::fault(&faults::WAKE_UNORDERED) {
+            wake();
+            agent.sleeps.store(0, Ordering::Release);
+            return;
+        }
+        // Release pairs with the acquire of the sleeper.
+        agent.sleeps.store(0, Ordering::Release);
+        // S7: whoever is woken finds that it is not to sleep. Waking is a full fence on every machine.
+        wake();
+    }
+
+    /// Unlinks what is obsolete in the bucket of `name`. The caller is in a critical region.
+    #[inline]
+    pub(crate) fn sweep(&self, name: Name) {
+        self.bucket(name).sweep(|lock: &Lock<M>| self.pool.retire(lock.place));
+    }
+}

@@ -1,0 +1,208 @@
+//! loom models of the small protocols: the chain, the flags of a segment, waiting and waking; in every
+//! execution that the memory model allows.
+
+use crate::chain::{Bucket, Walk};
+use crate::faults;
+use crate::lock::{Lock, Place, State, Status};
+use crate::mode::{Mode, Modes};
+use crate::name::Name;
+use crate::valid::Valid;
+use crate::{Manager, Options, Session};
+use chiliad_loom::{Loom, Model, thread};
+use chiliad_machine::{Fault, Machine, Ordering, Shared};
+use std::rc::Rc;
+use std::sync::Arc;
+
+const NAME: Name = Name::record(1, 1);
+
+/// A chain, and locks to put into it.
+struct Chain {
+    bucket: Bucket<Loom>,
+    locks: [Lock<Loom>; 3],
+}
+
+impl Chain {
+    fn new() -> Self {
+        let lock = |at| Lock::new(Place { segment: 0, at });
+        Self { bucket: Bucket::new(), locks: [lock(0), lock(1), lock(2)] }
+    }
+
+    /// Lock number `at` comes in, and claims `mode`.
+    fn insert(&self, at: u32, mode: Mode) -> &Lock<Loom> {
+        let lock = &self.locks[at as usize];
+        lock.prepare(NAME, State::new(at, Status::Active, None, mode));
+        self.bucket.insert(lock);
+        lock
+    }
+
+    /// How many locks ahead of `own` exclude `mode`.
+    fn excluded_by(&self, own: &Lock<Loom>, mode: Mode) -> usize {
+        let mut count = 0;
+        self.bucket.ahead(own, |other| {
+            count += usize::from(other.state().toward_behind().meets(mode.conflicts()));
+            Walk::On
+        });
+        count
+    }
+}
+
+fn check(fault: Option<&Fault>, run: impl Fn(Rc<Chain>) + Send + Sync + 'static) {
+    let model = || Model::new().preemptions(2);
+    let model = fault.map_or_else(model, |fault| model().plant(fault));
+    model.check(|| Rc::new(Chain::new()), run);
+}
+
+/// Of two that come in, one finds the other ahead.
+fn two_come_in(fault: Option<&Fault>) {
+    check(fault, |chain| {
+        let peer = Rc::clone(&chain);
+        let other = thread::spawn(move || peer.excluded_by(peer.insert(1, Mode::X), Mode::X));
+        let here = chain.excluded_by(chain.insert(0, Mode::X), Mode::X);
+        assert_eq!(
+            here + other.join().expect("no panic"),
+            1,
+            "each is ahead of the other, or none"
+        );
+    });
+}
+
+#[test]
+fn one_of_two_is_first() {
+    two_come_in(None);
+}
+
+#[test]
+#[should_panic(expected = "each is ahead of the other, or none")]
+fn who_does_not_wait_for_a_link_is_caught() {
+    two_come_in(Some(&faults::UNLINKED_PASSED_OVER));
+}
+
+/// The last lock is unlinked while others come in.
+fn last_goes(fault: Option<&Fault>) {
+    check(fault, |chain| {
+        chain.insert(2, Mode::X).set(State::new(2, Status::Obsolete, None, Mode::X));
+        let (first, peer) = (Rc::clone(&chain), Rc::clone(&chain));
+        let ahead = thread::spawn(move || {
+            first.insert(0, Mode::X);
+        });
+        let behind = thread::spawn(move || peer.excluded_by(peer.insert(1, Mode::X), Mode::X));
+        let mut retired = 0;
+        chain.bucket.sweep(|_| retired += 1);
+        assert!(retired <= 1, "unlinked twice");
+        ahead.join().expect("no panic");
+        assert!(behind.join().expect("no panic") <= 1, "nobody else is there");
+        let mut linked = 0;
+        chain.bucket.each(|lock| {
+            linked += u32::from(lock.place.at < 2);
+            Walk::On
+        });
+        assert_eq!(linked, 2, "who came in is there");
+    });
+}
+
+#[test]
+fn the_last_goes_while_others_come() {
+    last_goes(None);
+}
+
+#[test]
+#[should_panic]
+fn a_last_one_that_does_not_say_that_it_is_gone_is_caught() {
+    last_goes(Some(&faults::GONE_UNMARKED));
+}
+
+/// One converts its lock while two come in behind it, one of whom may have been cut off before it is linked.
+fn converts_beside_a_gap(fault: Option<&Fault>) {
+    check(fault, |chain| {
+        let own = chain.insert(0, Mode::S);
+        own.set(State::new(0, Status::Active, Some(Mode::S), Mode::S));
+        let (first, second) = (Rc::clone(&chain), Rc::clone(&chain));
+        let between = thread::spawn(move || {
+            first.insert(1, Mode::Is);
+        });
+        let behind = thread::spawn(move || second.excluded_by(second.insert(2, Mode::S), Mode::S));
+        own.set(State::new(0, Status::Active, Some(Mode::S), Mode::X));
+        Loom::fence(Ordering::SeqCst);
+        let mut modes = Modes::NONE;
+        chain.bucket.behind(own, |other| {
+            modes = modes.and(other.state().toward_ahead());
+            Walk::On
+        });
+        let sees = modes.contains(Mode::S);
+        let is_seen = behind.join().expect("no panic") > 0;
+        assert!(sees || is_seen, "neither sees the other");
+        between.join().expect("no panic");
+    });
+}
+
+#[test]
+fn a_conversion_sees_who_came_in_behind_a_gap() {
+    converts_beside_a_gap(None);
+}
+
+#[test]
+#[should_panic(expected = "neither sees the other")]
+fn a_conversion_that_passes_a_gap_over_is_caught() {
+    converts_beside_a_gap(Some(&faults::GAP_PASSED_OVER));
+}
+
+/// Whoever clears the last flag of all makes the segment empty, whoever that is.
+#[test]
+fn flags_that_two_clear_are_clear() {
+    for (leaves, locks) in [(1, 2), (2, 1)] {
+        let setup = move || Rc::new(Valid::<Loom>::new(leaves, locks));
+        Model::new().check(setup, move |valid| {
+            let peer = Rc::clone(&valid);
+            let flag = move |at: u32| (at / locks, 1 << (at % locks));
+            let other = thread::spawn(move || peer.clear(flag(1).0, flag(1).1));
+            assert!(!valid.is_empty(), "a flag is set");
+            valid.clear(flag(0).0, flag(0).1);
+            other.join().expect("no panic");
+            assert!(valid.is_empty(), "all are clear, and nobody has noticed");
+        });
+    }
+}
+
+/// One waits for what the other releases.
+fn waits_and_is_woken(fault: Option<&'static Fault>) {
+    // No memory is given back here.
+    let model = || Model::new().preemptions(2).without_light_fences();
+    let model = fault.map_or_else(model, |fault| model().plant(fault));
+    let setup = || {
+        let options = Options { buckets: 1, locks_max: 8, segment_locks: 4, ..Options::default() };
+        let manager = Arc::new(Shared::<Loom, _>::new(Manager::new(&options)));
+        let mut sessions = [(); 2].map(|()| Session::new(&manager).expect("an agent"));
+        for session in &mut sessions {
+            // They have fresh locks at hand then.
+            session.acquire(Name::DATABASE, Mode::Is, None).expect("free");
+            session.release_all();
+        }
+        let [mut holder, waiter] = sessions;
+        holder.acquire(NAME, Mode::X, None).expect("free");
+        (holder, waiter)
+    };
+    model.check(setup, |(mut holder, mut waiter): (Session<Loom>, Session<Loom>)| {
+        let other = thread::spawn(move || {
+            waiter.acquire(NAME, Mode::X, None).expect("released at last");
+        });
+        holder.release_all();
+        other.join().expect("no panic");
+    });
+}
+
+#[test]
+fn who_waits_is_woken() {
+    waits_and_is_woken(None);
+}
+
+#[test]
+#[should_panic]
+fn a_release_without_fence_is_caught() {
+    waits_and_is_woken(Some(&faults::RELEASE_UNFENCED));
+}
+
+#[test]
+#[should_panic]
+fn a_sleep_without_fence_is_caught() {
+    waits_and_is_woken(Some(&faults::SLEEP_UNFENCED));
+}

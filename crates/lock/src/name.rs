@@ -1,0 +1,69 @@
+//! What is locked.
+
+/// A database, a table, a record of a table, or the gap below a record.
+///
+/// Records and gaps go by a number that the caller gives them: two that share one share a lock, which
+/// costs waiting and is no error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Name {
+    /// The kind above, the table below.
+    space: u64,
+    key: u64,
+}
+
+const KIND_SHIFT: u32 = 32;
+const DATABASE: u64 = 0;
+const TABLE: u64 = 1;
+const RECORD: u64 = 2;
+const GAP: u64 = 3;
+
+impl Name {
+    /// The database.
+    pub const DATABASE: Self = Self { space: DATABASE << KIND_SHIFT, key: 0 };
+
+    /// A table.
+    #[must_use]
+    pub const fn table(table: u32) -> Self {
+        Self { space: TABLE << KIND_SHIFT | table as u64, key: 0 }
+    }
+
+    /// A record of a table.
+    #[must_use]
+    pub const fn record(table: u32, record: u64) -> Self {
+        Self { space: RECORD << KIND_SHIFT | table as u64, key: record }
+    }
+
+    /// The gap below a record, or above the last.
+    #[must_use]
+    pub const fn gap(table: u32, record: u64) -> Self {
+        Self { space: GAP << KIND_SHIFT | table as u64, key: record }
+    }
+
+    /// Whether it has parts with locks of their own.
+    #[must_use]
+    pub(crate) const fn has_parts(self) -> bool {
+        self.space >> KIND_SHIFT < RECORD
+    }
+
+    /// As two words.
+    #[inline]
+    pub(crate) const fn words(self) -> [u64; 2] {
+        [self.space, self.key]
+    }
+
+    /// From the same two.
+    #[inline]
+    pub(crate) const fn from_words([space, key]: [u64; 2]) -> Self {
+        Self { space, key }
+    }
+
+    /// A number whose bits are all as good as random.
+    #[inline]
+    pub(crate) const fn hash(self) -> u64 {
+        // The finish of MurmurHash3, over both words.
+        let mut bits = self.key ^ self.space.rotate_left(31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        bits = (bits ^ bits >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        bits = (bits ^ bits >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+        bits ^ bits >> 33
+    }
+}

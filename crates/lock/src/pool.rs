@@ -1,0 +1,297 @@
+//! Locks made in advance and given back in bulk (scalable-lock-manager.txt 4.2 to 4.4, Figure 9).
+//!
+//! Locks live in *segments*. A transaction's worker takes a whole leaf of one at a time, by one addition to
+//! the segment's counter, and then makes its locks without touching anything shared. A segment all of whose
+//! locks are done with (`valid.rs`) is used again when nobody can have seen them any more (`region.rs`).
+//!
+//! ```text
+//! ready:   .. | used up | newest | fresh | fresh | (room) ..      a ring of segment numbers
+//!                         ^taken from              ^supplied here
+//! index:   number -> segment
+//! ```
+//!
+//! Whoever supplies holds a latch: a background task, ahead of demand ([`Pool::supply`]), or who finds
+//! nothing fresh. The paper has one ring for all segments, in use or not; here it has the fresh ones only,
+//! so that one which a stalled transaction keeps does not stand in the way of its end.
+
+use crate::agents::Agents;
+use crate::lock::{Lock, Place};
+use crate::region::Epoch;
+use crate::valid::{FLAGS_MAX, Valid};
+use chiliad_machine::{Array, Latch, Line, Link, Machine, Ordering, Shared, Tagged, Word};
+
+/// Fresh segments that a background task keeps.
+const FRESH_LOW: u64 = 2;
+/// Fresh segments beyond which memory is given back.
+const FRESH_HIGH: u64 = 8;
+
+/// So many locks.
+pub(crate) struct Segment<M: Machine> {
+    locks: Array<M, Lock<M>>,
+    /// Leaves taken.
+    taken: Line<M::Word>,
+    pub valid: Valid<M>,
+}
+
+/// There are as many locks as are allowed, or as fit into memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Exhausted;
+
+/// A leaf of a segment, for one worker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Leaf {
+    pub segment: u32,
+    pub leaf: u32,
+}
+
+pub(crate) struct Pool<M: Machine> {
+    /// Leaves of a segment.
+    leaves: u32,
+    /// Locks of a leaf.
+    pub leaf_locks: u32,
+    index: Array<M, M::Link<Segment<M>>>,
+    ready: Array<M, M::Word>,
+    /// Where leaves are taken.
+    newest: Line<M::Word>,
+    /// Where fresh ones are added.
+    end: Line<M::Word>,
+    supplies: Latch<M, Supplies<M>>,
+}
+
+struct Supplies<M: Machine> {
+    segments: Vec<Option<Shared<M, Segment<M>>>>,
+    /// Numbers that were made once.
+    unmade: Vec<u32>,
+    /// Segments that were taken from, or are about to be.
+    used: Vec<u32>,
+    /// Empty ones, each with the epoch that ended when that was noticed.
+    empty: Vec<(u32, u64)>,
+    /// The same of those that nobody finds by their number any more.
+    leaving: Vec<(u32, u64)>,
+}
+
+/// What a pool holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stock {
+    /// Segments in memory.
+    pub segments: usize,
+    /// Bytes that they take.
+    pub bytes: usize,
+    /// Segments not taken from yet.
+    pub fresh: usize,
+    /// Segments whose locks are all done with, but may have been seen.
+    pub empty: usize,
+}
+
+impl<M: Machine> Pool<M> {
+    /// Up to `locks_max` locks, in segments of `segment_locks`.
+    pub fn new(segment_locks: u32, locks_max: u64) -> Self {
+        // Short runs that look for interleavings shall see locks reclaimed.
+        let leaf_locks = if M::explores() { 4 } else { FLAGS_MAX };
+        let leaves = segment_locks.div_ceil(leaf_locks).clamp(1, FLAGS_MAX);
+        let segments_max = (locks_max / u64::from(leaves * leaf_locks)).max(1) as usize;
+        let supplies = Supplies {
+            segments: (0..segments_max).map(|_| None).collect(),
+            unmade: (0..segments_max as u32).rev().collect(),
+            used: Vec::new(),
+            empty: Vec::new(),
+            leaving: Vec::new(),
+        };
+        Self {
+            leaves,
+            leaf_locks,
+            index: Array::new(segments_max, || M::Link::new(Tagged::null())),
+            ready: Array::new(segments_max, || M::Word::new(0)),
+            newest: Line(M::Word::new(0)),
+            end: Line(M::Word::new(0)),
+            supplies: Latch::new(supplies),
+        }
+    }
+
+    /// A segment that has locks in chains. The caller is in a critical region, or owns one of its locks.
+    #[inline]
+    pub fn segment(&self, number: u32) -> &Segment<M> {
+        self.made(number).expect("a segment with locks in use is there")
+    }
+
+    #[inline]
+    fn made(&self, number: u32) -> Option<&Segment<M>> {
+        // Acquire pairs with the release in `make`.
+        let segment = self.index.get(number as usize).load(Ordering::Acquire);
+        // SAFETY: freed only when everybody has left the regions in which it could be found.
+        unsafe { segment.pointer().as_ref() }
+    }
+
+    /// Takes a leaf. The caller is in a critical region.
+    pub fn take(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<Leaf, Exhausted> {
+        loop {
+            let newest = self.newest.0.load(Ordering::Acquire);
+            // Acquire pairs with the release in `add`: the number is there, and the segment fresh.
+            if newest >= self.end.0.load(Ordering::Acquire) {
+                self.supply_one(epoch, agents)?;
+                continue;
+            }
+            let at = newest as usize % self.ready.count();
+            let number = self.ready.get(at).load(Ordering::Relaxed) as u32;
+            // Who comes late may find another number there, or none any more: a fresh segment or a used
+            // one then, and either way what it takes is its own.
+            if let Some(segment) = self.made(number) {
+                // Acquire pairs with the release in `reset`.
+                let leaf = segment.taken.0.fetch_add(1, Ordering::Acquire);
+                if leaf < u64::from(self.leaves) {
+                    return Ok(Leaf { segment: number, leaf: leaf as u32 });
+                }
+            }
+            // It is used up; somebody else may have said so.
+            let order = (Ordering::AcqRel, Ordering::Relaxed);
+            _ = self.newest.0.compare_exchange(newest, newest + 1, order.0, order.1);
+        }
+    }
+
+    /// A lock of a leaf that the caller has taken, to be used for the first time.
+    #[inline]
+    pub fn lock(&self, leaf: Leaf, at: u32) -> &Lock<M> {
+        let lock =
+            self.segment(leaf.segment).locks.get((leaf.leaf * self.leaf_locks + at) as usize);
+        M::unpoison(core::ptr::from_ref(lock).cast(), size_of::<Lock<M>>());
+        lock
+    }
+
+    /// Nobody comes to this lock by its chain any more.
+    #[inline]
+    pub fn retire(&self, place: Place) {
+        let (leaf, at) = (place.at / self.leaf_locks, place.at % self.leaf_locks);
+        self.segment(place.segment).valid.clear(leaf, 1 << at);
+    }
+
+    /// The locks of a leaf from `at` on will not be used.
+    pub fn give_back(&self, leaf: Leaf, at: u32) {
+        if at < self.leaf_locks {
+            self.segment(leaf.segment).valid.clear(leaf.leaf, u64::MAX << at);
+        }
+    }
+
+    fn fresh(&self) -> u64 {
+        let newest = self.newest.0.load(Ordering::Relaxed);
+        self.end.0.load(Ordering::Relaxed).saturating_sub(newest)
+    }
+
+    /// For who finds nothing fresh: sees to it that there is something.
+    #[cold]
+    fn supply_one(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<(), Exhausted> {
+        let mut supplies = self.supplies.lock();
+        if self.fresh() > 0 {
+            return Ok(());
+        }
+        self.recycle(&mut supplies, epoch, agents);
+        if self.fresh() > 0 { Ok(()) } else { self.make(&mut supplies) }
+    }
+
+    /// Supplies ahead of demand, and gives back what is more than enough: for a background task, between
+    /// two short waits.
+    pub fn supply(&self, epoch: &Epoch<M>, agents: &Agents<M>) {
+        // Who finds it taken is not needed.
+        let Some(mut supplies) = self.supplies.try_lock() else { return };
+        self.recycle(&mut supplies, epoch, agents);
+        while self.fresh() < FRESH_LOW.min(self.ready.count() as u64)
+            && self.make(&mut supplies).is_ok()
+        {}
+    }
+
+    /// Makes segments fresh that nobody can have seen the locks of any more, and takes note of those that
+    /// are empty by now.
+    fn recycle(&self, supplies: &mut Supplies<M>, epoch: &Epoch<M>, agents: &Agents<M>) {
+        let (empty, used): (Vec<u32>, Vec<u32>) =
+            supplies.used.drain(..).partition(|&number| self.segment(number).valid.is_empty());
+        supplies.used = used;
+        let oldest = epoch.oldest(agents);
+        let mut waiting = core::mem::take(&mut supplies.empty);
+        let mut surplus = Vec::new();
+        waiting.retain(|&(number, over)| {
+            let unseen = over < oldest;
+            if unseen && self.fresh() < FRESH_HIGH.min(self.ready.count() as u64) {
+                let segment = self.segment(number);
+                segment.valid.reset();
+                // Whoever comes to one of them before it is taken again reads what it must not.
+                segment.locks_each(|lock| M::poison(lock, size_of::<Lock<M>>()));
+                // Release pairs with the acquire in `take`.
+                segment.taken.0.store(0, Ordering::Release);
+                self.add(supplies, number);
+            } else if unseen {
+                self.index.get(number as usize).store(Tagged::null(), Ordering::Relaxed);
+                surplus.push(number);
+            }
+            !unseen
+        });
+        supplies.empty = waiting;
+        let mut leaving = core::mem::take(&mut supplies.leaving);
+        leaving.retain(|&(number, over)| {
+            let unseen = over < oldest;
+            if let Some(segment) = supplies.segments[number as usize].take_if(|_| unseen) {
+                segment.locks_each(|lock| M::unpoison(lock, size_of::<Lock<M>>()));
+                supplies.unmade.push(number);
+            }
+            !unseen
+        });
+        supplies.leaving = leaving;
+        if !empty.is_empty() || !surplus.is_empty() {
+            let over = epoch.step();
+            supplies.empty.extend(empty.into_iter().map(|number| (number, over)));
+            supplies.leaving.extend(surplus.into_iter().map(|number| (number, over)));
+        }
+    }
+
+    fn make(&self, supplies: &mut Supplies<M>) -> Result<(), Exhausted> {
+        let number = supplies.unmade.pop().ok_or(Exhausted)?;
+        let segment = Shared::new(Segment::new(number, self.leaves, self.leaf_locks));
+        let place = core::ptr::from_ref(&*segment).cast_mut();
+        // Release pairs with the acquire in `made`.
+        self.index.get(number as usize).store(Tagged::new(place, 0), Ordering::Release);
+        supplies.segments[number as usize] = Some(segment);
+        self.add(supplies, number);
+        Ok(())
+    }
+
+    /// Puts a fresh segment at the end of the ring, which has a place for each.
+    fn add(&self, supplies: &mut Supplies<M>, number: u32) {
+        let end = self.end.0.load(Ordering::Relaxed);
+        self.ready
+            .get(end as usize % self.ready.count())
+            .store(u64::from(number), Ordering::Relaxed);
+        supplies.used.push(number);
+        // Release pairs with the acquire in `take`.
+        self.end.0.store(end + 1, Ordering::Release);
+    }
+
+    /// What it holds.
+    pub fn stock(&self) -> Stock {
+        let supplies = self.supplies.lock();
+        let segments = supplies.segments.iter().flatten().count();
+        let locks = segments * (self.leaves * self.leaf_locks) as usize;
+        Stock {
+            segments,
+            bytes: locks * size_of::<Lock<M>>(),
+            fresh: self.fresh() as usize,
+            empty: supplies.empty.len(),
+        }
+    }
+}
+
+impl<M: Machine> Segment<M> {
+    fn new(number: u32, leaves: u32, leaf_locks: u32) -> Self {
+        let next = core::cell::Cell::new(0);
+        let make = || {
+            let at = next.get();
+            next.set(at + 1);
+            Lock::new(Place { segment: number, at })
+        };
+        let locks = Array::new((leaves * leaf_locks) as usize, make);
+        Self { locks, taken: Line(M::Word::new(0)), valid: Valid::new(leaves, leaf_locks) }
+    }
+
+    /// Where each lock begins.
+    fn locks_each(&self, mut use_it: impl FnMut(*const u8)) {
+        (0..self.locks.count())
+            .for_each(|at| use_it(core::ptr::from_ref(self.locks.get(at)).cast()));
+    }
+}

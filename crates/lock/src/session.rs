@@ -1,0 +1,502 @@
+//! A transaction's part in locking (scalable-lock-manager.txt 3.1 and 3.2, Figure 3).
+//!
+//! [`Session::ask`] is lines A1 to A16, [`Session::wait`] lines A17 to A28 and [`Session::release_all`] lines
+//! R1 to R14. Where we depart from the figure:
+//!
+//! - Waiters are not granted their locks by whoever releases, but woken by it, and look themselves. A lock
+//!   is had when its claim has met nothing that excludes it (`lock.rs`).
+//! - A transaction that has a lock and wants it in a stronger mode converts it in place, and goes before
+//!   those who wait for it to go. It looks at both sides, and those behind it look again when they claim.
+//! - The transaction's mutex is a permit to go on, which [`Machine::unpark`] gives, and a word that says
+//!   whether anybody sleeps at all.
+//! - What a transaction holds becomes obsolete all at once, with one fence (S6) for all of it.
+
+use crate::agents::Agent;
+use crate::chain::Walk;
+use crate::deadlock::Search;
+use crate::faults;
+use crate::held::{Entry, Held};
+use crate::lock::{Lock, State, Status};
+use crate::manager::Manager;
+use crate::mode::Mode;
+use crate::name::Name;
+use crate::pool::Leaf;
+use crate::region::{Epoch, Reclaim};
+use chiliad_machine::{Link, Woken};
+use chiliad_machine::{Machine, Ordering, Patience, Shared, Tagged, Ticks, Word, WorkerId};
+use core::fmt;
+use core::ptr::NonNull;
+use std::sync::Arc;
+
+/// Looks at what it waits for before a transaction sleeps: about as long as a short transaction takes.
+const LOOKS_MAX: u32 = 64;
+
+/// Why a lock is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// The transaction would wait for itself, by way of others.
+    Deadlock,
+    /// The same, where two who share a lock both want it for themselves.
+    UpgradeDeadlock,
+    /// It has waited for as long as it was to.
+    Timeout,
+    /// There are as many locks as are allowed, or as fit into memory.
+    Exhausted,
+    /// Somebody else has told it to give up: see [`Session::cancel_handle`].
+    Cancelled,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Deadlock => "deadlock",
+            Self::UpgradeDeadlock => "deadlock of two that share a lock and both want it alone",
+            Self::Timeout => "waited for a lock for as long as allowed",
+            Self::Exhausted => "as many locks as allowed are held or not reclaimed yet",
+            Self::Cancelled => "told to give up waiting for a lock",
+        })
+    }
+}
+
+impl core::error::Error for Refused {}
+
+/// The answer to a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// The transaction has the lock.
+    Granted,
+    /// It stands in line: [`Session::wait`] is to be called, where nothing is latched.
+    Waits,
+}
+
+/// What a transaction waits for.
+struct Pending<M: Machine> {
+    name: Name,
+    lock: NonNull<Lock<M>>,
+    /// The mode that it has already.
+    granted: Option<Mode>,
+    wanted: Mode,
+}
+
+impl<M: Machine> Clone for Pending<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Machine> Copy for Pending<M> {}
+
+/// One transaction at a time, of one thread at a time.
+pub struct Session<M: Machine> {
+    manager: Arc<Shared<M, Manager<M>>>,
+    number: u32,
+    /// Where its next lock is.
+    leaf: Option<(Leaf, u32)>,
+    held: Held<M>,
+    pending: Option<Pending<M>>,
+    /// Others may see that it waits.
+    shows: bool,
+    search: Search,
+}
+
+impl<M: Machine> Session<M> {
+    /// One that holds nothing; `None` when there are [`crate::AGENTS_MAX`].
+    #[must_use]
+    pub fn new(manager: &Arc<Shared<M, Manager<M>>>) -> Option<Self> {
+        let manager = Arc::clone(manager);
+        let number = manager.agents.acquire()?;
+        let (held, search) = (Held::new(), Search::default());
+        Some(Self { manager, number, leaf: None, held, pending: None, shows: false, search })
+    }
+
+    /// A transaction begins. Needed only where the oldest transaction holds back memory.
+    #[inline]
+    pub fn begin(&mut self) {
+        if self.manager.reclaim == Reclaim::OldestTransaction {
+            self.manager.epoch.enter(&self.agent().region);
+        }
+    }
+
+    fn agent(&self) -> &Agent<M> {
+        self.manager.agents.get(self.number)
+    }
+
+    /// Begins a critical region.
+    #[inline]
+    fn enter(&self) {
+        if self.manager.reclaim == Reclaim::Regions && !M::fault(&faults::REGION_UNSHOWN) {
+            self.manager.epoch.enter(&self.agent().region);
+        }
+    }
+
+    #[inline]
+    fn leave(&self) {
+        if self.manager.reclaim == Reclaim::Regions {
+            Epoch::<M>::leave(&self.agent().region);
+        }
+    }
+
+    /// Locks `name` in `mode`, after waiting for it until `deadline` if need be. The caller holds no latch.
+    ///
+    /// # Errors
+    /// Why the lock is refused. The transaction keeps what else it holds.
+    pub fn acquire(
+        &mut self,
+        name: Name,
+        mode: Mode,
+        deadline: Option<Ticks>,
+    ) -> Result<(), Refused> {
+        match self.ask(name, mode)? {
+            Answer::Granted => Ok(()),
+            Answer::Waits => self.wait(deadline),
+        }
+    }
+
+    /// Locks `name` in `mode`, or stands in line for it.
+    ///
+    /// # Errors
+    /// Why the lock is refused.
+    ///
+    /// # Panics
+    /// When the transaction waits already.
+    #[inline]
+    pub fn ask(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
+        assert!(self.pending.is_none(), "a transaction waits for one lock at a time");
+        if let Some(held) = self.held.find(name) {
+            if held.mode.covers(mode) {
+                return Ok(Answer::Granted);
+            }
+            let (lock, granted) = (held.lock, held.mode);
+            let wanted = granted.join(mode);
+            let pending = Pending { name, lock, granted: Some(granted), wanted };
+            // SAFETY: it is held, so its memory is its own.
+            let lock = unsafe { lock.as_ref() };
+            lock.set(State::new(self.number, Status::Active, Some(granted), wanted));
+            // Full: the wish is seen before we look behind us. Pairs with the fences of those behind, of
+            // whom therefore either we see the claim, or they see the wish: the one of an insertion, S3, S5.
+            M::fence(Ordering::SeqCst);
+            self.enter();
+            let answer = self.claim(pending);
+            self.leave();
+            return answer;
+        }
+        self.enter();
+        let answer = match self.fresh_lock() {
+            Ok(lock) => {
+                // SAFETY: it was taken for this transaction alone.
+                let fresh = unsafe { lock.as_ref() };
+                fresh.prepare(name, State::new(self.number, Status::Active, None, mode));
+                self.manager.bucket(name).insert(fresh);
+                self.claim(Pending { name, lock, granted: None, wanted: mode })
+            }
+            Err(refused) => Err(refused),
+        };
+        self.leave();
+        answer
+    }
+
+    /// A lock that nobody has used since it was made, or since nobody could see it any more.
+    #[inline]
+    fn fresh_lock(&mut self) -> Result<NonNull<Lock<M>>, Refused> {
+        let (leaf, at) = match self.leaf {
+            Some((leaf, at)) if at < self.manager.pool.leaf_locks => (leaf, at),
+            _ => {
+                self.leaf = None;
+                let manager = &self.manager;
+                let taken = manager.pool.take(&manager.epoch, &manager.agents);
+                (taken.map_err(|_| Refused::Exhausted)?, 0)
+            }
+        };
+        self.leaf = Some((leaf, at + 1));
+        Ok(NonNull::from(self.manager.pool.lock(leaf, at)))
+    }
+
+    /// The lock's state says that it claims: has it, or stands in line for it. In a critical region.
+    #[inline]
+    fn claim(&mut self, pending: Pending<M>) -> Result<Answer, Refused> {
+        // SAFETY: it is in its chain and not released, so its memory is its own.
+        let lock = unsafe { pending.lock.as_ref() };
+        let state = |status| State::new(self.number, status, pending.granted, pending.wanted);
+        loop {
+            if !self.is_excluded(pending) {
+                self.grant(pending);
+                return Ok(Answer::Granted);
+            }
+            // Release pairs with the acquire of those who look for deadlocks.
+            self.agent().waits_for.store(lock.tagged(), Ordering::Release);
+            self.shows = true;
+            lock.set(state(Status::Waiting));
+            // S2: whoever looks for deadlocks, or releases, sees that it waits, or we see what they did.
+            if !M::fault(&faults::WAIT_UNFENCED) {
+                M::fence(Ordering::SeqCst);
+            }
+            if self.is_excluded(pending) {
+                break;
+            }
+            lock.set(state(Status::Active));
+            // S3: a conversion ahead sees the claim, or we see its wish.
+            if !M::fault(&faults::CLAIM_UNFENCED) {
+                M::fence(Ordering::SeqCst);
+            }
+        }
+        self.wake_conversions(pending);
+        if self.search.finds_itself(&self.manager, self.number, lock) {
+            M::mark("deadlock found");
+            self.withdraw(pending);
+            let upgrade = pending.granted.is_some();
+            return Err(if upgrade { Refused::UpgradeDeadlock } else { Refused::Deadlock });
+        }
+        self.pending = Some(pending);
+        Ok(Answer::Waits)
+    }
+
+    /// Takes note of a lock that the transaction has.
+    #[inline]
+    fn grant(&mut self, pending: Pending<M>) {
+        let Pending { name, lock, granted, wanted } = pending;
+        self.stop_showing();
+        let state = State::new(self.number, Status::Active, Some(wanted), wanted);
+        // SAFETY: as in `claim`.
+        unsafe { lock.as_ref() }.set(state);
+        match granted {
+            None => self.held.add(Entry { name, mode: wanted, lock }),
+            Some(_) => self.held.find(name).expect("what is converted is held").mode = wanted,
+        }
+    }
+
+    /// Whether locks of others exclude what the transaction asks for. In a critical region.
+    #[inline]
+    fn is_excluded(&self, pending: Pending<M>) -> bool {
+        let bucket = self.manager.bucket(pending.name);
+        let conflicts = pending.wanted.conflicts();
+        // SAFETY: as in `claim`.
+        let own = unsafe { pending.lock.as_ref() };
+        let mut excluded = false;
+        bucket.ahead(own, |other| {
+            excluded = other.is_for(pending.name) && other.state().toward_behind().meets(conflicts);
+            if excluded { Walk::Enough } else { Walk::On }
+        });
+        if pending.granted.is_some() && !excluded {
+            bucket.behind(own, |other| {
+                excluded =
+                    other.is_for(pending.name) && other.state().toward_ahead().meets(conflicts);
+                if excluded { Walk::Enough } else { Walk::On }
+            });
+        }
+        excluded
+    }
+
+    /// A claim has turned into a wait: conversions ahead may have stopped at it.
+    fn wake_conversions(&self, pending: Pending<M>) {
+        // SAFETY: as in `claim`.
+        let own = unsafe { pending.lock.as_ref() };
+        self.manager.bucket(pending.name).ahead(own, |other| {
+            let state = other.state();
+            if state.status() == Status::Waiting && state.converts() && other.is_for(pending.name) {
+                self.manager.rouse(self.manager.agents.get(state.owner()));
+            }
+            Walk::On
+        });
+    }
+
+    /// Waits for what [`Session::ask`] stands in line for, until `deadline` if there is one. The caller holds
+    /// no latch.
+    ///
+    /// # Errors
+    /// Why it is not to be had. The transaction stands in line no more, and keeps what else it holds.
+    pub fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused> {
+        while let Some(pending) = self.pending {
+            let waited = self.sleep(pending, deadline);
+            self.pending = None;
+            self.enter();
+            let answer = match waited {
+                Ok(()) => {
+                    // SAFETY: as in `claim`.
+                    let lock = unsafe { pending.lock.as_ref() };
+                    lock.set(State::new(
+                        self.number,
+                        Status::Active,
+                        pending.granted,
+                        pending.wanted,
+                    ));
+                    // S5: as S3.
+                    if !M::fault(&faults::WOKEN_UNFENCED) {
+                        M::fence(Ordering::SeqCst);
+                    }
+                    self.claim(pending).map(|_| ())
+                }
+                Err(refused) => {
+                    self.withdraw(pending);
+                    Err(refused)
+                }
+            };
+            self.leave();
+            answer?;
+        }
+        Ok(())
+    }
+
+    /// Waits until nothing excludes what it stands in line for, awake at first.
+    fn sleep(&self, pending: Pending<M>, deadline: Option<Ticks>) -> Result<(), Refused> {
+        let is_free = || {
+            self.enter();
+            let excluded = self.is_excluded(pending);
+            self.leave();
+            !excluded
+        };
+        let mut patience = Patience::<M>::new();
+        // Short runs that look for interleavings shall see it sleep.
+        for _ in 0..if M::explores() { M::random() as u32 % 8 } else { LOOKS_MAX } {
+            if is_free() {
+                return Ok(());
+            }
+            patience.wait();
+        }
+        let agent = self.agent();
+        agent.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
+        M::mark("slept for a lock");
+        let slept = loop {
+            agent.sleeps.store(1, Ordering::Release);
+            // S4: whoever releases sees that it sleeps, or we see what was released.
+            if !M::fault(&faults::SLEEP_UNFENCED) {
+                M::fence(Ordering::SeqCst);
+            }
+            if is_free() {
+                break Ok(());
+            }
+            // Acquire pairs with the release in `rouse`.
+            while agent.sleeps.load(Ordering::Acquire) != 0 && !self.is_cancelled() {
+                match deadline {
+                    None => M::park(),
+                    Some(deadline) => {
+                        if M::park_until(deadline) == Woken::ByTime && M::now() >= deadline {
+                            break;
+                        }
+                    }
+                }
+            }
+            if self.is_cancelled() {
+                break Err(Refused::Cancelled);
+            }
+            if deadline.is_some_and(|deadline| M::now() >= deadline) {
+                break if is_free() { Ok(()) } else { Err(Refused::Timeout) };
+            }
+        };
+        agent.sleeps.store(0, Ordering::Relaxed);
+        slept
+    }
+
+    fn is_cancelled(&self) -> bool {
+        // Acquire pairs with the release in `Cancel::cancel`.
+        self.agent().cancelled.load(Ordering::Acquire) != 0
+    }
+
+    /// Stands in line no more. In a critical region.
+    fn withdraw(&mut self, pending: Pending<M>) {
+        // SAFETY: as in `claim`.
+        let lock = unsafe { pending.lock.as_ref() };
+        self.stop_showing();
+        match pending.granted {
+            None => lock.set(State::new(self.number, Status::Obsolete, None, pending.wanted)),
+            Some(mode) => lock.set(State::new(self.number, Status::Active, Some(mode), mode)),
+        }
+        // As S6.
+        M::fence(Ordering::SeqCst);
+        self.manager.wake_waiters(pending.name);
+        if pending.granted.is_none() {
+            self.manager.sweep(pending.name);
+        }
+    }
+
+    /// The transaction waits for nothing.
+    #[inline]
+    fn stop_showing(&mut self) {
+        if core::mem::take(&mut self.shows) {
+            self.agent().waits_for.store(Tagged::null(), Ordering::Release);
+        }
+    }
+
+    /// The transaction has ended: releases all that it holds, and what it stands in line for.
+    #[inline]
+    pub fn release_all(&mut self) {
+        self.enter();
+        if let Some(pending) = self.pending.take() {
+            self.withdraw(pending);
+        }
+        self.release_held();
+        if self.manager.reclaim == Reclaim::OldestTransaction {
+            Epoch::<M>::leave(&self.agent().region);
+        }
+        self.leave();
+    }
+
+    #[inline]
+    fn release_held(&mut self) {
+        if self.held.entries().is_empty() {
+            return;
+        }
+        for held in self.held.entries() {
+            // SAFETY: as in `claim`.
+            let lock = unsafe { held.lock.as_ref() };
+            lock.set(State::new(self.number, Status::Obsolete, None, held.mode));
+        }
+        // S6: whoever waits for these sees them released, or we see that it waits.
+        if !M::fault(&faults::RELEASE_UNFENCED) {
+            M::fence(Ordering::SeqCst);
+        }
+        for held in self.held.entries() {
+            self.manager.wake_waiters(held.name);
+            self.manager.sweep(held.name);
+        }
+        self.held.clear();
+    }
+
+    /// What the transaction holds, in the order in which it came to it.
+    pub fn held(&self) -> impl Iterator<Item = (Name, Mode)> {
+        self.held.entries().iter().map(|held| (held.name, held.mode))
+    }
+
+    /// The mode in which the transaction holds `name`.
+    pub fn mode_of(&mut self, name: Name) -> Option<Mode> {
+        self.held.find(name).map(|held| held.mode)
+    }
+
+    /// For others to end this one's waits: its client is gone.
+    #[must_use]
+    pub fn cancel_handle(&self) -> Cancel<M> {
+        Cancel { manager: Arc::clone(&self.manager), number: self.number }
+    }
+
+    /// Whoever was told to give up is heard again.
+    pub fn clear_cancel(&mut self) {
+        self.agent().cancelled.store(0, Ordering::Relaxed);
+    }
+}
+
+impl<M: Machine> Drop for Session<M> {
+    fn drop(&mut self) {
+        self.release_all();
+        if let Some((leaf, at)) = self.leaf {
+            self.manager.pool.give_back(leaf, at);
+        }
+        self.clear_cancel();
+        self.manager.agents.release(self.number);
+    }
+}
+
+/// Ends the waits of a session, from any thread.
+pub struct Cancel<M: Machine> {
+    manager: Arc<Shared<M, Manager<M>>>,
+    number: u32,
+}
+
+impl<M: Machine> Cancel<M> {
+    /// The session's wait ends, and so does each later one, until [`Session::clear_cancel`].
+    pub fn cancel(&self) {
+        let agent = self.manager.agents.get(self.number);
+        // Release pairs with the acquire in `is_cancelled`.
+        agent.cancelled.store(1, Ordering::Release);
+        M::fence(Ordering::SeqCst);
+        M::unpark(WorkerId(agent.thread.load(Ordering::Relaxed) as u32));
+    }
+}

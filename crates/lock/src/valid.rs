@@ -1,0 +1,64 @@
+//! Which locks of a segment are not done with: the hierarchical free list, latch-free
+//! (scalable-lock-manager.txt 4.4, Figure 10).
+//!
+//! Each lock has a flag, clear when nobody can come to the lock by its chain any more. The flags of a *leaf*
+//! share a word, and each leaf has a flag in the word above, which is cleared by whoever clears the last in
+//! the leaf; whoever clears the last of those knows that the segment is empty.
+//!
+//! The paper's flags are bytes, and *flip-and-test* clears one and then reads the eight around it. Here they
+//! are bits, cleared by `fetch_and`, which tests in the same step: accesses of different sizes to the same
+//! memory have no meaning in Rust. Each leaf has a line of its own, since a leaf is what one transaction
+//! takes its locks from.
+
+use chiliad_machine::{Array, Line, Machine, Ordering, Word};
+
+/// Locks of a leaf at most, and leaves of a segment.
+pub(crate) const FLAGS_MAX: u32 = 64;
+
+/// The flags of a segment.
+pub(crate) struct Valid<M: Machine> {
+    leaves: Array<M, Line<M::Word>>,
+    top: Line<M::Word>,
+    /// Locks of a leaf.
+    locks: u32,
+}
+
+impl<M: Machine> Valid<M> {
+    /// All set, in so many leaves of so many locks.
+    pub fn new(leaves: u32, locks: u32) -> Self {
+        assert!((1..=FLAGS_MAX).contains(&leaves) && (1..=FLAGS_MAX).contains(&locks));
+        let full = || Line(M::Word::new(all(locks)));
+        let top = Line(M::Word::new(all(leaves)));
+        Self { leaves: Array::new(leaves as usize, full), top, locks }
+    }
+
+    /// Sets all flags of a segment that nobody uses.
+    pub fn reset(&self) {
+        // Relaxed: the segment is published afterwards.
+        for leaf in 0..self.leaves.count() {
+            self.leaves.get(leaf).0.store(all(self.locks), Ordering::Relaxed);
+        }
+        self.top.0.store(all(self.leaves.count() as u32), Ordering::Relaxed);
+    }
+
+    /// Clears flags of a leaf: `locks` has a bit for each.
+    #[inline]
+    pub fn clear(&self, leaf: u32, locks: u64) {
+        // AcqRel, both: whoever finds the segment empty knows what all have done who cleared flags.
+        let left = self.leaves.get(leaf as usize).0.fetch_and(!locks, Ordering::AcqRel) & !locks;
+        if left == 0 {
+            self.top.0.fetch_and(!(1 << leaf), Ordering::AcqRel);
+        }
+    }
+
+    /// Whether all flags are clear, and all that was done before is known.
+    pub fn is_empty(&self) -> bool {
+        // Acquire pairs with the releases in `clear`.
+        self.top.0.load(Ordering::Acquire) == 0
+    }
+}
+
+/// So many ones.
+fn all(count: u32) -> u64 {
+    u64::MAX >> (64 - count)
+}

@@ -1,0 +1,171 @@
+//! Seeded interleavings of transactions that lock a few things in all modes, convert, wait, find deadlocks
+//! and are cut off, with a pool so small that locks are reclaimed all the time. Nobody ever has what a
+//! lock of another excludes, everybody gets on, and nothing is left behind.
+
+use chiliad_lock::{FAULTS, Manager, Mode, Name, Options, Reclaim, Refused, Session};
+use chiliad_machine::{Fault, Machine, Rig, Shared};
+use chiliad_simulator::{Config, MemoryModel, Run, Schedule, Sim};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+const CORES: u32 = 4;
+const TURNS: u32 = 16;
+
+struct World {
+    manager: Arc<Shared<Sim, Manager<Sim>>>,
+    /// Who has what, told by those who have it.
+    ledger: RefCell<Vec<(u32, Name, Mode)>>,
+    excluded: Cell<bool>,
+    /// Things that are locked.
+    names: u64,
+    counts: RefCell<Counts>,
+}
+
+/// What a run has come through.
+#[derive(Default, Clone, Copy, Debug)]
+struct Counts {
+    granted: u32,
+    deadlocks: u32,
+    upgrade_deadlocks: u32,
+    timeouts: u32,
+}
+
+fn below(n: u64) -> u64 {
+    Sim::random() % n
+}
+
+impl World {
+    fn work(&self, core: u32) {
+        let mut session = Session::new(&self.manager).expect("an agent");
+        for _ in 0..TURNS {
+            session.begin();
+            for _ in 0..=below(4) {
+                // Everything may fall into one bucket.
+                let name = Name::record(1, below(self.names));
+                let mode = if below(2) == 0 { Mode::S } else { Mode::ALL[below(5) as usize] };
+                let deadline = (below(4) == 0).then(|| Sim::now() + below(400));
+                if let Err(refused) = session.acquire(name, mode, deadline) {
+                    self.count_refused(refused);
+                    break;
+                }
+                let held = session.mode_of(name).expect("granted");
+                self.enter(core, name, held);
+            }
+            self.ledger.borrow_mut().retain(|&(owner, ..)| owner != core);
+            session.release_all();
+        }
+    }
+
+    fn count_refused(&self, refused: Refused) {
+        let mut counts = self.counts.borrow_mut();
+        match refused {
+            Refused::Deadlock => counts.deadlocks += 1,
+            Refused::UpgradeDeadlock => counts.upgrade_deadlocks += 1,
+            Refused::Timeout => counts.timeouts += 1,
+            other => panic!("{other}"),
+        }
+    }
+
+    /// Takes note that `core` has `name` in `mode`.
+    fn enter(&self, core: u32, name: Name, mode: Mode) {
+        let mut ledger = self.ledger.borrow_mut();
+        ledger.retain(|&(owner, what, _)| owner != core || what != name);
+        let clash =
+            ledger.iter().any(|&(_, what, other)| what == name && !mode.is_compatible(other));
+        self.excluded.set(self.excluded.get() || clash);
+        ledger.push((core, name, mode));
+        self.counts.borrow_mut().granted += 1;
+    }
+}
+
+/// How a run ended, and what it came through.
+fn simulate(
+    seed: u64,
+    reclaim: Reclaim,
+    model: MemoryModel,
+    fault: Option<&'static Fault>,
+) -> (&'static str, Counts) {
+    let schedule =
+        if seed.is_multiple_of(3) { Schedule::few_preemptions() } else { Schedule::Random };
+    let config =
+        Config { schedule, fault, memory_model: model, events_max: 400_000, ..Config::new(seed) };
+    let mut run = Run::new(config);
+    let world = run.outside(|| {
+        let options =
+            Options { buckets: 1 + (seed % 2) as usize, locks_max: 256, segment_locks: 8, reclaim };
+        let manager = Arc::new(Shared::new(Manager::new(&options)));
+        let (ledger, excluded) = (RefCell::default(), Cell::default());
+        Rc::new(World {
+            manager,
+            ledger,
+            excluded,
+            names: 1 + seed % 3,
+            counts: RefCell::default(),
+        })
+    });
+    for core in 0..CORES {
+        let world = Rc::clone(&world);
+        run.spawn(format!("core {core}"), move || world.work(core));
+    }
+    let outcome = run.go();
+    let mut verdict = outcome.verdict.name();
+    if world.excluded.get() {
+        verdict = "excluded";
+    }
+    if verdict == "completed" {
+        run.outside(|| {
+            let usage = world.manager.usage();
+            assert_eq!(usage.locks, 0, "nothing is left behind");
+            assert_eq!(usage.obsolete, 0, "nor in the way");
+        });
+    } else if fault.is_none() {
+        println!("{}", outcome.verdict);
+    }
+    let counts = *world.counts.borrow();
+    run.outside(|| drop(world));
+    (verdict, counts)
+}
+
+fn seeds() -> u64 {
+    std::env::var("CHILIAD_SEEDS").map_or(300, |it| it.parse().expect("a number"))
+}
+
+fn model(seed: u64) -> MemoryModel {
+    if seed.is_multiple_of(2) { MemoryModel::Tso } else { MemoryModel::Sc }
+}
+
+#[test]
+fn nobody_has_what_is_excluded_and_everybody_gets_on() {
+    for reclaim in [Reclaim::Regions, Reclaim::OldestTransaction] {
+        let mut all = Counts::default();
+        for seed in 0..seeds() {
+            let (verdict, counts) = simulate(seed, reclaim, model(seed), None);
+            assert_eq!(verdict, "completed", "seed {seed} {reclaim:?}");
+            all.granted += counts.granted;
+            all.deadlocks += counts.deadlocks;
+            all.upgrade_deadlocks += counts.upgrade_deadlocks;
+            all.timeouts += counts.timeouts;
+        }
+        println!("{reclaim:?} {all:?}");
+        assert!(all.deadlocks > 0 && all.upgrade_deadlocks > 0 && all.timeouts > 0, "{all:?}");
+    }
+}
+
+#[test]
+fn planted_bugs_are_caught() {
+    for fault in FAULTS.iter().filter(|it| matches!(it.rig, Rig::SimSc | Rig::SimTso)) {
+        let model = match fault.rig {
+            Rig::SimTso => MemoryModel::Tso,
+            _ => MemoryModel::Sc,
+        };
+        let caught = (0..u64::from(fault.seeds)).find(|&seed| {
+            let (verdict, _) = simulate(seed, Reclaim::Regions, model, Some(fault));
+            fault.expected.contains(&verdict)
+        });
+        println!("{} {caught:?}", fault.name);
+        if let Some(seed) = caught {
+            assert_eq!(simulate(seed, Reclaim::Regions, model, None).0, "completed");
+        }
+    }
+}
