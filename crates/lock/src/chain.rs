@@ -35,7 +35,7 @@ const GONE: usize = 1;
 const NOBODY: u64 = 0;
 /// Somebody sweeps.
 const SWEEPING: u64 = 1;
-/// Somebody sweeps, and locks have become obsolete meanwhile.
+/// Locks have become obsolete since somebody last began to go over the chain. (Alone: and nobody sweeps.)
 const AGAIN: u64 = 2;
 
 /// How often a sweeper goes over a chain at the request of others before it leaves the rest to them.
@@ -190,7 +190,13 @@ impl<M: Machine> Bucket<M> {
             }
             self.sweeper.fetch_and(!AGAIN, Ordering::Acquire);
         }
-        self.sweeper.store(NOBODY, Ordering::Release);
+        // Others keep releasing here: the next of them goes on, or the background.
+        self.sweeper.store(AGAIN, Ordering::Release);
+    }
+
+    /// Whether a sweeper has left something.
+    pub fn is_unswept(&self) -> bool {
+        self.sweeper.load(Ordering::Relaxed) == AGAIN
     }
 
     /// One pass over the chain by its sweeper.

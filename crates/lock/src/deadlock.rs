@@ -12,6 +12,7 @@
 //! excludes it.
 
 use crate::chain::Walk;
+use crate::ground;
 use crate::lock::{Lock, State, Status};
 use crate::manager::Manager;
 use crate::mode::Modes;
@@ -61,7 +62,6 @@ impl Search {
     fn follow<M: Machine>(&mut self, manager: &Manager<M>, target: u32, lock: &Lock<M>) -> bool {
         let name = lock.name();
         let Some(at) = self.read_line(manager, name, lock) else { return false };
-        let mut reached = Modes::NONE;
         let own = self.line[at];
         let wanted = |state: State| state.wanted().map_or(Modes::NONE, |mode| mode.conflicts());
         if own.converts() {
@@ -72,7 +72,8 @@ impl Search {
                 }
             }
         }
-        reached = reached.and(wanted(own));
+        // What excludes waiters that were reached, and the same without the first of them.
+        let (mut reached, mut others) = (wanted(own), Modes::NONE);
         for ahead in (0..at).rev() {
             M::work(Cost::Queue, 1);
             let state = self.line[ahead];
@@ -84,9 +85,35 @@ impl Search {
             }
             if state.status() == Status::Waiting {
                 reached = reached.and(wanted(state));
+                others = others.and(wanted(state));
             }
         }
-        false
+        if name.ground().is_none() {
+            return false;
+        }
+        // Nobody waits for a counter of its own.
+        let toward_target = if own.owner() == target { others } else { reached };
+        self.come_to_counted(manager, target, name, reached, toward_target)
+    }
+
+    /// Comes to those who hold intentions on `name` by counters that meet `conflicts`, or `toward_target` in
+    /// the case of the one that is looked for; whether it is one of them.
+    fn come_to_counted<M: Machine>(
+        &mut self,
+        manager: &Manager<M>,
+        target: u32,
+        name: Name,
+        conflicts: Modes,
+        toward_target: Modes,
+    ) -> bool {
+        let mut found = false;
+        for (number, agent) in manager.agents.iter() {
+            let conflicts = if number == target { toward_target } else { conflicts };
+            if ground::shows(agent, name, conflicts) {
+                found |= self.come_to(number, target);
+            }
+        }
+        found
     }
 
     /// Takes note of an owner; whether it is the one that is looked for.

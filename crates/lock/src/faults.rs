@@ -56,6 +56,10 @@ faults! {
         "who looks for locks behind waits for those that are about to be linked", &["excluded", "deadlock"], 1000;
     GONE_UNMARKED = "gone-unmarked", Loom,
         "a last lock that is unlinked says so", &["event limit"], 1000;
+    STRONG_PASSED_OVER = "strong-passed-over", SimSc,
+        "intentions go behind strong requests", BOTH, 200;
+    COUNT_UNAWAITED = "count-unawaited", SimSc,
+        "strong requests wait for the intentions that they exclude", BOTH, 200;
     REGION_UNSHOWN = "region-unshown", SimSc,
         "whoever reads chains is in a critical region", &["use of freed memory"], 1000;
 }

@@ -6,6 +6,7 @@ mod agents;
 mod chain;
 mod deadlock;
 mod faults;
+mod ground;
 mod held;
 mod lock;
 mod manager;

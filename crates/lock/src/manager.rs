@@ -3,6 +3,7 @@
 use crate::agents::{Agent, Agents};
 use crate::chain::{Bucket, Walk};
 use crate::faults;
+use crate::ground::Grounds;
 use crate::lock::{Lock, Status};
 use crate::mode::Modes;
 use crate::name::Name;
@@ -32,11 +33,17 @@ impl Default for Options {
 /// Locks for transactions: see the crate's head. Lives in the machine's memory.
 pub struct Manager<M: Machine> {
     buckets: Array<M, Bucket<M>>,
+    pub(crate) grounds: Grounds<M>,
     pub(crate) pool: Pool<M>,
     pub(crate) agents: Agents<M>,
     pub(crate) epoch: Epoch<M>,
     pub(crate) reclaim: Reclaim,
+    /// The bucket from which the background goes on sweeping.
+    unswept_from: M::Word,
 }
+
+/// Buckets that the background looks at in one go.
+const BUCKETS_A_GO: u64 = 1024;
 
 /// What a lock manager holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -58,10 +65,12 @@ impl<M: Machine> Manager<M> {
     pub fn new(options: &Options) -> Self {
         Self {
             buckets: Array::new(options.buckets.max(1).next_power_of_two(), Bucket::new),
+            grounds: Grounds::new(),
             pool: Pool::new(options.segment_locks, options.locks_max),
             agents: Agents::new(),
             epoch: Epoch::new(),
             reclaim: options.reclaim,
+            unswept_from: M::Word::new(0),
         }
     }
 
@@ -70,10 +79,26 @@ impl<M: Machine> Manager<M> {
         self.buckets.get(name.hash() as usize & (self.buckets.count() - 1))
     }
 
-    /// Makes locks ahead of demand, and gives back memory that nobody wants: for a background task, now and
-    /// then. Without one, transactions do it when they find none.
+    /// Makes locks ahead of demand, gives back memory that nobody wants and unlinks what was left: for a
+    /// background task, now and then. Without one, transactions make locks when they find none.
     pub fn supply(&self) {
+        self.sweep_some();
         self.pool.supply(&self.epoch, &self.agents);
+    }
+
+    fn sweep_some(&self) {
+        let Some(number) = self.agents.acquire() else { return };
+        let agent = self.agents.get(number);
+        self.epoch.enter(&agent.region);
+        let from = self.unswept_from.fetch_add(BUCKETS_A_GO, Ordering::Relaxed);
+        for at in from..from + BUCKETS_A_GO.min(self.buckets.count() as u64) {
+            let bucket = self.buckets.get(at as usize & (self.buckets.count() - 1));
+            if bucket.is_unswept() {
+                bucket.sweep(|lock| self.pool.retire(lock.place));
+            }
+        }
+        Epoch::<M>::leave(&agent.region);
+        self.agents.release(number);
     }
 
     /// What it holds, counted while others are at work.

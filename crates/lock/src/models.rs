@@ -3,6 +3,7 @@
 
 use crate::chain::{Bucket, Walk};
 use crate::faults;
+use crate::ground::Grounds;
 use crate::lock::{Lock, Place, State, Status};
 use crate::mode::{Mode, Modes};
 use crate::name::Name;
@@ -205,4 +206,38 @@ fn a_release_without_fence_is_caught() {
 #[should_panic]
 fn a_sleep_without_fence_is_caught() {
     waits_and_is_woken(Some(&faults::SLEEP_UNFENCED));
+}
+
+/// One counts itself in, the other is strong.
+fn an_intention_beside_a_strong_request(light_fences: bool) {
+    let model = Model::new();
+    let model = if light_fences { model } else { model.without_light_fences() };
+    let setup = || {
+        let grounds = Grounds::<Loom>::new();
+        _ = grounds.of(Name::DATABASE);
+        Rc::new(grounds)
+    };
+    model.check(setup, |grounds| {
+        let peer = Rc::clone(&grounds);
+        let other = thread::spawn(move || {
+            let ground = peer.of(Name::DATABASE).expect("a ground");
+            ground.enter(0, Mode::Ix)
+        });
+        let ground = grounds.of(Name::DATABASE).expect("a ground");
+        ground.come();
+        let waits = ground.counted(None).contains(Mode::Ix);
+        let is_in = other.join().expect("no panic");
+        assert!(waits || !is_in, "neither sees the other");
+    });
+}
+
+#[test]
+fn who_counts_or_who_is_strong_sees_the_other() {
+    an_intention_beside_a_strong_request(true);
+}
+
+#[test]
+#[should_panic(expected = "neither sees the other")]
+fn who_counts_without_a_fence_is_caught() {
+    an_intention_beside_a_strong_request(false);
 }

@@ -39,10 +39,14 @@ impl Name {
         Self { space: GAP << KIND_SHIFT | table as u64, key: record }
     }
 
-    /// Whether it has parts with locks of their own.
-    #[must_use]
-    pub(crate) const fn has_parts(self) -> bool {
-        self.space >> KIND_SHIFT < RECORD
+    /// Its number among things that have parts with locks of their own.
+    #[inline]
+    pub(crate) const fn ground(self) -> Option<u64> {
+        match self.space >> KIND_SHIFT {
+            DATABASE => Some(0),
+            TABLE => Some((self.space & u32::MAX as u64) + 1),
+            _ => None,
+        }
     }
 
     /// As two words.

@@ -15,10 +15,11 @@ use crate::agents::Agent;
 use crate::chain::Walk;
 use crate::deadlock::Search;
 use crate::faults;
+use crate::ground::Intentions;
 use crate::held::{Entry, Held};
 use crate::lock::{Lock, State, Status};
 use crate::manager::Manager;
-use crate::mode::Mode;
+use crate::mode::{Mode, Modes};
 use crate::name::Name;
 use crate::pool::Leaf;
 use crate::region::{Epoch, Reclaim};
@@ -93,6 +94,7 @@ pub struct Session<M: Machine> {
     /// Where its next lock is.
     leaf: Option<(Leaf, u32)>,
     held: Held<M>,
+    intentions: Intentions,
     pending: Option<Pending<M>>,
     /// Others may see that it waits.
     shows: bool,
@@ -106,7 +108,17 @@ impl<M: Machine> Session<M> {
         let manager = Arc::clone(manager);
         let number = manager.agents.acquire()?;
         let (held, search) = (Held::new(), Search::default());
-        Some(Self { manager, number, leaf: None, held, pending: None, shows: false, search })
+        let intentions = Intentions::default();
+        Some(Self {
+            manager,
+            number,
+            leaf: None,
+            held,
+            intentions,
+            pending: None,
+            shows: false,
+            search,
+        })
     }
 
     /// A transaction begins. Needed only where the oldest transaction holds back memory.
@@ -168,6 +180,9 @@ impl<M: Machine> Session<M> {
             }
             let (lock, granted) = (held.lock, held.mode);
             let wanted = granted.join(mode);
+            if is_strong(name, wanted) && !is_strong(name, granted) {
+                self.come(name);
+            }
             let pending = Pending { name, lock, granted: Some(granted), wanted };
             // SAFETY: it is held, so its memory is its own.
             let lock = unsafe { lock.as_ref() };
@@ -180,9 +195,17 @@ impl<M: Machine> Session<M> {
             self.leave();
             return answer;
         }
+        let counted = self.intentions.find(name);
+        if counted.is_some_and(|held| held.covers(mode)) || self.count_in(name, mode, counted) {
+            return Ok(Answer::Granted);
+        }
+        let mode = counted.map_or(mode, |held| held.join(mode));
         self.enter();
         let answer = match self.fresh_lock() {
             Ok(lock) => {
+                if is_strong(name, mode) {
+                    self.come(name);
+                }
                 // SAFETY: it was taken for this transaction alone.
                 let fresh = unsafe { lock.as_ref() };
                 fresh.prepare(name, State::new(self.number, Status::Active, None, mode));
@@ -193,6 +216,48 @@ impl<M: Machine> Session<M> {
         };
         self.leave();
         answer
+    }
+
+    /// Tries to hold an intention by a counter; `counted` is what it has of the kind already.
+    #[inline]
+    fn count_in(&mut self, name: Name, mode: Mode, counted: Option<Mode>) -> bool {
+        let may_count = mode.is_intention() && (counted.is_some() || !self.intentions.is_full());
+        if !may_count {
+            return false;
+        }
+        let Some(ground) = self.manager.grounds.of(name) else { return false };
+        if !ground.enter(self.number, mode) {
+            // A strong request may have counted us.
+            self.enter();
+            self.wake_strong(name);
+            self.leave();
+            return false;
+        }
+        self.intentions.set(self.manager.agents.get(self.number), name, mode);
+        if let Some(weaker) = counted {
+            _ = ground.leave(self.number, weaker);
+        }
+        true
+    }
+
+    /// An intention was counted out: strong requests may go on. In a critical region.
+    #[cold]
+    fn wake_strong(&self, name: Name) {
+        // As S6.
+        M::fence(Ordering::SeqCst);
+        self.manager.wake_waiters(name);
+    }
+
+    fn come(&self, name: Name) {
+        if let Some(ground) = self.manager.grounds.of(name) {
+            ground.come();
+        }
+    }
+
+    fn go(&self, name: Name) {
+        if let Some(ground) = self.manager.grounds.of(name) {
+            ground.go();
+        }
     }
 
     /// A lock that nobody has used since it was made, or since nobody could see it any more.
@@ -276,6 +341,12 @@ impl<M: Machine> Session<M> {
             excluded = other.is_for(pending.name) && other.state().toward_behind().meets(conflicts);
             if excluded { Walk::Enough } else { Walk::On }
         });
+        if !excluded && is_strong(pending.name, pending.wanted) {
+            let ground = self.manager.grounds.of(pending.name);
+            let own = self.intentions.find(pending.name);
+            let counted = ground.map_or(Modes::NONE, |ground| ground.counted(own));
+            excluded = counted.meets(conflicts) && !M::fault(&faults::COUNT_UNAWAITED);
+        }
         if pending.granted.is_some() && !excluded {
             bucket.behind(own, |other| {
                 excluded =
@@ -400,6 +471,10 @@ impl<M: Machine> Session<M> {
             None => lock.set(State::new(self.number, Status::Obsolete, None, pending.wanted)),
             Some(mode) => lock.set(State::new(self.number, Status::Active, Some(mode), mode)),
         }
+        let weak = |mode: Option<Mode>| mode.is_none_or(|mode| !is_strong(pending.name, mode));
+        if is_strong(pending.name, pending.wanted) && weak(pending.granted) {
+            self.go(pending.name);
+        }
         // As S6.
         M::fence(Ordering::SeqCst);
         self.manager.wake_waiters(pending.name);
@@ -432,6 +507,13 @@ impl<M: Machine> Session<M> {
 
     #[inline]
     fn release_held(&mut self) {
+        for (name, mode) in self.intentions.iter() {
+            let ground = self.manager.grounds.of(name).expect("it was counted there");
+            if ground.leave(self.number, mode) {
+                self.wake_strong(name);
+            }
+        }
+        self.intentions.clear(self.manager.agents.get(self.number));
         if self.held.entries().is_empty() {
             return;
         }
@@ -439,6 +521,9 @@ impl<M: Machine> Session<M> {
             // SAFETY: as in `claim`.
             let lock = unsafe { held.lock.as_ref() };
             lock.set(State::new(self.number, Status::Obsolete, None, held.mode));
+            if is_strong(held.name, held.mode) {
+                self.go(held.name);
+            }
         }
         // S6: whoever waits for these sees them released, or we see that it waits.
         if !M::fault(&faults::RELEASE_UNFENCED) {
@@ -451,14 +536,15 @@ impl<M: Machine> Session<M> {
         self.held.clear();
     }
 
-    /// What the transaction holds, in the order in which it came to it.
+    /// What the transaction holds: an intention, and what it then asked for beyond it, are two.
     pub fn held(&self) -> impl Iterator<Item = (Name, Mode)> {
-        self.held.entries().iter().map(|held| (held.name, held.mode))
+        let held = self.held.entries().iter().map(|held| (held.name, held.mode));
+        self.intentions.iter().chain(held)
     }
 
     /// The mode in which the transaction holds `name`.
     pub fn mode_of(&mut self, name: Name) -> Option<Mode> {
-        self.held.find(name).map(|held| held.mode)
+        self.held.find(name).map(|held| held.mode).or(self.intentions.find(name))
     }
 
     /// For others to end this one's waits: its client is gone.
@@ -482,6 +568,12 @@ impl<M: Machine> Drop for Session<M> {
         self.clear_cancel();
         self.manager.agents.release(self.number);
     }
+}
+
+/// Whether intentions on `name` have to look out for a request like this.
+#[inline]
+fn is_strong(name: Name, mode: Mode) -> bool {
+    !mode.is_intention() && name.ground().is_some()
 }
 
 /// Ends the waits of a session, from any thread.

@@ -17,8 +17,10 @@ struct World {
     /// Who has what, told by those who have it.
     ledger: RefCell<Vec<(u32, Name, Mode)>>,
     excluded: Cell<bool>,
-    /// Things that are locked.
+    /// Records that are locked.
     names: u64,
+    /// Whether the database and a table are, too.
+    with_tables: bool,
     counts: RefCell<Counts>,
 }
 
@@ -42,8 +44,7 @@ impl World {
             session.begin();
             for _ in 0..=below(4) {
                 // Everything may fall into one bucket.
-                let name = Name::record(1, below(self.names));
-                let mode = if below(2) == 0 { Mode::S } else { Mode::ALL[below(5) as usize] };
+                let (name, mode) = self.draw();
                 let deadline = (below(4) == 0).then(|| Sim::now() + below(400));
                 if let Err(refused) = session.acquire(name, mode, deadline) {
                     self.count_refused(refused);
@@ -55,6 +56,18 @@ impl World {
             self.ledger.borrow_mut().retain(|&(owner, ..)| owner != core);
             session.release_all();
         }
+    }
+
+    /// What to lock: a table now and then, more often with an intention than not, or one of a few records.
+    fn draw(&self) -> (Name, Mode) {
+        let any = Mode::ALL[below(5) as usize];
+        if self.with_tables && below(3) == 0 {
+            let name = if below(2) == 0 { Name::DATABASE } else { Name::table(1) };
+            return (name, [Mode::Is, Mode::Ix, any][below(3) as usize]);
+        }
+        // Often what may be converted while others come and go.
+        let mode = [Mode::Is, Mode::Ix, Mode::S, any][below(4) as usize];
+        (Name::record(1, below(self.names)), mode)
     }
 
     fn count_refused(&self, refused: Refused) {
@@ -101,6 +114,7 @@ fn simulate(
             ledger,
             excluded,
             names: 1 + seed % 3,
+            with_tables: seed % 4 == 1,
             counts: RefCell::default(),
         })
     });
@@ -115,6 +129,7 @@ fn simulate(
     }
     if verdict == "completed" {
         run.outside(|| {
+            world.manager.supply();
             let usage = world.manager.usage();
             assert_eq!(usage.locks, 0, "nothing is left behind");
             assert_eq!(usage.obsolete, 0, "nor in the way");
@@ -164,7 +179,8 @@ fn planted_bugs_are_caught() {
             fault.expected.contains(&verdict)
         });
         println!("{} {caught:?}", fault.name);
-        if let Some(seed) = caught {
+        let seed = caught.unwrap_or_else(|| panic!("{}: not caught", fault.name));
+        {
             assert_eq!(simulate(seed, Reclaim::Regions, model, None).0, "completed");
         }
     }
