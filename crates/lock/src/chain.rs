@@ -167,28 +167,51 @@ impl<M: Machine> Bucket<M> {
 
     /// Unlinks what is obsolete, or sees to it that somebody does; `retire` gets each lock that nobody can
     /// come to any more. The caller is in a critical region.
-    #[inline]
     pub fn sweep(&self, mut retire: impl FnMut(&Lock<M>)) {
-        // Acquire pairs with the releases below: we see what the last sweeper did to the links.
-        let taken =
-            self.sweeper.compare_exchange(NOBODY, SWEEPING, Ordering::Acquire, Ordering::Relaxed);
         // Release: our locks are obsolete; pairs with the acquire before the sweeper's next round.
         let ask = || self.sweeper.fetch_or(SWEEPING | AGAIN, Ordering::AcqRel);
-        if taken.is_err() && ask() & SWEEPING != 0 {
-            return;
-        }
-        for _ in 0..ROUNDS_MAX {
+        if self.begin_sweeping() || ask() & SWEEPING == 0 {
             self.unlink_obsolete(&mut retire);
-            let left = self.sweeper.compare_exchange(
-                SWEEPING,
-                NOBODY,
-                Ordering::Release,
-                Ordering::Relaxed,
-            );
-            if left.is_ok() {
+            self.end_sweeping(&mut retire);
+        }
+    }
+
+    /// Unlinks an obsolete lock if it is the only one in the chain, so that nobody waits behind it; whether it
+    /// was. The caller is in a critical region.
+    #[inline]
+    pub fn remove_only(&self, lock: &Lock<M>, mut retire: impl FnMut(&Lock<M>)) -> bool {
+        // Acquire pairs with the releases of those who link.
+        let alone = || self.head.load(Ordering::Acquire) == lock.tagged();
+        if !alone() || !self.begin_sweeping() {
+            return false;
+        }
+        // Somebody else may have unlinked it just before.
+        let removed = alone() && self.unlink_last(lock, Tagged::null(), &self.head);
+        if removed {
+            retire(lock);
+        }
+        self.end_sweeping(&mut retire);
+        removed
+    }
+
+    #[inline]
+    fn begin_sweeping(&self) -> bool {
+        // Acquire pairs with the releases below: we see what the last sweeper did to the links.
+        let order = (Ordering::Acquire, Ordering::Relaxed);
+        self.sweeper.compare_exchange(NOBODY, SWEEPING, order.0, order.1).is_ok()
+    }
+
+    /// Goes over the chain for others, if they have asked for it, and leaves.
+    #[inline]
+    fn end_sweeping(&self, retire: &mut impl FnMut(&Lock<M>)) {
+        for _ in 0..ROUNDS_MAX {
+            let order = (Ordering::Release, Ordering::Relaxed);
+            if self.sweeper.compare_exchange(SWEEPING, NOBODY, order.0, order.1).is_ok() {
                 return;
             }
+            // Acquire pairs with the release of who has asked.
             self.sweeper.fetch_and(!AGAIN, Ordering::Acquire);
+            self.unlink_obsolete(retire);
         }
         // Others keep releasing here: the next of them goes on, or the background.
         self.sweeper.store(AGAIN, Ordering::Release);

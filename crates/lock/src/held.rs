@@ -1,5 +1,6 @@
 //! What a transaction holds, by name.
 
+use crate::chain::Bucket;
 use crate::lock::Lock;
 use crate::mode::Mode;
 use crate::name::Name;
@@ -14,6 +15,7 @@ pub(crate) struct Entry<M: Machine> {
     pub name: Name,
     pub mode: Mode,
     pub lock: NonNull<Lock<M>>,
+    pub bucket: NonNull<Bucket<M>>,
 }
 
 /// The locks of one transaction, with an index by name once there are more than a few.

@@ -120,7 +120,9 @@ pub(crate) struct Lock<M: Machine> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     pub segment: u32,
-    pub at: u32,
+    pub leaf: u16,
+    /// In the leaf.
+    pub at: u16,
 }
 
 impl<M: Machine> Lock<M> {

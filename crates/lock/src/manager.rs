@@ -74,6 +74,7 @@ impl<M: Machine> Manager<M> {
         }
     }
 
+    /// The bucket of a name, which lives as long as the manager.
     #[inline]
     pub(crate) fn bucket(&self, name: Name) -> &Bucket<M> {
         self.buckets.get(name.hash() as usize & (self.buckets.count() - 1))
@@ -125,9 +126,9 @@ impl<M: Machine> Manager<M> {
     /// Wakes those who wait for `name` and need not any more. A lock that stood in their way has become
     /// obsolete or weaker before, with a full fence in between. The caller is in a critical region.
     #[inline]
-    pub(crate) fn wake_waiters(&self, name: Name) {
+    pub(crate) fn wake_waiters(&self, bucket: &Bucket<M>, name: Name) {
         let mut ahead = Modes::NONE;
-        self.bucket(name).each(|lock| {
+        bucket.each(|lock| {
             if lock.is_for(name) {
                 let state = lock.state();
                 // Conversions look at locks on either side: they may as well look themselves.
@@ -160,9 +161,18 @@ impl<M: Machine> Manager<M> {
         wake();
     }
 
-    /// Unlinks what is obsolete in the bucket of `name`. The caller is in a critical region.
+    /// Unlinks what is obsolete in a bucket. The caller is in a critical region.
+    fn sweep(&self, bucket: &Bucket<M>) {
+        bucket.sweep(|lock: &Lock<M>| self.pool.retire(lock.place));
+    }
+
+    /// Sees to the chain of a lock that has become obsolete: wakes who waits for it, and unlinks it. As for
+    /// [`Manager::wake_waiters`].
     #[inline]
-    pub(crate) fn sweep(&self, name: Name) {
-        self.bucket(name).sweep(|lock: &Lock<M>| self.pool.retire(lock.place));
+    pub(crate) fn release(&self, bucket: &Bucket<M>, name: Name, lock: &Lock<M>) {
+        if !bucket.remove_only(lock, |lock| self.pool.retire(lock.place)) {
+            self.wake_waiters(bucket, name);
+            self.sweep(bucket);
+        }
     }
 }

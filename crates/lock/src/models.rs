@@ -24,7 +24,7 @@ struct Chain {
 
 impl Chain {
     fn new() -> Self {
-        let lock = |at| Lock::new(Place { segment: 0, at });
+        let lock = |at| Lock::new(Place { segment: 0, leaf: 0, at });
         Self { bucket: Bucket::new(), locks: [lock(0), lock(1), lock(2)] }
     }
 

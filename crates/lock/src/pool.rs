@@ -148,20 +148,18 @@ impl<M: Machine> Pool<M> {
         }
     }
 
-    /// A lock of a leaf that the caller has taken, to be used for the first time.
-    #[inline]
-    pub fn lock(&self, leaf: Leaf, at: u32) -> &Lock<M> {
-        let lock =
-            self.segment(leaf.segment).locks.get((leaf.leaf * self.leaf_locks + at) as usize);
-        M::unpoison(core::ptr::from_ref(lock).cast(), size_of::<Lock<M>>());
-        lock
+    /// The locks of a leaf that the caller has taken, to be used for the first time.
+    pub fn locks(&self, leaf: Leaf) -> &[Lock<M>] {
+        let from = (leaf.leaf * self.leaf_locks) as usize;
+        let locks = &self.segment(leaf.segment).locks.all()[from..from + self.leaf_locks as usize];
+        M::unpoison(locks.as_ptr().cast(), size_of_val(locks));
+        locks
     }
 
     /// Nobody comes to this lock by its chain any more.
     #[inline]
     pub fn retire(&self, place: Place) {
-        let (leaf, at) = (place.at / self.leaf_locks, place.at % self.leaf_locks);
-        self.segment(place.segment).valid.clear(leaf, 1 << at);
+        self.segment(place.segment).valid.clear(u32::from(place.leaf), 1 << place.at);
     }
 
     /// The locks of a leaf from `at` on will not be used.
@@ -281,9 +279,10 @@ impl<M: Machine> Segment<M> {
     fn new(number: u32, leaves: u32, leaf_locks: u32) -> Self {
         let next = core::cell::Cell::new(0);
         let make = || {
-            let at = next.get();
-            next.set(at + 1);
-            Lock::new(Place { segment: number, at })
+            let all = next.get();
+            next.set(all + 1);
+            let (leaf, at) = ((all / leaf_locks) as u16, (all % leaf_locks) as u16);
+            Lock::new(Place { segment: number, leaf, at })
         };
         let locks = Array::new((leaves * leaf_locks) as usize, make);
         Self { locks, taken: Line(M::Word::new(0)), valid: Valid::new(leaves, leaf_locks) }

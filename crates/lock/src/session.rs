@@ -12,7 +12,7 @@
 //! - What a transaction holds becomes obsolete all at once, with one fence (S6) for all of it.
 
 use crate::agents::Agent;
-use crate::chain::Walk;
+use crate::chain::{Bucket, Walk};
 use crate::deadlock::Search;
 use crate::faults;
 use crate::ground::Intentions;
@@ -73,6 +73,7 @@ pub enum Answer {
 /// What a transaction waits for.
 struct Pending<M: Machine> {
     name: Name,
+    bucket: NonNull<Bucket<M>>,
     lock: NonNull<Lock<M>>,
     /// The mode that it has already.
     granted: Option<Mode>,
@@ -87,12 +88,30 @@ impl<M: Machine> Clone for Pending<M> {
 
 impl<M: Machine> Copy for Pending<M> {}
 
+impl<M: Machine> Pending<M> {
+    /// The bucket and the lock.
+    #[inline]
+    fn place(&self) -> (&Bucket<M>, &Lock<M>) {
+        // SAFETY: the bucket lives as long as the manager, which the session keeps; the lock is in its chain
+        // and not released, so its memory is the session's.
+        unsafe { (self.bucket.as_ref(), self.lock.as_ref()) }
+    }
+}
+
+/// Locks of a leaf that were not used yet, from `at` on.
+struct Fresh<M: Machine> {
+    leaf: Leaf,
+    locks: NonNull<[Lock<M>]>,
+    at: usize,
+}
+
 /// One transaction at a time, of one thread at a time.
 pub struct Session<M: Machine> {
     manager: Arc<Shared<M, Manager<M>>>,
     number: u32,
-    /// Where its next lock is.
-    leaf: Option<(Leaf, u32)>,
+    agent: NonNull<Agent<M>>,
+    /// Where its next locks are.
+    fresh: Option<Fresh<M>>,
     held: Held<M>,
     intentions: Intentions,
     pending: Option<Pending<M>>,
@@ -101,23 +120,26 @@ pub struct Session<M: Machine> {
     search: Search,
 }
 
+// SAFETY: what its pointers lead to lives in the manager, which it keeps, and is shared by words.
+unsafe impl<M: Machine> Send for Session<M> where Arc<Shared<M, Manager<M>>>: Send {}
+
 impl<M: Machine> Session<M> {
     /// One that holds nothing; `None` when there are [`crate::AGENTS_MAX`].
     #[must_use]
     pub fn new(manager: &Arc<Shared<M, Manager<M>>>) -> Option<Self> {
         let manager = Arc::clone(manager);
         let number = manager.agents.acquire()?;
-        let (held, search) = (Held::new(), Search::default());
-        let intentions = Intentions::default();
+        let agent = NonNull::from(manager.agents.get(number));
         Some(Self {
             manager,
             number,
-            leaf: None,
-            held,
-            intentions,
+            agent,
+            fresh: None,
+            held: Held::new(),
+            intentions: Intentions::default(),
             pending: None,
             shows: false,
-            search,
+            search: Search::default(),
         })
     }
 
@@ -129,8 +151,10 @@ impl<M: Machine> Session<M> {
         }
     }
 
+    #[inline]
     fn agent(&self) -> &Agent<M> {
-        self.manager.agents.get(self.number)
+        // SAFETY: agents live as long as the manager, which the session keeps.
+        unsafe { self.agent.as_ref() }
     }
 
     /// Begins a critical region.
@@ -178,22 +202,7 @@ impl<M: Machine> Session<M> {
             if held.mode.covers(mode) {
                 return Ok(Answer::Granted);
             }
-            let (lock, granted) = (held.lock, held.mode);
-            let wanted = granted.join(mode);
-            if is_strong(name, wanted) && !is_strong(name, granted) {
-                self.come(name);
-            }
-            let pending = Pending { name, lock, granted: Some(granted), wanted };
-            // SAFETY: it is held, so its memory is its own.
-            let lock = unsafe { lock.as_ref() };
-            lock.set(State::new(self.number, Status::Active, Some(granted), wanted));
-            // Full: the wish is seen before we look behind us. Pairs with the fences of those behind, of
-            // whom therefore either we see the claim, or they see the wish: the one of an insertion, S3, S5.
-            M::fence(Ordering::SeqCst);
-            self.enter();
-            let answer = self.claim(pending);
-            self.leave();
-            return answer;
+            return self.convert(name, mode);
         }
         let counted = self.intentions.find(name);
         if counted.is_some_and(|held| held.covers(mode)) || self.count_in(name, mode, counted) {
@@ -206,14 +215,35 @@ impl<M: Machine> Session<M> {
                 if is_strong(name, mode) {
                     self.come(name);
                 }
-                // SAFETY: it was taken for this transaction alone.
-                let fresh = unsafe { lock.as_ref() };
-                fresh.prepare(name, State::new(self.number, Status::Active, None, mode));
-                self.manager.bucket(name).insert(fresh);
-                self.claim(Pending { name, lock, granted: None, wanted: mode })
+                let bucket = NonNull::from(self.manager.bucket(name));
+                let pending = Pending { name, bucket, lock, granted: None, wanted: mode };
+                let (bucket, lock) = pending.place();
+                lock.prepare(name, State::new(self.number, Status::Active, None, mode));
+                bucket.insert(lock);
+                self.claim(pending)
             }
             Err(refused) => Err(refused),
         };
+        self.leave();
+        answer
+    }
+
+    /// Asks for what it holds in a stronger mode.
+    fn convert(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
+        let held = self.held.find(name).expect("what is converted is held");
+        let (granted, wanted) = (held.mode, held.mode.join(mode));
+        let (bucket, lock) = (held.bucket, held.lock);
+        let pending = Pending { name, bucket, lock, granted: Some(granted), wanted };
+        if is_strong(name, wanted) && !is_strong(name, granted) {
+            self.come(name);
+        }
+        let state = State::new(self.number, Status::Active, Some(granted), wanted);
+        pending.place().1.set(state);
+        // Full: the wish is seen before we look behind us. Pairs with the fences of those behind, of whom
+        // therefore either we see the claim, or they see the wish: the one of an insertion, S3, S5.
+        M::fence(Ordering::SeqCst);
+        self.enter();
+        let answer = self.claim(pending);
         self.leave();
         answer
     }
@@ -233,7 +263,8 @@ impl<M: Machine> Session<M> {
             self.leave();
             return false;
         }
-        self.intentions.set(self.manager.agents.get(self.number), name, mode);
+        // SAFETY: as in `agent`.
+        self.intentions.set(unsafe { self.agent.as_ref() }, name, mode);
         if let Some(weaker) = counted {
             _ = ground.leave(self.number, weaker);
         }
@@ -245,7 +276,7 @@ impl<M: Machine> Session<M> {
     fn wake_strong(&self, name: Name) {
         // As S6.
         M::fence(Ordering::SeqCst);
-        self.manager.wake_waiters(name);
+        self.manager.wake_waiters(self.manager.bucket(name), name);
     }
 
     fn come(&self, name: Name) {
@@ -263,24 +294,26 @@ impl<M: Machine> Session<M> {
     /// A lock that nobody has used since it was made, or since nobody could see it any more.
     #[inline]
     fn fresh_lock(&mut self) -> Result<NonNull<Lock<M>>, Refused> {
-        let (leaf, at) = match self.leaf {
-            Some((leaf, at)) if at < self.manager.pool.leaf_locks => (leaf, at),
-            _ => {
-                self.leaf = None;
-                let manager = &self.manager;
-                let taken = manager.pool.take(&manager.epoch, &manager.agents);
-                (taken.map_err(|_| Refused::Exhausted)?, 0)
+        if let Some(fresh) = &mut self.fresh {
+            // SAFETY: the locks of a leaf live while one of them was not given back.
+            if let Some(lock) = unsafe { fresh.locks.as_ref() }.get(fresh.at) {
+                fresh.at += 1;
+                return Ok(NonNull::from(lock));
             }
-        };
-        self.leaf = Some((leaf, at + 1));
-        Ok(NonNull::from(self.manager.pool.lock(leaf, at)))
+        }
+        self.fresh = None;
+        let manager = &self.manager;
+        let leaf = manager.pool.take(&manager.epoch, &manager.agents);
+        let leaf = leaf.map_err(|_| Refused::Exhausted)?;
+        let locks = manager.pool.locks(leaf);
+        self.fresh = Some(Fresh { leaf, locks: NonNull::from(locks), at: 1 });
+        Ok(NonNull::from(&locks[0]))
     }
 
     /// The lock's state says that it claims: has it, or stands in line for it. In a critical region.
     #[inline]
     fn claim(&mut self, pending: Pending<M>) -> Result<Answer, Refused> {
-        // SAFETY: it is in its chain and not released, so its memory is its own.
-        let lock = unsafe { pending.lock.as_ref() };
+        let lock = pending.place().1;
         let state = |status| State::new(self.number, status, pending.granted, pending.wanted);
         loop {
             if !self.is_excluded(pending) {
@@ -318,24 +351,23 @@ impl<M: Machine> Session<M> {
     /// Takes note of a lock that the transaction has.
     #[inline]
     fn grant(&mut self, pending: Pending<M>) {
-        let Pending { name, lock, granted, wanted } = pending;
+        let Pending { name, bucket, lock, granted, wanted } = pending;
         self.stop_showing();
-        let state = State::new(self.number, Status::Active, Some(wanted), wanted);
-        // SAFETY: as in `claim`.
-        unsafe { lock.as_ref() }.set(state);
-        match granted {
-            None => self.held.add(Entry { name, mode: wanted, lock }),
-            Some(_) => self.held.find(name).expect("what is converted is held").mode = wanted,
+        if granted.is_none() {
+            // A claim without anything before excludes what it excludes from now on.
+            self.held.add(Entry { name, mode: wanted, lock, bucket });
+            return;
         }
+        let state = State::new(self.number, Status::Active, Some(wanted), wanted);
+        pending.place().1.set(state);
+        self.held.find(name).expect("what is converted is held").mode = wanted;
     }
 
     /// Whether locks of others exclude what the transaction asks for. In a critical region.
     #[inline]
     fn is_excluded(&self, pending: Pending<M>) -> bool {
-        let bucket = self.manager.bucket(pending.name);
         let conflicts = pending.wanted.conflicts();
-        // SAFETY: as in `claim`.
-        let own = unsafe { pending.lock.as_ref() };
+        let (bucket, own) = pending.place();
         let mut excluded = false;
         bucket.ahead(own, |other| {
             excluded = other.is_for(pending.name) && other.state().toward_behind().meets(conflicts);
@@ -359,9 +391,8 @@ impl<M: Machine> Session<M> {
 
     /// A claim has turned into a wait: conversions ahead may have stopped at it.
     fn wake_conversions(&self, pending: Pending<M>) {
-        // SAFETY: as in `claim`.
-        let own = unsafe { pending.lock.as_ref() };
-        self.manager.bucket(pending.name).ahead(own, |other| {
+        let (bucket, own) = pending.place();
+        bucket.ahead(own, |other| {
             let state = other.state();
             if state.status() == Status::Waiting && state.converts() && other.is_for(pending.name) {
                 self.manager.rouse(self.manager.agents.get(state.owner()));
@@ -382,9 +413,7 @@ impl<M: Machine> Session<M> {
             self.enter();
             let answer = match waited {
                 Ok(()) => {
-                    // SAFETY: as in `claim`.
-                    let lock = unsafe { pending.lock.as_ref() };
-                    lock.set(State::new(
+                    pending.place().1.set(State::new(
                         self.number,
                         Status::Active,
                         pending.granted,
@@ -417,7 +446,7 @@ impl<M: Machine> Session<M> {
         };
         let mut patience = Patience::<M>::new();
         // Short runs that look for interleavings shall see it sleep.
-        for _ in 0..if M::explores() { M::random() as u32 % 8 } else { LOOKS_MAX } {
+        for _ in 0..if M::explores() { M::random() as u32 % 4 } else { LOOKS_MAX } {
             if is_free() {
                 return Ok(());
             }
@@ -464,22 +493,22 @@ impl<M: Machine> Session<M> {
 
     /// Stands in line no more. In a critical region.
     fn withdraw(&mut self, pending: Pending<M>) {
-        // SAFETY: as in `claim`.
-        let lock = unsafe { pending.lock.as_ref() };
+        let (bucket, lock) = pending.place();
         self.stop_showing();
-        match pending.granted {
-            None => lock.set(State::new(self.number, Status::Obsolete, None, pending.wanted)),
-            Some(mode) => lock.set(State::new(self.number, Status::Active, Some(mode), mode)),
-        }
+        let state = match pending.granted {
+            None => State::new(self.number, Status::Obsolete, None, pending.wanted),
+            Some(mode) => State::new(self.number, Status::Active, Some(mode), mode),
+        };
+        lock.set(state);
         let weak = |mode: Option<Mode>| mode.is_none_or(|mode| !is_strong(pending.name, mode));
         if is_strong(pending.name, pending.wanted) && weak(pending.granted) {
             self.go(pending.name);
         }
         // As S6.
         M::fence(Ordering::SeqCst);
-        self.manager.wake_waiters(pending.name);
-        if pending.granted.is_none() {
-            self.manager.sweep(pending.name);
+        match pending.granted {
+            None => self.manager.release(bucket, pending.name, lock),
+            Some(_) => self.manager.wake_waiters(bucket, pending.name),
         }
     }
 
@@ -513,12 +542,13 @@ impl<M: Machine> Session<M> {
                 self.wake_strong(name);
             }
         }
-        self.intentions.clear(self.manager.agents.get(self.number));
+        // SAFETY: as in `agent`.
+        self.intentions.clear(unsafe { self.agent.as_ref() });
         if self.held.entries().is_empty() {
             return;
         }
         for held in self.held.entries() {
-            // SAFETY: as in `claim`.
+            // SAFETY: it is in its chain and not released, so its memory is the session's.
             let lock = unsafe { held.lock.as_ref() };
             lock.set(State::new(self.number, Status::Obsolete, None, held.mode));
             if is_strong(held.name, held.mode) {
@@ -530,8 +560,10 @@ impl<M: Machine> Session<M> {
             M::fence(Ordering::SeqCst);
         }
         for held in self.held.entries() {
-            self.manager.wake_waiters(held.name);
-            self.manager.sweep(held.name);
+            // SAFETY: the bucket lives as long as the manager; and nobody uses the lock's memory again before
+            // this region ends.
+            let (bucket, lock) = unsafe { (held.bucket.as_ref(), held.lock.as_ref()) };
+            self.manager.release(bucket, held.name, lock);
         }
         self.held.clear();
     }
@@ -562,8 +594,8 @@ impl<M: Machine> Session<M> {
 impl<M: Machine> Drop for Session<M> {
     fn drop(&mut self) {
         self.release_all();
-        if let Some((leaf, at)) = self.leaf {
-            self.manager.pool.give_back(leaf, at);
+        if let Some(fresh) = self.fresh.take() {
+            self.manager.pool.give_back(fresh.leaf, fresh.at as u32);
         }
         self.clear_cancel();
         self.manager.agents.release(self.number);

@@ -9,8 +9,8 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-const CORES: u32 = 4;
-const TURNS: u32 = 16;
+const CORES: u32 = 5;
+const TURNS: u32 = 64;
 
 struct World {
     manager: Arc<Shared<Sim, Manager<Sim>>>,
@@ -66,7 +66,8 @@ impl World {
             return (name, [Mode::Is, Mode::Ix, any][below(3) as usize]);
         }
         // Often what may be converted while others come and go.
-        let mode = [Mode::Is, Mode::Ix, Mode::S, any][below(4) as usize];
+        let mode =
+            [Mode::Is, Mode::Ix, Mode::S, any][below(if self.names == 1 { 3 } else { 4 }) as usize];
         (Name::record(1, below(self.names)), mode)
     }
 

@@ -55,6 +55,14 @@ impl<M: Machine, T> Array<M, T> {
         self.count
     }
 
+    /// All of them.
+    #[must_use]
+    #[inline]
+    pub fn all(&self) -> &[T] {
+        // SAFETY: written in `new`, and alive as long as `self`.
+        unsafe { core::slice::from_raw_parts(self.first.as_ptr(), self.count) }
+    }
+
     /// An element that exists.
     ///
     /// # Panics
