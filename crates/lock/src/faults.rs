@@ -4,7 +4,7 @@
 use chiliad_machine::{Fault, Rig};
 
 macro_rules! faults {
-    ($($(#[$doc:meta])* $name:ident = $text:literal, $rig:ident, $step:literal, $expected:expr, $seeds:literal;)+) => {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $rig:ident $workload:literal, $step:literal, $expected:expr, $seeds:literal;)+) => {
         $(
             $(#[$doc])*
             pub(crate) static $name: Fault = Fault {
@@ -12,7 +12,7 @@ macro_rules! faults {
                 step: $step,
                 rig: Rig::$rig,
                 schemes: &[],
-                workload: "locks",
+                workload: $workload,
                 expected: $expected,
                 seeds: $seeds,
             };
@@ -30,36 +30,36 @@ const STUCK: &[&str] = &["deadlock"];
 
 faults! {
     /// S1.
-    INSERTED_APART = "inserted-apart", SimSc,
+    INSERTED_APART = "inserted-apart", SimSc "mixed",
         "a lock comes in by one exchange of the tail", &["excluded", "deadlock"], 200;
     /// S2.
-    WAIT_UNFENCED = "wait-unfenced", SimTso,
+    WAIT_UNFENCED = "wait-unfenced", SimTso "mixed",
         "a lock waits before its owner looks for deadlocks", STUCK, 1000;
     /// S3.
-    CLAIM_UNFENCED = "claim-unfenced", SimTso,
+    CLAIM_UNFENCED = "claim-unfenced", SimTso "conversions",
         "a lock that did not have to wait claims before its owner looks again", BOTH, 1000;
     /// S4.
-    SLEEP_UNFENCED = "sleep-unfenced", SimTso,
+    SLEEP_UNFENCED = "sleep-unfenced", SimTso "mixed",
         "a transaction shows that it sleeps before it looks for the last time", STUCK, 1000;
     /// S5.
-    WOKEN_UNFENCED = "woken-unfenced", SimTso,
+    WOKEN_UNFENCED = "woken-unfenced", SimTso "conversions",
         "a lock that has waited claims before its owner looks again", BOTH, 1000;
     /// S6.
-    RELEASE_UNFENCED = "release-unfenced", SimTso,
+    RELEASE_UNFENCED = "release-unfenced", SimTso "mixed",
         "a lock is obsolete before its owner looks for those who wait", STUCK, 1000;
     /// S7.
-    WAKE_UNORDERED = "wake-unordered", SimSc,
+    WAKE_UNORDERED = "wake-unordered", SimSc "mixed",
         "a transaction is told not to sleep before it is woken", STUCK, 1000;
-    UNLINKED_PASSED_OVER = "unlinked-passed-over", SimSc,
+    UNLINKED_PASSED_OVER = "unlinked-passed-over", SimSc "mixed",
         "who looks for locks ahead waits for those that are about to be linked", BOTH, 200;
-    GAP_PASSED_OVER = "gap-passed-over", Loom,
+    GAP_PASSED_OVER = "gap-passed-over", Loom "mixed",
         "who looks for locks behind waits for those that are about to be linked", &["excluded", "deadlock"], 1000;
-    GONE_UNMARKED = "gone-unmarked", Loom,
+    GONE_UNMARKED = "gone-unmarked", Loom "mixed",
         "a last lock that is unlinked says so", &["event limit"], 1000;
-    STRONG_PASSED_OVER = "strong-passed-over", SimSc,
+    STRONG_PASSED_OVER = "strong-passed-over", SimSc "mixed",
         "intentions go behind strong requests", BOTH, 200;
-    COUNT_UNAWAITED = "count-unawaited", SimSc,
+    COUNT_UNAWAITED = "count-unawaited", SimSc "mixed",
         "strong requests wait for the intentions that they exclude", BOTH, 200;
-    REGION_UNSHOWN = "region-unshown", SimSc,
+    REGION_UNSHOWN = "region-unshown", SimSc "mixed",
         "whoever reads chains is in a critical region", &["use of freed memory"], 1000;
 }

@@ -33,9 +33,14 @@ pub(crate) struct Segment<M: Machine> {
     pub valid: Valid<M>,
 }
 
-/// There are as many locks as are allowed, or as fit into memory.
+/// Why there is no lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Exhausted;
+pub(crate) enum Shortage {
+    /// There are as many as are allowed, or as fit into memory.
+    Exhausted,
+    /// The same, but some are done with, and wait for regions to end: the caller's perhaps.
+    NotYet,
+}
 
 /// A leaf of a segment, for one worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,7 +128,7 @@ impl<M: Machine> Pool<M> {
     }
 
     /// Takes a leaf. The caller is in a critical region.
-    pub fn take(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<Leaf, Exhausted> {
+    pub fn take(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<Leaf, Shortage> {
         loop {
             let newest = self.newest.0.load(Ordering::Acquire);
             // Acquire pairs with the release in `add`: the number is there, and the segment fresh.
@@ -176,13 +181,17 @@ impl<M: Machine> Pool<M> {
 
     /// For who finds nothing fresh: sees to it that there is something.
     #[cold]
-    fn supply_one(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<(), Exhausted> {
+    fn supply_one(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<(), Shortage> {
         let mut supplies = self.supplies.lock();
         if self.fresh() > 0 {
             return Ok(());
         }
         self.recycle(&mut supplies, epoch, agents);
-        if self.fresh() > 0 { Ok(()) } else { self.make(&mut supplies) }
+        if self.fresh() > 0 || self.make(&mut supplies) {
+            return Ok(());
+        }
+        let some = !supplies.empty.is_empty() || !supplies.leaving.is_empty();
+        Err(if some { Shortage::NotYet } else { Shortage::Exhausted })
     }
 
     /// Supplies ahead of demand, and gives back what is more than enough: for a background task, between
@@ -191,9 +200,7 @@ impl<M: Machine> Pool<M> {
         // Who finds it taken is not needed.
         let Some(mut supplies) = self.supplies.try_lock() else { return };
         self.recycle(&mut supplies, epoch, agents);
-        while self.fresh() < FRESH_LOW.min(self.ready.count() as u64)
-            && self.make(&mut supplies).is_ok()
-        {}
+        while self.fresh() < FRESH_LOW.min(self.ready.count() as u64) && self.make(&mut supplies) {}
     }
 
     /// Makes segments fresh that nobody can have seen the locks of any more, and takes note of those that
@@ -239,15 +246,16 @@ impl<M: Machine> Pool<M> {
         }
     }
 
-    fn make(&self, supplies: &mut Supplies<M>) -> Result<(), Exhausted> {
-        let number = supplies.unmade.pop().ok_or(Exhausted)?;
+    /// Makes a segment, if one more is allowed.
+    fn make(&self, supplies: &mut Supplies<M>) -> bool {
+        let Some(number) = supplies.unmade.pop() else { return false };
         let segment = Shared::new(Segment::new(number, self.leaves, self.leaf_locks));
         let place = core::ptr::from_ref(&*segment).cast_mut();
         // Release pairs with the acquire in `made`.
         self.index.get(number as usize).store(Tagged::new(place, 0), Ordering::Release);
         supplies.segments[number as usize] = Some(segment);
         self.add(supplies, number);
-        Ok(())
+        true
     }
 
     /// Puts a fresh segment at the end of the ring, which has a place for each.

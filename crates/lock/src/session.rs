@@ -21,9 +21,9 @@ use crate::lock::{Lock, State, Status};
 use crate::manager::Manager;
 use crate::mode::{Mode, Modes};
 use crate::name::Name;
-use crate::pool::Leaf;
+use crate::pool::{Leaf, Shortage};
 use crate::region::{Epoch, Reclaim};
-use chiliad_machine::{Link, Woken};
+use chiliad_machine::{Link, Spin, Woken};
 use chiliad_machine::{Machine, Ordering, Patience, Shared, Tagged, Ticks, Word, WorkerId};
 use core::fmt;
 use core::ptr::NonNull;
@@ -31,6 +31,9 @@ use std::sync::Arc;
 
 /// Looks at what it waits for before a transaction sleeps: about as long as a short transaction takes.
 const LOOKS_MAX: u32 = 64;
+
+/// Looks at the pool, when it is short, for locks that others may be about to let go of.
+const SHORTAGE_TURNS: u32 = 10_000;
 
 /// Why a lock is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,14 +163,14 @@ impl<M: Machine> Session<M> {
     /// Begins a critical region.
     #[inline]
     fn enter(&self) {
-        if self.manager.reclaim == Reclaim::Regions && !M::fault(&faults::REGION_UNSHOWN) {
+        if self.reclaims_by_region() && !M::fault(&faults::REGION_UNSHOWN) {
             self.manager.epoch.enter(&self.agent().region);
         }
     }
 
     #[inline]
     fn leave(&self) {
-        if self.manager.reclaim == Reclaim::Regions {
+        if self.reclaims_by_region() {
             Epoch::<M>::leave(&self.agent().region);
         }
     }
@@ -302,12 +305,35 @@ impl<M: Machine> Session<M> {
             }
         }
         self.fresh = None;
+        self.take_fresh()
+    }
+
+    #[cold]
+    fn take_fresh(&mut self) -> Result<NonNull<Lock<M>>, Refused> {
         let manager = &self.manager;
-        let leaf = manager.pool.take(&manager.epoch, &manager.agents);
-        let leaf = leaf.map_err(|_| Refused::Exhausted)?;
+        let mut spin = Spin::<M>::new();
+        let mut turns = 0;
+        let leaf = loop {
+            match manager.pool.take(&manager.epoch, &manager.agents) {
+                Ok(leaf) => break leaf,
+                Err(Shortage::NotYet) if turns < SHORTAGE_TURNS && self.reclaims_by_region() => {
+                    // Our own region may be what holds them back.
+                    self.leave();
+                    spin.wait();
+                    self.enter();
+                    turns += 1;
+                }
+                Err(_) => return Err(Refused::Exhausted),
+            }
+        };
         let locks = manager.pool.locks(leaf);
         self.fresh = Some(Fresh { leaf, locks: NonNull::from(locks), at: 1 });
         Ok(NonNull::from(&locks[0]))
+    }
+
+    #[inline]
+    fn reclaims_by_region(&self) -> bool {
+        self.manager.reclaim == Reclaim::Regions
     }
 
     /// The lock's state says that it claims: has it, or stands in line for it. In a critical region.
