@@ -1,6 +1,48 @@
 //! A lock manager for two-phase locking that does not collapse when there are far more transactions than
 //! cores (H. Jung, H. Han, A. Fekete, G. Heiser, H. Y. Yeom, "A Scalable Lock Manager for Multicores", ACM
 //! TODS, 2014: scalable-lock-manager.txt).
+//!
+//! A [`Manager`] is a hash table of chains of locks. A [`Session`] is a transaction's part: it asks for
+//! [`Name`]s in [`Mode`]s, waits, and releases everything at its end. Nothing on that way takes a latch:
+//!
+//! - a lock comes into its chain by an exchange of the tail (`chain.rs`), is obsolete as soon as its owner says
+//!   so, and is unlinked by whoever comes by;
+//! - locks are made in advance and given back by the segment (`pool.rs`, `valid.rs`), when nobody can have them
+//!   in sight any more (`region.rs`);
+//! - who waits sleeps, and is woken by who releases; deadlocks are found by whoever is about to wait
+//!   (`deadlock.rs`), and that one gives up;
+//! - intentions on databases and tables are counted, not chained (`ground.rs`).
+//!
+//! # Exclusion
+//!
+//! Of two locks of the same thing that exclude each other the one ahead in the chain goes first. The one behind
+//! looks at all ahead of it when it claims, and finds it, since a walk towards a lock of one's own is complete.
+//! The exception is a conversion, which goes before those behind it that wait: it and a claim behind it each
+//! write their own state, fence, and read the other's, so that one of them sees the other and waits.
+//!
+//! # Waking
+//!
+//! The seven synchronisation points of the paper's Figure 3 and what each is for, after its Figure 7: lock 1 of
+//! transaction A is in the way of lock 2 of B, and A releases it at any moment.
+//!
+//! | | where | between | without it |
+//! | --- | --- | --- | --- |
+//! | S1 | `Bucket::insert` | lock 2 comes in, and B looks at lock 1 (case 1) | two come in behind the same lock, and one of them is lost |
+//! | S2 | `Session::claim` | lock 2 waits, and B looks again (case 2), then for deadlocks | two who wait for each other both look before the other is seen to wait |
+//! | S3 | `Session::claim` | lock 2 claims after all, and B looks again | a conversion ahead takes it for waiting, and both have it |
+//! | S4 | `Session::sleep` | B shows that it sleeps, and looks for the last time (case 3) | A releases in between and sees nobody asleep |
+//! | S5 | `Session::wait` | lock 2 claims after a sleep, and B looks again | as S3 |
+//! | S6 | `Session::release_held` | lock 1 is obsolete, and A looks who waits (cases 4 and 5) | B sees lock 1 held, A sees lock 2 not waiting |
+//! | S7 | `Manager::rouse` | B is not to sleep any more, and is woken | B finds that it is to sleep, and does |
+//!
+//! Each has a planted bug, in [`FAULTS`]. S1 and S7 are orders of steps, the others fences.
+//!
+//! # Departures
+//!
+//! The paper grants on the waiter's behalf, under the waiter's mutex; here whoever releases only wakes, by a
+//! permit, and the waiter looks for itself. The paper knows neither conversions nor intentions by counters, and
+//! leaves the last obsolete lock of a chain where it is. Its walk towards locks *behind* one's own may miss those
+//! that came in behind one which is not linked yet, and so a waiter; here it is complete as well.
 
 mod agents;
 mod chain;
