@@ -28,13 +28,15 @@ pub enum Reason {
     Deadlock,
     /// The transaction waited for a lock for too long.
     LockTimeout,
+    /// The lock table has as many locks as it may have.
+    LocksExhausted,
     /// A version is younger than the transaction that would read or overwrite it.
     TooLate,
 }
 
 impl Reason {
     /// All reasons, in the order of [`Reason::index`].
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::ReadChanged,
         Self::ReadLatched,
         Self::Phantom,
@@ -46,6 +48,7 @@ impl Reason {
         Self::Younger,
         Self::Deadlock,
         Self::LockTimeout,
+        Self::LocksExhausted,
         Self::TooLate,
     ];
 
@@ -70,6 +73,7 @@ impl Reason {
             Self::Younger => "younger",
             Self::Deadlock => "deadlock",
             Self::LockTimeout => "lock_timeout",
+            Self::LocksExhausted => "locks_exhausted",
             Self::TooLate => "too_late",
         }
     }

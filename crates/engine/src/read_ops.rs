@@ -72,6 +72,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         found: Found<M>,
     ) -> Result<Looked> {
         let Get { table: id, key, for_update } = get;
+        self.table = id;
         match found {
             Found::Record(record) => {
                 // Declared before it is read: who reads first may not get as far as to write.
@@ -327,6 +328,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         run: &LeafRun<M>,
         left: &mut usize,
     ) -> Result<bool> {
+        self.table = id;
         for (_, record) in run.iter() {
             record.prefetch(64);
         }

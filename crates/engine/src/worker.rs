@@ -86,6 +86,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub log: Option<BufferRef<M>>,
     /// Buffers for the keys of what is left to collect.
     pub keys: KeyPool,
+    /// The table of the operation in hand.
+    pub table: TableId,
     /// Lengths of rows seen last, by table, to know how many lines to ask for.
     pub row_bytes: Vec<u32>,
     /// Scratch for encoded keys.
@@ -134,6 +136,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             unlogged: Vec::new(),
             log,
             keys: KeyPool::default(),
+            table: TableId(0),
             row_bytes: Vec::new(),
             key: Vec::new(),
             met: Vec::new(),
@@ -310,6 +313,7 @@ macro_rules! context {
             epochs: &$core.inner.words.epochs,
             heap: &mut $core.heap,
             keys: &mut $core.keys,
+            table: $core.table,
             clockwork: &mut $core.clockwork,
             stamped: $core.stamped,
             opacity: $core.opacity,

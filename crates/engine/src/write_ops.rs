@@ -64,6 +64,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
+        self.table = id;
         loop {
             let part = self.clockwork.switch(Part::Index);
             let placed = self.place(id, table, key, value);
@@ -197,6 +198,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             Some(write) => write,
             None => {
                 if S::INTENDS {
+                    self.table = id;
                     self.intend_read(record)?;
                 }
                 let before =
@@ -321,6 +323,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
+        self.table = id;
         loop {
             let part = self.clockwork.switch(Part::Index);
             let found = table.index.get(&self.heap, key);

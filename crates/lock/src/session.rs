@@ -546,6 +546,21 @@ impl<M: Machine> Session<M> {
         }
     }
 
+    /// Stands in line no more, if it does. It keeps what it holds.
+    pub fn stop_waiting(&mut self) {
+        if let Some(pending) = self.pending.take() {
+            self.enter();
+            self.withdraw(pending);
+            self.leave();
+        }
+    }
+
+    /// How many locks the transaction has, intentions not counted.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.held.entries().len()
+    }
+
     /// The transaction has ended: releases all that it holds, and what it stands in line for.
     #[inline]
     pub fn release_all(&mut self) {

@@ -19,6 +19,7 @@ mod floor;
 mod hstore;
 mod in_place;
 mod lock;
+mod lock_table;
 pub mod names;
 mod node_set;
 mod occ;
@@ -34,6 +35,7 @@ mod unlink;
 pub use clock::{Clock, TIMESTAMP_BITS, TimestampSource};
 pub use hstore::HStore;
 pub use lock::{DlDetect, NoWait, WaitDie};
+pub use lock_table::{LockTable, LockTableNoEbr};
 pub use occ::Occ;
 pub use occ_serial::OccSerial;
 pub use partitioned::Partitioned;
@@ -47,6 +49,7 @@ use crate::breakdown::Clockwork;
 use crate::epoch::Epochs;
 use crate::error::Reason;
 use crate::key_pool::KeyPool;
+use crate::table::TableId;
 use crate::transaction::Intent;
 use chiliad_machine::{Fault, Machine};
 use chiliad_storage::{Change, Hooks, Index, LocalHeap, RecordRef, Seen};
@@ -163,6 +166,8 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub heap: &'a mut LocalHeap<M>,
     /// Takes back the keys of garbage that is collected.
     pub keys: &'a mut KeyPool,
+    /// The table of the record or leaf in hand.
+    pub table: TableId,
     /// Times the parts of a sampled transaction.
     pub clockwork: &'a mut Clockwork<M>,
     /// Every version ends in a stamp.

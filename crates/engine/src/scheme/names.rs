@@ -1,8 +1,8 @@
 //! The list of schemes: one line per name.
 
 use super::{
-    DlDetect, GlobalTid, HStore, Info, KeyValue, Mvcc, NoWait, Occ, OccSerial, Partitioned, Scheme,
-    Silo, Timestamp, WaitDie,
+    DlDetect, GlobalTid, HStore, Info, KeyValue, LockTable, LockTableNoEbr, Mvcc, NoWait, Occ,
+    OccSerial, Partitioned, Scheme, Silo, Timestamp, WaitDie,
 };
 use chiliad_machine::{Interleaved, Machine};
 
@@ -65,5 +65,7 @@ schemes!(
     Timestamp,
     Mvcc,
     Occ,
-    OccSerial
+    OccSerial,
+    LockTable,
+    LockTableNoEbr
 );

@@ -84,6 +84,7 @@ impl Worker {
         ) -> T,
     ) -> T {
         let mut cx = Context {
+            table: TableId(0),
             shared: &self.world.shared,
             epochs: &self.world.epochs,
             heap: &mut self.heap,

@@ -1,0 +1,370 @@
+//! Two-phase locking by a central lock table (scalable-lock-manager.txt).
+//!
+//! A transaction locks a record in the table of locks (`chiliad-lock`) before it is read (S) or is to be
+//! written (X), after its intention on the database and on the record's table (IS, IX), and keeps all of
+//! it until it has ended. Records go by their addresses: a lock stays behind where a record has left its
+//! index and its memory is another's, and is one too many then, which costs waiting and is no error.
+//!
+//! The requester finds deadlocks itself and gives up; and it gives up when it has waited for too long.
+//!
+//! Writes are deferred to the commit, and gaps are not locked but watched, as under the other two-phase
+//! locking schemes (`lock`, head). A tombstone or a placeholder leaves its index before its transaction
+//! lets go of the lock: who waits for it looks the key up again.
+//!
+//! An insertion asks for the lock of its fresh record when that is in no index yet. It may meet whoever has
+//! kept the lock of the memory's record before; it stands in line then, ahead of all who find the new record,
+//! and waits when the index has taken it.
+
+use super::floor::{self, Floors};
+use super::in_place;
+use super::node_set::NodeSet;
+use super::unlink;
+use super::{
+    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version, tid,
+};
+use crate::Options;
+use crate::access::WriteSet;
+use crate::arena::Arena;
+use crate::error::Reason;
+use crate::transaction::Intent;
+use chiliad_lock::{Answer, Manager, Mode, Name, Reclaim, Refused, Session};
+use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Word};
+use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Locks are reclaimed when the critical regions have ended in which they might be seen (4.1, Theorem 4.2).
+pub type LockTable<M> = Table<M, true>;
+/// Locks are reclaimed when the transactions have ended that might see them (Theorem 4.1).
+pub type LockTableNoEbr<M> = Table<M, false>;
+
+/// What all workers share.
+pub struct Shared<M: Machine> {
+    manager: Arc<Boxed<M, Manager<M>>>,
+    /// Ticks after which a wait ends.
+    wait_timeout: u64,
+}
+
+/// One worker's part.
+pub struct Table<M: Machine, const REGIONS: bool> {
+    session: Option<Session<M>>,
+    /// A transaction is in hand.
+    active: bool,
+    nodes: NodeSet<M>,
+    /// The last TID given out by this worker.
+    last: u64,
+    /// The greatest TID that the transaction has read.
+    newest: u64,
+    floors: Floors,
+    garbage: VecDeque<Garbage<M>>,
+    /// How it went to lock a fresh record that the index has not taken yet.
+    placing: Option<Result<Answer, Refused>>,
+}
+
+/// Why a transaction gives up that was refused a lock.
+fn reason(refused: Refused) -> Reason {
+    match refused {
+        Refused::Deadlock | Refused::UpgradeDeadlock => Reason::Deadlock,
+        Refused::Timeout | Refused::Cancelled => Reason::LockTimeout,
+        Refused::Exhausted => Reason::LocksExhausted,
+    }
+}
+
+impl<M: Machine, const REGIONS: bool> Table<M, REGIONS> {
+    /// Asks for a lock of the record, and for the intentions before it.
+    #[inline]
+    fn ask(
+        &mut self,
+        cx: &Context<'_, M, Self>,
+        record: RecordRef<M>,
+        mode: Mode,
+    ) -> Result<Answer, Refused> {
+        M::work(Cost::Lock, 1);
+        let session = self.session.as_mut().expect("it has begun");
+        let table = cx.table.0;
+        let intention = if mode == Mode::S { Mode::Is } else { Mode::Ix };
+        for name in [Name::DATABASE, Name::table(table)] {
+            if session.ask(name, intention)? == Answer::Waits {
+                return Ok(Answer::Waits);
+            }
+        }
+        session.ask(Name::record(table, record.address()), mode)
+    }
+
+    /// The same, as hooks answer.
+    #[inline]
+    fn lock(&mut self, cx: &Context<'_, M, Self>, record: RecordRef<M>, mode: Mode) -> Step<M, ()> {
+        match self.ask(cx, record, mode) {
+            Ok(Answer::Waits) => Step::Wait,
+            Err(refused) => Step::Abort(Refusal::over(reason(refused), record)),
+            // Relaxed: the lock has acquired it.
+            Ok(Answer::Granted) => match record.word().load(Ordering::Relaxed) & tid::DEAD {
+                0 => Step::Done(()),
+                // It has left its index since the caller found it there.
+                _ => Step::Redo,
+            },
+        }
+    }
+
+    #[inline]
+    fn unlock_all(&mut self) {
+        self.active = false;
+        if let Some(session) = &mut self.session {
+            M::work(Cost::Unlock, session.count() as u32);
+            session.release_all();
+        }
+    }
+
+    /// Takes a record out of its index, under its lock, if it is what was left there; whether nothing is
+    /// left to do.
+    fn unlink(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        tables: &dyn Tables<M>,
+        garbage: &Garbage<M>,
+    ) -> bool {
+        let record = garbage.record;
+        // A table that was dropped takes its garbage along. Acquire: a record that is found alive is not
+        // freed while we are pinned.
+        let left = |word: &M::Word| tid::is_absence(word.load(Ordering::Acquire), garbage.order);
+        if !tables.contains(garbage.table) || !left(record.word()) {
+            return true;
+        }
+        let session = self.session.as_mut().expect("looked at by the caller");
+        let name = Name::record(garbage.table, record.address());
+        if !matches!(session.ask(name, Mode::X), Ok(Answer::Granted)) {
+            session.stop_waiting();
+            return false;
+        }
+        let found = record.word().load(Ordering::Relaxed);
+        if tid::is_absence(found, garbage.order) {
+            unlink::unlink(cx.heap, tables, garbage, found, &mut self.floors);
+        }
+        true
+    }
+}
+
+impl<M: Machine, const REGIONS: bool> Scheme<M> for Table<M, REGIONS> {
+    const INFO: Info = {
+        let (name, summary, source) = match REGIONS {
+            true => (
+                "lock-table",
+                "two-phase locking by a central lock table without latches",
+                "scalable-lock-manager.txt 3, 4",
+            ),
+            false => (
+                "lock-table-no-ebr",
+                "the same; locks are reclaimed behind the oldest transaction",
+                "scalable-lock-manager.txt 4.1, Theorem 4.1",
+            ),
+        };
+        Info {
+            name,
+            summary,
+            isolation: Isolation::Serializable,
+            strict: true,
+            order_follows_reads: true,
+            snapshots: false,
+            needs_partitions: false,
+            source,
+        }
+    };
+    const COLLECTS_BEFORE_RELEASE: bool = true;
+    const INTENDS: bool = true;
+    const WAITS: bool = true;
+
+    type Shared = Shared<M>;
+
+    fn shared(options: &Options) -> Shared<M> {
+        let reclaim = if REGIONS { Reclaim::Regions } else { Reclaim::OldestTransaction };
+        let manager = Manager::new(&chiliad_lock::Options { reclaim, ..Default::default() });
+        Shared {
+            manager: Arc::new(Boxed::new(manager)),
+            wait_timeout: Options::ticks::<M>(options.wait_timeout),
+        }
+    }
+
+    fn new() -> Self {
+        Self {
+            session: None,
+            active: false,
+            nodes: NodeSet::new(),
+            last: 0,
+            newest: 0,
+            floors: Floors,
+            garbage: VecDeque::new(),
+            placing: None,
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
+        self.nodes.clear();
+        self.newest = 0;
+        if self.session.is_none() {
+            self.session = Session::new(&cx.shared.manager);
+        }
+        match &mut self.session {
+            Some(session) => session.begin(),
+            None => return Step::Abort(Refusal::out_of_memory()),
+        }
+        self.active = true;
+        Step::Done(())
+    }
+
+    #[inline]
+    fn read(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+        _writes: &WriteSet<M>,
+    ) -> Step<M, Version> {
+        if let Err(other) = self.lock(cx, record, Mode::S).done() {
+            return other;
+        }
+        // Relaxed: the lock has acquired it.
+        let word = record.word().load(Ordering::Relaxed);
+        self.newest = self.newest.max(word);
+        Step::Done(in_place::copy(record, word, arena, cx.stamped))
+    }
+
+    #[inline]
+    fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
+        self.lock(cx, record, Mode::X)
+    }
+
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
+        let session = self.session.as_mut().expect("it has begun");
+        let timeout = cx.shared.wait_timeout;
+        let deadline = M::now().saturating_add(timeout);
+        let waited = session.wait((deadline < u64::MAX).then_some(deadline));
+        waited.map_err(|refused| match timeout {
+            0 => Refusal::new(Reason::LockDenied),
+            _ => Refusal::new(reason(refused)),
+        })
+    }
+
+    #[inline]
+    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+        self.nodes.add(seen);
+        Step::Done(())
+    }
+
+    fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        tid::begin_life(record.word(), 0);
+        self.placing = Some(self.ask(cx, record, Mode::X));
+    }
+
+    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        self.placing = None;
+        self.session.as_mut().expect("it has begun").stop_waiting();
+        // SAFETY: the index has not taken it, so nobody else has seen it.
+        unsafe { cx.heap.free_record(SlotKind::Record, record) };
+    }
+
+    fn inserted(
+        &mut self,
+        _cx: &mut Context<'_, M, Self>,
+        placed: Option<RecordRef<M>>,
+        changes: &[Change<M>],
+    ) -> Step<M, ()> {
+        floor::settle(placed, changes);
+        self.nodes.fix_up(changes, false);
+        match (placed, self.placing.take()) {
+            (Some(_), Some(Ok(Answer::Waits))) => Step::Wait,
+            (Some(record), Some(Err(refused))) => {
+                Step::Abort(Refusal::over(reason(refused), record))
+            }
+            _ => Step::Done(()),
+        }
+    }
+
+    fn hooks(&mut self) -> &mut dyn Hooks<M> {
+        &mut self.floors
+    }
+
+    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        if self.nodes.holds() { Ok(()) } else { Err(Refusal::new(Reason::Phantom)) }
+    }
+
+    #[inline]
+    fn prepare(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &mut WriteSet<M>,
+    ) -> Result<CommitPoint, Refusal<M>> {
+        // Full: what this transaction has inserted counts before it looks at any count; pairs with
+        // the same fence of peers, one of which therefore sees the other's.
+        M::fence(Ordering::SeqCst);
+        let epoch = cx.epochs.open_window(cx.heap.slot());
+        self.validate(writes)?;
+        if writes.is_empty() {
+            return Ok(CommitPoint { epoch, order: self.last });
+        }
+        let overwritten = in_place::prepare(cx, writes)?;
+        let greatest = self.last.max(self.newest).max(overwritten);
+        self.last = tid::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
+        Ok(CommitPoint { epoch, order: self.last })
+    }
+
+    #[inline]
+    fn install(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        point: CommitPoint,
+        writes: &mut WriteSet<M>,
+        index: usize,
+        value: &[u8],
+    ) {
+        in_place::install(cx, point, &mut writes.entries[index], value);
+    }
+
+    fn withdraw(&mut self, _record: RecordRef<M>) {
+        // It is unlocked with the others.
+    }
+
+    #[inline]
+    fn release(&mut self, cx: &mut Context<'_, M, Self>) {
+        cx.epochs.close_window(cx.heap.slot());
+        self.unlock_all();
+    }
+
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
+        in_place::give_back(cx, writes);
+        cx.epochs.close_window(cx.heap.slot());
+        self.unlock_all();
+    }
+
+    fn leave_garbage(&mut self, garbage: Garbage<M>) {
+        self.garbage.push_back(garbage);
+    }
+
+    fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
+        if self.session.is_none() {
+            return;
+        }
+        for _ in 0..budget.min(self.garbage.len()) {
+            let Some(garbage) = self.garbage.pop_front() else { break };
+            M::work(Cost::Collect, 1);
+            if self.unlink(cx, tables, &garbage) {
+                cx.keys.give(garbage.key);
+            } else {
+                self.garbage.push_back(garbage);
+            }
+        }
+        if !self.active {
+            // What was left behind by transactions that could not take it along.
+            self.unlock_all();
+        }
+    }
+
+    #[inline]
+    fn has_garbage(&self) -> bool {
+        !self.garbage.is_empty()
+    }
+
+    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
+        heir.extend(self.garbage.drain(..));
+    }
+}
