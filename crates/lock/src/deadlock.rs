@@ -11,13 +11,23 @@
 //! by way of waiters of the same thing are found in one pass from back to front: a waiter reached adds what
 //! excludes it.
 
-use crate::chain::Walk;
+use crate::agents::Agents;
 use crate::ground;
 use crate::lock::{Lock, State, Status};
-use crate::manager::Manager;
 use crate::mode::Modes;
 use crate::name::Name;
 use chiliad_machine::{Cost, Link, Machine, Ordering};
+
+/// A lock table, as one sees it who looks for deadlocks.
+pub(crate) trait Lines<M: Machine> {
+    fn agents(&self) -> &Agents<M>;
+
+    /// Whether intentions are counted besides (`ground.rs`).
+    fn counts_intentions(&self) -> bool;
+
+    /// Shows the states of the locks for `name` from the first on, each with whether it is `lock`.
+    fn each(&mut self, name: Name, lock: &Lock<M>, show: impl FnMut(State, bool));
+}
 
 /// A search, with the room that it takes.
 #[derive(Default)]
@@ -34,24 +44,24 @@ impl Search {
     /// Whether `owner`, which waits by `lock`, waits for itself. The caller is in a critical region.
     pub fn finds_itself<M: Machine>(
         &mut self,
-        manager: &Manager<M>,
+        lines: &mut impl Lines<M>,
         owner: u32,
         lock: &Lock<M>,
     ) -> bool {
         self.open.clear();
         self.seen.clear();
-        if self.follow(manager, owner, lock) {
+        if self.follow(lines, owner, lock) {
             return true;
         }
         while let Some(next) = self.open.pop() {
             // Acquire pairs with the release of whoever waits. It may have ceased to; its lock is there as
             // long as we are in our region.
-            let waits_for = manager.agents.get(next).waits_for.load(Ordering::Acquire);
+            let waits_for = lines.agents().get(next).waits_for.load(Ordering::Acquire);
             // SAFETY: shown while it stood in its chain, and taken back before it was released.
             let Some(lock) = (unsafe { waits_for.pointer().as_ref() }) else { continue };
             let state = lock.state();
             let waits = state.status() == Status::Waiting && state.owner() == next;
-            if waits && self.follow(manager, owner, lock) {
+            if waits && self.follow(lines, owner, lock) {
                 return true;
             }
         }
@@ -59,9 +69,14 @@ impl Search {
     }
 
     /// Comes to the owners of all that excludes `lock`; whether `target` is one of them.
-    fn follow<M: Machine>(&mut self, manager: &Manager<M>, target: u32, lock: &Lock<M>) -> bool {
+    fn follow<M: Machine>(
+        &mut self,
+        lines: &mut impl Lines<M>,
+        target: u32,
+        lock: &Lock<M>,
+    ) -> bool {
         let name = lock.name();
-        let Some(at) = self.read_line(manager, name, lock) else { return false };
+        let Some(at) = self.read_line(lines, name, lock) else { return false };
         let own = self.line[at];
         let wanted = |state: State| state.wanted().map_or(Modes::NONE, |mode| mode.conflicts());
         if own.converts() {
@@ -88,26 +103,26 @@ impl Search {
                 others = others.and(wanted(state));
             }
         }
-        if name.ground().is_none() {
+        if name.ground().is_none() || !lines.counts_intentions() {
             return false;
         }
         // Nobody waits for a counter of its own.
         let toward_target = if own.owner() == target { others } else { reached };
-        self.come_to_counted(manager, target, name, reached, toward_target)
+        self.come_to_counted(lines.agents(), target, name, reached, toward_target)
     }
 
     /// Comes to those who hold intentions on `name` by counters that meet `conflicts`, or `toward_target` in
     /// the case of the one that is looked for; whether it is one of them.
     fn come_to_counted<M: Machine>(
         &mut self,
-        manager: &Manager<M>,
+        agents: &Agents<M>,
         target: u32,
         name: Name,
         conflicts: Modes,
         toward_target: Modes,
     ) -> bool {
         let mut found = false;
-        for (number, agent) in manager.agents.iter() {
+        for (number, agent) in agents.iter() {
             let conflicts = if number == target { toward_target } else { conflicts };
             if ground::shows(agent, name, conflicts) {
                 found |= self.come_to(number, target);
@@ -128,20 +143,17 @@ impl Search {
     /// Reads the locks for `name`, and finds `lock` among them.
     fn read_line<M: Machine>(
         &mut self,
-        manager: &Manager<M>,
+        lines: &mut impl Lines<M>,
         name: Name,
         lock: &Lock<M>,
     ) -> Option<usize> {
         self.line.clear();
         let mut at = None;
-        manager.bucket(name).each(|other| {
-            if other.is_for(name) {
-                if core::ptr::eq(other, lock) {
-                    at = Some(self.line.len());
-                }
-                self.line.push(other.state());
+        lines.each(name, lock, |state, is_it| {
+            if is_it {
+                at = Some(self.line.len());
             }
-            Walk::On
+            self.line.push(state);
         });
         at
     }

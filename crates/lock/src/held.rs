@@ -1,41 +1,36 @@
 //! What a transaction holds, by name.
 
-use crate::chain::Bucket;
-use crate::lock::Lock;
 use crate::mode::Mode;
 use crate::name::Name;
-use chiliad_machine::Machine;
-use core::ptr::NonNull;
 
 /// Locks up to which they are looked through one by one.
 const FEW: usize = 8;
 
-/// A lock that is held.
-pub(crate) struct Entry<M: Machine> {
+/// A lock that is held, and where it is.
+pub(crate) struct Entry<P> {
     pub name: Name,
     pub mode: Mode,
-    pub lock: NonNull<Lock<M>>,
-    pub bucket: NonNull<Bucket<M>>,
+    pub place: P,
 }
 
 /// The locks of one transaction, with an index by name once there are more than a few.
-pub(crate) struct Held<M: Machine> {
-    entries: Vec<Entry<M>>,
+pub(crate) struct Held<P> {
+    entries: Vec<Entry<P>>,
     /// Open addressing: the number of an entry plus one, or zero. A power of two long, or empty.
     index: Vec<u32>,
 }
 
-impl<M: Machine> Held<M> {
+impl<P> Held<P> {
     pub fn new() -> Self {
         Self { entries: Vec::new(), index: Vec::new() }
     }
 
-    pub fn entries(&self) -> &[Entry<M>] {
+    pub fn entries(&self) -> &[Entry<P>] {
         &self.entries
     }
 
     #[inline]
-    pub fn find(&mut self, name: Name) -> Option<&mut Entry<M>> {
+    pub fn find(&mut self, name: Name) -> Option<&mut Entry<P>> {
         if self.entries.len() <= FEW {
             return self.entries.iter_mut().find(|entry| entry.name == name);
         }
@@ -45,7 +40,7 @@ impl<M: Machine> Held<M> {
     }
 
     #[inline]
-    pub fn add(&mut self, entry: Entry<M>) {
+    pub fn add(&mut self, entry: Entry<P>) {
         self.entries.push(entry);
         if self.entries.len() > FEW {
             self.enter_last();

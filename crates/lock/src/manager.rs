@@ -2,9 +2,10 @@
 
 use crate::agents::{Agent, Agents};
 use crate::chain::{Bucket, Walk};
+use crate::deadlock::Lines;
 use crate::faults;
 use crate::ground::Grounds;
-use crate::lock::{Lock, Status};
+use crate::lock::{Lock, State, Status};
 use crate::mode::Modes;
 use crate::name::Name;
 use crate::pool::{Pool, Stock};
@@ -174,5 +175,25 @@ impl<M: Machine> Manager<M> {
             self.wake_waiters(bucket, name);
             self.sweep(bucket);
         }
+    }
+}
+
+/// The caller is in a critical region.
+impl<M: Machine> Lines<M> for &Manager<M> {
+    fn agents(&self) -> &Agents<M> {
+        &self.agents
+    }
+
+    fn counts_intentions(&self) -> bool {
+        true
+    }
+
+    fn each(&mut self, name: Name, lock: &Lock<M>, mut show: impl FnMut(State, bool)) {
+        self.bucket(name).each(|other| {
+            if other.is_for(name) {
+                show(other.state(), core::ptr::eq(other, lock));
+            }
+            Walk::On
+        });
     }
 }

@@ -101,6 +101,9 @@ impl<M: Machine> Pending<M> {
     }
 }
 
+/// Where a lock that is held is: it, and its bucket.
+type Place<M> = (NonNull<Lock<M>>, NonNull<Bucket<M>>);
+
 /// Locks of a leaf that were not used yet, from `at` on.
 struct Fresh<M: Machine> {
     leaf: Leaf,
@@ -115,7 +118,7 @@ pub struct Session<M: Machine> {
     agent: NonNull<Agent<M>>,
     /// Where its next locks are.
     fresh: Option<Fresh<M>>,
-    held: Held<M>,
+    held: Held<Place<M>>,
     intentions: Intentions,
     pending: Option<Pending<M>>,
     /// Others may see that it waits.
@@ -235,7 +238,7 @@ impl<M: Machine> Session<M> {
     fn convert(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         let held = self.held.find(name).expect("what is converted is held");
         let (granted, wanted) = (held.mode, held.mode.join(mode));
-        let (bucket, lock) = (held.bucket, held.lock);
+        let (lock, bucket) = held.place;
         let pending = Pending { name, bucket, lock, granted: Some(granted), wanted };
         if is_strong(name, wanted) && !is_strong(name, granted) {
             self.come(name);
@@ -364,7 +367,7 @@ impl<M: Machine> Session<M> {
             }
         }
         self.wake_conversions(pending);
-        if self.search.finds_itself(&self.manager, self.number, lock) {
+        if self.search.finds_itself(&mut &**self.manager, self.number, lock) {
             M::mark("deadlock found");
             self.withdraw(pending);
             let upgrade = pending.granted.is_some();
@@ -381,7 +384,7 @@ impl<M: Machine> Session<M> {
         self.stop_showing();
         if granted.is_none() {
             // A claim without anything before excludes what it excludes from now on.
-            self.held.add(Entry { name, mode: wanted, lock, bucket });
+            self.held.add(Entry { name, mode: wanted, place: (lock, bucket) });
             return;
         }
         let state = State::new(self.number, Status::Active, Some(wanted), wanted);
@@ -590,7 +593,7 @@ impl<M: Machine> Session<M> {
         }
         for held in self.held.entries() {
             // SAFETY: it is in its chain and not released, so its memory is the session's.
-            let lock = unsafe { held.lock.as_ref() };
+            let lock = unsafe { held.place.0.as_ref() };
             lock.set(State::new(self.number, Status::Obsolete, None, held.mode));
             if is_strong(held.name, held.mode) {
                 self.go(held.name);
@@ -603,7 +606,7 @@ impl<M: Machine> Session<M> {
         for held in self.held.entries() {
             // SAFETY: the bucket lives as long as the manager; and nobody uses the lock's memory again before
             // this region ends.
-            let (bucket, lock) = unsafe { (held.bucket.as_ref(), held.lock.as_ref()) };
+            let (lock, bucket) = unsafe { (held.place.0.as_ref(), held.place.1.as_ref()) };
             self.manager.release(bucket, held.name, lock);
         }
         self.held.clear();
