@@ -7,6 +7,7 @@ use crate::name::Name;
 const FEW: usize = 8;
 
 /// A lock that is held, and where it is.
+#[derive(Clone, Copy)]
 pub(crate) struct Entry<P> {
     pub name: Name,
     pub mode: Mode,
@@ -45,6 +46,20 @@ impl<P> Held<P> {
         if self.entries.len() > FEW {
             self.enter_last();
         }
+    }
+
+    /// Takes all of them out.
+    pub fn take(&mut self) -> Vec<Entry<P>> {
+        if self.entries.len() > FEW {
+            self.index.fill(0);
+        }
+        core::mem::take(&mut self.entries)
+    }
+
+    /// Room for entries, empty, to be used again.
+    pub fn put_back(&mut self, room: Vec<Entry<P>>) {
+        debug_assert!(room.is_empty() && self.entries.is_empty());
+        self.entries = room;
     }
 
     /// Forgets all of them.

@@ -50,7 +50,9 @@ mod deadlock;
 mod faults;
 mod ground;
 mod held;
+mod latched;
 mod lock;
+mod locks;
 mod manager;
 mod mode;
 #[cfg(test)]
@@ -63,6 +65,8 @@ mod valid;
 
 pub use agents::AGENTS_MAX;
 pub use faults::FAULTS;
+pub use latched::{Latched, LatchedOptions, LatchedSession};
+pub use locks::Locks;
 pub use manager::{Manager, Options, Usage};
 pub use mode::Mode;
 pub use name::Name;

@@ -25,6 +25,8 @@ use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
 /// Where a lock stands; see the table at the file's head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
+    /// Kept by a session between its transactions: see `latched`.
+    Inherited = 0,
     Active = 1,
     Waiting = 2,
     Obsolete = 3,
@@ -37,6 +39,8 @@ pub(crate) struct State(u64);
 const GRANTED_SHIFT: u32 = 2;
 const WANTED_SHIFT: u32 = 5;
 const OWNER_SHIFT: u32 = 16;
+/// Somebody waits for the lock.
+const WANTED: u64 = 1 << 8;
 
 impl State {
     pub fn new(owner: u32, status: Status, granted: Option<Mode>, wanted: Mode) -> Self {
@@ -55,6 +59,7 @@ impl State {
 
     pub fn status(self) -> Status {
         match self.0 & 0b11 {
+            0 => Status::Inherited,
             1 => Status::Active,
             2 => Status::Waiting,
             _ => Status::Obsolete,
@@ -75,7 +80,7 @@ impl State {
 
     /// What excludes locks behind this one, which let it go first.
     pub fn toward_behind(self) -> Modes {
-        if self.status() == Status::Obsolete {
+        if matches!(self.status(), Status::Obsolete | Status::Inherited) {
             return Modes::NONE;
         }
         some(self.granted()).and(some(self.wanted()))
@@ -86,8 +91,14 @@ impl State {
         match self.status() {
             Status::Active => self.toward_behind(),
             Status::Waiting => some(self.granted()),
-            Status::Obsolete => Modes::NONE,
+            Status::Obsolete | Status::Inherited => Modes::NONE,
         }
+    }
+
+    /// With what it wanted granted.
+    pub fn granting(self) -> Self {
+        let wanted = self.0 >> WANTED_SHIFT & 0b111;
+        Self(self.0 & !(0b111 << GRANTED_SHIFT) | wanted << GRANTED_SHIFT).with(Status::Active)
     }
 
     /// Whether it has a mode and asks for a stronger one.
@@ -171,6 +182,49 @@ impl<M: Machine> Lock<M> {
     pub fn set(&self, state: State) {
         // Release pairs with the acquire in `state`.
         self.state.store(state.0, Ordering::Release);
+    }
+
+    /// What it excludes, used or not. Under the mutex of its chain, in a table that has one.
+    pub fn modes(&self) -> Modes {
+        match self.state() {
+            state if state.status() == Status::Inherited => some(state.granted()),
+            state => state.toward_behind(),
+        }
+    }
+
+    /// The same of what it has been granted.
+    pub fn granted(&self) -> Modes {
+        match self.state() {
+            state if state.status() == Status::Obsolete => Modes::NONE,
+            state => some(state.granted()),
+        }
+    }
+
+    /// Tells its owner that somebody waits: it is to be released under the mutex.
+    pub fn tell_wanted(&self) {
+        self.state.fetch_or(WANTED, Ordering::AcqRel);
+    }
+
+    /// Keeps a lock that is granted, and for which nobody waits, between two transactions; whether that may be.
+    pub fn bequeath(&self) -> bool {
+        let state = self.state();
+        state.0 & WANTED == 0 && self.exchange(state, state.with(Status::Inherited))
+    }
+
+    /// Uses what was kept; whether it was still there.
+    pub fn inherit(&self) -> bool {
+        let state = self.state();
+        state.status() == Status::Inherited && self.exchange(state, state.with(Status::Active))
+    }
+
+    /// Takes away what is kept and not used; whether it was that.
+    pub fn disinherit(&self) -> bool {
+        let state = self.state();
+        state.status() == Status::Inherited && self.exchange(state, state.with(Status::Obsolete))
+    }
+
+    fn exchange(&self, from: State, to: State) -> bool {
+        self.state.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
     pub fn tagged(&self) -> Tagged<Self> {

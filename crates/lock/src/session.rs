@@ -18,6 +18,7 @@ use crate::faults;
 use crate::ground::Intentions;
 use crate::held::{Entry, Held};
 use crate::lock::{Lock, State, Status};
+use crate::locks::Locks;
 use crate::manager::Manager;
 use crate::mode::{Mode, Modes};
 use crate::name::Name;
@@ -650,6 +651,45 @@ impl<M: Machine> Drop for Session<M> {
 #[inline]
 fn is_strong(name: Name, mode: Mode) -> bool {
     !mode.is_intention() && name.ground().is_some()
+}
+
+impl<M: Machine> Locks<M> for Session<M> {
+    type Manager = Manager<M>;
+
+    fn session(manager: &Arc<Shared<M, Manager<M>>>) -> Option<Self> {
+        Self::new(manager)
+    }
+
+    #[inline]
+    fn begin(&mut self) {
+        Self::begin(self);
+    }
+
+    #[inline]
+    fn ask(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
+        Self::ask(self, name, mode)
+    }
+
+    fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused> {
+        Self::wait(self, deadline)
+    }
+
+    fn stop_waiting(&mut self) {
+        Self::stop_waiting(self);
+    }
+
+    fn count(&self) -> usize {
+        Self::count(self)
+    }
+
+    fn mode_of(&mut self, name: Name) -> Option<Mode> {
+        Self::mode_of(self, name)
+    }
+
+    #[inline]
+    fn release_all(&mut self) {
+        Self::release_all(self);
+    }
 }
 
 /// Ends the waits of a session, from any thread.

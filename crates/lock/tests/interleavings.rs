@@ -2,8 +2,11 @@
 //! and are cut off, with a pool so small that locks are reclaimed all the time. Nobody ever has what a
 //! lock of another excludes, everybody gets on, and nothing is left behind.
 
-use chiliad_lock::{FAULTS, Manager, Mode, Name, Options, Reclaim, Refused, Session};
-use chiliad_machine::{Fault, Machine, Rig, Shared};
+use chiliad_lock::{
+    FAULTS, Latched, LatchedOptions, LatchedSession, Locks, Manager, Mode, Name, Options, Reclaim,
+    Refused, Session,
+};
+use chiliad_machine::{Fault, Machine, MutexKind, Rig, Shared};
 use chiliad_simulator::{Config, MemoryModel, Run, Schedule, Sim};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,8 +15,62 @@ use std::sync::Arc;
 const CORES: u32 = 5;
 const TURNS: u32 = 64;
 
-struct World {
-    manager: Arc<Shared<Sim, Manager<Sim>>>,
+/// A lock manager under test.
+trait Table: Locks<Sim> {
+    /// One with few buckets and little memory.
+    fn make(seed: u64, kind: Kind) -> Self::Manager;
+
+    /// Looks for what was left behind when everybody has gone.
+    fn check_empty(manager: &Self::Manager);
+}
+
+/// Which.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Regions,
+    OldestTransaction,
+    Global,
+    ByBucket,
+    Inheriting,
+}
+
+impl Table for Session<Sim> {
+    fn make(seed: u64, kind: Kind) -> Manager<Sim> {
+        // Where transactions hold back memory, those that wait hold back much.
+        let (locks_max, reclaim) = match kind {
+            Kind::Regions => (256, Reclaim::Regions),
+            _ => (1 << 14, Reclaim::OldestTransaction),
+        };
+        let buckets = 1 + (seed % 2) as usize;
+        Manager::new(&Options { buckets, locks_max, segment_locks: 8, reclaim })
+    }
+
+    fn check_empty(manager: &Manager<Sim>) {
+        manager.supply();
+        let usage = manager.usage();
+        assert_eq!(usage.locks, 0, "nothing is left behind");
+        assert_eq!(usage.obsolete, 0, "nor in the way");
+    }
+}
+
+impl Table for LatchedSession<Sim> {
+    fn make(seed: u64, kind: Kind) -> Latched<Sim> {
+        Latched::new(&LatchedOptions {
+            buckets: 1 + (seed % 2) as usize,
+            by_bucket: kind != Kind::Global,
+            mutex: MutexKind::ALL[seed as usize / 2 % 4],
+            inherits: kind == Kind::Inheriting,
+            locks_max: 256,
+        })
+    }
+
+    fn check_empty(manager: &Latched<Sim>) {
+        assert_eq!(manager.locks(), 0, "nothing is left behind");
+    }
+}
+
+struct World<L: Table> {
+    manager: Arc<Shared<Sim, L::Manager>>,
     /// Who has what, told by those who have it.
     ledger: RefCell<Vec<(u32, Name, Mode)>>,
     excluded: Cell<bool>,
@@ -38,9 +95,9 @@ fn below(n: u64) -> u64 {
     Sim::random() % n
 }
 
-impl World {
+impl<L: Table> World<L> {
     fn work(&self, core: u32) {
-        let mut session = Session::new(&self.manager).expect("an agent");
+        let mut session = L::session(&self.manager).expect("an agent");
         for _ in 0..TURNS {
             session.begin();
             for _ in 0..=below(4) {
@@ -98,26 +155,27 @@ impl World {
 }
 
 /// How a run ended, and what it came through.
-fn simulate(
+fn simulate<L: Table>(
     seed: u64,
     workload: &'static str,
-    reclaim: Reclaim,
+    kind: Kind,
     model: MemoryModel,
     fault: Option<&'static Fault>,
 ) -> (&'static str, Counts) {
     let schedule =
         if seed.is_multiple_of(3) { Schedule::few_preemptions() } else { Schedule::Random };
-    let config =
-        Config { schedule, fault, memory_model: model, events_max: 4_000_000, ..Config::new(seed) };
+    let config = Config {
+        schedule,
+        fault,
+        memory_model: model,
+        events_max: 40_000_000,
+        ..Config::new(seed)
+    };
     let mut run = Run::new(config);
     let world = run.outside(|| {
-        // Where transactions hold back memory, those that wait hold back much.
-        let locks_max = if reclaim == Reclaim::Regions { 256 } else { 1 << 14 };
-        let options =
-            Options { buckets: 1 + (seed % 2) as usize, locks_max, segment_locks: 8, reclaim };
-        let manager = Arc::new(Shared::new(Manager::new(&options)));
+        let manager = Arc::new(Shared::new(L::make(seed, kind)));
         let (ledger, excluded) = (RefCell::default(), Cell::default());
-        Rc::new(World {
+        Rc::new(World::<L> {
             manager,
             ledger,
             excluded,
@@ -138,10 +196,7 @@ fn simulate(
     }
     if verdict == "completed" {
         run.outside(|| {
-            world.manager.supply();
-            let usage = world.manager.usage();
-            assert_eq!(usage.locks, 0, "nothing is left behind");
-            assert_eq!(usage.obsolete, 0, "nor in the way");
+            L::check_empty(&world.manager);
         });
     } else if fault.is_none() {
         println!("{}", outcome.verdict);
@@ -159,21 +214,32 @@ fn model(seed: u64) -> MemoryModel {
     if seed.is_multiple_of(2) { MemoryModel::Tso } else { MemoryModel::Sc }
 }
 
+fn nobody_has_what_is_excluded<L: Table>(kind: Kind, seeds: u64) {
+    let mut all = Counts::default();
+    for seed in 0..seeds {
+        let workload = if seed % 5 == 4 { "conversions" } else { "mixed" };
+        let (verdict, counts) = simulate::<L>(seed, workload, kind, model(seed), None);
+        assert_eq!(verdict, "completed", "seed {seed} {kind:?}");
+        all.granted += counts.granted;
+        all.deadlocks += counts.deadlocks;
+        all.upgrade_deadlocks += counts.upgrade_deadlocks;
+        all.timeouts += counts.timeouts;
+    }
+    println!("{kind:?} {all:?}");
+    assert!(all.deadlocks > 0 && all.upgrade_deadlocks > 0 && all.timeouts > 0, "{all:?}");
+}
+
 #[test]
 fn nobody_has_what_is_excluded_and_everybody_gets_on() {
-    for reclaim in [Reclaim::Regions, Reclaim::OldestTransaction] {
-        let mut all = Counts::default();
-        for seed in 0..seeds() {
-            let workload = if seed % 5 == 4 { "conversions" } else { "mixed" };
-            let (verdict, counts) = simulate(seed, workload, reclaim, model(seed), None);
-            assert_eq!(verdict, "completed", "seed {seed} {reclaim:?}");
-            all.granted += counts.granted;
-            all.deadlocks += counts.deadlocks;
-            all.upgrade_deadlocks += counts.upgrade_deadlocks;
-            all.timeouts += counts.timeouts;
-        }
-        println!("{reclaim:?} {all:?}");
-        assert!(all.deadlocks > 0 && all.upgrade_deadlocks > 0 && all.timeouts > 0, "{all:?}");
+    for kind in [Kind::Regions, Kind::OldestTransaction] {
+        nobody_has_what_is_excluded::<Session<Sim>>(kind, seeds());
+    }
+}
+
+#[test]
+fn the_same_behind_mutexes() {
+    for kind in [Kind::Global, Kind::ByBucket, Kind::Inheriting] {
+        nobody_has_what_is_excluded::<LatchedSession<Sim>>(kind, seeds() / 4);
     }
 }
 
@@ -185,14 +251,15 @@ fn planted_bugs_are_caught() {
             _ => MemoryModel::Sc,
         };
         let caught = (0..u64::from(fault.seeds)).find(|&seed| {
-            let (verdict, _) = simulate(seed, fault.workload, Reclaim::Regions, model, Some(fault));
+            let (verdict, _) =
+                simulate::<Session<Sim>>(seed, fault.workload, Kind::Regions, model, Some(fault));
             fault.expected.contains(&verdict)
         });
         println!("{} {caught:?}", fault.name);
         let seed = caught.unwrap_or_else(|| panic!("{}: not caught", fault.name));
         {
             assert_eq!(
-                simulate(seed, fault.workload, Reclaim::Regions, model, None).0,
+                simulate::<Session<Sim>>(seed, fault.workload, Kind::Regions, model, None).0,
                 "completed"
             );
         }

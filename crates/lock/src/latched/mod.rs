@@ -1,0 +1,259 @@
+//! A lock table behind mutexes: what the one without is compared with (scalable-lock-manager.txt 2, the left
+//! column of Figure 3).
+//!
+//! Locks stand in the chain of their bucket, in the order in which they came, and everything happens to
+//! them under the bucket's mutex: coming, going, and the granting, which whoever releases does on behalf of
+//! those who wait. There is one mutex for the whole table, as MySQL had it, or one for each bucket, as
+//! Shore-MT has it. Intentions are locks like any other. Who waits sleeps.
+//!
+//! Memory of locks is never given back to the machine, but used again under the same mutex.
+
+mod session;
+
+pub use session::LatchedSession;
+
+use crate::agents::Agents;
+use crate::lock::{Lock, Place as Number, Status};
+use crate::mode::Modes;
+use crate::name::Name;
+use crate::session::Refused;
+use chiliad_machine::{
+    Array, Latch, Link, Machine, Mutex, MutexKind, Ordering, Place, Tagged, Word, WorkerId,
+};
+
+/// How a lock table behind mutexes is laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LatchedOptions {
+    /// Buckets; rounded up to a power of two.
+    pub buckets: usize,
+    /// A mutex for each bucket, or one for all.
+    pub by_bucket: bool,
+    /// How the mutexes are waited for.
+    pub mutex: MutexKind,
+    /// Intentions and shared locks of databases and tables stay with the session that had them, for its next
+    /// transaction, until somebody is in the way (*speculative lock inheritance*: R. Johnson, I. Pandis,
+    /// A. Ailamaki, "Improving OLTP Scalability using Speculative Lock Inheritance", VLDB 2009).
+    pub inherits: bool,
+    /// Locks in memory at most.
+    pub locks_max: u64,
+}
+
+impl Default for LatchedOptions {
+    fn default() -> Self {
+        Self {
+            buckets: 1 << 14,
+            by_bucket: false,
+            mutex: MutexKind::Sleep,
+            inherits: false,
+            locks_max: 1 << 24,
+        }
+    }
+}
+
+/// Locks that are made at a time.
+const MADE_TOGETHER: usize = 64;
+
+/// One bucket. All of it is read and written under its mutex.
+#[repr(C, align(64))]
+struct Chain<M: Machine> {
+    head: M::Link<Lock<M>>,
+    tail: M::Link<Lock<M>>,
+}
+
+/// A mutex, and the memory that is free under it.
+struct Guarded<M: Machine> {
+    mutex: Mutex<M>,
+    spare: M::Link<Lock<M>>,
+}
+
+/// The lock table. Lives in the machine's memory.
+pub struct Latched<M: Machine> {
+    chains: Array<M, Chain<M>>,
+    guards: Array<M, Guarded<M>>,
+    agents: Agents<M>,
+    memory: Latch<M, Vec<Array<M, Lock<M>>>>,
+    options: LatchedOptions,
+}
+
+impl<M: Machine> Latched<M> {
+    /// One that nobody uses yet.
+    ///
+    /// # Panics
+    /// When the machine has no memory for the buckets.
+    #[must_use]
+    pub fn new(options: &LatchedOptions) -> Self {
+        let buckets = options.buckets.max(1).next_power_of_two();
+        let null = || M::Link::new(Tagged::null());
+        Self {
+            chains: Array::new(buckets, || Chain { head: null(), tail: null() }),
+            guards: Array::new(if options.by_bucket { buckets } else { 1 }, || Guarded {
+                mutex: Mutex::new(options.mutex),
+                spare: null(),
+            }),
+            agents: Agents::new(),
+            memory: Latch::new(Vec::new()),
+            options: *options,
+        }
+    }
+
+    /// Locks that are not released, counted while nobody is at work.
+    #[must_use]
+    pub fn locks(&self) -> usize {
+        let mut place = Place::new();
+        let count = |bucket| {
+            let mut locks = 0;
+            self.hold(bucket, &mut place, |chain| {
+                chain.each(|lock| locks += usize::from(lock.state().status() != Status::Obsolete));
+            });
+            locks
+        };
+        (0..self.chains.count()).map(count).sum()
+    }
+
+    fn bucket(&self, name: Name) -> usize {
+        name.hash() as usize & (self.chains.count() - 1)
+    }
+
+    fn guard(&self, bucket: usize) -> &Guarded<M> {
+        self.guards.get(bucket & (self.guards.count() - 1))
+    }
+
+    /// Does something to a bucket under its mutex, and if there is one for all, under that of all.
+    fn hold<R>(&self, bucket: usize, place: &mut Place<M>, act: impl FnOnce(&Chain<M>) -> R) -> R {
+        self.guard(bucket).mutex.hold(place, || act(self.chains.get(bucket)))
+    }
+
+    /// Memory for a lock of `bucket`, whose mutex the caller holds.
+    fn take(&self, bucket: usize) -> Result<&Lock<M>, Refused> {
+        let spare = &self.guard(bucket).spare;
+        if spare.load(Ordering::Relaxed).is_null() {
+            self.make(spare)?;
+        }
+        // SAFETY: memory of locks lives as long as the table.
+        let lock = unsafe { &*spare.load(Ordering::Relaxed).pointer() };
+        spare.store(lock.next.load(Ordering::Relaxed), Ordering::Relaxed);
+        Ok(lock)
+    }
+
+    #[cold]
+    fn make(&self, spare: &M::Link<Lock<M>>) -> Result<(), Refused> {
+        let mut memory = self.memory.lock();
+        if (memory.len() * MADE_TOGETHER) as u64 >= self.options.locks_max {
+            return Err(Refused::Exhausted);
+        }
+        // Where it is given back to is not what this table goes by.
+        let number = Number { segment: 0, leaf: 0, at: 0 };
+        let made = Array::<M, Lock<M>>::new(MADE_TOGETHER, || Lock::new(number));
+        for at in 0..MADE_TOGETHER {
+            give(spare, made.get(at));
+        }
+        memory.push(made);
+        Ok(())
+    }
+
+    /// Takes a lock out of its chain, and keeps its memory. Under the mutex.
+    fn remove(&self, bucket: usize, lock: &Lock<M>) {
+        self.chains.get(bucket).unlink(lock);
+        lock.set(lock.state().with(Status::Obsolete));
+        give(&self.guard(bucket).spare, lock);
+    }
+
+    /// Grants `name` to those who need not wait any more. Under the mutex.
+    fn grant(&self, chain: &Chain<M>, name: Name) {
+        let mut ahead = Modes::NONE;
+        chain.each(|lock| {
+            if !lock.is_for(name) {
+                return;
+            }
+            let state = lock.state();
+            let conflicts = state.wanted().map_or(Modes::NONE, |mode| mode.conflicts());
+            let waits = state.status() == Status::Waiting;
+            let excluded = || match state.granted() {
+                None => ahead.meets(conflicts),
+                Some(_) => chain.excludes_conversion(name, lock, conflicts),
+            };
+            if waits && !excluded() {
+                // What others have told it stays: only who waits writes the state otherwise, under the mutex.
+                lock.set(state.granting());
+                let thread = self.agents.get(state.owner()).thread.load(Ordering::Relaxed);
+                M::unpark(WorkerId(thread as u32));
+            }
+            ahead = ahead.and(lock.state().toward_behind());
+        });
+    }
+}
+
+/// Puts a lock's memory by.
+fn give<M: Machine>(spare: &M::Link<Lock<M>>, lock: &Lock<M>) {
+    lock.next.store(spare.load(Ordering::Relaxed), Ordering::Relaxed);
+    spare.store(lock.tagged(), Ordering::Relaxed);
+}
+
+/// All under the chain's mutex, which orders it.
+impl<M: Machine> Chain<M> {
+    fn each(&self, mut visit: impl FnMut(&Lock<M>)) {
+        let mut link = &self.head;
+        // SAFETY: memory of locks lives as long as the table.
+        while let Some(lock) = unsafe { link.load(Ordering::Relaxed).pointer().as_ref() } {
+            link = &lock.next;
+            visit(lock);
+        }
+    }
+
+    fn append(&self, lock: &Lock<M>) {
+        lock.next.store(Tagged::null(), Ordering::Relaxed);
+        let last = self.tail.load(Ordering::Relaxed);
+        // SAFETY: as in `each`.
+        let link = unsafe { last.pointer().as_ref() }.map_or(&self.head, |last| &last.next);
+        link.store(lock.tagged(), Ordering::Relaxed);
+        self.tail.store(lock.tagged(), Ordering::Relaxed);
+    }
+
+    fn unlink(&self, lock: &Lock<M>) {
+        let (mut link, mut ahead) = (&self.head, Tagged::null());
+        loop {
+            let found = link.load(Ordering::Relaxed);
+            if found == lock.tagged() {
+                break;
+            }
+            // SAFETY: as in `each`; the lock is in its chain, so it is come to before the end.
+            link = unsafe { &(*found.pointer()).next };
+            ahead = found;
+        }
+        link.store(lock.next.load(Ordering::Relaxed), Ordering::Relaxed);
+        if self.tail.load(Ordering::Relaxed) == lock.tagged() {
+            self.tail.store(ahead, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a new request for `name` that meets `conflicts` has to wait. What stands in its way without being
+    /// used goes; what is used is told that somebody waits.
+    fn excludes(&self, name: Name, conflicts: Modes) -> bool {
+        let mut excluded = false;
+        self.each(|lock| {
+            if lock.is_for(name) && lock.modes().meets(conflicts) && !lock.disinherit() {
+                lock.tell_wanted();
+                excluded = true;
+            }
+        });
+        excluded
+    }
+
+    /// The same of `own`, which has a mode and asks for a stronger one: it goes before those behind it that
+    /// wait.
+    fn excludes_conversion(&self, name: Name, own: &Lock<M>, conflicts: Modes) -> bool {
+        let (mut excluded, mut behind) = (false, false);
+        self.each(|lock| {
+            if core::ptr::eq(lock, own) {
+                behind = true;
+                return;
+            }
+            let modes = if behind { lock.granted() } else { lock.modes() };
+            if lock.is_for(name) && modes.meets(conflicts) && !lock.disinherit() {
+                lock.tell_wanted();
+                excluded = true;
+            }
+        });
+        excluded
+    }
+}

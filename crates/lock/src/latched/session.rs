@@ -1,0 +1,326 @@
+//! A transaction's part in the lock table behind mutexes.
+
+use super::{Chain, Latched};
+use crate::agents::{Agent, Agents};
+use crate::deadlock::{Lines, Search};
+use crate::held::{Entry, Held};
+use crate::lock::{Lock, State, Status};
+use crate::locks::Locks;
+use crate::mode::Mode;
+use crate::name::Name;
+use crate::session::{Answer, Refused};
+use chiliad_machine::{Link, Machine, Ordering, Place, Shared, Tagged, Ticks, Woken, Word};
+use core::ptr::NonNull;
+use std::sync::Arc;
+
+/// A lock and its bucket.
+type At<M> = (NonNull<Lock<M>>, usize);
+
+/// What a transaction waits for, and the mode that it has already.
+#[derive(Clone, Copy)]
+struct Pending<P> {
+    name: Name,
+    at: P,
+    granted: Option<Mode>,
+    wanted: Mode,
+}
+
+/// One transaction at a time, of one thread at a time.
+pub struct LatchedSession<M: Machine> {
+    manager: Arc<Shared<M, Latched<M>>>,
+    number: u32,
+    agent: NonNull<Agent<M>>,
+    /// Where it waits for mutexes.
+    queue: Place<M>,
+    held: Held<At<M>>,
+    pending: Option<Pending<At<M>>>,
+    /// What it has kept from its last transaction, and this one has not used yet.
+    kept: Vec<Entry<At<M>>>,
+    search: Search,
+}
+
+// SAFETY: what its pointers lead to lives in the manager, which it keeps, and is shared by words.
+unsafe impl<M: Machine> Send for LatchedSession<M> where Arc<Shared<M, Latched<M>>>: Send {}
+
+impl<M: Machine> LatchedSession<M> {
+    fn agent(&self) -> &Agent<M> {
+        // SAFETY: agents live as long as the manager, which the session keeps.
+        unsafe { self.agent.as_ref() }
+    }
+
+    fn lock_at(&self, at: At<M>) -> &Lock<M> {
+        // SAFETY: memory of locks lives as long as the manager.
+        unsafe { at.0.as_ref() }
+    }
+
+    /// Asks for what it does not hold.
+    fn request(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
+        let manager = &**self.manager;
+        let bucket = manager.bucket(name);
+        // SAFETY: as in `agent`.
+        let (number, agent) = (self.number, unsafe { self.agent.as_ref() });
+        let asked = manager.hold(bucket, &mut self.queue, |chain| {
+            let lock = manager.take(bucket)?;
+            let excluded = chain.excludes(name, mode.conflicts());
+            lock.prepare(
+                name,
+                match excluded {
+                    false => State::new(number, Status::Active, Some(mode), mode),
+                    true => State::new(number, Status::Waiting, None, mode),
+                },
+            );
+            chain.append(lock);
+            if excluded {
+                wait_by(agent, lock);
+            }
+            Ok((NonNull::from(lock), excluded))
+        });
+        let (lock, excluded) = asked?;
+        if !excluded {
+            self.held.add(Entry { name, mode, place: (lock, bucket) });
+            return Ok(Answer::Granted);
+        }
+        self.stand(Pending { name, at: (lock, bucket), granted: None, wanted: mode })
+    }
+
+    /// Asks for what it holds in a stronger mode.
+    fn convert(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
+        let held = self.held.find(name).expect("what is converted is held");
+        let (granted, wanted, at) = (held.mode, held.mode.join(mode), held.place);
+        let manager = &**self.manager;
+        // SAFETY: as in `agent` and `lock_at`.
+        let (number, agent, lock) = unsafe { (self.number, self.agent.as_ref(), at.0.as_ref()) };
+        let excluded = manager.hold(at.1, &mut self.queue, |chain: &Chain<M>| {
+            let excluded = chain.excludes_conversion(name, lock, wanted.conflicts());
+            let state = State::new(number, Status::Waiting, Some(granted), wanted);
+            lock.set(if excluded { state } else { state.granting() });
+            // Those who wait for what it had do so for what it has.
+            lock.tell_wanted();
+            if excluded {
+                wait_by(agent, lock);
+            }
+            excluded
+        });
+        if !excluded {
+            self.held.find(name).expect("found above").mode = wanted;
+            return Ok(Answer::Granted);
+        }
+        self.stand(Pending { name, at, granted: Some(granted), wanted })
+    }
+
+    /// Stands in line, unless that would be for itself.
+    fn stand(&mut self, pending: Pending<At<M>>) -> Result<Answer, Refused> {
+        let mut lines = UnderMutexes { manager: &**self.manager, queue: &mut self.queue };
+        // SAFETY: as in `lock_at`.
+        let lock = unsafe { pending.at.0.as_ref() };
+        if self.search.finds_itself(&mut lines, self.number, lock) && self.withdraw(pending) {
+            M::mark("deadlock found");
+            let upgrade = pending.granted.is_some();
+            return Err(if upgrade { Refused::UpgradeDeadlock } else { Refused::Deadlock });
+        }
+        self.pending = Some(pending);
+        Ok(Answer::Waits)
+    }
+
+    /// Stands in line no more; `false` if it has been granted by now.
+    fn withdraw(&mut self, pending: Pending<At<M>>) -> bool {
+        let manager = &**self.manager;
+        // SAFETY: as in `lock_at`.
+        let lock = unsafe { pending.at.0.as_ref() };
+        let withdrawn = manager.hold(pending.at.1, &mut self.queue, |chain| {
+            let state = lock.state();
+            if state.status() != Status::Waiting {
+                return false;
+            }
+            match pending.granted {
+                None => manager.remove(pending.at.1, lock),
+                Some(mode) => {
+                    lock.set(State::new(state.owner(), Status::Active, Some(mode), mode));
+                    lock.tell_wanted();
+                }
+            }
+            manager.grant(chain, pending.name);
+            true
+        });
+        if withdrawn {
+            self.agent().waits_for.store(Tagged::null(), Ordering::Release);
+        }
+        withdrawn
+    }
+
+    /// Takes note of what has been granted.
+    fn granted(&mut self, pending: Pending<At<M>>) {
+        self.agent().waits_for.store(Tagged::null(), Ordering::Release);
+        match self.held.find(pending.name) {
+            Some(held) => held.mode = pending.wanted,
+            None => {
+                self.held.add(Entry { name: pending.name, mode: pending.wanted, place: pending.at })
+            }
+        }
+    }
+
+    /// Uses a lock that the last transaction has left; what cannot be used is given back.
+    fn inherit(&mut self, name: Name) -> bool {
+        let Some(at) = self.kept.iter().position(|kept| kept.name == name) else { return false };
+        let kept = self.kept.swap_remove(at);
+        if self.lock_at(kept.place).inherit() {
+            self.held.add(kept);
+            return true;
+        }
+        self.release(&[kept]);
+        false
+    }
+
+    /// Releases locks that were granted or kept.
+    fn release(&mut self, entries: &[Entry<At<M>>]) {
+        let manager = &**self.manager;
+        let mut left = entries;
+        while let Some(first) = left.first() {
+            // What is under one mutex goes in one go.
+            let same = left.iter().position(|it| {
+                !core::ptr::eq(manager.guard(it.place.1), manager.guard(first.place.1))
+            });
+            let (now, later) = left.split_at(same.unwrap_or(left.len()));
+            manager.hold(first.place.1, &mut self.queue, |_| {
+                for entry in now {
+                    // SAFETY: as in `lock_at`.
+                    manager.remove(entry.place.1, unsafe { entry.place.0.as_ref() });
+                    manager.grant(manager.chains.get(entry.place.1), entry.name);
+                }
+            });
+            left = later;
+        }
+    }
+}
+
+/// The agent waits by this lock, whose mutex the caller holds.
+fn wait_by<M: Machine>(agent: &Agent<M>, lock: &Lock<M>) {
+    // Relaxed: read under the mutex.
+    agent.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
+    // Release pairs with the acquire of those who look for deadlocks.
+    agent.waits_for.store(lock.tagged(), Ordering::Release);
+}
+
+impl<M: Machine> Locks<M> for LatchedSession<M> {
+    type Manager = Latched<M>;
+
+    fn session(manager: &Arc<Shared<M, Latched<M>>>) -> Option<Self> {
+        let manager = Arc::clone(manager);
+        let number = manager.agents.acquire()?;
+        let agent = NonNull::from(manager.agents.get(number));
+        Some(Self {
+            manager,
+            number,
+            agent,
+            queue: Place::new(),
+            held: Held::new(),
+            pending: None,
+            kept: Vec::new(),
+            search: Search::default(),
+        })
+    }
+
+    fn ask(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
+        assert!(self.pending.is_none(), "a transaction waits for one lock at a time");
+        if !self.kept.is_empty() && self.held.find(name).is_none() {
+            self.inherit(name);
+        }
+        match self.held.find(name) {
+            Some(held) if held.mode.covers(mode) => Ok(Answer::Granted),
+            Some(_) => self.convert(name, mode),
+            None => self.request(name, mode),
+        }
+    }
+
+    fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused> {
+        let Some(pending) = self.pending.take() else { return Ok(()) };
+        // Whoever grants writes the state, and wakes.
+        while self.lock_at(pending.at).state().status() == Status::Waiting {
+            let woken = match deadline {
+                None => {
+                    M::park();
+                    continue;
+                }
+                Some(deadline) => M::park_until(deadline),
+            };
+            let over = woken == Woken::ByTime && deadline.is_some_and(|it| M::now() >= it);
+            if over && self.withdraw(pending) {
+                return Err(Refused::Timeout);
+            }
+        }
+        self.granted(pending);
+        Ok(())
+    }
+
+    fn stop_waiting(&mut self) {
+        if let Some(pending) = self.pending.take()
+            && !self.withdraw(pending)
+        {
+            // It has come in the last moment, and is released with the others.
+            self.granted(pending);
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.held.entries().len()
+    }
+
+    fn mode_of(&mut self, name: Name) -> Option<Mode> {
+        self.held.find(name).map(|held| held.mode)
+    }
+
+    fn release_all(&mut self) {
+        self.stop_waiting();
+        let unused = core::mem::take(&mut self.kept);
+        self.release(&unused);
+        let mut held = self.held.take();
+        if self.manager.options.inherits {
+            held.retain(|entry| {
+                let may = entry.name.ground().is_some() && entry.mode != Mode::X;
+                let keeps = may && self.lock_at(entry.place).bequeath();
+                if keeps {
+                    self.kept.push(*entry);
+                }
+                !keeps
+            });
+        }
+        self.release(&held);
+        held.clear();
+        self.held.put_back(held);
+    }
+}
+
+impl<M: Machine> Drop for LatchedSession<M> {
+    fn drop(&mut self) {
+        self.release_all();
+        let kept = core::mem::take(&mut self.kept);
+        self.release(&kept);
+        self.manager.agents.release(self.number);
+    }
+}
+
+/// The table, as one sees it who looks for deadlocks: a chain at a time, under its mutex.
+struct UnderMutexes<'a, M: Machine> {
+    manager: &'a Latched<M>,
+    queue: &'a mut Place<M>,
+}
+
+impl<M: Machine> Lines<M> for UnderMutexes<'_, M> {
+    fn agents(&self) -> &Agents<M> {
+        &self.manager.agents
+    }
+
+    fn counts_intentions(&self) -> bool {
+        false
+    }
+
+    fn each(&mut self, name: Name, lock: &Lock<M>, mut show: impl FnMut(State, bool)) {
+        self.manager.hold(self.manager.bucket(name), self.queue, |chain| {
+            chain.each(|other| {
+                if other.is_for(name) {
+                    show(other.state(), core::ptr::eq(other, lock));
+                }
+            });
+        });
+    }
+}

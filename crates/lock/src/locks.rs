@@ -1,0 +1,56 @@
+//! What a transaction wants of a lock manager, whichever it is.
+
+use crate::mode::Mode;
+use crate::name::Name;
+use crate::session::{Answer, Refused};
+use chiliad_machine::{Machine, Shared, Ticks};
+use std::sync::Arc;
+
+/// A transaction's part: one transaction at a time, of one thread at a time.
+pub trait Locks<M: Machine>: Sized + 'static {
+    /// What all of them share. Lives in the machine's memory.
+    type Manager: 'static;
+
+    /// One that holds nothing; `None` when there are [`crate::AGENTS_MAX`].
+    fn session(manager: &Arc<Shared<M, Self::Manager>>) -> Option<Self>;
+
+    /// A transaction begins.
+    fn begin(&mut self) {}
+
+    /// Locks `name` in `mode`, or stands in line for it. It stands in one line at a time.
+    ///
+    /// # Errors
+    /// Why the lock is refused. The transaction keeps what else it holds.
+    fn ask(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused>;
+
+    /// Waits for what [`Locks::ask`] stands in line for, until `deadline` if there is one. The caller holds
+    /// no latch.
+    ///
+    /// # Errors
+    /// Why it is not to be had. The transaction stands in line no more, and keeps what else it holds.
+    fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused>;
+
+    /// Stands in line no more, if it does. It keeps what it holds.
+    fn stop_waiting(&mut self);
+
+    /// How many locks it holds, counted intentions aside.
+    fn count(&self) -> usize;
+
+    /// The mode in which it holds `name`.
+    fn mode_of(&mut self, name: Name) -> Option<Mode>;
+
+    /// The transaction has ended: releases all that it holds, and what it stands in line for. The caller holds
+    /// no latch.
+    fn release_all(&mut self);
+
+    /// Locks `name` in `mode`, after waiting for it until `deadline` if need be. The caller holds no latch.
+    ///
+    /// # Errors
+    /// Why the lock is refused. The transaction keeps what else it holds.
+    fn acquire(&mut self, name: Name, mode: Mode, deadline: Option<Ticks>) -> Result<(), Refused> {
+        match self.ask(name, mode)? {
+            Answer::Granted => Ok(()),
+            Answer::Waits => self.wait(deadline),
+        }
+    }
+}
