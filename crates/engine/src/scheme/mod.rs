@@ -35,7 +35,7 @@ mod unlink;
 pub use clock::{Clock, TIMESTAMP_BITS, TimestampSource};
 pub use hstore::HStore;
 pub use lock::{DlDetect, NoWait, WaitDie};
-pub use lock_table::{LockTable, LockTableNoEbr};
+pub use lock_table::{LockTable, LockTableBucket, LockTableGlobal, LockTableNoEbr, LockTableSli};
 pub use occ::Occ;
 pub use occ_serial::OccSerial;
 pub use partitioned::Partitioned;
@@ -293,6 +293,12 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
     /// All writes are installed.
     fn release(&mut self, cx: &mut Context<'_, M, Self>);
+
+    /// Lets go of what may take a sleep to let go of, when everything else is released. Nothing is latched
+    /// or pinned.
+    fn let_go(&mut self, cx: &mut Context<'_, M, Self>) {
+        let _ = cx;
+    }
 
     /// Gives up: releases whatever `place` and `prepare` took. Never waits.
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>);

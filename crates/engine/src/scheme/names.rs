@@ -1,8 +1,9 @@
 //! The list of schemes: one line per name.
 
 use super::{
-    DlDetect, GlobalTid, HStore, Info, KeyValue, LockTable, LockTableNoEbr, Mvcc, NoWait, Occ,
-    OccSerial, Partitioned, Scheme, Silo, Timestamp, WaitDie,
+    DlDetect, GlobalTid, HStore, Info, KeyValue, LockTable, LockTableBucket, LockTableGlobal,
+    LockTableNoEbr, LockTableSli, Mvcc, NoWait, Occ, OccSerial, Partitioned, Scheme, Silo,
+    Timestamp, WaitDie,
 };
 use chiliad_machine::{Interleaved, Machine};
 
@@ -67,5 +68,8 @@ schemes!(
     Occ,
     OccSerial,
     LockTable,
+    LockTableGlobal,
+    LockTableBucket,
+    LockTableSli,
     LockTableNoEbr
 );

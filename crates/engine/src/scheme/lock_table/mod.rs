@@ -15,6 +15,12 @@
 //! kept the lock of the memory's record before; it stands in line then, ahead of all who find the new record,
 //! and waits when the index has taken it.
 
+mod variants;
+
+pub use variants::{
+    LockTable, LockTableBucket, LockTableGlobal, LockTableNoEbr, LockTableSli, Variant,
+};
+
 use super::floor::{self, Floors};
 use super::in_place;
 use super::node_set::NodeSet;
@@ -27,27 +33,22 @@ use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_lock::{Answer, Manager, Mode, Name, Reclaim, Refused, Session};
+use chiliad_lock::{Answer, Locks, Mode, Name, Refused};
 use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Locks are reclaimed when the critical regions have ended in which they might be seen (4.1, Theorem 4.2).
-pub type LockTable<M> = Table<M, true>;
-/// Locks are reclaimed when the transactions have ended that might see them (Theorem 4.1).
-pub type LockTableNoEbr<M> = Table<M, false>;
-
 /// What all workers share.
-pub struct Shared<M: Machine> {
-    manager: Arc<Boxed<M, Manager<M>>>,
+pub struct Shared<M: Machine, V: Variant<M>> {
+    manager: Arc<Boxed<M, <V::Locks as Locks<M>>::Manager>>,
     /// Ticks after which a wait ends.
     wait_timeout: u64,
 }
 
 /// One worker's part.
-pub struct Table<M: Machine, const REGIONS: bool> {
-    session: Option<Session<M>>,
+pub struct Table<M: Machine, V: Variant<M>> {
+    session: Option<V::Locks>,
     /// A transaction is in hand.
     active: bool,
     nodes: NodeSet<M>,
@@ -70,7 +71,7 @@ fn reason(refused: Refused) -> Reason {
     }
 }
 
-impl<M: Machine, const REGIONS: bool> Table<M, REGIONS> {
+impl<M: Machine, V: Variant<M>> Table<M, V> {
     /// Asks for a lock of the record, and for the intentions before it.
     #[inline]
     fn ask(
@@ -144,42 +145,26 @@ impl<M: Machine, const REGIONS: bool> Table<M, REGIONS> {
     }
 }
 
-impl<M: Machine, const REGIONS: bool> Scheme<M> for Table<M, REGIONS> {
-    const INFO: Info = {
-        let (name, summary, source) = match REGIONS {
-            true => (
-                "lock-table",
-                "two-phase locking by a central lock table without latches",
-                "scalable-lock-manager.txt 3, 4",
-            ),
-            false => (
-                "lock-table-no-ebr",
-                "the same; locks are reclaimed behind the oldest transaction",
-                "scalable-lock-manager.txt 4.1, Theorem 4.1",
-            ),
-        };
-        Info {
-            name,
-            summary,
-            isolation: Isolation::Serializable,
-            strict: true,
-            order_follows_reads: true,
-            snapshots: false,
-            needs_partitions: false,
-            source,
-        }
+impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
+    const INFO: Info = Info {
+        name: V::WORDS[0],
+        summary: V::WORDS[1],
+        isolation: Isolation::Serializable,
+        strict: true,
+        order_follows_reads: true,
+        snapshots: false,
+        needs_partitions: false,
+        source: V::WORDS[2],
     };
     const COLLECTS_BEFORE_RELEASE: bool = true;
     const INTENDS: bool = true;
     const WAITS: bool = true;
 
-    type Shared = Shared<M>;
+    type Shared = Shared<M, V>;
 
-    fn shared(options: &Options) -> Shared<M> {
-        let reclaim = if REGIONS { Reclaim::Regions } else { Reclaim::OldestTransaction };
-        let manager = Manager::new(&chiliad_lock::Options { reclaim, ..Default::default() });
+    fn shared(options: &Options) -> Shared<M, V> {
         Shared {
-            manager: Arc::new(Boxed::new(manager)),
+            manager: Arc::new(Boxed::new(V::table(options))),
             wait_timeout: Options::ticks::<M>(options.wait_timeout),
         }
     }
@@ -202,7 +187,7 @@ impl<M: Machine, const REGIONS: bool> Scheme<M> for Table<M, REGIONS> {
         self.nodes.clear();
         self.newest = 0;
         if self.session.is_none() {
-            self.session = Session::new(&cx.shared.manager);
+            self.session = V::Locks::session(&cx.shared.manager);
         }
         match &mut self.session {
             Some(session) => session.begin(),
@@ -327,6 +312,9 @@ impl<M: Machine, const REGIONS: bool> Scheme<M> for Table<M, REGIONS> {
     #[inline]
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
         cx.epochs.close_window(cx.heap.slot());
+    }
+
+    fn let_go(&mut self, _cx: &mut Context<'_, M, Self>) {
         self.unlock_all();
     }
 
