@@ -1,0 +1,178 @@
+//! A request that is refused says why, and leaves nothing behind; neither does a client that disappears, nor
+//! a transaction that stalls.
+
+use chiliad_lock::{
+    Answer, Latched, LatchedOptions, LatchedSession, Locks, Manager, Mode, Name, Options, Reclaim,
+    Refused, Session,
+};
+use chiliad_machine::{Machine, Native, Shared};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+type Table = Arc<Shared<Native, Manager<Native>>>;
+type Behind = Arc<Shared<Native, Latched<Native>>>;
+
+const ROW: Name = Name::record(1, 7);
+
+fn table(options: Options) -> Table {
+    Arc::new(Shared::new(Manager::new(&options)))
+}
+
+fn behind(options: LatchedOptions) -> Behind {
+    Arc::new(Shared::new(Latched::new(&options)))
+}
+
+fn session<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) -> L {
+    L::session(manager).expect("an agent")
+}
+
+/// What has waited for a moment is refused, and who holds it keeps it.
+fn a_wait_ends<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) {
+    let (mut holder, mut other) = (session::<L>(manager), session::<L>(manager));
+    holder.acquire(ROW, Mode::X, None).expect("free");
+    let soon = Native::now() + 1_000_000;
+    assert_eq!(other.acquire(ROW, Mode::S, Some(soon)), Err(Refused::Timeout));
+    assert_eq!((other.count(), other.mode_of(ROW)), (0, None));
+    assert_eq!(holder.mode_of(ROW), Some(Mode::X));
+    holder.release_all();
+    other.acquire(ROW, Mode::S, Some(soon)).expect("free again");
+}
+
+/// Two who share and both want it alone: one is told so, and the other gets it when that one goes.
+fn an_upgrade_ends<L: Locks<Native> + Send>(manager: &Arc<Shared<Native, L::Manager>>)
+where
+    Arc<Shared<Native, L::Manager>>: Send + Sync,
+{
+    let upgrade = |mut session: L| {
+        let upgraded = session.acquire(ROW, Mode::X, None);
+        if upgraded.is_ok() {
+            assert_eq!(session.mode_of(ROW), Some(Mode::X));
+        } else {
+            assert_eq!(session.mode_of(ROW), Some(Mode::S), "what it held it holds");
+        }
+        upgraded
+    };
+    let sharing = || {
+        let mut session = session::<L>(manager);
+        session.acquire(ROW, Mode::S, None).expect("shared");
+        session
+    };
+    let (one, two) = (sharing(), sharing());
+    let (one, two) = thread::scope(|scope| {
+        let other = scope.spawn(move || upgrade(two));
+        (upgrade(one), other.join().expect("no panic"))
+    });
+    // Both may find the circle when they look at once.
+    for refused in [one, two].into_iter().filter_map(Result::err) {
+        assert_eq!(refused, Refused::UpgradeDeadlock);
+    }
+    assert!(one.is_err() || two.is_err());
+}
+
+/// As many locks as there may be, and as many again when they are released.
+fn memory_ends<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) {
+    let mut session = session::<L>(manager);
+    for round in 0..3 {
+        let refused = (0..100_000).find_map(|row| {
+            session.acquire(Name::record(1, row), Mode::X, None).err().map(|why| (row, why))
+        });
+        let (row, why) = refused.expect("an end");
+        assert_eq!(why, Refused::Exhausted);
+        assert!(row >= 512, "round {round}: {row}");
+        assert_eq!(session.count(), row as usize);
+        session.release_all();
+    }
+}
+
+/// A client that is gone while its request stands in line leaves the line.
+fn a_client_disappears<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) {
+    let (mut holder, mut gone) = (session::<L>(manager), session::<L>(manager));
+    holder.acquire(ROW, Mode::S, None).expect("free");
+    assert_eq!(gone.ask(ROW, Mode::X), Ok(Answer::Waits));
+    drop(gone);
+    let mut other = session::<L>(manager);
+    assert_eq!(other.ask(ROW, Mode::S), Ok(Answer::Granted), "nobody is in line");
+}
+
+#[test]
+fn without_latches() {
+    let small = Options { locks_max: 1024, segment_locks: 64, ..Options::default() };
+    for reclaim in [Reclaim::Regions, Reclaim::OldestTransaction] {
+        let manager = table(Options { reclaim, ..small });
+        a_wait_ends::<Session<Native>>(&manager);
+        an_upgrade_ends::<Session<Native>>(&manager);
+        a_client_disappears::<Session<Native>>(&manager);
+        memory_ends::<Session<Native>>(&manager);
+        manager.supply();
+        let usage = manager.usage();
+        assert_eq!((usage.locks, usage.obsolete), (0, 0));
+    }
+}
+
+#[test]
+fn behind_mutexes() {
+    for (by_bucket, inherits) in [(false, false), (true, false), (true, true)] {
+        let options = LatchedOptions { by_bucket, inherits, locks_max: 1024, ..Default::default() };
+        let manager = behind(LatchedOptions { buckets: 8, ..options });
+        a_wait_ends::<LatchedSession<Native>>(&manager);
+        an_upgrade_ends::<LatchedSession<Native>>(&manager);
+        a_client_disappears::<LatchedSession<Native>>(&manager);
+        memory_ends::<LatchedSession<Native>>(&manager);
+        assert_eq!(manager.locks(), 0);
+    }
+}
+
+/// Whoever waits can be told to give up, and is not heard of before it is told that it may go on.
+#[test]
+fn a_wait_is_cancelled() {
+    let manager = table(Options::default());
+    let mut holder: Session<Native> = session(&manager);
+    holder.acquire(ROW, Mode::X, None).expect("free");
+    let mut waiter: Session<Native> = session(&manager);
+    let cancel = waiter.cancel_handle();
+    let ended = AtomicBool::new(false);
+    let refused = thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let refused = waiter.acquire(ROW, Mode::S, None);
+            ended.store(true, Ordering::Relaxed);
+            refused
+        });
+        while !ended.load(Ordering::Relaxed) {
+            cancel.cancel();
+            thread::yield_now();
+        }
+        waiting.join().expect("no panic")
+    });
+    assert_eq!(refused, Err(Refused::Cancelled));
+    waiter.clear_cancel();
+    holder.release_all();
+    assert_eq!(waiter.acquire(ROW, Mode::S, None), Ok(()));
+}
+
+/// A transaction that never ends holds back what it holds, and nothing else (4.1, Theorem 4.2); where the
+/// oldest transaction does, memory grows with all that others release.
+#[test]
+fn who_stalls_holds_back_nothing() {
+    let bytes = |reclaim| {
+        let manager = table(Options { reclaim, segment_locks: 64, ..Options::default() });
+        let mut stalled: Session<Native> = session(&manager);
+        stalled.begin();
+        stalled.acquire(ROW, Mode::S, None).expect("free");
+        let mut other: Session<Native> = session(&manager);
+        for round in 0..2_000 {
+            other.begin();
+            for row in 0..10 {
+                other.acquire(Name::record(2, round * 10 + row), Mode::X, None).expect("free");
+            }
+            other.release_all();
+            if round % 100 == 0 {
+                manager.supply();
+            }
+        }
+        manager.usage().stock.bytes
+    };
+    let (regions, oldest) = (bytes(Reclaim::Regions), bytes(Reclaim::OldestTransaction));
+    assert!(oldest >= 20_000 * 64, "{oldest}");
+    assert!(regions * 4 <= oldest, "{regions} of {oldest}");
+}
