@@ -264,19 +264,20 @@ pub fn simulated<W: WorkloadFlags + Args>(
 }
 
 /// Refuses clients that would share cores where nothing could take turns, or too much would.
-fn check_sharing<W: WorkloadFlags + Args>(
-    flags: &Simulate<W>,
-    clients: usize,
-) -> Result<(), Stop> {
+fn check_sharing<W: WorkloadFlags + Args>(flags: &Simulate<W>, clients: usize) -> Result<(), Stop> {
     let cores = flags.machine.cores;
     if clients <= cores {
         return Ok(());
     }
     let one = matches!(flags.run.interleave, None | Some(InterleaveFlag::Number(1)));
     let problem = if flags.machine.schedule != ScheduleFlag::Timed {
-        format!("{clients} on {cores} cores without time; accepted: 1 to {cores}, or --schedule timed")
+        format!(
+            "{clients} on {cores} cores without time; accepted: 1 to {cores}, or --schedule timed"
+        )
     } else if !one {
-        format!("{clients} on {cores} cores with --interleave; accepted: 1 to {cores}, or --interleave 1")
+        format!(
+            "{clients} on {cores} cores with --interleave; accepted: 1 to {cores}, or --interleave 1"
+        )
     } else {
         return Ok(());
     };

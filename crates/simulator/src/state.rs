@@ -227,12 +227,7 @@ impl State {
     }
 
     /// Adds workers that begin on a core.
-    pub(crate) fn add_workers(
-        &self,
-        core: u32,
-        names: Vec<String>,
-        daemon: bool,
-    ) -> Vec<WorkerId> {
+    pub(crate) fn add_workers(&self, core: u32, names: Vec<String>, daemon: bool) -> Vec<WorkerId> {
         let mut workers = self.workers.borrow_mut();
         let siblings = names.len() > 1;
         let mut added = Vec::with_capacity(names.len());

@@ -17,6 +17,9 @@ fn shared_mesh() -> Description {
     Description { waiting, ..mesh() }
 }
 
+/// When what happened on which core.
+type Story = Notes<(u64, u32)>;
+
 /// Threads on so many cores that do what `body` does, by their numbers from 0 on.
 fn threads(
     run: &mut Run,
@@ -64,14 +67,14 @@ fn threads_that_compute_take_turns() {
 /// With a core for each thread nothing is shared, whether or not others idle.
 #[test]
 fn threads_with_a_core_each_are_cores() {
-    let story = |spawn: &dyn Fn(&mut Run, Notes<(u64, u32)>)| {
+    let story = |spawn: &dyn Fn(&mut Run, Story)| {
         let mut run = Run::new(config(shared_mesh(), 1));
         let notes = Notes::new();
         spawn(&mut run, notes.clone());
         let outcome = complete(&mut run);
         (notes.take(), outcome.trace_hash, outcome.counters.context_switches)
     };
-    let body = |notes: &Notes<(u64, u32)>| {
+    let body = |notes: &Story| {
         compute(3 * SLICE);
         notes.note((Sim::now(), Sim::core().0));
     };
@@ -147,8 +150,7 @@ fn sleepers_give_their_core_away() {
     // Nobody pre-empts who has its core; and nobody takes over an idle one from anybody.
     let second = 1_000 + SWITCH;
     let woken = second + 1 + 5_000 + 1 + SWITCH;
-    let expected =
-        [(second + 1, 1), (second + 1 + 5_000 + 1, 1), (woken + 1, 0), (50_001, 0)];
+    let expected = [(second + 1, 1), (second + 1 + 5_000 + 1, 1), (woken + 1, 0), (50_001, 0)];
     assert_eq!(notes.take(), expected);
     assert_eq!((outcome.counters.context_switches, outcome.counters.preemptions), (2, 0));
 }
@@ -251,7 +253,10 @@ fn who_naps_yields_to_who_wakes() {
     let (asleep, awake) = (story(true), story(false));
     assert_eq!(asleep.1, awake.1);
     // A round of the spin is a read and a pause.
-    assert!(asleep.0.iter().zip(&awake.0).all(|(a, b)| a.abs_diff(*b) <= 9), "{asleep:?} {awake:?}");
+    assert!(
+        asleep.0.iter().zip(&awake.0).all(|(a, b)| a.abs_diff(*b) <= 9),
+        "{asleep:?} {awake:?}"
+    );
     assert!((300_000 + SWITCH..300_200 + SWITCH).contains(&asleep.0[0]), "{:?}", asleep.0);
     assert!(asleep.2 * 10 < awake.2, "{} {}", asleep.2, awake.2);
 }
@@ -259,7 +264,8 @@ fn who_naps_yields_to_who_wakes() {
 /// Times that threads hold a latch in so many cycles on four cores: it is wanted for a tenth of the time.
 fn holds(count: usize, until: u64, seed: u64) -> (usize, Outcome) {
     let mut run = Run::new(config(shared_mesh(), seed));
-    let mutex = Rc::new(run.outside(|| Shared::<Sim, _>::new(Mutex::<Sim>::new(MutexKind::Ticket))));
+    let mutex =
+        Rc::new(run.outside(|| Shared::<Sim, _>::new(Mutex::<Sim>::new(MutexKind::Ticket))));
     let (notes, shared) = (Notes::new(), mutex.clone());
     let left = notes.clone();
     threads(&mut run, 4, count, move |_| {
