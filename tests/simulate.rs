@@ -183,8 +183,10 @@ fn clients_with_a_core_each_share_none() {
     let cores = without_host(result(line));
     assert_eq!(cores, without_host(result(&format!("{line} --clients 8"))));
     assert!(cores.get("context_switches").is_none());
-    for more in ["", "--interleave 2", "--schedule random"] {
-        let few = result(&format!("{line} --clients 3 {more}"));
+    let (start, length) = ("simulate ycsb --cores 8 --clients 3", "--duration 60us --warmup 20us");
+    for rest in [length, &format!("{length} --interleave 2"), "--schedule random --transactions 40"]
+    {
+        let few = result(&format!("{start} --records 3000 {rest}"));
         assert_eq!((&few["clients"], &few["cores"]), (&Value::from(3), &Value::from(8)));
         assert_eq!(few["options"]["clients"], 3);
         assert_eq!(few["verdict"], "completed", "{few}");

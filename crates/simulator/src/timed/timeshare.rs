@@ -32,7 +32,7 @@ use std::ops::Range;
 /// The threads that share cores, and these.
 pub(crate) struct Timeshare {
     cores: Range<u32>,
-    /// By core: when the slice of who runs there ends, and whether it has given a whole or partial one yet.
+    /// By core: when the slice of who runs there ends, and whether the core has given its graded one.
     slices: Vec<(Ticks, bool)>,
     /// The worker of the first thread.
     first: u32,
@@ -85,7 +85,7 @@ impl Timeshare {
         self.place(core).map_or(Ticks::MAX, |at| self.slices[at].0)
     }
 
-    /// Who has waited longest, if its wake-up has come by `time`.
+    /// Somebody waits for a core, and the word of its waking has come by `time`.
     fn is_somebody_ready(&mut self, time: Ticks) -> bool {
         let first = self.ready.front().copied();
         first.and_then(|worker| self.thread(worker)).is_some_and(|it| it.ready_at <= time)
@@ -164,10 +164,11 @@ impl State {
         if share.place(core).is_none() {
             return;
         }
+        let mut timed = timed.borrow_mut();
+        // The round of a spin does not go over from one thread to another.
+        timed.acts(core);
         let Some(next) = share.ready.pop_front() else { return };
         let Some(&mut Thread { free, ready_at }) = share.thread(next) else { return };
-        let mut timed = timed.borrow_mut();
-        timed.acts(core);
         let switch = if timed.cores[core as usize].free { 0 } else { share.switch };
         let start = (self.time.get() + switch).max(ready_at);
         self.workers.borrow_mut()[next as usize].core = core;
