@@ -282,17 +282,21 @@ pub fn write(machine: &Machine) -> String {
             format!("controller_per_tile = false\ncontrollers = {controllers}")
         }
     });
-    let Waiting { pause, wake, system_call, switch, slice } = it.waiting;
-    put(format!(
-        "\n[waiting]\npause_cycles = {pause}\nwake_cycles = {wake}\n\
-         system_call_cycles = {system_call}\nswitch_cycles = {switch}\nslice = \"{}\"",
-        units::shown_time(slice, it.hertz)
-    ));
+    put(write_waiting(it.waiting, it.hertz));
     put(format!("\n[prices]\nfrom = {}", quoted(&machine.prices_from)));
     for (site, price) in Cost::ALL.into_iter().zip(it.prices) {
         put(format!("{} = {:.3}", site.name(), f64::from(price) / f64::from(1 << PRICE_BITS)));
     }
     out
+}
+
+fn write_waiting(waiting: Waiting, hertz: u64) -> String {
+    let Waiting { pause, wake, system_call, switch, slice } = waiting;
+    format!(
+        "\n[waiting]\npause_cycles = {pause}\nwake_cycles = {wake}\n\
+         system_call_cycles = {system_call}\nswitch_cycles = {switch}\nslice = \"{}\"",
+        units::shown_time(slice, hertz)
+    )
 }
 
 /// The word for a value.
