@@ -16,8 +16,9 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 /// Options of a timed run that nothing loaded depends on.
-const OF_THE_RUN: [&str; 19] = [
+const OF_THE_RUN: [&str; 20] = [
     "cores",
+    "clients",
     "interleave",
     "duration",
     "transactions",
@@ -74,7 +75,7 @@ impl Point {
         let (cores, time) = match self {
             Self::Timestamps(run) => run.extent(),
             Self::Workload(settings, _) => match settings.plan.length {
-                Length::Time(time) => (settings.plan.clients, time + settings.plan.warmup),
+                Length::Time(time) => (settings.plan.cores, time + settings.plan.warmup),
                 Length::Transactions(count) => (1, Duration::from_micros(count)),
             },
         };

@@ -183,7 +183,7 @@ pub struct Consistency {
 /// What only a simulated run has.
 #[derive(Serialize)]
 pub struct Simulation {
-    /// Simulated cores with a client.
+    /// Simulated cores.
     pub cores: usize,
     /// Simulated cycles; null without a timing model.
     pub cycles: Option<u64>,
@@ -206,6 +206,12 @@ pub struct Simulation {
     pub lines_awaited: u64,
     /// Times that a core went over from one of its transactions to another.
     pub hand_overs: u64,
+    /// Times that a thread took a core over from another; absent where none shares a core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_switches: Option<u64>,
+    /// Of these, times that the other's slice was over; absent in the same way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preemptions: Option<u64>,
     /// A digest of all events.
     pub trace_hash: String,
     /// Simulated memory handed out.

@@ -241,19 +241,47 @@ pub fn simulated<W: WorkloadFlags + Args>(
 ) -> Result<(Settings, SimulatedPlan), Stop> {
     let timed = flags.machine.schedule == ScheduleFlag::Timed;
     let on = if timed { On::Timed } else { On::Explored };
-    let scope = Scope { clients: flags.machine.cores, scheme: scheme(&flags.run.scheme)?, on };
+    let cores = flags.machine.cores;
+    let clients = flags.clients.unwrap_or(cores);
+    check_sharing(flags, clients)?;
+    let scope = Scope { clients, scheme: scheme(&flags.run.scheme)?, on };
     if flags.run.interleave == Some(InterleaveFlag::Auto) {
         let problem =
             format!("auto in simulation, which has no trials; accepted: 1 to {MEMBERS_MAX}");
         return Err(Stop::bad("--interleave", problem));
     }
     let mut settings = resolve(&flags.workload, &flags.run, &scope)?;
+    settings.plan.cores = cores;
+    if clients != cores {
+        settings.shown.insert("clients".into(), clients.into());
+    }
     let mut config = machine(&flags.machine, flags.run.seed, &mut settings.shown)?;
     if !timed {
         config.events_max = events_max(&settings.plan);
     }
     let plan = SimulatedPlan { plan: settings.plan.clone(), config };
     Ok((settings, plan))
+}
+
+/// Refuses clients that would share cores where nothing could take turns, or too much would.
+fn check_sharing<W: WorkloadFlags + Args>(flags: &Simulate<W>, clients: usize) -> Result<(), Stop> {
+    let cores = flags.machine.cores;
+    if clients <= cores {
+        return Ok(());
+    }
+    let one = matches!(flags.run.interleave, None | Some(InterleaveFlag::Number(1)));
+    let problem = if flags.machine.schedule != ScheduleFlag::Timed {
+        format!(
+            "{clients} on {cores} cores without time; accepted: 1 to {cores}, or --schedule timed"
+        )
+    } else if !one {
+        format!(
+            "{clients} on {cores} cores with --interleave; accepted: 1 to {cores}, or --interleave 1"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Stop::bad("--clients", problem))
 }
 
 /// The simulated machine that the flags describe, timed runs without an end to their events.

@@ -56,7 +56,7 @@ pub fn again(
         workload: workload.into(),
         scheme: settings.scheme.name.into(),
         machine: "simulated",
-        threads: settings.plan.clients,
+        threads: settings.plan.cores,
         clients: settings.plan.clients,
         seed: settings.plan.seed,
         seconds,
@@ -70,7 +70,7 @@ pub fn again(
         consistency: report.conditions.as_deref().and_then(Consistency::new),
         disk: None,
         versions: None,
-        simulation: Some(simulation(settings.plan.clients, &report)),
+        simulation: Some(simulation(settings.plan.cores, settings.plan.clients, &report)),
         options: settings.shown.clone(),
         build,
         host_memory_bytes: chiliad_workload::driver::resident_bytes(),
@@ -88,9 +88,10 @@ fn freed_by(outcome: &Outcome) -> Option<u64> {
     }
 }
 
-/// What a run on so many simulated cores adds to its result.
-pub fn simulation(cores: usize, report: &SimulatedReport) -> Simulation {
+/// What a run of so many clients on so many simulated cores adds to its result.
+pub fn simulation(cores: usize, clients: usize, report: &SimulatedReport) -> Simulation {
     let outcome = &report.outcome;
+    let shared = clients > cores;
     let completed = outcome.verdict.is_completed();
     let mut failures: Vec<String> = report.failures.iter().map(ToString::to_string).collect();
     failures.extend((!completed).then(|| outcome.verdict.to_string()));
@@ -111,6 +112,8 @@ pub fn simulation(cores: usize, report: &SimulatedReport) -> Simulation {
         switches: outcome.switches,
         lines_awaited: outcome.counters.lines_awaited,
         hand_overs: outcome.counters.hand_overs,
+        context_switches: shared.then_some(outcome.counters.context_switches),
+        preemptions: shared.then_some(outcome.counters.preemptions),
         trace_hash: format!("{:016x}", outcome.trace_hash),
         memory_bytes: outcome.memory_bytes,
         marks: outcome.marks.iter().copied().collect(),

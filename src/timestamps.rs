@@ -89,7 +89,7 @@ impl Simulated {
             consistency: None,
             disk: None,
             versions: None,
-            simulation: Some(simulation(cores, &report)),
+            simulation: Some(simulation(cores, cores, &report)),
             options: self.shown.clone(),
             build,
             host_memory_bytes: chiliad_workload::driver::resident_bytes(),

@@ -93,6 +93,14 @@ fn values_out_of_range_are_refused_with_the_range() {
         refused(&format!("bench {flags}"), &[flag, value, accepted]);
     }
     refused("simulate ycsb --cores 1025", &["--cores", "1 to 1024"]);
+    refused("simulate ycsb --clients 1025", &["--clients", "1 to 1024"]);
+    refused("simulate ycsb --clients 0", &["--clients", "1 to 1024"]);
+    for schedule in ["random", "few-preemptions"] {
+        let line = format!("simulate ycsb --cores 2 --clients 3 --schedule {schedule}");
+        refused(&line, &["--clients: 3 on 2 cores", "1 to 2, or --schedule timed"]);
+    }
+    let line = "simulate ycsb --cores 2 --clients 3 --interleave 4";
+    refused(line, &["--clients: 3 on 2 cores", "1 to 2, or --interleave 1"]);
     refused("campaign --seeds 9..3", &["--seeds", "A..B"]);
 }
 

@@ -160,6 +160,40 @@ fn timed_runs_are_what_they_are_on_every_host() {
     }
 }
 
+/// Far more threads than cores: all of them get their turn, and what they do is serializable.
+#[test]
+fn clients_share_cores() {
+    let line = "simulate ycsb --machine xeon-32 --cores 32 --clients 500 --scheme no-wait --records 10000 \
+                --theta 0.6 --duration 300us --warmup 100us --verify";
+    let first = without_host(result(line));
+    assert_eq!(first, without_host(result(line)));
+    assert_eq!(first["verdict"], "completed");
+    assert_eq!(first["verified"]["passed"], true, "{}", first["verified"]);
+    assert_eq!(first["clients"], 500);
+    assert_eq!((&first["threads"], &first["cores"]), (&Value::from(32), &Value::from(32)));
+    assert!(first["preemptions"].as_u64() > Some(5), "{}", first["preemptions"]);
+    assert!(first["context_switches"].as_u64() > first["preemptions"].as_u64());
+}
+
+/// With as many clients as cores, or fewer, no thread shares a core, however the flags say so.
+#[test]
+fn clients_with_a_core_each_share_none() {
+    let line =
+        "simulate ycsb --cores 8 --records 3000 --duration 60us --warmup 20us --scheme wait-die";
+    let cores = without_host(result(line));
+    assert_eq!(cores, without_host(result(&format!("{line} --clients 8"))));
+    assert!(cores.get("context_switches").is_none());
+    let (start, length) = ("simulate ycsb --cores 8 --clients 3", "--duration 60us --warmup 20us");
+    for rest in [length, &format!("{length} --interleave 2"), "--schedule random --transactions 40"]
+    {
+        let few = result(&format!("{start} --records 3000 {rest}"));
+        assert_eq!((&few["clients"], &few["cores"]), (&Value::from(3), &Value::from(8)));
+        assert_eq!(few["options"]["clients"], 3);
+        assert_eq!(few["verdict"], "completed", "{few}");
+        assert!(few["committed"].as_u64() > Some(0));
+    }
+}
+
 #[test]
 fn simulated_time_ends_a_run() {
     let result = result("simulate ycsb --schedule random --duration 20ms --warmup 2ms --cores 3");

@@ -180,6 +180,11 @@ pub struct Simulate<W: Args> {
     /// The run.
     #[command(flatten)]
     pub run: RunFlags,
+    /// Concurrent clients, 1 to 1024, each a thread: where there are more than --cores they share these by
+    /// slices of time, as the machine's description has it, which takes a window of some of them
+    /// [default: as many as --cores].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 1024))]
+    pub clients: Option<usize>,
     /// The machine.
     #[command(flatten)]
     pub machine: MachineFlags,

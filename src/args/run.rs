@@ -157,7 +157,7 @@ pub struct MachineFlags {
     /// The machine whose time passes, or a file that describes one; `chiliad machines` lists them.
     #[arg(long, value_name = "NAME|FILE", default_value = "thousand-cores")]
     pub machine: String,
-    /// Simulated cores, one client each, 1 to 1024.
+    /// Simulated cores, 1 to 1024.
     #[arg(long, value_name = "N", default_value = "4",
           value_parser = |s: &str| values::count(s, 1, 1024))]
     pub cores: usize,

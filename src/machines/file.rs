@@ -21,6 +21,8 @@ pub const CORES_MAX: u32 = 1024;
 const CYCLES_MAX: u32 = 1_000_000;
 /// The furthest that a core may run ahead, in cycles.
 const SLACK_MAX: u32 = 10_000;
+/// What a slice of time is: what [`units::cycles_of`] takes.
+const SLICE: &str = "a time of at most 1,000,000,000 cycles, such as \"1ms\"";
 /// The least and the most instructions of a unit of work.
 const PRICES: std::ops::RangeInclusive<f64> = 0.004..=100_000.0;
 
@@ -90,7 +92,7 @@ pub fn read(file: &str, text: &str, found: &Found) -> Result<Machine, Stop> {
             read: fields.whole("read_slack", 0..=SLACK_MAX)?,
             write: fields.whole("write_slack", 0..=SLACK_MAX)?,
         },
-        waiting: waiting(fields.table("waiting")?)?,
+        waiting: waiting(fields.table("waiting")?, hertz)?,
         background: fields.choice("background", &BACKGROUND)?,
         counter: fields.truth("hardware_counter")?,
         clocks: fields.truth("clocks_agree")?,
@@ -176,11 +178,20 @@ fn line_centicycles(bandwidth: f64, hertz: u64) -> u32 {
     (LINE_BYTES as f64 * 100.0 * hertz as f64 / bandwidth).round().clamp(1.0, 1e9) as u32
 }
 
-fn waiting(fields: Fields<'_>) -> Result<Waiting, Stop> {
+fn waiting(fields: Fields<'_>, hertz: u64) -> Result<Waiting, Stop> {
+    let switch = fields.whole("switch_cycles", 1..=CYCLES_MAX)?;
+    let slice =
+        fields.parsed("slice", SLICE, |text| units::cycles_of(units::time(text)?, hertz))?;
+    if slice <= switch {
+        let problem = format!("{} is no longer than a switch", units::shown_time(slice, hertz));
+        return Err(fields.refuse("slice", &problem, "a time longer than `switch_cycles`"));
+    }
     let waiting = Waiting {
         pause: fields.whole("pause_cycles", 1..=CYCLES_MAX)?,
         wake: fields.whole("wake_cycles", 1..=CYCLES_MAX)?,
         system_call: fields.whole("system_call_cycles", 1..=CYCLES_MAX)?,
+        switch,
+        slice,
     };
     fields.done()?;
     Ok(waiting)
@@ -271,16 +282,21 @@ pub fn write(machine: &Machine) -> String {
             format!("controller_per_tile = false\ncontrollers = {controllers}")
         }
     });
-    let Waiting { pause, wake, system_call } = it.waiting;
-    put(format!(
-        "\n[waiting]\npause_cycles = {pause}\nwake_cycles = {wake}\n\
-         system_call_cycles = {system_call}"
-    ));
+    put(write_waiting(it.waiting, it.hertz));
     put(format!("\n[prices]\nfrom = {}", quoted(&machine.prices_from)));
     for (site, price) in Cost::ALL.into_iter().zip(it.prices) {
         put(format!("{} = {:.3}", site.name(), f64::from(price) / f64::from(1 << PRICE_BITS)));
     }
     out
+}
+
+fn write_waiting(waiting: Waiting, hertz: u64) -> String {
+    let Waiting { pause, wake, system_call, switch, slice } = waiting;
+    format!(
+        "\n[waiting]\npause_cycles = {pause}\nwake_cycles = {wake}\n\
+         system_call_cycles = {system_call}\nswitch_cycles = {switch}\nslice = \"{}\"",
+        units::shown_time(slice, hertz)
+    )
 }
 
 /// The word for a value.

@@ -33,6 +33,11 @@ impl Crew {
         self.round.get(self.turn).copied()
     }
 
+    /// Nobody can run.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.round.is_empty()
+    }
+
     /// Nobody else can run.
     fn is_alone(&self) -> bool {
         self.round.len() < 2

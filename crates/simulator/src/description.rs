@@ -80,6 +80,10 @@ pub struct Waiting {
     pub wake: u32,
     /// Of a call into the system (a mutex that puts to sleep and wakes).
     pub system_call: u32,
+    /// From one thread's last instruction on a core to another's first.
+    pub switch: u32,
+    /// For which a thread keeps its core while others are ready.
+    pub slice: u32,
 }
 
 /// How far a core may run ahead of the others, in cycles, with what its own cache answers. An atomic
@@ -184,7 +188,13 @@ impl Description {
             hidden_cycles: 0,
             modify_cycles: 0,
             slack: Slack::of(16),
-            waiting: Waiting { pause: 8, wake: 0, system_call: 300 },
+            waiting: Waiting {
+                pause: 8,
+                wake: 0,
+                system_call: 300,
+                switch: 1_000,
+                slice: 1_000_000,
+            },
             background: Background::Own,
             counter: false,
             clocks: false,

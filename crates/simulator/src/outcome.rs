@@ -286,6 +286,10 @@ pub struct Counters {
     pub lines_awaited: u64,
     /// Times that a core's turn passed from one of its workers to another.
     pub hand_overs: u64,
+    /// Times that one thread took over a core from another, where threads share cores.
+    pub context_switches: u64,
+    /// Of these, times that the other's slice was over.
+    pub preemptions: u64,
     /// Calls of `prefetch`.
     pub prefetches: u64,
     /// Units of `work`, by [`Cost::index`].

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::hook;
 use crate::outcome::{Outcome, UseOfFreedMemory, Verdict};
 use crate::state::State;
-use crate::timed::Post;
+use crate::timed::{Post, Timeshare};
 use chiliad_machine::WorkerId;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
@@ -124,6 +124,40 @@ impl Run {
             members => (0..members).map(|member| format!("{name}.{member}")).collect(),
         };
         self.add(names, Post::Tile, false, bodies)
+    }
+
+    /// Adds `cores` cores and a thread of the operating system for each body, by its name. Where there are more
+    /// threads than cores they share these by slices of time, in a timed run (`timed/timeshare.rs`); where
+    /// there are fewer, the last cores idle.
+    ///
+    /// # Panics
+    /// When there are more threads than cores in a run that is not timed, or a second time; without cores.
+    pub fn spawn_threads(
+        &mut self,
+        cores: usize,
+        bodies: Vec<(String, Box<dyn FnOnce()>)>,
+    ) -> Vec<WorkerId> {
+        assert!(!self.gone, "a run goes once: cores are added before that");
+        assert!(cores > 0, "threads need a core");
+        let state = &self.state;
+        let (names, bodies): (Vec<String>, Vec<Body>) = bodies.into_iter().unzip();
+        let (first_core, first) = (state.crews.borrow().len(), state.workers.borrow().len());
+        let (mut names, count) = (names.into_iter(), bodies.len());
+        let mut workers = Vec::with_capacity(count);
+        for _ in 0..cores {
+            workers.extend(state.add_core(names.by_ref().take(1).collect(), Post::Tile, false));
+        }
+        if count > cores {
+            assert!(state.config.machine.is_some(), "threads share cores where time passes");
+            for (core, name) in (first_core..first_core + cores).cycle().zip(names) {
+                workers.extend(state.add_workers(core as u32, vec![name], false));
+            }
+            let cores = first_core as u32..(first_core + cores) as u32;
+            let share = Timeshare::new(cores, first as u32, count);
+            assert!(state.timeshare.set(RefCell::new(share)).is_ok(), "threads are added once");
+        }
+        self.bodies.extend(workers.iter().copied().zip(bodies));
+        workers
     }
 
     /// Adds a core for background work, such as a ticker: when all cores that are no daemons have

@@ -18,7 +18,7 @@ use crate::random::{Generator, Stream};
 use crate::region::Region;
 use crate::schedule::Scheduler;
 use crate::store_buffer::StoreBuffers;
-use crate::timed::{Post, Timed};
+use crate::timed::{Post, Timed, Timeshare};
 use chiliad_machine::{Ticks, Woken, WorkerId};
 use corosensei::Yielder;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -52,8 +52,6 @@ pub(crate) struct Worker {
     pub(crate) core: u32,
     pub(crate) siblings: bool,
     pub(crate) daemon: bool,
-    /// What its core is for.
-    pub(crate) post: Post,
     pub(crate) ended: bool,
     pub(crate) permit: bool,
     pub(crate) parked: bool,
@@ -87,6 +85,10 @@ pub(crate) struct State {
     pub(crate) config: Config,
     /// In a timed run, what takes time.
     pub(crate) timed: OnceCell<RefCell<Timed>>,
+    /// In a timed run with more threads than cores, who has one.
+    pub(crate) timeshare: OnceCell<RefCell<Timeshare>>,
+    /// There, when the running thread's slice ends.
+    pub(crate) slice_end: Cell<Ticks>,
     /// The running core's clock in a timed run, in cycles since that began, and 256ths of a cycle besides.
     pub(crate) time: Cell<Ticks>,
     pub(crate) parts: Cell<u64>,
@@ -105,6 +107,8 @@ pub(crate) struct State {
     pub(crate) workers: RefCell<Vec<Worker>>,
     /// By core.
     pub(crate) crews: RefCell<Vec<Crew>>,
+    /// By core: what it is for.
+    pub(crate) posts: RefCell<Vec<Post>>,
     pub(crate) luck: RefCell<Luck>,
     /// Workers that are in a section.
     pub(crate) in_sections: Cell<u32>,
@@ -157,6 +161,8 @@ impl State {
             buffered: Cell::new(false),
             region: Region::new(config.region_bytes, config.seed, config.checked),
             timed: OnceCell::new(),
+            timeshare: OnceCell::new(),
+            slice_end: Cell::new(Ticks::MAX),
             time: Cell::new(0),
             parts: Cell::new(0),
             begun: Cell::new(0),
@@ -168,6 +174,7 @@ impl State {
             limit: Cell::new(config.events_max.max(1)),
             workers: RefCell::default(),
             crews: RefCell::default(),
+            posts: RefCell::default(),
             luck: RefCell::new(Luck::new(config.seed)),
             in_sections: Cell::new(0),
             scheduler: RefCell::new(Scheduler::new(config.seed, config.schedule)),
@@ -204,26 +211,34 @@ impl State {
         self.buffers = RefCell::new(StoreBuffers::new(config.seed));
         self.workers.get_mut().clear();
         self.crews.get_mut().clear();
+        self.posts.get_mut().clear();
         self.config = config;
         self.add_core(vec!["outside".to_owned()], Post::Outside, false);
     }
 
     /// Adds a core with a worker of each name.
     pub(crate) fn add_core(&self, names: Vec<String>, post: Post, daemon: bool) -> Vec<WorkerId> {
-        let count = |length| u32::try_from(length).expect("fewer workers than u32 counts");
+        let core = u32::try_from(self.crews.borrow().len()).expect("fewer cores than u32 counts");
+        self.crews.borrow_mut().push(Crew::default());
+        self.posts.borrow_mut().push(post);
+        self.scheduler.borrow_mut().add_core();
+        self.buffers.borrow_mut().add_core();
+        self.add_workers(core, names, daemon)
+    }
+
+    /// Adds workers that begin on a core.
+    pub(crate) fn add_workers(&self, core: u32, names: Vec<String>, daemon: bool) -> Vec<WorkerId> {
         let mut workers = self.workers.borrow_mut();
-        let core = count(self.crews.borrow().len());
         let siblings = names.len() > 1;
         let mut added = Vec::with_capacity(names.len());
         for name in names {
-            let worker = count(workers.len());
+            let worker = u32::try_from(workers.len()).expect("fewer workers than u32 counts");
             added.push(WorkerId(worker));
             workers.push(Worker {
                 name,
                 core,
                 siblings,
                 daemon,
-                post,
                 ended: false,
                 permit: false,
                 parked: false,
@@ -237,9 +252,6 @@ impl State {
                 random: Generator::new(self.config.seed, Stream::Worker(worker)),
             });
         }
-        self.crews.borrow_mut().push(Crew::default());
-        self.scheduler.borrow_mut().add_core();
-        self.buffers.borrow_mut().add_core();
         added
     }
 
@@ -412,6 +424,7 @@ impl State {
             self.switches.set(self.switches.get() + 1);
         }
         self.running.set(worker);
+        self.slice_end.set(self.slice_end_on(chosen));
         if !self.workers.borrow()[worker as usize].daemon {
             self.vain_jumps.set(0);
         }

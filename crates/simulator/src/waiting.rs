@@ -283,8 +283,12 @@ impl State {
         };
         let broken = returned && self.returned_in_section();
         let siblings = self.leave_round();
-        if let Some(timed) = self.timed().filter(|_| siblings) {
-            timed.borrow_mut().resume_at(self.time.get(), self.core.get());
+        match self.timed() {
+            Some(timed) if siblings => {
+                timed.borrow_mut().resume_at(self.time.get(), self.core.get());
+            }
+            Some(timed) => self.pass_core(timed),
+            None => {}
         }
         self.live.set(self.live.get() - 1);
         if !daemon {

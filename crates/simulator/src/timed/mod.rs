@@ -17,6 +17,7 @@
 //!   writes, which may run ahead by the machine's `slack`. The effects of all accesses are in one order, which
 //!   agrees with each core's own: memory is sequentially consistent.
 //! - Who spins sleeps (`spin`), and wakes when it would have seen the change.
+//! - Where there are more threads than cores they share these by slices (`timeshare`).
 //! - Nothing but the description, the program and the seed decides: times are whole cycles.
 
 mod directory;
@@ -27,7 +28,9 @@ mod run;
 mod spin;
 mod table;
 mod tags;
+mod timeshare;
 mod wheel;
 
 pub use home::Timings;
 pub(crate) use home::{Access, Post, Timed};
+pub(crate) use timeshare::Timeshare;

@@ -3,7 +3,7 @@
 //! Whoever has to wait books its own event and takes the next one of the wheel, on its own stack: if that is
 //! its own again, no switch was needed.
 
-use super::home::{Access, Effect, Post, Stack, Step, Timed};
+use super::home::{Access, Effect, Stack, Step, Timed};
 use crate::description::PRICE_BITS;
 use crate::outcome::Access as Done;
 use crate::state::State;
@@ -21,13 +21,10 @@ impl State {
     /// Makes the run a timed one, if it shall be; all cores are known.
     pub(crate) fn begin_time(&self) {
         let Some(machine) = &self.config.machine else { return };
-        let workers = self.workers.borrow();
-        let post_of = |core: usize| {
-            let worker = workers.iter().find(|worker| worker.core as usize == core);
-            worker.map_or(Post::Outside, |worker| worker.post)
-        };
-        let posts: Vec<Post> = (0..self.crews.borrow().len()).map(post_of).collect();
-        let timed = Timed::new(machine, &posts, &self.config);
+        let timed = Timed::new(machine, &self.posts.borrow(), &self.config);
+        if let Some(share) = self.timeshare.get() {
+            share.borrow_mut().set_times(machine.waiting.slice, machine.waiting.switch);
+        }
         self.begun.set(self.now());
         assert!(self.timed.set(RefCell::new(timed)).is_ok(), "a run goes once");
     }
@@ -103,8 +100,11 @@ impl State {
     /// Whether the running core's own caches answer; it is the core's turn then.
     #[inline]
     fn answers(&self, timed: &RefCell<Timed>, line: u64, access: Access) -> bool {
-        let core = self.core.get();
         loop {
+            if self.time.get() >= self.slice_end.get() {
+                self.slice_over(timed);
+            }
+            let core = self.core.get();
             let mut it = timed.borrow_mut();
             if it.cores[core as usize].free {
                 return true;
@@ -174,6 +174,9 @@ impl State {
         let running = self.running.get();
         let chosen = self.next_core();
         if self.turn_on(chosen) == running {
+            if chosen != self.core.get() {
+                self.take_over(chosen);
+            }
             return;
         }
         self.leaves(running);
@@ -232,9 +235,9 @@ impl State {
 
     /// Books that a worker can run from `time` on.
     pub(crate) fn admit_at(&self, worker: u32, time: Ticks) {
-        let core = self.workers.borrow()[worker as usize].core;
-        let alone = self.crews.borrow_mut()[core as usize].join(worker);
         let Some(timed) = self.timed() else { return };
+        let Some(core) = self.core_for(timed, worker, time) else { return };
+        let alone = self.crews.borrow_mut()[core as usize].join(worker);
         if alone {
             timed.borrow_mut().resume_at(time, core);
         } else {
@@ -254,7 +257,7 @@ impl State {
     }
 
     /// The running core has other workers' doings before its own time happen.
-    fn let_others(&self, timed: &RefCell<Timed>) {
+    pub(super) fn let_others(&self, timed: &RefCell<Timed>) {
         let mut it = timed.borrow_mut();
         if !self.is_turn(&it, self.time.get(), 0) {
             it.resume_at(self.time.get(), self.core.get());
@@ -280,14 +283,20 @@ impl State {
         if self.event.get() >= self.limit.get() {
             self.exhaust();
         }
-        let core = self.core.get();
         let pause = timed.borrow().machine.waiting.pause;
         self.time.set(self.time.get() + u64::from(pause.max(1)));
+        if self.time.get() >= self.slice_end.get() {
+            self.slice_over(timed);
+        }
+        let core = self.core.get();
         if siblings && self.has_company() {
             // The round is not this worker's alone.
             timed.borrow_mut().acts(core);
             self.pass_turn();
             self.turn_passed(timed);
+            return;
+        }
+        if (steady || self.ending.get()) && self.yields(timed) {
             return;
         }
         let sleeps = timed.borrow_mut().pauses(core, self.time.get(), steady && !self.ending.get());
@@ -312,6 +321,7 @@ impl State {
             self.count_hand_over();
             self.turn_passed(timed);
         } else {
+            self.pass_core(timed);
             self.go_on();
         }
         self.workers.borrow()[running as usize].woken
@@ -346,14 +356,19 @@ impl State {
         if it.cores[self.core.get() as usize].free {
             return;
         }
-        let parts = self.parts.get() + it.machine.price(site, n);
-        self.time.set(self.time.get() + (parts >> PRICE_BITS));
+        let (before, parts) = (self.time.get(), self.parts.get() + it.machine.price(site, n));
+        self.time.set(before + (parts >> PRICE_BITS));
         self.parts.set(parts & ((1 << PRICE_BITS) - 1));
+        if self.time.get() > self.slice_end.get() {
+            drop(it);
+            self.compute_in_slices(timed, before);
+        }
     }
 
     /// What the running core does takes time from here on, or does not.
     pub(crate) fn set_clocked(&self, timed: &RefCell<Timed>, on: bool) {
         timed.borrow_mut().clock(self.core.get(), self.time.get(), on);
+        self.clock_thread(on);
         if on {
             self.clocked.set(Some(Instant::now()));
         }

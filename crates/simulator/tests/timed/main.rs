@@ -14,4 +14,5 @@ mod litmus;
 mod mutexes;
 mod naps;
 mod repeat;
+mod timeshare;
 mod waits;

@@ -38,7 +38,7 @@ pub struct Plan {
     pub clients: usize,
     /// Transactions that each has in flight: members of its crew, each with a seat of its own.
     pub interleave: usize,
-    /// Hardware cores that they may run on; natively only.
+    /// Cores that they may run on.
     pub cores: usize,
     /// The seed of rows and requests.
     pub seed: u64,

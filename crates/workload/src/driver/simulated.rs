@@ -1,6 +1,6 @@
-//! The simulated driver: every client is a core, with as many workers as it has transactions in flight;
-//! one more core turns the epochs, and a run is a
-//! function of its plan and the machine's configuration.
+//! The simulated driver: every client is a thread with a core of its own, or one that it shares where there
+//! are fewer cores, or a core with as many workers as it has transactions in flight; one more core turns the
+//! epochs, and a run is a function of its plan and the machine's configuration.
 //!
 //! The database is opened and loaded outside scheduling, and looked at again there when all cores
 //! have returned. One loading serves many runs, each in a process of its own. A run that did not complete leaves latches held, so nobody touches its database
@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 /// A run on the simulated machine.
 #[derive(Clone, Debug)]
 pub struct SimulatedPlan {
-    /// What the clients do; one core each, a worker for each seat. Times are simulated ones.
+    /// What the clients do: threads on its cores, which they share where there are more of them; or, with
+    /// several transactions in flight, a core each with a worker for each seat. Times are simulated ones.
     pub plan: Plan,
     /// The machine.
     pub config: Config,
@@ -183,9 +184,17 @@ fn spawn_clients(
             }
         })
     };
+    if plan.plan.interleave == 1 {
+        let thread = |client| (format!("client {client}"), body(plan.plan.seat(client, 0)));
+        run.spawn_threads(plan.plan.cores, (0..plan.plan.clients).map(thread).collect());
+        return;
+    }
     for client in 0..plan.plan.clients {
         let members = (0..plan.plan.interleave).map(|member| body(plan.plan.seat(client, member)));
         run.spawn_crew(&format!("client {client}"), members.collect());
+    }
+    for _ in plan.plan.clients..plan.plan.cores {
+        run.spawn_threads(1, Vec::new());
     }
 }
 
