@@ -6,7 +6,7 @@ mod common;
 use common::{Folder, result};
 use serde_json::Value;
 
-/// Two of each locking scheme's kin, and of those that do without locks.
+/// Of every family one or more.
 const SCHEMES: [&str; 7] =
     ["silo", "no-wait", "wait-die", "dl-detect", "mvcc", "occ", "h-store --partitions 1"];
 

@@ -38,8 +38,8 @@ fn the_tables_are_as_large_as_the_papers() {
     let (txbench, mut model, _) = start(options);
     assert_eq!(txbench.load_parts(), 3);
     let mut bytes = 0;
-    for table in 0..3 {
-        let rows = model.rows(NAMES[table]);
+    for (table, name) in NAMES.into_iter().enumerate() {
+        let rows = model.rows(name);
         assert!(rows.keys().cloned().eq((1..=10_001).map(|it| key(it).to_vec())));
         for row in rows.values() {
             let texts = texts(row);
