@@ -37,6 +37,7 @@ pub fn choose(
         conditions: false,
         series: false,
         following_cost: false,
+        stalled_at: None,
         ..plan.clone()
     };
     let mut tried: Vec<(usize, u64)> = candidates(plan.clients).map(|number| (number, 0)).collect();

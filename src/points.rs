@@ -16,7 +16,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 /// Options of a timed run that nothing loaded depends on.
-const OF_THE_RUN: [&str; 20] = [
+const OF_THE_RUN: [&str; 24] = [
     "cores",
     "clients",
     "interleave",
@@ -37,6 +37,10 @@ const OF_THE_RUN: [&str; 20] = [
     "parts_per_txn",
     "mix",
     "remote_item",
+    "rows_read",
+    "updates",
+    "hotspot",
+    "stalled_at",
 ];
 
 /// A run, ready to go.

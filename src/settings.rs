@@ -364,7 +364,8 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
     shown.insert("scheme".into(), scope.scheme.name.into());
     let resolved = workload.resolve(scope, &mut shown)?;
     check_waits(run, scope, &resolved.workload)?;
-    let plan = plan(run, scope);
+    let plan = Plan { stalled_at: resolved.stalled_at, ..plan(run, scope) };
+    check_stalled(&plan)?;
     let snapshots = match run.snapshots {
         Some(SnapshotsFlag::Always) => Snapshots::Always,
         Some(SnapshotsFlag::OnDemand) => Snapshots::OnDemand,
@@ -449,6 +450,7 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
         series: false,
         following_cost: false,
         rehearsals: if scope.on == On::Timed { REHEARSALS } else { 0 },
+        stalled_at: None,
         follow: match scope.on {
             On::Host => Some(FOLLOWED_ONE_IN),
             On::Explored => None,
@@ -469,6 +471,25 @@ fn check_waits(run: &RunFlags, scope: &Scope, workload: &AnyWorkload) -> Result<
         "none with --wait-timeout none: a deadlock would never end; accepted: with ycsb --lock-order \
          key, in which there is none",
     ))
+}
+
+/// Refuses a transaction that stalls where nothing ends the run before it, or nothing comes after its begin.
+fn check_stalled(plan: &Plan) -> Result<(), Stop> {
+    let Some(stalled_at) = plan.stalled_at else { return Ok(()) };
+    let shown = values::show_time(stalled_at);
+    let problem = match plan.length {
+        Length::Time(time) if stalled_at < time => return Ok(()),
+        Length::Time(time) => {
+            let time = values::show_time(time);
+            format!("{shown} of a window of {time}; accepted: less than --duration")
+        }
+        Length::Transactions(_) => {
+            format!(
+                "{shown} with a number of transactions, of which some may wait for it; accepted: with --duration"
+            )
+        }
+    };
+    Err(Stop::bad("--stalled-at", problem))
 }
 
 /// Whether the scheme has transactions at all.

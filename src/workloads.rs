@@ -1,18 +1,22 @@
 //! From a workload's flags to the workload, with what its defaults depend on.
 
+use crate::args::values;
 use crate::args::{
     AccessFlag, BankFlags, ChurnFlags, HashFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag,
-    ScanFlags, SmallbankFlags, TatpFlags, TpccFlags, TpccScaleFlag, YcsbFlags, YesNo, typed,
+    ScanFlags, SmallbankFlags, TatpFlags, TatpMixFlag, TpccFlags, TpccScaleFlag, TxbenchFlags,
+    YcsbFlags, YesNo, typed,
 };
 use crate::failure::Stop;
 use crate::settings::{Scope, Shown};
 use chiliad_workload::driver::AnyWorkload;
 use chiliad_workload::micro::{BankOptions, ChurnOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
-use chiliad_workload::tatp::TatpOptions;
+use chiliad_workload::tatp::{self, TatpOptions};
 use chiliad_workload::tpcc::{Mix, Scale, TpccOptions};
+use chiliad_workload::txbench::TxbenchOptions;
 use chiliad_workload::ycsb::YcsbOptions;
 use serde_json::Value;
+use std::time::Duration;
 
 /// A workload, resolved.
 pub struct Resolved {
@@ -26,6 +30,8 @@ pub struct Resolved {
     pub kept_payload: Option<usize>,
     /// Of rows, what is kept is accessed and nothing else.
     pub field_access: bool,
+    /// When a transaction begins that stays open.
+    pub stalled_at: Option<Duration>,
 }
 
 /// The flags of a workload.
@@ -118,6 +124,7 @@ impl WorkloadFlags for YcsbFlags {
             partitions,
             kept_payload: kept_bytes(kept, scope)?,
             field_access,
+            stalled_at: None,
             reads_snapshots: options.snapshot_reads,
             workload: AnyWorkload::Ycsb(options),
         })
@@ -210,6 +217,7 @@ impl WorkloadFlags for TpccFlags {
             reads_snapshots: snapshot_reads,
             kept_payload: None,
             field_access: false,
+            stalled_at: None,
         })
     }
 }
@@ -243,6 +251,7 @@ impl WorkloadFlags for SmallbankFlags {
             workload: AnyWorkload::Smallbank(options),
             kept_payload: None,
             field_access: false,
+            stalled_at: None,
         })
     }
 }
@@ -257,6 +266,11 @@ impl WorkloadFlags for TatpFlags {
         let default = base.snapshot_reads && scope.scheme.snapshots;
         let options = TatpOptions {
             subscribers,
+            mix: match self.mix {
+                TatpMixFlag::Standard => tatp::Mix::Standard,
+                TatpMixFlag::ReadOnly => tatp::Mix::ReadOnly,
+                TatpMixFlag::ReadUpdate => tatp::Mix::ReadUpdate,
+            },
             partitions: partitions(self.partitions, wanted, subscribers, scope),
             snapshot_reads: snapshot_reads(self.snapshot_reads, default, scope)?,
             writes_often: base.writes_often,
@@ -264,6 +278,7 @@ impl WorkloadFlags for TatpFlags {
         valid(options.validate())?;
         shown.insert("scale".into(), if micro { "micro" } else { "spec" }.into());
         shown.insert("subscribers".into(), subscribers.into());
+        shown.insert("mix".into(), typed(&self.mix).into());
         shown.insert("partitions".into(), options.partitions.into());
         shown.insert("snapshot_reads".into(), yes_no(options.snapshot_reads));
         Ok(Resolved {
@@ -272,6 +287,45 @@ impl WorkloadFlags for TatpFlags {
             workload: AnyWorkload::Tatp(options),
             kept_payload: None,
             field_access: false,
+            stalled_at: None,
+        })
+    }
+}
+
+impl WorkloadFlags for TxbenchFlags {
+    fn resolve(&self, scope: &Scope, shown: &mut Shown) -> Result<Resolved, Stop> {
+        let micro = is_micro(self.scale, scope);
+        let base = if micro { TxbenchOptions::micro() } else { TxbenchOptions::default() };
+        let rows = small(self.rows, base.rows);
+        // As for the other workloads whose clients keep to a partition.
+        let wanted = if scope.explored() { 2 } else { scope.clients };
+        let default = base.snapshot_reads && scope.scheme.snapshots;
+        let options = TxbenchOptions {
+            rows,
+            rows_read: small(self.rows_read, base.rows_read),
+            updates: self.updates.unwrap_or(base.updates),
+            hotspot: self.hotspot.unwrap_or(base.hotspot),
+            partitions: partitions(self.partitions, wanted, rows, scope),
+            snapshot_reads: snapshot_reads(self.snapshot_reads, default, scope)?,
+            letters: base.letters,
+        };
+        valid(options.validate())?;
+        shown.insert("scale".into(), if micro { "micro" } else { "spec" }.into());
+        shown.insert("rows".into(), rows.into());
+        shown.insert("kept_bytes".into(), self.kept_bytes.into());
+        shown.insert("rows_read".into(), options.rows_read.into());
+        shown.insert("updates".into(), options.updates.into());
+        shown.insert("hotspot".into(), options.hotspot.into());
+        shown.insert("stalled_at".into(), self.stalled_at.map(values::show_time).into());
+        shown.insert("partitions".into(), options.partitions.into());
+        shown.insert("snapshot_reads".into(), yes_no(options.snapshot_reads));
+        Ok(Resolved {
+            partitions: options.partitions,
+            reads_snapshots: options.snapshot_reads,
+            workload: AnyWorkload::Txbench(options),
+            kept_payload: kept_bytes(self.kept_bytes, scope)?,
+            field_access: false,
+            stalled_at: self.stalled_at,
         })
     }
 }
@@ -320,6 +374,7 @@ fn churn(
         reads_snapshots,
         kept_payload: None,
         field_access: false,
+        stalled_at: None,
     })
 }
 
@@ -345,6 +400,7 @@ impl WorkloadFlags for BankFlags {
             reads_snapshots,
             kept_payload: None,
             field_access: false,
+            stalled_at: None,
         })
     }
 }

@@ -39,6 +39,7 @@ fn unknown_names_are_refused_with_those_that_are_known() {
     refused("bench ycsb extra", &["`extra`"]);
     refused("bench ycsb --backoff never", &["--backoff", "none, random, exponential"]);
     refused("bench tpcc --mix odd", &["--mix", "standard, np, new-order"]);
+    refused("bench tatp --mix np", &["--mix", "standard, read-only, read-update"]);
     refused("simulate ycsb --schedule fifo", &["--schedule", "timed, random, few-preemptions"]);
     refused("simulate ycsb --plant weed", &["--plant", "`weed`", "no-read-validation"]);
     refused("campaign --workload chess", &["--workload", "`chess`", "tpcc", "smallbank, tatp"]);
@@ -87,11 +88,25 @@ fn values_out_of_range_are_refused_with_the_range() {
         ("smallbank --accounts 10 --partitions 6", "1 to 5"),
         ("tatp --subscribers 0", "1 to 1000000000"),
         ("tatp --subscribers 10 --partitions 11", "1 to 10"),
+        ("txbench --rows 0", "1 to 100000000"),
+        ("txbench --rows-read 10001", "1 to 10000"),
+        ("txbench --updates 101", "0 to 100"),
+        ("txbench --hotspot -1", "0 to 100"),
+        ("txbench --hotspot 0", "above 0 to 100"),
+        ("txbench --rows 100 --hotspot 5 --rows-read 6", "at most 5"),
+        ("txbench --rows 100 --partitions 101", "1 to 100"),
+        ("txbench --stalled-at 5", "10s"),
     ] {
         let mut words = flags.split(' ').rev();
         let (value, flag) = (words.next().expect("a value"), words.next().expect("a flag"));
         refused(&format!("bench {flags}"), &[flag, value, accepted]);
     }
+    let stalled = ["--stalled-at: 2s", "of a window of 1500ms", "less than --duration"];
+    refused("bench txbench --duration 1500ms --stalled-at 2s", &stalled);
+    let stalled = ["--stalled-at: 1ms", "a number of transactions", "with --duration"];
+    refused("bench txbench --transactions 5 --stalled-at 1ms", &stalled);
+    refused("simulate txbench --schedule random --stalled-at 1ms", &stalled);
+    refused("bench ycsb --stalled-at 1ms", &["--stalled-at", "unknown flag"]);
     refused("simulate ycsb --cores 1025", &["--cores", "1 to 1024"]);
     refused("simulate ycsb --clients 1025", &["--clients", "1 to 1024"]);
     refused("simulate ycsb --clients 0", &["--clients", "1 to 1024"]);
@@ -117,6 +132,7 @@ fn combinations_that_make_no_sense_are_refused() {
     refused("bench ycsb --kept-bytes 16", &["--kept-bytes: 16", "simulate"]);
     refused("simulate ycsb --kept-bytes 20", &["--kept-bytes: 20", "multiples of 8"]);
     refused("simulate ycsb --kept-bytes 8", &["--kept-bytes", "`8`", "16 to 4096"]);
+    refused("bench txbench --kept-bytes 16", &["--kept-bytes: 16", "simulate"]);
     refused("simulate tpcc --kept-bytes 16", &["--kept-bytes", "unknown flag"]);
     refused(
         "bench ycsb --allocator slab",
@@ -133,6 +149,7 @@ fn combinations_that_make_no_sense_are_refused() {
     refused(&format!("bench tpcc {endless}"), &["--deadlock-check", "--lock-order key"]);
     refused("bench tpcc --scheme partitioned --snapshot-reads yes", &["--snapshot-reads", "no"]);
     refused("bench tatp --scheme partitioned --snapshot-reads yes", &["--snapshot-reads", "no"]);
+    refused("bench txbench --scheme partitioned --snapshot-reads yes", &["--snapshot-reads", "no"]);
     let kinds = ["--timestamps", "hardware", "mutex, atomic, batched, clock"];
     refused("bench timestamps --timestamps hardware", &kinds);
     refused("bench ycsb --records 100 --timestamps hardware", &kinds);

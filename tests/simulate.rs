@@ -15,7 +15,7 @@ fn without_host(mut result: Value) -> Value {
 
 #[test]
 fn a_run_is_a_function_of_flags_and_seed() {
-    for workload in ["ycsb", "tpcc", "smallbank", "tatp", "scan", "hash", "bank"] {
+    for workload in ["ycsb", "tpcc", "smallbank", "tatp", "txbench", "scan", "hash", "bank"] {
         for model in ["sc", "tso"] {
             let line = format!(
                 "simulate {workload} --schedule random --memory-model {model} --verify --seed 7"
@@ -44,7 +44,11 @@ fn swept(line: &str) -> Vec<Value> {
 fn points_that_share_a_database_are_what_they_are_alone() {
     let ycsb = "simulate ycsb --records 3000 --cores 4 --duration 60us --warmup 20us --seed 5";
     let tpcc = "simulate tpcc --scale micro --warehouses 2 --cores 4 --duration 60us --warmup 20us";
+    let txbench = "simulate txbench --rows 2000 --cores 4 --duration 60us --warmup 20us";
     for (line, flag, values) in [
+        (format!("{txbench} --scheme wait-die"), "updates", ["0", "40"]),
+        (format!("{txbench} --scheme silo --updates 50"), "hotspot", ["5", "100"]),
+        (format!("{txbench} --scheme no-wait --updates 50"), "stalled-at", ["10us", "30us"]),
         (format!("{ycsb} --scheme mvcc"), "cores", ["1", "9"]),
         (format!("{ycsb} --scheme silo"), "theta", ["0", "0.9"]),
         (format!("{ycsb} --scheme no-wait"), "seed", ["1", "2"]),

@@ -22,7 +22,7 @@ pub use run::{
 pub use workloads::{
     AccessFlag, BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, LockOrderFlag,
     MixFlag, ScaleFlag, ScanFlags, SimulatedTimestampsFlags, SmallbankFlags, TatpFlags,
-    TimestampsFlags, TpccFlags, TpccScaleFlag, YcsbFlags, YesNo,
+    TatpMixFlag, TimestampsFlags, TpccFlags, TpccScaleFlag, TxbenchFlags, YcsbFlags, YesNo,
 };
 
 use crate::failure::Stop;
@@ -101,6 +101,8 @@ pub enum BenchWorkload {
     Smallbank(Box<Bench<SmallbankFlags>>),
     /// TATP: a telecom's subscribers, seven transactions, four of five of which only read.
     Tatp(Box<Bench<TatpFlags>>),
+    /// TxBench: range queries of three tables, and updates of the one next to the one read.
+    Txbench(Box<Bench<TxbenchFlags>>),
     /// A few rows that come, go and come back under an ordered index, and scans of them.
     Scan(Box<Bench<ScanFlags>>),
     /// A few rows that come, go and come back under a hash index.
@@ -130,6 +132,8 @@ pub enum SimulateWorkload {
     Smallbank(Box<Simulate<SmallbankFlags>>),
     /// TATP: a telecom's subscribers, seven transactions, four of five of which only read.
     Tatp(Box<Simulate<TatpFlags>>),
+    /// TxBench: range queries of three tables, and updates of the one next to the one read.
+    Txbench(Box<Simulate<TxbenchFlags>>),
     /// A few rows that come, go and come back under an ordered index, and scans of them.
     Scan(Box<Simulate<ScanFlags>>),
     /// A few rows that come, go and come back under a hash index.
@@ -146,6 +150,7 @@ macro_rules! each_workload {
             $kind::Tpcc($flags) => $body,
             $kind::Smallbank($flags) => $body,
             $kind::Tatp($flags) => $body,
+            $kind::Txbench($flags) => $body,
             $kind::Scan($flags) => $body,
             $kind::Hash($flags) => $body,
             $kind::Bank($flags) => $body,

@@ -137,8 +137,52 @@ pub struct TatpFlags {
     /// Subscribers, 1 to 1000000000 [default: 100000, micro 12].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 1_000_000_000))]
     pub subscribers: Option<u64>,
+    /// Which transactions; the shares of those that it has are in the proportion of the standard ones.
+    #[arg(long, value_enum, value_name = "MIX", default_value = "standard")]
+    pub mix: TatpMixFlag,
     /// Ranges that the subscribers are divided into, 1 to 65536 and at most --subscribers [default:
     /// where the scheme needs partitions as many as clients, in simulation 2; else 1].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 65_536))]
+    pub partitions: Option<u64>,
+    /// Whether transactions that only read do so in a snapshot of the past [default: no; at micro
+    /// scale yes where the scheme has snapshots].
+    #[arg(long, value_enum, value_name = "YES|NO")]
+    pub snapshot_reads: Option<YesNo>,
+}
+
+/// `txbench`. Defaults of a scale are filled in by the workload.
+#[derive(Args)]
+pub struct TxbenchFlags {
+    /// How large the tables are: as asked for, or a handful of short rows [default: spec natively and
+    /// with timed cores, else micro].
+    #[arg(long, value_enum, value_name = "SCALE")]
+    pub scale: Option<ScaleFlag>,
+    /// Rows of each of the three tables, 1 to 100000000 [default: 100000, micro 24].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 100_000_000))]
+    pub rows: Option<u64>,
+    /// Of each row's value only so many bytes at its start exist, in simulation: 16 to 4096, a
+    /// multiple of 8. The rest, which no transaction looks at, has its addresses and costs the host no
+    /// memory [default: everything exists].
+    #[arg(long, value_name = "BYTES", value_parser = |s: &str| values::count(s, 16, 4096))]
+    pub kept_bytes: Option<usize>,
+    /// Rows of a range query, 1 to 10000. A transaction that updates reads them too, and then updates
+    /// a fifth as many of the next table [default: 10, micro 6].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 10_000))]
+    pub rows_read: Option<u64>,
+    /// Transactions that update after they have read, in percent [default: 0, micro 50].
+    #[arg(long, value_name = "PERCENT", value_parser = values::percent)]
+    pub updates: Option<f64>,
+    /// The share of the rows to which all transactions keep, above 0 to 100 percent; 100 is no hot
+    /// spot [default: 100].
+    #[arg(long, value_name = "PERCENT", value_parser = values::percent)]
+    pub hotspot: Option<f64>,
+    /// When one transaction more begins, counted from the start of the measured window: it reads like a
+    /// range query and stays open until the run is over, which takes --duration, longer than this. It
+    /// counts nowhere, but whoever waits for what it holds waits [default: there is none].
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub stalled_at: Option<std::time::Duration>,
+    /// Ranges that the rows are divided into, 1 to 65536 and at most --rows [default: where the scheme
+    /// needs partitions as many as clients, in random schedules 2; else 1].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 65_536))]
     pub partitions: Option<u64>,
     /// Whether transactions that only read do so in a snapshot of the past [default: no; at micro
@@ -314,6 +358,17 @@ pub enum TpccScaleFlag {
     Small,
     /// As the specification has it.
     Spec,
+}
+
+/// `--mix` of `tatp`.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum TatpMixFlag {
+    /// The description's seven transactions.
+    Standard,
+    /// The three that only read.
+    ReadOnly,
+    /// Those, and the two that update.
+    ReadUpdate,
 }
 
 /// `--mix`.

@@ -9,6 +9,7 @@ use chiliad_workload::micro::{BankOptions, ChurnOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::TpccOptions;
+use chiliad_workload::txbench::TxbenchOptions;
 use chiliad_workload::ycsb::YcsbOptions;
 
 /// A database on a failing disk.
@@ -78,6 +79,11 @@ impl Crash {
                 let options = TatpOptions { partitions: 2, ..TatpOptions::micro() };
                 let partitions = options.partitions;
                 (AnyWorkload::Tatp(options), partitions)
+            }
+            "txbench" => {
+                let options = TxbenchOptions { partitions: 2, ..TxbenchOptions::micro() };
+                let partitions = options.partitions;
+                (AnyWorkload::Txbench(options), partitions)
             }
             "scan" => (AnyWorkload::Churn(ChurnOptions::default()), 1),
             "hash" => {

@@ -7,7 +7,7 @@ pub const SEEDS_MIN: u64 = 200;
 
 /// By workload, under schemes that track what they read. Marks are set where the branch is, by
 /// `Machine::mark`.
-const EXPECTED: [(&str, &[&str]); 7] = [
+const EXPECTED: [(&str, &[&str]); 8] = [
     (
         "scan",
         &[
@@ -74,6 +74,7 @@ const EXPECTED: [(&str, &[&str]); 7] = [
             "version collected",
         ],
     ),
+    ("txbench", &["old version put by", "read waited for a latch", "old version read"]),
 ];
 
 /// With several transactions in flight on a core, whatever the workload.

@@ -19,7 +19,8 @@ use chiliad_workload::driver::schemes;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The workloads that campaigns know.
-const WORKLOADS: [&str; 7] = ["scan", "hash", "bank", "tpcc", "ycsb", "smallbank", "tatp"];
+const WORKLOADS: [&str; 8] =
+    ["scan", "hash", "bank", "tpcc", "ycsb", "smallbank", "tatp", "txbench"];
 
 /// Runs the campaign.
 pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {

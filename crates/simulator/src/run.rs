@@ -160,6 +160,16 @@ impl Run {
         workers
     }
 
+    /// As [`Run::spawn`], for a core that shall change nothing about where the others are: it has the place
+    /// of a daemon.
+    pub fn spawn_guest(
+        &mut self,
+        name: impl Into<String>,
+        body: impl FnOnce() + 'static,
+    ) -> WorkerId {
+        self.add(vec![name.into()], Post::Background, false, vec![Box::new(body)])[0]
+    }
+
     /// Adds a core for background work, such as a ticker: when all cores that are no daemons have
     /// returned it is told to stop ([`crate::stopping`]), and it shall then return.
     pub fn spawn_daemon(

@@ -8,6 +8,7 @@
 //! - [`ycsb`]: reads, writes and scans of one table of equal rows;
 //! - [`smallbank`]: savings and checking accounts, short transactions, a hot spot;
 //! - [`tatp`]: a telecom's subscribers, mostly looked up;
+//! - [`txbench`]: range queries and updates of three tables alike, for lock managers;
 //! - [`micro`]: a few dozen rows for simulated runs, where a handful of clients meet all the time.
 //!
 //! The [`driver`] loads a workload, puts its clients on threads or on simulated cores, counts,
@@ -25,6 +26,7 @@ pub mod row;
 pub mod smallbank;
 pub mod tatp;
 pub mod tpcc;
+pub mod txbench;
 mod workload;
 pub mod ycsb;
 pub mod zipf;

@@ -76,6 +76,12 @@ pub trait Workload: Send + Sync + 'static {
     /// touch, ascending, go to `partitions` (which arrives empty).
     fn next(&self, client: &mut Self::Client, partitions: &mut Vec<u32>) -> Shape;
 
+    /// Makes up the request of a transaction that begins, reads, and stays open until the run is over
+    /// ([`crate::driver::Plan::stalled_at`]), and stores it in the client.
+    fn next_stalled(&self, client: &mut Self::Client, partitions: &mut Vec<u32>) -> Shape {
+        self.next(client, partitions)
+    }
+
     /// Random choices that the request in hand took, for machines that price them: one, or one for each
     /// key that was drawn.
     #[inline]

@@ -6,6 +6,7 @@ use chiliad_workload::micro::{Bank, BankOptions, Churn, ChurnOptions};
 use chiliad_workload::smallbank::{Smallbank, SmallbankOptions};
 use chiliad_workload::tatp::{Tatp, TatpOptions};
 use chiliad_workload::tpcc::{Tpcc, TpccOptions};
+use chiliad_workload::txbench::{Txbench, TxbenchOptions};
 use chiliad_workload::ycsb::{Ycsb, YcsbOptions};
 use chiliad_workload::{ClientSeat, Workload};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -154,6 +155,11 @@ fn smallbank() {
 #[test]
 fn tatp() {
     try_out(&Tatp::new(TatpOptions::micro()).unwrap(), 10_000);
+}
+
+#[test]
+fn txbench() {
+    try_out(&Txbench::new(TxbenchOptions::micro()).unwrap(), 10_000);
 }
 
 #[test]

@@ -45,6 +45,7 @@ fn plan() -> Plan {
         series: false,
         following_cost: false,
         rehearsals: 0,
+        stalled_at: None,
         follow: None,
     }
 }

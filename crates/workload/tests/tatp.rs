@@ -6,7 +6,7 @@ use chiliad_engine::Error;
 use chiliad_workload::tatp::schema::{
     STARTS, TYPES, access_info, call_forwarding, key, number, special_facility, subscriber,
 };
-use chiliad_workload::tatp::{Client, Tatp, TatpOptions};
+use chiliad_workload::tatp::{Client, Mix, Tatp, TatpOptions};
 use chiliad_workload::{ClientSeat, Workload};
 use model::{Model, Outcome};
 use std::collections::BTreeMap;
@@ -93,6 +93,29 @@ fn mix_and_success_are_those_of_the_description() {
         assert!(rate.abs_diff(expected) <= 25, "{}: {rate}", tatp.kinds()[kind]);
     }
     assert_eq!(model.broken(&tatp), Vec::<String>::new());
+}
+
+#[test]
+fn other_mixes_leave_kinds_out_and_keep_the_proportions_of_the_rest() {
+    for (mix, micro, expected) in [
+        (Mix::ReadOnly, false, [4375, 1250, 4375, 0, 0, 0, 0]),
+        (Mix::ReadUpdate, false, [3646, 1042, 3646, 208, 1458, 0, 0]),
+        (Mix::ReadOnly, true, [2000, 5000, 3000, 0, 0, 0, 0]),
+        (Mix::ReadUpdate, true, [1176, 2941, 1765, 2059, 2059, 0, 0]),
+    ] {
+        let base = if micro { TatpOptions::micro() } else { TatpOptions::default() };
+        let options = TatpOptions { subscribers: 100, mix, ..base };
+        let (tatp, _, mut client) = start(options);
+        let mut kinds = [0_u32; 7];
+        for _ in 0..100_000 {
+            kinds[tatp.next(&mut client, &mut vec![]).kind] += 1;
+        }
+        for (kind, expected) in kinds.into_iter().zip(expected) {
+            let share = kind / 10;
+            assert!(share.abs_diff(expected) <= 60, "{mix:?}: {kinds:?}");
+            assert_eq!(kind == 0, expected == 0, "{mix:?}: {kinds:?}");
+        }
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::micro::{Bank, BankOptions, Churn, ChurnOptions};
 use crate::smallbank::{Smallbank, SmallbankOptions};
 use crate::tatp::{Tatp, TatpOptions};
 use crate::tpcc::{Tpcc, TpccOptions};
+use crate::txbench::{Txbench, TxbenchOptions};
 use crate::ycsb::{Ycsb, YcsbOptions};
 use chiliad_engine::names::{self, NativeScheme, UnderNativeScheme, UnderScheme};
 use chiliad_engine::{DurableOptions, Error, Info, Options, Scheme};
@@ -30,6 +31,8 @@ pub enum AnyWorkload {
     Smallbank(SmallbankOptions),
     /// TATP.
     Tatp(TatpOptions),
+    /// TxBench.
+    Txbench(TxbenchOptions),
     /// Rows that come and go.
     Churn(ChurnOptions),
     /// Accounts with secondary indexes.
@@ -44,6 +47,7 @@ impl AnyWorkload {
             Self::Ycsb(ycsb) => Arc::new(valid(Ycsb::new(ycsb.clone()))?),
             Self::Smallbank(bank) => Arc::new(valid(Smallbank::new(bank.clone()))?),
             Self::Tatp(tatp) => Arc::new(valid(Tatp::new(tatp.clone()))?),
+            Self::Txbench(txbench) => Arc::new(valid(Txbench::new(txbench.clone()))?),
             Self::Churn(churn) => Arc::new(valid(Churn::new(churn.clone()))?),
             Self::Bank(bank) => Arc::new(valid(Bank::new(bank.clone()))?),
         })
@@ -59,6 +63,7 @@ impl AnyWorkload {
             Self::Ycsb(ycsb) => valid(Ycsb::new(ycsb.clone()))?.tables(),
             Self::Smallbank(bank) => valid(Smallbank::new(bank.clone()))?.tables(),
             Self::Tatp(tatp) => valid(Tatp::new(tatp.clone()))?.tables(),
+            Self::Txbench(txbench) => valid(Txbench::new(txbench.clone()))?.tables(),
             Self::Churn(churn) => valid(Churn::new(churn.clone()))?.tables(),
             Self::Bank(bank) => valid(Bank::new(bank.clone()))?.tables(),
         };
@@ -103,6 +108,9 @@ pub fn open_native(
             native(info, valid(Smallbank::new(bank.clone()))?, options, home)
         }
         AnyWorkload::Tatp(tatp) => native(info, valid(Tatp::new(tatp.clone()))?, options, home),
+        AnyWorkload::Txbench(txbench) => {
+            native(info, valid(Txbench::new(txbench.clone()))?, options, home)
+        }
         AnyWorkload::Churn(churn) => native(info, valid(Churn::new(churn.clone()))?, options, home),
         AnyWorkload::Bank(bank) => native(info, valid(Bank::new(bank.clone()))?, options, home),
     }
@@ -133,6 +141,9 @@ pub fn open_simulated(
             simulated(info, valid(Smallbank::new(bank.clone()))?, options)
         }
         AnyWorkload::Tatp(tatp) => simulated(info, valid(Tatp::new(tatp.clone()))?, options),
+        AnyWorkload::Txbench(txbench) => {
+            simulated(info, valid(Txbench::new(txbench.clone()))?, options)
+        }
         AnyWorkload::Churn(churn) => simulated(info, valid(Churn::new(churn.clone()))?, options),
         AnyWorkload::Bank(bank) => simulated(info, valid(Bank::new(bank.clone()))?, options),
     }

@@ -6,7 +6,8 @@
 //!        \                                          /
 //!         target.rs   a database with a workload's tables, its scheme forgotten
 //!             |
-//!         client.rs   one client's loop: the only code here that is compiled per scheme
+//!         client.rs   one client's loop: with stalled.rs, a transaction that never ends, the only code
+//!             |       here that is compiled per scheme
 //!             |
 //!         tally.rs    counts and histograms       history.rs  what a verified run records
 //! ```
@@ -34,6 +35,7 @@ mod series;
 mod signals;
 mod simulated;
 mod slices;
+mod stalled;
 mod tally;
 mod target;
 mod timestamps;

@@ -151,6 +151,13 @@ fn run_clients(
                 }
             }
         }
+        let stalled = plan.stalled_at.map(|_| {
+            let (shared, cores) = (&shared, &cores);
+            scope.spawn(move || {
+                place(cores, plan.cores, usize::MAX, 0);
+                target.run_stalled(plan, shared)
+            })
+        });
         let mut watch =
             Watch { plan, signals: &signals, progress, clients: &clients, logged: &logged };
         let measured = watch.measure();
@@ -162,7 +169,8 @@ fn run_clients(
                 Err(panic) => joined.add(join(Err(panic))),
             }
         }
-        joined.failure.map_or(Ok(()), Err)?;
+        let stalled = stalled.map_or(Ok(()), |stalled| join(stalled.join()));
+        joined.failure.map_or(stalled, Err)?;
         let seconds = match plan.length {
             Length::Time(_) => measured.seconds,
             // The last client's end, which the driver sees only a moment later.

@@ -72,6 +72,9 @@ pub struct Plan {
     /// Transactions of each client that come before all that counts, and take no time on a machine whose
     /// time passes: they make the worker's own memory, which what is measured begins with.
     pub rehearsals: u32,
+    /// One transaction more begins so long after the window, reads, and stays open until the run is over;
+    /// it counts nowhere. Only where the length is a time: who waits for what it holds ends no sooner.
+    pub stalled_at: Option<Duration>,
     /// One transaction in so many is followed through the parts of its time; none if there is no time.
     pub follow: Option<u32>,
 }

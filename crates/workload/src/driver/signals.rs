@@ -34,8 +34,9 @@ impl Progressed {
     }
 }
 
-/// Who waits for the clients besides: the cores that time a window and turn the epochs.
-const OTHERS: usize = 2;
+/// Who waits for the clients besides: the cores that time a window and turn the epochs, and a transaction
+/// that is to stall.
+const OTHERS: usize = 3;
 
 /// What driver and clients share.
 pub(crate) struct Signals {
@@ -103,6 +104,11 @@ impl Signals {
         while self.phase.load(Ordering::SeqCst) == Phase::Assemble as u8 && !leave() {
             M::park();
         }
+    }
+
+    /// The same for the transaction that is to stall.
+    pub(crate) fn await_clients_to_stall<M: Machine>(&self) {
+        self.await_clients::<M>(self.clients() + OTHERS - 1, || false);
     }
 
     /// Wakes all who wait for the clients to be ready, after the phase was set.

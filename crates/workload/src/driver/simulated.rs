@@ -130,6 +130,7 @@ pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedR
         end: Cell::new(0),
     });
     spawn_clients(run, plan, &target, &signals, &left);
+    spawn_stalled(run, plan, &target, &signals, &left);
     spawn_clock(run, plan, &signals, &left);
     spawn_ticker(run, plan, &target, &signals);
     let started = Instant::now();
@@ -196,6 +197,27 @@ fn spawn_clients(
     for _ in plan.plan.clients..plan.plan.cores {
         run.spawn_threads(1, Vec::new());
     }
+}
+
+/// The core of a transaction that stalls, if there is to be one: beside those of the clients, which have
+/// the tiles that they have without it.
+fn spawn_stalled(
+    run: &mut Run,
+    plan: &SimulatedPlan,
+    target: &Rc<dyn Target>,
+    signals: &Arc<Signals>,
+    left: &Rc<Yield>,
+) {
+    if plan.plan.stalled_at.is_none() {
+        return;
+    }
+    let (target, left, plan) = (target.clone(), left.clone(), plan.plan.clone());
+    let shared = RunSignals(signals.clone(), Arc::default());
+    run.spawn_guest("stalled", move || {
+        if let Err(failure) = target.run_stalled(&plan, &shared) {
+            left.failures.borrow_mut().push(failure);
+        }
+    });
 }
 
 /// The core that ends the warm-up and, for a run of a given time, the window.

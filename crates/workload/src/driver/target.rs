@@ -2,11 +2,12 @@
 //!
 //! A driver starts threads or simulated cores, and each makes one call here that lasts as long as
 //! the run: the only virtual call on the way. What is behind it is compiled once per machine,
-//! scheme and workload, and is nothing but [`super::client`].
+//! scheme and workload, and is nothing but [`super::client`] and [`super::stalled`].
 
 use super::client::Client;
 use super::history::HistoryRecorder;
 use super::signals::{Phase, Signals};
+use super::stalled::Stalled;
 use super::{Bell, Failure, Plan, Tally};
 use crate::{ClientSeat, Condition, Workload};
 use chiliad_checker::Recorder;
@@ -91,6 +92,11 @@ pub trait Target {
         plan: &Plan,
         run: &RunSignals,
     ) -> Result<ClientReport, Failure>;
+    /// Runs the transaction of [`Plan::stalled_at`] on the calling worker until the signals say stop.
+    ///
+    /// # Errors
+    /// Errors of the engine that no retry mends.
+    fn run_stalled(&self, plan: &Plan, run: &RunSignals) -> Result<(), Failure>;
     /// Looks at the workload's conditions, with all clients at rest.
     ///
     /// # Errors
@@ -314,6 +320,24 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
             run.0.set(Phase::Stop);
         }
         result.map(|()| client.finish())
+    }
+
+    fn run_stalled(&self, plan: &Plan, run: &RunSignals) -> Result<(), Failure> {
+        M::clocked(false);
+        let seat = ClientSeat { index: plan.seats(), of: plan.seats(), seed: plan.seed };
+        let client = self.workload.client(&self.tables, seat);
+        let worker = self.database.worker().map_err(Failure::doing("starting a client"));
+        let result = worker.and_then(|worker| {
+            Stalled::<M, S, W, C>::new(worker, &*self.workload, client, plan, &run.0)
+                .run()
+                .map_err(Failure::doing("running the transaction that stalls"))
+        });
+        M::clocked(false);
+        if result.is_err() {
+            run.0.set(Phase::Stop);
+            run.0.wake::<M>();
+        }
+        result
     }
 
     fn conditions(&self) -> Result<Vec<Condition>, Failure> {

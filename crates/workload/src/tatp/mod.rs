@@ -18,7 +18,7 @@ mod options;
 mod request;
 pub mod schema;
 
-pub use options::{SUBSCRIBERS_MAX, TatpOptions};
+pub use options::{Mix, SUBSCRIBERS_MAX, TatpOptions};
 pub use request::Client;
 
 use crate::random::Random;
@@ -61,6 +61,8 @@ pub struct Tatp {
     skew: u32,
     /// The sums of the shares of the kinds up to each.
     shares: [u32; 7],
+    /// The sum of the shares of those kinds that the mix has: the first of all.
+    mixed: u32,
 }
 
 impl Tatp {
@@ -76,7 +78,12 @@ impl Tatp {
             _ => 2_097_151,
         };
         let shares = if options.writes_often { SHARES_WRITING } else { SHARES };
-        Ok(Self { options, skew, shares })
+        let last = match options.mix {
+            Mix::Standard => KINDS.len() - 1,
+            Mix::ReadOnly => GET_ACCESS_DATA,
+            Mix::ReadUpdate => UPDATE_LOCATION,
+        };
+        Ok(Self { options, skew, shares, mixed: shares[last] })
     }
 
     /// The options.

@@ -2,11 +2,25 @@
 
 use crate::ranges::within;
 
+/// Which transactions; how often each of them, compared with the others, stays the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mix {
+    /// The description's seven.
+    #[default]
+    Standard,
+    /// The three that only read (scalable-lock-manager.txt 5.3.4).
+    ReadOnly,
+    /// Those, and the two that update: all but insertions and deletions (the same).
+    ReadUpdate,
+}
+
 /// TATP as asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TatpOptions {
     /// `--subscribers`.
     pub subscribers: u32,
+    /// `--mix`.
+    pub mix: Mix,
     /// `--partitions`: the subscribers are divided into so many ranges.
     pub partitions: u32,
     /// `--snapshot-reads`: the three transactions that only read do so in a snapshot of the past.
@@ -20,7 +34,13 @@ pub const SUBSCRIBERS_MAX: u32 = 1_000_000_000;
 
 impl Default for TatpOptions {
     fn default() -> Self {
-        Self { subscribers: 100_000, partitions: 1, snapshot_reads: false, writes_often: false }
+        Self {
+            subscribers: 100_000,
+            mix: Mix::Standard,
+            partitions: 1,
+            snapshot_reads: false,
+            writes_often: false,
+        }
     }
 }
 

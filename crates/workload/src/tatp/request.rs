@@ -81,7 +81,7 @@ impl Client {
 
     #[inline]
     pub(super) fn draw(&mut self, tatp: &Tatp, partitions: &mut Vec<u32>) -> Shape {
-        let drawn = self.random.below(100);
+        let drawn = self.random.below(tatp.mixed);
         self.kind = tatp.shares.iter().filter(|&&sum| sum <= drawn).count();
         let random = &mut self.random;
         // The description's formula is TPC-C's with a constant of zero.

@@ -31,6 +31,7 @@ use crate::micro::{Bank, Churn};
 use crate::smallbank::Smallbank;
 use crate::tatp::Tatp;
 use crate::tpcc::Tpcc;
+use crate::txbench::Txbench;
 use crate::ycsb::Ycsb;
 use chiliad_machine::Fault;
 use std::any::Any;
@@ -105,6 +106,7 @@ fn dispatch(case: &CrashCase, report: &mut CrashReport) {
         AnyWorkload::Ycsb(options) => told(Ycsb::new(options.clone()), case, report),
         AnyWorkload::Smallbank(options) => told(Smallbank::new(options.clone()), case, report),
         AnyWorkload::Tatp(options) => told(Tatp::new(options.clone()), case, report),
+        AnyWorkload::Txbench(options) => told(Txbench::new(options.clone()), case, report),
         AnyWorkload::Churn(options) => told(Churn::new(options.clone()), case, report),
         AnyWorkload::Bank(options) => told(Bank::new(options.clone()), case, report),
     }
