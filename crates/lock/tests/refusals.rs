@@ -70,10 +70,15 @@ where
     assert!(one.is_err() || two.is_err());
 }
 
-/// As many locks as there may be, and as many again when they are released.
-fn memory_ends<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) {
+/// As many locks as there may be, and as many again when they are released and the background has been at
+/// work.
+fn memory_ends<L: Locks<Native>>(
+    manager: &Arc<Shared<Native, L::Manager>>,
+    background: impl Fn(&L::Manager),
+) {
     let mut session = session::<L>(manager);
     for round in 0..3 {
+        session.begin();
         let refused = (0..100_000).find_map(|row| {
             session.acquire(Name::record(1, row), Mode::X, None).err().map(|why| (row, why))
         });
@@ -82,6 +87,7 @@ fn memory_ends<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) {
         assert!(row >= 512, "round {round}: {row}");
         assert_eq!(session.count(), row as usize);
         session.release_all();
+        background(manager);
     }
 }
 
@@ -103,7 +109,7 @@ fn without_latches() {
         a_wait_ends::<Session<Native>>(&manager);
         an_upgrade_ends::<Session<Native>>(&manager);
         a_client_disappears::<Session<Native>>(&manager);
-        memory_ends::<Session<Native>>(&manager);
+        memory_ends::<Session<Native>>(&manager, |manager| manager.supply());
         manager.supply();
         let usage = manager.usage();
         assert_eq!((usage.locks, usage.obsolete), (0, 0));
@@ -118,7 +124,7 @@ fn behind_mutexes() {
         a_wait_ends::<LatchedSession<Native>>(&manager);
         an_upgrade_ends::<LatchedSession<Native>>(&manager);
         a_client_disappears::<LatchedSession<Native>>(&manager);
-        memory_ends::<LatchedSession<Native>>(&manager);
+        memory_ends::<LatchedSession<Native>>(&manager, |_| {});
         assert_eq!(manager.locks(), 0);
     }
 }
