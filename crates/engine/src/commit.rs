@@ -87,7 +87,6 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.scheme.release(&mut context!(self));
         M::leave_section();
         self.heap.unpin();
-        self.scheme.let_go(&mut context!(self));
         if let Some(recorder) = self.recorder.as_mut().filter(|_| self.stamped) {
             recorder.commit(M::now(), point.epoch, point.order);
         }

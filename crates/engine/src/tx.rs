@@ -92,6 +92,7 @@ impl<M: Machine, S: Scheme<M>> Drop for Tx<'_, M, S> {
             State::Lost(_) => core.roll_back(false),
         }
         // Commit and rollback end here too, with what they have collected.
+        core.let_go();
         hide_view(core.heap.slot());
         M::keep_turn(false);
         if core::mem::take(&mut core.finished) {

@@ -350,6 +350,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             Step::Abort(refusal) => {
                 let error = self.lose(refusal);
                 self.roll_back(false);
+                self.let_go();
                 Err(error)
             }
             Step::Redo | Step::Wait => unreachable!("begin has no record to look up again"),
@@ -484,6 +485,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 });
             }
         }
+    }
+
+    /// The transaction has ended either way, and nothing is latched or pinned.
+    #[inline]
+    pub fn let_go(&mut self) {
+        self.scheme.let_go(&mut context!(self));
     }
 
     /// As [`Core::roll_back`], where tables are at hand: a scheme that takes its garbage along does so

@@ -294,8 +294,8 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     /// All writes are installed.
     fn release(&mut self, cx: &mut Context<'_, M, Self>);
 
-    /// Lets go of what may take a sleep to let go of, when everything else is released. Nothing is latched
-    /// or pinned.
+    /// The transaction has ended, either way: lets go of what it may take a sleep to let go of. Nothing is
+    /// latched or pinned.
     fn let_go(&mut self, cx: &mut Context<'_, M, Self>) {
         let _ = cx;
     }

@@ -321,7 +321,6 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
         in_place::give_back(cx, writes);
         cx.epochs.close_window(cx.heap.slot());
-        self.unlock_all();
     }
 
     fn leave_garbage(&mut self, garbage: Garbage<M>) {
