@@ -15,7 +15,8 @@
 //!
 //! **A lock goes** when it is obsolete and one *sweeper* of the bucket unlinks it. There is one at a time, so
 //! that no link is changed by two who remove neighbours; who finds one at work tells it to go over the chain
-//! again and leaves. The last lock of a chain is unlinked by moving the tail back to the one ahead, if
+//! again and leaves. A lock that is alone in its chain has no neighbours, and its owner unlinks it without
+//! being a sweeper. The last lock of a chain is unlinked by moving the tail back to the one ahead, if
 //! nobody has come in since; it is marked as gone then, for those who came to it on a link that was read
 //! before and would wait there for what comes behind: they begin at the head again. (The paper leaves the
 //! last lock in place, which would keep a segment of the pool alive for each bucket.)
@@ -65,9 +66,10 @@ impl<M: Machine> Bucket<M> {
         }
     }
 
-    /// Puts a prepared lock at the end. The caller is in a critical region.
+    /// Puts a prepared lock at the end; whether there is anything ahead of it. The caller is in a critical
+    /// region.
     #[inline]
-    pub fn insert(&self, lock: &Lock<M>) {
+    pub fn insert(&self, lock: &Lock<M>) -> bool {
         // Locks that come in behind wait for the link.
         M::enter_section();
         // Release publishes what the lock is; acquire shows us the one ahead.
@@ -81,13 +83,18 @@ impl<M: Machine> Bucket<M> {
         };
         // SAFETY: what is the tail is in the chain, and we are in a critical region.
         let link = unsafe { ahead.pointer().as_ref() }.map_or(&self.head, |ahead| &ahead.next);
-        // Release pairs with the acquires of those who walk. An exchange, since a sweeper may be about to
-        // exchange the same link.
+        // Release pairs with the acquires of those who walk. An exchange, since whoever unlinks what this link
+        // led to may be about to exchange it, too.
         link.swap(lock.tagged(), Ordering::AcqRel);
         M::leave_section();
+        if ahead.is_null() {
+            // All that came in before was released and unlinked, which the swap has acquired.
+            return false;
+        }
         // Full: linked before it looks at those ahead. Pairs with S6 of a releaser, who therefore finds this
         // lock if it does not see the other obsolete, and with the fence of a conversion.
         M::fence(Ordering::SeqCst);
+        true
     }
 
     /// Shows `visit` the locks ahead of `own`, which is in the chain, from the first on: all of them, and
@@ -177,21 +184,13 @@ impl<M: Machine> Bucket<M> {
     }
 
     /// Unlinks an obsolete lock if it is the only one in the chain, so that nobody waits behind it; whether it
-    /// was. The caller is in a critical region.
+    /// was. Its owner does, in a critical region, and beside a sweeper: which of the two moves the tail has
+    /// unlinked it.
     #[inline]
-    pub fn remove_only(&self, lock: &Lock<M>, mut retire: impl FnMut(&Lock<M>)) -> bool {
+    pub fn remove_only(&self, lock: &Lock<M>) -> bool {
         // Acquire pairs with the releases of those who link.
-        let alone = || self.head.load(Ordering::Acquire) == lock.tagged();
-        if !alone() || !self.begin_sweeping() {
-            return false;
-        }
-        // Somebody else may have unlinked it just before.
-        let removed = alone() && self.unlink_last(lock, Tagged::null(), &self.head);
-        if removed {
-            retire(lock);
-        }
-        self.end_sweeping(&mut retire);
-        removed
+        self.head.load(Ordering::Acquire) == lock.tagged()
+            && self.unlink_last(lock, Tagged::null(), &self.head)
     }
 
     #[inline]
@@ -230,8 +229,13 @@ impl<M: Machine> Bucket<M> {
         let mut spin = Spin::<M>::new();
         loop {
             let found = link.load(Ordering::Acquire);
-            // SAFETY: it is in the chain, from which nobody but us removes anything.
+            // SAFETY: it was in the chain when the link was read, and we are in a critical region.
             let Some(lock) = (unsafe { found.pointer().as_ref() }) else {
+                if found.tag() == GONE {
+                    // Its owner has released it since, alone in the chain.
+                    (behind, link) = (Tagged::null(), &self.head);
+                    continue;
+                }
                 if self.tail.load(Ordering::Relaxed) == behind {
                     return;
                 }

@@ -169,6 +169,10 @@ impl Intentions {
         self.0.iter().find(|held| held.0 == name).map(|held| held.1)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn is_full(&self) -> bool {
         self.0.len() == INTENTIONS_MAX
     }

@@ -30,11 +30,15 @@ impl<P> Held<P> {
         &self.entries
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn find(&mut self, name: Name) -> Option<&mut Entry<P>> {
         if self.entries.len() <= FEW {
             return self.entries.iter_mut().find(|entry| entry.name == name);
         }
+        self.look_up(name)
+    }
+
+    fn look_up(&mut self, name: Name) -> Option<&mut Entry<P>> {
         let place = self.place(name);
         let at = self.index[place].checked_sub(1)?;
         self.entries.get_mut(at as usize)
@@ -63,6 +67,7 @@ impl<P> Held<P> {
     }
 
     /// Forgets all of them.
+    #[inline]
     pub fn clear(&mut self) {
         if self.entries.len() > FEW {
             self.index.fill(0);
@@ -90,7 +95,7 @@ impl<P> Held<P> {
     /// Where `name` is in the index, or would be.
     fn place(&self, name: Name) -> usize {
         let mask = self.index.len() - 1;
-        let mut place = (name.hash() >> 32) as usize & mask;
+        let mut place = name.hash() as usize & mask;
         loop {
             match self.index[place].checked_sub(1) {
                 Some(at) if self.entries[at as usize].name != name => place = (place + 1) & mask,

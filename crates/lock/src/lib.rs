@@ -32,7 +32,7 @@
 //! | S3 | `Session::claim` | lock 2 claims after all, and B looks again | a conversion ahead takes it for waiting, and both have it |
 //! | S4 | `Session::sleep` | B shows that it sleeps, and looks for the last time (case 3) | A releases in between and sees nobody asleep |
 //! | S5 | `Session::wait` | lock 2 claims after a sleep, and B looks again | as S3 |
-//! | S6 | `Session::release_held` | lock 1 is obsolete, and A looks who waits (cases 4 and 5) | B sees lock 1 held, A sees lock 2 not waiting |
+//! | S6 | `Session::release_shared` | lock 1 is obsolete, and A looks who waits (cases 4 and 5) | B sees lock 1 held, A sees lock 2 not waiting |
 //! | S7 | `Manager::rouse` | B is not to sleep any more, and is woken | B finds that it is to sleep, and does |
 //!
 //! Each has a planted bug, in [`FAULTS`]. S1 and S7 are orders of steps, the others fences.
@@ -60,6 +60,7 @@ mod models;
 mod name;
 mod pool;
 mod region;
+mod release;
 mod session;
 mod valid;
 

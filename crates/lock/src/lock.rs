@@ -43,6 +43,9 @@ const OWNER_SHIFT: u32 = 16;
 const WANTED: u64 = 1 << 8;
 
 impl State {
+    /// That of a released lock.
+    pub const RELEASED: Self = Self(Status::Obsolete as u64);
+
     pub fn new(owner: u32, status: Status, granted: Option<Mode>, wanted: Mode) -> Self {
         let granted = granted.map_or(0, |mode| mode as u64);
         Self(
@@ -127,20 +130,62 @@ pub(crate) struct Lock<M: Machine> {
     pub place: Place,
 }
 
-/// A lock's place in the pool, for good.
+/// A lock's place in the pool, for good: the segment's number, the leaf in it, and the lock in that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Place(u64);
+
+/// A leaf of a segment, for one worker: the place of its first lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
-    pub segment: u32,
-    pub leaf: u16,
+pub(crate) struct Leaf(Place);
+
+const SEGMENT_SHIFT: u32 = 32;
+const LEAF_SHIFT: u32 = 16;
+
+impl Place {
+    #[inline]
+    pub fn leaf(self) -> Leaf {
+        Leaf(Self(self.0 & !0xffff))
+    }
+
     /// In the leaf.
-    pub at: u16,
+    #[inline]
+    pub fn at(self) -> u32 {
+        self.0 as u32 & 0xffff
+    }
+
+    /// Its flag in the leaf.
+    #[inline]
+    pub fn flag(self) -> u64 {
+        1 << self.at()
+    }
+}
+
+impl Leaf {
+    #[inline]
+    pub fn new(segment: u32, leaf: u32) -> Self {
+        Self(Place(u64::from(segment) << SEGMENT_SHIFT | u64::from(leaf) << LEAF_SHIFT))
+    }
+
+    pub fn segment(self) -> u32 {
+        (self.0.0 >> SEGMENT_SHIFT) as u32
+    }
+
+    /// Its number in the segment.
+    pub fn number(self) -> u32 {
+        (self.0.0 >> LEAF_SHIFT) as u32 & 0xffff
+    }
+
+    /// The place of a lock in it.
+    pub fn place(self, at: u32) -> Place {
+        Place(self.0.0 | u64::from(at))
+    }
 }
 
 impl<M: Machine> Lock<M> {
     pub fn new(place: Place) -> Self {
         Self {
             next: M::Link::new(Tagged::null()),
-            state: M::Word::new(State(0).with(Status::Obsolete).0),
+            state: M::Word::new(State::RELEASED.0),
             space: M::Word::new(0),
             key: M::Word::new(0),
             place,

@@ -96,7 +96,7 @@ impl<M: Machine> Manager<M> {
         for at in from..from + BUCKETS_A_GO.min(self.buckets.count() as u64) {
             let bucket = self.buckets.get(at as usize & (self.buckets.count() - 1));
             if bucket.is_unswept() {
-                bucket.sweep(|lock| self.pool.retire(lock.place));
+                self.sweep(bucket);
             }
         }
         Epoch::<M>::leave(&agent.region);
@@ -164,17 +164,14 @@ impl<M: Machine> Manager<M> {
 
     /// Unlinks what is obsolete in a bucket. The caller is in a critical region.
     fn sweep(&self, bucket: &Bucket<M>) {
-        bucket.sweep(|lock: &Lock<M>| self.pool.retire(lock.place));
+        bucket.sweep(|lock: &Lock<M>| self.pool.retire(lock.place.leaf(), lock.place.flag()));
     }
 
     /// Sees to the chain of a lock that has become obsolete: wakes who waits for it, and unlinks it. As for
     /// [`Manager::wake_waiters`].
-    #[inline]
-    pub(crate) fn release(&self, bucket: &Bucket<M>, name: Name, lock: &Lock<M>) {
-        if !bucket.remove_only(lock, |lock| self.pool.retire(lock.place)) {
-            self.wake_waiters(bucket, name);
-            self.sweep(bucket);
-        }
+    pub(crate) fn release(&self, bucket: &Bucket<M>, name: Name) {
+        self.wake_waiters(bucket, name);
+        self.sweep(bucket);
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::chain::{Bucket, Walk};
 use crate::faults;
 use crate::ground::Grounds;
-use crate::lock::{Lock, Place, State, Status};
+use crate::lock::{Leaf, Lock, State, Status};
 use crate::mode::{Mode, Modes};
 use crate::name::Name;
 use crate::valid::Valid;
@@ -24,7 +24,7 @@ struct Chain {
 
 impl Chain {
     fn new() -> Self {
-        let lock = |at| Lock::new(Place { segment: 0, leaf: 0, at });
+        let lock = |at| Lock::new(Leaf::new(0, 0).place(at));
         Self { bucket: Bucket::new(), locks: [lock(0), lock(1), lock(2)] }
     }
 
@@ -94,7 +94,7 @@ fn last_goes(fault: Option<&Fault>) {
         assert!(behind.join().expect("no panic") <= 1, "nobody else is there");
         let mut linked = 0;
         chain.bucket.each(|lock| {
-            linked += u32::from(lock.place.at < 2);
+            linked += u32::from(lock.place.at() < 2);
             Walk::On
         });
         assert_eq!(linked, 2, "who came in is there");

@@ -61,13 +61,12 @@ impl Name {
         Self { space, key }
     }
 
-    /// A number whose bits are all as good as random.
+    /// A number whose bits are as good as random, for tables of up to 2^32 places.
     #[inline]
     pub(crate) const fn hash(self) -> u64 {
-        // The finish of MurmurHash3, over both words.
-        let mut bits = self.key ^ self.space.rotate_left(31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        bits = (bits ^ bits >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        bits = (bits ^ bits >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-        bits ^ bits >> 33
+        // Multiplied by an odd number near 2^64 divided by the golden ratio, the upper half depends on all bits.
+        let word = self.key ^ self.space.rotate_left(31);
+        let product = word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        product ^ product >> 32
     }
 }

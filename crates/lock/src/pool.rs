@@ -15,7 +15,7 @@
 //! so that one which a stalled transaction keeps does not stand in the way of its end.
 
 use crate::agents::Agents;
-use crate::lock::{Lock, Place};
+use crate::lock::{Leaf, Lock};
 use crate::region::Epoch;
 use crate::valid::{FLAGS_MAX, Valid};
 use chiliad_machine::{Array, Latch, Line, Link, Machine, Ordering, Shared, Tagged, Word};
@@ -40,13 +40,6 @@ pub(crate) enum Shortage {
     Exhausted,
     /// The same, but some are done with, and wait for regions to end: the caller's perhaps.
     NotYet,
-}
-
-/// A leaf of a segment, for one worker.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Leaf {
-    pub segment: u32,
-    pub leaf: u32,
 }
 
 pub(crate) struct Pool<M: Machine> {
@@ -144,7 +137,7 @@ impl<M: Machine> Pool<M> {
                 // Acquire pairs with the release in `reset`.
                 let leaf = segment.taken.0.fetch_add(1, Ordering::Acquire);
                 if leaf < u64::from(self.leaves) {
-                    return Ok(Leaf { segment: number, leaf: leaf as u32 });
+                    return Ok(Leaf::new(number, leaf as u32));
                 }
             }
             // It is used up; somebody else may have said so.
@@ -155,23 +148,17 @@ impl<M: Machine> Pool<M> {
 
     /// The locks of a leaf that the caller has taken, to be used for the first time.
     pub fn locks(&self, leaf: Leaf) -> &[Lock<M>] {
-        let from = (leaf.leaf * self.leaf_locks) as usize;
-        let locks = &self.segment(leaf.segment).locks.all()[from..from + self.leaf_locks as usize];
+        let from = (leaf.number() * self.leaf_locks) as usize;
+        let locks =
+            &self.segment(leaf.segment()).locks.all()[from..from + self.leaf_locks as usize];
         M::unpoison(locks.as_ptr().cast(), size_of_val(locks));
         locks
     }
 
-    /// Nobody comes to this lock by its chain any more.
+    /// Nobody comes to these locks of a leaf by their chains any more: a bit for each.
     #[inline]
-    pub fn retire(&self, place: Place) {
-        self.segment(place.segment).valid.clear(u32::from(place.leaf), 1 << place.at);
-    }
-
-    /// The locks of a leaf from `at` on will not be used.
-    pub fn give_back(&self, leaf: Leaf, at: u32) {
-        if at < self.leaf_locks {
-            self.segment(leaf.segment).valid.clear(leaf.leaf, u64::MAX << at);
-        }
+    pub fn retire(&self, leaf: Leaf, locks: u64) {
+        self.segment(leaf.segment()).valid.clear(leaf.number(), locks);
     }
 
     fn fresh(&self) -> u64 {
@@ -289,8 +276,7 @@ impl<M: Machine> Segment<M> {
         let make = || {
             let all = next.get();
             next.set(all + 1);
-            let (leaf, at) = ((all / leaf_locks) as u16, (all % leaf_locks) as u16);
-            Lock::new(Place { segment: number, leaf, at })
+            Lock::new(Leaf::new(number, all / leaf_locks).place(all % leaf_locks))
         };
         let locks = Array::new((leaves * leaf_locks) as usize, make);
         Self { locks, taken: Line(M::Word::new(0)), valid: Valid::new(leaves, leaf_locks) }

@@ -22,8 +22,9 @@ use crate::locks::Locks;
 use crate::manager::Manager;
 use crate::mode::{Mode, Modes};
 use crate::name::Name;
-use crate::pool::{Leaf, Shortage};
+use crate::pool::Shortage;
 use crate::region::{Epoch, Reclaim};
+use crate::release::Retired;
 use chiliad_machine::{Link, Spin, Woken};
 use chiliad_machine::{Machine, Ordering, Patience, Shared, Tagged, Ticks, Word, WorkerId};
 use core::fmt;
@@ -75,7 +76,7 @@ pub enum Answer {
 }
 
 /// What a transaction waits for.
-struct Pending<M: Machine> {
+pub(crate) struct Pending<M: Machine> {
     name: Name,
     bucket: NonNull<Bucket<M>>,
     lock: NonNull<Lock<M>>,
@@ -103,27 +104,33 @@ impl<M: Machine> Pending<M> {
 }
 
 /// Where a lock that is held is: it, and its bucket.
-type Place<M> = (NonNull<Lock<M>>, NonNull<Bucket<M>>);
+pub(crate) type Place<M> = (NonNull<Lock<M>>, NonNull<Bucket<M>>);
 
-/// Locks of a leaf that were not used yet, from `at` on.
+/// Locks of a leaf that were not used yet: the next, and where they end.
 struct Fresh<M: Machine> {
-    leaf: Leaf,
-    locks: NonNull<[Lock<M>]>,
-    at: usize,
+    next: NonNull<Lock<M>>,
+    end: NonNull<Lock<M>>,
 }
 
 /// One transaction at a time, of one thread at a time.
 pub struct Session<M: Machine> {
-    manager: Arc<Shared<M, Manager<M>>>,
-    number: u32,
+    pub(crate) manager: Arc<Shared<M, Manager<M>>>,
+    pub(crate) number: u32,
     agent: NonNull<Agent<M>>,
+    /// Memory is held back by regions, not by transactions.
+    pub(crate) by_regions: bool,
     /// Where its next locks are.
-    fresh: Option<Fresh<M>>,
-    held: Held<Place<M>>,
-    intentions: Intentions,
-    pending: Option<Pending<M>>,
+    fresh: Fresh<M>,
+    pub(crate) held: Held<Place<M>>,
+    pub(crate) intentions: Intentions,
+    /// It has asked for something in a mode that excludes intentions.
+    pub(crate) strong: bool,
+    pub(crate) pending: Option<Pending<M>>,
     /// Others may see that it waits.
     shows: bool,
+    pub(crate) retired: Retired,
+    /// Locks with others in their chains, by their number among those that it holds: room to release them.
+    pub(crate) shared: Vec<u32>,
     search: Search,
 }
 
@@ -138,14 +145,18 @@ impl<M: Machine> Session<M> {
         let number = manager.agents.acquire()?;
         let agent = NonNull::from(manager.agents.get(number));
         Some(Self {
+            by_regions: manager.reclaim == Reclaim::Regions,
             manager,
             number,
             agent,
-            fresh: None,
+            fresh: Fresh { next: NonNull::dangling(), end: NonNull::dangling() },
             held: Held::new(),
             intentions: Intentions::default(),
+            strong: false,
             pending: None,
             shows: false,
+            retired: Retired::default(),
+            shared: Vec::new(),
             search: Search::default(),
         })
     }
@@ -153,28 +164,28 @@ impl<M: Machine> Session<M> {
     /// A transaction begins. Needed only where the oldest transaction holds back memory.
     #[inline]
     pub fn begin(&mut self) {
-        if self.manager.reclaim == Reclaim::OldestTransaction {
+        if !self.by_regions {
             self.manager.epoch.enter(&self.agent().region);
         }
     }
 
     #[inline]
-    fn agent(&self) -> &Agent<M> {
+    pub(crate) fn agent(&self) -> &Agent<M> {
         // SAFETY: agents live as long as the manager, which the session keeps.
         unsafe { self.agent.as_ref() }
     }
 
     /// Begins a critical region.
     #[inline]
-    fn enter(&self) {
-        if self.reclaims_by_region() && !M::fault(&faults::REGION_UNSHOWN) {
+    pub(crate) fn enter(&self) {
+        if self.by_regions && !M::fault(&faults::REGION_UNSHOWN) {
             self.manager.epoch.enter(&self.agent().region);
         }
     }
 
     #[inline]
-    fn leave(&self) {
-        if self.reclaims_by_region() {
+    pub(crate) fn leave(&self) {
+        if self.by_regions {
             Epoch::<M>::leave(&self.agent().region);
         }
     }
@@ -205,32 +216,62 @@ impl<M: Machine> Session<M> {
     #[inline]
     pub fn ask(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         assert!(self.pending.is_none(), "a transaction waits for one lock at a time");
+        if name.ground().is_some() {
+            return self.ask_ground(name, mode);
+        }
         if let Some(held) = self.held.find(name) {
             if held.mode.covers(mode) {
                 return Ok(Answer::Granted);
             }
             return self.convert(name, mode);
         }
+        self.request(name, mode)
+    }
+
+    /// The same of what has parts with locks of their own.
+    #[inline]
+    fn ask_ground(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         let counted = self.intentions.find(name);
-        if counted.is_some_and(|held| held.covers(mode)) || self.count_in(name, mode, counted) {
+        if counted.is_some_and(|held| held.covers(mode)) {
             return Ok(Answer::Granted);
         }
-        let mode = counted.map_or(mode, |held| held.join(mode));
-        self.enter();
-        let answer = match self.fresh_lock() {
-            Ok(lock) => {
-                if is_strong(name, mode) {
-                    self.come(name);
-                }
-                let bucket = NonNull::from(self.manager.bucket(name));
-                let pending = Pending { name, bucket, lock, granted: None, wanted: mode };
-                let (bucket, lock) = pending.place();
-                lock.prepare(name, State::new(self.number, Status::Active, None, mode));
-                bucket.insert(lock);
-                self.claim(pending)
+        if let Some(held) = self.held.find(name) {
+            if held.mode.covers(mode) {
+                return Ok(Answer::Granted);
             }
-            Err(refused) => Err(refused),
+            return self.convert(name, mode);
+        }
+        if self.count_in(name, mode, counted) {
+            return Ok(Answer::Granted);
+        }
+        self.request(name, counted.map_or(mode, |held| held.join(mode)))
+    }
+
+    /// Asks for what it does not hold, by a lock in a chain.
+    #[inline]
+    fn request(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
+        self.enter();
+        let Some(lock) = self.fresh_lock() else {
+            self.leave();
+            return Err(Refused::Exhausted);
         };
+        let strong = is_strong(name, mode);
+        if strong {
+            self.strong = true;
+            self.come(name);
+        }
+        let bucket = NonNull::from(self.manager.bucket(name));
+        // SAFETY: as in `Pending::place`.
+        let has_ahead = unsafe {
+            lock.as_ref().prepare(name, State::new(self.number, Status::Active, None, mode));
+            bucket.as_ref().insert(lock.as_ref())
+        };
+        let mut answer = Ok(Answer::Granted);
+        if has_ahead || strong {
+            answer = self.claim(Pending { name, bucket, lock, granted: None, wanted: mode });
+        } else {
+            self.held.add(Entry { name, mode, place: (lock, bucket) });
+        }
         self.leave();
         answer
     }
@@ -242,6 +283,7 @@ impl<M: Machine> Session<M> {
         let (lock, bucket) = held.place;
         let pending = Pending { name, bucket, lock, granted: Some(granted), wanted };
         if is_strong(name, wanted) && !is_strong(name, granted) {
+            self.strong = true;
             self.come(name);
         }
         let state = State::new(self.number, Status::Active, Some(granted), wanted);
@@ -280,7 +322,7 @@ impl<M: Machine> Session<M> {
 
     /// An intention was counted out: strong requests may go on. In a critical region.
     #[cold]
-    fn wake_strong(&self, name: Name) {
+    pub(crate) fn wake_strong(&self, name: Name) {
         // As S6.
         M::fence(Ordering::SeqCst);
         self.manager.wake_waiters(self.manager.bucket(name), name);
@@ -292,56 +334,52 @@ impl<M: Machine> Session<M> {
         }
     }
 
-    fn go(&self, name: Name) {
+    pub(crate) fn go(&self, name: Name) {
         if let Some(ground) = self.manager.grounds.of(name) {
             ground.go();
         }
     }
 
-    /// A lock that nobody has used since it was made, or since nobody could see it any more.
+    /// A lock that nobody has used since it was made, or since nobody could see it any more; `None` if there are
+    /// as many as allowed.
     #[inline]
-    fn fresh_lock(&mut self) -> Result<NonNull<Lock<M>>, Refused> {
-        if let Some(fresh) = &mut self.fresh {
-            // SAFETY: the locks of a leaf live while one of them was not given back.
-            if let Some(lock) = unsafe { fresh.locks.as_ref() }.get(fresh.at) {
-                fresh.at += 1;
-                return Ok(NonNull::from(lock));
-            }
+    fn fresh_lock(&mut self) -> Option<NonNull<Lock<M>>> {
+        let Fresh { next, end } = self.fresh;
+        if next != end {
+            // SAFETY: it is one of the leaf, which lives while one of its locks was not given back.
+            self.fresh.next = unsafe { next.add(1) };
+            return Some(next);
         }
-        self.fresh = None;
+        self.retired.hand_back(&self.manager.pool);
         self.take_fresh()
     }
 
     #[cold]
-    fn take_fresh(&mut self) -> Result<NonNull<Lock<M>>, Refused> {
+    fn take_fresh(&mut self) -> Option<NonNull<Lock<M>>> {
         let manager = &self.manager;
         let mut spin = Spin::<M>::new();
         let mut turns = 0;
         let leaf = loop {
             match manager.pool.take(&manager.epoch, &manager.agents) {
                 Ok(leaf) => break leaf,
-                Err(Shortage::NotYet) if turns < SHORTAGE_TURNS && self.reclaims_by_region() => {
+                Err(Shortage::NotYet) if turns < SHORTAGE_TURNS && self.by_regions => {
                     // Our own region may be what holds them back.
                     self.leave();
                     spin.wait();
                     self.enter();
                     turns += 1;
                 }
-                Err(_) => return Err(Refused::Exhausted),
+                Err(_) => return None,
             }
         };
         let locks = manager.pool.locks(leaf);
-        self.fresh = Some(Fresh { leaf, locks: NonNull::from(locks), at: 1 });
-        Ok(NonNull::from(&locks[0]))
-    }
-
-    #[inline]
-    fn reclaims_by_region(&self) -> bool {
-        self.manager.reclaim == Reclaim::Regions
+        let first = NonNull::from(locks).cast::<Lock<M>>();
+        // SAFETY: within the leaf, which has one at least, or where it ends.
+        self.fresh = unsafe { Fresh { next: first.add(1), end: first.add(locks.len()) } };
+        Some(first)
     }
 
     /// The lock's state says that it claims: has it, or stands in line for it. In a critical region.
-    #[inline]
     fn claim(&mut self, pending: Pending<M>) -> Result<Answer, Refused> {
         let lock = pending.place().1;
         let state = |status| State::new(self.number, status, pending.granted, pending.wanted);
@@ -522,11 +560,11 @@ impl<M: Machine> Session<M> {
     }
 
     /// Stands in line no more. In a critical region.
-    fn withdraw(&mut self, pending: Pending<M>) {
+    pub(crate) fn withdraw(&mut self, pending: Pending<M>) {
         let (bucket, lock) = pending.place();
         self.stop_showing();
         let state = match pending.granted {
-            None => State::new(self.number, Status::Obsolete, None, pending.wanted),
+            None => State::RELEASED,
             Some(mode) => State::new(self.number, Status::Active, Some(mode), mode),
         };
         lock.set(state);
@@ -537,7 +575,7 @@ impl<M: Machine> Session<M> {
         // As S6.
         M::fence(Ordering::SeqCst);
         match pending.granted {
-            None => self.manager.release(bucket, pending.name, lock),
+            None => self.manager.release(bucket, pending.name),
             Some(_) => self.manager.wake_waiters(bucket, pending.name),
         }
     }
@@ -563,54 +601,6 @@ impl<M: Machine> Session<M> {
     #[must_use]
     pub fn count(&self) -> usize {
         self.held.entries().len()
-    }
-
-    /// The transaction has ended: releases all that it holds, and what it stands in line for.
-    #[inline]
-    pub fn release_all(&mut self) {
-        self.enter();
-        if let Some(pending) = self.pending.take() {
-            self.withdraw(pending);
-        }
-        self.release_held();
-        if self.manager.reclaim == Reclaim::OldestTransaction {
-            Epoch::<M>::leave(&self.agent().region);
-        }
-        self.leave();
-    }
-
-    #[inline]
-    fn release_held(&mut self) {
-        for (name, mode) in self.intentions.iter() {
-            let ground = self.manager.grounds.of(name).expect("it was counted there");
-            if ground.leave(self.number, mode) {
-                self.wake_strong(name);
-            }
-        }
-        // SAFETY: as in `agent`.
-        self.intentions.clear(unsafe { self.agent.as_ref() });
-        if self.held.entries().is_empty() {
-            return;
-        }
-        for held in self.held.entries() {
-            // SAFETY: it is in its chain and not released, so its memory is the session's.
-            let lock = unsafe { held.place.0.as_ref() };
-            lock.set(State::new(self.number, Status::Obsolete, None, held.mode));
-            if is_strong(held.name, held.mode) {
-                self.go(held.name);
-            }
-        }
-        // S6: whoever waits for these sees them released, or we see that it waits.
-        if !M::fault(&faults::RELEASE_UNFENCED) {
-            M::fence(Ordering::SeqCst);
-        }
-        for held in self.held.entries() {
-            // SAFETY: the bucket lives as long as the manager; and nobody uses the lock's memory again before
-            // this region ends.
-            let (lock, bucket) = unsafe { (held.place.0.as_ref(), held.place.1.as_ref()) };
-            self.manager.release(bucket, held.name, lock);
-        }
-        self.held.clear();
     }
 
     /// What the transaction holds: an intention, and what it then asked for beyond it, are two.
@@ -639,8 +629,12 @@ impl<M: Machine> Session<M> {
 impl<M: Machine> Drop for Session<M> {
     fn drop(&mut self) {
         self.release_all();
-        if let Some(fresh) = self.fresh.take() {
-            self.manager.pool.give_back(fresh.leaf, fresh.at as u32);
+        self.retired.hand_back(&self.manager.pool);
+        let Fresh { next, end } = self.fresh;
+        if next != end {
+            // SAFETY: it is one of the leaf, none of which from here on was ever in a chain.
+            let place = unsafe { next.as_ref() }.place;
+            self.manager.pool.retire(place.leaf(), u64::MAX << place.at());
         }
         self.clear_cancel();
         self.manager.agents.release(self.number);
@@ -649,7 +643,7 @@ impl<M: Machine> Drop for Session<M> {
 
 /// Whether intentions on `name` have to look out for a request like this.
 #[inline]
-fn is_strong(name: Name, mode: Mode) -> bool {
+pub(crate) fn is_strong(name: Name, mode: Mode) -> bool {
     !mode.is_intention() && name.ground().is_some()
 }
 

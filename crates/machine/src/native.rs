@@ -7,7 +7,7 @@ use crate::{
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -105,6 +105,17 @@ static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// Whether the kernel runs a barrier on all our threads on request; decides both fences, once.
 static MEMBARRIER: LazyLock<bool> = LazyLock::new(register_membarrier);
+
+/// Light fences know that it does, and may be light.
+static LIGHT: AtomicBool = AtomicBool::new(false);
+
+/// A light fence as long as it is not known whether it may be light, or if it may not.
+#[cold]
+fn full_light_fence() {
+    // Relaxed: whoever does not see it is on the safe side.
+    LIGHT.store(*MEMBARRIER, Ordering::Relaxed);
+    core::sync::atomic::fence(Ordering::SeqCst);
+}
 
 /// No number yet.
 const UNREGISTERED: u32 = u32::MAX;
@@ -276,12 +287,12 @@ impl Machine for Native {
 
     #[inline]
     fn light_fence() {
-        if *MEMBARRIER {
+        if LIGHT.load(Ordering::Relaxed) {
             // The kernel runs the full barrier on this thread whenever a peer asks for one, so it
             // suffices that the compiler keeps the order.
             core::sync::atomic::compiler_fence(Ordering::SeqCst);
         } else {
-            core::sync::atomic::fence(Ordering::SeqCst);
+            full_light_fence();
         }
     }
 

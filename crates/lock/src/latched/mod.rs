@@ -142,7 +142,7 @@ impl<M: Machine> Latched<M> {
             return Err(Refused::Exhausted);
         }
         // Where it is given back to is not what this table goes by.
-        let number = Number { segment: 0, leaf: 0, at: 0 };
+        let number = Number::default();
         let made = Array::<M, Lock<M>>::new(MADE_TOGETHER, || Lock::new(number));
         for at in 0..MADE_TOGETHER {
             give(spare, made.get(at));

@@ -1,0 +1,118 @@
+//! A transaction's end (scalable-lock-manager.txt 3.2, lines R1 to R14 of Figure 3).
+//!
+//! A lock that is alone in its chain is unlinked while it is still its owner's: as long as the tail leads to it
+//! nobody waits behind it, and nobody else unlinks what is not obsolete, so that no critical region is needed.
+//! All others become obsolete, with one fence (S6) for all of them, before those who wait are looked for.
+
+use crate::faults;
+use crate::lock::{Place, State};
+use crate::pool::Pool;
+use crate::region::Epoch;
+use crate::session::{Session, is_strong};
+use chiliad_machine::{Machine, Ordering};
+
+/// Locks of a leaf to which nobody comes any more, and of which the pool does not know yet.
+#[derive(Default)]
+pub(crate) struct Retired {
+    /// One of them.
+    place: Place,
+    /// A flag for each.
+    flags: u64,
+}
+
+impl Retired {
+    /// One more.
+    #[inline]
+    fn add<M: Machine>(&mut self, place: Place, pool: &Pool<M>) {
+        if place.leaf() != self.place.leaf() {
+            self.hand_back(pool);
+            self.place = place;
+        }
+        self.flags |= place.flag();
+    }
+
+    /// Lets the pool know.
+    #[cold]
+    pub fn hand_back<M: Machine>(&mut self, pool: &Pool<M>) {
+        let flags = core::mem::take(&mut self.flags);
+        if flags != 0 {
+            pool.retire(self.place.leaf(), flags);
+        }
+    }
+}
+
+impl<M: Machine> Session<M> {
+    /// The transaction has ended: releases all that it holds, and what it stands in line for.
+    #[inline]
+    pub fn release_all(&mut self) {
+        if self.pending.is_some() {
+            self.stop_waiting();
+        }
+        if !self.intentions.is_empty() {
+            self.count_out();
+        }
+        for (at, held) in self.held.entries().iter().enumerate() {
+            // SAFETY: the lock is in its chain and not released, so its memory is the session's; the bucket
+            // lives as long as the manager.
+            let (lock, bucket) = unsafe { (held.place.0.as_ref(), held.place.1.as_ref()) };
+            if bucket.remove_only(lock) {
+                // For those who have come to it before.
+                lock.set(State::RELEASED);
+                if self.strong && is_strong(held.name, held.mode) {
+                    self.go(held.name);
+                }
+                self.retired.add(lock.place, &self.manager.pool);
+            } else {
+                self.shared.push(at as u32);
+            }
+        }
+        if !self.shared.is_empty() {
+            self.release_shared();
+        }
+        self.held.clear();
+        self.strong = false;
+        if !self.by_regions {
+            Epoch::<M>::leave(&self.agent().region);
+        }
+    }
+
+    /// Counts out what is held by counters.
+    #[inline(never)]
+    fn count_out(&mut self) {
+        for (name, mode) in self.intentions.iter() {
+            let ground = self.manager.grounds.of(name).expect("it was counted there");
+            if ground.leave(self.number, mode) {
+                self.enter();
+                self.wake_strong(name);
+                self.leave();
+            }
+        }
+        let agent = self.manager.agents.get(self.number);
+        self.intentions.clear(agent);
+    }
+
+    /// Releases locks that have others in their chains.
+    #[inline(never)]
+    fn release_shared(&mut self) {
+        self.enter();
+        for &at in &self.shared {
+            let held = &self.held.entries()[at as usize];
+            // SAFETY: as in `release_all`.
+            unsafe { held.place.0.as_ref() }.set(State::RELEASED);
+            if is_strong(held.name, held.mode) {
+                self.go(held.name);
+            }
+        }
+        // S6: whoever waits for these sees them released, or we see that it waits.
+        if !M::fault(&faults::RELEASE_UNFENCED) {
+            M::fence(Ordering::SeqCst);
+        }
+        for &at in &self.shared {
+            let held = &self.held.entries()[at as usize];
+            // SAFETY: the bucket lives as long as the manager.
+            self.manager.release(unsafe { held.place.1.as_ref() }, held.name);
+        }
+        self.shared.clear();
+        self.leave();
+    }
+}
