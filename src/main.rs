@@ -18,6 +18,7 @@ mod home;
 mod host;
 mod index;
 mod interleave;
+mod locks;
 mod machines;
 mod output;
 mod plants;

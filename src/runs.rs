@@ -12,7 +12,9 @@ use crate::failure::Stop;
 use crate::output::{OutputFile, print};
 use crate::result::RunResult;
 use crate::workloads::WorkloadFlags;
-use crate::{bench, host, index, points, repeat, settings, simulate, summary, sweep, timestamps};
+use crate::{
+    bench, host, index, locks, points, repeat, settings, simulate, summary, sweep, timestamps,
+};
 use serde_json::Value;
 use std::path::Path;
 
@@ -76,6 +78,7 @@ fn sweep_of(command: &Command) -> Option<&str> {
         Command::Bench(BenchCommand::Workload(bench)) => {
             each_workload!(bench, BenchWorkload, flags => &flags.run.sweep)
         }
+        Command::Bench(BenchCommand::Locks(bench)) => &bench.locks.sweep,
         Command::Simulate(SimulateCommand::Timestamps(simulate)) => &simulate.timestamps.sweep,
         Command::Simulate(SimulateCommand::Workload(simulate)) => {
             each_workload!(simulate, SimulateWorkload, flags => &flags.run.sweep)
@@ -100,6 +103,12 @@ fn prepare(arguments: Arguments, swept: bool) -> Result<(Point, Common), Stop> {
             let (repeat, quiet) = (flags.timestamps.repeat, flags.output.quiet);
             let timestamps = flags.timestamps;
             let point = Point::Native(Box::new(move |_| timestamps::run(&timestamps, quiet)));
+            Ok((point, Common::native(repeat, flags.output, Files::default())))
+        }
+        Command::Bench(BenchCommand::Locks(flags)) => {
+            let (repeat, quiet) = (flags.locks.repeat, flags.output.quiet);
+            let locks = flags.locks;
+            let point = Point::Native(Box::new(move |_| locks::run(&locks, quiet)));
             Ok((point, Common::native(repeat, flags.output, Files::default())))
         }
         Command::Simulate(SimulateCommand::Timestamps(flags)) => {

@@ -379,7 +379,8 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
         snapshot_every: if scope.explored() { SNAPSHOT_EVERY_SIMULATED } else { SNAPSHOT_EVERY },
         opacity: false,
         partitions: resolved.partitions,
-        wait_timeout: run.wait_timeout,
+        wait_timeout: Some(run.wait_timeout.unwrap_or(scope.scheme.wait_timeout)),
+        locks_max: run.locks_max as u64,
         deadlock_check: run.deadlock_check,
         supply: allocator::named(run.allocator),
         timestamps: run.timestamps.kind(),
@@ -461,7 +462,7 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
 
 /// Refuses waits that a deadlock would make endless.
 fn check_waits(run: &RunFlags, scope: &Scope, workload: &AnyWorkload) -> Result<(), Stop> {
-    let endless = run.wait_timeout == Duration::MAX && run.deadlock_check == Duration::MAX;
+    let endless = run.wait_timeout == Some(Duration::MAX) && run.deadlock_check == Duration::MAX;
     let in_order = matches!(workload, AnyWorkload::Ycsb(options) if options.key_order);
     if scope.scheme.name != "dl-detect" || !endless || in_order {
         return Ok(());
@@ -512,7 +513,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         Snapshots::OnDemand => "on-demand",
         Snapshots::Off => "off",
     };
-    let fields: [(&str, Value); 20] = [
+    let fields: [(&str, Value); 21] = [
         ("interleave", plan.interleave.into()),
         ("duration", duration.into()),
         ("transactions", transactions.into()),
@@ -529,7 +530,8 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         ("latch", engine.mutex.name().into()),
         ("allocator", crate::args::typed(&run.allocator).into()),
         ("epoch", values::show_time(plan.epoch).into()),
-        ("wait_timeout", values::show_time(engine.wait_timeout).into()),
+        ("wait_timeout", engine.wait_timeout.map(values::show_time).into()),
+        ("locks_max", engine.locks_max.into()),
         ("deadlock_check", values::show_time(engine.deadlock_check).into()),
         ("snapshot_every", engine.snapshot_every.into()),
         ("opacity", engine.opacity.into()),

@@ -155,6 +155,10 @@ fn combinations_that_make_no_sense_are_refused() {
     refused("bench ycsb --records 100 --timestamps hardware", &kinds);
     refused("simulate timestamps --machine xeon-80 --timestamps hardware", &kinds);
     refused("simulate ycsb --machine xeon-80 --timestamps hardware", &kinds);
+    refused("bench locks --mode u", &["--mode", "is, ix, s, six, x"]);
+    refused("bench locks --scheme silo", &["--scheme", "lock-table, lock-table-global"]);
+    refused("bench locks --transactions 9 --duration 1s", &["--transactions", "--duration"]);
+    refused("bench ycsb --locks-max 10", &["--locks-max", "`10`", "1024 to 4294967296"]);
     refused("bench timestamps --latch futex", &["--latch", "spin, mcs, ticket, sleep"]);
     refused("bench timestamps --timestamp-batch 0", &["--timestamp-batch", "`0`", "1 to 65536"]);
     refused("bench ycsb --repeat 2 --history h", &["--history", "--repeat"]);

@@ -254,6 +254,26 @@ fn index_look_ups() {
 }
 
 #[test]
+fn locks_alone() {
+    let line = "bench locks --threads 3 --duration 50ms --warmup 0s --sweep mode=is,ix,s,six,x";
+    let tables = ["lock-table", "lock-table-global", "lock-table-bucket", "lock-table-sli"];
+    for scheme in tables.into_iter().chain(["lock-table-no-ebr"]) {
+        for hot in ["yes", "no"] {
+            for result in results(&format!("{line} --scheme {scheme} --hot {hot}")) {
+                assert!(result["throughput_tps"].as_f64() > Some(1_000.0), "{result}");
+                assert!(result["latency_us"]["p999"].as_f64() > Some(0.0), "{result}");
+                assert_eq!(
+                    (&result["workload"], &result["scheme"]),
+                    (&"locks".into(), &scheme.into())
+                );
+            }
+        }
+    }
+    let counted = results("bench locks --threads 2 --transactions 5000");
+    assert_eq!(counted[0]["committed"], 10_000);
+}
+
+#[test]
 fn timestamps() {
     let line = "bench timestamps --threads 2 --duration 100ms --warmup 0s";
     let results = results(&format!("{line} --sweep timestamps=mutex,atomic,batched,clock"));

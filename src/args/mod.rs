@@ -21,7 +21,7 @@ pub use run::{
 };
 pub use workloads::{
     AccessFlag, BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, LockOrderFlag,
-    MixFlag, ScaleFlag, ScanFlags, SimulatedTimestampsFlags, SmallbankFlags, TatpFlags,
+    LocksFlags, MixFlag, ScaleFlag, ScanFlags, SimulatedTimestampsFlags, SmallbankFlags, TatpFlags,
     TatpMixFlag, TimestampsFlags, TpccFlags, TpccScaleFlag, TxbenchFlags, YcsbFlags, YesNo,
 };
 
@@ -88,6 +88,8 @@ pub enum BenchCommand {
     Index(Box<IndexBench>),
     /// Timestamps alone, as fast as threads can draw them.
     Timestamps(Box<TimestampsBench>),
+    /// Locks alone: acquired and released, one at a time.
+    Locks(Box<LocksBench>),
 }
 
 /// The workloads of `chiliad bench`.
@@ -204,6 +206,17 @@ pub struct IndexBench {
     /// The index.
     #[command(flatten)]
     pub index: IndexFlags,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: OutputFlags,
+}
+
+/// `chiliad bench locks`.
+#[derive(Args)]
+pub struct LocksBench {
+    /// The locks.
+    #[command(flatten)]
+    pub locks: LocksFlags,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputFlags,

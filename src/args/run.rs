@@ -78,11 +78,15 @@ pub struct RunFlags {
     /// The length of a commit epoch, 1us to 1h [default: 40ms natively, 500us in simulation].
     #[arg(long, value_name = "TIME", value_parser = values::time_above_zero)]
     pub epoch: Option<Duration>,
-    /// How long a transaction waits for a lock, 0 to 168h, under dl-detect; with 0 it gives up at once,
-    /// with `none` it waits until it gets it.
-    #[arg(long, value_name = "TIME|none", default_value = "100us",
-        value_parser = values::time_or_endless)]
-    pub wait_timeout: Duration,
+    /// How long a transaction waits for a lock, 0 to 168h, under dl-detect and with a lock table; with 0 it
+    /// gives up at once, with `none` it waits until it gets it [default: 100us under dl-detect, none with a lock
+    /// table].
+    #[arg(long, value_name = "TIME|none", value_parser = values::time_or_endless)]
+    pub wait_timeout: Option<Duration>,
+    /// Locks in memory at most, 1024 to 4294967296, with a lock table: who needs one more is refused.
+    #[arg(long, value_name = "N", default_value = "16777216",
+        value_parser = |s: &str| values::count(s, 1024, 1 << 32))]
+    pub locks_max: usize,
     /// How long it waits before it looks for a deadlock, and between two looks, above 0 to 168h, under
     /// dl-detect; with `none` it never looks.
     #[arg(long, value_name = "TIME|none", default_value = "10us",

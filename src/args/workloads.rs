@@ -1,6 +1,8 @@
 //! The flags of each workload.
 
+use super::run::LatchFlag;
 use super::{DrawnFlags, TimestampsFlag, values};
+use chiliad_workload::driver::{LockMode, LockTableKind};
 use clap::{Args, ValueEnum};
 
 /// `ycsb`. Defaults of a scale are filled in by the workload.
@@ -282,6 +284,99 @@ pub struct IndexFlags {
     /// Run once for each value of another flag, such as group=1,4,16.
     #[arg(long, value_name = "FLAG=A:B:STEP|FLAG=a,b,c")]
     pub sweep: Option<String>,
+}
+
+/// `locks`.
+#[derive(Args)]
+pub struct LocksFlags {
+    /// The lock table, by the name of the scheme that goes by it.
+    #[arg(long, value_enum, value_name = "NAME", default_value = "lock-table")]
+    pub scheme: LockTableFlag,
+    /// The mode: is, ix of tables; s, six, x of records.
+    #[arg(long, value_enum, value_name = "MODE", default_value = "x")]
+    pub mode: ModeFlag,
+    /// Whether all threads lock the same thing: `no` gives each its own.
+    #[arg(long, value_enum, value_name = "YES|NO", default_value = "no")]
+    pub hot: YesNo,
+    /// How the mutexes of lock tables are waited for that have any.
+    #[arg(long, value_enum, value_name = "KIND", default_value = "sleep")]
+    pub latch: LatchFlag,
+    /// Threads, 1 to 65536, on as many cores as there are [default: one for each core].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 65_536))]
+    pub threads: Option<usize>,
+    /// The length of the measured window.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::time_above_zero)]
+    pub duration: std::time::Duration,
+    /// Time before the measured window.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::time)]
+    pub warmup: std::time::Duration,
+    /// Pairs of each thread, 1 to 1000000000000, instead of a window.
+    #[arg(long, value_name = "N", conflicts_with_all = ["duration", "warmup"],
+          value_parser = |s: &str| values::count(s, 1, 1_000_000_000_000))]
+    pub transactions: Option<usize>,
+    /// Run this many times, 1 to 1000, and report medians.
+    #[arg(long, value_name = "N", default_value = "1",
+          value_parser = |s: &str| values::count(s, 1, 1000))]
+    pub repeat: usize,
+    /// Run once for each value of another flag, such as mode=is,ix,s,six,x.
+    #[arg(long, value_name = "FLAG=A:B:STEP|FLAG=a,b,c")]
+    pub sweep: Option<String>,
+}
+
+/// `--scheme` of `locks`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LockTableFlag {
+    /// Without latches.
+    LockTable,
+    /// One mutex.
+    LockTableGlobal,
+    /// A mutex for each bucket.
+    LockTableBucket,
+    /// The same, and locks of tables stay with their thread.
+    LockTableSli,
+    /// Without latches, reclaimed behind the oldest transaction.
+    LockTableNoEbr,
+}
+
+impl LockTableFlag {
+    /// What the driver calls it.
+    pub fn kind(self) -> LockTableKind {
+        match self {
+            Self::LockTable => LockTableKind::Scalable,
+            Self::LockTableGlobal => LockTableKind::Global,
+            Self::LockTableBucket => LockTableKind::Bucket,
+            Self::LockTableSli => LockTableKind::Inheriting,
+            Self::LockTableNoEbr => LockTableKind::Oldest,
+        }
+    }
+}
+
+/// `--mode` of `locks`.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ModeFlag {
+    /// Intention to share.
+    Is,
+    /// Intention to exclude.
+    Ix,
+    /// Shared.
+    S,
+    /// Shared, with the intention to exclude.
+    Six,
+    /// Exclusive.
+    X,
+}
+
+impl ModeFlag {
+    /// What the lock manager calls it.
+    pub fn mode(self) -> LockMode {
+        match self {
+            Self::Is => LockMode::Is,
+            Self::Ix => LockMode::Ix,
+            Self::S => LockMode::S,
+            Self::Six => LockMode::Six,
+            Self::X => LockMode::X,
+        }
+    }
 }
 
 /// `timestamps`.

@@ -53,7 +53,8 @@ macro_rules! schemes {
 }
 
 schemes!(
-    $ Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait, WaitDie, DlDetect, Timestamp, Mvcc, Occ, OccSerial
+    $ Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait, WaitDie, DlDetect, Timestamp, Mvcc, Occ, OccSerial,
+    LockTable, LockTableGlobal, LockTableBucket, LockTableSli, LockTableNoEbr
 );
 
 impl AnyRunner {

@@ -47,11 +47,22 @@ pub enum Scheme {
     /// Optimistic, with one transaction at a time that validates and writes. Serializable; there to
     /// measure what `Occ` and `Silo` gain.
     OccSerial,
+    /// Two-phase locking by a central lock table without latches, whose throughput does not fall where there are
+    /// far more threads than cores. Who meets a lock waits; deadlocks are found at once. Serializable.
+    LockTable,
+    /// As `LockTable`, with one mutex for the whole table; there to measure what latches cost.
+    LockTableGlobal,
+    /// As `LockTableGlobal`, with a mutex for each bucket of the table.
+    LockTableBucket,
+    /// As `LockTableBucket`; locks of tables stay with their worker for its next transaction.
+    LockTableSli,
+    /// As `LockTable`; memory of released locks is held back by the oldest transaction.
+    LockTableNoEbr,
 }
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 17] = [
         Self::Silo,
         Self::GlobalTid,
         Self::KeyValue,
@@ -64,6 +75,11 @@ impl Scheme {
         Self::Mvcc,
         Self::Occ,
         Self::OccSerial,
+        Self::LockTable,
+        Self::LockTableGlobal,
+        Self::LockTableBucket,
+        Self::LockTableSli,
+        Self::LockTableNoEbr,
     ];
 
     /// The name on command lines.
@@ -82,6 +98,11 @@ impl Scheme {
             Self::Mvcc => "mvcc",
             Self::Occ => "occ",
             Self::OccSerial => "occ-serial",
+            Self::LockTable => "lock-table",
+            Self::LockTableGlobal => "lock-table-global",
+            Self::LockTableBucket => "lock-table-bucket",
+            Self::LockTableSli => "lock-table-sli",
+            Self::LockTableNoEbr => "lock-table-no-ebr",
         }
     }
 }
@@ -160,9 +181,12 @@ pub struct Options {
     pub opacity: bool,
     /// The number of partitions, for [`Scheme::Partitioned`] and [`Scheme::HStore`].
     pub partitions: u32,
-    /// How long a transaction waits for a lock before it gives up, for [`Scheme::DlDetect`]; zero: not
-    /// at all; [`Duration::MAX`]: until it gets it.
-    pub wait_timeout: Duration,
+    /// How long a transaction waits for a lock before it gives up, for [`Scheme::DlDetect`] and the schemes with a
+    /// lock table; zero: not at all; [`Duration::MAX`]: until it gets it. By default 100 us under the former, and
+    /// for ever with the latter.
+    pub wait_timeout: Option<Duration>,
+    /// Locks in memory at most, 1,024 to 2^32, for the schemes with a lock table.
+    pub locks_max: u64,
     /// How long it waits before it looks for a deadlock, and between two looks; [`Duration::MAX`]: it
     /// never looks, and only [`Options::wait_timeout`] ends a deadlock.
     pub deadlock_check: Duration,
@@ -210,6 +234,7 @@ impl Default for Options {
             opacity: true,
             partitions: engine.partitions,
             wait_timeout: engine.wait_timeout,
+            locks_max: engine.locks_max,
             deadlock_check: engine.deadlock_check,
             timestamps: engine.timestamps,
             workers_max: WORKERS_MAX,
@@ -272,7 +297,13 @@ impl Options {
     /// Sets [`Options::wait_timeout`].
     #[must_use]
     pub fn wait_timeout(self, wait_timeout: Duration) -> Self {
-        Self { wait_timeout, ..self }
+        Self { wait_timeout: Some(wait_timeout), ..self }
+    }
+
+    /// Sets [`Options::locks_max`].
+    #[must_use]
+    pub fn locks_max(self, locks_max: u64) -> Self {
+        Self { locks_max, ..self }
     }
 
     /// Sets [`Options::deadlock_check`].
@@ -387,6 +418,7 @@ impl Options {
             opacity: self.opacity,
             partitions: self.partitions,
             wait_timeout: self.wait_timeout,
+            locks_max: self.locks_max,
             deadlock_check: self.deadlock_check,
             timestamps: self.timestamps,
             ..chiliad_engine::Options::default()

@@ -60,8 +60,9 @@ pub use recorder::{Recorder, Stamp, WriteKind};
 pub use scheme::names;
 pub use scheme::{Clock, TIMESTAMP_BITS, TimestampSource};
 pub use scheme::{
-    DlDetect, GlobalTid, HStore, Info, Isolation, KeyValue, Mvcc, NoWait, Occ, OccSerial,
-    Partitioned, Scheme, Silo, Timestamp, WaitDie,
+    DlDetect, GlobalTid, HStore, Info, Isolation, KeyValue, LockTable, LockTableBucket,
+    LockTableGlobal, LockTableNoEbr, LockTableSli, Mvcc, NoWait, Occ, OccSerial, Partitioned,
+    Scheme, Silo, Timestamp, WaitDie,
 };
 pub use stats::{Hold, HotRecord, Stats};
 pub use table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec, Writes};

@@ -114,8 +114,13 @@ pub struct Options {
     /// The number of partitions, for schemes that need them.
     pub partitions: u32,
     /// How long a transaction waits for a lock before it gives up, for schemes that wait for a limited
-    /// time; zero: not at all; [`Duration::MAX`]: until it gets it.
-    pub wait_timeout: Duration,
+    /// time; zero: not at all; [`Duration::MAX`]: until it gets it. `None`: as [`Info`](crate::Info)
+    /// says, which is 100 us under `dl-detect`, and until it gets it with a lock table, where each deadlock is found
+    /// at once.
+    pub wait_timeout: Option<Duration>,
+    /// Locks in memory at most, 1,024 to 2^32, for schemes with a lock table; a transaction that needs one more is
+    /// refused.
+    pub locks_max: u64,
     /// How long it waits before it looks for a deadlock, and between two looks; [`Duration::MAX`]: it
     /// never looks. Where it neither looks nor gives up, a deadlock lasts for ever: that is for
     /// transactions that all lock their rows in one order.
@@ -145,7 +150,8 @@ impl Default for Options {
             snapshot_every: 25,
             opacity: true,
             partitions: 1,
-            wait_timeout: Duration::from_micros(100),
+            wait_timeout: None,
+            locks_max: 1 << 24,
             deadlock_check: Duration::from_micros(10),
             timestamps: Timestamps::Atomic,
             timestamp_batch: 16,
@@ -222,9 +228,17 @@ impl Options {
             let given = self.partitions;
             return refuse(format!("partitions {given}: 1 to {PARTITIONS_MAX} are accepted"));
         }
+        if !(LOCKS_MIN..=LOCKS_MAX).contains(&self.locks_max) {
+            let given = self.locks_max;
+            return refuse(format!("locks_max {given}: {LOCKS_MIN} to {LOCKS_MAX} are accepted"));
+        }
         Ok(())
     }
 }
+
+/// Bounds of the locks that a lock table may have.
+const LOCKS_MIN: u64 = 1024;
+const LOCKS_MAX: u64 = 1 << 32;
 
 /// What may be kept of each value: at least a tombstone's stamp, and what memory with holes has room for.
 const KEPT_MIN: usize = 16;

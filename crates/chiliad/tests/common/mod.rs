@@ -11,7 +11,7 @@ use std::thread::Thread;
 use std::time::Duration;
 
 /// All schemes under which transactions are serializable.
-pub const SERIALIZABLE: [Scheme; 11] = [
+pub const SERIALIZABLE: [Scheme; 16] = [
     Scheme::Silo,
     Scheme::GlobalTid,
     Scheme::Partitioned,
@@ -23,6 +23,11 @@ pub const SERIALIZABLE: [Scheme; 11] = [
     Scheme::Mvcc,
     Scheme::Occ,
     Scheme::OccSerial,
+    Scheme::LockTable,
+    Scheme::LockTableGlobal,
+    Scheme::LockTableBucket,
+    Scheme::LockTableSli,
+    Scheme::LockTableNoEbr,
 ];
 
 /// Schemes that detect conflicts when a transaction commits.

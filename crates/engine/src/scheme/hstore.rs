@@ -37,7 +37,7 @@ mod models;
 
 use super::clock::{Clock, TimestampSource};
 use super::partitioned::{Exclusive, Policy};
-use super::{Info, Isolation};
+use super::{Info, Isolation, WAIT_TIMEOUT};
 use crate::Options;
 use chiliad_machine::{Array, Cost, Fault, Latch, Line, Machine, Ordering, Rig, Word, WorkerId};
 use chiliad_storage::LocalHeap;
@@ -84,6 +84,7 @@ impl<M: Machine> Policy<M> for Queueing<M> {
         order_follows_reads: false,
         snapshots: false,
         needs_partitions: true,
+        wait_timeout: WAIT_TIMEOUT,
         source: "thousand-cores.txt 2.2.4, 4.3.3",
     };
 

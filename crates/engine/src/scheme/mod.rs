@@ -53,6 +53,7 @@ use crate::table::TableId;
 use crate::transaction::Intent;
 use chiliad_machine::{Fault, Machine};
 use chiliad_storage::{Change, Hooks, Index, LocalHeap, RecordRef, Seen};
+use std::time::Duration;
 
 /// The strongest isolation that all histories of a scheme have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +75,9 @@ impl Isolation {
     }
 }
 
+/// [`Info::wait_timeout`] of schemes under which most who wait for long wait for each other.
+const WAIT_TIMEOUT: Duration = Duration::from_micros(100);
+
 /// What a scheme is, as `chiliad schemes` prints it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Info {
@@ -92,6 +96,9 @@ pub struct Info {
     pub snapshots: bool,
     /// Whether the partitions must be declared before a transaction begins.
     pub needs_partitions: bool,
+    /// How long transactions wait for a lock where [`Options::wait_timeout`] does not say, under schemes that wait
+    /// for a limited time.
+    pub wait_timeout: Duration,
     /// Where it comes from.
     pub source: &'static str,
 }

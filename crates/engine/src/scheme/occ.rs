@@ -31,6 +31,7 @@ use super::node_set::NodeSet;
 use super::silo::read;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
+    WAIT_TIMEOUT,
 };
 use super::{in_place, tid, unlink};
 use crate::Options;
@@ -198,6 +199,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         order_follows_reads: true,
         snapshots: false,
         needs_partitions: false,
+        wait_timeout: WAIT_TIMEOUT,
         source: "thousand-cores.txt 2.2.3, 4.3.2",
     };
     const COPIES_ROWS: bool = true;

@@ -30,6 +30,7 @@ use super::floor::{self, Floors};
 use super::in_place;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
+    WAIT_TIMEOUT,
 };
 use super::{tid, unlink};
 use crate::Options;
@@ -93,6 +94,7 @@ impl<M: Machine> Policy<M> for Spinning<M> {
         order_follows_reads: false,
         snapshots: false,
         needs_partitions: true,
+        wait_timeout: WAIT_TIMEOUT,
         source: "maflingo-silo.txt 6.5",
     };
 

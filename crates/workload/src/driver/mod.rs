@@ -24,6 +24,7 @@ mod crash;
 mod durable;
 mod history;
 mod load;
+mod locking;
 mod lookup;
 mod native;
 mod open_loop;
@@ -44,8 +45,10 @@ mod window;
 
 pub use backoff::Backoff;
 pub use catalog::{AnyWorkload, Home, NativeTarget, faults, open_native, open_simulated, schemes};
+pub use chiliad_lock::Mode as LockMode;
 pub use crash::{CrashCase, CrashReport, Verdicts, run_crash};
 pub use durable::{Bell, Durability, TimedDisk};
+pub use locking::{LockTableKind, Locking, run_locking};
 pub use lookup::{Lookup, run_lookup};
 pub use native::run_native;
 pub use plan::{Length, Plan, Recording, Retry};

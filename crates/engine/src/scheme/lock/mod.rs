@@ -49,6 +49,7 @@ use super::node_set::NodeSet;
 use super::tid;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
+    WAIT_TIMEOUT,
 };
 use crate::Options;
 use crate::access::WriteSet;
@@ -230,6 +231,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             order_follows_reads: true,
             snapshots: false,
             needs_partitions: false,
+            wait_timeout: WAIT_TIMEOUT,
             source,
         }
     };
@@ -240,7 +242,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     type Shared = Shared<M>;
 
     fn shared(options: &Options) -> Shared<M> {
-        Shared::new(options, POLICY != NO_WAIT)
+        Shared::new(options, POLICY != NO_WAIT, Self::INFO.wait_timeout)
     }
 
     fn new() -> Self {

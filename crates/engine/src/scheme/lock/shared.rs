@@ -4,6 +4,7 @@ use super::seat::Seats;
 use crate::Options;
 use crate::scheme::clock::TimestampSource;
 use chiliad_machine::Machine;
+use std::time::Duration;
 
 /// Seats, and how long to wait.
 pub struct Shared<M: Machine> {
@@ -17,11 +18,11 @@ pub struct Shared<M: Machine> {
 }
 
 impl<M: Machine> Shared<M> {
-    pub(super) fn new(options: &Options, waits: bool) -> Self {
+    pub(super) fn new(options: &Options, waits: bool, wait_timeout: Duration) -> Self {
         Self {
             seats: waits.then(Seats::new),
             timestamps: TimestampSource::new(options),
-            wait_timeout: Options::ticks::<M>(options.wait_timeout),
+            wait_timeout: Options::ticks::<M>(options.wait_timeout.unwrap_or(wait_timeout)),
             deadlock_check: Options::ticks::<M>(options.deadlock_check),
         }
     }

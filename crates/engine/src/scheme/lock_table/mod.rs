@@ -38,6 +38,7 @@ use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What all workers share.
 pub struct Shared<M: Machine, V: Variant<M>> {
@@ -51,6 +52,8 @@ pub struct Table<M: Machine, V: Variant<M>> {
     session: Option<V::Locks>,
     /// A transaction is in hand.
     active: bool,
+    /// The table in which it locked last, and the intention that it has there.
+    intended: Option<(u32, Mode)>,
     nodes: NodeSet<M>,
     /// The last TID given out by this worker.
     last: u64,
@@ -84,10 +87,13 @@ impl<M: Machine, V: Variant<M>> Table<M, V> {
         let session = self.session.as_mut().expect("it has begun");
         let table = cx.table.0;
         let intention = if mode == Mode::S { Mode::Is } else { Mode::Ix };
-        for name in [Name::DATABASE, Name::table(table)] {
-            if session.ask(name, intention)? == Answer::Waits {
-                return Ok(Answer::Waits);
+        if !self.intended.is_some_and(|(last, had)| last == table && had.covers(intention)) {
+            for name in [Name::DATABASE, Name::table(table)] {
+                if session.ask(name, intention)? == Answer::Waits {
+                    return Ok(Answer::Waits);
+                }
             }
+            self.intended = Some((table, intention));
         }
         session.ask(Name::record(table, record.address()), mode)
     }
@@ -110,6 +116,7 @@ impl<M: Machine, V: Variant<M>> Table<M, V> {
     #[inline]
     fn unlock_all(&mut self) {
         self.active = false;
+        self.intended = None;
         if let Some(session) = &mut self.session {
             M::work(Cost::Unlock, session.count() as u32);
             session.release_all();
@@ -154,6 +161,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         order_follows_reads: true,
         snapshots: false,
         needs_partitions: false,
+        wait_timeout: Duration::MAX,
         source: V::WORDS[2],
     };
     const COLLECTS_BEFORE_RELEASE: bool = true;
@@ -165,7 +173,9 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     fn shared(options: &Options) -> Shared<M, V> {
         Shared {
             manager: Arc::new(Boxed::new(V::table(options))),
-            wait_timeout: Options::ticks::<M>(options.wait_timeout),
+            wait_timeout: Options::ticks::<M>(
+                options.wait_timeout.unwrap_or(Self::INFO.wait_timeout),
+            ),
         }
     }
 
@@ -173,6 +183,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         Self {
             session: None,
             active: false,
+            intended: None,
             nodes: NodeSet::new(),
             last: 0,
             newest: 0,

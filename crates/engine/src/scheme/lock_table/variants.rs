@@ -39,13 +39,14 @@ pub type LockTableBucket<M> = Table<M, ByBucket>;
 /// The same with speculative lock inheritance.
 pub type LockTableSli<M> = Table<M, Inheriting>;
 
-fn scalable<M: Machine>(reclaim: Reclaim) -> Manager<M> {
-    Manager::new(&chiliad_lock::Options { reclaim, ..Default::default() })
+fn scalable<M: Machine>(options: &Options, reclaim: Reclaim) -> Manager<M> {
+    let locks_max = options.locks_max;
+    Manager::new(&chiliad_lock::Options { reclaim, locks_max, ..Default::default() })
 }
 
 fn latched<M: Machine>(options: &Options, by_bucket: bool, inherits: bool) -> Latched<M> {
-    let mutex = options.mutex;
-    Latched::new(&LatchedOptions { by_bucket, inherits, mutex, ..Default::default() })
+    let (mutex, locks_max) = (options.mutex, options.locks_max);
+    Latched::new(&LatchedOptions { by_bucket, inherits, mutex, locks_max, ..Default::default() })
 }
 
 impl<M: Machine> Variant<M> for Scalable {
@@ -56,8 +57,8 @@ impl<M: Machine> Variant<M> for Scalable {
         "scalable-lock-manager.txt 3, 4",
     ];
 
-    fn table(_options: &Options) -> Manager<M> {
-        scalable(Reclaim::Regions)
+    fn table(options: &Options) -> Manager<M> {
+        scalable(options, Reclaim::Regions)
     }
 }
 
@@ -69,8 +70,8 @@ impl<M: Machine> Variant<M> for Oldest {
         "scalable-lock-manager.txt 4.1, Theorem 4.1",
     ];
 
-    fn table(_options: &Options) -> Manager<M> {
-        scalable(Reclaim::OldestTransaction)
+    fn table(options: &Options) -> Manager<M> {
+        scalable(options, Reclaim::OldestTransaction)
     }
 }
 

@@ -38,6 +38,7 @@ use super::node_set::NodeSet;
 use super::tid;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
+    WAIT_TIMEOUT,
 };
 use crate::Options;
 use crate::access::WriteSet;
@@ -106,6 +107,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
             order_follows_reads: true,
             snapshots: true,
             needs_partitions: false,
+            wait_timeout: WAIT_TIMEOUT,
             source: "maflingo-silo.txt 4, 5",
         },
         GLOBAL_TID => Info {
@@ -116,6 +118,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
             order_follows_reads: true,
             snapshots: false,
             needs_partitions: false,
+            wait_timeout: WAIT_TIMEOUT,
             source: "maflingo-silo.txt 6.4",
         },
         _ => Info {
@@ -126,6 +129,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
             order_follows_reads: false,
             snapshots: false,
             needs_partitions: false,
+            wait_timeout: WAIT_TIMEOUT,
             source: "maflingo-silo.txt 6.3",
         },
     };

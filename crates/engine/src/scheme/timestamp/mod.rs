@@ -40,6 +40,7 @@ use super::clock::{Clock, TimestampSource};
 use super::tid;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
+    WAIT_TIMEOUT,
 };
 use crate::Options;
 use crate::access::WriteSet;
@@ -159,6 +160,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
             order_follows_reads: true,
             snapshots: VERSIONS,
             needs_partitions: false,
+            wait_timeout: WAIT_TIMEOUT,
             source,
         }
     };
