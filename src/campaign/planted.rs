@@ -11,6 +11,7 @@ use crate::host::BUILD;
 use crate::plants;
 use crate::runs::Sink;
 use chiliad_machine::{Fault, Rig};
+use chiliad_workload::driver::LockLoad;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::sync::Mutex;
@@ -88,7 +89,8 @@ fn search(
     if fault.rig == Rig::Loom {
         return Ok(Search::Elsewhere);
     }
-    let workload = super::WORKLOADS.into_iter().find(|&known| known == fault.workload);
+    let workload = super::WORKLOADS.into_iter().chain(LockLoad::ALL.map(LockLoad::name));
+    let workload = workload.into_iter().find(|&known| known == fault.workload);
     let workload = workload.ok_or_else(|| {
         Stop::Failed(format!("{}: no campaign workload `{}`", fault.name, fault.workload))
     })?;
@@ -99,7 +101,7 @@ fn search(
         if !shown.passed() {
             return Ok(Search::CleanFailed { case: clean, text: shown.text });
         }
-        let case = clean.plant(fault.name);
+        let case = clean.plant(fault);
         let shown = case.run()?;
         let caught = shown.verdicts.iter().find(|name| fault.expected.contains(&name.as_str()));
         if let Some(verdict) = caught.cloned() {

@@ -1,9 +1,11 @@
-//! A case of either kind.
+//! A case of any kind.
 
 use super::case::{Case, Shown};
 use super::crash::Crash;
 use crate::failure::Stop;
-use chiliad_machine::Rig;
+use chiliad_machine::{Fault, Rig};
+use chiliad_simulator::MemoryModel;
+use chiliad_workload::driver::{LockLoad, LockTableKind, LockTrial};
 
 /// An interleaving, or a crash.
 #[derive(Clone)]
@@ -12,6 +14,8 @@ pub enum Trial {
     Interleaving(Case),
     /// A database on a failing disk.
     Crash(Crash),
+    /// A lock table without a database.
+    Locks(LockTrial),
 }
 
 impl Trial {
@@ -24,6 +28,11 @@ impl Trial {
         cores: Option<usize>,
         interleave: Option<usize>,
     ) -> Self {
+        if let Some(load) = LockLoad::named(workload) {
+            let memory_model = if rig == Rig::SimTso { MemoryModel::Tso } else { MemoryModel::Sc };
+            let table = LockTableKind::Scalable;
+            return Self::Locks(LockTrial { table, load, memory_model, seed, fault: None });
+        }
         match rig {
             Rig::Disk => Self::Crash(Crash { workload, scheme, seed, plant: None }),
             _ => Self::Interleaving(Case::new(workload, scheme, seed, cores).on(rig, interleave)),
@@ -31,10 +40,11 @@ impl Trial {
     }
 
     /// The same with a planted bug.
-    pub fn plant(self, name: &'static str) -> Self {
+    pub fn plant(self, fault: &'static Fault) -> Self {
         match self {
-            Self::Interleaving(case) => Self::Interleaving(case.plant(name)),
-            Self::Crash(crash) => Self::Crash(Crash { plant: Some(name), ..crash }),
+            Self::Interleaving(case) => Self::Interleaving(case.plant(fault.name)),
+            Self::Crash(crash) => Self::Crash(Crash { plant: Some(fault.name), ..crash }),
+            Self::Locks(trial) => Self::Locks(LockTrial { fault: Some(fault), ..trial }),
         }
     }
 
@@ -43,6 +53,14 @@ impl Trial {
         match self {
             Self::Interleaving(case) => case.line(),
             Self::Crash(crash) => crash.line(),
+            Self::Locks(trial) => {
+                let plant = trial.fault.map_or("all", |fault| fault.name);
+                format!(
+                    "chiliad campaign --plant {plant} --seeds {}..{}",
+                    trial.seed,
+                    trial.seed + 1
+                )
+            }
         }
     }
 
@@ -51,6 +69,16 @@ impl Trial {
         match self {
             Self::Interleaving(case) => case.run(),
             Self::Crash(crash) => crash.run(),
+            Self::Locks(trial) => {
+                let verdict = trial.run();
+                Ok(Shown {
+                    verdicts: verdict.wrong.map(str::to_owned).into_iter().collect(),
+                    text: verdict.text,
+                    marks: verdict.marks,
+                    transactions: verdict.counts.granted.into(),
+                    events: verdict.events,
+                })
+            }
         }
     }
 
@@ -59,6 +87,7 @@ impl Trial {
         match self {
             Self::Interleaving(case) => case.workload,
             Self::Crash(crash) => crash.workload,
+            Self::Locks(trial) => trial.load.name(),
         }
     }
 
@@ -67,6 +96,7 @@ impl Trial {
         match self {
             Self::Interleaving(case) => case.seed,
             Self::Crash(crash) => crash.seed,
+            Self::Locks(trial) => trial.seed,
         }
     }
 }

@@ -14,7 +14,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("chiliad-simulator", &["chiliad-machine"]),
     ("chiliad-storage", &["chiliad-machine"]),
     ("chiliad-log", &["chiliad-machine"]),
-    ("chiliad-engine", &["chiliad-machine", "chiliad-storage", "chiliad-log"]),
+    ("chiliad-lock", &["chiliad-machine"]),
+    ("chiliad-engine", &["chiliad-machine", "chiliad-storage", "chiliad-lock", "chiliad-log"]),
     ("chiliad", &["chiliad-machine", "chiliad-engine", "chiliad-derive"]),
     (
         "chiliad-workload",
@@ -22,6 +23,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad-machine",
             "chiliad-simulator",
             "chiliad-storage",
+            "chiliad-lock",
             "chiliad-log",
             "chiliad-engine",
             "chiliad-checker",
@@ -48,6 +50,7 @@ const RIGS: &[&str] = &["chiliad-loom", "chiliad-simulator", "chiliad-checker"];
 const FOREIGN: &[(&str, &[&str])] = &[
     ("chiliad-machine", &["corosensei", "libc"]),
     ("chiliad-storage", &[]),
+    ("chiliad-lock", &[]),
     ("chiliad-log", &["crc32fast", "lz4_flex"]),
     ("chiliad-engine", &[]),
     ("chiliad-checker", &["crc32fast"]),

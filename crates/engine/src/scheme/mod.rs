@@ -353,6 +353,7 @@ pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
         partitioned::FAULTS,
         hstore::FAULTS,
         lock::FAULTS,
+        lock_table::FAULTS,
         occ::FAULTS,
         occ_serial::FAULTS,
         timestamp::FAULTS,

@@ -83,7 +83,8 @@ pub fn schemes() -> &'static [Info] {
 pub fn faults() -> Vec<&'static Fault> {
     use chiliad_storage::index::{hash, ordered};
     let indexes = ordered::faults::FAULTS.iter().chain(hash::faults::FAULTS);
-    let below = chiliad_storage::FAULTS.iter().chain(chiliad_machine::FAULTS);
+    let below =
+        chiliad_storage::FAULTS.iter().chain(chiliad_machine::FAULTS).chain(chiliad_lock::FAULTS);
     chiliad_engine::faults().chain(indexes.chain(below).copied()).collect()
 }
 

@@ -24,6 +24,7 @@ mod crash;
 mod durable;
 mod history;
 mod load;
+mod lock_trial;
 mod locking;
 mod lookup;
 mod native;
@@ -48,6 +49,7 @@ pub use catalog::{AnyWorkload, Home, NativeTarget, faults, open_native, open_sim
 pub use chiliad_lock::Mode as LockMode;
 pub use crash::{CrashCase, CrashReport, Verdicts, run_crash};
 pub use durable::{Bell, Durability, TimedDisk};
+pub use lock_trial::{LockCounts, LockLoad, LockTrial, LockVerdict};
 pub use locking::{LockTableKind, Locking, run_locking};
 pub use lookup::{Lookup, run_lookup};
 pub use native::run_native;

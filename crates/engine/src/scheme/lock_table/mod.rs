@@ -15,8 +15,10 @@
 //! kept the lock of the memory's record before; it stands in line then, ahead of all who find the new record,
 //! and waits when the index has taken it.
 
+mod faults;
 mod variants;
 
+pub use faults::FAULTS;
 pub use variants::{
     LockTable, LockTableBucket, LockTableGlobal, LockTableNoEbr, LockTableSli, Variant,
 };
@@ -140,7 +142,8 @@ impl<M: Machine, V: Variant<M>> Table<M, V> {
         }
         let session = self.session.as_mut().expect("looked at by the caller");
         let name = Name::record(garbage.table, record.address());
-        if !matches!(session.ask(name, Mode::X), Ok(Answer::Granted)) {
+        let unlocked = M::fault(&faults::UNLINKED_WITHOUT_LOCK);
+        if !unlocked && !matches!(session.ask(name, Mode::X), Ok(Answer::Granted)) {
             session.stop_waiting();
             return false;
         }
@@ -216,7 +219,9 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         arena: &mut Arena,
         _writes: &WriteSet<M>,
     ) -> Step<M, Version> {
-        if let Err(other) = self.lock(cx, record, Mode::S).done() {
+        if !M::fault(&faults::READ_WITHOUT_LOCK)
+            && let Err(other) = self.lock(cx, record, Mode::S).done()
+        {
             return other;
         }
         // Relaxed: the lock has acquired it.
@@ -243,13 +248,17 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
 
     #[inline]
     fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
-        self.nodes.add(seen);
+        if !M::fault(&faults::LEAVES_NOT_WATCHED) {
+            self.nodes.add(seen);
+        }
         Step::Done(())
     }
 
     fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         tid::begin_life(record.word(), 0);
-        self.placing = Some(self.ask(cx, record, Mode::X));
+        if !M::fault(&faults::PLACED_WITHOUT_LOCK) {
+            self.placing = Some(self.ask(cx, record, Mode::X));
+        }
     }
 
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
@@ -301,6 +310,9 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         let overwritten = in_place::prepare(cx, writes)?;
         let greatest = self.last.max(self.newest).max(overwritten);
         self.last = tid::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
+        if M::fault(&faults::RELEASED_BEFORE_INSTALL) {
+            self.session.as_mut().expect("it has begun").release_all();
+        }
         Ok(CommitPoint { epoch, order: self.last })
     }
 

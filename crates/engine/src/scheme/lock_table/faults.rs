@@ -1,0 +1,72 @@
+//! Planted bugs of two-phase locking by a lock table: each removes one step of the scheme. Those of the lock
+//! table itself are its own (`chiliad_lock::FAULTS`).
+
+use chiliad_machine::{Fault, Rig};
+
+const SCHEMES: &[&str] = &[
+    "lock-table",
+    "lock-table-global",
+    "lock-table-bucket",
+    "lock-table-sli",
+    "lock-table-no-ebr",
+];
+const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
+
+pub(super) static READ_WITHOUT_LOCK: Fault = Fault {
+    name: "read-without-lock",
+    step: "a record is locked before it is read",
+    rig: Rig::SimSc,
+    schemes: SCHEMES,
+    workload: "scan",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+pub(super) static RELEASED_BEFORE_INSTALL: Fault = Fault {
+    name: "released-before-install",
+    step: "locks are released when everything is installed",
+    rig: Rig::SimSc,
+    schemes: SCHEMES,
+    workload: "bank",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+pub(super) static LEAVES_NOT_WATCHED: Fault = Fault {
+    name: "leaves-not-watched",
+    step: "leaves passed by scans and absent look-ups are as they were when all locks are held",
+    rig: Rig::SimSc,
+    schemes: SCHEMES,
+    workload: "scan",
+    expected: &["G2", "G2-item", "G-single", "G1c"],
+    seeds: 200,
+};
+
+pub(super) static PLACED_WITHOUT_LOCK: Fault = Fault {
+    name: "placed-without-lock",
+    step: "a record is locked when it enters its index",
+    rig: Rig::SimSc,
+    schemes: SCHEMES,
+    workload: "scan",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+pub(super) static UNLINKED_WITHOUT_LOCK: Fault = Fault {
+    name: "unlinked-without-lock",
+    step: "a tombstone leaves its index under its lock",
+    rig: Rig::SimSc,
+    schemes: SCHEMES,
+    workload: "hash",
+    expected: NOT_SERIALIZABLE,
+    seeds: 1000,
+};
+
+/// The planted bugs of this folder.
+pub static FAULTS: &[&Fault] = &[
+    &READ_WITHOUT_LOCK,
+    &RELEASED_BEFORE_INSTALL,
+    &LEAVES_NOT_WATCHED,
+    &PLACED_WITHOUT_LOCK,
+    &UNLINKED_WITHOUT_LOCK,
+];
