@@ -60,7 +60,7 @@ pub fn run(name: &str, first_seed: u64, scope: &Scope, sink: &mut Sink) -> Resul
     let mut passed = true;
     let mut rows = Vec::new();
     let head = ["planted bug", "scheme", "rig", "seed"];
-    sink.say(&format!("{:<30}{:<13}{:<10}{:<7}verdict\n", head[0], head[1], head[2], head[3]))?;
+    sink.say(&format!("{:<30}{:<19}{:<10}{:<7}verdict\n", head[0], head[1], head[2], head[3]))?;
     for (&(fault, scheme), search) in faults.iter().zip(found) {
         let search = search.unwrap_or(Ok(Search::Elsewhere))?;
         passed &= search.is_good();
@@ -139,7 +139,7 @@ impl Search {
         // Writing to a string cannot fail.
         let _ = writeln!(
             row,
-            "{:<30}{:<13}{:<10}{seed:<7}{verdict}",
+            "{:<30}{:<19}{:<10}{seed:<7}{verdict}",
             fault.name,
             scheme,
             plants::rig(fault.rig)

@@ -66,7 +66,7 @@ impl<M: Machine> Variant<M> for Oldest {
     type Locks = Session<M>;
     const WORDS: [&'static str; 3] = [
         "lock-table-no-ebr",
-        "the same; locks are reclaimed behind the oldest transaction",
+        "lock-table, its locks reclaimed behind the oldest transaction",
         "scalable-lock-manager.txt 4.1, Theorem 4.1",
     ];
 
@@ -105,7 +105,7 @@ impl<M: Machine> Variant<M> for Inheriting {
     type Locks = LatchedSession<M>;
     const WORDS: [&'static str; 3] = [
         "lock-table-sli",
-        "the same; workers keep locks of tables for their next transaction",
+        "lock-table-bucket, whose workers keep locks of tables for their next transaction",
         "scalable-lock-manager.txt 5.1 (speculative lock inheritance)",
     ];
 
