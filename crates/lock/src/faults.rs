@@ -3,63 +3,160 @@
 
 use chiliad_machine::{Fault, Rig};
 
-macro_rules! faults {
-    ($($(#[$doc:meta])* $name:ident = $text:literal, $rig:ident $workload:literal, $step:literal, $expected:expr, $seeds:literal;)+) => {
-        $(
-            $(#[$doc])*
-            pub(crate) static $name: Fault = Fault {
-                name: $text,
-                step: $step,
-                rig: Rig::$rig,
-                schemes: &["lock-table"],
-                workload: $workload,
-                expected: $expected,
-                seeds: $seeds,
-            };
-        )+
-
-        /// All of them.
-        pub static FAULTS: &[&Fault] = &[$(&$name,)+];
-    };
-}
-
 /// Two transactions have what excludes each other.
 const BOTH: &[&str] = &["excluded"];
 /// Nobody goes on.
 const STUCK: &[&str] = &["deadlock"];
 
-faults! {
-    /// S1.
-    INSERTED_APART = "inserted-apart", SimSc "locks",
-        "a lock comes in by one exchange of the tail", &["excluded", "deadlock"], 200;
-    /// S2.
-    WAIT_UNFENCED = "wait-unfenced", SimTso "locks",
-        "a lock waits before its owner looks for deadlocks", STUCK, 1000;
-    /// S3.
-    CLAIM_UNFENCED = "claim-unfenced", SimTso "conversions",
-        "a lock that did not have to wait claims before its owner looks again", BOTH, 1000;
-    /// S4.
-    SLEEP_UNFENCED = "sleep-unfenced", SimTso "locks",
-        "a transaction shows that it sleeps before it looks for the last time", STUCK, 1000;
-    /// S5.
-    WOKEN_UNFENCED = "woken-unfenced", SimTso "conversions",
-        "a lock that has waited claims before its owner looks again", BOTH, 1000;
-    /// S6.
-    RELEASE_UNFENCED = "release-unfenced", SimTso "locks",
-        "a lock is obsolete before its owner looks for those who wait", STUCK, 1000;
-    /// S7.
-    WAKE_UNORDERED = "wake-unordered", SimSc "locks",
-        "a transaction is told not to sleep before it is woken", STUCK, 1000;
-    UNLINKED_PASSED_OVER = "unlinked-passed-over", SimSc "locks",
-        "who looks for locks ahead waits for those that are about to be linked", BOTH, 200;
-    GAP_PASSED_OVER = "gap-passed-over", Loom "locks",
-        "who looks for locks behind waits for those that are about to be linked", &["excluded", "deadlock"], 1000;
-    GONE_UNMARKED = "gone-unmarked", Loom "locks",
-        "a last lock that is unlinked says so", &["event limit"], 1000;
-    STRONG_PASSED_OVER = "strong-passed-over", SimSc "locks",
-        "intentions go behind strong requests", BOTH, 200;
-    COUNT_UNAWAITED = "count-unawaited", SimSc "locks",
-        "strong requests wait for the intentions that they exclude", BOTH, 200;
-    REGION_UNSHOWN = "region-unshown", SimSc "locks",
-        "whoever reads chains is in a critical region", &["use of freed memory"], 1000;
+/// The entry of a bug in the table.
+const fn planted(
+    name: &'static str,
+    rig: Rig,
+    workload: &'static str,
+    step: &'static str,
+    expected: &'static [&'static str],
+    seeds: u32,
+) -> Fault {
+    Fault { name, step, rig, schemes: &[], workload, expected, seeds }
 }
+
+/// S1.
+pub(crate) static INSERTED_APART: Fault = planted(
+    "inserted-apart",
+    Rig::SimSc,
+    "locks",
+    "a lock comes in by one exchange of the tail",
+    &["excluded", "deadlock"],
+    200,
+);
+
+/// S2.
+pub(crate) static WAIT_UNFENCED: Fault = planted(
+    "wait-unfenced",
+    Rig::SimTso,
+    "locks",
+    "a lock waits before its owner looks for deadlocks",
+    STUCK,
+    1000,
+);
+
+/// S3.
+pub(crate) static CLAIM_UNFENCED: Fault = planted(
+    "claim-unfenced",
+    Rig::SimTso,
+    "conversions",
+    "a lock that did not have to wait claims before its owner looks again",
+    BOTH,
+    1000,
+);
+
+/// S4.
+pub(crate) static SLEEP_UNFENCED: Fault = planted(
+    "sleep-unfenced",
+    Rig::SimTso,
+    "locks",
+    "a transaction shows that it sleeps before it looks for the last time",
+    STUCK,
+    1000,
+);
+
+/// S5.
+pub(crate) static WOKEN_UNFENCED: Fault = planted(
+    "woken-unfenced",
+    Rig::SimTso,
+    "conversions",
+    "a lock that has waited claims before its owner looks again",
+    BOTH,
+    1000,
+);
+
+/// S6.
+pub(crate) static RELEASE_UNFENCED: Fault = planted(
+    "release-unfenced",
+    Rig::SimTso,
+    "locks",
+    "a lock is obsolete before its owner looks for those who wait",
+    STUCK,
+    1000,
+);
+
+/// S7.
+pub(crate) static WAKE_UNORDERED: Fault = planted(
+    "wake-unordered",
+    Rig::SimSc,
+    "locks",
+    "a transaction is told not to sleep before it is woken",
+    STUCK,
+    1000,
+);
+
+pub(crate) static UNLINKED_PASSED_OVER: Fault = planted(
+    "unlinked-passed-over",
+    Rig::SimSc,
+    "locks",
+    "who looks for locks ahead waits for those that are about to be linked",
+    BOTH,
+    200,
+);
+
+pub(crate) static GAP_PASSED_OVER: Fault = planted(
+    "gap-passed-over",
+    Rig::Loom,
+    "locks",
+    "who looks for locks behind waits for those that are about to be linked",
+    &["excluded", "deadlock"],
+    1000,
+);
+
+pub(crate) static GONE_UNMARKED: Fault = planted(
+    "gone-unmarked",
+    Rig::Loom,
+    "locks",
+    "a last lock that is unlinked says so",
+    &["event limit"],
+    1000,
+);
+
+pub(crate) static STRONG_PASSED_OVER: Fault = planted(
+    "strong-passed-over",
+    Rig::SimSc,
+    "locks",
+    "intentions go behind strong requests",
+    BOTH,
+    200,
+);
+
+pub(crate) static COUNT_UNAWAITED: Fault = planted(
+    "count-unawaited",
+    Rig::SimSc,
+    "locks",
+    "strong requests wait for the intentions that they exclude",
+    BOTH,
+    200,
+);
+
+pub(crate) static REGION_UNSHOWN: Fault = planted(
+    "region-unshown",
+    Rig::SimSc,
+    "locks",
+    "whoever reads chains is in a critical region",
+    &["use of freed memory"],
+    1000,
+);
+
+/// All of them.
+pub static FAULTS: &[&Fault] = &[
+    &INSERTED_APART,
+    &WAIT_UNFENCED,
+    &CLAIM_UNFENCED,
+    &SLEEP_UNFENCED,
+    &WOKEN_UNFENCED,
+    &RELEASE_UNFENCED,
+    &WAKE_UNORDERED,
+    &UNLINKED_PASSED_OVER,
+    &GAP_PASSED_OVER,
+    &GONE_UNMARKED,
+    &STRONG_PASSED_OVER,
+    &COUNT_UNAWAITED,
+    &REGION_UNSHOWN,
+];

@@ -41,6 +41,7 @@ const UNSAFE: &[&str] = &[
     "crates/machine/src/",
     "crates/loom/src/",
     "crates/simulator/src/",
+    "crates/lock/src/",
     "crates/storage/src/",
     "crates/engine/src/scheme/",
 ];
