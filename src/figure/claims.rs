@@ -16,6 +16,10 @@ const SIMULATED: &str = include_str!("../../figures/claims-2026-11-21.toml");
 /// Those that hold the simulator against this machine.
 const HOST: &str = include_str!("../../figures/claims-host-2026-11-21.toml");
 
+/// Those about the lock manager, by where they are judged.
+const LOCKS_NATIVE: &str = include_str!("../../figures/claims-lm-native-2026-11-22.toml");
+const LOCKS_SIMULATED: &str = include_str!("../../figures/claims-lm-2026-11-22.toml");
+
 /// Something that a paper says of a figure.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -219,9 +223,17 @@ pub fn all() -> Result<Vec<Claim>, Stop> {
     struct Claims {
         claim: Vec<Claim>,
     }
-    let mut all = read::<Claims>(NATIVE)?.claim;
-    let simulated = [read::<Claims>(SIMULATED)?.claim, read::<Claims>(HOST)?.claim];
-    all.extend(simulated.into_iter().flatten().map(|claim| Claim { simulated: true, ..claim }));
+    let mut all = Vec::new();
+    for (text, simulated) in [
+        (NATIVE, false),
+        (LOCKS_NATIVE, false),
+        (SIMULATED, true),
+        (HOST, true),
+        (LOCKS_SIMULATED, true),
+    ] {
+        let claims = read::<Claims>(text)?.claim.into_iter();
+        all.extend(claims.map(|claim| Claim { simulated, ..claim }));
+    }
     Ok(all)
 }
 

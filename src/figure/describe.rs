@@ -7,7 +7,7 @@ use crate::failure::Stop;
 use serde::Deserialize;
 
 /// All descriptions, in the order of the papers; then our own.
-const FILES: [&str; 26] = [
+const FILES: [&str; 34] = [
     include_str!("../../figures/silo-6-1.toml"),
     include_str!("../../figures/silo-6-2.toml"),
     include_str!("../../figures/silo-6-3.toml"),
@@ -31,6 +31,14 @@ const FILES: [&str; 26] = [
     include_str!("../../figures/cores-5-9.toml"),
     include_str!("../../figures/cores-5-10.toml"),
     include_str!("../../figures/cores-table-6-1.toml"),
+    include_str!("../../figures/lm-1.toml"),
+    include_str!("../../figures/lm-12.toml"),
+    include_str!("../../figures/lm-13.toml"),
+    include_str!("../../figures/lm-14.toml"),
+    include_str!("../../figures/lm-15.toml"),
+    include_str!("../../figures/lm-16.toml"),
+    include_str!("../../figures/lm-17.toml"),
+    include_str!("../../figures/lm-18.toml"),
     include_str!("../../figures/validation.toml"),
     include_str!("../../figures/simulated-host.toml"),
     include_str!("../../figures/interleave.toml"),
@@ -441,7 +449,9 @@ mod tests {
         assert!(simulated(true).is_empty());
         let cores = |id: &&String| id.starts_with("cores-");
         assert_eq!(simulated(false).iter().filter(cores).count(), 17);
-        assert_eq!(simulated(false).len(), 18, "and the simulator against this computer");
+        let locks = |id: &&String| id.starts_with("lm-");
+        assert_eq!(simulated(false).iter().filter(locks).count(), 8);
+        assert_eq!(simulated(false).len(), 26, "and the simulator against this computer");
     }
 
     #[test]
