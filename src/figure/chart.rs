@@ -207,6 +207,7 @@ fn amount(metric: Metric, workload: &str, most: f64) -> (String, f64) {
             return ("Latency (ms)".into(), 1e3);
         }
         Metric::LatencyP50 | Metric::LatencyP99 => return ("Latency (us)".into(), 1.0),
+        Metric::Memory => return ("Memory (MiB)".into(), f64::from(1 << 20)),
         Metric::Accesses => "rows",
         Metric::Throughput | Metric::ThroughputPerCore if workload == "timestamps" => "timestamps",
         Metric::Throughput => "transactions",

@@ -11,6 +11,7 @@ fn lines(figure: &Figure) -> Lines {
         json!({
             "throughput_tps": rate, "threads": 2, "abort_rate": 0.1, "options": {"ops": 16},
             "versions": [9, 1], "latency_us": {"p50": rate / 1e6, "p99": rate / 1e5},
+            "memory_bytes": 100.0 * rate,
             "breakdown": {"useful": 0.5, "abort": 0.1, "timestamp": 0.1, "index": 0.1, "wait": 0.1,
                 "manager": 0.1},
         })
@@ -70,6 +71,7 @@ fn amounts_have_their_unit() {
     assert_eq!(amount(Metric::AbortRate, "ycsb", 0.3).1, 0.01);
     assert_eq!(amount(Metric::LatencyP50, "", 30.0), ("Latency (us)".into(), 1.0));
     assert_eq!(amount(Metric::LatencyP99, "", 3e4), ("Latency (ms)".into(), 1e3));
+    assert_eq!(amount(Metric::Memory, "", 3e8), ("Memory (MiB)".into(), 1_048_576.0));
     assert_eq!(tidy(2.50), "2.5");
     assert_eq!(tidy(10.0), "10");
 }

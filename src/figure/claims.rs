@@ -16,6 +16,10 @@ const SIMULATED: &str = include_str!("../../figures/claims-2026-11-21.toml");
 /// Those that hold the simulator against this machine.
 const HOST: &str = include_str!("../../figures/claims-host-2026-11-21.toml");
 
+/// Those about the lock manager, by where they are judged.
+const LOCKS_NATIVE: &str = include_str!("../../figures/claims-lm-native-2026-11-22.toml");
+const LOCKS_SIMULATED: &str = include_str!("../../figures/claims-lm-2026-11-22.toml");
+
 /// Something that a paper says of a figure.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -85,6 +89,12 @@ pub enum Check {
     /// At each place the value differs from that of the same series in panel `panel` by no more than the
     /// share `within` of the latter.
     AsInPanel(AsInPanel),
+    /// The value divided by that of the same series in panel `panel` lies between `low` and `high`.
+    OverPanel(OverPanel),
+    /// The value at `at` divided by the most lies between `low` and `high`.
+    OfPeak(OfPeak),
+    /// The most of each series is more than `factor` times that of the one before it.
+    PeaksRise(PeaksRise),
     /// Least and most differ by no more than the share `within` of the most.
     Flat(Flat),
     /// Least and most differ by no more than `spread`.
@@ -143,6 +153,12 @@ terms! {
     Ranks { series: Vec<String>, panel: String, at_least: f64 }
     /// See [`Check::AsInPanel`].
     AsInPanel { series: Vec<String>, panel: String, within: f64 }
+    /// See [`Check::OverPanel`].
+    OverPanel { series: Vec<String>, panel: String, low: Option<f64>, high: Option<f64>, #[serde(default)] at: Vec<f64>, from: Option<f64>, to: Option<f64> }
+    /// See [`Check::OfPeak`].
+    OfPeak { series: Vec<String>, at: f64, low: Option<f64>, high: Option<f64> }
+    /// See [`Check::PeaksRise`].
+    PeaksRise { series: Vec<String>, factor: f64 }
     /// See [`Check::Flat`].
     Flat { series: Vec<String>, within: f64, #[serde(default)] at: Vec<f64>, from: Option<f64>, to: Option<f64> }
     /// See [`Check::Steady`].
@@ -183,6 +199,9 @@ impl Check {
             Self::BendsNoLater(it) => both(&[&it.series, &it.than], &[]),
             Self::Ranks(it) => both(&[], &[&it.series]),
             Self::AsInPanel(it) => both(&[], &[&it.series]),
+            Self::OverPanel(it) => both(&[], &[&it.series]),
+            Self::OfPeak(it) => both(&[], &[&it.series]),
+            Self::PeaksRise(it) => both(&[], &[&it.series]),
             Self::Rises(it) | Self::Falls(it) => both(&[], &[&it.series]),
             Self::Flat(it) => both(&[], &[&it.series]),
             Self::Steady(it) => both(&[], &[&it.series]),
@@ -204,9 +223,17 @@ pub fn all() -> Result<Vec<Claim>, Stop> {
     struct Claims {
         claim: Vec<Claim>,
     }
-    let mut all = read::<Claims>(NATIVE)?.claim;
-    let simulated = [read::<Claims>(SIMULATED)?.claim, read::<Claims>(HOST)?.claim];
-    all.extend(simulated.into_iter().flatten().map(|claim| Claim { simulated: true, ..claim }));
+    let mut all = Vec::new();
+    for (text, simulated) in [
+        (NATIVE, false),
+        (LOCKS_NATIVE, false),
+        (SIMULATED, true),
+        (HOST, true),
+        (LOCKS_SIMULATED, true),
+    ] {
+        let claims = read::<Claims>(text)?.claim.into_iter();
+        all.extend(claims.map(|claim| Claim { simulated, ..claim }));
+    }
     Ok(all)
 }
 
@@ -261,8 +288,9 @@ mod tests {
         assert!(parts.iter().all(|it| PARTS.contains(it)), "{id}: {parts:?}");
         assert_eq!(!parts.is_empty(), panel.kind == Kind::Breakdown, "{id}");
         assert!(claim.needs_cores > 0, "{id}");
-        if let Check::Ranks(Ranks { panel, .. }) | Check::AsInPanel(AsInPanel { panel, .. }) =
-            &claim.check
+        if let Check::Ranks(Ranks { panel, .. })
+        | Check::AsInPanel(AsInPanel { panel, .. })
+        | Check::OverPanel(OverPanel { panel, .. }) = &claim.check
         {
             assert!(figure.panels.iter().any(|it| it.id == *panel), "{id}: {panel}");
         }

@@ -52,6 +52,7 @@ fn of_points(
         Metric::AbortRate,
         Metric::LatencyP50,
         Metric::LatencyP99,
+        Metric::Memory,
     ];
     let metric = |metric| {
         let (name, unit) = named(metric);
@@ -83,6 +84,7 @@ fn named(metric: Metric) -> (&'static str, &'static str) {
         Metric::Versions => ("records_with_at_most", "share"),
         Metric::LatencyP50 => ("latency_p50", "us"),
         Metric::LatencyP99 => ("latency_p99", "us"),
+        Metric::Memory => ("memory", "bytes"),
     }
 }
 

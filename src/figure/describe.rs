@@ -7,7 +7,7 @@ use crate::failure::Stop;
 use serde::Deserialize;
 
 /// All descriptions, in the order of the papers; then our own.
-const FILES: [&str; 26] = [
+const FILES: [&str; 34] = [
     include_str!("../../figures/silo-6-1.toml"),
     include_str!("../../figures/silo-6-2.toml"),
     include_str!("../../figures/silo-6-3.toml"),
@@ -31,6 +31,14 @@ const FILES: [&str; 26] = [
     include_str!("../../figures/cores-5-9.toml"),
     include_str!("../../figures/cores-5-10.toml"),
     include_str!("../../figures/cores-table-6-1.toml"),
+    include_str!("../../figures/lm-1.toml"),
+    include_str!("../../figures/lm-12.toml"),
+    include_str!("../../figures/lm-13.toml"),
+    include_str!("../../figures/lm-14.toml"),
+    include_str!("../../figures/lm-15.toml"),
+    include_str!("../../figures/lm-16.toml"),
+    include_str!("../../figures/lm-17.toml"),
+    include_str!("../../figures/lm-18.toml"),
     include_str!("../../figures/validation.toml"),
     include_str!("../../figures/simulated-host.toml"),
     include_str!("../../figures/interleave.toml"),
@@ -81,6 +89,8 @@ pub enum Source {
     Silo,
     /// Yu's thesis.
     Cores,
+    /// The article of Jung and others on a lock manager.
+    Lm,
     /// None: a question of our own.
     Own,
 }
@@ -94,6 +104,10 @@ impl Source {
             }
             Self::Cores => {
                 "X. Yu, An Evaluation of Concurrency Control with One Thousand Cores, MIT, 2015"
+            }
+            Self::Lm => {
+                "H. Jung, H. Han, A. Fekete, G. Heiser, H. Y. Yeom, A Scalable Lock Manager for Multicores, \
+                 ACM TODS 39 (4), 2014"
             }
             Self::Own => "No paper: a question of our own",
         }
@@ -124,7 +138,7 @@ pub struct Panel {
     /// The simulated machine that its runs are on; none: this machine. In a description only where that is not
     /// its figure's, and `native` for this machine.
     pub machine: Option<String>,
-    /// Simulated cores, where these are not what is varied.
+    /// Simulated cores, where these are not what is varied; a series can have a number of its own.
     pub on: Option<usize>,
     /// Flags of a full simulated run only, in the place of `full`.
     #[serde(default)]
@@ -194,6 +208,9 @@ pub enum Metric {
     /// The latency that one transaction in a hundred exceeds, in microseconds.
     #[serde(rename = "latency_p99")]
     LatencyP99,
+    /// The simulated memory handed out by the end of a run, in bytes. A run on this machine shares its process
+    /// with others, and has no such number.
+    Memory,
 }
 
 /// An end of an axis.
@@ -299,6 +316,17 @@ pub struct Series {
     /// Only on a simulated machine.
     #[serde(default)]
     pub simulated_only: bool,
+    /// Only on this machine.
+    #[serde(default)]
+    pub native_only: bool,
+    /// Simulated cores, in the place of the panel's.
+    pub on: Option<usize>,
+    /// Flags of a full simulated run only.
+    #[serde(default)]
+    pub simulated: String,
+    /// Flags of a quick simulated run only.
+    #[serde(default)]
+    pub simulated_quick: String,
     /// The memory that must be available before its database is opened, with a unit.
     pub memory: Option<String>,
 }
@@ -357,7 +385,9 @@ pub fn all(native: bool) -> Result<Vec<Figure>, Stop> {
             let machine = panel.machine.take().or_else(|| figure.machine.clone());
             panel.machine = machine.filter(|machine| !native && machine != NATIVE);
             let simulated = panel.machine.is_some();
-            panel.series.retain(|series| simulated || !series.simulated_only);
+            let elsewhere =
+                |it: &Series| if simulated { it.native_only } else { it.simulated_only };
+            panel.series.retain(|series| !elsewhere(series));
         }
     }
     Ok(figures)
@@ -419,7 +449,9 @@ mod tests {
         assert!(simulated(true).is_empty());
         let cores = |id: &&String| id.starts_with("cores-");
         assert_eq!(simulated(false).iter().filter(cores).count(), 17);
-        assert_eq!(simulated(false).len(), 18, "and the simulator against this computer");
+        let locks = |id: &&String| id.starts_with("lm-");
+        assert_eq!(simulated(false).iter().filter(locks).count(), 8);
+        assert_eq!(simulated(false).len(), 26, "and the simulator against this computer");
     }
 
     #[test]

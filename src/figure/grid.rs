@@ -59,13 +59,13 @@ impl Grid {
             (Some(_), Some(axis)) if axis.cores => {
                 self.values(panel, axis).iter().copied().fold(1.0, f64::max) as usize
             }
-            (Some(_), _) => self.on(panel),
+            (Some(_), _) => self.on(panel, panel.on),
         }
     }
 
-    /// The cores of a panel in which they are not varied.
-    fn on(self, panel: &Panel) -> usize {
-        match (&panel.machine, panel.on) {
+    /// The cores of a panel in which they are not varied, or of one of its series.
+    fn on(self, panel: &Panel, wanted: Option<usize>) -> usize {
+        match (&panel.machine, wanted) {
             (Some(_), Some(on)) if self.quick => on.min(QUICK_CORES),
             (Some(_), Some(on)) => on,
             _ => self.cores,
@@ -119,26 +119,26 @@ impl Grid {
 
     fn line(self, panel: &Panel, series: &Series, swept: &[String]) -> Vec<String> {
         let run = series.run.as_ref().or(panel.run.as_ref()).map_or("", String::as_str);
-        let mut run = self.words(run, panel).into_iter();
+        let cores = self.on(panel, series.on.or(panel.on));
+        let words = |text: &str| words(text, cores);
+        let mut run = words(run).into_iter();
         let workload = run.next().unwrap_or_default();
         let (command, first) = match &panel.machine {
             None => ("bench", self.first_native(&workload)),
-            Some(machine) => {
-                ("simulate", format!("--machine {machine} --cores {}", self.on(panel)))
-            }
+            Some(machine) => ("simulate", format!("--machine {machine} --cores {cores}")),
         };
-        let own = match (&panel.machine, self.quick) {
-            (None, true) => &panel.quick,
-            (None, false) => &panel.full,
-            (Some(_), true) => &panel.simulated_quick,
-            (Some(_), false) => &panel.simulated,
+        let (own, besides) = match (&panel.machine, self.quick) {
+            (None, true) => (&panel.quick, ""),
+            (None, false) => (&panel.full, ""),
+            (Some(_), true) => (&panel.simulated_quick, series.simulated_quick.as_str()),
+            (Some(_), false) => (&panel.simulated, series.simulated.as_str()),
         };
         // A series of timestamps alone among others has none of their tables.
         let alone = series.run.is_some() && workload == "timestamps";
         let own = if alone { "" } else { own };
-        let flags = self.words(&first, panel).into_iter();
-        let flags = flags.chain(run).chain(self.words(own, panel));
-        let flags = flags.chain(self.words(&series.flags, panel)).chain(swept.iter().cloned());
+        let flags = words(&first).into_iter().chain(run).chain(words(own));
+        let flags = flags.chain(words(&series.flags)).chain(words(besides));
+        let flags = flags.chain(swept.iter().cloned());
         let words = [command.to_owned(), workload].into_iter().chain(last_of_each(flags));
         words.collect()
     }
@@ -151,16 +151,15 @@ impl Grid {
         let (warmup, duration) = (warmup.as_millis(), duration.as_millis());
         format!("--warmup {warmup}ms --duration {duration}ms {one}")
     }
+}
 
-    /// The words of a description, with what depends on the machine put in.
-    fn words(self, text: &str, panel: &Panel) -> Vec<String> {
-        let cores = self.on(panel);
-        let half = (cores / 2).max(2);
-        let put = |word: &str| {
-            word.replace("{cores}", &cores.to_string()).replace("{half}", &half.to_string())
-        };
-        text.split_whitespace().map(put).collect()
-    }
+/// The words of a description, with what depends on the number of cores put in.
+fn words(text: &str, cores: usize) -> Vec<String> {
+    let half = (cores / 2).max(2);
+    let put = |word: &str| {
+        word.replace("{cores}", &cores.to_string()).replace("{half}", &half.to_string())
+    };
+    text.split_whitespace().map(put).collect()
 }
 
 /// Of flags that are given more than once, the last.
@@ -204,14 +203,35 @@ mod tests {
         }
         for (line, problem) in &refused {
             let simulated = line.starts_with("simulate ");
-            let known =
-                problem.contains("--parts-per-txn") || simulated && line.contains(NOT_SIMULATED);
+            let known = problem.contains("--parts-per-txn")
+                || line.contains(NOT_YET)
+                || simulated && line.contains(NOT_SIMULATED);
             assert!(known, "{line}: {problem}");
         }
     }
 
     /// The machine that has no more cores than this one, whatever the grid says.
     const NOT_SIMULATED: &str = "--machine host";
+
+    /// The scheme that figures of the lock manager name and this build lacks.
+    const NOT_YET: &str = "--scheme lock-table-repeatable-read";
+
+    #[test]
+    fn a_series_can_have_cores_and_flags_of_its_own() {
+        let text = "id = 'x'\nsource = 'lm'\nfigure = ''\nsection = ''\ntitle = ''\nshows = ''\n\
+                    scaled = ''\n[[panel]]\nid = 'a'\ntitle = ''\nrun = 'txbench --rows {cores}'\n\
+                    machine = 'xeon-32'\non = 32\nsimulated = '--duration 1ms --warmup 1ms'\n\
+                    x = { flag = '--clients', label = '', values = [500] }\n\
+                    series = [{ name = 's', on = 8, simulated = '--duration 2ms' }, { name = 't' }]";
+        let figure: Figure = read(text).expect("a description");
+        let grid = Grid { quick: false, cores: 2 };
+        let lines = &grid.columns(&figure.panels[0])[0].lines;
+        let expected = "simulate txbench --machine xeon-32 --cores 8 --rows 8 --warmup 1ms --duration 2ms \
+                        --clients 500";
+        assert_eq!(lines[0].join(" "), expected);
+        assert!(lines[1].join(" ").contains("--cores 32 --rows 32 --duration 1ms"));
+        assert_eq!(grid.cores_of(&figure, &figure.panels[0]), 32);
+    }
 
     #[test]
     fn simulated_machines_have_any_number_of_cores() {

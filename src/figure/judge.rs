@@ -5,8 +5,8 @@
 
 use super::claims::{
     Above, AsInPanel, Below, BendsNoLater, Best, Check, Claim, CrossesBetween, Groups, Grows,
-    GrowsLess, LargestShare, Linear, Order, PeaksBetween, Ranks, RatioWithin, ShareAbove,
-    ShareWithin,
+    GrowsLess, LargestShare, Linear, OfPeak, Order, OverPanel, PeaksBetween, PeaksRise, Ranks,
+    RatioWithin, ShareAbove, ShareWithin,
 };
 use super::measured::{Curve, Dot, PARTS, Shares};
 use crate::figure::numbers::short;
@@ -104,6 +104,9 @@ impl<'a> Board<'a> {
             Check::Falls(it) => self.each(&it.series, places!(it), |values| {
                 (trend(values, -1.0, it.tolerance), from_to(values))
             }),
+            Check::OverPanel(it) => self.over_panel(it),
+            Check::OfPeak(it) => self.of_peak(it),
+            Check::PeaksRise(it) => self.peaks_rise(it),
             Check::Flat(it) => self.each(&it.series, places!(it), |values| {
                 let (low, high) = range(values);
                 (high - low <= it.within * high, format!("{} to {}", short(low), short(high)))
@@ -401,6 +404,59 @@ impl<'a> Board<'a> {
         let (apart, name, place) = worst.ok_or("no place was measured in both panels")?;
         let words = format!("most apart: {name} by {:+.0} % at {place}", apart * 100.0);
         Ok((apart.abs() <= it.within, words))
+    }
+
+    fn over_panel(&self, it: &OverPanel) -> Answer {
+        let others = self.panel(&it.panel);
+        let (mut all, mut words) = (true, Vec::new());
+        for curve in self.some(&it.series)? {
+            let Some(other) = others.iter().find(|other| other.name == curve.name) else {
+                continue;
+            };
+            let rows = Self::rows(&[curve, other], places!(it))?;
+            let quotient = |row: &Row<'_>| divided(row.1[0], row.1[1]);
+            let (held, text) = by_place(&rows, &curve.name, quotient, |quotient| {
+                within(quotient, it.low, it.high)
+            });
+            all &= held;
+            words.push(text);
+        }
+        if words.is_empty() {
+            return Err("no series was measured in both panels".into());
+        }
+        Ok((all, format!("of panel {}: {}", it.panel, words.join("; "))))
+    }
+
+    /// The most of a curve, and where.
+    fn most(curve: &Curve) -> Result<&Dot, String> {
+        curve.dots.iter().max_by(|a, b| a.mid.total_cmp(&b.mid)).ok_or_else(|| "no point".into())
+    }
+
+    fn of_peak(&self, it: &OfPeak) -> Answer {
+        let (mut all, mut words) = (true, Vec::new());
+        for curve in self.some(&it.series)? {
+            let at = Self::dots(curve, Where { at: &[it.at], ..Where::default() })?[0];
+            let peak = Self::most(curve)?;
+            let share = divided(at.mid, peak.mid);
+            all &= within(share, it.low, it.high);
+            let (name, percent) = (&curve.name, share * 100.0);
+            words.push(format!("{name}: {percent:.1} % of the most, which is at {}", peak.label));
+        }
+        Ok((all, words.join("; ")))
+    }
+
+    fn peaks_rise(&self, it: &PeaksRise) -> Answer {
+        let curves = self.some(&it.series)?;
+        if curves.len() < 2 {
+            return Err("only one of the series was measured".into());
+        }
+        let peaks = curves.iter().map(|curve| Self::most(curve)).collect::<Result<Vec<_>, _>>()?;
+        let held = peaks.windows(2).all(|pair| pair[1].mid > it.factor * pair[0].mid);
+        let words = curves
+            .iter()
+            .zip(&peaks)
+            .map(|(curve, peak)| format!("{} {} at {}", curve.name, short(peak.mid), peak.label));
+        Ok((held, format!("most: {}", words.collect::<Vec<_>>().join(", "))))
     }
 
     fn peak(&self, it: &PeaksBetween) -> Answer {

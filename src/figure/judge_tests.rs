@@ -122,6 +122,18 @@ fn along_the_axis() {
         "peaks_between = { series = 'up', low = 1, high = 4, then_below = 1.0 }",
     );
     holds_and_fails(
+        "of_peak = { series = ['up', 'flat'], at = 8, low = 1.0 }",
+        "of_peak = { series = ['up', 'hill'], at = 8, low = 0.3 }",
+    );
+    holds_and_fails(
+        "of_peak = { series = ['hill'], at = 4, high = 0.6 }",
+        "of_peak = { series = ['hill', 'flat'], at = 4, high = 0.6 }",
+    );
+    holds_and_fails(
+        "peaks_rise = { series = ['flat', 'hill', 'up'], factor = 1.5 }",
+        "peaks_rise = { series = ['hill', 'flat', 'up'], factor = 0.9 }",
+    );
+    holds_and_fails(
         "crosses_between = { series = 'hill', other = 'up', low = 3, high = 6 }",
         "crosses_between = { series = 'hill', other = 'up', low = 5, high = 6 }",
     );
@@ -170,6 +182,8 @@ fn what_was_not_measured_does_not_apply() {
         "flat = { series = ['up'], within = 0.1, from = 9 }",
         "linear = { series = ['up'], efficiency = 0.1, to = 1 }",
         "peaks_between = { series = 'hill', low = 128, high = 512, then_below = 0.9 }",
+        "of_peak = { series = ['hill'], at = 500, high = 0.5 }",
+        "peaks_rise = { series = ['up', 'none'], factor = 1.0 }",
         "share_within = { series = ['z'], part = 'abort', low = 0.1 }",
     ] {
         assert_eq!(verdict(check), Verdict::NotApplicable, "{check}");
@@ -207,6 +221,16 @@ fn bends_and_other_panels() {
         "as_in_panel = { series = ['up'], panel = 'b', within = 0.1 }",
         "as_in_panel = { series = ['up', 'flat'], panel = 'b', within = 0.1 }",
     );
+    holds_and_fails(
+        "over_panel = { series = ['up', 'flat'], panel = 'b', low = 0.9, high = 1.0, to = 4 }",
+        "over_panel = { series = ['up', 'flat'], panel = 'b', low = 0.9 }",
+    );
+    holds_and_fails(
+        "over_panel = { series = ['hill'], panel = 'b', high = 1.0, at = [1, 8] }",
+        "over_panel = { series = ['hill'], panel = 'b', high = 0.9, at = [1, 8] }",
+    );
+    let absent = "over_panel = { series = ['up'], panel = 'z', low = 0.9 }";
+    assert_eq!(verdict(absent), Verdict::NotApplicable);
     let absent = "as_in_panel = { series = ['up'], panel = 'z', within = 0.1 }";
     assert_eq!(verdict(absent), Verdict::NotApplicable);
     let ranks = |panel: &str| {

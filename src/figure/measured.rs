@@ -220,6 +220,7 @@ pub fn number(metric: Metric, run: &Value) -> Option<f64> {
         Metric::Versions => None,
         Metric::LatencyP50 => run["latency_us"]["p50"].as_f64(),
         Metric::LatencyP99 => run["latency_us"]["p99"].as_f64(),
+        Metric::Memory => run["memory_bytes"].as_f64(),
     }
 }
 
@@ -276,7 +277,7 @@ mod tests {
     fn a_result_gives_its_numbers() {
         let run = json!({
             "throughput_tps": 100.0, "threads": 4, "abort_rate": 0.25, "options": {"ops": 16},
-            "latency_us": {"p50": 1.5, "p99": 20.0},
+            "latency_us": {"p50": 1.5, "p99": 20.0}, "memory_bytes": 4096,
         });
         assert_eq!(number(Metric::Throughput, &run), Some(100.0));
         assert_eq!(number(Metric::ThroughputPerCore, &run), Some(25.0));
@@ -284,6 +285,8 @@ mod tests {
         assert_eq!(number(Metric::AbortRate, &run), Some(0.25));
         assert_eq!(number(Metric::LatencyP50, &run), Some(1.5));
         assert_eq!(number(Metric::LatencyP99, &run), Some(20.0));
+        assert_eq!(number(Metric::Memory, &run), Some(4096.0));
+        assert_eq!(number(Metric::Memory, &json!({"host_memory_bytes": 1})), None);
         assert_eq!(number(Metric::LatencyP99, &json!({"latency_us": null})), None);
         assert_eq!(number(Metric::Throughput, &json!({"throughput_tps": null})), None);
     }

@@ -67,7 +67,7 @@ fn opening(out: &mut String, all: &[Done<'_>], head: &Head) {
     put!(out, "<header>\n<h1>Figures, reproduced</h1>");
     put!(
         out,
-        "<p class=\"lead\">What two theses on concurrency control show in their figures, run again \
+        "<p class=\"lead\">What two theses and an article on concurrency control show in their figures, run again \
          with Chiliad on {}, and what becomes of the claims that they draw from them: \
          <b>{holds}</b> hold, <b>{fails}</b> fail, <b>{not}</b> do not apply here, mostly because \
          they speak of more cores.</p>",
@@ -176,7 +176,8 @@ fn section(out: &mut String, done: &Done<'_>, head: &Head) {
     }
     claims(out, &done.claims);
     let quick = if grid.quick { " --quick" } else { "" };
-    let native = if head.native && *source == Source::Cores { " --native" } else { "" };
+    let native =
+        if head.native && matches!(source, Source::Cores | Source::Lm) { " --native" } else { "" };
     put!(
         out,
         "<p class=\"again\"><code>chiliad figure run {id}{quick}{native} --out DIR</code></p>"

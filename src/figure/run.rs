@@ -23,7 +23,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 /// Options that a database does not depend on.
-const OF_THE_RUN: [&str; 15] = [
+const OF_THE_RUN: [&str; 16] = [
     "threads",
     "clients",
     "interleave",
@@ -39,6 +39,7 @@ const OF_THE_RUN: [&str; 15] = [
     "verify_memory",
     "backoff",
     "retry",
+    "stalled_at",
 ];
 
 /// Runs of one command line.
@@ -283,6 +284,10 @@ mod tests {
             run: None,
             full_only,
             simulated_only: false,
+            native_only: false,
+            on: None,
+            simulated: String::new(),
+            simulated_quick: String::new(),
             memory: None,
         };
         let taken = |series, quick| asked(&words, &series, Grid { quick, cores: 2 }).is_ok();
