@@ -245,9 +245,20 @@ impl<M: Machine> Lock<M> {
         }
     }
 
-    /// Tells its owner that somebody waits: it is to be released under the mutex.
-    pub fn tell_wanted(&self) {
-        self.state.fetch_or(WANTED, Ordering::AcqRel);
+    /// Tells its owner that somebody waits: it is to be released under the mutex. Where it stood then.
+    pub fn tell_wanted(&self) -> State {
+        State(self.state.fetch_or(WANTED, Ordering::AcqRel))
+    }
+
+    /// Takes away what is kept and not used, or tells the owner that somebody waits; whether it stays.
+    pub fn stays(&self) -> bool {
+        while !self.disinherit() {
+            // It may have been put by just before it was told.
+            if self.tell_wanted().status() != Status::Inherited {
+                return true;
+            }
+        }
+        false
     }
 
     /// Keeps a lock that is granted, and for which nobody waits, between two transactions; whether that may be.

@@ -231,10 +231,7 @@ impl<M: Machine> Chain<M> {
     fn excludes(&self, name: Name, conflicts: Modes) -> bool {
         let mut excluded = false;
         self.each(|lock| {
-            if lock.is_for(name) && lock.modes().meets(conflicts) && !lock.disinherit() {
-                lock.tell_wanted();
-                excluded = true;
-            }
+            excluded |= lock.is_for(name) && lock.modes().meets(conflicts) && lock.stays();
         });
         excluded
     }
@@ -249,10 +246,7 @@ impl<M: Machine> Chain<M> {
                 return;
             }
             let modes = if behind { lock.granted() } else { lock.modes() };
-            if lock.is_for(name) && modes.meets(conflicts) && !lock.disinherit() {
-                lock.tell_wanted();
-                excluded = true;
-            }
+            excluded |= lock.is_for(name) && modes.meets(conflicts) && lock.stays();
         });
         excluded
     }

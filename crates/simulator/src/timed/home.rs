@@ -165,6 +165,8 @@ pub(crate) struct Timed {
     controller_count: u32,
     /// Who spins sleeps.
     naps: bool,
+    /// How many do.
+    asleep: u32,
     /// When what a core does was first told to take time.
     begun: Option<u64>,
     salt: u64,
@@ -232,6 +234,7 @@ impl Timed {
             tiles,
             controller_count,
             naps: config.naps,
+            asleep: 0,
             begun: None,
             salt: mix(config.seed),
             timings: Timings::default(),
@@ -278,6 +281,7 @@ impl Timed {
         let it = &mut self.cores[core as usize];
         let sleeps = it.spin.pause(time, steady, self.naps && !it.has_guests);
         self.timings.naps += u64::from(sleeps);
+        self.asleep += u32::from(sleeps);
         sleeps
     }
 
@@ -578,7 +582,21 @@ impl Timed {
     /// Wakes `core`, if it sleeps through a spin, as of `time`.
     pub(super) fn rouse(&mut self, core: u32, time: u64) {
         if let Some(looks) = self.cores[core as usize].spin.rouse(time) {
+            self.asleep -= 1;
             self.resume_at(looks, core);
+        }
+    }
+
+    /// A core whose doings take no time writes to a line, and takes it from nobody: who sleeps until it loses the
+    /// line looks again.
+    #[inline]
+    pub(super) fn written_untold(&mut self, line: u64, time: u64) {
+        if self.asleep > 0 {
+            for core in 0..self.cores.len() as u32 {
+                if self.cores[core as usize].spin.watches(line) {
+                    self.rouse(core, time);
+                }
+            }
         }
     }
 

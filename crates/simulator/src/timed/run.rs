@@ -107,6 +107,9 @@ impl State {
             let core = self.core.get();
             let mut it = timed.borrow_mut();
             if it.cores[core as usize].free {
+                if access != Access::Read {
+                    it.written_untold(line, self.time.get());
+                }
                 return true;
             }
             let (right, cycles, there) = it.look(core, line);

@@ -116,3 +116,27 @@ fn whoever_has_guests_sees_it_at_the_same_cycle() {
         }
     }
 }
+
+/// Whoever spins sees also what is written by a core whose doings take no time any more.
+#[test]
+fn what_takes_no_time_is_seen() {
+    let mut run = Run::new(setup(2, true));
+    let word = lines(&run, 1)[0];
+    for core in 0..2 {
+        run.spawn(format!("core {core}"), move || {
+            if core == 0 {
+                Sim::work(Cost::ALL[0], 3_000);
+                Sim::clocked(false);
+                word.store(1, Ordering::Release);
+                return;
+            }
+            let mut spin = Spin::<Sim>::new();
+            while word.load(Ordering::Acquire) == 0 {
+                spin.wait();
+            }
+            assert!(Sim::now() >= 3_000);
+        });
+    }
+    let outcome = complete(&mut run);
+    assert!(outcome.timings.expect("time").naps > 0);
+}
