@@ -188,7 +188,8 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     }
 
     /// Advances the commit epoch: called every `options.epoch` by a ticker that whoever owns the
-    /// machine runs. Gives back a portion of the memory of dropped tables, if there are any.
+    /// machine runs. Gives back a portion of the memory of dropped tables, if there are any, and has the scheme
+    /// look after what all workers share.
     pub fn tick(&self) {
         let Inner { heap, words, .. } = &*self.inner;
         let stable = words.epochs.tick(&heap.slots);
@@ -196,6 +197,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             durable.log.advance(stable);
         }
         words.catalog.ruins.take_apart::<S>(heap, portion::<M>());
+        S::tend(&words.scheme);
     }
 
     /// The newest epoch of which every transaction is durable: as many as there are where nothing is.

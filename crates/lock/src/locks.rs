@@ -14,6 +14,11 @@ pub trait Locks<M: Machine>: Sized + 'static {
     /// One that holds nothing; `None` when there are [`crate::AGENTS_MAX`].
     fn session(manager: &Arc<Shared<M, Self::Manager>>) -> Option<Self>;
 
+    /// What is to be done now and then beside all transactions, by a background task.
+    fn tend(manager: &Self::Manager) {
+        _ = manager;
+    }
+
     /// A transaction begins.
     fn begin(&mut self) {}
 

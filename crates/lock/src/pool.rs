@@ -20,10 +20,12 @@ use crate::region::Epoch;
 use crate::valid::{FLAGS_MAX, Valid};
 use chiliad_machine::{Array, Latch, Line, Link, Machine, Ordering, Shared, Tagged, Word};
 
-/// Fresh segments that a background task keeps.
+/// The low-water mark: fresh segments that a background task keeps at least, and at most. In between it is half as
+/// many again as were taken since it last came.
 const FRESH_LOW: u64 = 2;
-/// Fresh segments beyond which memory is given back.
-const FRESH_HIGH: u64 = 8;
+const FRESH_LOW_MAX: u64 = 256;
+/// Fresh segments beyond which memory is given back, to one of the low-water mark.
+const FRESH_HIGH: u64 = 4;
 
 /// So many locks.
 pub(crate) struct Segment<M: Machine> {
@@ -57,6 +59,10 @@ pub(crate) struct Pool<M: Machine> {
 }
 
 struct Supplies<M: Machine> {
+    /// The low-water mark.
+    low: u64,
+    /// Segments taken when a background task last came.
+    taken: u64,
     segments: Vec<Option<Shared<M, Segment<M>>>>,
     /// Numbers that were made once.
     unmade: Vec<u32>,
@@ -89,6 +95,8 @@ impl<M: Machine> Pool<M> {
         let leaves = segment_locks.div_ceil(leaf_locks).clamp(1, FLAGS_MAX);
         let segments_max = (locks_max / u64::from(leaves * leaf_locks)).max(1) as usize;
         let supplies = Supplies {
+            low: FRESH_LOW,
+            taken: 0,
             segments: (0..segments_max).map(|_| None).collect(),
             unmade: (0..segments_max as u32).rev().collect(),
             used: Vec::new(),
@@ -186,8 +194,12 @@ impl<M: Machine> Pool<M> {
     pub fn supply(&self, epoch: &Epoch<M>, agents: &Agents<M>) {
         // Who finds it taken is not needed.
         let Some(mut supplies) = self.supplies.try_lock() else { return };
+        let taken = self.newest.0.load(Ordering::Relaxed);
+        let since = taken - core::mem::replace(&mut supplies.taken, taken);
+        supplies.low = (since + since / 2).clamp(FRESH_LOW, FRESH_LOW_MAX);
         self.recycle(&mut supplies, epoch, agents);
-        while self.fresh() < FRESH_LOW.min(self.ready.count() as u64) && self.make(&mut supplies) {}
+        let low = supplies.low.min(self.ready.count() as u64);
+        while self.fresh() < low && self.make(&mut supplies) {}
     }
 
     /// Makes segments fresh that nobody can have seen the locks of any more, and takes note of those that
@@ -199,9 +211,10 @@ impl<M: Machine> Pool<M> {
         let oldest = epoch.oldest(agents);
         let mut waiting = core::mem::take(&mut supplies.empty);
         let mut surplus = Vec::new();
+        let high = (supplies.low * FRESH_HIGH).min(self.ready.count() as u64);
         waiting.retain(|&(number, over)| {
             let unseen = over < oldest;
-            if unseen && self.fresh() < FRESH_HIGH.min(self.ready.count() as u64) {
+            if unseen && self.fresh() < high {
                 let segment = self.segment(number);
                 segment.valid.reset();
                 // Whoever comes to one of them before it is taken again reads what it must not.

@@ -654,6 +654,10 @@ impl<M: Machine> Locks<M> for Session<M> {
         Self::new(manager)
     }
 
+    fn tend(manager: &Manager<M>) {
+        manager.supply();
+    }
+
     #[inline]
     fn begin(&mut self) {
         Self::begin(self);

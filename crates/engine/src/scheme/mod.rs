@@ -205,6 +205,11 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     /// The part that all workers share, for a database opened with `options`.
     fn shared(options: &Options) -> Self::Shared;
 
+    /// What all workers share is looked after, once in a commit epoch, by whoever ends it.
+    fn tend(shared: &Self::Shared) {
+        let _ = shared;
+    }
+
     /// One worker's part.
     fn new() -> Self;
 

@@ -182,6 +182,10 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         }
     }
 
+    fn tend(shared: &Shared<M, V>) {
+        V::Locks::tend(&shared.manager);
+    }
+
     fn new() -> Self {
         Self {
             session: None,
