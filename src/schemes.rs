@@ -18,7 +18,7 @@ pub fn run(flags: &SchemesFlags) -> Result<(), Stop> {
 
 fn table(schemes: &[Info]) -> String {
     let mut out = format!(
-        "{:<16}{:<16}{:<8}{:<11}{:<12}summary\n",
+        "{:<28}{:<16}{:<8}{:<11}{:<12}summary\n",
         "scheme", "isolation", "strict", "snapshots", "partitions"
     );
     let yes = |is: bool| if is { "yes" } else { "no" };
@@ -27,7 +27,7 @@ fn table(schemes: &[Info]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,
-            "{:<16}{:<16}{:<8}{:<11}{:<12}{}",
+            "{:<28}{:<16}{:<8}{:<11}{:<12}{}",
             info.name,
             info.isolation.name(),
             yes(info.strict),

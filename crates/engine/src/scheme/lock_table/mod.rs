@@ -15,8 +15,10 @@
 //! kept the lock of the memory's record before; it stands in line then, ahead of all who find the new record,
 //! and waits when the index has taken it.
 
+mod repeatable_read;
 mod variants;
 
+pub use repeatable_read::{FAULTS, RepeatableRead};
 pub use variants::{
     LockTable, LockTableBucket, LockTableGlobal, LockTableNoEbr, LockTableSli, Variant,
 };
@@ -32,6 +34,7 @@ use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::error::Reason;
+use crate::table::TableId;
 use crate::transaction::Intent;
 use chiliad_lock::{Answer, Locks, Mode, Name, Refused};
 use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Word};
@@ -71,40 +74,69 @@ fn reason(refused: Refused) -> Reason {
     }
 }
 
-impl<M: Machine, V: Variant<M>> Table<M, V> {
-    /// Asks for a lock of the record, and for the intentions before it.
-    #[inline]
-    fn ask(
-        &mut self,
-        cx: &Context<'_, M, Self>,
-        record: RecordRef<M>,
-        mode: Mode,
-    ) -> Result<Answer, Refused> {
-        M::work(Cost::Lock, 1);
-        let session = self.session.as_mut().expect("it has begun");
-        let table = cx.table.0;
-        let intention = if mode == Mode::S { Mode::Is } else { Mode::Ix };
-        for name in [Name::DATABASE, Name::table(table)] {
-            if session.ask(name, intention)? == Answer::Waits {
-                return Ok(Answer::Waits);
-            }
+/// Asks for a lock of the record, and for the intentions before it.
+#[inline]
+fn ask<M: Machine, L: Locks<M>>(
+    session: &mut L,
+    table: TableId,
+    record: RecordRef<M>,
+    mode: Mode,
+) -> Result<Answer, Refused> {
+    M::work(Cost::Lock, 1);
+    let intention = if mode == Mode::S { Mode::Is } else { Mode::Ix };
+    for name in [Name::DATABASE, Name::table(table.0)] {
+        if session.ask(name, intention)? == Answer::Waits {
+            return Ok(Answer::Waits);
         }
-        session.ask(Name::record(table, record.address()), mode)
     }
+    session.ask(Name::record(table.0, record.address()), mode)
+}
 
-    /// The same, as hooks answer.
-    #[inline]
-    fn lock(&mut self, cx: &Context<'_, M, Self>, record: RecordRef<M>, mode: Mode) -> Step<M, ()> {
-        match self.ask(cx, record, mode) {
-            Ok(Answer::Waits) => Step::Wait,
-            Err(refused) => Step::Abort(Refusal::over(reason(refused), record)),
-            // Relaxed: the lock has acquired it.
-            Ok(Answer::Granted) => match record.word().load(Ordering::Relaxed) & tid::DEAD {
-                0 => Step::Done(()),
-                // It has left its index since the caller found it there.
-                _ => Step::Redo,
-            },
-        }
+/// The same, as hooks answer.
+#[inline]
+fn lock<M: Machine, L: Locks<M>>(
+    session: &mut L,
+    table: TableId,
+    record: RecordRef<M>,
+    mode: Mode,
+) -> Step<M, ()> {
+    match ask(session, table, record, mode) {
+        Ok(Answer::Waits) => Step::Wait,
+        Err(refused) => Step::Abort(Refusal::over(reason(refused), record)),
+        // Relaxed: the lock has acquired it.
+        Ok(Answer::Granted) => match record.word().load(Ordering::Relaxed) & tid::DEAD {
+            0 => Step::Done(()),
+            // It has left its index since the caller found it there.
+            _ => Step::Redo,
+        },
+    }
+}
+
+/// Waits for what the session stands in line for, for `timeout` ticks.
+fn wait<M: Machine, L: Locks<M>>(session: &mut L, timeout: u64) -> Result<(), Refusal<M>> {
+    let deadline = M::now().saturating_add(timeout);
+    let waited = session.wait((deadline < u64::MAX).then_some(deadline));
+    waited.map_err(|refused| match timeout {
+        0 => Refusal::new(Reason::LockDenied),
+        _ => Refusal::new(reason(refused)),
+    })
+}
+
+/// What follows from how it went to lock the record that an insertion has placed, if it has.
+fn placed<M: Machine>(
+    placed: Option<RecordRef<M>>,
+    lock: Option<Result<Answer, Refused>>,
+) -> Step<M, ()> {
+    match (placed, lock) {
+        (Some(_), Some(Ok(Answer::Waits))) => Step::Wait,
+        (Some(record), Some(Err(refused))) => Step::Abort(Refusal::over(reason(refused), record)),
+        _ => Step::Done(()),
+    }
+}
+
+impl<M: Machine, V: Variant<M>> Table<M, V> {
+    fn session(&mut self) -> &mut V::Locks {
+        self.session.as_mut().expect("it has begun")
     }
 
     #[inline]
@@ -205,7 +237,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         arena: &mut Arena,
         _writes: &WriteSet<M>,
     ) -> Step<M, Version> {
-        if let Err(other) = self.lock(cx, record, Mode::S).done() {
+        if let Err(other) = lock(self.session(), cx.table, record, Mode::S).done() {
             return other;
         }
         // Relaxed: the lock has acquired it.
@@ -216,18 +248,11 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
 
     #[inline]
     fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
-        self.lock(cx, record, Mode::X)
+        lock(self.session(), cx.table, record, Mode::X)
     }
 
     fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
-        let session = self.session.as_mut().expect("it has begun");
-        let timeout = cx.shared.wait_timeout;
-        let deadline = M::now().saturating_add(timeout);
-        let waited = session.wait((deadline < u64::MAX).then_some(deadline));
-        waited.map_err(|refused| match timeout {
-            0 => Refusal::new(Reason::LockDenied),
-            _ => Refusal::new(reason(refused)),
-        })
+        wait(self.session(), cx.shared.wait_timeout)
     }
 
     #[inline]
@@ -238,12 +263,12 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
 
     fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         tid::begin_life(record.word(), 0);
-        self.placing = Some(self.ask(cx, record, Mode::X));
+        self.placing = Some(ask(self.session(), cx.table, record, Mode::X));
     }
 
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         self.placing = None;
-        self.session.as_mut().expect("it has begun").stop_waiting();
+        self.session().stop_waiting();
         // SAFETY: the index has not taken it, so nobody else has seen it.
         unsafe { cx.heap.free_record(SlotKind::Record, record) };
     }
@@ -251,18 +276,12 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     fn inserted(
         &mut self,
         _cx: &mut Context<'_, M, Self>,
-        placed: Option<RecordRef<M>>,
+        record: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        floor::settle(placed, changes);
+        floor::settle(record, changes);
         self.nodes.fix_up(changes, false);
-        match (placed, self.placing.take()) {
-            (Some(_), Some(Ok(Answer::Waits))) => Step::Wait,
-            (Some(record), Some(Err(refused))) => {
-                Step::Abort(Refusal::over(reason(refused), record))
-            }
-            _ => Step::Done(()),
-        }
+        placed(record, self.placing.take())
     }
 
     fn hooks(&mut self) -> &mut dyn Hooks<M> {
