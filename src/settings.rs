@@ -498,6 +498,11 @@ pub fn promises_transactions(scheme: &Info) -> bool {
     scheme.isolation != chiliad_engine::Isolation::None
 }
 
+/// Whether what its transactions leave is what some serial order of them leaves.
+pub fn promises_serializability(scheme: &Info) -> bool {
+    scheme.isolation == chiliad_engine::Isolation::Serializable
+}
+
 fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
     let (duration, transactions) = match plan.length {
         Length::Time(time) => (Some(values::show_time(time)), None),

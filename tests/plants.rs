@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 72] = [
+const SEEDS: [(&str, u64); 75] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 0),
@@ -69,6 +69,9 @@ const SEEDS: [(&str, u64); 72] = [
     ("collected-too-soon", 2),
     ("snapshot-too-young", 2),
     ("collected-unclaimed", 5),
+    ("mark-passed-by", 1),
+    ("counted-before-marks", 82),
+    ("younger-overwritten", 0),
     ("snapshot-too-new", 14),
     ("collect-too-eager", 0),
     ("boundary-without-fence", 36),

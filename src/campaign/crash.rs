@@ -3,7 +3,7 @@
 use super::case::Shown;
 use crate::failure::Stop;
 use crate::plants;
-use crate::settings::promises_transactions;
+use crate::settings::promises_serializability;
 use chiliad_workload::driver::{AnyWorkload, CrashCase, run_crash, schemes};
 use chiliad_workload::micro::{BankOptions, ChurnOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
@@ -40,7 +40,7 @@ impl Crash {
     /// Runs it.
     pub fn run(&self) -> Result<Shown, Stop> {
         let (workload, partitions) = self.workload();
-        let others = schemes().iter().filter(|info| promises_transactions(info));
+        let others = schemes().iter().filter(|info| promises_serializability(info));
         let others = others.map(|info| info.name).filter(|name| *name != self.scheme);
         let report = run_crash(&CrashCase {
             workload,

@@ -26,7 +26,7 @@ const WORKLOADS: [&str; 8] =
 pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {
     let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
     let scope = Scope {
-        schemes: chosen_schemes(&flags.scheme)?,
+        schemes: chosen_schemes(&flags.scheme, flags.disk)?,
         all_schemes: flags.scheme == "all",
         workloads: chosen_workloads(&flags.workload)?,
         disk: flags.disk,
@@ -61,12 +61,16 @@ struct Scope {
     quiet: bool,
 }
 
-fn chosen_schemes(name: &str) -> Result<Vec<&'static str>, Stop> {
+fn chosen_schemes(name: &str, disk: bool) -> Result<Vec<&'static str>, Stop> {
     if name != "all" {
         return Ok(vec![settings::scheme(name)?.name]);
     }
-    let transactional = schemes().iter().filter(|info| settings::promises_transactions(info));
-    Ok(transactional.map(|info| info.name).collect())
+    // What a crash leaves is compared with a serial order.
+    let promises = match disk {
+        true => settings::promises_serializability,
+        false => settings::promises_transactions,
+    };
+    Ok(schemes().iter().filter(|info| promises(info)).map(|info| info.name).collect())
 }
 
 fn chosen_workloads(name: &str) -> Result<Vec<&'static str>, Stop> {

@@ -203,18 +203,14 @@ mod tests {
         }
         for (line, problem) in &refused {
             let simulated = line.starts_with("simulate ");
-            let known = problem.contains("--parts-per-txn")
-                || line.contains(NOT_YET)
-                || simulated && line.contains(NOT_SIMULATED);
+            let known =
+                problem.contains("--parts-per-txn") || simulated && line.contains(NOT_SIMULATED);
             assert!(known, "{line}: {problem}");
         }
     }
 
     /// The machine that has no more cores than this one, whatever the grid says.
     const NOT_SIMULATED: &str = "--machine host";
-
-    /// The scheme that figures of the lock manager name and this build lacks.
-    const NOT_YET: &str = "--scheme lock-table-repeatable-read";
 
     #[test]
     fn a_series_can_have_cores_and_flags_of_its_own() {

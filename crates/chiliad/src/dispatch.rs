@@ -54,7 +54,7 @@ macro_rules! schemes {
 
 schemes!(
     $ Silo, GlobalTid, KeyValue, Partitioned, HStore, NoWait, WaitDie, DlDetect, Timestamp, Mvcc, Occ, OccSerial,
-    LockTable, LockTableGlobal, LockTableBucket, LockTableSli, LockTableNoEbr
+    LockTable, LockTableGlobal, LockTableBucket, LockTableSli, LockTableNoEbr, LockTableRepeatableRead
 );
 
 impl AnyRunner {

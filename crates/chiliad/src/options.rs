@@ -58,11 +58,14 @@ pub enum Scheme {
     LockTableSli,
     /// As `LockTable`; memory of released locks is held back by the oldest transaction.
     LockTableNoEbr,
+    /// Two-phase locking of writes by the same table; reads see a snapshot and take no locks, and who would write over
+    /// what is not in it is refused. Snapshot isolation: **not serializable**.
+    LockTableRepeatableRead,
 }
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Silo,
         Self::GlobalTid,
         Self::KeyValue,
@@ -80,6 +83,7 @@ impl Scheme {
         Self::LockTableBucket,
         Self::LockTableSli,
         Self::LockTableNoEbr,
+        Self::LockTableRepeatableRead,
     ];
 
     /// The name on command lines.
@@ -103,6 +107,7 @@ impl Scheme {
             Self::LockTableBucket => "lock-table-bucket",
             Self::LockTableSli => "lock-table-sli",
             Self::LockTableNoEbr => "lock-table-no-ebr",
+            Self::LockTableRepeatableRead => "lock-table-repeatable-read",
         }
     }
 }

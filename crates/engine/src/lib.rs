@@ -61,8 +61,8 @@ pub use scheme::names;
 pub use scheme::{Clock, TIMESTAMP_BITS, TimestampSource};
 pub use scheme::{
     DlDetect, GlobalTid, HStore, Info, Isolation, KeyValue, LockTable, LockTableBucket,
-    LockTableGlobal, LockTableNoEbr, LockTableSli, Mvcc, NoWait, Occ, OccSerial, Partitioned,
-    Scheme, Silo, Timestamp, WaitDie,
+    LockTableGlobal, LockTableNoEbr, LockTableRepeatableRead, LockTableSli, Mvcc, NoWait, Occ,
+    OccSerial, Partitioned, Scheme, Silo, Timestamp, WaitDie,
 };
 pub use stats::{Hold, HotRecord, Stats};
 pub use table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec, Writes};

@@ -100,7 +100,9 @@ fn expected(scheme: &str) -> &'static [Part] {
     use Part::{Abort, Timestamp, Wait};
     match scheme {
         "silo" | "no-wait" | "dl-detect" | "occ-serial" => &[Abort, Wait],
-        "global-tid" | "wait-die" | "timestamp" | "mvcc" | "occ" => &[Timestamp, Abort, Wait],
+        "global-tid" | "wait-die" | "timestamp" | "mvcc" | "occ" | "lock-table-repeatable-read" => {
+            &[Timestamp, Abort, Wait]
+        }
         // Waiting for partitions, and never refused.
         "partitioned" => &[Wait],
         "h-store" => &[Timestamp, Wait],

@@ -114,6 +114,12 @@ pub trait Workload: Send + Sync + 'static {
     /// # Errors
     /// Those of the transactions.
     fn conditions(&self, tables: &[TableId], run: &mut RunReadOnly<'_>) -> Result<Vec<Condition>>;
+
+    /// The names of the conditions that write skew breaks: they are not looked at under schemes whose
+    /// histories may have it.
+    fn broken_by_skew(&self) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// Inserts an initial row: table, key, value.

@@ -34,6 +34,26 @@ pub(super) fn version_below<M: Machine>(
     None
 }
 
+/// The version whose word is below `limit`, of a record whose version in place is not: that one's word
+/// is `word`. `None`: it has changed.
+#[cold]
+pub(super) fn read_old<M: Machine>(
+    record: RecordRef<M>,
+    word: u64,
+    limit: u64,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Option<Version> {
+    let chain = record.value().next(Ordering::Acquire);
+    // Acquire: the link is looked at before the word.
+    M::fence(Ordering::Acquire);
+    if record.word().load(Ordering::Relaxed) != word {
+        return None;
+    }
+    let version = version_below(chain, limit, arena, stamped);
+    Some(version.unwrap_or_else(|| unborn(arena, stamped)))
+}
+
 /// The key did not exist yet: stamp zero, in a verified run.
 pub(super) fn unborn(arena: &mut Arena, stamped: bool) -> Version {
     let stamp = crate::stamp::make_absent(0);

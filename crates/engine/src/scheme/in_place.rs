@@ -50,6 +50,27 @@ pub(super) fn copy<M: Machine>(
     Version { absent, bytes }
 }
 
+/// The same, where others may write: `None` if the version has changed meanwhile, or if it is the absence
+/// that an insertion places and its stamp is not there yet.
+#[inline]
+pub(super) fn copy_whole<M: Machine>(
+    record: RecordRef<M>,
+    word: u64,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Option<Version> {
+    let version = copy(record, word, arena, stamped);
+    // Acquire: the copy happens before the check; pairs with the release fence of the writer.
+    M::fence(Ordering::Acquire);
+    if record.word().load(Ordering::SeqCst) != word {
+        return None;
+    }
+    // Whoever places a record writes the stamp of its absence when the index has it already.
+    let torn =
+        version.absent && stamped && stamp::read_absent(arena.get(version.bytes)) == stamp::TORN;
+    (!torn).then_some(version)
+}
+
 /// Reads a record of a table that is sealed. What a load has left that failed may still leave its
 /// index; all else stays as it is.
 #[inline]

@@ -35,7 +35,10 @@ mod unlink;
 pub use clock::{Clock, TIMESTAMP_BITS, TimestampSource};
 pub use hstore::HStore;
 pub use lock::{DlDetect, NoWait, WaitDie};
-pub use lock_table::{LockTable, LockTableBucket, LockTableGlobal, LockTableNoEbr, LockTableSli};
+pub use lock_table::{
+    LockTable, LockTableBucket, LockTableGlobal, LockTableNoEbr, LockTableSli,
+    RepeatableRead as LockTableRepeatableRead,
+};
 pub use occ::Occ;
 pub use occ_serial::OccSerial;
 pub use partitioned::Partitioned;
@@ -60,6 +63,8 @@ use std::time::Duration;
 pub enum Isolation {
     /// Equivalent to some serial order.
     Serializable,
+    /// Each transaction reads one state of the past, and nobody has overwritten since what it writes.
+    Snapshot,
     /// Each operation is atomic, a transaction is not.
     None,
 }
@@ -70,6 +75,7 @@ impl Isolation {
     pub fn name(self) -> &'static str {
         match self {
             Self::Serializable => "serializable",
+            Self::Snapshot => "snapshot",
             Self::None => "none",
         }
     }
@@ -362,6 +368,7 @@ pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
         occ::FAULTS,
         occ_serial::FAULTS,
         timestamp::FAULTS,
+        lock_table::REPEATABLE_READ_FAULTS,
     ];
     tables.into_iter().flatten().copied()
 }

@@ -2,8 +2,8 @@
 
 use super::{
     DlDetect, GlobalTid, HStore, Info, KeyValue, LockTable, LockTableBucket, LockTableGlobal,
-    LockTableNoEbr, LockTableSli, Mvcc, NoWait, Occ, OccSerial, Partitioned, Scheme, Silo,
-    Timestamp, WaitDie,
+    LockTableNoEbr, LockTableRepeatableRead, LockTableSli, Mvcc, NoWait, Occ, OccSerial,
+    Partitioned, Scheme, Silo, Timestamp, WaitDie,
 };
 use chiliad_machine::{Interleaved, Machine};
 
@@ -71,5 +71,6 @@ schemes!(
     LockTableGlobal,
     LockTableBucket,
     LockTableSli,
-    LockTableNoEbr
+    LockTableNoEbr,
+    LockTableRepeatableRead
 );

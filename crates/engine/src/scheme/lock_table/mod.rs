@@ -16,12 +16,17 @@
 //! and waits when the index has taken it.
 
 mod faults;
+mod repeatable_read;
+mod seat;
 mod variants;
 
 pub use faults::FAULTS;
+pub use repeatable_read::{FAULTS as REPEATABLE_READ_FAULTS, RepeatableRead};
 pub use variants::{
     LockTable, LockTableBucket, LockTableGlobal, LockTableNoEbr, LockTableSli, Variant,
 };
+
+use seat::Seat;
 
 use super::floor::{self, Floors};
 use super::in_place;
@@ -35,7 +40,7 @@ use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_lock::{Answer, Locks, Mode, Name, Refused};
+use chiliad_lock::{Locks, Mode};
 use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
@@ -51,11 +56,7 @@ pub struct Shared<M: Machine, V: Variant<M>> {
 
 /// One worker's part.
 pub struct Table<M: Machine, V: Variant<M>> {
-    session: Option<V::Locks>,
-    /// A transaction is in hand.
-    active: bool,
-    /// The table in which it locked last, and the intention that it has there.
-    intended: Option<(u32, Mode)>,
+    seat: Seat<M, V::Locks>,
     nodes: NodeSet<M>,
     /// The last TID given out by this worker.
     last: u64,
@@ -63,68 +64,9 @@ pub struct Table<M: Machine, V: Variant<M>> {
     newest: u64,
     floors: Floors,
     garbage: VecDeque<Garbage<M>>,
-    /// How it went to lock a fresh record that the index has not taken yet.
-    placing: Option<Result<Answer, Refused>>,
-}
-
-/// Why a transaction gives up that was refused a lock.
-fn reason(refused: Refused) -> Reason {
-    match refused {
-        Refused::Deadlock | Refused::UpgradeDeadlock => Reason::Deadlock,
-        Refused::Timeout | Refused::Cancelled => Reason::LockTimeout,
-        Refused::Exhausted => Reason::LocksExhausted,
-    }
 }
 
 impl<M: Machine, V: Variant<M>> Table<M, V> {
-    /// Asks for a lock of the record, and for the intentions before it.
-    #[inline]
-    fn ask(
-        &mut self,
-        cx: &Context<'_, M, Self>,
-        record: RecordRef<M>,
-        mode: Mode,
-    ) -> Result<Answer, Refused> {
-        M::work(Cost::Lock, 1);
-        let session = self.session.as_mut().expect("it has begun");
-        let table = cx.table.0;
-        let intention = if mode == Mode::S { Mode::Is } else { Mode::Ix };
-        if !self.intended.is_some_and(|(last, had)| last == table && had.covers(intention)) {
-            for name in [Name::DATABASE, Name::table(table)] {
-                if session.ask(name, intention)? == Answer::Waits {
-                    return Ok(Answer::Waits);
-                }
-            }
-            self.intended = Some((table, intention));
-        }
-        session.ask(Name::record(table, record.address()), mode)
-    }
-
-    /// The same, as hooks answer.
-    #[inline]
-    fn lock(&mut self, cx: &Context<'_, M, Self>, record: RecordRef<M>, mode: Mode) -> Step<M, ()> {
-        match self.ask(cx, record, mode) {
-            Ok(Answer::Waits) => Step::Wait,
-            Err(refused) => Step::Abort(Refusal::over(reason(refused), record)),
-            // Relaxed: the lock has acquired it.
-            Ok(Answer::Granted) => match record.word().load(Ordering::Relaxed) & tid::DEAD {
-                0 => Step::Done(()),
-                // It has left its index since the caller found it there.
-                _ => Step::Redo,
-            },
-        }
-    }
-
-    #[inline]
-    fn unlock_all(&mut self) {
-        self.active = false;
-        self.intended = None;
-        if let Some(session) = &mut self.session {
-            M::work(Cost::Unlock, session.count() as u32);
-            session.release_all();
-        }
-    }
-
     /// Takes a record out of its index, under its lock, if it is what was left there; whether nothing is
     /// left to do.
     fn unlink(
@@ -140,11 +82,8 @@ impl<M: Machine, V: Variant<M>> Table<M, V> {
         if !tables.contains(garbage.table) || !left(record.word()) {
             return true;
         }
-        let session = self.session.as_mut().expect("looked at by the caller");
-        let name = Name::record(garbage.table, record.address());
         let unlocked = M::fault(&faults::UNLINKED_WITHOUT_LOCK);
-        if !unlocked && !matches!(session.ask(name, Mode::X), Ok(Answer::Granted)) {
-            session.stop_waiting();
+        if !unlocked && !self.seat.can_lock(garbage.table, record) {
             return false;
         }
         let found = record.word().load(Ordering::Relaxed);
@@ -188,15 +127,12 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
 
     fn new() -> Self {
         Self {
-            session: None,
-            active: false,
-            intended: None,
+            seat: Seat::new(),
             nodes: NodeSet::new(),
             last: 0,
             newest: 0,
             floors: Floors,
             garbage: VecDeque::new(),
-            placing: None,
         }
     }
 
@@ -204,15 +140,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
         self.nodes.clear();
         self.newest = 0;
-        if self.session.is_none() {
-            self.session = V::Locks::session(&cx.shared.manager);
-        }
-        match &mut self.session {
-            Some(session) => session.begin(),
-            None => return Step::Abort(Refusal::out_of_memory()),
-        }
-        self.active = true;
-        Step::Done(())
+        self.seat.begin(&cx.shared.manager)
     }
 
     #[inline]
@@ -223,9 +151,8 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         arena: &mut Arena,
         _writes: &WriteSet<M>,
     ) -> Step<M, Version> {
-        if !M::fault(&faults::READ_WITHOUT_LOCK)
-            && let Err(other) = self.lock(cx, record, Mode::S).done()
-        {
+        let unlocked = M::fault(&faults::READ_WITHOUT_LOCK);
+        if !unlocked && let Err(other) = self.seat.lock(cx.table, record, Mode::S).done() {
             return other;
         }
         // Relaxed: the lock has acquired it.
@@ -236,18 +163,11 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
 
     #[inline]
     fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
-        self.lock(cx, record, Mode::X)
+        self.seat.lock(cx.table, record, Mode::X)
     }
 
     fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
-        let session = self.session.as_mut().expect("it has begun");
-        let timeout = cx.shared.wait_timeout;
-        let deadline = M::now().saturating_add(timeout);
-        let waited = session.wait((deadline < u64::MAX).then_some(deadline));
-        waited.map_err(|refused| match timeout {
-            0 => Refusal::new(Reason::LockDenied),
-            _ => Refusal::new(reason(refused)),
-        })
+        self.seat.wait(cx.shared.wait_timeout)
     }
 
     #[inline]
@@ -261,13 +181,12 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         tid::begin_life(record.word(), 0);
         if !M::fault(&faults::PLACED_WITHOUT_LOCK) {
-            self.placing = Some(self.ask(cx, record, Mode::X));
+            self.seat.place(cx.table, record);
         }
     }
 
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        self.placing = None;
-        self.session.as_mut().expect("it has begun").stop_waiting();
+        self.seat.give_up();
         // SAFETY: the index has not taken it, so nobody else has seen it.
         unsafe { cx.heap.free_record(SlotKind::Record, record) };
     }
@@ -275,18 +194,12 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     fn inserted(
         &mut self,
         _cx: &mut Context<'_, M, Self>,
-        placed: Option<RecordRef<M>>,
+        record: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        floor::settle(placed, changes);
+        floor::settle(record, changes);
         self.nodes.fix_up(changes, false);
-        match (placed, self.placing.take()) {
-            (Some(_), Some(Ok(Answer::Waits))) => Step::Wait,
-            (Some(record), Some(Err(refused))) => {
-                Step::Abort(Refusal::over(reason(refused), record))
-            }
-            _ => Step::Done(()),
-        }
+        self.seat.placed(record)
     }
 
     fn hooks(&mut self) -> &mut dyn Hooks<M> {
@@ -315,7 +228,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         let greatest = self.last.max(self.newest).max(overwritten);
         self.last = tid::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
         if M::fault(&faults::RELEASED_BEFORE_INSTALL) {
-            self.session.as_mut().expect("it has begun").release_all();
+            self.seat.unlock_all();
         }
         Ok(CommitPoint { epoch, order: self.last })
     }
@@ -342,7 +255,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     }
 
     fn let_go(&mut self, _cx: &mut Context<'_, M, Self>) {
-        self.unlock_all();
+        self.seat.unlock_all();
     }
 
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
@@ -355,9 +268,6 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     }
 
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
-        if self.session.is_none() {
-            return;
-        }
         for _ in 0..budget.min(self.garbage.len()) {
             let Some(garbage) = self.garbage.pop_front() else { break };
             M::work(Cost::Collect, 1);
@@ -367,10 +277,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
                 self.garbage.push_back(garbage);
             }
         }
-        if !self.active {
-            // What was left behind by transactions that could not take it along.
-            self.unlock_all();
-        }
+        self.seat.unlock_collected();
     }
 
     #[inline]

@@ -5,6 +5,8 @@ use chiliad_machine::{Fault, Rig};
 const BOTH: &[&str] = &["timestamp", "mvcc"];
 const BASIC: &[&str] = &["timestamp"];
 const MULTI_VERSION: &[&str] = &["mvcc"];
+/// They keep versions in the same way.
+const VERSIONS: &[&str] = &["mvcc", "lock-table-repeatable-read"];
 const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
 
 pub(super) static READ_NOT_STAMPED: Fault = Fault {
@@ -112,7 +114,7 @@ pub(super) static VERSION_NOT_KEPT: Fault = Fault {
     name: "version-not-kept",
     step: "the version that is overwritten joins the chain",
     rig: Rig::SimSc,
-    schemes: MULTI_VERSION,
+    schemes: VERSIONS,
     workload: "bank",
     expected: NOT_SERIALIZABLE,
     seeds: 200,
@@ -122,7 +124,7 @@ pub(super) static COLLECTED_TOO_SOON: Fault = Fault {
     name: "collected-too-soon",
     step: "what transactions at work may read is not collected",
     rig: Rig::SimSc,
-    schemes: MULTI_VERSION,
+    schemes: VERSIONS,
     workload: "scan",
     expected: NOT_SERIALIZABLE,
     seeds: 200,

@@ -5,11 +5,10 @@
 //! handles some of it after each transaction, as far as the horizon goes (`horizon.rs`). A record is
 //! claimed meanwhile, so that nobody writes it.
 
-use super::install::drop_version;
-use super::{Ordered, faults, gap, record};
-use crate::scheme::{Context, Garbage, Tables, chain, tid, unlink};
+use super::{Ordered, faults, gap, install, record};
+use crate::scheme::{Context, Garbage, Tables, tid, unlink};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
-use chiliad_storage::{Guard, Kind as SlotKind};
+use chiliad_storage::Guard;
 
 /// Transactions of a worker between two looks for the horizon, which reads the slots of all.
 const LOOK_EVERY: u32 = 16;
@@ -67,13 +66,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         if !record::claim_for_collection(record) {
             return false;
         }
-        let above = record.value();
-        let (chain, word) = (above.next(Ordering::Relaxed), record.word().load(Ordering::Relaxed));
-        let heap = &mut *cx.heap;
-        let left = chain::cut(chain, word, self.horizon, |block| drop_version(heap, block));
-        if left.is_none() && chain.is_some() {
-            above.set_next(None, Ordering::Release);
-        }
+        install::shorten(cx.heap, record, self.horizon);
         record::release(record);
         true
     }
@@ -104,15 +97,8 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
             record::release(record);
             return !due;
         }
-        M::mark("record unlinked");
-        let mut next = record.next(Ordering::Acquire);
-        record.set_next(None, Ordering::Release);
-        while let Some(block) = next {
-            next = block.next(Ordering::Acquire);
-            drop_version(cx.heap, block);
-        }
         // SAFETY: it has left its index during this pin, by our hand alone.
-        unsafe { cx.heap.retire_record(SlotKind::Record, record) };
+        unsafe { install::retire_whole(cx.heap, record) };
         true
     }
 }

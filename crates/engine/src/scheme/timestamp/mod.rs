@@ -29,8 +29,8 @@
 mod faults;
 mod gap;
 mod garbage;
-mod horizon;
-mod install;
+pub(super) mod horizon;
+pub(super) mod install;
 mod record;
 
 pub use faults::FAULTS;
@@ -107,24 +107,12 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         }
     }
 
-    /// The version that was in place at the transaction's time, where that is `word`'s no more. `None`:
-    /// it has changed.
+    /// Whether everybody else at work, now and until this transaction ends, is younger.
     #[cold]
-    fn read_old(
-        &self,
-        record: RecordRef<M>,
-        word: u64,
-        arena: &mut Arena,
-        stamped: bool,
-    ) -> Option<Version> {
-        let chain = record.value().next(Ordering::Acquire);
-        // Acquire: the link is looked at before the word.
-        M::fence(Ordering::Acquire);
-        if record.word().load(Ordering::Relaxed) != word {
-            return None;
-        }
-        let version = chain::version_below(chain, self.limit, arena, stamped);
-        Some(version.unwrap_or_else(|| chain::unborn(arena, stamped)))
+    fn is_oldest(&self, cx: &mut Context<'_, M, Self>) -> bool {
+        let (slots, slot) = (&cx.heap.shared().slots, cx.heap.slot_number());
+        let above = self.now + tid::word_of(1);
+        cx.shared.horizon.look(slots, slot, above) == above
     }
 
     fn end(&mut self, cx: &mut Context<'_, M, Self>) {
@@ -242,7 +230,9 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
                 }
             } else if !VERSIONS {
                 return Step::Abort(Refusal::over(Reason::TooLate, record));
-            } else if let Some(version) = self.read_old(record, word, arena, cx.stamped) {
+            } else if let Some(version) =
+                chain::read_old(record, word, self.limit, arena, cx.stamped)
+            {
                 return Step::Done(version);
             }
             arena.truncate(mark);
@@ -362,7 +352,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         if !writes.is_empty() {
             in_place::prepare(cx, writes)?;
             if VERSIONS {
-                self.set_blocks_by(cx, writes)?;
+                install::set_blocks_by(cx, writes, |cx| self.is_oldest(cx))?;
             }
         }
         let order = if self.snapshot { 0 } else { self.now };
@@ -383,7 +373,10 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         }
         let write = &mut writes.entries[index];
         match VERSIONS {
-            true => self.install_before_old(cx, point, write, value),
+            true => {
+                let left = install::install_before_old(cx, point, write, value, self.horizon);
+                self.garbage.extend(left);
+            }
             false => in_place::install(cx, point, write, value),
         }
     }

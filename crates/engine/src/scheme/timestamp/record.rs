@@ -16,7 +16,6 @@
 use super::faults;
 use crate::arena::Arena;
 use crate::scheme::{Version, in_place, tid};
-use crate::stamp;
 use chiliad_machine::{Cost, Machine, Ordering, Spin, Word};
 use chiliad_storage::{RecordRef, Slots};
 
@@ -101,17 +100,7 @@ impl<M: Machine> Reader<'_, M> {
                 }
             }
         }
-        let version = in_place::copy(record, word, arena, self.stamped);
-        // Acquire: the copy happens before the check; pairs with the release fence of the writer.
-        M::fence(Ordering::Acquire);
-        if record.word().load(Ordering::SeqCst) != word {
-            return None;
-        }
-        // Whoever places a record writes the stamp of its absence when the index has it already.
-        let torn = version.absent
-            && self.stamped
-            && stamp::read_absent(arena.get(version.bytes)) == stamp::TORN;
-        (!torn).then_some(Outcome::Done(version))
+        in_place::copy_whole(record, word, arena, self.stamped).map(Outcome::Done)
     }
 
     /// Announces that the transaction will write the record: nobody else may until it has ended, nobody

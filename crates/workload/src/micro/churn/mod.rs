@@ -22,6 +22,8 @@ use chiliad_engine::{Get, Result, TableId, TableSpec, Transaction};
 pub use program::ChurnClient;
 
 const KINDS: [&str; 6] = ["mix", "scan", "move", "skew", "feud", "audit"];
+/// The condition that is there for write skew.
+const PAIRS: &str = "pairs";
 /// What each side of a pair holds at first.
 const FIRST_BALANCE: i64 = 5;
 /// The balance of one side of a pair.
@@ -214,8 +216,12 @@ impl Workload for Churn {
         })?;
         Ok(vec![
             Condition { name: "tokens".into(), failure: tokens },
-            Condition { name: "pairs".into(), failure: pairs },
+            Condition { name: PAIRS.into(), failure: pairs },
         ])
+    }
+
+    fn broken_by_skew(&self) -> &'static [&'static str] {
+        &[PAIRS]
     }
 }
 

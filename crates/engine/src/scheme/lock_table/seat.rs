@@ -1,0 +1,150 @@
+//! A worker's seat at the lock table: what it asks for on behalf of a transaction, and how the answers are those
+//! of hooks.
+
+use crate::error::Reason;
+use crate::scheme::{Refusal, Step, tid};
+use crate::table::TableId;
+use chiliad_lock::{Answer, Locks, Mode, Name, Refused};
+use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Word};
+use chiliad_storage::RecordRef;
+use core::marker::PhantomData;
+use std::sync::Arc;
+
+/// One worker's.
+pub(super) struct Seat<M: Machine, L: Locks<M>> {
+    /// Taken when the worker's first transaction begins.
+    locks: Option<L>,
+    /// A transaction is in hand.
+    active: bool,
+    /// The table in which it locked last, and the intention that it has there.
+    intended: Option<(TableId, Mode)>,
+    /// How it went to lock a fresh record that the index has not taken yet.
+    placing: Option<Result<Answer, Refused>>,
+    machine: PhantomData<fn() -> M>,
+}
+
+/// Why a transaction gives up that was refused a lock.
+fn reason(refused: Refused) -> Reason {
+    match refused {
+        Refused::Deadlock | Refused::UpgradeDeadlock => Reason::Deadlock,
+        Refused::Timeout | Refused::Cancelled => Reason::LockTimeout,
+        Refused::Exhausted => Reason::LocksExhausted,
+    }
+}
+
+impl<M: Machine, L: Locks<M>> Seat<M, L> {
+    pub fn new() -> Self {
+        Self { locks: None, active: false, intended: None, placing: None, machine: PhantomData }
+    }
+
+    #[inline]
+    fn locks(&mut self) -> &mut L {
+        self.locks.as_mut().expect("a transaction has begun")
+    }
+
+    /// A transaction begins.
+    #[inline]
+    pub fn begin(&mut self, manager: &Arc<Boxed<M, L::Manager>>) -> Step<M, ()> {
+        if self.locks.is_none() {
+            self.locks = L::session(manager);
+        }
+        match &mut self.locks {
+            Some(locks) => locks.begin(),
+            None => return Step::Abort(Refusal::out_of_memory()),
+        }
+        self.active = true;
+        Step::Done(())
+    }
+
+    /// Asks for a lock of the record, and for the intentions before it.
+    #[inline]
+    fn ask(&mut self, table: TableId, record: RecordRef<M>, mode: Mode) -> Result<Answer, Refused> {
+        M::work(Cost::Lock, 1);
+        let intention = if mode == Mode::S { Mode::Is } else { Mode::Ix };
+        if !self.intended.is_some_and(|(last, had)| last == table && had.covers(intention)) {
+            for name in [Name::DATABASE, Name::table(table.0)] {
+                if self.locks().ask(name, intention)? == Answer::Waits {
+                    return Ok(Answer::Waits);
+                }
+            }
+            self.intended = Some((table, intention));
+        }
+        self.locks().ask(Name::record(table.0, record.address()), mode)
+    }
+
+    /// Locks the record.
+    #[inline]
+    pub fn lock(&mut self, table: TableId, record: RecordRef<M>, mode: Mode) -> Step<M, ()> {
+        match self.ask(table, record, mode) {
+            Ok(Answer::Waits) => Step::Wait,
+            Err(refused) => Step::Abort(Refusal::over(reason(refused), record)),
+            // Relaxed: the lock has acquired it.
+            Ok(Answer::Granted) => match record.word().load(Ordering::Relaxed) & tid::DEAD {
+                0 => Step::Done(()),
+                // It has left its index since the caller found it there.
+                _ => Step::Redo,
+            },
+        }
+    }
+
+    /// Waits for what it stands in line for, for `timeout` ticks.
+    pub fn wait(&mut self, timeout: u64) -> Result<(), Refusal<M>> {
+        let deadline = M::now().saturating_add(timeout);
+        let waited = self.locks().wait((deadline < u64::MAX).then_some(deadline));
+        waited.map_err(|refused| match timeout {
+            0 => Refusal::new(Reason::LockDenied),
+            _ => Refusal::new(reason(refused)),
+        })
+    }
+
+    /// Locks a fresh record, which no index has taken yet: it may stand in line, and is not waited for.
+    pub fn place(&mut self, table: TableId, record: RecordRef<M>) {
+        self.placing = Some(self.ask(table, record, Mode::X));
+    }
+
+    /// The index has not taken it.
+    pub fn give_up(&mut self) {
+        self.placing = None;
+        self.locks().stop_waiting();
+    }
+
+    /// What follows from how it went to lock the record that an insertion has placed, if it has.
+    pub fn placed(&mut self, record: Option<RecordRef<M>>) -> Step<M, ()> {
+        match (record, self.placing.take()) {
+            (Some(_), Some(Ok(Answer::Waits))) => Step::Wait,
+            (Some(record), Some(Err(refused))) => {
+                Step::Abort(Refusal::over(reason(refused), record))
+            }
+            _ => Step::Done(()),
+        }
+    }
+
+    /// Whether it can lock what was left behind, without waiting. It is unlocked with the others.
+    pub fn can_lock(&mut self, table: u32, record: RecordRef<M>) -> bool {
+        let Some(locks) = &mut self.locks else { return false };
+        let granted =
+            locks.ask(Name::record(table, record.address()), Mode::X) == Ok(Answer::Granted);
+        if !granted {
+            locks.stop_waiting();
+        }
+        granted
+    }
+
+    /// The transaction has ended.
+    #[inline]
+    pub fn unlock_all(&mut self) {
+        self.active = false;
+        self.intended = None;
+        if let Some(locks) = &mut self.locks {
+            M::work(Cost::Unlock, locks.count() as u32);
+            locks.release_all();
+        }
+    }
+
+    /// What was left behind by transactions that could not take it along has been looked at.
+    pub fn unlock_collected(&mut self) {
+        if !self.active {
+            self.unlock_all();
+        }
+    }
+}
