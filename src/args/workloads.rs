@@ -327,26 +327,31 @@ pub struct LocksFlags {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LockTableFlag {
     /// Without latches.
-    LockTable,
+    #[value(name = "lock-table")]
+    Scalable,
     /// One mutex.
-    LockTableGlobal,
+    #[value(name = "lock-table-global")]
+    Global,
     /// A mutex for each bucket.
-    LockTableBucket,
+    #[value(name = "lock-table-bucket")]
+    Bucket,
     /// The same, and locks of tables stay with their thread.
-    LockTableSli,
+    #[value(name = "lock-table-sli")]
+    Inheriting,
     /// Without latches, reclaimed behind the oldest transaction.
-    LockTableNoEbr,
+    #[value(name = "lock-table-no-ebr")]
+    Oldest,
 }
 
 impl LockTableFlag {
     /// What the driver calls it.
     pub fn kind(self) -> LockTableKind {
         match self {
-            Self::LockTable => LockTableKind::Scalable,
-            Self::LockTableGlobal => LockTableKind::Global,
-            Self::LockTableBucket => LockTableKind::Bucket,
-            Self::LockTableSli => LockTableKind::Inheriting,
-            Self::LockTableNoEbr => LockTableKind::Oldest,
+            Self::Scalable => LockTableKind::Scalable,
+            Self::Global => LockTableKind::Global,
+            Self::Bucket => LockTableKind::Bucket,
+            Self::Inheriting => LockTableKind::Inheriting,
+            Self::Oldest => LockTableKind::Oldest,
         }
     }
 }
