@@ -38,6 +38,7 @@ impl<P> Held<P> {
         self.look_up(name)
     }
 
+    #[inline(never)]
     fn look_up(&mut self, name: Name) -> Option<&mut Entry<P>> {
         let place = self.place(name);
         let at = self.index[place].checked_sub(1)?;
@@ -46,10 +47,16 @@ impl<P> Held<P> {
 
     #[inline]
     pub fn add(&mut self, entry: Entry<P>) {
-        self.entries.push(entry);
-        if self.entries.len() > FEW {
-            self.enter_last();
+        if self.entries.len() >= FEW {
+            return self.add_many(entry);
         }
+        self.entries.push(entry);
+    }
+
+    #[inline(never)]
+    fn add_many(&mut self, entry: Entry<P>) {
+        self.entries.push(entry);
+        self.enter_last();
     }
 
     /// Takes all of them out.

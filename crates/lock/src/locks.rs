@@ -52,6 +52,7 @@ pub trait Locks<M: Machine>: Sized + 'static {
     ///
     /// # Errors
     /// Why the lock is refused. The transaction keeps what else it holds.
+    #[inline]
     fn acquire(&mut self, name: Name, mode: Mode, deadline: Option<Ticks>) -> Result<(), Refused> {
         match self.ask(name, mode)? {
             Answer::Granted => Ok(()),

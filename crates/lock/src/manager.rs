@@ -33,7 +33,8 @@ impl Default for Options {
 
 /// Locks for transactions: see the crate's head. Lives in the machine's memory.
 pub struct Manager<M: Machine> {
-    buckets: Array<M, Bucket<M>>,
+    /// A power of two of them.
+    pub(crate) buckets: Array<M, Bucket<M>>,
     pub(crate) grounds: Grounds<M>,
     pub(crate) pool: Pool<M>,
     pub(crate) agents: Agents<M>,

@@ -17,7 +17,7 @@ use crate::deadlock::Search;
 use crate::faults;
 use crate::ground::Intentions;
 use crate::held::{Entry, Held};
-use crate::lock::{Lock, State, Status};
+use crate::lock::{Leaf, Lock, State, Status};
 use crate::locks::Locks;
 use crate::manager::Manager;
 use crate::mode::{Mode, Modes};
@@ -117,6 +117,9 @@ pub struct Session<M: Machine> {
     pub(crate) manager: Arc<Shared<M, Manager<M>>>,
     pub(crate) number: u32,
     agent: NonNull<Agent<M>>,
+    /// The manager's buckets, and their number less one.
+    buckets: NonNull<Bucket<M>>,
+    mask: u64,
     /// Memory is held back by regions, not by transactions.
     pub(crate) by_regions: bool,
     /// Where its next locks are.
@@ -146,6 +149,8 @@ impl<M: Machine> Session<M> {
         let agent = NonNull::from(manager.agents.get(number));
         Some(Self {
             by_regions: manager.reclaim == Reclaim::Regions,
+            buckets: NonNull::from(manager.buckets.get(0)),
+            mask: manager.buckets.count() as u64 - 1,
             manager,
             number,
             agent,
@@ -213,7 +218,7 @@ impl<M: Machine> Session<M> {
     ///
     /// # Panics
     /// When the transaction waits already.
-    #[inline]
+    #[inline(always)]
     pub fn ask(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         assert!(self.pending.is_none(), "a transaction waits for one lock at a time");
         if name.ground().is_some() {
@@ -229,7 +234,7 @@ impl<M: Machine> Session<M> {
     }
 
     /// The same of what has parts with locks of their own.
-    #[inline]
+    #[inline(never)]
     fn ask_ground(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         let counted = self.intentions.find(name);
         if counted.is_some_and(|held| held.covers(mode)) {
@@ -244,39 +249,67 @@ impl<M: Machine> Session<M> {
         if self.count_in(name, mode, counted) {
             return Ok(Answer::Granted);
         }
-        self.request(name, counted.map_or(mode, |held| held.join(mode)))
+        let mode = counted.map_or(mode, |held| held.join(mode));
+        match mode.is_intention() {
+            true => self.request(name, mode),
+            false => self.request_strong(name, mode),
+        }
     }
 
     /// Asks for what it does not hold, by a lock in a chain.
-    #[inline]
+    #[inline(always)]
     fn request(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
-        self.enter();
-        let Some(lock) = self.fresh_lock() else {
-            self.leave();
+        if self.fresh.next == self.fresh.end && !self.refill() {
             return Err(Refused::Exhausted);
-        };
-        let strong = is_strong(name, mode);
-        if strong {
-            self.strong = true;
-            self.come(name);
         }
-        let bucket = NonNull::from(self.manager.bucket(name));
-        // SAFETY: as in `Pending::place`.
-        let has_ahead = unsafe {
-            lock.as_ref().prepare(name, State::new(self.number, Status::Active, None, mode));
-            bucket.as_ref().insert(lock.as_ref())
-        };
-        let mut answer = Ok(Answer::Granted);
-        if has_ahead || strong {
-            answer = self.claim(Pending { name, bucket, lock, granted: None, wanted: mode });
-        } else {
-            self.held.add(Entry { name, mode, place: (lock, bucket) });
+        let (place, has_ahead) = self.come_in(name, mode);
+        if has_ahead {
+            return self.contend(name, mode, place);
         }
+        self.leave();
+        self.held.add(Entry { name, mode, place });
+        Ok(Answer::Granted)
+    }
+
+    /// The same in a mode that intentions have to look out for.
+    fn request_strong(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
+        if self.fresh.next == self.fresh.end && !self.refill() {
+            return Err(Refused::Exhausted);
+        }
+        self.strong = true;
+        self.come(name);
+        let (place, _) = self.come_in(name, mode);
+        self.contend(name, mode, place)
+    }
+
+    /// Puts the next fresh lock into its chain, and whether there is anything ahead of it. Begins a critical region.
+    #[inline(always)]
+    fn come_in(&mut self, name: Name, mode: Mode) -> (Place<M>, bool) {
+        self.enter();
+        let lock = self.fresh.next;
+        let state = State::new(self.number, Status::Active, None, mode);
+        // SAFETY: there are as many buckets, a power of two, and they live as long as the manager. The lock is one
+        // of a leaf, which lives while one of its locks was not given back.
+        let (bucket, has_ahead) = unsafe {
+            let bucket = self.buckets.add((name.hash() & self.mask) as usize);
+            self.fresh.next = lock.add(1);
+            lock.as_ref().prepare(name, state);
+            (bucket, bucket.as_ref().insert(lock.as_ref()))
+        };
+        ((lock, bucket), has_ahead)
+    }
+
+    /// Claims what may not be had. Ends the critical region.
+    #[inline(never)]
+    fn contend(&mut self, name: Name, mode: Mode, place: Place<M>) -> Result<Answer, Refused> {
+        let (lock, bucket) = place;
+        let answer = self.claim(Pending { name, bucket, lock, granted: None, wanted: mode });
         self.leave();
         answer
     }
 
     /// Asks for what it holds in a stronger mode.
+    #[inline(never)]
     fn convert(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         let held = self.held.find(name).expect("what is converted is held");
         let (granted, wanted) = (held.mode, held.mode.join(mode));
@@ -340,28 +373,30 @@ impl<M: Machine> Session<M> {
         }
     }
 
-    /// A lock that nobody has used since it was made, or since nobody could see it any more; `None` if there are
-    /// as many as allowed.
-    #[inline]
-    fn fresh_lock(&mut self) -> Option<NonNull<Lock<M>>> {
-        let Fresh { next, end } = self.fresh;
-        if next != end {
-            // SAFETY: it is one of the leaf, which lives while one of its locks was not given back.
-            self.fresh.next = unsafe { next.add(1) };
-            return Some(next);
-        }
+    /// Gets fresh locks: such as nobody has used since they were made, or since nobody could see them any more;
+    /// whether there are any.
+    #[cold]
+    fn refill(&mut self) -> bool {
         self.retired.hand_back(&self.manager.pool);
-        self.take_fresh()
+        self.enter();
+        let leaf = self.take_leaf();
+        self.leave();
+        let Some(leaf) = leaf else { return false };
+        let locks = self.manager.pool.locks(leaf);
+        let first = NonNull::from(locks).cast::<Lock<M>>();
+        // SAFETY: where the leaf ends.
+        self.fresh = unsafe { Fresh { next: first, end: first.add(locks.len()) } };
+        true
     }
 
-    #[cold]
-    fn take_fresh(&mut self) -> Option<NonNull<Lock<M>>> {
+    /// In a critical region.
+    fn take_leaf(&mut self) -> Option<Leaf> {
         let manager = &self.manager;
         let mut spin = Spin::<M>::new();
         let mut turns = 0;
-        let leaf = loop {
+        loop {
             match manager.pool.take(&manager.epoch, &manager.agents) {
-                Ok(leaf) => break leaf,
+                Ok(leaf) => return Some(leaf),
                 Err(Shortage::NotYet) if turns < SHORTAGE_TURNS && self.by_regions => {
                     // Our own region may be what holds them back.
                     self.leave();
@@ -371,12 +406,7 @@ impl<M: Machine> Session<M> {
                 }
                 Err(_) => return None,
             }
-        };
-        let locks = manager.pool.locks(leaf);
-        let first = NonNull::from(locks).cast::<Lock<M>>();
-        // SAFETY: within the leaf, which has one at least, or where it ends.
-        self.fresh = unsafe { Fresh { next: first.add(1), end: first.add(locks.len()) } };
-        Some(first)
+        }
     }
 
     /// The lock's state says that it claims: has it, or stands in line for it. In a critical region.
@@ -474,6 +504,7 @@ impl<M: Machine> Session<M> {
     ///
     /// # Errors
     /// Why it is not to be had. The transaction stands in line no more, and keeps what else it holds.
+    #[inline(never)]
     pub fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused> {
         while let Some(pending) = self.pending {
             let waited = self.sleep(pending, deadline);
@@ -663,7 +694,7 @@ impl<M: Machine> Locks<M> for Session<M> {
         Self::begin(self);
     }
 
-    #[inline]
+    #[inline(always)]
     fn ask(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         Self::ask(self, name, mode)
     }
