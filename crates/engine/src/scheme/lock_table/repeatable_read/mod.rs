@@ -31,7 +31,7 @@ mod garbage;
 
 pub use faults::FAULTS;
 
-use super::{ask, lock, placed, wait};
+use super::{ask, check_placed, lock, placed, wait};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
@@ -316,6 +316,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
             // Behind the last commit of the snapshot.
             return Ok(CommitPoint { epoch, order: self.limit - tid::word_of(1) });
         }
+        check_placed(writes)?;
         in_place::prepare(cx, writes)?;
         // Whoever begins before this commit is counted reads what it overwrites.
         install::set_blocks_by(cx, writes, |_| false)?;
