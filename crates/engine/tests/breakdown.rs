@@ -100,6 +100,8 @@ fn expected(scheme: &str) -> &'static [Part] {
     use Part::{Abort, Timestamp, Wait};
     match scheme {
         "silo" | "no-wait" | "dl-detect" | "occ-serial" => &[Abort, Wait],
+        "lock-table" | "lock-table-global" | "lock-table-bucket" | "lock-table-sli"
+        | "lock-table-no-ebr" => &[Abort, Wait],
         "global-tid" | "wait-die" | "timestamp" | "mvcc" | "occ" | "lock-table-repeatable-read" => {
             &[Timestamp, Abort, Wait]
         }

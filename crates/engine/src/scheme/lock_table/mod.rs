@@ -13,7 +13,8 @@
 //!
 //! An insertion asks for the lock of its fresh record when that is in no index yet. It may meet whoever has
 //! kept the lock of the memory's record before; it stands in line then, ahead of all who find the new record,
-//! and waits when the index has taken it.
+//! and waits when the index has taken it. Whom it waits for may find the new record too, and has its lock
+//! already: if the record has been written when the wait is over the insertion is refused.
 
 mod faults;
 mod repeatable_read;
@@ -64,6 +65,18 @@ pub struct Table<M: Machine, V: Variant<M>> {
     newest: u64,
     floors: Floors,
     garbage: VecDeque<Garbage<M>>,
+}
+
+/// Refuses a transaction whose insertion has waited for the lock of the record that it had placed, if who had
+/// the lock, of the memory's record before, has found the new one meanwhile and written it.
+fn check_placed<M: Machine>(writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+    // Relaxed: the lock has acquired it.
+    let word = |record: RecordRef<M>| record.word().load(Ordering::Relaxed);
+    let mut placed = writes.entries.iter().filter(|write| write.placed);
+    match placed.find(|write| !tid::same_version(word(write.record), write.prior)) {
+        Some(write) => Err(Refusal::over(Reason::ReadChanged, write.record)),
+        None => Ok(()),
+    }
 }
 
 impl<M: Machine, V: Variant<M>> Table<M, V> {
@@ -224,6 +237,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: self.last });
         }
+        check_placed(writes)?;
         let overwritten = in_place::prepare(cx, writes)?;
         let greatest = self.last.max(self.newest).max(overwritten);
         self.last = tid::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;

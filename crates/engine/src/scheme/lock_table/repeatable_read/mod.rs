@@ -31,6 +31,7 @@ mod garbage;
 
 pub use faults::FAULTS;
 
+use super::check_placed;
 use super::seat::Seat;
 use super::variants::{Scalable, Variant};
 use crate::Options;
@@ -301,6 +302,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
             // Behind the last commit of the snapshot.
             return Ok(CommitPoint { epoch, order: self.limit - tid::word_of(1) });
         }
+        check_placed(writes)?;
         in_place::prepare(cx, writes)?;
         // Whoever begins before this commit is counted reads what it overwrites.
         install::set_blocks_by(cx, writes, |_| false)?;
