@@ -67,6 +67,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.table = id;
         loop {
             let part = self.clockwork.switch(Part::Index);
+            if S::LOCKS_GAPS && !self.enter_gap(table, key)? {
+                continue;
+            }
             let placed = self.place(id, table, key, value);
             self.clockwork.switch(part);
             match placed? {
@@ -91,6 +94,13 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 },
             }
         }
+    }
+
+    /// Whether the transaction may insert the key, or finds it; else to be asked again. Pinned.
+    fn enter_gap(&mut self, table: &Table<M>, key: &[u8]) -> Result<bool> {
+        let Found::Absent(seen) = table.index.get(&self.heap, key) else { return Ok(true) };
+        let step = self.scheme.enter_gap(&mut context!(self), seen);
+        Ok(self.settle(step)?.is_some())
     }
 
     /// Finds the key's record or puts a fresh one into the index, absent and nobody else's to write, and
@@ -329,6 +339,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let found = table.index.get(&self.heap, key);
             let placed = match found {
                 Found::Record(record) => Ok(Placed::Found(record)),
+                Found::Absent(_) if S::LOCKS_GAPS && !self.enter_gap(table, key)? => continue,
                 Found::Absent(_) => self.place(id, table, key, value),
             };
             self.clockwork.switch(part);

@@ -28,6 +28,15 @@ pub trait Locks<M: Machine>: Sized + 'static {
     /// Why the lock is refused. The transaction keeps what else it holds.
     fn ask(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused>;
 
+    /// Whether it could lock `name` in `mode` at once. The caller may be in a section, where nobody sleeps.
+    fn try_lock(&mut self, name: Name, mode: Mode) -> bool {
+        let granted = self.ask(name, mode) == Ok(Answer::Granted);
+        if !granted {
+            self.stop_waiting();
+        }
+        granted
+    }
+
     /// Waits for what [`Locks::ask`] stands in line for, until `deadline` if there is one. The caller holds
     /// no latch.
     ///

@@ -203,6 +203,8 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     const COPIES_ROWS: bool = false;
     /// [`Scheme::intend`] does something.
     const INTENDS: bool = false;
+    /// [`Scheme::enter_gap`] does something.
+    const LOCKS_GAPS: bool = false;
     /// Hooks may answer `Wait`.
     const WAITS: bool = false;
     /// What all workers share; lives in the machine's memory.
@@ -259,6 +261,13 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
     /// The keys of a leaf were looked at: a key was not there, or a scan passed.
     fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()>;
+
+    /// The transaction is about to insert a key that is missing in this leaf. `Redo` and `Wait`: it looks for the key
+    /// again first.
+    fn enter_gap(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+        let _ = (cx, seen);
+        Step::Done(())
+    }
 
     /// Makes a fresh record an absent one that only this transaction may write, before it is
     /// inserted into an index.

@@ -3,7 +3,7 @@
 //! Its order stays behind as the leaf's floor (`floor.rs`), but where the scheme has other means, and in a
 //! verified run its stamp in the graveyard.
 
-use super::floor::{self, Floors};
+use super::floor;
 use super::{Context, Garbage, Scheme, Tables, tid};
 use crate::stamp;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
@@ -17,7 +17,7 @@ pub(super) fn sweep<M: Machine, S: Scheme<M>>(
     tables: &dyn Tables<M>,
     budget: usize,
     all: &mut VecDeque<Garbage<M>>,
-    floors: &mut Floors,
+    hooks: &mut dyn Hooks<M>,
 ) {
     for _ in 0..budget.min(all.len()) {
         let Some(garbage) = all.pop_front() else { return };
@@ -27,7 +27,7 @@ pub(super) fn sweep<M: Machine, S: Scheme<M>>(
         // since leaves garbage of their own.
         let over = !tables.contains(garbage.table) || !tid::is_absence(found, garbage.order);
         let latched = found & tid::LATCH != 0;
-        if over || !latched && unlink(cx.heap, tables, &garbage, found, floors) {
+        if over || !latched && unlink(cx.heap, tables, &garbage, found, hooks) {
             cx.keys.give(garbage.key);
         } else {
             all.push_back(garbage);
@@ -42,9 +42,9 @@ pub(super) fn unlink<M: Machine>(
     tables: &dyn Tables<M>,
     garbage: &Garbage<M>,
     found: u64,
-    floors: &mut Floors,
+    hooks: &mut dyn Hooks<M>,
 ) -> bool {
-    let gone = take_out(heap, tables, garbage, [found, found | tid::DEAD], floors);
+    let gone = take_out(heap, tables, garbage, [found, found | tid::DEAD], hooks);
     if gone {
         M::mark("record unlinked");
         // SAFETY: it has left its index during this pin, by our hand.
@@ -59,10 +59,10 @@ pub(super) fn take_out<M: Machine>(
     tables: &dyn Tables<M>,
     garbage: &Garbage<M>,
     words: [u64; 2],
-    floors: &mut Floors,
+    hooks: &mut dyn Hooks<M>,
 ) -> bool {
     let leave = |guard: &Guard<M>| floor::raise(guard, words[0] & !tid::FLAGS);
-    take_out_and(heap, tables, garbage, words, floors, &leave)
+    take_out_and(heap, tables, garbage, words, hooks, &leave)
 }
 
 /// The same; what stays behind in the leaf, which is latched, is up to `leave`.

@@ -60,6 +60,19 @@ struct Chain<M: Machine> {
     tail: M::Link<Lock<M>>,
 }
 
+/// Where a session waits for mutexes.
+struct Queue<M: Machine> {
+    place: Place<M>,
+    /// It must not sleep there.
+    awake: bool,
+}
+
+impl<M: Machine> Queue<M> {
+    fn new() -> Self {
+        Self { place: Place::new(), awake: false }
+    }
+}
+
 /// A mutex, and the memory that is free under it.
 struct Guarded<M: Machine> {
     mutex: Mutex<M>,
@@ -99,10 +112,10 @@ impl<M: Machine> Latched<M> {
     /// Locks that are not released, counted while nobody is at work.
     #[must_use]
     pub fn locks(&self) -> usize {
-        let mut place = Place::new();
+        let mut queue = Queue::new();
         let count = |bucket| {
             let mut locks = 0;
-            self.hold(bucket, &mut place, |chain| {
+            self.hold(bucket, &mut queue, |chain| {
                 chain.each(|lock| locks += usize::from(lock.state().status() != Status::Obsolete));
             });
             locks
@@ -119,8 +132,12 @@ impl<M: Machine> Latched<M> {
     }
 
     /// Does something to a bucket under its mutex, and if there is one for all, under that of all.
-    fn hold<R>(&self, bucket: usize, place: &mut Place<M>, act: impl FnOnce(&Chain<M>) -> R) -> R {
-        self.guard(bucket).mutex.hold(place, || act(self.chains.get(bucket)))
+    fn hold<R>(&self, bucket: usize, queue: &mut Queue<M>, act: impl FnOnce(&Chain<M>) -> R) -> R {
+        let (mutex, act) = (&self.guard(bucket).mutex, || act(self.chains.get(bucket)));
+        match queue.awake {
+            false => mutex.hold(&mut queue.place, act),
+            true => mutex.hold_awake(&mut queue.place, act),
+        }
     }
 
     /// Memory for a lock of `bucket`, whose mutex the caller holds.

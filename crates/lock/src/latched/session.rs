@@ -1,6 +1,6 @@
 //! A transaction's part in the lock table behind mutexes.
 
-use super::{Chain, Latched};
+use super::{Chain, Latched, Queue};
 use crate::agents::{Agent, Agents};
 use crate::deadlock::{Lines, Search};
 use crate::held::{Entry, Held};
@@ -9,7 +9,7 @@ use crate::locks::Locks;
 use crate::mode::Mode;
 use crate::name::Name;
 use crate::session::{Answer, Refused};
-use chiliad_machine::{Link, Machine, Ordering, Place, Shared, Tagged, Ticks, Woken, Word};
+use chiliad_machine::{Link, Machine, Ordering, Shared, Tagged, Ticks, Woken, Word};
 use core::ptr::NonNull;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub struct LatchedSession<M: Machine> {
     number: u32,
     agent: NonNull<Agent<M>>,
     /// Where it waits for mutexes.
-    queue: Place<M>,
+    queue: Queue<M>,
     held: Held<At<M>>,
     pending: Option<Pending<At<M>>>,
     /// What it has kept from its last transaction, and this one has not used yet.
@@ -212,7 +212,7 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
             manager,
             number,
             agent,
-            queue: Place::new(),
+            queue: Queue::new(),
             held: Held::new(),
             pending: None,
             kept: Vec::new(),
@@ -230,6 +230,16 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
             Some(_) => self.convert(name, mode),
             None => self.request(name, mode),
         }
+    }
+
+    fn try_lock(&mut self, name: Name, mode: Mode) -> bool {
+        self.queue.awake = true;
+        let granted = self.ask(name, mode) == Ok(Answer::Granted);
+        if !granted {
+            self.stop_waiting();
+        }
+        self.queue.awake = false;
+        granted
     }
 
     fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused> {
@@ -302,7 +312,7 @@ impl<M: Machine> Drop for LatchedSession<M> {
 /// The table, as one sees it who looks for deadlocks: a chain at a time, under its mutex.
 struct UnderMutexes<'a, M: Machine> {
     manager: &'a Latched<M>,
-    queue: &'a mut Place<M>,
+    queue: &'a mut Queue<M>,
 }
 
 impl<M: Machine> Lines<M> for UnderMutexes<'_, M> {

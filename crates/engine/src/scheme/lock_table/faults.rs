@@ -32,14 +32,24 @@ pub(super) static RELEASED_BEFORE_INSTALL: Fault = Fault {
     seeds: 200,
 };
 
-pub(super) static LEAVES_NOT_WATCHED: Fault = Fault {
-    name: "leaves-not-watched",
-    step: "leaves passed by scans and absent look-ups are as they were when all locks are held",
+pub(super) static GAPS_UNLOCKED: Fault = Fault {
+    name: "gaps-unlocked",
+    step: "leaves passed by scans and absent look-ups are locked",
     rig: Rig::SimSc,
     schemes: SCHEMES,
     workload: "scan",
     expected: &["G2", "G2-item", "G-single", "G1c"],
     seeds: 200,
+};
+
+pub(super) static DIVIDED_UNTOLD: Fault = Fault {
+    name: "divided-untold",
+    step: "a leaf that is divided, or leaves the tree, is not the one any more that was locked",
+    rig: Rig::SimSc,
+    schemes: &["lock-table"],
+    workload: "hash",
+    expected: &["G2", "G2-item", "G-single", "G1c"],
+    seeds: 1000,
 };
 
 pub(super) static PLACED_WITHOUT_LOCK: Fault = Fault {
@@ -66,7 +76,8 @@ pub(super) static UNLINKED_WITHOUT_LOCK: Fault = Fault {
 pub static FAULTS: &[&Fault] = &[
     &READ_WITHOUT_LOCK,
     &RELEASED_BEFORE_INSTALL,
-    &LEAVES_NOT_WATCHED,
+    &GAPS_UNLOCKED,
+    &DIVIDED_UNTOLD,
     &PLACED_WITHOUT_LOCK,
     &UNLINKED_WITHOUT_LOCK,
 ];

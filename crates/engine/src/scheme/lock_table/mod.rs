@@ -7,8 +7,8 @@
 //!
 //! The requester finds deadlocks itself and gives up; and it gives up when it has waited for too long.
 //!
-//! Writes are deferred to the commit, and gaps are not locked but watched, as under the other two-phase
-//! locking schemes (`lock`, head). A tombstone or a placeholder leaves its index before its transaction
+//! Writes are deferred to the commit. Gaps are locked (`gap.rs`), so that scans and look-ups that find nothing are
+//! free of phantoms. A tombstone or a placeholder leaves its index before its transaction
 //! lets go of the lock: who waits for it looks the key up again.
 //!
 //! An insertion asks for the lock of its fresh record when that is in no index yet. It may meet whoever has
@@ -17,6 +17,7 @@
 //! already: if the record has been written when the wait is over the insertion is refused.
 
 mod faults;
+mod gap;
 mod repeatable_read;
 mod seat;
 mod variants;
@@ -27,11 +28,11 @@ pub use variants::{
     LockTable, LockTableBucket, LockTableGlobal, LockTableNoEbr, LockTableSli, Variant,
 };
 
+use gap::{Gaps, Ranges};
 use seat::Seat;
 
-use super::floor::{self, Floors};
+use super::floor;
 use super::in_place;
-use super::node_set::NodeSet;
 use super::unlink;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version, tid,
@@ -42,7 +43,7 @@ use crate::arena::Arena;
 use crate::error::Reason;
 use crate::transaction::Intent;
 use chiliad_lock::{Locks, Mode};
-use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Word};
+use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -53,17 +54,19 @@ pub struct Shared<M: Machine, V: Variant<M>> {
     manager: Arc<Boxed<M, <V::Locks as Locks<M>>::Manager>>,
     /// Ticks after which a wait ends.
     wait_timeout: u64,
+    /// Where the stamps of gaps come from.
+    stamps: Line<M::Word>,
 }
 
 /// One worker's part.
 pub struct Table<M: Machine, V: Variant<M>> {
     seat: Seat<M, V::Locks>,
-    nodes: NodeSet<M>,
+    gaps: Gaps<M>,
     /// The last TID given out by this worker.
     last: u64,
     /// The greatest TID that the transaction has read.
     newest: u64,
-    floors: Floors,
+    ranges: Ranges,
     garbage: VecDeque<Garbage<M>>,
 }
 
@@ -101,7 +104,7 @@ impl<M: Machine, V: Variant<M>> Table<M, V> {
         }
         let found = record.word().load(Ordering::Relaxed);
         if tid::is_absence(found, garbage.order) {
-            unlink::unlink(cx.heap, tables, garbage, found, &mut self.floors);
+            unlink::unlink(cx.heap, tables, garbage, found, &mut self.ranges);
         }
         true
     }
@@ -121,6 +124,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     };
     const COLLECTS_BEFORE_RELEASE: bool = true;
     const INTENDS: bool = true;
+    const LOCKS_GAPS: bool = true;
     const WAITS: bool = true;
 
     type Shared = Shared<M, V>;
@@ -128,6 +132,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     fn shared(options: &Options) -> Shared<M, V> {
         Shared {
             manager: Arc::new(Boxed::new(V::table(options))),
+            stamps: Line(M::Word::new(0)),
             wait_timeout: Options::ticks::<M>(
                 options.wait_timeout.unwrap_or(Self::INFO.wait_timeout),
             ),
@@ -141,17 +146,17 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     fn new() -> Self {
         Self {
             seat: Seat::new(),
-            nodes: NodeSet::new(),
+            gaps: Gaps::new(),
             last: 0,
             newest: 0,
-            floors: Floors,
+            ranges: Ranges,
             garbage: VecDeque::new(),
         }
     }
 
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
-        self.nodes.clear();
+        self.gaps.clear();
         self.newest = 0;
         self.seat.begin(&cx.shared.manager)
     }
@@ -184,11 +189,22 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     }
 
     #[inline]
-    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
-        if !M::fault(&faults::LEAVES_NOT_WATCHED) {
-            self.nodes.add(seen);
+    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+        if M::fault(&faults::GAPS_UNLOCKED) {
+            return Step::Done(());
         }
-        Step::Done(())
+        let gap = gap::number(seen.guard_ptr());
+        if let Err(other) = self.seat.lock_gap(cx.table, gap, Mode::S).done() {
+            return other;
+        }
+        match self.gaps.add(&seen, &cx.shared.stamps.0) {
+            true => Step::Done(()),
+            false => Step::Redo,
+        }
+    }
+
+    fn enter_gap(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+        self.seat.lock_gap(cx.table, gap::number(seen.guard_ptr()), Mode::Ix)
     }
 
     fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
@@ -206,21 +222,25 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
 
     fn inserted(
         &mut self,
-        _cx: &mut Context<'_, M, Self>,
+        cx: &mut Context<'_, M, Self>,
         record: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
         floor::settle(record, changes);
-        self.nodes.fix_up(changes, false);
-        self.seat.placed(record)
+        // The key may have come into another leaf than was asked for.
+        let guards = changes.iter().map(|change| match change {
+            Change::Counted { after, .. } => after.guard_ptr(),
+            Change::Handed { to, .. } => to.guard_ptr(),
+        });
+        self.seat.placed(cx.table, record, guards.map(gap::number))
     }
 
     fn hooks(&mut self) -> &mut dyn Hooks<M> {
-        &mut self.floors
+        &mut self.ranges
     }
 
     fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
-        if self.nodes.holds() { Ok(()) } else { Err(Refusal::new(Reason::Phantom)) }
+        if self.gaps.hold() { Ok(()) } else { Err(Refusal::new(Reason::Phantom)) }
     }
 
     #[inline]

@@ -20,6 +20,8 @@ pub(super) struct Seat<M: Machine, L: Locks<M>> {
     intended: Option<(TableId, Mode)>,
     /// How it went to lock a fresh record that the index has not taken yet.
     placing: Option<Result<Answer, Refused>>,
+    /// Gaps into which it has inserted, and for whose locks it has not asked yet.
+    gaps: Vec<Name>,
     machine: PhantomData<fn() -> M>,
 }
 
@@ -34,7 +36,14 @@ fn reason(refused: Refused) -> Reason {
 
 impl<M: Machine, L: Locks<M>> Seat<M, L> {
     pub fn new() -> Self {
-        Self { locks: None, active: false, intended: None, placing: None, machine: PhantomData }
+        Self {
+            locks: None,
+            active: false,
+            intended: None,
+            placing: None,
+            gaps: Vec::new(),
+            machine: PhantomData,
+        }
     }
 
     #[inline]
@@ -56,9 +65,9 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         Step::Done(())
     }
 
-    /// Asks for a lock of the record, and for the intentions before it.
+    /// Asks for a lock of something in the table, and for the intentions before it.
     #[inline]
-    fn ask(&mut self, table: TableId, record: RecordRef<M>, mode: Mode) -> Result<Answer, Refused> {
+    fn ask(&mut self, table: TableId, part: Name, mode: Mode) -> Result<Answer, Refused> {
         M::work(Cost::Lock, 1);
         let intention = if mode == Mode::S { Mode::Is } else { Mode::Ix };
         if !self.intended.is_some_and(|(last, had)| last == table && had.covers(intention)) {
@@ -69,13 +78,13 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
             }
             self.intended = Some((table, intention));
         }
-        self.locks().ask(Name::record(table.0, record.address()), mode)
+        self.locks().ask(part, mode)
     }
 
     /// Locks the record.
     #[inline]
     pub fn lock(&mut self, table: TableId, record: RecordRef<M>, mode: Mode) -> Step<M, ()> {
-        match self.ask(table, record, mode) {
+        match self.ask(table, Name::record(table.0, record.address()), mode) {
             Ok(Answer::Waits) => Step::Wait,
             Err(refused) => Step::Abort(Refusal::over(reason(refused), record)),
             // Relaxed: the lock has acquired it.
@@ -87,10 +96,24 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         }
     }
 
+    /// Locks the gap of this number.
+    #[inline]
+    pub fn lock_gap(&mut self, table: TableId, gap: u64, mode: Mode) -> Step<M, ()> {
+        match self.ask(table, Name::gap(table.0, gap), mode) {
+            Ok(Answer::Waits) => Step::Wait,
+            Err(refused) => Step::Abort(Refusal::new(reason(refused))),
+            Ok(Answer::Granted) => Step::Done(()),
+        }
+    }
+
     /// Waits for what it stands in line for, for `timeout` ticks.
     pub fn wait(&mut self, timeout: u64) -> Result<(), Refusal<M>> {
         let deadline = M::now().saturating_add(timeout);
-        let waited = self.locks().wait((deadline < u64::MAX).then_some(deadline));
+        let deadline = (deadline < u64::MAX).then_some(deadline);
+        let mut waited = self.locks().wait(deadline);
+        while waited.is_ok() && self.enter_gaps()? == Answer::Waits {
+            waited = self.locks().wait(deadline);
+        }
         waited.map_err(|refused| match timeout {
             0 => Refusal::new(Reason::LockDenied),
             _ => Refusal::new(reason(refused)),
@@ -99,7 +122,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
 
     /// Locks a fresh record, which no index has taken yet: it may stand in line, and is not waited for.
     pub fn place(&mut self, table: TableId, record: RecordRef<M>) {
-        self.placing = Some(self.ask(table, record, Mode::X));
+        self.placing = Some(self.ask(table, Name::record(table.0, record.address()), Mode::X));
     }
 
     /// The index has not taken it.
@@ -108,26 +131,45 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         self.locks().stop_waiting();
     }
 
-    /// What follows from how it went to lock the record that an insertion has placed, if it has.
-    pub fn placed(&mut self, record: Option<RecordRef<M>>) -> Step<M, ()> {
+    /// What follows from how it went to lock the record that an insertion has placed, if it has, into these gaps.
+    pub fn placed(
+        &mut self,
+        table: TableId,
+        record: Option<RecordRef<M>>,
+        gaps: impl Iterator<Item = u64>,
+    ) -> Step<M, ()> {
+        self.gaps.clear();
+        self.gaps.extend(gaps.map(|gap| Name::gap(table.0, gap)));
         match (record, self.placing.take()) {
-            (Some(_), Some(Ok(Answer::Waits))) => Step::Wait,
+            (Some(_), Some(Ok(Answer::Waits))) => return Step::Wait,
             (Some(record), Some(Err(refused))) => {
-                Step::Abort(Refusal::over(reason(refused), record))
+                return Step::Abort(Refusal::over(reason(refused), record));
             }
-            _ => Step::Done(()),
+            _ => {}
+        }
+        match self.enter_gaps() {
+            Ok(Answer::Granted) => Step::Done(()),
+            Ok(Answer::Waits) => Step::Wait,
+            Err(refusal) => Step::Abort(refusal),
         }
     }
 
-    /// Whether it can lock what was left behind, without waiting. It is unlocked with the others.
+    /// Asks for the locks of the gaps that are left, until it has to wait for one.
+    fn enter_gaps(&mut self) -> Result<Answer, Refusal<M>> {
+        while let Some(gap) = self.gaps.pop() {
+            let asked = self.locks().ask(gap, Mode::Ix);
+            if asked.map_err(|refused| Refusal::new(reason(refused)))? == Answer::Waits {
+                return Ok(Answer::Waits);
+            }
+        }
+        Ok(Answer::Granted)
+    }
+
+    /// Whether it can lock what was left behind, without waiting, perhaps in a section. It is unlocked with the
+    /// others.
     pub fn can_lock(&mut self, table: u32, record: RecordRef<M>) -> bool {
         let Some(locks) = &mut self.locks else { return false };
-        let granted =
-            locks.ask(Name::record(table, record.address()), Mode::X) == Ok(Answer::Granted);
-        if !granted {
-            locks.stop_waiting();
-        }
-        granted
+        locks.try_lock(Name::record(table, record.address()), Mode::X)
     }
 
     /// The transaction has ended.
@@ -135,6 +177,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     pub fn unlock_all(&mut self) {
         self.active = false;
         self.intended = None;
+        self.gaps.clear();
         if let Some(locks) = &mut self.locks {
             M::work(Cost::Unlock, locks.count() as u32);
             locks.release_all();

@@ -274,11 +274,11 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
 
     fn inserted(
         &mut self,
-        _cx: &mut Context<'_, M, Self>,
+        cx: &mut Context<'_, M, Self>,
         record: Option<RecordRef<M>>,
         _changes: &[Change<M>],
     ) -> Step<M, ()> {
-        self.seat.placed(record)
+        self.seat.placed(cx.table, record, core::iter::empty())
     }
 
     fn hooks(&mut self) -> &mut dyn Hooks<M> {
