@@ -15,7 +15,7 @@
 use super::faults;
 use crate::scheme::floor::Floors;
 use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
-use chiliad_storage::{Guard, Hooks, Record, Seen};
+use chiliad_storage::{Change, Guard, Hooks, Record, Seen};
 use core::ptr::NonNull;
 
 /// Stamps that a worker draws at a time.
@@ -31,7 +31,7 @@ pub(super) fn number<M: Machine>(guard: NonNull<Guard<M>>) -> u64 {
 
 /// The parts at which a transaction has looked, with the stamps that they had.
 pub(super) struct Gaps<M: Machine> {
-    looked_at: Vec<(NonNull<Guard<M>>, Tagged<Record<M>>)>,
+    looked_at: Vec<Stamped<M>>,
     /// Stamps that the worker has drawn: the next, and where they end.
     next: u64,
     end: u64,
@@ -53,6 +53,13 @@ impl<M: Machine> Gaps<M> {
     /// The transaction has looked at a part, and has locked it; whether its keys are still those that it has
     /// seen. `stamps` is the source of stamps.
     pub fn add(&mut self, seen: &Seen<M>, stamps: &M::Word) -> bool {
+        let (stamp, holds) = self.look_again(seen, stamps);
+        self.looked_at.push((seen.guard_ptr(), stamp));
+        holds
+    }
+
+    /// The stamp of a part that is locked, and whether its keys are still those that were seen.
+    fn look_again(&mut self, seen: &Seen<M>, stamps: &M::Word) -> (Tagged<Record<M>>, bool) {
         let link = &seen.guard().header.link;
         // Acquire pairs with the release in `Ranges::changes`: who finds that it has gone finds the change.
         let mut stamp = link.load(Ordering::Acquire);
@@ -66,8 +73,37 @@ impl<M: Machine> Gaps<M> {
         // Full: the lock and the stamp are there before the keys are looked at again. Pairs with the one in
         // `Ranges::changes`, and with the exchange by which the lock of who inserts comes into its chain.
         M::fence(Ordering::SeqCst);
-        self.looked_at.push((seen.guard_ptr(), stamp));
-        seen.holds()
+        (stamp, seen.holds())
+    }
+
+    /// The transaction's own insertion has made these changes, and divided parts. Where it had looked at one of
+    /// them it now has looked at what that was divided into, if `lock` can lock the new part at once and nobody else
+    /// was there in between; else it stays what is refused.
+    pub fn fix_up(
+        &mut self,
+        ranges: &mut Ranges<M>,
+        changes: &[Change<M>],
+        stamps: &M::Word,
+        mut lock: impl FnMut(NonNull<Guard<M>>) -> bool,
+    ) {
+        for divided in ranges.divided.drain(..) {
+            if !self.looked_at.contains(&divided) {
+                continue;
+            }
+            let Some(rest) = latest(changes, divided.0) else { continue };
+            let (stamp, mut holds) = self.look_again(&rest, stamps);
+            for change in changes {
+                if let Change::Handed { from, to } = change
+                    && *from == divided.0
+                {
+                    let part = latest(changes, to.guard_ptr()).unwrap_or(*to);
+                    holds = holds && lock(part.guard_ptr()) && self.add(&part, stamps);
+                }
+            }
+            for entry in self.looked_at.iter_mut().filter(|entry| holds && **entry == divided) {
+                entry.1 = stamp;
+            }
+        }
     }
 
     fn draw(&mut self, stamps: &M::Word) -> Tagged<Record<M>> {
@@ -92,24 +128,55 @@ impl<M: Machine> Gaps<M> {
     }
 }
 
-/// Carries floors along (`floor.rs`), and takes stamps away. Called under the leaf latches.
-pub(super) struct Ranges;
+/// The last of these changes of a part.
+fn latest<M: Machine>(changes: &[Change<M>], guard: NonNull<Guard<M>>) -> Option<Seen<M>> {
+    let seen = changes.iter().map(|change| match change {
+        Change::Counted { after, .. } => *after,
+        Change::Handed { to, .. } => *to,
+    });
+    seen.filter(|seen| seen.guard_ptr() == guard).last()
+}
 
-impl Ranges {
-    fn changes<M: Machine>(guard: &Guard<M>) {
+/// A part, and the stamp that it had.
+type Stamped<M> = (NonNull<Guard<M>>, Tagged<Record<M>>);
+
+/// Carries floors along (`floor.rs`), and takes stamps away. Called under the leaf latches.
+pub(super) struct Ranges<M: Machine> {
+    /// Parts that the last insertion has divided.
+    divided: Vec<Stamped<M>>,
+}
+
+// SAFETY: as of `Gaps`.
+unsafe impl<M: Machine> Send for Ranges<M> where M::Word: Sync {}
+
+impl<M: Machine> Ranges<M> {
+    pub fn new() -> Self {
+        Self { divided: Vec::new() }
+    }
+
+    /// What was divided is of no interest.
+    pub fn forget(&mut self) {
+        self.divided.clear();
+    }
+
+    /// The part becomes another one; the stamp that it had.
+    fn changes(guard: &Guard<M>) -> Tagged<Record<M>> {
         if M::fault(&faults::DIVIDED_UNTOLD) {
-            return;
+            return Tagged::null();
         }
-        // Full: the change is visible before the stamp goes; pairs with the one in `Gaps::add`.
+        // Full: the change is visible before the stamp goes; pairs with the one in `Gaps::look_again`.
         M::fence(Ordering::SeqCst);
-        guard.header.link.store(Tagged::null(), Ordering::Release);
+        guard.header.link.swap(Tagged::null(), Ordering::AcqRel)
     }
 }
 
-impl<M: Machine> Hooks<M> for Ranges {
+impl<M: Machine> Hooks<M> for Ranges<M> {
     fn hand_on(&mut self, old: &Guard<M>, new: &Guard<M>) {
         Floors.hand_on(old, new);
-        Self::changes(old);
+        let stamp = Self::changes(old);
+        if !stamp.is_null() {
+            self.divided.push((NonNull::from(old), stamp));
+        }
     }
 
     fn merge(&mut self, dying: &Guard<M>, heir: &Guard<M>) {

@@ -66,7 +66,7 @@ pub struct Table<M: Machine, V: Variant<M>> {
     last: u64,
     /// The greatest TID that the transaction has read.
     newest: u64,
-    ranges: Ranges,
+    ranges: Ranges<M>,
     garbage: VecDeque<Garbage<M>>,
 }
 
@@ -149,7 +149,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
             gaps: Gaps::new(),
             last: 0,
             newest: 0,
-            ranges: Ranges,
+            ranges: Ranges::new(),
             garbage: VecDeque::new(),
         }
     }
@@ -227,6 +227,9 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         changes: &[Change<M>],
     ) -> Step<M, ()> {
         floor::settle(record, changes);
+        let (seat, table) = (&mut self.seat, cx.table);
+        let lock = |guard| seat.try_gap(table, gap::number(guard));
+        self.gaps.fix_up(&mut self.ranges, changes, &cx.shared.stamps.0, lock);
         // The key may have come into another leaf than was asked for.
         let guards = changes.iter().map(|change| match change {
             Change::Counted { after, .. } => after.guard_ptr(),
@@ -311,6 +314,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
                 self.garbage.push_back(garbage);
             }
         }
+        self.ranges.forget();
         self.seat.unlock_collected();
     }
 

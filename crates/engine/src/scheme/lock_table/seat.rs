@@ -106,6 +106,13 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         }
     }
 
+    /// Whether it could share the gap of this number at once. It stands in line for nothing afterwards, unless it
+    /// did before.
+    pub fn try_gap(&mut self, table: TableId, gap: u64) -> bool {
+        let stands = matches!(self.placing, Some(Ok(Answer::Waits)));
+        !stands && self.locks().try_lock(Name::gap(table.0, gap), Mode::S)
+    }
+
     /// Waits for what it stands in line for, for `timeout` ticks.
     pub fn wait(&mut self, timeout: u64) -> Result<(), Refusal<M>> {
         let deadline = M::now().saturating_add(timeout);
