@@ -21,7 +21,8 @@
 //! (`timestamp/horizon.rs`): a transaction shows the first number that is not in its snapshot. Versions and
 //! tombstones go when they are below (`garbage.rs`). A key that is not in its index is therefore absent in
 //! every snapshot at work, and what a transaction has found in one stays in its index until the transaction
-//! has ended. Where memory is full and a version cannot be kept, its successor is refused.
+//! has ended. Where memory is full and a version cannot be kept, its successor is refused, unless every snapshot at
+//! work has the successor.
 //!
 //! **Insertions.** A record is placed as an absent one of [`PLACED`], which is in every snapshot, and
 //! nobody takes it out of its index until its transaction has ended. One that was given up is of order zero.
@@ -49,6 +50,7 @@ use crate::transaction::Intent;
 use chiliad_lock::{Locks, Manager, Mode, Session};
 use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, NoHooks, RecordRef, Seen};
+use core::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -105,8 +107,21 @@ impl<M: Machine> RepeatableRead<M> {
         tid::word_of(number)
     }
 
-    /// Marks the records that are to be written, and notes the words that they had. From here on the commit
-    /// does not fail.
+    /// Whether what was counted as `order` is in the snapshots of all others at work, and of those to come.
+    fn is_in_all_snapshots(cx: &mut Context<'_, M, Self>, order: u64) -> bool {
+        let (slots, slot) = (&cx.heap.shared().slots, cx.heap.slot_number());
+        let next = order + tid::word_of(1);
+        cx.shared.horizon.look(slots, slot, next) == next
+    }
+
+    /// The commit is refused after all.
+    fn unmark(writes: &WriteSet<M>) {
+        for write in writes.entries.iter().filter(|write| !Self::is_void(write)) {
+            tid::publish(write.record.word(), write.prior);
+        }
+    }
+
+    /// Marks the records that are to be written, and notes the words that they had.
     fn mark(writes: &mut WriteSet<M>) {
         for write in &mut writes.entries {
             if Self::is_void(write) {
@@ -304,11 +319,20 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         }
         check_placed(writes)?;
         in_place::prepare(cx, writes)?;
-        // Whoever begins before this commit is counted reads what it overwrites.
-        install::set_blocks_by(cx, writes, |_| false)?;
+        // Whoever begins before this commit is counted reads what it overwrites: whether nobody does is known
+        // afterwards.
+        let lost = Cell::new(false);
+        install::set_blocks_by(cx, writes, |_| {
+            lost.set(true);
+            true
+        })?;
         let early = M::fault(&faults::COUNTED_BEFORE_MARKS).then(|| Self::count(cx));
         Self::mark(writes);
         let order = early.unwrap_or_else(|| Self::count(cx));
+        if lost.get() && !Self::is_in_all_snapshots(cx, order) {
+            Self::unmark(writes);
+            return Err(Refusal::out_of_memory());
+        }
         Ok(CommitPoint { epoch, order })
     }
 
