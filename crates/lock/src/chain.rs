@@ -17,9 +17,10 @@
 //! that no link is changed by two who remove neighbours; who finds one at work tells it to go over the chain
 //! again and leaves. A lock that is alone in its chain has no neighbours, and its owner unlinks it without
 //! being a sweeper. The last lock of a chain is unlinked by moving the tail back to the one ahead, if
-//! nobody has come in since; it is marked as gone then, for those who came to it on a link that was read
-//! before and would wait there for what comes behind: they begin at the head again. (The paper leaves the
-//! last lock in place, which would keep a segment of the pool alive for each bucket.)
+//! nobody has come in since. Who came to it on a link that was read before finds the end of the links there,
+//! and elsewhere the tail: that looks like a lock that is about to be linked, and is why everybody who waits
+//! for one begins at the head again. (The paper leaves the last lock in place, which would keep a segment of the
+//! pool alive for each bucket.)
 //!
 //! What was unlinked is still read by those who were on their way. Everybody who reads a chain is in a
 //! *critical region* meanwhile (`region.rs`), and no memory is used again before all who might have seen it
@@ -28,9 +29,6 @@
 use crate::faults;
 use crate::lock::{Lock, Status};
 use chiliad_machine::{Link, Machine, Ordering, Spin, Tagged, Word};
-
-/// The tag of the null link of a lock that was the last one and has been unlinked.
-const GONE: usize = 1;
 
 /// Values of `Bucket::sweeper`.
 const NOBODY: u64 = 0;
@@ -108,14 +106,14 @@ impl<M: Machine> Bucket<M> {
             // Acquire pairs with the releases of those who link.
             let found = link.load(Ordering::Acquire);
             if found.is_null() {
-                if found.tag() == GONE {
-                    link = &self.head;
-                }
                 if M::fault(&faults::UNLINKED_PASSED_OVER) {
                     return;
                 }
-                // Somebody ahead of `own` is about to link what we look for.
+                // Somebody ahead of `own` is about to link what we look for, or has gone.
                 spin.wait();
+                if !M::fault(&faults::WAITED_THERE) {
+                    link = &self.head;
+                }
                 continue;
             }
             // SAFETY: it was in the chain when the link was read, and we are in a critical region.
@@ -153,16 +151,12 @@ impl<M: Machine> Bucket<M> {
             let found = link.load(Ordering::Acquire);
             // SAFETY: as in `ahead`.
             let Some(lock) = (unsafe { found.pointer().as_ref() }) else {
-                if found.tag() == GONE {
-                    // What came after it is linked to one ahead of it.
-                    (link, at) = (first, owner);
-                    continue;
-                }
                 // Relaxed: what came in before the caller's full fence is seen.
                 if self.tail.load(Ordering::Relaxed) == at || M::fault(&faults::GAP_PASSED_OVER) {
                     return;
                 }
                 spin.wait();
+                (link, at) = (first, owner);
                 continue;
             };
             if visit(lock) == Walk::Enough {
@@ -231,15 +225,12 @@ impl<M: Machine> Bucket<M> {
             let found = link.load(Ordering::Acquire);
             // SAFETY: it was in the chain when the link was read, and we are in a critical region.
             let Some(lock) = (unsafe { found.pointer().as_ref() }) else {
-                if found.tag() == GONE {
-                    // Its owner has released it since, alone in the chain.
-                    (behind, link) = (Tagged::null(), &self.head);
-                    continue;
-                }
                 if self.tail.load(Ordering::Relaxed) == behind {
                     return;
                 }
+                // Its owner may have unlinked the one behind which we wait, when it was alone.
                 spin.wait();
+                (behind, link) = (Tagged::null(), &self.head);
                 continue;
             };
             if lock.state().status() != Status::Obsolete {
@@ -271,10 +262,6 @@ impl<M: Machine> Bucket<M> {
             // Somebody may have linked itself to the one ahead already.
             let null = Tagged::null();
             _ = link.compare_exchange(lock.tagged(), null, Ordering::AcqRel, Ordering::Relaxed);
-            if !M::fault(&faults::GONE_UNMARKED) {
-                // Release: who begins again sees the link as it is now.
-                lock.next.store(Tagged::new(core::ptr::null_mut(), GONE), Ordering::Release);
-            }
         }
         M::leave_section();
         moved.is_ok()

@@ -108,11 +108,11 @@ pub(crate) static GAP_PASSED_OVER: Fault = planted(
     1000,
 );
 
-pub(crate) static GONE_UNMARKED: Fault = planted(
-    "gone-unmarked",
+pub(crate) static WAITED_THERE: Fault = planted(
+    "waited-there",
     Rig::Loom,
     "locks",
-    "a last lock that is unlinked says so",
+    "who waits for a lock to be linked begins at the head again",
     &["event limit"],
     1000,
 );
@@ -155,7 +155,7 @@ pub static FAULTS: &[&Fault] = &[
     &WAKE_UNORDERED,
     &UNLINKED_PASSED_OVER,
     &GAP_PASSED_OVER,
-    &GONE_UNMARKED,
+    &WAITED_THERE,
     &STRONG_PASSED_OVER,
     &COUNT_UNAWAITED,
     &REGION_UNSHOWN,

@@ -121,7 +121,7 @@ fn some(mode: Option<Mode>) -> Modes {
 /// A line of memory, which belongs to a segment for as long as that lives.
 #[repr(C, align(64))]
 pub(crate) struct Lock<M: Machine> {
-    /// The one behind it in the chain; see `chain.rs` for its tag.
+    /// The one behind it in the chain.
     pub next: M::Link<Lock<M>>,
     state: M::Word,
     space: M::Word,

@@ -108,43 +108,100 @@ fn the_last_goes_while_others_come() {
 
 #[test]
 #[should_panic]
-fn a_last_one_that_does_not_say_that_it_is_gone_is_caught() {
-    last_goes(Some(&faults::GONE_UNMARKED));
+fn who_waits_behind_one_that_has_gone_is_caught() {
+    last_goes(Some(&faults::WAITED_THERE));
 }
 
-/// One converts its lock while two come in behind it, one of whom may have been cut off before it is linked.
-fn converts_beside_a_gap(fault: Option<&Fault>) {
+/// The owner of a lock releases it as the only one, while another comes in behind it, and stays.
+#[test]
+fn nobody_waits_for_the_only_one() {
+    check(None, |chain| {
+        let own = chain.insert(0, Mode::X);
+        let peer = Rc::clone(&chain);
+        let other = thread::spawn(move || peer.excluded_by(peer.insert(1, Mode::X), Mode::X));
+        let alone = chain.bucket.remove_only(own);
+        let waits = other.join().expect("no panic") > 0;
+        assert!(!(alone && waits), "it waits for one that has gone");
+    });
+}
+
+/// The same, while another comes and goes, as a sweeper.
+#[test]
+fn the_only_one_goes_beside_a_sweeper() {
+    check(None, |chain| {
+        let own = chain.insert(0, Mode::X);
+        let peer = Rc::clone(&chain);
+        let other = thread::spawn(move || {
+            peer.insert(1, Mode::X).set(State::RELEASED);
+            let mut retired = 0;
+            peer.bucket.sweep(|_| retired += 1);
+            retired
+        });
+        let alone = chain.bucket.remove_only(own);
+        own.set(State::RELEASED);
+        let mut retired = u32::from(alone);
+        if !alone {
+            chain.bucket.sweep(|_| retired += 1);
+        }
+        let others = other.join().expect("no panic");
+        chain.bucket.sweep(|_| retired += 1);
+        assert_eq!(retired + others, 2, "each is unlinked once");
+        let mut left = 0;
+        chain.bucket.each(|_| {
+            left += 1;
+            Walk::On
+        });
+        assert_eq!(left, 0);
+    });
+}
+
+/// One releases its lock while two come in behind it: the first, for something else, may have been cut off before it
+/// is linked, and the second waits.
+fn releases_beside_a_gap(fault: Option<&Fault>) {
     check(fault, |chain| {
-        let own = chain.insert(0, Mode::S);
-        own.set(State::new(0, Status::Active, Some(Mode::S), Mode::S));
+        let own = chain.insert(0, Mode::X);
         let (first, second) = (Rc::clone(&chain), Rc::clone(&chain));
         let between = thread::spawn(move || {
             first.insert(1, Mode::Is);
         });
-        let behind = thread::spawn(move || second.excluded_by(second.insert(2, Mode::S), Mode::S));
-        own.set(State::new(0, Status::Active, Some(Mode::S), Mode::X));
+        let behind = thread::spawn(move || {
+            let lock = second.insert(2, Mode::Is);
+            let is_excluded = || {
+                let mut excluded = false;
+                second.bucket.ahead(lock, |other| {
+                    excluded = other.state().toward_behind().meets(Mode::Is.conflicts());
+                    if excluded { Walk::Enough } else { Walk::On }
+                });
+                excluded
+            };
+            is_excluded() && {
+                lock.set(State::new(2, Status::Waiting, None, Mode::Is));
+                Loom::fence(Ordering::SeqCst);
+                is_excluded()
+            }
+        });
+        own.set(State::RELEASED);
         Loom::fence(Ordering::SeqCst);
-        let mut modes = Modes::NONE;
-        chain.bucket.behind(own, |other| {
-            modes = modes.and(other.state().toward_ahead());
+        let mut sees = false;
+        chain.bucket.each(|lock| {
+            sees |= lock.state().status() == Status::Waiting;
             Walk::On
         });
-        let sees = modes.contains(Mode::S);
-        let is_seen = behind.join().expect("no panic") > 0;
-        assert!(sees || is_seen, "neither sees the other");
+        let sleeps = behind.join().expect("no panic");
+        assert!(sees || !sleeps, "it sleeps, and nobody has seen it");
         between.join().expect("no panic");
     });
 }
 
 #[test]
-fn a_conversion_sees_who_came_in_behind_a_gap() {
-    converts_beside_a_gap(None);
+fn who_waits_behind_a_gap_is_seen() {
+    releases_beside_a_gap(None);
 }
 
 #[test]
-#[should_panic(expected = "neither sees the other")]
-fn a_conversion_that_passes_a_gap_over_is_caught() {
-    converts_beside_a_gap(Some(&faults::GAP_PASSED_OVER));
+#[should_panic(expected = "it sleeps, and nobody has seen it")]
+fn who_passes_a_gap_over_is_caught() {
+    releases_beside_a_gap(Some(&faults::GAP_PASSED_OVER));
 }
 
 /// Whoever clears the last flag of all makes the segment empty, whoever that is.
