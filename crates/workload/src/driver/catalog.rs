@@ -4,7 +4,7 @@
 //! transaction.
 
 use super::Failure;
-use super::target::{Bound, Direct, Target, Virtual};
+use super::target::{Bound, Natively, Target, Virtual};
 use crate::Workload;
 use crate::micro::{Bank, BankOptions, Churn, ChurnOptions};
 use crate::smallbank::{Smallbank, SmallbankOptions};
@@ -184,7 +184,7 @@ impl<W: Workload> UnderNativeScheme for OpenNative<W> {
     fn run<S: NativeScheme>(self) -> Self::Output {
         let workload = Arc::new(self.workload);
         let target = match self.home {
-            None => Bound::<Interleaved, S, W, Direct>::open(workload, self.options)?,
+            None => Bound::<Interleaved, S, W, Natively>::open(workload, self.options)?,
             Some(home) => Bound::open_on(workload, self.options, home.options, home.disk)?,
         };
         Ok(Box::new(target))

@@ -60,7 +60,7 @@ pub use series::{Sample, resident_bytes};
 pub use simulated::{Loaded, SimulatedPlan, load_simulated, run_loaded, run_simulated};
 pub use slices::FollowingCost;
 pub use tally::{KindTally, Tally};
-pub use target::{Bound, Direct, Target, Virtual};
+pub use target::{Bound, Direct, Natively, Target, Virtual};
 pub use timestamps::{Drawing, run_drawing, simulate_drawing};
 pub use verify::{Judgement, judge, write_history};
 pub use window::Counted;

@@ -140,6 +140,15 @@ impl Call for Direct {
 /// One instance for all schemes: simulated runs, in which a virtual call does not show.
 pub struct Virtual;
 
+/// How native runs call: directly, but in debug builds, which measure nothing and are built often. An instance of
+/// each procedure for each scheme takes longer to compile than all the rest.
+#[cfg(debug_assertions)]
+pub type Natively = Virtual;
+
+/// How native runs call: compiled for the scheme.
+#[cfg(not(debug_assertions))]
+pub type Natively = Direct;
+
 impl Call for Virtual {
     fn execute<W: Workload, T: Transaction>(
         workload: &W,

@@ -62,16 +62,6 @@ pub(super) static PLACED_WITHOUT_LOCK: Fault = Fault {
     seeds: 200,
 };
 
-pub(super) static UNLINKED_WITHOUT_LOCK: Fault = Fault {
-    name: "unlinked-without-lock",
-    step: "a tombstone leaves its index under its lock",
-    rig: Rig::SimSc,
-    schemes: SCHEMES,
-    workload: "hash",
-    expected: NOT_SERIALIZABLE,
-    seeds: 1000,
-};
-
 /// The planted bugs of this folder.
 pub static FAULTS: &[&Fault] = &[
     &READ_WITHOUT_LOCK,
@@ -79,5 +69,4 @@ pub static FAULTS: &[&Fault] = &[
     &GAPS_UNLOCKED,
     &DIVIDED_UNTOLD,
     &PLACED_WITHOUT_LOCK,
-    &UNLINKED_WITHOUT_LOCK,
 ];

@@ -98,8 +98,7 @@ impl<M: Machine, V: Variant<M>> Table<M, V> {
         if !tables.contains(garbage.table) || !left(record.word()) {
             return true;
         }
-        let unlocked = M::fault(&faults::UNLINKED_WITHOUT_LOCK);
-        if !unlocked && !self.seat.can_lock(garbage.table, record) {
+        if !self.seat.can_lock(garbage.table, record) {
             return false;
         }
         let found = record.word().load(Ordering::Relaxed);
