@@ -45,7 +45,7 @@ fn who_waits_for_a_stalled_transaction_waits_until_the_run_is_over() {
     // It reads all rows of a table, which every client sooner or later wants to update.
     let all = "--rows 6 --rows-read 6 --updates 100 --snapshot-reads no --verify";
     for (schedule, window, stalled_at) in
-        [("--schedule random", "300ms", "20ms"), ("--scale micro", "600us", "40us")]
+        [("--schedule random", "300ms", "20ms"), ("--scale micro", "3ms", "40us")]
     {
         for scheme in SCHEMES {
             let line = format!(

@@ -27,6 +27,8 @@ pub(crate) struct Agent<M: Machine> {
     pub thread: M::Word,
     /// The lock that it waits for.
     pub waits_for: M::Link<Lock<M>>,
+    /// How often it has begun to wait.
+    pub waits_begun: M::Word,
     /// What it holds by counters: see `ground.rs`.
     pub intentions: [M::Word; INTENTIONS_MAX],
 }
@@ -100,6 +102,14 @@ impl<M: Machine> Agents<M> {
 }
 
 impl<M: Machine> Agent<M> {
+    /// Shows that it waits by `lock`: its owner does.
+    pub fn waits_by(&self, lock: &Lock<M>) {
+        let begun = self.waits_begun.load(Ordering::Relaxed);
+        self.waits_begun.store(begun + 1, Ordering::Relaxed);
+        // Release pairs with the acquire of those who look for deadlocks.
+        self.waits_for.store(lock.tagged(), Ordering::Release);
+    }
+
     fn new() -> Self {
         Self {
             region: M::Word::new(OUTSIDE),
@@ -107,6 +117,7 @@ impl<M: Machine> Agent<M> {
             cancelled: M::Word::new(0),
             thread: M::Word::new(0),
             waits_for: M::Link::new(Tagged::null()),
+            waits_begun: M::Word::new(0),
             intentions: core::array::from_fn(|_| M::Word::new(0)),
         }
     }

@@ -125,14 +125,15 @@ impl<M: Machine> Bucket<M> {
         }
     }
 
-    /// Shows `visit` all locks from the first on. The caller is in a critical region.
+    /// Shows `visit` all locks from the first on; `None` where it begins, perhaps again: what it was shown before is
+    /// of no interest then. The caller is in a critical region.
     #[inline]
-    pub fn each(&self, visit: impl FnMut(&Lock<M>) -> Walk) {
+    pub fn each(&self, visit: impl FnMut(Option<&Lock<M>>) -> Walk) {
         self.from(&self.head, Tagged::null(), visit);
     }
 
     /// The same of the locks behind `own`, which is in the chain.
-    pub fn behind(&self, own: &Lock<M>, visit: impl FnMut(&Lock<M>) -> Walk) {
+    pub fn behind(&self, own: &Lock<M>, visit: impl FnMut(Option<&Lock<M>>) -> Walk) {
         self.from(&own.next, own.tagged(), visit);
     }
 
@@ -143,10 +144,11 @@ impl<M: Machine> Bucket<M> {
         &self,
         first: &M::Link<Lock<M>>,
         owner: Tagged<Lock<M>>,
-        mut visit: impl FnMut(&Lock<M>) -> Walk,
+        mut visit: impl FnMut(Option<&Lock<M>>) -> Walk,
     ) {
         let mut spin = Spin::<M>::new();
         let (mut link, mut at) = (first, owner);
+        _ = visit(None);
         loop {
             let found = link.load(Ordering::Acquire);
             // SAFETY: as in `ahead`.
@@ -157,9 +159,10 @@ impl<M: Machine> Bucket<M> {
                 }
                 spin.wait();
                 (link, at) = (first, owner);
+                _ = visit(None);
                 continue;
             };
-            if visit(lock) == Walk::Enough {
+            if visit(Some(lock)) == Walk::Enough {
                 return;
             }
             (link, at) = (&lock.next, found);

@@ -6,6 +6,11 @@
 //! wait show it before they look (S2), the last of those who make a circle sees all the others. Two who look
 //! at once may both find the circle, and both give up; that costs one of them a transaction.
 //!
+//! Edges that were there one after the other make no circle: who was ahead has gone, and has come back behind. So
+//! who has found one looks again, and follows only waits that are the same as the first time. All of these lasted
+//! from one look to the other, and what is ahead of a lock was ahead of it when it came: the circle was there at one
+//! time, and so for good.
+//!
 //! A hot lock has hundreds of waiters, each of whom waits for many ahead. So a chain is read once for each
 //! lock in it that the search comes to, into memory of one's own, and the locks that are reached from there
 //! by way of waiters of the same thing are found in one pass from back to front: a waiter reached adds what
@@ -16,7 +21,7 @@ use crate::ground;
 use crate::lock::{Lock, State, Status};
 use crate::mode::Modes;
 use crate::name::Name;
-use chiliad_machine::{Cost, Link, Machine, Ordering};
+use chiliad_machine::{Cost, Link, Machine, Ordering, Word};
 
 /// A lock table, as one sees it who looks for deadlocks.
 pub(crate) trait Lines<M: Machine> {
@@ -25,8 +30,9 @@ pub(crate) trait Lines<M: Machine> {
     /// Whether intentions are counted besides (`ground.rs`).
     fn counts_intentions(&self) -> bool;
 
-    /// Shows the states of the locks for `name` from the first on, each with whether it is `lock`.
-    fn each(&mut self, name: Name, lock: &Lock<M>, show: impl FnMut(State, bool));
+    /// Shows the states of the locks for `name` from the first on, each with whether it is `lock`; `None` where it
+    /// begins, perhaps again.
+    fn each(&mut self, name: Name, lock: &Lock<M>, show: impl FnMut(Option<(State, bool)>));
 }
 
 /// A search, with the room that it takes.
@@ -38,6 +44,8 @@ pub(crate) struct Search {
     seen: Vec<u32>,
     /// The locks of a chain for one thing.
     line: Vec<State>,
+    /// Waits that were followed the first time: whose, by which lock, and how often the owner had waited then.
+    followed: Vec<(u32, usize, u64)>,
 }
 
 impl Search {
@@ -48,15 +56,34 @@ impl Search {
         owner: u32,
         lock: &Lock<M>,
     ) -> bool {
+        self.followed.clear();
+        self.looks(lines, owner, lock, false) && self.looks(lines, owner, lock, true)
+    }
+
+    fn looks<M: Machine>(
+        &mut self,
+        lines: &mut impl Lines<M>,
+        owner: u32,
+        lock: &Lock<M>,
+        again: bool,
+    ) -> bool {
         self.open.clear();
         self.seen.clear();
         if self.follow(lines, owner, lock) {
             return true;
         }
         while let Some(next) = self.open.pop() {
+            let agent = lines.agents().get(next);
             // Acquire pairs with the release of whoever waits. It may have ceased to; its lock is there as
             // long as we are in our region.
-            let waits_for = lines.agents().get(next).waits_for.load(Ordering::Acquire);
+            let waits_for = agent.waits_for.load(Ordering::Acquire);
+            let wait =
+                (next, waits_for.pointer().addr(), agent.waits_begun.load(Ordering::Relaxed));
+            match again {
+                true if !self.followed.contains(&wait) => continue,
+                true => {}
+                false => self.followed.push(wait),
+            }
             // SAFETY: shown while it stood in its chain, and taken back before it was released.
             let Some(lock) = (unsafe { waits_for.pointer().as_ref() }) else { continue };
             let state = lock.state();
@@ -147,9 +174,13 @@ impl Search {
         name: Name,
         lock: &Lock<M>,
     ) -> Option<usize> {
-        self.line.clear();
         let mut at = None;
-        lines.each(name, lock, |state, is_it| {
+        lines.each(name, lock, |other| {
+            let Some((state, is_it)) = other else {
+                self.line.clear();
+                at = None;
+                return;
+            };
             if is_it {
                 at = Some(self.line.len());
             }

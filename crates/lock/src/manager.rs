@@ -112,13 +112,17 @@ impl<M: Machine> Manager<M> {
         let agent = self.agents.get(number);
         self.epoch.enter(&agent.region);
         for bucket in 0..self.buckets.count() {
+            let (mut locks, mut obsolete) = (0, 0);
             self.buckets.get(bucket).each(|lock| {
-                match lock.state().status() {
-                    Status::Obsolete => usage.obsolete += 1,
-                    _ => usage.locks += 1,
+                match lock.map(|lock| lock.state().status()) {
+                    None => (locks, obsolete) = (0, 0),
+                    Some(Status::Obsolete) => obsolete += 1,
+                    Some(_) => locks += 1,
                 }
                 Walk::On
             });
+            usage.locks += locks;
+            usage.obsolete += obsolete;
         }
         Epoch::<M>::leave(&agent.region);
         self.agents.release(number);
@@ -131,6 +135,10 @@ impl<M: Machine> Manager<M> {
     pub(crate) fn wake_waiters(&self, bucket: &Bucket<M>, name: Name) {
         let mut ahead = Modes::NONE;
         bucket.each(|lock| {
+            let Some(lock) = lock else {
+                ahead = Modes::NONE;
+                return Walk::On;
+            };
             if lock.is_for(name) {
                 let state = lock.state();
                 // Conversions look at locks on either side: they may as well look themselves.
@@ -186,10 +194,14 @@ impl<M: Machine> Lines<M> for &Manager<M> {
         true
     }
 
-    fn each(&mut self, name: Name, lock: &Lock<M>, mut show: impl FnMut(State, bool)) {
+    fn each(&mut self, name: Name, lock: &Lock<M>, mut show: impl FnMut(Option<(State, bool)>)) {
         self.bucket(name).each(|other| {
-            if other.is_for(name) {
-                show(other.state(), core::ptr::eq(other, lock));
+            match other {
+                None => show(None),
+                Some(other) if other.is_for(name) => {
+                    show(Some((other.state(), core::ptr::eq(other, lock))));
+                }
+                Some(_) => {}
             }
             Walk::On
         });

@@ -418,8 +418,7 @@ impl<M: Machine> Session<M> {
                 self.grant(pending);
                 return Ok(Answer::Granted);
             }
-            // Release pairs with the acquire of those who look for deadlocks.
-            self.agent().waits_for.store(lock.tagged(), Ordering::Release);
+            self.agent().waits_by(lock);
             self.shows = true;
             lock.set(state(Status::Waiting));
             // S2: whoever looks for deadlocks, or releases, sees that it waits, or we see what they did.
@@ -479,8 +478,9 @@ impl<M: Machine> Session<M> {
         }
         if pending.granted.is_some() && !excluded {
             bucket.behind(own, |other| {
-                excluded =
-                    other.is_for(pending.name) && other.state().toward_ahead().meets(conflicts);
+                excluded = other.is_some_and(|other| {
+                    other.is_for(pending.name) && other.state().toward_ahead().meets(conflicts)
+                });
                 if excluded { Walk::Enough } else { Walk::On }
             });
         }

@@ -38,6 +38,20 @@ fn the_same_behind_mutexes() {
 }
 
 #[test]
+fn who_has_one_lock_waits_for_others_only() {
+    for table in [LockTableKind::Scalable, LockTableKind::Global, LockTableKind::Inheriting] {
+        for seed in 0..seeds() / 4 {
+            let (load, memory_model) = (LockLoad::Single, MemoryModel::Sc);
+            let verdict = LockTrial { table, load, memory_model, seed, fault: None }.run();
+            assert_eq!(verdict.wrong, None, "seed {seed} {table:?}: {}", verdict.text);
+            let LockCounts { granted, deadlocks, upgrade_deadlocks, .. } = verdict.counts;
+            assert!(granted > 0, "seed {seed} {table:?}");
+            assert_eq!((deadlocks, upgrade_deadlocks), (0, 0), "seed {seed} {table:?}");
+        }
+    }
+}
+
+#[test]
 fn planted_bugs_are_caught() {
     for &fault in FAULTS {
         let memory_model = match fault.rig {

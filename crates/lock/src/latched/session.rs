@@ -197,8 +197,7 @@ impl<M: Machine> LatchedSession<M> {
 fn wait_by<M: Machine>(agent: &Agent<M>, lock: &Lock<M>) {
     // Relaxed: read under the mutex.
     agent.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
-    // Release pairs with the acquire of those who look for deadlocks.
-    agent.waits_for.store(lock.tagged(), Ordering::Release);
+    agent.waits_by(lock);
 }
 
 impl<M: Machine> Locks<M> for LatchedSession<M> {
@@ -244,6 +243,7 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
 
     fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused> {
         let Some(pending) = self.pending.take() else { return Ok(()) };
+        M::mark("slept for a lock");
         // Whoever grants writes the state, and wakes.
         while self.lock_at(pending.at).state().status() == Status::Waiting {
             let woken = match deadline {
@@ -324,11 +324,12 @@ impl<M: Machine> Lines<M> for UnderMutexes<'_, M> {
         false
     }
 
-    fn each(&mut self, name: Name, lock: &Lock<M>, mut show: impl FnMut(State, bool)) {
+    fn each(&mut self, name: Name, lock: &Lock<M>, mut show: impl FnMut(Option<(State, bool)>)) {
+        show(None);
         self.manager.hold(self.manager.bucket(name), self.queue, |chain| {
             chain.each(|other| {
                 if other.is_for(name) {
-                    show(other.state(), core::ptr::eq(other, lock));
+                    show(Some((other.state(), core::ptr::eq(other, lock))));
                 }
             });
         });

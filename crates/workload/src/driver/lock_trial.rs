@@ -30,11 +30,13 @@ pub enum LockLoad {
     Mixed,
     /// Weak locks of one record that become stronger, beside others who come and go behind them.
     Conversions,
+    /// One record, and one lock in a transaction: nobody waits for itself.
+    Single,
 }
 
 impl LockLoad {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Mixed, Self::Conversions];
+    pub const ALL: [Self; 3] = [Self::Mixed, Self::Conversions, Self::Single];
 
     /// The name in tables of planted bugs.
     #[must_use]
@@ -42,6 +44,7 @@ impl LockLoad {
         match self {
             Self::Mixed => "locks",
             Self::Conversions => "conversions",
+            Self::Single => "single",
         }
     }
 
@@ -227,7 +230,8 @@ impl<L: Table> World<L> {
         let mut session = L::session(&self.manager).expect("an agent");
         for _ in 0..TURNS {
             session.begin();
-            for _ in 0..=below(4) {
+            let locks = if self.load == LockLoad::Single { 1 } else { 1 + below(4) };
+            for _ in 0..locks {
                 // Everything may fall into one bucket.
                 let (name, mode) = self.draw(core);
                 let deadline = (below(4) == 0).then(|| Sim::now() + below(400));
@@ -251,6 +255,9 @@ impl<L: Table> World<L> {
             return (Name::record(1, 0), modes[below(2) as usize]);
         }
         let any = Mode::ALL[below(5) as usize];
+        if self.load == LockLoad::Single {
+            return (Name::record(1, 0), any);
+        }
         if self.with_tables && below(3) == 0 {
             let name = if below(2) == 0 { Name::DATABASE } else { Name::table(1) };
             return (name, [Mode::Is, Mode::Ix, any][below(3) as usize]);
