@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 75] = [
+const SEEDS: [(&str, u64); 91] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 0),
@@ -72,6 +72,22 @@ const SEEDS: [(&str, u64); 75] = [
     ("mark-passed-by", 1),
     ("counted-before-marks", 82),
     ("younger-overwritten", 0),
+    ("read-without-lock", 0),
+    ("released-before-install", 0),
+    ("gaps-unlocked", 0),
+    ("divided-untold", 108),
+    ("placed-without-lock", 13),
+    ("inserted-apart", 1),
+    ("wait-unfenced", 1),
+    ("claim-unfenced", 152),
+    ("sleep-unfenced", 29),
+    ("woken-unfenced", 92),
+    ("release-unfenced", 4),
+    ("wake-unordered", 0),
+    ("unlinked-passed-over", 7),
+    ("strong-passed-over", 1),
+    ("count-unawaited", 1),
+    ("region-unshown", 2),
     ("snapshot-too-new", 14),
     ("collect-too-eager", 0),
     ("boundary-without-fence", 36),
@@ -112,12 +128,14 @@ const DISK_SEEDS: [(&str, u64); 16] = [
 ];
 
 /// Bugs that the loom models of the crates catch.
-const BY_MODELS: [&str; 5] = [
+const BY_MODELS: [&str; 7] = [
     "no-fence",
     "tick-without-fence",
     "ruin-without-fence",
     "advance-without-fence",
     "slept-unseen",
+    "gap-passed-over",
+    "waited-there",
 ];
 
 /// The planted bugs, with the rigs that catch them: `sim`, `disk`, `loom`.

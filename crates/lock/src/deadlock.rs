@@ -56,8 +56,16 @@ impl Search {
         owner: u32,
         lock: &Lock<M>,
     ) -> bool {
-        self.followed.clear();
-        self.looks(lines, owner, lock, false) && self.looks(lines, owner, lock, true)
+        loop {
+            self.followed.clear();
+            if !self.looks(lines, owner, lock, false) {
+                return false;
+            }
+            if self.looks(lines, owner, lock, true) {
+                return true;
+            }
+            // It was none; there may be another.
+        }
     }
 
     fn looks<M: Machine>(
