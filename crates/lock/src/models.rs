@@ -5,7 +5,7 @@ use crate::chain::{Bucket, Walk};
 use crate::faults;
 use crate::ground::Grounds;
 use crate::lock::{Leaf, Lock, State, Status};
-use crate::mode::{Mode, Modes};
+use crate::mode::Mode;
 use crate::name::Name;
 use crate::valid::Valid;
 use crate::{Manager, Options, Session};
