@@ -134,7 +134,8 @@ fn latest<M: Machine>(changes: &[Change<M>], guard: NonNull<Guard<M>>) -> Option
         Change::Counted { after, .. } => *after,
         Change::Handed { to, .. } => *to,
     });
-    seen.filter(|seen| seen.guard_ptr() == guard).last()
+    let mut seen = seen.rev();
+    seen.find(|seen| seen.guard_ptr() == guard)
 }
 
 /// A part, and the stamp that it had.
