@@ -126,6 +126,12 @@ pub enum Error {
         /// The limit in bytes.
         limit_bytes: u64,
     },
+    /// The lock table has as many locks as it may have, and the transaction half of them: it needs more than there
+    /// are. (One that has fewer meets [`Reason::LocksExhausted`], and may do better when others have ended.)
+    LocksExhausted {
+        /// The limit ([`crate::Options::locks_max`]).
+        locks_max: u64,
+    },
     /// All worker slots are in use.
     TooManyWorkers,
     /// The deadline passed before an attempt committed.
@@ -190,6 +196,9 @@ impl fmt::Display for Error {
             Self::PresentOnly => write!(f, "the table is closed to snapshots"),
             Self::OutOfMemory { limit_bytes } => {
                 write!(f, "the memory limit of {limit_bytes} bytes is reached")
+            }
+            Self::LocksExhausted { locks_max } => {
+                write!(f, "the limit of {locks_max} locks is reached")
             }
             Self::TooManyWorkers => {
                 write!(f, "all {} worker slots are in use", chiliad_storage::WORKERS_MAX)

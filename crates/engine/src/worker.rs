@@ -10,7 +10,7 @@ use crate::key_pool::KeyPool;
 use crate::options::Snapshots;
 use crate::recorder::{Recorder, Stamp};
 use crate::scheme::ruins::hide_view;
-use crate::scheme::{Context, Garbage, Refusal, Scheme, Step};
+use crate::scheme::{Context, Garbage, Refusal, Scheme, Step, Why};
 use crate::stats::Tally;
 use crate::table::TableId;
 use crate::transaction::{Entry, Intent, Row};
@@ -383,8 +383,16 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// The transaction cannot go on.
     #[cold]
     pub fn lose(&mut self, refusal: Refusal<M>) -> Error {
-        let Some(reason) = refusal.reason else {
-            return self.doom(self.inner.out_of_memory());
+        let reason = match refusal.why {
+            Why::Conflict(reason) => reason,
+            Why::OutOfMemory => return self.doom(self.inner.out_of_memory()),
+            Why::LocksExhausted { held } => {
+                let locks_max = self.inner.options.locks_max;
+                if held as u64 >= locks_max / 2 {
+                    return self.doom(Error::LocksExhausted { locks_max });
+                }
+                Reason::LocksExhausted
+            }
         };
         self.count_conflict(reason, refusal.record);
         self.state = State::Lost(Error::Conflict(reason));

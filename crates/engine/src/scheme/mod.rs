@@ -109,24 +109,34 @@ pub struct Info {
     pub source: &'static str,
 }
 
+/// Why a scheme refuses a transaction.
+#[derive(Clone, Copy)]
+pub enum Why {
+    /// Others were in the way.
+    Conflict(Reason),
+    /// There is no memory for what it writes.
+    OutOfMemory,
+    /// There is no lock for what it does next, beyond so many that it has.
+    LocksExhausted { held: usize },
+}
+
 /// Why a scheme refuses a transaction, and over which record if it can tell.
 pub struct Refusal<M: Machine> {
-    /// `None`: there is no memory for what the transaction writes.
-    pub reason: Option<Reason>,
+    pub why: Why,
     pub record: Option<RecordRef<M>>,
 }
 
 impl<M: Machine> Refusal<M> {
     pub fn over(reason: Reason, record: RecordRef<M>) -> Self {
-        Self { reason: Some(reason), record: Some(record) }
+        Self { why: Why::Conflict(reason), record: Some(record) }
     }
 
     pub fn new(reason: Reason) -> Self {
-        Self { reason: Some(reason), record: None }
+        Self { why: Why::Conflict(reason), record: None }
     }
 
     pub fn out_of_memory() -> Self {
-        Self { reason: None, record: None }
+        Self { why: Why::OutOfMemory, record: None }
     }
 }
 

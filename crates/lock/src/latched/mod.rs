@@ -6,20 +6,21 @@
 //! those who wait. There is one mutex for the whole table, as MySQL had it, or one for each bucket, as
 //! Shore-MT has it. Intentions are locks like any other. Who waits sleeps.
 //!
-//! Memory of locks is never given back to the machine, but used again under the same mutex.
+//! Whoever asks brings the memory of its lock (`memory.rs`).
 
+mod memory;
 mod session;
 
 pub use session::LatchedSession;
 
 use crate::agents::Agents;
-use crate::lock::{Lock, Place as Number, Status};
+use crate::lock::{Lock, Status};
 use crate::mode::Modes;
 use crate::name::Name;
-use crate::session::Refused;
 use chiliad_machine::{
-    Array, Latch, Link, Machine, Mutex, MutexKind, Ordering, Place, Tagged, Word, WorkerId,
+    Array, Link, Machine, Mutex, MutexKind, Ordering, Place, Tagged, Word, WorkerId,
 };
+use memory::Memory;
 
 /// How a lock table behind mutexes is laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,9 +51,6 @@ impl Default for LatchedOptions {
     }
 }
 
-/// Locks that are made at a time.
-const MADE_TOGETHER: usize = 64;
-
 /// One bucket. All of it is read and written under its mutex.
 #[repr(C, align(64))]
 struct Chain<M: Machine> {
@@ -73,18 +71,12 @@ impl<M: Machine> Queue<M> {
     }
 }
 
-/// A mutex, and the memory that is free under it.
-struct Guarded<M: Machine> {
-    mutex: Mutex<M>,
-    spare: M::Link<Lock<M>>,
-}
-
 /// The lock table. Lives in the machine's memory.
 pub struct Latched<M: Machine> {
     chains: Array<M, Chain<M>>,
-    guards: Array<M, Guarded<M>>,
+    guards: Array<M, Mutex<M>>,
     agents: Agents<M>,
-    memory: Latch<M, Vec<Array<M, Lock<M>>>>,
+    memory: Memory<M>,
     options: LatchedOptions,
 }
 
@@ -99,12 +91,11 @@ impl<M: Machine> Latched<M> {
         let null = || M::Link::new(Tagged::null());
         Self {
             chains: Array::new(buckets, || Chain { head: null(), tail: null() }),
-            guards: Array::new(if options.by_bucket { buckets } else { 1 }, || Guarded {
-                mutex: Mutex::new(options.mutex),
-                spare: null(),
+            guards: Array::new(if options.by_bucket { buckets } else { 1 }, || {
+                Mutex::new(options.mutex)
             }),
             agents: Agents::new(),
-            memory: Latch::new(Vec::new()),
+            memory: Memory::new(options.locks_max),
             options: *options,
         }
     }
@@ -127,52 +118,17 @@ impl<M: Machine> Latched<M> {
         name.hash() as usize & (self.chains.count() - 1)
     }
 
-    fn guard(&self, bucket: usize) -> &Guarded<M> {
+    fn guard(&self, bucket: usize) -> &Mutex<M> {
         self.guards.get(bucket & (self.guards.count() - 1))
     }
 
     /// Does something to a bucket under its mutex, and if there is one for all, under that of all.
     fn hold<R>(&self, bucket: usize, queue: &mut Queue<M>, act: impl FnOnce(&Chain<M>) -> R) -> R {
-        let (mutex, act) = (&self.guard(bucket).mutex, || act(self.chains.get(bucket)));
+        let (mutex, act) = (self.guard(bucket), || act(self.chains.get(bucket)));
         match queue.awake {
             false => mutex.hold(&mut queue.place, act),
             true => mutex.hold_awake(&mut queue.place, act),
         }
-    }
-
-    /// Memory for a lock of `bucket`, whose mutex the caller holds.
-    fn take(&self, bucket: usize) -> Result<&Lock<M>, Refused> {
-        let spare = &self.guard(bucket).spare;
-        if spare.load(Ordering::Relaxed).is_null() {
-            self.make(spare)?;
-        }
-        // SAFETY: memory of locks lives as long as the table.
-        let lock = unsafe { &*spare.load(Ordering::Relaxed).pointer() };
-        spare.store(lock.next.load(Ordering::Relaxed), Ordering::Relaxed);
-        Ok(lock)
-    }
-
-    #[cold]
-    fn make(&self, spare: &M::Link<Lock<M>>) -> Result<(), Refused> {
-        let mut memory = self.memory.lock();
-        if (memory.len() * MADE_TOGETHER) as u64 >= self.options.locks_max {
-            return Err(Refused::Exhausted);
-        }
-        // Where it is given back to is not what this table goes by.
-        let number = Number::default();
-        let made = Array::<M, Lock<M>>::new(MADE_TOGETHER, || Lock::new(number));
-        for at in 0..MADE_TOGETHER {
-            give(spare, made.get(at));
-        }
-        memory.push(made);
-        Ok(())
-    }
-
-    /// Takes a lock out of its chain, and keeps its memory. Under the mutex.
-    fn remove(&self, bucket: usize, lock: &Lock<M>) {
-        self.chains.get(bucket).unlink(lock);
-        lock.set(lock.state().with(Status::Obsolete));
-        give(&self.guard(bucket).spare, lock);
     }
 
     /// Grants `name` to those who need not wait any more. Under the mutex.
@@ -200,12 +156,6 @@ impl<M: Machine> Latched<M> {
     }
 }
 
-/// Puts a lock's memory by.
-fn give<M: Machine>(spare: &M::Link<Lock<M>>, lock: &Lock<M>) {
-    lock.next.store(spare.load(Ordering::Relaxed), Ordering::Relaxed);
-    spare.store(lock.tagged(), Ordering::Relaxed);
-}
-
 /// All under the chain's mutex, which orders it.
 impl<M: Machine> Chain<M> {
     fn each(&self, mut visit: impl FnMut(&Lock<M>)) {
@@ -226,7 +176,7 @@ impl<M: Machine> Chain<M> {
         self.tail.store(lock.tagged(), Ordering::Relaxed);
     }
 
-    fn unlink(&self, lock: &Lock<M>) {
+    fn remove(&self, lock: &Lock<M>) {
         let (mut link, mut ahead) = (&self.head, Tagged::null());
         loop {
             let found = link.load(Ordering::Relaxed);
@@ -241,6 +191,7 @@ impl<M: Machine> Chain<M> {
         if self.tail.load(Ordering::Relaxed) == lock.tagged() {
             self.tail.store(ahead, Ordering::Relaxed);
         }
+        lock.set(lock.state().with(Status::Obsolete));
     }
 
     /// Whether a new request for `name` that meets `conflicts` has to wait. What stands in its way without being

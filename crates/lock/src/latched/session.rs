@@ -1,5 +1,6 @@
 //! A transaction's part in the lock table behind mutexes.
 
+use super::memory::Spare;
 use super::{Chain, Latched, Queue};
 use crate::agents::{Agent, Agents};
 use crate::deadlock::{Lines, Search};
@@ -33,6 +34,8 @@ pub struct LatchedSession<M: Machine> {
     /// Where it waits for mutexes.
     queue: Queue<M>,
     held: Held<At<M>>,
+    /// Memory for its next locks.
+    spare: Spare<M>,
     pending: Option<Pending<At<M>>>,
     /// What it has kept from its last transaction, and this one has not used yet.
     kept: Vec<Entry<At<M>>>,
@@ -59,8 +62,10 @@ impl<M: Machine> LatchedSession<M> {
         let bucket = manager.bucket(name);
         // SAFETY: as in `agent`.
         let (number, agent) = (self.number, unsafe { self.agent.as_ref() });
-        let asked = manager.hold(bucket, &mut self.queue, |chain| {
-            let lock = manager.take(bucket)?;
+        let place = manager.memory.take(&mut self.spare)?;
+        // SAFETY: as in `lock_at`.
+        let lock = unsafe { place.as_ref() };
+        let excluded = manager.hold(bucket, &mut self.queue, |chain| {
             let excluded = chain.excludes(name, mode.conflicts());
             lock.prepare(
                 name,
@@ -73,14 +78,14 @@ impl<M: Machine> LatchedSession<M> {
             if excluded {
                 wait_by(agent, lock);
             }
-            Ok((NonNull::from(lock), excluded))
+            excluded
         });
-        let (lock, excluded) = asked?;
+        let at = (place, bucket);
         if !excluded {
-            self.held.add(Entry { name, mode, place: (lock, bucket) });
+            self.held.add(Entry { name, mode, place: at });
             return Ok(Answer::Granted);
         }
-        self.stand(Pending { name, at: (lock, bucket), granted: None, wanted: mode })
+        self.stand(Pending { name, at, granted: None, wanted: mode })
     }
 
     /// Asks for what it holds in a stronger mode.
@@ -133,7 +138,7 @@ impl<M: Machine> LatchedSession<M> {
                 return false;
             }
             match pending.granted {
-                None => manager.remove(pending.at.1, lock),
+                None => chain.remove(lock),
                 Some(mode) => {
                     lock.set(State::new(state.owner(), Status::Active, Some(mode), mode));
                     lock.tell_wanted();
@@ -143,6 +148,9 @@ impl<M: Machine> LatchedSession<M> {
             true
         });
         if withdrawn {
+            if pending.granted.is_none() {
+                self.spare.push(pending.at.0);
+            }
             self.agent().waits_for.store(Tagged::null(), Ordering::Release);
         }
         withdrawn
@@ -183,11 +191,13 @@ impl<M: Machine> LatchedSession<M> {
             let (now, later) = left.split_at(same.unwrap_or(left.len()));
             manager.hold(first.place.1, &mut self.queue, |_| {
                 for entry in now {
+                    let chain = manager.chains.get(entry.place.1);
                     // SAFETY: as in `lock_at`.
-                    manager.remove(entry.place.1, unsafe { entry.place.0.as_ref() });
-                    manager.grant(manager.chains.get(entry.place.1), entry.name);
+                    chain.remove(unsafe { entry.place.0.as_ref() });
+                    manager.grant(chain, entry.name);
                 }
             });
+            self.spare.extend(now.iter().map(|entry| entry.place.0));
             left = later;
         }
     }
@@ -213,6 +223,7 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
             agent,
             queue: Queue::new(),
             held: Held::new(),
+            spare: Vec::new(),
             pending: None,
             kept: Vec::new(),
             search: Search::default(),
@@ -297,6 +308,7 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
         self.release(&held);
         held.clear();
         self.held.put_back(held);
+        self.manager.memory.pass_on(&mut self.spare, false);
     }
 }
 
@@ -305,6 +317,7 @@ impl<M: Machine> Drop for LatchedSession<M> {
         self.release_all();
         let kept = core::mem::take(&mut self.kept);
         self.release(&kept);
+        self.manager.memory.pass_on(&mut self.spare, true);
         self.manager.agents.release(self.number);
     }
 }

@@ -2,7 +2,7 @@
 //! of hooks.
 
 use crate::error::Reason;
-use crate::scheme::{Refusal, Step, tid};
+use crate::scheme::{Refusal, Step, Why, tid};
 use crate::table::TableId;
 use chiliad_lock::{Answer, Locks, Mode, Name, Refused};
 use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Word};
@@ -25,15 +25,6 @@ pub(super) struct Seat<M: Machine, L: Locks<M>> {
     machine: PhantomData<fn() -> M>,
 }
 
-/// Why a transaction gives up that was refused a lock.
-fn reason(refused: Refused) -> Reason {
-    match refused {
-        Refused::Deadlock | Refused::UpgradeDeadlock => Reason::Deadlock,
-        Refused::Timeout | Refused::Cancelled => Reason::LockTimeout,
-        Refused::Exhausted => Reason::LocksExhausted,
-    }
-}
-
 impl<M: Machine, L: Locks<M>> Seat<M, L> {
     pub fn new() -> Self {
         Self {
@@ -49,6 +40,19 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     #[inline]
     fn locks(&mut self) -> &mut L {
         self.locks.as_mut().expect("a transaction has begun")
+    }
+
+    /// Why the transaction gives up that was refused a lock, perhaps one of a record.
+    #[cold]
+    fn refusal(&self, refused: Refused, record: Option<RecordRef<M>>) -> Refusal<M> {
+        let why = match refused {
+            Refused::Deadlock | Refused::UpgradeDeadlock => Why::Conflict(Reason::Deadlock),
+            Refused::Timeout | Refused::Cancelled => Why::Conflict(Reason::LockTimeout),
+            Refused::Exhausted => {
+                Why::LocksExhausted { held: self.locks.as_ref().map_or(0, L::count) }
+            }
+        };
+        Refusal { why, record }
     }
 
     /// A transaction begins.
@@ -86,7 +90,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     pub fn lock(&mut self, table: TableId, record: RecordRef<M>, mode: Mode) -> Step<M, ()> {
         match self.ask(table, Name::record(table.0, record.address()), mode) {
             Ok(Answer::Waits) => Step::Wait,
-            Err(refused) => Step::Abort(Refusal::over(reason(refused), record)),
+            Err(refused) => Step::Abort(self.refusal(refused, Some(record))),
             // Relaxed: the lock has acquired it.
             Ok(Answer::Granted) => match record.word().load(Ordering::Relaxed) & tid::DEAD {
                 0 => Step::Done(()),
@@ -101,7 +105,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     pub fn lock_gap(&mut self, table: TableId, gap: u64, mode: Mode) -> Step<M, ()> {
         match self.ask(table, Name::gap(table.0, gap), mode) {
             Ok(Answer::Waits) => Step::Wait,
-            Err(refused) => Step::Abort(Refusal::new(reason(refused))),
+            Err(refused) => Step::Abort(self.refusal(refused, None)),
             Ok(Answer::Granted) => Step::Done(()),
         }
     }
@@ -123,7 +127,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         }
         waited.map_err(|refused| match timeout {
             0 => Refusal::new(Reason::LockDenied),
-            _ => Refusal::new(reason(refused)),
+            _ => self.refusal(refused, None),
         })
     }
 
@@ -150,7 +154,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         match (record, self.placing.take()) {
             (Some(_), Some(Ok(Answer::Waits))) => return Step::Wait,
             (Some(record), Some(Err(refused))) => {
-                return Step::Abort(Refusal::over(reason(refused), record));
+                return Step::Abort(self.refusal(refused, Some(record)));
             }
             _ => {}
         }
@@ -165,7 +169,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     fn enter_gaps(&mut self) -> Result<Answer, Refusal<M>> {
         while let Some(gap) = self.gaps.pop() {
             let asked = self.locks().ask(gap, Mode::Ix);
-            if asked.map_err(|refused| Refusal::new(reason(refused)))? == Answer::Waits {
+            if asked.map_err(|refused| self.refusal(refused, None))? == Answer::Waits {
                 return Ok(Answer::Waits);
             }
         }

@@ -5,7 +5,7 @@ use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back, refused_
 use crate::access::{Kind, Write, WriteSet};
 use crate::breakdown::Part;
 use crate::error::Reason;
-use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
+use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme, Why};
 use crate::scheme::{chain, in_place};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
@@ -276,6 +276,6 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         }
         self.first_epoch = cx.epochs.current();
         self.check(writes)
-            .map_err(|refusal| Refusal { reason: Some(Reason::Inconsistent), ..refusal })
+            .map_err(|refusal| Refusal { why: Why::Conflict(Reason::Inconsistent), ..refusal })
     }
 }
