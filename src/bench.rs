@@ -6,8 +6,8 @@ use crate::interleave;
 use crate::progress::Bar;
 use crate::result::{Consistency, Counts, DiskUse, RunResult, Verified};
 use crate::runs::Files;
-use crate::settings::{Settings, Storage};
-use chiliad_checker::{Isolation, Recorder};
+use crate::settings::{Settings, Storage, promised_isolation};
+use chiliad_checker::Recorder;
 use chiliad_engine::Error;
 use chiliad_machine::disk::Disk;
 use chiliad_workload::driver::{
@@ -125,9 +125,7 @@ pub fn judgement(
     target: &dyn Target,
     complete: bool,
 ) -> Result<Judgement, Stop> {
-    let promised = settings.scheme.isolation.name();
-    let isolation = Isolation::from_name(promised)
-        .ok_or_else(|| Stop::Failed(format!("the checker knows no isolation `{promised}`")))?;
+    let isolation = promised_isolation(settings.scheme)?;
     let order_follows_reads = settings.scheme.order_follows_reads;
     Ok(Judgement { order_follows_reads, ..Judgement::new(target, isolation, complete) })
 }

@@ -8,6 +8,7 @@ use crate::args::{
 use crate::failure::Stop;
 use crate::workloads::WorkloadFlags;
 use crate::{allocator, host};
+use chiliad_checker::Isolation;
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots, WORKERS_MAX};
 use chiliad_machine::MEMBERS_MAX;
 use chiliad_simulator::description::Coherence;
@@ -496,6 +497,13 @@ fn check_stalled(plan: &Plan) -> Result<(), Stop> {
 /// Whether the scheme has transactions at all.
 pub fn promises_transactions(scheme: &Info) -> bool {
     scheme.isolation != chiliad_engine::Isolation::None
+}
+
+/// What the checker is to hold its transactions to.
+pub fn promised_isolation(scheme: &Info) -> Result<Isolation, Stop> {
+    let promised = scheme.isolation.name();
+    Isolation::from_name(promised)
+        .ok_or_else(|| Stop::Failed(format!("the checker knows no isolation `{promised}`")))
 }
 
 /// Whether what its transactions leave is what some serial order of them leaves.

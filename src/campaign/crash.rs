@@ -3,7 +3,7 @@
 use super::case::Shown;
 use crate::failure::Stop;
 use crate::plants;
-use crate::settings::promises_serializability;
+use crate::settings::{self, promised_isolation, promises_serializability};
 use chiliad_workload::driver::{AnyWorkload, CrashCase, run_crash, schemes};
 use chiliad_workload::micro::{BankOptions, ChurnOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
@@ -42,10 +42,12 @@ impl Crash {
         let (workload, partitions) = self.workload();
         let others = schemes().iter().filter(|info| promises_serializability(info));
         let others = others.map(|info| info.name).filter(|name| *name != self.scheme);
+        let isolation = promised_isolation(settings::scheme(self.scheme)?)?;
         let report = run_crash(&CrashCase {
             workload,
             partitions,
             schemes: std::iter::once(self.scheme).chain(others).collect(),
+            isolation,
             seed: self.seed,
             fault: self.plant.map(plants::find).transpose()?,
         });

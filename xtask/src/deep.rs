@@ -38,7 +38,7 @@ const MIRI: &[&[&str]] = &[
     &["-p", "chiliad-storage", "--test", "ordered"],
     &["-p", "chiliad-storage", "--test", "hash", "--", "random", "neighbouring", "division"],
     &["-p", "chiliad-engine", "--lib", "--", "--skip", "models"],
-    &["-p", "chiliad-engine", "--test", "one_core"],
+    &["-p", "chiliad-engine", "--test", "engine", "--", "one_core::"],
     &["-p", "chiliad-log", "--lib", "--", "codec", "manifest", "names"],
 ];
 
@@ -47,7 +47,8 @@ const STRESS: &[&[&str]] = &[
     &["-p", "chiliad-storage", "--test", "heap"],
     &["-p", "chiliad-storage", "--test", "hash_threads"],
     &["-p", "chiliad-storage", "--test", "ordered_threads"],
-    &["-p", "chiliad-engine", "--test", "threads"],
+    &["-p", "chiliad-engine", "--test", "engine", "--", "threads::"],
+    &["-p", "chiliad-lock", "--test", "refusals"],
     &["-p", "chiliad", "--test", "durable"],
 ];
 
@@ -58,6 +59,7 @@ const LOOM: &[&[&str]] = &[
     // What has to fail does so with few preemptions, and with many not within the time.
     &["-p", "chiliad-storage", "--test", "loom", "--", "--skip", "is_caught"],
     &["-p", "chiliad-engine", "--lib", "models"],
+    &["-p", "chiliad-lock", "--lib", "models"],
     &["-p", "chiliad-log", "--lib", "models"],
 ];
 /// Preemptions that `cargo test` leaves to this, and the seconds after which a model that has even

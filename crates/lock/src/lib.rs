@@ -41,8 +41,9 @@
 //!
 //! The paper grants on the waiter's behalf, under the waiter's mutex; here whoever releases only wakes, by a
 //! permit, and the waiter looks for itself. The paper knows neither conversions nor intentions by counters, and
-//! leaves the last obsolete lock of a chain where it is. Its walk towards locks *behind* one's own may miss those
-//! that came in behind one which is not linked yet, and so a waiter; here it is complete as well.
+//! leaves the last obsolete lock of a chain where it is. Its walk over those *behind* one's own goes by the links
+//! that there are; here it waits for one that is missing as the walk over those ahead does, since whoever came in
+//! behind the gap may sleep already.
 
 mod agents;
 mod chain;

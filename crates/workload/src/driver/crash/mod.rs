@@ -33,6 +33,7 @@ use crate::tatp::Tatp;
 use crate::tpcc::Tpcc;
 use crate::txbench::Txbench;
 use crate::ycsb::Ycsb;
+use chiliad_checker::Isolation;
 use chiliad_machine::Fault;
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -50,6 +51,8 @@ pub struct CrashCase {
     pub partitions: u32,
     /// Names of schemes: the first life is ruled by the first one, later ones by any of them.
     pub schemes: Vec<&'static str>,
+    /// What all of them promise.
+    pub isolation: Isolation,
     /// Everything else.
     pub seed: u64,
     /// A planted bug.

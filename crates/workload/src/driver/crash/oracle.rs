@@ -6,7 +6,7 @@
 //! - include whatever was acknowledged. One that has only read leaves nothing behind: it counts as
 //!   surviving if all that it has read does;
 //! - have read from survivors only: they are closed;
-//! - are serializable, as the checker says of their part of the history;
+//! - are serializable, or as isolated as their schemes promise, as the checker says of their part of the history;
 //! - have written the state: for each key the version of the last life that wrote it, and within that
 //!   life the one with the greatest order. Rows, their values and absences.
 

@@ -8,14 +8,15 @@ use super::ledger::{Key, Op};
 use super::oracle::{Oracle, Survivor};
 use super::verdicts::Verdicts;
 use chiliad_checker::{
-    Bound, Direction, Header, History, Options, Recorder, Stamp, Version, WriteKind, check,
+    Bound, Direction, Header, History, Isolation, Options, Recorder, Stamp, Version, WriteKind,
+    check,
 };
 use chiliad_engine as engine;
 use std::collections::BTreeMap;
 use std::ops;
 
 /// Has the checker look at the survivors.
-pub(super) fn judge(oracle: &Oracle, verdicts: &mut Verdicts) {
+pub(super) fn judge(oracle: &Oracle, isolation: Isolation, verdicts: &mut Verdicts) {
     let places = oracle.survivors.iter().map(|it| (it.life, it.order));
     let mut ranks: BTreeMap<(u32, u64), u64> = places.map(|place| (place, 0)).collect();
     for (rank, place) in (1..).zip(ranks.values_mut()) {
@@ -28,7 +29,8 @@ pub(super) fn judge(oracle: &Oracle, verdicts: &mut Verdicts) {
     let header = Header { tables: oracle.tables(), complete: true, tombstones_kept: false };
     match History::from_recorders(header, [recorder]) {
         Ok(history) => {
-            let verdict = check(&history, &Options::default());
+            let options = Options { isolation, ..Options::default() };
+            let verdict = check(&history, &options);
             for anomaly in verdict.anomalies.iter().filter(|anomaly| anomaly.violation) {
                 verdicts.add(anomaly.class.name(), || anomaly.to_string());
             }

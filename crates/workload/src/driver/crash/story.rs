@@ -9,6 +9,7 @@ use super::oracle::Oracle;
 use super::plan::{Between, CrashPlan, End, LifePlan};
 use super::{CrashCase, CrashReport, serial};
 use crate::Workload;
+use chiliad_checker::Isolation;
 use chiliad_engine::{Error, LogError, Mode, Recovered};
 use chiliad_log::Manifest;
 use chiliad_simulator::{DiskFaults, FaultyDisk, Run};
@@ -64,7 +65,7 @@ impl<'a, W: Workload> Story<'a, W> {
         let Ok(oracle) = self.lives() else { return };
         self.report.survivors = oracle.survivors.len() as u64;
         if self.report.verdicts.is_empty() {
-            serial::judge(&oracle, &mut self.report.verdicts);
+            serial::judge(&oracle, self.case.isolation, &mut self.report.verdicts);
         }
     }
 
@@ -295,6 +296,7 @@ impl<'a, W: Workload> Story<'a, W> {
             mode,
             options: plan.options(self.case.partitions),
             durable: plan.durable,
+            serializable: self.case.isolation == Isolation::Serializable,
         };
         let (living, recovered) = run.outside(|| living::open(&self.workload, &opening))?;
         Ok(Held { living: ManuallyDrop::new(Rc::from(living)), recovered })

@@ -1,10 +1,9 @@
 //! Directories with damage of every kind: refused or opened, never a panic, and what can be saved is.
 
-#[path = "../../log/tests/damage/mod.rs"]
-mod damage;
 #[path = "damage/directories.rs"]
 mod directories;
 
+use crate::damage;
 use chiliad_engine::{Alone, Error, LogError, Mode, inspect};
 use chiliad_log::{MANIFEST_NAME, Manifest};
 use chiliad_machine::Native;

@@ -1,0 +1,19 @@
+//! The engine's tests, in one program: what they share, which is each scheme on each machine, is compiled once.
+
+mod basics;
+mod breakdown;
+#[path = "../../../log/tests/damage/mod.rs"]
+mod damage;
+mod damaged_directories;
+mod dropped_tables;
+mod durable;
+mod durable_simulated;
+mod indexes;
+mod kept_payload;
+mod one_core;
+mod placeholders;
+mod sealed;
+mod tally;
+mod threads;
+mod timestamps;
+mod versions;
