@@ -29,8 +29,9 @@ pub(crate) fn check_in_flight(in_flight: usize) -> Result<(), Error> {
 #[non_exhaustive]
 pub struct RunOptions {
     /// How long after the call the transaction must have committed; then
-    /// [`Error::DeadlineExceeded`], and nothing has happened. An operation in progress is not
-    /// interrupted: the time is looked at in each operation and before the commit.
+    /// [`Error::DeadlineExceeded`], and nothing has happened. Waits for locks end then, under
+    /// [`Scheme::DlDetect`](crate::Scheme::DlDetect) and the schemes with a lock table; else an operation in
+    /// progress is not interrupted: the time is looked at in each operation and before the commit.
     pub deadline: Option<Duration>,
     /// It writes nothing: a write fails with [`Error::ReadOnly`]. Unlike a snapshot it sees the
     /// present, and may have to be run again.

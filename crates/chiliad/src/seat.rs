@@ -1,7 +1,7 @@
 //! One worker of the engine, and the life of a transaction on it: attempts, retries, panics.
 
 use crate::acks::Acks;
-use crate::backoff::Backoff;
+use crate::backoff::{self, Backoff};
 use crate::dispatch::{AnyDatabase, AnyWorker};
 use crate::raw::{TableId, Untyped};
 use crate::reader::Scratch;
@@ -166,6 +166,7 @@ impl Seat {
             snapshot: plan.snapshot,
             partitions: if declared.is_empty() { &rules.all_partitions } else { declared },
             retries,
+            deadline: plan.deadline.map(backoff::ticks_at),
             ..Intent::default()
         };
         let raw = Untyped::new(self.worker.begin(&intent)?, plan.deadline);

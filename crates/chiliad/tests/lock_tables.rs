@@ -1,5 +1,5 @@
-//! What transactions under a lock table are refused: a lock beyond the limit, a wait beyond its time; and that
-//! nothing stays locked behind one that was.
+//! What transactions under a lock table are refused: a lock beyond the limit, a wait beyond its time or theirs;
+//! and that nothing stays locked behind one that was.
 
 mod common;
 
@@ -72,5 +72,21 @@ fn the_time_to_wait() {
         assert!(refused.is_retryable());
         db.run_with(&once, |other| other.put(&rows, &0, &2)).unwrap();
         assert_eq!(db.run(|tx| tx.scan(&rows, ..).values()).unwrap(), [2, 5], "{scheme}");
+    }
+}
+
+/// Who waits for as long as it takes does so until the transaction's deadline.
+#[test]
+fn the_deadline() {
+    for scheme in LOCK_TABLES {
+        let db = open(scheme, |options| options.wait_timeout(Duration::MAX));
+        let rows = counters(&db, 2);
+        let late = RunOptions::default().deadline(Duration::from_millis(5));
+        let refused = db.run(|tx| {
+            tx.put(&rows, &0, &1)?;
+            Ok::<_, Error>(db.run_with(&late, |other| other.put(&rows, &0, &2)))
+        });
+        assert_eq!(refused, Ok(Err(Error::DeadlineExceeded)), "{scheme}");
+        assert_eq!(db.run(|tx| tx.get(&rows, &0)), Ok(Some(1)), "{scheme}");
     }
 }

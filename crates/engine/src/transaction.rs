@@ -6,6 +6,7 @@
 //! record that the read found instead of descending the index again.
 
 use crate::{Result, TableId};
+use chiliad_machine::Ticks;
 
 /// A row that the transaction has read: where its bytes lie in the transaction's memory, and which
 /// access found it. Good until the transaction ends.
@@ -283,6 +284,9 @@ pub struct Intent<'a> {
     /// It fills tables that nobody uses yet: all who begin after it has ended find what it wrote,
     /// whatever timestamps the scheme gives them.
     pub loads: bool,
+    /// When its waits for locks end, in ticks of the machine, where they do not end before
+    /// ([`crate::Options::wait_timeout`]).
+    pub deadline: Option<Ticks>,
 }
 
 impl Intent<'_> {

@@ -56,7 +56,7 @@ use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Cost, Machine, Ordering, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Ticks, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use deadlock::Search;
 use held::{Held, Lock};
@@ -90,6 +90,8 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     timestamp: u64,
     clock: Clock<M>,
     search: Search,
+    /// When the transaction's waits end at the latest.
+    deadline: Ticks,
     nodes: NodeSet<M>,
     /// The last TID given out by this worker.
     last: u64,
@@ -254,6 +256,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             timestamp: 0,
             clock: Clock::new(),
             search: Search::default(),
+            deadline: Ticks::MAX,
             nodes: NodeSet::new(),
             last: 0,
             newest: 0,

@@ -9,7 +9,7 @@ use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::scheme::{Context, Refusal};
 use crate::transaction::Intent;
-use chiliad_machine::{Machine, Ordering, Patience, Word};
+use chiliad_machine::{Machine, Ordering, Patience, Ticks, Word};
 use chiliad_storage::RecordRef;
 
 /// Looks at a request before its worker sleeps: about as long as a short transaction takes.
@@ -118,6 +118,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             self.timestamp = self.clock.draw(&cx.shared.timestamps, cx.heap);
             cx.clockwork.switch(part);
         }
+        self.deadline = intent.deadline.unwrap_or(Ticks::MAX);
         seat.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
         // Release: whoever takes it for active reads what it has shown before.
         seat.transaction.store(self.transaction, Ordering::Release);
@@ -141,7 +142,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         let begun = M::now();
         let (mut spin, mut looks) = (Patience::<M>::new(), 0);
         let mut next_look = begun.saturating_add(shared.deadlock_check);
-        let end = begun.saturating_add(shared.wait_timeout);
+        let end = begun.saturating_add(shared.wait_timeout).min(self.deadline);
         while !queue::is_granted(request) {
             // Acquire pairs with the release in `Search::sacrifice`.
             let doomed = seat.doomed.load(Ordering::Acquire);

@@ -154,10 +154,10 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     }
 
     #[inline]
-    fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
+    fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         self.gaps.clear();
         self.newest = 0;
-        self.seat.begin(&cx.shared.manager)
+        self.seat.begin(&cx.shared.manager, intent)
     }
 
     #[inline]

@@ -4,8 +4,9 @@
 use crate::error::Reason;
 use crate::scheme::{Refusal, Step, Why, tid};
 use crate::table::TableId;
+use crate::transaction::Intent;
 use chiliad_lock::{Answer, Locks, Mode, Name, Refused};
-use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Ticks, Word};
 use chiliad_storage::RecordRef;
 use core::marker::PhantomData;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub(super) struct Seat<M: Machine, L: Locks<M>> {
     locks: Option<L>,
     /// A transaction is in hand.
     active: bool,
+    /// When its waits end at the latest.
+    deadline: Ticks,
     /// The table in which it locked last, and the intention that it has there.
     intended: Option<(TableId, Mode)>,
     /// How it went to lock a fresh record that the index has not taken yet.
@@ -30,6 +33,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         Self {
             locks: None,
             active: false,
+            deadline: Ticks::MAX,
             intended: None,
             placing: None,
             gaps: Vec::new(),
@@ -57,7 +61,11 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
 
     /// A transaction begins.
     #[inline]
-    pub fn begin(&mut self, manager: &Arc<Boxed<M, L::Manager>>) -> Step<M, ()> {
+    pub fn begin(
+        &mut self,
+        manager: &Arc<Boxed<M, L::Manager>>,
+        intent: &Intent<'_>,
+    ) -> Step<M, ()> {
         if self.locks.is_none() {
             self.locks = L::session(manager);
         }
@@ -66,6 +74,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
             None => return Step::Abort(Refusal::out_of_memory()),
         }
         self.active = true;
+        self.deadline = intent.deadline.unwrap_or(Ticks::MAX);
         Step::Done(())
     }
 
@@ -117,10 +126,10 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         !stands && self.locks().try_lock(Name::gap(table.0, gap), Mode::S)
     }
 
-    /// Waits for what it stands in line for, for `timeout` ticks.
+    /// Waits for what it stands in line for, for `timeout` ticks, and not beyond the transaction's deadline.
     pub fn wait(&mut self, timeout: u64) -> Result<(), Refusal<M>> {
-        let deadline = M::now().saturating_add(timeout);
-        let deadline = (deadline < u64::MAX).then_some(deadline);
+        let deadline = M::now().saturating_add(timeout).min(self.deadline);
+        let deadline = (deadline < Ticks::MAX).then_some(deadline);
         let mut waited = self.locks().wait(deadline);
         while waited.is_ok() && self.enter_gaps()? == Answer::Waits {
             waited = self.locks().wait(deadline);

@@ -194,8 +194,8 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
     }
 
     #[inline]
-    fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
-        if let Err(other) = self.seat.begin(&cx.shared.manager).done() {
+    fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
+        if let Err(other) = self.seat.begin(&cx.shared.manager, intent).done() {
             return other;
         }
         let slot = cx.heap.slot_number();
