@@ -126,6 +126,8 @@ fn what_takes_no_time_is_seen() {
         run.spawn(format!("core {core}"), move || {
             if core == 0 {
                 Sim::work(Cost::ALL[0], 3_000);
+                // It is this core's turn from here on: the other has come to its spin.
+                assert_eq!(word.load(Ordering::Acquire), 0);
                 Sim::clocked(false);
                 word.store(1, Ordering::Release);
                 return;

@@ -199,7 +199,8 @@ impl Table for LatchedSession<Sim> {
             by_bucket: kind != LockTableKind::Global,
             mutex: MutexKind::ALL[seed as usize / 2 % 4],
             inherits: kind == LockTableKind::Inheriting,
-            locks_max: 256,
+            // A session keeps some.
+            locks_max: 1 << 12,
         })
     }
 
