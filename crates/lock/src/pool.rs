@@ -10,22 +10,27 @@
 //! index:   number -> segment
 //! ```
 //!
-//! Whoever supplies holds a latch: a background task, ahead of demand ([`Pool::supply`]), or who finds
-//! nothing fresh. The paper has one ring for all segments, in use or not; here it has the fresh ones only,
-//! so that one which a stalled transaction keeps does not stand in the way of its end.
+//! Whoever supplies holds a latch: a background task ([`Pool::supply`]), one in some dozens of those who take a
+//! leaf, or who finds nothing fresh. What comes back goes to the ring at once, and what was used last goes first, so
+//! that the locks in use stay in the caches however many there are. The paper has one ring for all segments, in use or
+//! not; here it has the fresh ones only, so that one which a stalled transaction keeps does not stand in the way of
+//! its end.
 
 use crate::agents::Agents;
 use crate::lock::{Leaf, Lock};
 use crate::region::Epoch;
 use crate::valid::{FLAGS_MAX, Valid};
 use chiliad_machine::{Array, Latch, Line, Link, Machine, Ordering, Shared, Tagged, Word};
+use std::collections::VecDeque;
 
-/// The low-water mark: fresh segments that a background task keeps at least, and at most. In between it is half as
-/// many again as were taken since it last came.
-const FRESH_LOW: u64 = 2;
-const FRESH_LOW_MAX: u64 = 256;
-/// Fresh segments beyond which memory is given back, to one of the low-water mark.
-const FRESH_HIGH: u64 = 4;
+/// The low-water mark: fresh segments to which whoever supplies fills the ring.
+const FRESH_LOW: u64 = 16;
+
+/// Segments that are used up from one time to the next at which those who take leaves supply.
+const SUPPLIED_EVERY: u64 = 8;
+
+/// Spare segments that are never given back to the machine.
+const SPARE_KEPT: usize = 16;
 
 /// So many locks.
 pub(crate) struct Segment<M: Machine> {
@@ -59,19 +64,19 @@ pub(crate) struct Pool<M: Machine> {
 }
 
 struct Supplies<M: Machine> {
-    /// The low-water mark.
-    low: u64,
-    /// Segments taken when a background task last came.
-    taken: u64,
     segments: Vec<Option<Shared<M, Segment<M>>>>,
     /// Numbers that were made once.
     unmade: Vec<u32>,
     /// Segments that were taken from, or are about to be.
     used: Vec<u32>,
-    /// Empty ones, each with the epoch that ended when that was noticed.
-    empty: Vec<(u32, u64)>,
+    /// Empty ones, each with the epoch that ended when that was noticed, the first first.
+    empty: VecDeque<(u32, u64)>,
     /// The same of those that nobody finds by their number any more.
-    leaving: Vec<(u32, u64)>,
+    leaving: VecDeque<(u32, u64)>,
+    /// To be used again, the last one first.
+    spare: Vec<u32>,
+    /// The fewest spare ones since a background task last came.
+    idle: usize,
 }
 
 /// What a pool holds.
@@ -95,13 +100,13 @@ impl<M: Machine> Pool<M> {
         let leaves = segment_locks.div_ceil(leaf_locks).clamp(1, FLAGS_MAX);
         let segments_max = (locks_max / u64::from(leaves * leaf_locks)).max(1) as usize;
         let supplies = Supplies {
-            low: FRESH_LOW,
-            taken: 0,
             segments: (0..segments_max).map(|_| None).collect(),
             unmade: (0..segments_max as u32).rev().collect(),
             used: Vec::new(),
-            empty: Vec::new(),
-            leaving: Vec::new(),
+            empty: VecDeque::new(),
+            leaving: VecDeque::new(),
+            spare: Vec::new(),
+            idle: 0,
         };
         Self {
             leaves,
@@ -150,7 +155,14 @@ impl<M: Machine> Pool<M> {
             }
             // It is used up; somebody else may have said so.
             let order = (Ordering::AcqRel, Ordering::Relaxed);
-            _ = self.newest.0.compare_exchange(newest, newest + 1, order.0, order.1);
+            let said = self.newest.0.compare_exchange(newest, newest + 1, order.0, order.1);
+            if said.is_ok()
+                && newest.is_multiple_of(SUPPLIED_EVERY)
+                && let Some(mut supplies) = self.supplies.try_lock()
+            {
+                self.recycle(&mut supplies, epoch, agents);
+                self.fill(&mut supplies);
+            }
         }
     }
 
@@ -182,80 +194,86 @@ impl<M: Machine> Pool<M> {
             return Ok(());
         }
         self.recycle(&mut supplies, epoch, agents);
-        if self.fresh() > 0 || self.make(&mut supplies) {
+        self.fill(&mut supplies);
+        if self.fresh() > 0 {
             return Ok(());
         }
         let some = !supplies.empty.is_empty() || !supplies.leaving.is_empty();
         Err(if some { Shortage::NotYet } else { Shortage::Exhausted })
     }
 
-    /// Supplies ahead of demand, and gives back what is more than enough: for a background task, between
-    /// two short waits.
+    /// Supplies ahead of demand, and gives back to the machine what nobody has needed since the last time: for a
+    /// background task.
     pub fn supply(&self, epoch: &Epoch<M>, agents: &Agents<M>) {
         // Who finds it taken is not needed.
         let Some(mut supplies) = self.supplies.try_lock() else { return };
-        let taken = self.newest.0.load(Ordering::Relaxed);
-        let since = taken - core::mem::replace(&mut supplies.taken, taken);
-        supplies.low = (since + since / 2).clamp(FRESH_LOW, FRESH_LOW_MAX);
         self.recycle(&mut supplies, epoch, agents);
-        let low = supplies.low.min(self.ready.count() as u64);
-        while self.fresh() < low && self.make(&mut supplies) {}
+        self.fill(&mut supplies);
+        let surplus = supplies.idle.saturating_sub(SPARE_KEPT);
+        if surplus > 0 {
+            let Supplies { spare, leaving, .. } = &mut *supplies;
+            let over = epoch.step();
+            leaving.extend(spare.drain(..surplus).map(|number| (number, over)));
+            for &(number, _) in leaving.range(leaving.len() - surplus..) {
+                self.index.get(number as usize).store(Tagged::null(), Ordering::Relaxed);
+            }
+        }
+        supplies.idle = supplies.spare.len();
     }
 
-    /// Makes segments fresh that nobody can have seen the locks of any more, and takes note of those that
+    /// Makes segments spare that nobody can have seen the locks of any more, and takes note of those that
     /// are empty by now.
     fn recycle(&self, supplies: &mut Supplies<M>, epoch: &Epoch<M>, agents: &Agents<M>) {
-        let (empty, used): (Vec<u32>, Vec<u32>) =
-            supplies.used.drain(..).partition(|&number| self.segment(number).valid.is_empty());
-        supplies.used = used;
-        let oldest = epoch.oldest(agents);
-        let mut waiting = core::mem::take(&mut supplies.empty);
-        let mut surplus = Vec::new();
-        let high = (supplies.low * FRESH_HIGH).min(self.ready.count() as u64);
-        waiting.retain(|&(number, over)| {
-            let unseen = over < oldest;
-            if unseen && self.fresh() < high {
-                let segment = self.segment(number);
-                segment.valid.reset();
-                // Whoever comes to one of them before it is taken again reads what it must not.
-                segment.locks_each(|lock| M::poison(lock, size_of::<Lock<M>>()));
-                // Release pairs with the acquire in `take`.
-                segment.taken.0.store(0, Ordering::Release);
-                self.add(supplies, number);
-            } else if unseen {
-                self.index.get(number as usize).store(Tagged::null(), Ordering::Relaxed);
-                surplus.push(number);
-            }
-            !unseen
-        });
-        supplies.empty = waiting;
-        let mut leaving = core::mem::take(&mut supplies.leaving);
-        leaving.retain(|&(number, over)| {
-            let unseen = over < oldest;
-            if let Some(segment) = supplies.segments[number as usize].take_if(|_| unseen) {
+        let Supplies { used, empty, leaving, spare, segments, unmade, .. } = supplies;
+        let oldest = if empty.is_empty() && leaving.is_empty() { 0 } else { epoch.oldest(agents) };
+        while let Some((number, _)) = empty.pop_front_if(|&mut (_, over)| over < oldest) {
+            let segment = self.segment(number);
+            segment.valid.reset();
+            // Whoever comes to one of them before it is taken again reads what it must not.
+            segment.locks_each(|lock| M::poison(lock, size_of::<Lock<M>>()));
+            spare.push(number);
+        }
+        while let Some((number, _)) = leaving.pop_front_if(|&mut (_, over)| over < oldest) {
+            if let Some(segment) = segments[number as usize].take() {
                 segment.locks_each(|lock| M::unpoison(lock, size_of::<Lock<M>>()));
-                supplies.unmade.push(number);
+                unmade.push(number);
             }
-            !unseen
+        }
+        let known = empty.len();
+        used.retain(|&number| {
+            let is_empty = self.segment(number).valid.is_empty();
+            if is_empty {
+                empty.push_back((number, 0));
+            }
+            !is_empty
         });
-        supplies.leaving = leaving;
-        if !empty.is_empty() || !surplus.is_empty() {
-            let over = epoch.step();
-            supplies.empty.extend(empty.into_iter().map(|number| (number, over)));
-            supplies.leaving.extend(surplus.into_iter().map(|number| (number, over)));
+        if empty.len() > known {
+            let noticed = epoch.step();
+            empty.range_mut(known..).for_each(|(_, over)| *over = noticed);
         }
     }
 
+    /// Fills the ring up to the low-water mark.
+    fn fill(&self, supplies: &mut Supplies<M>) {
+        let low = FRESH_LOW.min(self.ready.count() as u64);
+        while self.fresh() < low {
+            let Some(number) = supplies.spare.pop().or_else(|| self.make(supplies)) else { break };
+            // Release pairs with the acquire in `take`.
+            self.segment(number).taken.0.store(0, Ordering::Release);
+            self.add(supplies, number);
+        }
+        supplies.idle = supplies.idle.min(supplies.spare.len());
+    }
+
     /// Makes a segment, if one more is allowed.
-    fn make(&self, supplies: &mut Supplies<M>) -> bool {
-        let Some(number) = supplies.unmade.pop() else { return false };
+    fn make(&self, supplies: &mut Supplies<M>) -> Option<u32> {
+        let number = supplies.unmade.pop()?;
         let segment = Shared::new(Segment::new(number, self.leaves, self.leaf_locks));
         let place = core::ptr::from_ref(&*segment).cast_mut();
         // Release pairs with the acquire in `made`.
         self.index.get(number as usize).store(Tagged::new(place, 0), Ordering::Release);
         supplies.segments[number as usize] = Some(segment);
-        self.add(supplies, number);
-        true
+        Some(number)
     }
 
     /// Puts a fresh segment at the end of the ring, which has a place for each.
