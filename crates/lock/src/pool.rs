@@ -38,6 +38,8 @@ pub(crate) struct Segment<M: Machine> {
     /// Leaves taken.
     taken: Line<M::Word>,
     pub valid: Valid<M>,
+    /// Where it is among those that were found empty: the next one.
+    next: M::Word,
 }
 
 /// Why there is no lock.
@@ -60,6 +62,8 @@ pub(crate) struct Pool<M: Machine> {
     newest: Line<M::Word>,
     /// Where fresh ones are added.
     end: Line<M::Word>,
+    /// The segment that was found empty last, and nobody has taken note of yet: its number, and one.
+    emptied: Line<M::Word>,
     supplies: Latch<M, Supplies<M>>,
 }
 
@@ -67,8 +71,6 @@ struct Supplies<M: Machine> {
     segments: Vec<Option<Shared<M, Segment<M>>>>,
     /// Numbers that were made once.
     unmade: Vec<u32>,
-    /// Segments that were taken from, or are about to be.
-    used: Vec<u32>,
     /// Empty ones, each with the epoch that ended when that was noticed, the first first.
     empty: VecDeque<(u32, u64)>,
     /// The same of those that nobody finds by their number any more.
@@ -102,7 +104,6 @@ impl<M: Machine> Pool<M> {
         let supplies = Supplies {
             segments: (0..segments_max).map(|_| None).collect(),
             unmade: (0..segments_max as u32).rev().collect(),
-            used: Vec::new(),
             empty: VecDeque::new(),
             leaving: VecDeque::new(),
             spare: Vec::new(),
@@ -115,6 +116,7 @@ impl<M: Machine> Pool<M> {
             ready: Array::new(segments_max, || M::Word::new(0)),
             newest: Line(M::Word::new(0)),
             end: Line(M::Word::new(0)),
+            emptied: Line(M::Word::new(0)),
             supplies: Latch::new(supplies),
         }
     }
@@ -150,18 +152,19 @@ impl<M: Machine> Pool<M> {
                 // Acquire pairs with the release in `reset`.
                 let leaf = segment.taken.0.fetch_add(1, Ordering::Acquire);
                 if leaf < u64::from(self.leaves) {
+                    segment.valid.reset_leaf(leaf as u32);
                     return Ok(Leaf::new(number, leaf as u32));
                 }
             }
             // It is used up; somebody else may have said so.
             let order = (Ordering::AcqRel, Ordering::Relaxed);
             let said = self.newest.0.compare_exchange(newest, newest + 1, order.0, order.1);
-            if said.is_ok()
-                && newest.is_multiple_of(SUPPLIED_EVERY)
-                && let Some(mut supplies) = self.supplies.try_lock()
-            {
-                self.recycle(&mut supplies, epoch, agents);
-                self.fill(&mut supplies);
+            if said.is_ok() && newest.is_multiple_of(SUPPLIED_EVERY) {
+                // Before the latch: who loses its core under it holds up all others.
+                let oldest = epoch.oldest(agents);
+                if let Some(mut supplies) = self.supplies.try_lock() {
+                    self.recycle(&mut supplies, epoch, oldest);
+                }
             }
         }
     }
@@ -178,7 +181,21 @@ impl<M: Machine> Pool<M> {
     /// Nobody comes to these locks of a leaf by their chains any more: a bit for each.
     #[inline]
     pub fn retire(&self, leaf: Leaf, locks: u64) {
-        self.segment(leaf.segment()).valid.clear(leaf.number(), locks);
+        let segment = self.segment(leaf.segment());
+        if !segment.valid.clear(leaf.number(), locks) {
+            return;
+        }
+        let mut last = self.emptied.0.load(Ordering::Relaxed);
+        loop {
+            segment.next.store(last, Ordering::Relaxed);
+            let own = u64::from(leaf.segment()) + 1;
+            // Release pairs with the acquire in `recycle`.
+            let order = (Ordering::Release, Ordering::Relaxed);
+            match self.emptied.0.compare_exchange(last, own, order.0, order.1) {
+                Ok(_) => return,
+                Err(found) => last = found,
+            }
+        }
     }
 
     fn fresh(&self) -> u64 {
@@ -189,12 +206,12 @@ impl<M: Machine> Pool<M> {
     /// For who finds nothing fresh: sees to it that there is something.
     #[cold]
     fn supply_one(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<(), Shortage> {
+        let oldest = epoch.oldest(agents);
         let mut supplies = self.supplies.lock();
         if self.fresh() > 0 {
             return Ok(());
         }
-        self.recycle(&mut supplies, epoch, agents);
-        self.fill(&mut supplies);
+        self.recycle(&mut supplies, epoch, oldest);
         if self.fresh() > 0 {
             return Ok(());
         }
@@ -205,10 +222,10 @@ impl<M: Machine> Pool<M> {
     /// Supplies ahead of demand, and gives back to the machine what nobody has needed since the last time: for a
     /// background task.
     pub fn supply(&self, epoch: &Epoch<M>, agents: &Agents<M>) {
+        let oldest = epoch.oldest(agents);
         // Who finds it taken is not needed.
         let Some(mut supplies) = self.supplies.try_lock() else { return };
-        self.recycle(&mut supplies, epoch, agents);
-        self.fill(&mut supplies);
+        self.recycle(&mut supplies, epoch, oldest);
         let surplus = supplies.idle.saturating_sub(SPARE_KEPT);
         if surplus > 0 {
             let Supplies { spare, leaving, .. } = &mut *supplies;
@@ -221,16 +238,13 @@ impl<M: Machine> Pool<M> {
         supplies.idle = supplies.spare.len();
     }
 
-    /// Makes segments spare that nobody can have seen the locks of any more, and takes note of those that
-    /// are empty by now.
-    fn recycle(&self, supplies: &mut Supplies<M>, epoch: &Epoch<M>, agents: &Agents<M>) {
-        let Supplies { used, empty, leaving, spare, segments, unmade, .. } = supplies;
-        let oldest = if empty.is_empty() && leaving.is_empty() { 0 } else { epoch.oldest(agents) };
+    /// Makes segments spare that nobody can have seen the locks of any more, takes note of those that are empty by now,
+    /// and fills the ring. All who still read began in `oldest` or later.
+    fn recycle(&self, supplies: &mut Supplies<M>, epoch: &Epoch<M>, oldest: u64) {
+        let Supplies { empty, leaving, spare, segments, unmade, .. } = supplies;
         while let Some((number, _)) = empty.pop_front_if(|&mut (_, over)| over < oldest) {
-            let segment = self.segment(number);
-            segment.valid.reset();
             // Whoever comes to one of them before it is taken again reads what it must not.
-            segment.locks_each(|lock| M::poison(lock, size_of::<Lock<M>>()));
+            self.segment(number).locks_each(|lock| M::poison(lock, size_of::<Lock<M>>()));
             spare.push(number);
         }
         while let Some((number, _)) = leaving.pop_front_if(|&mut (_, over)| over < oldest) {
@@ -239,18 +253,17 @@ impl<M: Machine> Pool<M> {
                 unmade.push(number);
             }
         }
-        let known = empty.len();
-        used.retain(|&number| {
-            let is_empty = self.segment(number).valid.is_empty();
-            if is_empty {
-                empty.push_back((number, 0));
-            }
-            !is_empty
-        });
-        if empty.len() > known {
+        // Acquire pairs with the release in `retire`: what all have done with their locks is known.
+        let mut number = self.emptied.0.swap(0, Ordering::Acquire);
+        if number != 0 {
             let noticed = epoch.step();
-            empty.range_mut(known..).for_each(|(_, over)| *over = noticed);
+            while let Some(found) = number.checked_sub(1) {
+                let found = found as u32;
+                empty.push_back((found, noticed));
+                number = self.segment(found).next.load(Ordering::Relaxed);
+            }
         }
+        self.fill(supplies);
     }
 
     /// Fills the ring up to the low-water mark.
@@ -258,9 +271,11 @@ impl<M: Machine> Pool<M> {
         let low = FRESH_LOW.min(self.ready.count() as u64);
         while self.fresh() < low {
             let Some(number) = supplies.spare.pop().or_else(|| self.make(supplies)) else { break };
+            let segment = self.segment(number);
+            segment.valid.reset();
             // Release pairs with the acquire in `take`.
-            self.segment(number).taken.0.store(0, Ordering::Release);
-            self.add(supplies, number);
+            segment.taken.0.store(0, Ordering::Release);
+            self.add(number);
         }
         supplies.idle = supplies.idle.min(supplies.spare.len());
     }
@@ -277,12 +292,11 @@ impl<M: Machine> Pool<M> {
     }
 
     /// Puts a fresh segment at the end of the ring, which has a place for each.
-    fn add(&self, supplies: &mut Supplies<M>, number: u32) {
+    fn add(&self, number: u32) {
         let end = self.end.0.load(Ordering::Relaxed);
         self.ready
             .get(end as usize % self.ready.count())
             .store(u64::from(number), Ordering::Relaxed);
-        supplies.used.push(number);
         // Release pairs with the acquire in `take`.
         self.end.0.store(end + 1, Ordering::Release);
     }
@@ -310,7 +324,12 @@ impl<M: Machine> Segment<M> {
             Lock::new(Leaf::new(number, all / leaf_locks).place(all % leaf_locks))
         };
         let locks = Array::new((leaves * leaf_locks) as usize, make);
-        Self { locks, taken: Line(M::Word::new(0)), valid: Valid::new(leaves, leaf_locks) }
+        Self {
+            locks,
+            taken: Line(M::Word::new(0)),
+            valid: Valid::new(leaves, leaf_locks),
+            next: M::Word::new(0),
+        }
     }
 
     /// Where each lock begins.

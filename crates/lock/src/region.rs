@@ -59,11 +59,13 @@ impl<M: Machine> Epoch<M> {
         self.0.0.fetch_add(1, Ordering::AcqRel)
     }
 
-    /// The epoch in which the longest region that still lasts began, or what comes next.
+    /// The epoch in which the longest region that still lasts began, or this one. It stays true: who begins later
+    /// begins in this epoch or a later one.
     pub fn oldest(&self, agents: &Agents<M>) -> u64 {
+        let now = self.0.0.load(Ordering::Acquire);
         // Pairs with the light fence in `enter`.
         M::heavy_fence();
         let shown = agents.iter().map(|(_, agent)| agent.region.load(Ordering::Acquire));
-        shown.filter(|&epoch| epoch != OUTSIDE).min().unwrap_or(u64::MAX)
+        shown.filter(|&epoch| epoch != OUTSIDE).fold(now, u64::min)
     }
 }

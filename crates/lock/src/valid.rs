@@ -32,29 +32,27 @@ impl<M: Machine> Valid<M> {
         Self { leaves: Array::new(leaves as usize, full), top, locks }
     }
 
-    /// Sets all flags of a segment that nobody uses.
+    /// Sets the flags of the leaves of a segment that nobody uses; those of the locks are set when the leaf is taken.
     pub fn reset(&self) {
         // Relaxed: the segment is published afterwards.
-        for leaf in 0..self.leaves.count() {
-            self.leaves.get(leaf).0.store(all(self.locks), Ordering::Relaxed);
-        }
         self.top.0.store(all(self.leaves.count() as u32), Ordering::Relaxed);
     }
 
-    /// Clears flags of a leaf: `locks` has a bit for each.
+    /// Sets the flags of a leaf's locks, which whoever has taken it does.
     #[inline]
-    pub fn clear(&self, leaf: u32, locks: u64) {
-        // AcqRel, both: whoever finds the segment empty knows what all have done who cleared flags.
-        let left = self.leaves.get(leaf as usize).0.fetch_and(!locks, Ordering::AcqRel) & !locks;
-        if left == 0 {
-            self.top.0.fetch_and(!(1 << leaf), Ordering::AcqRel);
-        }
+    pub fn reset_leaf(&self, leaf: u32) {
+        // Relaxed: nobody else clears one before its lock has been in a chain.
+        self.leaves.get(leaf as usize).0.store(all(self.locks), Ordering::Relaxed);
     }
 
-    /// Whether all flags are clear, and all that was done before is known.
-    pub fn is_empty(&self) -> bool {
-        // Acquire pairs with the releases in `clear`.
-        self.top.0.load(Ordering::Acquire) == 0
+    /// Clears flags of a leaf: `locks` has a bit for each. Whether the segment is empty now, which is told to one of
+    /// those who clear, who knows what all have done.
+    #[inline]
+    #[must_use]
+    pub fn clear(&self, leaf: u32, locks: u64) -> bool {
+        // AcqRel, both: whoever finds the last one gone knows what all have done who cleared flags.
+        let left = self.leaves.get(leaf as usize).0.fetch_and(!locks, Ordering::AcqRel) & !locks;
+        left == 0 && self.top.0.fetch_and(!(1 << leaf), Ordering::AcqRel) == 1 << leaf
     }
 }
 
