@@ -29,7 +29,9 @@ const FRESH_LOW: u64 = 16;
 /// Segments that are used up from one time to the next at which those who take leaves supply.
 const SUPPLIED_EVERY: u64 = 8;
 
-/// Spare segments that are never given back to the machine.
+/// Visits of a background task after which what nobody has needed meanwhile goes back to the machine, but for so many
+/// spare segments. To make them again would cost more than to keep them.
+const IDLE_VISITS: u32 = 64;
 const SPARE_KEPT: usize = 16;
 
 /// So many locks.
@@ -77,8 +79,9 @@ struct Supplies<M: Machine> {
     leaving: VecDeque<(u32, u64)>,
     /// To be used again, the last one first.
     spare: Vec<u32>,
-    /// The fewest spare ones since a background task last came.
+    /// The fewest spare ones in the visits of a background task since some were given back.
     idle: usize,
+    visits: u32,
 }
 
 /// What a pool holds.
@@ -108,6 +111,7 @@ impl<M: Machine> Pool<M> {
             leaving: VecDeque::new(),
             spare: Vec::new(),
             idle: 0,
+            visits: 0,
         };
         Self {
             leaves,
@@ -219,13 +223,18 @@ impl<M: Machine> Pool<M> {
         Err(if some { Shortage::NotYet } else { Shortage::Exhausted })
     }
 
-    /// Supplies ahead of demand, and gives back to the machine what nobody has needed since the last time: for a
-    /// background task.
+    /// Supplies ahead of demand, and gives back to the machine what nobody has needed for a while: for a background
+    /// task.
     pub fn supply(&self, epoch: &Epoch<M>, agents: &Agents<M>) {
         let oldest = epoch.oldest(agents);
         // Who finds it taken is not needed.
         let Some(mut supplies) = self.supplies.try_lock() else { return };
         self.recycle(&mut supplies, epoch, oldest);
+        supplies.visits += 1;
+        if supplies.visits < IDLE_VISITS {
+            return;
+        }
+        supplies.visits = 0;
         let surplus = supplies.idle.saturating_sub(SPARE_KEPT);
         if surplus > 0 {
             let Supplies { spare, leaving, .. } = &mut *supplies;
