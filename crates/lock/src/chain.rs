@@ -22,9 +22,10 @@
 //! for one begins at the head again. (The paper leaves the last lock in place, which would keep a segment of the
 //! pool alive for each bucket.)
 //!
-//! What was unlinked is still read by those who were on their way. Everybody who reads a chain is in a
+//! What was unlinked is still read by those who were on their way. Everybody who goes along a chain is in a
 //! *critical region* meanwhile (`region.rs`), and no memory is used again before all who might have seen it
-//! have left theirs.
+//! have left theirs. Who comes in where there is nothing, and goes before anybody else has come, needs none: a thread
+//! that loses its core holds memory back only if it was just going along a chain.
 
 use crate::faults;
 use crate::lock::{Lock, Status};
@@ -64,8 +65,7 @@ impl<M: Machine> Bucket<M> {
         }
     }
 
-    /// Puts a prepared lock at the end; whether there is anything ahead of it. The caller is in a critical
-    /// region.
+    /// Puts a prepared lock at the end; whether there is anything ahead of it.
     #[inline]
     pub fn insert(&self, lock: &Lock<M>) -> bool {
         // Locks that come in behind wait for the link.
@@ -79,7 +79,8 @@ impl<M: Machine> Bucket<M> {
             // S1.
             self.tail.swap(lock.tagged(), Ordering::AcqRel)
         };
-        // SAFETY: what is the tail is in the chain, and we are in a critical region.
+        // SAFETY: what was the tail is in the chain until the link that we set next leads on from it, since who unlinks
+        // the last lock does so at the tail. So its memory is there, and no critical region is needed for this.
         let link = unsafe { ahead.pointer().as_ref() }.map_or(&self.head, |ahead| &ahead.next);
         // Release pairs with the acquires of those who walk. An exchange, since whoever unlinks what this link
         // led to may be about to exchange it, too.

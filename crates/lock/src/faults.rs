@@ -47,7 +47,7 @@ pub(crate) static CLAIM_UNFENCED: Fault = planted(
     "conversions",
     "a lock that did not have to wait claims before its owner looks again",
     BOTH,
-    1000,
+    4000,
 );
 
 /// S4.

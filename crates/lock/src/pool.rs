@@ -34,11 +34,12 @@ const SUPPLIED_EVERY: u64 = 8;
 const IDLE_VISITS: u32 = 64;
 const SPARE_KEPT: usize = 16;
 
+/// As many leaves taken as no segment has.
+const USED_UP: u32 = FLAGS_MAX;
+
 /// So many locks.
 pub(crate) struct Segment<M: Machine> {
     locks: Array<M, Lock<M>>,
-    /// Leaves taken.
-    taken: Line<M::Word>,
     pub valid: Valid<M>,
     /// Where it is among those that were found empty: the next one.
     next: M::Word,
@@ -59,6 +60,7 @@ pub(crate) struct Pool<M: Machine> {
     /// Locks of a leaf.
     pub leaf_locks: u32,
     index: Array<M, M::Link<Segment<M>>>,
+    /// By place in the ring: the number of a segment, and in the lower half how many of its leaves were taken.
     ready: Array<M, M::Word>,
     /// Where leaves are taken.
     newest: Line<M::Word>,
@@ -117,7 +119,7 @@ impl<M: Machine> Pool<M> {
             leaves,
             leaf_locks,
             index: Array::new(segments_max, || M::Link::new(Tagged::null())),
-            ready: Array::new(segments_max, || M::Word::new(0)),
+            ready: Array::new(segments_max, || M::Word::new(u64::from(USED_UP))),
             newest: Line(M::Word::new(0)),
             end: Line(M::Word::new(0)),
             emptied: Line(M::Word::new(0)),
@@ -139,7 +141,7 @@ impl<M: Machine> Pool<M> {
         unsafe { segment.pointer().as_ref() }
     }
 
-    /// Takes a leaf. The caller is in a critical region.
+    /// Takes a leaf.
     pub fn take(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<Leaf, Shortage> {
         loop {
             let newest = self.newest.0.load(Ordering::Acquire);
@@ -148,17 +150,14 @@ impl<M: Machine> Pool<M> {
                 self.supply_one(epoch, agents)?;
                 continue;
             }
-            let at = newest as usize % self.ready.count();
-            let number = self.ready.get(at).load(Ordering::Relaxed) as u32;
-            // Who comes late may find another number there, or none any more: a fresh segment or a used
-            // one then, and either way what it takes is its own.
-            if let Some(segment) = self.made(number) {
-                // Acquire pairs with the release in `reset`.
-                let leaf = segment.taken.0.fetch_add(1, Ordering::Acquire);
-                if leaf < u64::from(self.leaves) {
-                    segment.valid.reset_leaf(leaf as u32);
-                    return Ok(Leaf::new(number, leaf as u32));
-                }
+            let slot = self.ready.get(newest as usize % self.ready.count());
+            // Acquire pairs with the release in `add`. Who comes late may find another segment there, fresh or not, and
+            // either way what it takes is its own.
+            let found = slot.fetch_add(1, Ordering::Acquire);
+            let (number, leaf) = ((found >> 32) as u32, found as u32);
+            if leaf < self.leaves {
+                self.segment(number).valid.reset_leaf(leaf);
+                return Ok(Leaf::new(number, leaf));
             }
             // It is used up; somebody else may have said so.
             let order = (Ordering::AcqRel, Ordering::Relaxed);
@@ -210,11 +209,11 @@ impl<M: Machine> Pool<M> {
     /// For who finds nothing fresh: sees to it that there is something.
     #[cold]
     fn supply_one(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<(), Shortage> {
-        let oldest = epoch.oldest(agents);
         let mut supplies = self.supplies.lock();
         if self.fresh() > 0 {
             return Ok(());
         }
+        let oldest = epoch.oldest(agents);
         self.recycle(&mut supplies, epoch, oldest);
         if self.fresh() > 0 {
             return Ok(());
@@ -280,10 +279,7 @@ impl<M: Machine> Pool<M> {
         let low = FRESH_LOW.min(self.ready.count() as u64);
         while self.fresh() < low {
             let Some(number) = supplies.spare.pop().or_else(|| self.make(supplies)) else { break };
-            let segment = self.segment(number);
-            segment.valid.reset();
-            // Release pairs with the acquire in `take`.
-            segment.taken.0.store(0, Ordering::Release);
+            self.segment(number).valid.reset();
             self.add(number);
         }
         supplies.idle = supplies.idle.min(supplies.spare.len());
@@ -303,9 +299,9 @@ impl<M: Machine> Pool<M> {
     /// Puts a fresh segment at the end of the ring, which has a place for each.
     fn add(&self, number: u32) {
         let end = self.end.0.load(Ordering::Relaxed);
-        self.ready
-            .get(end as usize % self.ready.count())
-            .store(u64::from(number), Ordering::Relaxed);
+        // Release pairs with the acquire in `take`: its flags are set.
+        let slot = self.ready.get(end as usize % self.ready.count());
+        slot.store(u64::from(number) << 32, Ordering::Release);
         // Release pairs with the acquire in `take`.
         self.end.0.store(end + 1, Ordering::Release);
     }
@@ -333,12 +329,7 @@ impl<M: Machine> Segment<M> {
             Lock::new(Leaf::new(number, all / leaf_locks).place(all % leaf_locks))
         };
         let locks = Array::new((leaves * leaf_locks) as usize, make);
-        Self {
-            locks,
-            taken: Line(M::Word::new(0)),
-            valid: Valid::new(leaves, leaf_locks),
-            next: M::Word::new(0),
-        }
+        Self { locks, valid: Valid::new(leaves, leaf_locks), next: M::Word::new(0) }
     }
 
     /// Where each lock begins.

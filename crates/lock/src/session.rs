@@ -266,7 +266,6 @@ impl<M: Machine> Session<M> {
         if has_ahead {
             return self.contend(name, mode, place);
         }
-        self.leave();
         self.held.add(Entry { name, mode, place });
         Ok(Answer::Granted)
     }
@@ -282,10 +281,9 @@ impl<M: Machine> Session<M> {
         self.contend(name, mode, place)
     }
 
-    /// Puts the next fresh lock into its chain, and whether there is anything ahead of it. Begins a critical region.
+    /// Puts the next fresh lock into its chain, and whether there is anything ahead of it.
     #[inline(always)]
     fn come_in(&mut self, name: Name, mode: Mode) -> (Place<M>, bool) {
-        self.enter();
         let lock = self.fresh.next;
         let state = State::new(self.number, Status::Active, None, mode);
         // SAFETY: there are as many buckets, a power of two, and they live as long as the manager. The lock is one
@@ -299,10 +297,11 @@ impl<M: Machine> Session<M> {
         ((lock, bucket), has_ahead)
     }
 
-    /// Claims what may not be had. Ends the critical region.
+    /// Claims what may not be had.
     #[inline(never)]
     fn contend(&mut self, name: Name, mode: Mode, place: Place<M>) -> Result<Answer, Refused> {
         let (lock, bucket) = place;
+        self.enter();
         let answer = self.claim(Pending { name, bucket, lock, granted: None, wanted: mode });
         self.leave();
         answer
@@ -378,10 +377,7 @@ impl<M: Machine> Session<M> {
     #[cold]
     fn refill(&mut self) -> bool {
         self.retired.hand_back(&self.manager.pool);
-        self.enter();
-        let leaf = self.take_leaf();
-        self.leave();
-        let Some(leaf) = leaf else { return false };
+        let Some(leaf) = self.take_leaf() else { return false };
         let locks = self.manager.pool.locks(leaf);
         let first = NonNull::from(locks).cast::<Lock<M>>();
         // SAFETY: where the leaf ends.
@@ -389,7 +385,6 @@ impl<M: Machine> Session<M> {
         true
     }
 
-    /// In a critical region.
     fn take_leaf(&mut self) -> Option<Leaf> {
         let manager = &self.manager;
         let mut spin = Spin::<M>::new();
@@ -398,10 +393,7 @@ impl<M: Machine> Session<M> {
             match manager.pool.take(&manager.epoch, &manager.agents) {
                 Ok(leaf) => return Some(leaf),
                 Err(Shortage::NotYet) if turns < SHORTAGE_TURNS && self.by_regions => {
-                    // Our own region may be what holds them back.
-                    self.leave();
                     spin.wait();
-                    self.enter();
                     turns += 1;
                 }
                 Err(_) => return None,
