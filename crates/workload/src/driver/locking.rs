@@ -14,8 +14,9 @@ use chiliad_machine::{MutexKind, Native, Shared};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Pairs between two looks at what the driver wants.
-const BATCH: u64 = 1024;
+/// Pairs between two looks at what the driver wants; what has been done by then counts. Few, since a pair may take long
+/// where all want the same lock.
+const BATCH: u64 = 64;
 
 /// Of so many pairs one is timed.
 const TIMED: u64 = 64;
