@@ -40,7 +40,7 @@ const USED_UP: u32 = FLAGS_MAX;
 /// So many locks.
 pub(crate) struct Segment<M: Machine> {
     locks: Array<M, Lock<M>>,
-    pub valid: Valid<M>,
+    valid: Valid<M>,
     /// Where it is among those that were found empty: the next one.
     next: M::Word,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Segment<M: Machine> {
 pub(crate) enum Shortage {
     /// There are as many as are allowed, or as fit into memory.
     Exhausted,
-    /// The same, but some are done with, and wait for regions to end: the caller's perhaps.
+    /// The same, but some are done with, and wait for regions to end.
     NotYet,
 }
 
@@ -77,8 +77,6 @@ struct Supplies<M: Machine> {
     unmade: Vec<u32>,
     /// Empty ones, each with the epoch that ended when that was noticed, the first first.
     empty: VecDeque<(u32, u64)>,
-    /// The same of those that nobody finds by their number any more.
-    leaving: VecDeque<(u32, u64)>,
     /// To be used again, the last one first.
     spare: Vec<u32>,
     /// The fewest spare ones in the visits of a background task since some were given back.
@@ -110,7 +108,6 @@ impl<M: Machine> Pool<M> {
             segments: (0..segments_max).map(|_| None).collect(),
             unmade: (0..segments_max as u32).rev().collect(),
             empty: VecDeque::new(),
-            leaving: VecDeque::new(),
             spare: Vec::new(),
             idle: 0,
             visits: 0,
@@ -127,18 +124,13 @@ impl<M: Machine> Pool<M> {
         }
     }
 
-    /// A segment that has locks in chains. The caller is in a critical region, or owns one of its locks.
+    /// A segment. The caller has one of its locks that was not retired, or the latch.
     #[inline]
-    pub fn segment(&self, number: u32) -> &Segment<M> {
-        self.made(number).expect("a segment with locks in use is there")
-    }
-
-    #[inline]
-    fn made(&self, number: u32) -> Option<&Segment<M>> {
+    fn segment(&self, number: u32) -> &Segment<M> {
         // Acquire pairs with the release in `make`.
         let segment = self.index.get(number as usize).load(Ordering::Acquire);
-        // SAFETY: freed only when everybody has left the regions in which it could be found.
-        unsafe { segment.pointer().as_ref() }
+        // SAFETY: freed when it is spare, so that all its locks were retired, and under the latch.
+        unsafe { segment.pointer().as_ref() }.expect("a segment with locks in use is there")
     }
 
     /// Takes a leaf.
@@ -218,8 +210,7 @@ impl<M: Machine> Pool<M> {
         if self.fresh() > 0 {
             return Ok(());
         }
-        let some = !supplies.empty.is_empty() || !supplies.leaving.is_empty();
-        Err(if some { Shortage::NotYet } else { Shortage::Exhausted })
+        Err(if supplies.empty.is_empty() { Shortage::Exhausted } else { Shortage::NotYet })
     }
 
     /// Supplies ahead of demand, and gives back to the machine what nobody has needed for a while: for a background
@@ -235,13 +226,13 @@ impl<M: Machine> Pool<M> {
         }
         supplies.visits = 0;
         let surplus = supplies.idle.saturating_sub(SPARE_KEPT);
-        if surplus > 0 {
-            let Supplies { spare, leaving, .. } = &mut *supplies;
-            let over = epoch.step();
-            leaving.extend(spare.drain(..surplus).map(|number| (number, over)));
-            for &(number, _) in leaving.range(leaving.len() - surplus..) {
-                self.index.get(number as usize).store(Tagged::null(), Ordering::Relaxed);
+        let Supplies { spare, segments, unmade, .. } = &mut *supplies;
+        for number in spare.drain(..surplus) {
+            self.index.get(number as usize).store(Tagged::null(), Ordering::Relaxed);
+            if let Some(segment) = segments[number as usize].take() {
+                segment.locks_each(|lock| M::unpoison(lock, size_of::<Lock<M>>()));
             }
+            unmade.push(number);
         }
         supplies.idle = supplies.spare.len();
     }
@@ -249,17 +240,11 @@ impl<M: Machine> Pool<M> {
     /// Makes segments spare that nobody can have seen the locks of any more, takes note of those that are empty by now,
     /// and fills the ring. All who still read began in `oldest` or later.
     fn recycle(&self, supplies: &mut Supplies<M>, epoch: &Epoch<M>, oldest: u64) {
-        let Supplies { empty, leaving, spare, segments, unmade, .. } = supplies;
+        let Supplies { empty, spare, .. } = &mut *supplies;
         while let Some((number, _)) = empty.pop_front_if(|&mut (_, over)| over < oldest) {
             // Whoever comes to one of them before it is taken again reads what it must not.
             self.segment(number).locks_each(|lock| M::poison(lock, size_of::<Lock<M>>()));
             spare.push(number);
-        }
-        while let Some((number, _)) = leaving.pop_front_if(|&mut (_, over)| over < oldest) {
-            if let Some(segment) = segments[number as usize].take() {
-                segment.locks_each(|lock| M::unpoison(lock, size_of::<Lock<M>>()));
-                unmade.push(number);
-            }
         }
         // Acquire pairs with the release in `retire`: what all have done with their locks is known.
         let mut number = self.emptied.0.swap(0, Ordering::Acquire);
@@ -290,7 +275,7 @@ impl<M: Machine> Pool<M> {
         let number = supplies.unmade.pop()?;
         let segment = Shared::new(Segment::new(number, self.leaves, self.leaf_locks));
         let place = core::ptr::from_ref(&*segment).cast_mut();
-        // Release pairs with the acquire in `made`.
+        // Release pairs with the acquire in `segment`.
         self.index.get(number as usize).store(Tagged::new(place, 0), Ordering::Release);
         supplies.segments[number as usize] = Some(segment);
         Some(number)

@@ -1,18 +1,18 @@
 //! Critical regions: who may have seen a lock that was unlinked (scalable-lock-manager.txt 4.1, Theorems 4.1
 //! and 4.2).
 //!
-//! Whoever reads chains shows the *epoch* in which it began to. A segment of the pool all of whose locks
+//! Whoever goes along chains shows the *epoch* in which it began to. A segment of the pool all of whose locks
 //! have been unlinked is given the epoch at which that was noticed, and the epoch moves on; it is used again
-//! when everybody who still reads began in a later one. That is Theorem 4.2, if a region is one call of the
-//! lock manager: who sleeps, thinks or is gone holds back nothing. Theorem 4.1, by the oldest transaction,
+//! when everybody who still reads began in a later one. That is Theorem 4.2, if a region is one walk:
+//! who sleeps, thinks or is gone holds back nothing. Theorem 4.1, by the oldest transaction,
 //! is the same with regions that are transactions (`Reclaim::OldestTransaction`).
 //!
-//! Why it is safe: whoever notices that a segment is empty knows of each unlinking (the acquire of the
-//! counting in `valid.rs`), fences heavily, and then moves the epoch on. A reader that could come to one of
-//! the locks has read the epoch before that move, or it would know of the unlinkings, too; and it shows the
-//! epoch that it has read before the heavy fence, or its own fence makes it see the chain as it is
-//! afterwards. The paper lets the epoch move only when everybody who reads has caught up, and then waits
-//! for two steps; comparing with the oldest reader directly is the same promise.
+//! Why it is safe: whoever notices that a segment is empty knows of each unlinking (the acquire in `Pool::recycle`),
+//! and moves the epoch on. A reader that could come to one of the locks has read the epoch before that move, or it
+//! would know of the unlinkings, too. Whoever asks for the oldest reader reads the epoch, by which it knows of what
+//! was noticed in earlier ones, fences heavily, and looks: a reader has shown its epoch before that fence, or its own
+//! fence makes it see the chains as they are afterwards. The paper lets the epoch move only when everybody who
+//! reads has caught up, and then waits for two steps; comparing with the oldest reader directly is the same promise.
 
 use crate::agents::Agents;
 use chiliad_machine::{Line, Machine, Ordering, Word};
@@ -20,7 +20,7 @@ use chiliad_machine::{Line, Machine, Ordering, Word};
 /// What holds back the memory of released locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reclaim {
-    /// Calls of the lock manager that have not returned (4.2).
+    /// Walks along chains that have not ended (4.2).
     Regions,
     /// Transactions that have not ended (4.1).
     OldestTransaction,
