@@ -180,6 +180,11 @@ impl Options {
         Self::ticks::<M>(self.epoch)
     }
 
+    /// How long to wait for a lock, in ticks of the machine, under a scheme of which `usual` is so.
+    pub(crate) fn wait_ticks<M: Machine>(&self, usual: Duration) -> u64 {
+        Self::ticks::<M>(self.wait_timeout.unwrap_or(usual))
+    }
+
     /// A duration in ticks of the machine.
     pub(crate) fn ticks<M: Machine>(duration: Duration) -> u64 {
         let ticks = duration.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;

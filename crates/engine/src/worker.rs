@@ -16,7 +16,7 @@ use crate::table::TableId;
 use crate::transaction::{Entry, Intent, Row};
 use crate::tx::Tx;
 use chiliad_log::BufferRef;
-use chiliad_machine::{Cost, Machine, Ordering, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Ticks, Word};
 use chiliad_storage::{Changes, Cursor, Flight, LeafRun, LocalHeap, RecordRef};
 use std::sync::Arc;
 
@@ -63,6 +63,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub loads: bool,
     /// The reclaim epoch at begin: see [`Core::commit`].
     pub begun_in: u64,
+    /// When the transaction's waits for locks end at the latest.
+    deadline: Ticks,
     /// Times that the scheme has waited in the middle of an operation, and so the pin has changed.
     pub waits: u64,
     /// Writes whose secondary index entries have to be brought in line.
@@ -126,6 +128,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             finished: false,
             loads: false,
             begun_in: 0,
+            deadline: Ticks::MAX,
             waits: 0,
             dirty: 0,
             recorder: None,
@@ -335,6 +338,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.loads = false;
         self.sequence = self.sequence.wrapping_add(1);
         self.begun_in = self.heap.epoch();
+        self.deadline = intent.deadline.unwrap_or(Ticks::MAX);
         self.clockwork.begin();
         if self.stamped {
             self.begin_stamped();
@@ -437,7 +441,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.waits += 1;
         self.heap.unpin();
         let part = self.clockwork.switch(Part::Wait);
-        let waited = self.scheme.wait(&mut context!(self));
+        let waited = self.scheme.wait(&mut context!(self), self.deadline);
         self.clockwork.switch(part);
         self.heap.pin();
         waited.map_err(|refusal| self.lose(refusal))

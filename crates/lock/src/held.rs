@@ -47,16 +47,10 @@ impl<P> Held<P> {
 
     #[inline]
     pub fn add(&mut self, entry: Entry<P>) {
-        if self.entries.len() >= FEW {
-            return self.add_many(entry);
+        self.entries.push(entry);
+        if self.entries.len() > FEW {
+            self.enter_last();
         }
-        self.entries.push(entry);
-    }
-
-    #[inline(never)]
-    fn add_many(&mut self, entry: Entry<P>) {
-        self.entries.push(entry);
-        self.enter_last();
     }
 
     /// Takes all of them out.
@@ -82,6 +76,7 @@ impl<P> Held<P> {
         self.entries.clear();
     }
 
+    #[inline(never)]
     fn enter_last(&mut self) {
         let count = self.entries.len();
         let first = if count * 2 > self.index.len() {

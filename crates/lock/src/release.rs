@@ -5,17 +5,18 @@
 //! All others become obsolete, with one fence (S6) for all of them, before those who wait are looked for.
 
 use crate::faults;
-use crate::lock::{Place, State};
+use crate::held::Entry;
+use crate::lock::{self, State};
 use crate::pool::Pool;
 use crate::region::Epoch;
-use crate::session::{Session, is_strong};
+use crate::session::{Place, Session, is_strong};
 use chiliad_machine::{Machine, Ordering};
 
 /// Locks of a leaf to which nobody comes any more, and of which the pool does not know yet.
 #[derive(Default)]
 pub(crate) struct Retired {
     /// One of them.
-    place: Place,
+    place: lock::Place,
     /// A flag for each.
     flags: u64,
 }
@@ -23,7 +24,7 @@ pub(crate) struct Retired {
 impl Retired {
     /// One more.
     #[inline]
-    fn add<M: Machine>(&mut self, place: Place, pool: &Pool<M>) {
+    fn add<M: Machine>(&mut self, place: lock::Place, pool: &Pool<M>) {
         if place.leaf() != self.place.leaf() {
             self.hand_back(pool);
             self.place = place;
@@ -51,19 +52,19 @@ impl<M: Machine> Session<M> {
         if !self.intentions.is_empty() {
             self.count_out();
         }
-        for (at, held) in self.held.entries().iter().enumerate() {
+        for held in self.held.entries() {
             // SAFETY: the lock is in its chain and not released, so its memory is the session's; the bucket
             // lives as long as the manager.
             let (lock, bucket) = unsafe { (held.place.0.as_ref(), held.place.1.as_ref()) };
             if bucket.remove_only(lock) {
                 // For those who have come to it before.
                 lock.set(State::RELEASED);
-                if self.strong && is_strong(held.name, held.mode) {
-                    self.go(held.name);
+                if self.strong {
+                    self.go_if_strong(held);
                 }
                 self.retired.add(lock.place, &self.manager.pool);
             } else {
-                self.shared.push(at as u32);
+                self.shared.push(*held);
             }
         }
         if !self.shared.is_empty() {
@@ -91,24 +92,28 @@ impl<M: Machine> Session<M> {
         self.intentions.clear(agent);
     }
 
+    /// Counts out what intentions have to look out for.
+    #[inline(never)]
+    fn go_if_strong(&self, held: &Entry<Place<M>>) {
+        if is_strong(held.name, held.mode) {
+            self.go(held.name);
+        }
+    }
+
     /// Releases locks that have others in their chains.
     #[inline(never)]
     fn release_shared(&mut self) {
         self.enter();
-        for &at in &self.shared {
-            let held = &self.held.entries()[at as usize];
+        for held in &self.shared {
             // SAFETY: as in `release_all`.
             unsafe { held.place.0.as_ref() }.set(State::RELEASED);
-            if is_strong(held.name, held.mode) {
-                self.go(held.name);
-            }
+            self.go_if_strong(held);
         }
         // S6: whoever waits for these sees them released, or we see that it waits.
         if !M::fault(&faults::RELEASE_UNFENCED) {
             M::fence(Ordering::SeqCst);
         }
-        for &at in &self.shared {
-            let held = &self.held.entries()[at as usize];
+        for held in &self.shared {
             // SAFETY: the bucket lives as long as the manager.
             self.manager.release(unsafe { held.place.1.as_ref() }, held.name);
         }

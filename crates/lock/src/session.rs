@@ -132,8 +132,8 @@ pub struct Session<M: Machine> {
     /// Others may see that it waits.
     shows: bool,
     pub(crate) retired: Retired,
-    /// Locks with others in their chains, by their number among those that it holds: room to release them.
-    pub(crate) shared: Vec<u32>,
+    /// Locks with others in their chains: room to release them.
+    pub(crate) shared: Vec<Entry<Place<M>>>,
     search: Search,
 }
 

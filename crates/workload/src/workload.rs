@@ -115,10 +115,28 @@ pub trait Workload: Send + Sync + 'static {
     /// Those of the transactions.
     fn conditions(&self, tables: &[TableId], run: &mut RunReadOnly<'_>) -> Result<Vec<Condition>>;
 
-    /// The names of the conditions that write skew breaks: they are not looked at under schemes whose
-    /// histories may have it.
+    /// The names of the conditions that write skew breaks.
     fn broken_by_skew(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// The conditions that a scheme keeps: without those that write skew breaks unless it is
+    /// `serializable`.
+    ///
+    /// # Errors
+    /// As [`Self::conditions`].
+    fn conditions_kept(
+        &self,
+        serializable: bool,
+        tables: &[TableId],
+        run: &mut RunReadOnly<'_>,
+    ) -> Result<Vec<Condition>> {
+        let mut conditions = self.conditions(tables, run)?;
+        if !serializable {
+            let broken = self.broken_by_skew();
+            conditions.retain(|condition| !broken.contains(&condition.name.as_str()));
+        }
+        Ok(conditions)
     }
 }
 

@@ -54,7 +54,7 @@ use crate::error::Reason;
 use crate::key_pool::KeyPool;
 use crate::table::TableId;
 use crate::transaction::Intent;
-use chiliad_machine::{Fault, Machine};
+use chiliad_machine::{Fault, Machine, Ticks};
 use chiliad_storage::{Change, Hooks, Index, LocalHeap, RecordRef, Seen};
 use std::time::Duration;
 
@@ -263,9 +263,10 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         Step::Done(())
     }
 
-    /// Waits for what the last hook has answered `Wait` for. Nothing is latched or pinned.
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
-        let _ = cx;
+    /// Waits for what the last hook has answered `Wait` for. Nothing is latched or pinned. Waits for
+    /// locks end at the `deadline` at the latest.
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>, deadline: Ticks) -> Result<(), Refusal<M>> {
+        let _ = (cx, deadline);
         unreachable!("a scheme whose hooks ask for it waits")
     }
 

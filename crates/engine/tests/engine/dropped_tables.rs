@@ -1,10 +1,11 @@
 //! The memory of dropped tables: it serves other tables while the database stays open, and nobody
 //! who may still look at a table loses it; simulated under many seeds, natively by the byte.
 
+use crate::kit::index;
 use chiliad_engine::names::{UnderNativeScheme, UnderScheme, under, under_native};
 use chiliad_engine::{
-    Database, Error, Intent, KeyPart, Options, PartType, Range, Result, Scheme, SecondarySpec,
-    Silo, Snapshots, Source, TableId, TableSpec, Transaction, Tx, Worker,
+    Database, Error, Intent, Options, Range, Result, Scheme, SecondarySpec, Silo, Snapshots,
+    TableId, TableSpec, Transaction, Tx, Worker,
 };
 use chiliad_machine::{Fault, Interleaved, Machine, Plain};
 use chiliad_simulator::{Config, MemoryModel, Outcome, Run, Schedule, Sim, Verdict};
@@ -15,9 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 /// An index over the first two bytes of the value.
 fn by_head(unique: bool) -> SecondarySpec {
-    let (source, part_type) = (Source::Value, PartType::Bytes);
-    let part = KeyPart { source, offset: 0, length: 2, part_type, descending: false };
-    SecondarySpec { name: "by_head".into(), parts: vec![part], unique }
+    index("by_head", 0, 2, unique)
 }
 
 /// A table of each sort.

@@ -1,11 +1,11 @@
 //! A database on a disk, closed and opened again: what was durable is there, under any scheme.
 
+use crate::kit::index;
 use chiliad_engine::{
     Alone, Database, DurableOptions, Error, GlobalTid, Intent, LogError, LogOptions, LogRunner,
-    Mode, Opened, Options, Partitioned, Scheme, SecondarySpec, Silo, Stepped, TableId, TableSpec,
-    Transaction,
+    Mode, Opened, Options, Partitioned, Scheme, Silo, Stepped, TableId, TableSpec, Transaction,
 };
-use chiliad_engine::{KeyPart, PartType, Range, Recovered, Source};
+use chiliad_engine::{Range, Recovered};
 use chiliad_machine::Native;
 use chiliad_machine::disk::Disk;
 use chiliad_simulator::{DiskFaults, FaultyDisk};
@@ -85,15 +85,12 @@ impl<S: Scheme<Native>> Open<S> {
     }
 }
 
-fn by_first_byte() -> SecondarySpec {
-    let part = KeyPart {
-        source: Source::Value,
-        offset: 0,
-        length: 1,
-        part_type: PartType::Bytes,
-        descending: false,
-    };
-    SecondarySpec { name: "by_first".into(), parts: vec![part], unique: false }
+/// A database with a table of rows, and its disk.
+fn with_rows() -> (FaultyDisk, Open<Silo<Native>>, TableId) {
+    let disk = FaultyDisk::new(1, DiskFaults::default());
+    let db = open::<Silo<Native>>(&disk);
+    let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
+    (disk, db, table)
 }
 
 /// Fills a table with what a seed says and keeps a model of it.
@@ -124,7 +121,7 @@ fn reopened_under<A: Scheme<Native>, B: Scheme<Native>>() {
     let disk = FaultyDisk::new(1, DiskFaults::default());
     let mut model = Model::new();
     let mut db = open::<A>(&disk);
-    let spec = TableSpec::ordered("rows").with_index(by_first_byte());
+    let spec = TableSpec::ordered("rows").with_index(index("by_first", 0, 1, false));
     let table = db.database.create_table(spec).expect("new");
     fill(&mut db, table, &mut model, 7);
     db.close();
@@ -175,9 +172,7 @@ fn a_crash_loses_what_was_not_durable_and_nothing_else() {
 
 #[test]
 fn a_checkpoint_replaces_the_log() {
-    let disk = FaultyDisk::new(1, DiskFaults::default());
-    let mut db = open::<Silo<Native>>(&disk);
-    let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
+    let (disk, mut db, table) = with_rows();
     let other = db.database.create_table(TableSpec::hash("other", 100)).expect("new");
     let mut model = Model::new();
     for round in 0..4 {
@@ -258,9 +253,7 @@ fn what_is_not_ours_is_refused_and_left_alone() {
 
 #[test]
 fn damage_is_told_with_file_and_place_and_can_be_salvaged() {
-    let disk = FaultyDisk::new(1, DiskFaults::default());
-    let mut db = open::<Silo<Native>>(&disk);
-    let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
+    let (disk, mut db, table) = with_rows();
     for number in 0..50_u8 {
         db.put(table, &[number], &[number; 100]);
         db.sync();
@@ -291,9 +284,7 @@ fn damage_is_told_with_file_and_place_and_can_be_salvaged() {
 
 #[test]
 fn a_failed_sync_leaves_a_database_that_reads() {
-    let disk = FaultyDisk::new(1, DiskFaults::default());
-    let mut db = open::<Silo<Native>>(&disk);
-    let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
+    let (disk, mut db, table) = with_rows();
     db.put(table, b"kept", b"1");
     db.sync();
     disk.set_faults(DiskFaults { sync_errors_one_in: 1, ..DiskFaults::default() });
@@ -317,9 +308,7 @@ fn a_failed_sync_leaves_a_database_that_reads() {
 
 #[test]
 fn a_copy_made_meanwhile_is_a_database() {
-    let disk = FaultyDisk::new(1, DiskFaults::default());
-    let mut db = open::<Silo<Native>>(&disk);
-    let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
+    let (_, mut db, table) = with_rows();
     let mut model = Model::new();
     fill(&mut db, table, &mut model, 5);
     let to = FaultyDisk::new(2, DiskFaults::default());
@@ -339,9 +328,7 @@ fn a_copy_made_meanwhile_is_a_database() {
 
 #[test]
 fn a_checkpoint_of_an_idle_database_counts() {
-    let disk = FaultyDisk::new(1, DiskFaults::default());
-    let mut db = open::<Silo<Native>>(&disk);
-    let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
+    let (disk, mut db, table) = with_rows();
     db.put(table, b"kept", b"1");
     // Epochs pass in which nothing is written: no log says that they are durable.
     (0..5).for_each(|_| db.sync());

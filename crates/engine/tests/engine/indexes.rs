@@ -1,19 +1,13 @@
 //! Rows and their secondary indexes when something goes wrong on the way: no row is ever visible
 //! without its entries, and nothing stays latched. And the names of the tables that hold entries.
 
+use crate::kit::index;
 use chiliad_engine::names::{NativeScheme, UnderNativeScheme, all, under_native};
 use chiliad_engine::{
-    Database, Error, Intent, KEY_BYTES_MAX, KeyPart, Options, PartType, Range, SecondarySpec, Silo,
-    Source, TableId, TableSpec, Transaction, Worker,
+    Database, Error, Intent, KEY_BYTES_MAX, Options, Range, Silo, TableId, TableSpec, Transaction,
+    Worker,
 };
 use chiliad_machine::{Interleaved, Plain};
-
-/// An index over `length` bytes of the value, from `offset` on.
-fn index(name: &str, offset: usize, length: usize, unique: bool) -> SecondarySpec {
-    let (source, part_type) = (Source::Value, PartType::Bytes);
-    let part = KeyPart { source, offset, length, part_type, descending: false };
-    SecondarySpec { name: name.into(), parts: vec![part], unique }
-}
 
 fn spec() -> TableSpec {
     TableSpec::ordered("rows")

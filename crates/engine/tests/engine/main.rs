@@ -10,6 +10,7 @@ mod durable;
 mod durable_simulated;
 mod indexes;
 mod kept_payload;
+mod kit;
 mod one_core;
 mod placeholders;
 mod sealed;

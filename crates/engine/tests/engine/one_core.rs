@@ -1,6 +1,7 @@
 //! The engine on the one-core machine against a model, snapshots included: what Miri runs. Workers
 //! take turns, so every run is the same.
 
+use crate::kit::Dice;
 use chiliad_engine::names::{UnderScheme, under};
 use chiliad_engine::{
     Committed, Database, Get, Intent, Options, Range, Scheme, Silo, Snapshots, TableId, TableSpec,
@@ -18,17 +19,7 @@ const KEYS: u64 = 24;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// A generator whose every run is the same.
-struct Dice(u64);
-
 impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
-    }
-
     /// Short keys and keys of two slices.
     fn key(&mut self) -> Vec<u8> {
         let key = self.below(KEYS).to_be_bytes();

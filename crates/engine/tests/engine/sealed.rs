@@ -1,11 +1,11 @@
 //! Read-only tables: loads are their only writers, until they are sealed; then they are read without
 //! the scheme, and what is read is what was loaded.
 
+use crate::kit::index;
 use chiliad_engine::names::{self, UnderScheme};
 use chiliad_engine::{
-    Alone, Database, DurableOptions, Error, Get, Intent, Isolation, KeyPart, Mode, Options,
-    PartType, Range, Reason, Scheme, SecondarySpec, Silo, Snapshots, Source, Stepped, TableId,
-    TableSpec, Transaction, Writes,
+    Alone, Database, DurableOptions, Error, Get, Intent, Isolation, Mode, Options, Range, Reason,
+    Scheme, Silo, Snapshots, Stepped, TableId, TableSpec, Transaction, Writes,
 };
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Native, Plain};
@@ -14,17 +14,6 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
-
-fn by_value() -> SecondarySpec {
-    let part = KeyPart {
-        source: Source::Value,
-        offset: 0,
-        length: 1,
-        part_type: PartType::Bytes,
-        descending: false,
-    };
-    SecondarySpec { name: "by_value".into(), parts: vec![part], unique: false }
-}
 
 fn is_refused<T: std::fmt::Debug>(result: Result<T, Error>) -> bool {
     matches!(&result, Err(Error::ReadOnlyTable(name)) if name == "rates")
@@ -40,7 +29,9 @@ impl UnderScheme<Plain> for EveryWrite {
             let db = Database::<Plain, S>::open(Options { verify: hash, ..Options::default() });
             let db = db.expect("opens");
             let spec = if hash { TableSpec::hash("rates", 8) } else { TableSpec::ordered("rates") };
-            let rates = db.create_table(spec.with_index(by_value()).read_only()).expect("new");
+            let rates = db
+                .create_table(spec.with_index(index("by_value", 0, 1, false)).read_only())
+                .expect("new");
             let other = db.create_table(TableSpec::ordered("other")).expect("new");
             let mut worker = db.worker().expect("a slot");
             worker.load(rates, b"a", b"1").expect("loads");
@@ -237,7 +228,8 @@ fn a_seal_outlives_the_database() {
         let mut opened = open();
         let db = opened.database.clone();
         if round == 0 {
-            let spec = TableSpec::ordered("rates").with_index(by_value()).read_only();
+            let spec =
+                TableSpec::ordered("rates").with_index(index("by_value", 0, 1, false)).read_only();
             let rates = db.create_table(spec).expect("new");
             db.worker().expect("a slot").load(rates, b"a", b"1").expect("loads");
         }

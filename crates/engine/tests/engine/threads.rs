@@ -1,6 +1,7 @@
 //! The engine on real threads: money is conserved, snapshots included; memory stays bounded; more
 //! threads than cores make progress; handles end in any order.
 
+use crate::kit::Dice;
 use chiliad_engine::names::NativeScheme;
 use chiliad_engine::{
     Database, Error, GlobalTid, Intent, Options, Range, Result, Silo, Snapshots, TableId,
@@ -13,18 +14,6 @@ use std::time::{Duration, Instant};
 
 const ACCOUNTS: u64 = 40;
 const DEPOSIT: u64 = 1_000;
-
-/// A generator whose every run is the same.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
-    }
-}
 
 /// Accounts that all begin with the same deposit.
 struct Bank<S: NativeScheme> {

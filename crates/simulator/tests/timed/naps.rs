@@ -4,6 +4,7 @@ use crate::kit::{Notes, background, complete, config, lines, mesh};
 use chiliad_machine::{Cost, Machine, Mutex, MutexKind, Ordering, Place, Shared, Spin, Word};
 use chiliad_simulator::description::{Background, Coherence, Description, Homes, Slack};
 use chiliad_simulator::{Config, Outcome, Run, Sim};
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// When what happened on which core.
@@ -122,12 +123,15 @@ fn whoever_has_guests_sees_it_at_the_same_cycle() {
 fn what_takes_no_time_is_seen() {
     let mut run = Run::new(setup(2, true));
     let word = lines(&run, 1)[0];
+    let stored = Rc::new(Cell::new(0));
     for core in 0..2 {
+        let stored = stored.clone();
         run.spawn(format!("core {core}"), move || {
             if core == 0 {
                 Sim::work(Cost::ALL[0], 3_000);
                 // It is this core's turn from here on: the other has come to its spin.
                 assert_eq!(word.load(Ordering::Acquire), 0);
+                stored.set(Sim::now());
                 Sim::clocked(false);
                 word.store(1, Ordering::Release);
                 return;
@@ -136,8 +140,10 @@ fn what_takes_no_time_is_seen() {
             while word.load(Ordering::Acquire) == 0 {
                 spin.wait();
             }
+            assert!(Sim::now() >= stored.get(), "not seen before it was stored");
         });
     }
     let outcome = complete(&mut run);
     assert!(outcome.timings.expect("time").naps > 0);
+    assert!(stored.get() >= 3_000);
 }

@@ -373,15 +373,10 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
                 }
             }
         };
-        let mut conditions = self
-            .workload
-            .conditions(&self.tables, &mut run)
-            .map_err(Failure::doing("checking conditions"))?;
-        if S::INFO.isolation != Isolation::Serializable {
-            let broken = self.workload.broken_by_skew();
-            conditions.retain(|condition| !broken.contains(&condition.name.as_str()));
-        }
-        Ok(conditions)
+        let serializable = S::INFO.isolation == Isolation::Serializable;
+        self.workload
+            .conditions_kept(serializable, &self.tables, &mut run)
+            .map_err(Failure::doing("checking conditions"))
     }
 }
 

@@ -90,8 +90,6 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     timestamp: u64,
     clock: Clock<M>,
     search: Search,
-    /// When the transaction's waits end at the latest.
-    deadline: Ticks,
     nodes: NodeSet<M>,
     /// The last TID given out by this worker.
     last: u64,
@@ -256,7 +254,6 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             timestamp: 0,
             clock: Clock::new(),
             search: Search::default(),
-            deadline: Ticks::MAX,
             nodes: NodeSet::new(),
             last: 0,
             newest: 0,
@@ -306,8 +303,8 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         self.lock(cx, record, Mode::Owned)
     }
 
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
-        self.wait_for_lock(cx)
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>, deadline: Ticks) -> Result<(), Refusal<M>> {
+        self.wait_for_lock(cx, deadline)
     }
 
     #[inline]

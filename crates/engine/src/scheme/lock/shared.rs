@@ -22,7 +22,7 @@ impl<M: Machine> Shared<M> {
         Self {
             seats: waits.then(Seats::new),
             timestamps: TimestampSource::new(options),
-            wait_timeout: Options::ticks::<M>(options.wait_timeout.unwrap_or(wait_timeout)),
+            wait_timeout: options.wait_ticks::<M>(wait_timeout),
             deadlock_check: Options::ticks::<M>(options.deadlock_check),
         }
     }

@@ -67,6 +67,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     pub(super) fn wait_for_lock(
         &mut self,
         cx: &mut Context<'_, M, Self>,
+        deadline: Ticks,
     ) -> Result<(), Refusal<M>> {
         let Some(Pending { record, id, mode }) = self.pending else { return Ok(()) };
         let (seats, slot) = (cx.shared.seats(), cx.heap.slot_number());
@@ -80,7 +81,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
                 }
                 Ok(())
             }
-            _ => self.wait_or_detect(cx.shared, slot, request),
+            _ => self.wait_or_detect(cx.shared, slot, request, deadline),
         };
         if let Err(reason) = waited {
             self.stop_waiting(cx);
@@ -118,7 +119,6 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             self.timestamp = self.clock.draw(&cx.shared.timestamps, cx.heap);
             cx.clockwork.switch(part);
         }
-        self.deadline = intent.deadline.unwrap_or(Ticks::MAX);
         seat.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
         // Release: whoever takes it for active reads what it has shown before.
         seat.transaction.store(self.transaction, Ordering::Release);
@@ -137,12 +137,13 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         shared: &super::Shared<M>,
         slot: u32,
         request: &Request<M>,
+        deadline: Ticks,
     ) -> Result<(), Reason> {
         let seat = shared.seats().get(slot);
         let begun = M::now();
         let (mut spin, mut looks) = (Patience::<M>::new(), 0);
         let mut next_look = begun.saturating_add(shared.deadlock_check);
-        let end = begun.saturating_add(shared.wait_timeout).min(self.deadline);
+        let end = begun.saturating_add(shared.wait_timeout).min(deadline);
         while !queue::is_granted(request) {
             // Acquire pairs with the release in `Search::sacrifice`.
             let doomed = seat.doomed.load(Ordering::Acquire);

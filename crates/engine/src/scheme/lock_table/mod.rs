@@ -43,7 +43,7 @@ use crate::arena::Arena;
 use crate::error::Reason;
 use crate::transaction::Intent;
 use chiliad_lock::{Locks, Mode};
-use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Word};
+use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Ticks, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -132,9 +132,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         Shared {
             manager: Arc::new(Boxed::new(V::table(options))),
             stamps: Line(M::Word::new(0)),
-            wait_timeout: Options::ticks::<M>(
-                options.wait_timeout.unwrap_or(Self::INFO.wait_timeout),
-            ),
+            wait_timeout: options.wait_ticks::<M>(Self::INFO.wait_timeout),
         }
     }
 
@@ -154,10 +152,10 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     }
 
     #[inline]
-    fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
+    fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
         self.gaps.clear();
         self.newest = 0;
-        self.seat.begin(&cx.shared.manager, intent)
+        self.seat.begin(&cx.shared.manager)
     }
 
     #[inline]
@@ -183,8 +181,8 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         self.seat.lock(cx.table, record, Mode::X)
     }
 
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
-        self.seat.wait(cx.shared.wait_timeout)
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>, deadline: Ticks) -> Result<(), Refusal<M>> {
+        self.seat.wait(cx.shared.wait_timeout, deadline)
     }
 
     #[inline]

@@ -4,7 +4,6 @@
 use crate::error::Reason;
 use crate::scheme::{Refusal, Step, Why, tid};
 use crate::table::TableId;
-use crate::transaction::Intent;
 use chiliad_lock::{Answer, Locks, Mode, Name, Refused};
 use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Ticks, Word};
 use chiliad_storage::RecordRef;
@@ -17,8 +16,6 @@ pub(super) struct Seat<M: Machine, L: Locks<M>> {
     locks: Option<L>,
     /// A transaction is in hand.
     active: bool,
-    /// When its waits end at the latest.
-    deadline: Ticks,
     /// The table in which it locked last, and the intention that it has there.
     intended: Option<(TableId, Mode)>,
     /// How it went to lock a fresh record that the index has not taken yet.
@@ -33,7 +30,6 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         Self {
             locks: None,
             active: false,
-            deadline: Ticks::MAX,
             intended: None,
             placing: None,
             gaps: Vec::new(),
@@ -61,11 +57,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
 
     /// A transaction begins.
     #[inline]
-    pub fn begin(
-        &mut self,
-        manager: &Arc<Boxed<M, L::Manager>>,
-        intent: &Intent<'_>,
-    ) -> Step<M, ()> {
+    pub fn begin(&mut self, manager: &Arc<Boxed<M, L::Manager>>) -> Step<M, ()> {
         if self.locks.is_none() {
             self.locks = L::session(manager);
         }
@@ -74,7 +66,6 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
             None => return Step::Abort(Refusal::out_of_memory()),
         }
         self.active = true;
-        self.deadline = intent.deadline.unwrap_or(Ticks::MAX);
         Step::Done(())
     }
 
@@ -126,9 +117,9 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         !stands && self.locks().try_lock(Name::gap(table.0, gap), Mode::S)
     }
 
-    /// Waits for what it stands in line for, for `timeout` ticks, and not beyond the transaction's deadline.
-    pub fn wait(&mut self, timeout: u64) -> Result<(), Refusal<M>> {
-        let deadline = M::now().saturating_add(timeout).min(self.deadline);
+    /// Waits for what it stands in line for, for `timeout` ticks, and not beyond the transaction's `deadline`.
+    pub fn wait(&mut self, timeout: u64, deadline: Ticks) -> Result<(), Refusal<M>> {
+        let deadline = M::now().saturating_add(timeout).min(deadline);
         let deadline = (deadline < Ticks::MAX).then_some(deadline);
         let mut waited = self.locks().wait(deadline);
         while waited.is_ok() && self.enter_gaps()? == Answer::Waits {

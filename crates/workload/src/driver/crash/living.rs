@@ -281,11 +281,8 @@ impl<S: Scheme<Sim>, W: Workload> Incarnation<S, W> {
             body(&mut tx)?;
             tx.commit().map(|_| ())
         };
-        let mut conditions = self.workload.conditions(&self.tables, &mut run)?;
-        if !self.serializable {
-            let broken = self.workload.broken_by_skew();
-            conditions.retain(|condition| !broken.contains(&condition.name.as_str()));
-        }
+        let conditions =
+            self.workload.conditions_kept(self.serializable, &self.tables, &mut run)?;
         let failed = |it: crate::Condition| it.failure.map(|what| format!("{}: {what}", it.name));
         Ok(conditions.into_iter().filter_map(failed).collect())
     }

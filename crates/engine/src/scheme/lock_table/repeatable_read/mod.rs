@@ -48,7 +48,7 @@ use crate::scheme::{
 };
 use crate::transaction::Intent;
 use chiliad_lock::{Locks, Manager, Mode, Session};
-use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Spin, Word};
+use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Spin, Ticks, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, NoHooks, RecordRef, Seen};
 use core::cell::Cell;
 use std::collections::VecDeque;
@@ -170,9 +170,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
     fn shared(options: &Options) -> Shared<M> {
         Shared {
             manager: Arc::new(Boxed::new(<Scalable as Variant<M>>::table(options))),
-            wait_timeout: Options::ticks::<M>(
-                options.wait_timeout.unwrap_or(Self::INFO.wait_timeout),
-            ),
+            wait_timeout: options.wait_ticks::<M>(Self::INFO.wait_timeout),
             commits: Line(M::Word::new(FIRST)),
             horizon: Horizon::new(),
         }
@@ -194,8 +192,8 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
     }
 
     #[inline]
-    fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
-        if let Err(other) = self.seat.begin(&cx.shared.manager, intent).done() {
+    fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
+        if let Err(other) = self.seat.begin(&cx.shared.manager).done() {
             return other;
         }
         let slot = cx.heap.slot_number();
@@ -265,8 +263,8 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         }
     }
 
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
-        self.seat.wait(cx.shared.wait_timeout)
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>, deadline: Ticks) -> Result<(), Refusal<M>> {
+        self.seat.wait(cx.shared.wait_timeout, deadline)
     }
 
     #[inline]
