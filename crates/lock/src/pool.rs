@@ -20,7 +20,9 @@ use crate::agents::Agents;
 use crate::lock::{Leaf, Lock};
 use crate::region::Epoch;
 use crate::valid::{FLAGS_MAX, Valid};
-use chiliad_machine::{Array, Latch, Line, Link, Machine, Ordering, Shared, Tagged, Word};
+use chiliad_machine::{
+    Array, Latch, Latched, Line, Link, Machine, Ordering, Shared, Spin, Tagged, Word,
+};
 use std::collections::VecDeque;
 
 /// The low-water mark: fresh segments to which whoever supplies fills the ring.
@@ -73,8 +75,10 @@ pub(crate) struct Pool<M: Machine> {
 
 struct Supplies<M: Machine> {
     segments: Vec<Option<Shared<M, Segment<M>>>>,
-    /// Numbers that were made once.
+    /// Numbers of which there is none.
     unmade: Vec<u32>,
+    /// How many are being made.
+    making: u32,
     /// Empty ones, each with the epoch that ended when that was noticed, the first first.
     empty: VecDeque<(u32, u64)>,
     /// To be used again, the last one first.
@@ -107,6 +111,7 @@ impl<M: Machine> Pool<M> {
         let supplies = Supplies {
             segments: (0..segments_max).map(|_| None).collect(),
             unmade: (0..segments_max as u32).rev().collect(),
+            making: 0,
             empty: VecDeque::new(),
             spare: Vec::new(),
             idle: 0,
@@ -127,9 +132,10 @@ impl<M: Machine> Pool<M> {
     /// A segment. The caller has one of its locks that was not retired, or the latch.
     #[inline]
     fn segment(&self, number: u32) -> &Segment<M> {
-        // Acquire pairs with the release in `make`.
+        // Acquire pairs with the release in `fill`.
         let segment = self.index.get(number as usize).load(Ordering::Acquire);
-        // SAFETY: freed when it is spare, so that all its locks were retired, and under the latch.
+        // SAFETY: taken out of the index under the latch, when it is spare, so that all its locks were retired, and
+        // freed afterwards.
         unsafe { segment.pointer().as_ref() }.expect("a segment with locks in use is there")
     }
 
@@ -157,8 +163,8 @@ impl<M: Machine> Pool<M> {
             if said.is_ok() && newest.is_multiple_of(SUPPLIED_EVERY) {
                 // Before the latch: who loses its core under it holds up all others.
                 let oldest = epoch.oldest(agents);
-                if let Some(mut supplies) = self.supplies.try_lock() {
-                    self.recycle(&mut supplies, epoch, oldest);
+                if let Some(supplies) = self.supplies.try_lock() {
+                    self.recycle(supplies, epoch, oldest, 0);
                 }
             }
         }
@@ -201,16 +207,27 @@ impl<M: Machine> Pool<M> {
     /// For who finds nothing fresh: sees to it that there is something.
     #[cold]
     fn supply_one(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<(), Shortage> {
-        let mut supplies = self.supplies.lock();
-        if self.fresh() > 0 {
-            return Ok(());
+        let mut spin = Spin::<M>::new();
+        loop {
+            let supplies = self.supplies.lock();
+            if self.fresh() > 0 {
+                return Ok(());
+            }
+            let end = self.end.0.load(Ordering::Relaxed);
+            drop(supplies);
+            let oldest = epoch.oldest(agents);
+            let supplies = self.recycle(self.supplies.lock(), epoch, oldest, 1);
+            // What was added since may be used up already; then there may be more.
+            if self.end.0.load(Ordering::Relaxed) != end {
+                return Ok(());
+            }
+            if supplies.making == 0 {
+                let none = supplies.empty.is_empty();
+                return Err(if none { Shortage::Exhausted } else { Shortage::NotYet });
+            }
+            drop(supplies);
+            spin.wait();
         }
-        let oldest = epoch.oldest(agents);
-        self.recycle(&mut supplies, epoch, oldest);
-        if self.fresh() > 0 {
-            return Ok(());
-        }
-        Err(if supplies.empty.is_empty() { Shortage::Exhausted } else { Shortage::NotYet })
     }
 
     /// Supplies ahead of demand, and gives back to the machine what nobody has needed for a while: for a background
@@ -218,8 +235,8 @@ impl<M: Machine> Pool<M> {
     pub fn supply(&self, epoch: &Epoch<M>, agents: &Agents<M>) {
         let oldest = epoch.oldest(agents);
         // Who finds it taken is not needed.
-        let Some(mut supplies) = self.supplies.try_lock() else { return };
-        self.recycle(&mut supplies, epoch, oldest);
+        let Some(supplies) = self.supplies.try_lock() else { return };
+        let mut supplies = self.recycle(supplies, epoch, oldest, FRESH_LOW);
         supplies.visits += 1;
         if supplies.visits < IDLE_VISITS {
             return;
@@ -227,19 +244,29 @@ impl<M: Machine> Pool<M> {
         supplies.visits = 0;
         let surplus = supplies.idle.saturating_sub(SPARE_KEPT);
         let Supplies { spare, segments, unmade, .. } = &mut *supplies;
-        for number in spare.drain(..surplus) {
+        let given_back = spare.drain(..surplus).filter_map(|number| {
             self.index.get(number as usize).store(Tagged::null(), Ordering::Relaxed);
-            if let Some(segment) = segments[number as usize].take() {
-                segment.locks_each(|lock| M::unpoison(lock, size_of::<Lock<M>>()));
-            }
             unmade.push(number);
-        }
+            segments[number as usize].take()
+        });
+        let given_back: Vec<_> = given_back.collect();
         supplies.idle = supplies.spare.len();
+        drop(supplies);
+        // Without the latch, as they are made.
+        for segment in given_back {
+            segment.locks_each(|lock| M::unpoison(lock, size_of::<Lock<M>>()));
+        }
     }
 
     /// Makes segments spare that nobody can have seen the locks of any more, takes note of those that are empty by now,
-    /// and fills the ring. All who still read began in `oldest` or later.
-    fn recycle(&self, supplies: &mut Supplies<M>, epoch: &Epoch<M>, oldest: u64) {
+    /// and fills the ring, of which up to `made` are made. All who still read began in `oldest` or later.
+    fn recycle<'a>(
+        &'a self,
+        mut supplies: Latched<'a, M, Supplies<M>>,
+        epoch: &Epoch<M>,
+        oldest: u64,
+        made: u64,
+    ) -> Latched<'a, M, Supplies<M>> {
         let Supplies { empty, spare, .. } = &mut *supplies;
         while let Some((number, _)) = empty.pop_front_if(|&mut (_, over)| over < oldest) {
             // Whoever comes to one of them before it is taken again reads what it must not.
@@ -256,32 +283,44 @@ impl<M: Machine> Pool<M> {
                 number = self.segment(found).next.load(Ordering::Relaxed);
             }
         }
-        self.fill(supplies);
+        self.fill(supplies, made)
     }
 
-    /// Fills the ring up to the low-water mark.
-    fn fill(&self, supplies: &mut Supplies<M>) {
-        let low = FRESH_LOW.min(self.ready.count() as u64);
-        while self.fresh() < low {
-            let Some(number) = supplies.spare.pop().or_else(|| self.make(supplies)) else { break };
-            self.segment(number).valid.reset();
+    /// Fills the ring up to the low-water mark, and makes segments until there are `made` fresh ones. That is done without
+    /// the latch: it takes as long as to touch new pages, and who loses its core under the latch holds up all others.
+    fn fill<'a>(
+        &'a self,
+        mut supplies: Latched<'a, M, Supplies<M>>,
+        made: u64,
+    ) -> Latched<'a, M, Supplies<M>> {
+        let room = self.ready.count() as u64;
+        loop {
+            while self.fresh() < FRESH_LOW.min(room)
+                && let Some(number) = supplies.spare.pop()
+            {
+                self.segment(number).valid.reset();
+                self.add(number);
+            }
+            if self.fresh() >= made.min(room) {
+                break;
+            }
+            let Some(number) = supplies.unmade.pop() else { break };
+            supplies.making += 1;
+            drop(supplies);
+            let segment = Shared::new(Segment::new(number, self.leaves, self.leaf_locks));
+            let place = core::ptr::from_ref(&*segment).cast_mut();
+            supplies = self.supplies.lock();
+            supplies.making -= 1;
+            // Release pairs with the acquire in `segment`.
+            self.index.get(number as usize).store(Tagged::new(place, 0), Ordering::Release);
+            supplies.segments[number as usize] = Some(segment);
             self.add(number);
         }
         supplies.idle = supplies.idle.min(supplies.spare.len());
+        supplies
     }
 
-    /// Makes a segment, if one more is allowed.
-    fn make(&self, supplies: &mut Supplies<M>) -> Option<u32> {
-        let number = supplies.unmade.pop()?;
-        let segment = Shared::new(Segment::new(number, self.leaves, self.leaf_locks));
-        let place = core::ptr::from_ref(&*segment).cast_mut();
-        // Release pairs with the acquire in `segment`.
-        self.index.get(number as usize).store(Tagged::new(place, 0), Ordering::Release);
-        supplies.segments[number as usize] = Some(segment);
-        Some(number)
-    }
-
-    /// Puts a fresh segment at the end of the ring, which has a place for each.
+    /// Puts a fresh segment at the end of the ring, which has a place for each. The caller has the latch.
     fn add(&self, number: u32) {
         let end = self.end.0.load(Ordering::Relaxed);
         // Release pairs with the acquire in `take`: its flags are set.

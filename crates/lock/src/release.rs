@@ -44,7 +44,7 @@ impl Retired {
 
 impl<M: Machine> Session<M> {
     /// The transaction has ended: releases all that it holds, and what it stands in line for.
-    #[inline]
+    #[inline(always)]
     pub fn release_all(&mut self) {
         if self.pending.is_some() {
             self.stop_waiting();
