@@ -163,8 +163,9 @@ impl<M: Machine> Pool<M> {
             if said.is_ok() && newest.is_multiple_of(SUPPLIED_EVERY) {
                 // Before the latch: who loses its core under it holds up all others.
                 let oldest = epoch.oldest(agents);
-                if let Some(supplies) = self.supplies.try_lock() {
-                    self.recycle(supplies, epoch, oldest, 0);
+                if let Some(mut supplies) = self.supplies.try_lock() {
+                    self.recycle(&mut supplies, epoch, oldest);
+                    self.fill(supplies, 0);
                 }
             }
         }
@@ -213,12 +214,18 @@ impl<M: Machine> Pool<M> {
             if self.fresh() > 0 {
                 return Ok(());
             }
+            // What is added from here on may be used up at once by others; then there may be more.
             let end = self.end.0.load(Ordering::Relaxed);
-            drop(supplies);
+            let added = || self.end.0.load(Ordering::Relaxed) != end;
+            drop(self.fill(supplies, 1));
+            if added() {
+                return Ok(());
+            }
             let oldest = epoch.oldest(agents);
-            let supplies = self.recycle(self.supplies.lock(), epoch, oldest, 1);
-            // What was added since may be used up already; then there may be more.
-            if self.end.0.load(Ordering::Relaxed) != end {
+            let mut supplies = self.supplies.lock();
+            self.recycle(&mut supplies, epoch, oldest);
+            let supplies = self.fill(supplies, 1);
+            if added() {
                 return Ok(());
             }
             if supplies.making == 0 {
@@ -235,8 +242,9 @@ impl<M: Machine> Pool<M> {
     pub fn supply(&self, epoch: &Epoch<M>, agents: &Agents<M>) {
         let oldest = epoch.oldest(agents);
         // Who finds it taken is not needed.
-        let Some(supplies) = self.supplies.try_lock() else { return };
-        let mut supplies = self.recycle(supplies, epoch, oldest, FRESH_LOW);
+        let Some(mut supplies) = self.supplies.try_lock() else { return };
+        self.recycle(&mut supplies, epoch, oldest);
+        let mut supplies = self.fill(supplies, FRESH_LOW);
         supplies.visits += 1;
         if supplies.visits < IDLE_VISITS {
             return;
@@ -258,16 +266,10 @@ impl<M: Machine> Pool<M> {
         }
     }
 
-    /// Makes segments spare that nobody can have seen the locks of any more, takes note of those that are empty by now,
-    /// and fills the ring, of which up to `made` are made. All who still read began in `oldest` or later.
-    fn recycle<'a>(
-        &'a self,
-        mut supplies: Latched<'a, M, Supplies<M>>,
-        epoch: &Epoch<M>,
-        oldest: u64,
-        made: u64,
-    ) -> Latched<'a, M, Supplies<M>> {
-        let Supplies { empty, spare, .. } = &mut *supplies;
+    /// Makes segments spare that nobody can have seen the locks of any more, and takes note of those that are empty by
+    /// now. All who still read began in `oldest` or later.
+    fn recycle(&self, supplies: &mut Supplies<M>, epoch: &Epoch<M>, oldest: u64) {
+        let Supplies { empty, spare, .. } = supplies;
         while let Some((number, _)) = empty.pop_front_if(|&mut (_, over)| over < oldest) {
             // Whoever comes to one of them before it is taken again reads what it must not.
             self.segment(number).locks_each(|lock| M::poison(lock, size_of::<Lock<M>>()));
@@ -283,7 +285,6 @@ impl<M: Machine> Pool<M> {
                 number = self.segment(found).next.load(Ordering::Relaxed);
             }
         }
-        self.fill(supplies, made)
     }
 
     /// Fills the ring up to the low-water mark, and makes segments until there are `made` fresh ones. That is done without
