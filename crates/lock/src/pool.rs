@@ -214,18 +214,14 @@ impl<M: Machine> Pool<M> {
             if self.fresh() > 0 {
                 return Ok(());
             }
-            // What is added from here on may be used up at once by others; then there may be more.
             let end = self.end.0.load(Ordering::Relaxed);
-            let added = || self.end.0.load(Ordering::Relaxed) != end;
-            drop(self.fill(supplies, 1));
-            if added() {
-                return Ok(());
-            }
+            drop(supplies);
             let oldest = epoch.oldest(agents);
             let mut supplies = self.supplies.lock();
             self.recycle(&mut supplies, epoch, oldest);
             let supplies = self.fill(supplies, 1);
-            if added() {
+            // What was added since may be used up already; then there may be more.
+            if self.end.0.load(Ordering::Relaxed) != end {
                 return Ok(());
             }
             if supplies.making == 0 {

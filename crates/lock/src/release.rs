@@ -44,6 +44,7 @@ impl Retired {
 
 impl<M: Machine> Session<M> {
     /// The transaction has ended: releases all that it holds, and what it stands in line for.
+    // Always: what is rare is out of line, and to call the rest costs a tenth of a pair of acquisition and release.
     #[inline(always)]
     pub fn release_all(&mut self) {
         if self.pending.is_some() {
