@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 91] = [
+const SEEDS: [(&str, u64); 93] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 0),
@@ -77,17 +77,19 @@ const SEEDS: [(&str, u64); 91] = [
     ("gaps-unlocked", 0),
     ("divided-untold", 108),
     ("placed-without-lock", 13),
-    ("inserted-apart", 4),
+    ("inserted-apart", 10),
     ("wait-unfenced", 1),
-    ("claim-unfenced", 178),
-    ("sleep-unfenced", 4),
-    ("woken-unfenced", 32),
-    ("release-unfenced", 1),
+    ("claim-unfenced", 68),
+    ("sleep-unfenced", 1),
+    ("woken-unfenced", 163),
+    ("release-unfenced", 4),
     ("wake-unordered", 1),
-    ("unlinked-passed-over", 41),
+    ("unlinked-passed-over", 11),
     ("strong-passed-over", 1),
     ("count-unawaited", 1),
     ("region-unshown", 2),
+    ("region-elsewhere", 2),
+    ("chains-untold", 443),
     ("snapshot-too-new", 14),
     ("collect-too-eager", 0),
     ("boundary-without-fence", 36),
@@ -128,7 +130,7 @@ const DISK_SEEDS: [(&str, u64); 16] = [
 ];
 
 /// Bugs that the loom models of the crates catch.
-const BY_MODELS: [&str; 7] = [
+const BY_MODELS: [&str; 8] = [
     "no-fence",
     "tick-without-fence",
     "ruin-without-fence",
@@ -136,6 +138,7 @@ const BY_MODELS: [&str; 7] = [
     "slept-unseen",
     "gap-passed-over",
     "waited-there",
+    "picked-up-uncounted",
 ];
 
 /// The planted bugs, with the rigs that catch them: `sim`, `disk`, `loom`.

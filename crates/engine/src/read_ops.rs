@@ -244,6 +244,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.flight.land(&self.heap, begun, |at, record| {
             let bytes = self.row_bytes.get(requests[at].table.0 as usize);
             record.prefetch(bytes.map_or(128, |&bytes| bytes as usize));
+            self.scheme.expect(requests[at].table, record);
         });
         self.clockwork.switch(part);
         let waits = self.waits;
@@ -329,8 +330,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         left: &mut usize,
     ) -> Result<bool> {
         self.table = id;
-        for (_, record) in run.iter() {
+        for (_, record) in run.iter().take(*left) {
             record.prefetch(64);
+            self.scheme.expect(id, record);
         }
         for (key, record) in run.iter() {
             if *left == 0 {

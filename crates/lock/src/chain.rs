@@ -68,6 +68,10 @@ impl<M: Machine> Bucket<M> {
     /// Puts a prepared lock at the end; whether there is anything ahead of it.
     #[inline]
     pub fn insert(&self, lock: &Lock<M>) -> bool {
+        // Changes nothing, but waits for the line and for earlier stores. A core that is wanted elsewhere goes as soon as it
+        // has what it waited for. If that were the exchange it would go before the link, and leave the chain torn.
+        let order = Ordering::Relaxed;
+        _ = self.sweeper.compare_exchange(NOBODY, NOBODY, order, order);
         // Locks that come in behind wait for the link.
         M::enter_section();
         // Release publishes what the lock is; acquire shows us the one ahead.
@@ -82,9 +86,8 @@ impl<M: Machine> Bucket<M> {
         // SAFETY: what was the tail is in the chain until the link that we set next leads on from it, since who unlinks
         // the last lock does so at the tail. So its memory is there, and no critical region is needed for this.
         let link = unsafe { ahead.pointer().as_ref() }.map_or(&self.head, |ahead| &ahead.next);
-        // Release pairs with the acquires of those who walk. An exchange, since whoever unlinks what this link
-        // led to may be about to exchange it, too.
-        link.swap(lock.tagged(), Ordering::AcqRel);
+        // Release pairs with the acquires of those who walk. Whoever unlinks what this link led to takes back that alone.
+        link.store_beside(lock.tagged(), Ordering::Release);
         M::leave_section();
         if ahead.is_null() {
             // All that came in before was released and unlinked, which the swap has acquired.

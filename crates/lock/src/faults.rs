@@ -144,6 +144,33 @@ pub(crate) static REGION_UNSHOWN: Fault = planted(
     1000,
 );
 
+pub(crate) static REGION_ELSEWHERE: Fault = planted(
+    "region-elsewhere",
+    Rig::SimSc,
+    "locks",
+    "a critical region shows the chain that it goes along",
+    &["use of freed memory"],
+    1000,
+);
+
+pub(crate) static CHAINS_UNTOLD: Fault = planted(
+    "chains-untold",
+    Rig::SimSc,
+    "locks",
+    "a segment tells in which chains its locks were",
+    &["use of freed memory"],
+    4000,
+);
+
+pub(crate) static PICKED_UP_UNCOUNTED: Fault = planted(
+    "picked-up-uncounted",
+    Rig::Loom,
+    "locks",
+    "a stack of segments counts how often its top was picked up",
+    &["use of freed memory"],
+    1000,
+);
+
 /// All of them.
 pub static FAULTS: &[&Fault] = &[
     &INSERTED_APART,
@@ -159,4 +186,7 @@ pub static FAULTS: &[&Fault] = &[
     &STRONG_PASSED_OVER,
     &COUNT_UNAWAITED,
     &REGION_UNSHOWN,
+    &REGION_ELSEWHERE,
+    &CHAINS_UNTOLD,
+    &PICKED_UP_UNCOUNTED,
 ];

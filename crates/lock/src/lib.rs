@@ -63,6 +63,8 @@ mod pool;
 mod region;
 mod release;
 mod session;
+mod stack;
+mod trace;
 mod valid;
 
 pub use agents::AGENTS_MAX;

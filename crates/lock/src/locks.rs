@@ -22,6 +22,11 @@ pub trait Locks<M: Machine>: Sized + 'static {
     /// A transaction begins.
     fn begin(&mut self) {}
 
+    /// `name` will be asked for soon: asks for the memory of its chain.
+    fn expect(&self, name: Name) {
+        _ = name;
+    }
+
     /// Locks `name` in `mode`, or stands in line for it. It stands in one line at a time.
     ///
     /// # Errors

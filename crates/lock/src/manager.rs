@@ -9,7 +9,7 @@ use crate::lock::{Lock, State, Status};
 use crate::mode::Modes;
 use crate::name::Name;
 use crate::pool::{Pool, Stock};
-use crate::region::{Epoch, Reclaim};
+use crate::region::{Along, Epoch, Reclaim};
 use chiliad_machine::{Array, Machine, Ordering, Word, WorkerId};
 
 /// How a lock manager is laid out.
@@ -65,12 +65,13 @@ impl<M: Machine> Manager<M> {
     /// When the machine has no memory for the buckets.
     #[must_use]
     pub fn new(options: &Options) -> Self {
+        let buckets = options.buckets.max(1).next_power_of_two();
         Self {
-            buckets: Array::new(options.buckets.max(1).next_power_of_two(), Bucket::new),
+            buckets: Array::new(buckets, Bucket::new),
             grounds: Grounds::new(),
             pool: Pool::new(options.segment_locks, options.locks_max),
             agents: Agents::new(),
-            epoch: Epoch::new(),
+            epoch: Epoch::new(buckets),
             reclaim: options.reclaim,
             unswept_from: M::Word::new(0),
         }
@@ -92,15 +93,16 @@ impl<M: Machine> Manager<M> {
     fn sweep_some(&self) {
         let Some(number) = self.agents.acquire() else { return };
         let agent = self.agents.get(number);
-        self.epoch.enter(&agent.region);
         let from = self.unswept_from.fetch_add(BUCKETS_A_GO, Ordering::Relaxed);
         for at in from..from + BUCKETS_A_GO.min(self.buckets.count() as u64) {
-            let bucket = self.buckets.get(at as usize & (self.buckets.count() - 1));
+            let at = at & (self.buckets.count() as u64 - 1);
+            let bucket = self.buckets.get(at as usize);
             if bucket.is_unswept() {
+                self.epoch.enter(&agent.region, Along::bucket(at));
                 self.sweep(bucket);
+                Epoch::<M>::leave(&agent.region);
             }
         }
-        Epoch::<M>::leave(&agent.region);
         self.agents.release(number);
     }
 
@@ -110,8 +112,8 @@ impl<M: Machine> Manager<M> {
         let mut usage = Usage { stock: self.pool.stock(), ..Usage::default() };
         let Some(number) = self.agents.acquire() else { return usage };
         let agent = self.agents.get(number);
-        self.epoch.enter(&agent.region);
         for bucket in 0..self.buckets.count() {
+            self.epoch.enter(&agent.region, Along::bucket(bucket as u64));
             let (mut locks, mut obsolete) = (0, 0);
             self.buckets.get(bucket).each(|lock| {
                 match lock.map(|lock| lock.state().status()) {

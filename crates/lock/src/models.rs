@@ -7,6 +7,7 @@ use crate::ground::Grounds;
 use crate::lock::{Leaf, Lock, State, Status};
 use crate::mode::Mode;
 use crate::name::Name;
+use crate::stack::Stack;
 use crate::valid::Valid;
 use crate::{Manager, Options, Session};
 use chiliad_loom::{Loom, Model, thread};
@@ -218,6 +219,36 @@ fn flags_that_two_clear_are_clear() {
             assert!(own != others, "all are clear, and one has noticed");
         });
     }
+}
+
+/// Two pick up and put down numbers: each has one that the other has not.
+fn numbers_go_round(fault: Option<&'static Fault>) {
+    let model = || Model::new().preemptions(3);
+    let model = fault.map_or_else(model, |fault| model().plant(fault));
+    let setup = || Rc::new(Stack::<Loom>::of(3));
+    model.check(setup, |shared| {
+        let peer = Rc::clone(&shared);
+        let other = thread::spawn(move || peer.0.pop(&peer.1));
+        let (stack, below) = &*shared;
+        // The one on top comes back with another below it.
+        let mut own = vec![stack.pop(below), stack.pop(below)];
+        stack.push(below, own.remove(0).expect("three were there"));
+        own.extend([other.join().expect("no panic"), stack.pop(below), stack.pop(below)]);
+        own.retain(Option::is_some);
+        own.sort_unstable();
+        assert_eq!(own, [Some(0), Some(1), Some(2)], "picked up twice");
+    });
+}
+
+#[test]
+fn a_number_is_picked_up_by_one() {
+    numbers_go_round(None);
+}
+
+#[test]
+#[should_panic(expected = "picked up twice")]
+fn a_number_picked_up_uncounted_is_caught() {
+    numbers_go_round(Some(&faults::PICKED_UP_UNCOUNTED));
 }
 
 /// One waits for what the other releases.

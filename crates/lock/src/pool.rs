@@ -1,50 +1,55 @@
 //! Locks made in advance and given back in bulk (scalable-lock-manager.txt 4.2 to 4.4, Figure 9).
 //!
 //! Locks live in *segments*. A transaction's worker takes a whole leaf of one at a time, by one addition to
-//! the segment's counter, and then makes its locks without touching anything shared. A segment all of whose
+//! the count of those that were taken, and then makes its locks without touching anything shared. A segment all of whose
 //! locks are done with (`valid.rs`) is used again when nobody can have seen them any more (`region.rs`).
 //!
 //! ```text
-//! ready:   .. | used up | newest | fresh | fresh | (room) ..      a ring of segment numbers
-//!                         ^taken from              ^supplied here
+//! unmade --make--> spare --install--> current --> used up --> emptied --> waiting, by epoch --> spare
+//!         \_____________________________/ when nothing is spare
 //! index:   number -> segment
 //! ```
 //!
-//! Whoever supplies holds a latch: a background task ([`Pool::supply`]), one in some dozens of those who take a
-//! leaf, or who finds nothing fresh. What comes back goes to the ring at once, and what was used last goes first, so
-//! that the locks in use stay in the caches however many there are. The paper has one ring for all segments, in use or
-//! not; here it has the fresh ones only, so that one which a stalled transaction keeps does not stand in the way of
-//! its end.
+//! Who needs a segment waits for nobody who has lost its core: what is spare stands in a stack without a latch
+//! (`stack.rs`), the last one used on top, so that the locks in use stay in the caches however many there are; and who
+//! finds nothing there makes one. What waits for regions to end stands in order behind a latch, which a background task
+//! ([`Pool::supply`]) takes, one in some dozens of those who take a leaf, and whoever finds nothing spare; all of them do
+//! without if another has it for long.
+//!
+//! The paper has one ring for all segments, in use or not; here one which a stalled transaction keeps stands in nobody's way.
 
 use crate::agents::Agents;
+use crate::faults;
 use crate::lock::{Leaf, Lock};
-use crate::region::Epoch;
+use crate::region::{Epoch, Readers};
+use crate::stack::{Below, Stack};
+use crate::trace::{Own, Trace};
 use crate::valid::{FLAGS_MAX, Valid};
 use chiliad_machine::{
     Array, Latch, Latched, Line, Link, Machine, Ordering, Shared, Spin, Tagged, Word,
 };
+use core::ptr::NonNull;
 use std::collections::VecDeque;
 
-/// The low-water mark: fresh segments to which whoever supplies fills the ring.
-const FRESH_LOW: u64 = 16;
+/// The low-water mark: spare segments that a background task sees to.
+const SPARE_LOW: u64 = 16;
 
-/// Segments that are used up from one time to the next at which those who take leaves supply.
-const SUPPLIED_EVERY: u64 = 8;
+/// Segments that are used up from one time to the next at which those who take leaves look for what may be used again.
+const RECYCLED_EVERY: u64 = 16;
+
+/// Turns that one who finds nothing spare waits for who looks for it already: that one may have lost its core.
+const TURNS_MAX: u32 = 80;
 
 /// Visits of a background task after which what nobody has needed meanwhile goes back to the machine, but for so many
 /// spare segments. To make them again would cost more than to keep them.
 const IDLE_VISITS: u32 = 64;
-const SPARE_KEPT: usize = 16;
-
-/// As many leaves taken as no segment has.
-const USED_UP: u32 = FLAGS_MAX;
+const SPARE_KEPT: u64 = 16;
 
 /// So many locks.
 pub(crate) struct Segment<M: Machine> {
     locks: Array<M, Lock<M>>,
     valid: Valid<M>,
-    /// Where it is among those that were found empty: the next one.
-    next: M::Word,
+    trace: Trace<M>,
 }
 
 /// Why there is no lock.
@@ -62,29 +67,36 @@ pub(crate) struct Pool<M: Machine> {
     /// Locks of a leaf.
     pub leaf_locks: u32,
     index: Array<M, M::Link<Segment<M>>>,
-    /// By place in the ring: the number of a segment, and in the lower half how many of its leaves were taken.
-    ready: Array<M, M::Word>,
-    /// Where leaves are taken.
-    newest: Line<M::Word>,
-    /// Where fresh ones are added.
-    end: Line<M::Word>,
-    /// The segment that was found empty last, and nobody has taken note of yet: its number, and one.
-    emptied: Line<M::Word>,
-    supplies: Latch<M, Supplies<M>>,
+    below: Below<M>,
+    /// Where leaves are taken: the number of a segment, and in the lower half how many of its leaves were taken.
+    current: Line<M::Word>,
+    /// To be used, all their flags set.
+    spare: Stack<M>,
+    /// Numbers of which there is none.
+    unmade: Stack<M>,
+    /// Found empty, and nobody has taken note of it yet.
+    emptied: Stack<M>,
+    counts: Line<Counts<M>>,
+    waiting: Latch<M, Waiting>,
 }
 
-struct Supplies<M: Machine> {
-    segments: Vec<Option<Shared<M, Segment<M>>>>,
-    /// Numbers of which there is none.
-    unmade: Vec<u32>,
-    /// How many are being made.
-    making: u32,
-    /// Empty ones, each with the epoch that ended when that was noticed, the first first.
+/// How many segments there are.
+struct Counts<M: Machine> {
+    made: M::Word,
+    spare: M::Word,
+    /// That have become the current one, ever, and that were found empty: the difference is in use.
+    installed: M::Word,
+    emptied: M::Word,
+}
+
+/// Empty segments.
+struct Waiting {
+    /// Each with the epoch that ended when that was noticed, the first first.
     empty: VecDeque<(u32, u64)>,
-    /// To be used again, the last one first.
-    spare: Vec<u32>,
+    /// Those of them that somebody who goes along a chain may have in sight.
+    in_sight: VecDeque<(u32, u64)>,
     /// The fewest spare ones in the visits of a background task since some were given back.
-    idle: usize,
+    idle: u64,
     visits: u32,
 }
 
@@ -107,68 +119,99 @@ impl<M: Machine> Pool<M> {
         // Short runs that look for interleavings shall see locks reclaimed.
         let leaf_locks = if M::explores() { 4 } else { FLAGS_MAX };
         let leaves = segment_locks.div_ceil(leaf_locks).clamp(1, FLAGS_MAX);
-        let segments_max = (locks_max / u64::from(leaves * leaf_locks)).max(1) as usize;
-        let supplies = Supplies {
-            segments: (0..segments_max).map(|_| None).collect(),
-            unmade: (0..segments_max as u32).rev().collect(),
-            making: 0,
-            empty: VecDeque::new(),
-            spare: Vec::new(),
-            idle: 0,
-            visits: 0,
-        };
+        let segments_max = (locks_max / u64::from(leaves * leaf_locks)).max(1) as u32;
+        let (unmade, below) = Stack::of(segments_max);
+        let zero = || M::Word::new(0);
+        let counts = Counts { made: zero(), spare: zero(), installed: zero(), emptied: zero() };
         Self {
             leaves,
             leaf_locks,
-            index: Array::new(segments_max, || M::Link::new(Tagged::null())),
-            ready: Array::new(segments_max, || M::Word::new(u64::from(USED_UP))),
-            newest: Line(M::Word::new(0)),
-            end: Line(M::Word::new(0)),
-            emptied: Line(M::Word::new(0)),
-            supplies: Latch::new(supplies),
+            index: Array::new(segments_max as usize, || M::Link::new(Tagged::null())),
+            below,
+            current: Line(M::Word::new(u64::from(leaves))),
+            spare: Stack::new(),
+            unmade,
+            emptied: Stack::new(),
+            counts: Line(counts),
+            waiting: Latch::new(Waiting {
+                empty: VecDeque::new(),
+                in_sight: VecDeque::new(),
+                idle: 0,
+                visits: 0,
+            }),
         }
     }
 
-    /// A segment. The caller has one of its locks that was not retired, or the latch.
+    /// A segment. The caller has one of its locks that was not retired, or nobody else can come by its number.
     #[inline]
     fn segment(&self, number: u32) -> &Segment<M> {
-        // Acquire pairs with the release in `fill`.
+        // Acquire pairs with the release in `make`.
         let segment = self.index.get(number as usize).load(Ordering::Acquire);
-        // SAFETY: taken out of the index under the latch, when it is spare, so that all its locks were retired, and
-        // freed afterwards.
+        // SAFETY: freed by whoever has picked its number up among the spare ones, all of whose locks were retired.
         unsafe { segment.pointer().as_ref() }.expect("a segment with locks in use is there")
     }
 
     /// Takes a leaf.
     pub fn take(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<Leaf, Shortage> {
         loop {
-            let newest = self.newest.0.load(Ordering::Acquire);
-            // Acquire pairs with the release in `add`: the number is there, and the segment fresh.
-            if newest >= self.end.0.load(Ordering::Acquire) {
-                self.supply_one(epoch, agents)?;
-                continue;
+            if let Some(leaf) = self.take_current() {
+                return Ok(leaf);
             }
-            let slot = self.ready.get(newest as usize % self.ready.count());
-            // Acquire pairs with the release in `add`. Who comes late may find another segment there, fresh or not, and
-            // either way what it takes is its own.
-            let found = slot.fetch_add(1, Ordering::Acquire);
-            let (number, leaf) = ((found >> 32) as u32, found as u32);
-            if leaf < self.leaves {
-                self.segment(number).valid.reset_leaf(leaf);
-                return Ok(Leaf::new(number, leaf));
-            }
-            // It is used up; somebody else may have said so.
-            let order = (Ordering::AcqRel, Ordering::Relaxed);
-            let said = self.newest.0.compare_exchange(newest, newest + 1, order.0, order.1);
-            if said.is_ok() && newest.is_multiple_of(SUPPLIED_EVERY) {
-                // Before the latch: who loses its core under it holds up all others.
-                let oldest = epoch.oldest(agents);
-                if let Some(mut supplies) = self.supplies.try_lock() {
-                    self.recycle(&mut supplies, epoch, oldest);
-                    self.fill(supplies, 0);
+            let number = match self.pick_up() {
+                Some(number) => number,
+                None => match self.supply_one(epoch, agents)? {
+                    Some(number) => number,
+                    None => continue,
+                },
+            };
+            if let Some(leaf) = self.install(number) {
+                let before = self.counts.0.installed.fetch_add(1, Ordering::AcqRel);
+                if before.is_multiple_of(RECYCLED_EVERY) {
+                    self.try_recycle(epoch, agents);
                 }
+                return Ok(leaf);
             }
         }
+    }
+
+    /// Takes a leaf of the current segment, if there is one.
+    fn take_current(&self) -> Option<Leaf> {
+        // Looked at first, so that the count of leaves does not run over while there is nothing to be had.
+        if self.is_used_up(self.current.0.load(Ordering::Relaxed)) {
+            return None;
+        }
+        // Acquire pairs with the release in `install`: the segment is there, and its flags are set. It may be another
+        // one by now, and either way what is taken is the caller's own.
+        let found = self.current.0.fetch_add(1, Ordering::Acquire);
+        (!self.is_used_up(found)).then(|| self.taken(found))
+    }
+
+    fn is_used_up(&self, current: u64) -> bool {
+        current as u32 >= self.leaves
+    }
+
+    /// The leaf of someone who has found this where leaves are taken.
+    fn taken(&self, found: u64) -> Leaf {
+        let (number, leaf) = ((found >> 32) as u32, found as u32);
+        self.segment(number).valid.reset_leaf(leaf);
+        Leaf::new(number, leaf)
+    }
+
+    /// Makes a segment, which the caller has, the current one, and takes its first leaf; or puts it down if somebody else
+    /// was faster.
+    fn install(&self, number: u32) -> Option<Leaf> {
+        let own = u64::from(number) << 32;
+        let mut current = self.current.0.load(Ordering::Relaxed);
+        while self.is_used_up(current) {
+            // Release pairs with the acquire in `take_current`.
+            let order = (Ordering::Release, Ordering::Relaxed);
+            match self.current.0.compare_exchange(current, own + 1, order.0, order.1) {
+                Ok(_) => return Some(self.taken(own)),
+                Err(found) => current = found,
+            }
+        }
+        self.put_down(number);
+        None
     }
 
     /// The locks of a leaf that the caller has taken, to be used for the first time.
@@ -180,164 +223,192 @@ impl<M: Machine> Pool<M> {
         locks
     }
 
+    /// No lock of a leaf is used any more that was not, and those that were went into these chains.
+    pub fn close(&self, leaf: Leaf, own: &Own, unused: u64) {
+        if !M::fault(&faults::CHAINS_UNTOLD) {
+            self.segment(leaf.segment()).trace.set(leaf.number(), own);
+        }
+        self.retire(leaf, unused);
+    }
+
     /// Nobody comes to these locks of a leaf by their chains any more: a bit for each.
     #[inline]
     pub fn retire(&self, leaf: Leaf, locks: u64) {
-        let segment = self.segment(leaf.segment());
-        if !segment.valid.clear(leaf.number(), locks) {
-            return;
-        }
-        let mut last = self.emptied.0.load(Ordering::Relaxed);
-        loop {
-            segment.next.store(last, Ordering::Relaxed);
-            let own = u64::from(leaf.segment()) + 1;
-            // Release pairs with the acquire in `recycle`.
-            let order = (Ordering::Release, Ordering::Relaxed);
-            match self.emptied.0.compare_exchange(last, own, order.0, order.1) {
-                Ok(_) => return,
-                Err(found) => last = found,
-            }
+        if self.segment(leaf.segment()).valid.clear(leaf.number(), locks) {
+            self.counts.0.emptied.fetch_add(1, Ordering::AcqRel);
+            self.emptied.push(&self.below, leaf.segment());
         }
     }
 
-    fn fresh(&self) -> u64 {
-        let newest = self.newest.0.load(Ordering::Relaxed);
-        self.end.0.load(Ordering::Relaxed).saturating_sub(newest)
-    }
-
-    /// For who finds nothing fresh: sees to it that there is something.
+    /// For who finds nothing spare: a segment, or nothing when somebody else has installed one.
     #[cold]
-    fn supply_one(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<(), Shortage> {
+    fn supply_one(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<Option<u32>, Shortage> {
         let mut spin = Spin::<M>::new();
+        let mut turns = 0;
         loop {
-            let supplies = self.supplies.lock();
-            if self.fresh() > 0 {
-                return Ok(());
+            let current = self.current.0.load(Ordering::Relaxed);
+            if !self.is_used_up(current) {
+                return Ok(None);
             }
-            let end = self.end.0.load(Ordering::Relaxed);
-            drop(supplies);
-            let oldest = epoch.oldest(agents);
-            let mut supplies = self.supplies.lock();
-            self.recycle(&mut supplies, epoch, oldest);
-            let supplies = self.fill(supplies, 1);
-            // What was added since may be used up already; then there may be more.
-            if self.end.0.load(Ordering::Relaxed) != end {
-                return Ok(());
+            let has_looked = self.try_recycle(epoch, agents);
+            if let Some(number) = self.pick_up() {
+                return Ok(Some(number));
             }
-            if supplies.making == 0 {
-                let none = supplies.empty.is_empty();
-                return Err(if none { Shortage::Exhausted } else { Shortage::NotYet });
+            if has_looked || turns == TURNS_MAX {
+                return match self.make() {
+                    Some(number) => Ok(Some(number)),
+                    None => Err(self.shortage(current)),
+                };
             }
-            drop(supplies);
             spin.wait();
+            turns += 1;
+        }
+    }
+
+    /// Why there was nothing, while this was the current segment, used up.
+    fn shortage(&self, current: u64) -> Shortage {
+        // Acquire, and in this order: what was found empty meanwhile makes it fewer, never more.
+        let installed = self.counts.0.installed.load(Ordering::Acquire);
+        let in_use = installed.wrapping_sub(self.counts.0.emptied.load(Ordering::Acquire));
+        let is_same = self.current.0.load(Ordering::Acquire) >> 32 == current >> 32;
+        match is_same && in_use == self.index.count() as u64 {
+            true => Shortage::Exhausted,
+            false => Shortage::NotYet,
         }
     }
 
     /// Supplies ahead of demand, and gives back to the machine what nobody has needed for a while: for a background
     /// task.
     pub fn supply(&self, epoch: &Epoch<M>, agents: &Agents<M>) {
-        let oldest = epoch.oldest(agents);
+        self.try_recycle(epoch, agents);
+        while self.counts.0.spare.load(Ordering::Relaxed) < SPARE_LOW
+            && let Some(number) = self.make()
+        {
+            self.put_down(number);
+        }
+        for _ in 0..self.surplus() {
+            let Some(number) = self.pick_up() else { return };
+            self.free(number);
+        }
+    }
+
+    /// How many spare segments nobody has needed for a while, and has it counted anew.
+    fn surplus(&self) -> u64 {
         // Who finds it taken is not needed.
-        let Some(mut supplies) = self.supplies.try_lock() else { return };
-        self.recycle(&mut supplies, epoch, oldest);
-        let mut supplies = self.fill(supplies, FRESH_LOW);
-        supplies.visits += 1;
-        if supplies.visits < IDLE_VISITS {
-            return;
+        let Some(mut waiting) = self.waiting.try_lock() else { return 0 };
+        waiting.visits += 1;
+        if waiting.visits < IDLE_VISITS {
+            return 0;
         }
-        supplies.visits = 0;
-        let surplus = supplies.idle.saturating_sub(SPARE_KEPT);
-        let Supplies { spare, segments, unmade, .. } = &mut *supplies;
-        let given_back = spare.drain(..surplus).filter_map(|number| {
-            self.index.get(number as usize).store(Tagged::null(), Ordering::Relaxed);
-            unmade.push(number);
-            segments[number as usize].take()
-        });
-        let given_back: Vec<_> = given_back.collect();
-        supplies.idle = supplies.spare.len();
-        drop(supplies);
-        // Without the latch, as they are made.
-        for segment in given_back {
-            segment.locks_each(|lock| M::unpoison(lock, size_of::<Lock<M>>()));
+        waiting.visits = 0;
+        let idle = core::mem::replace(&mut waiting.idle, u64::MAX);
+        idle.min(self.counts.0.spare.load(Ordering::Relaxed)).saturating_sub(SPARE_KEPT)
+    }
+
+    /// Looks for what can be used again, unless somebody else does.
+    fn try_recycle(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> bool {
+        if self.waiting.is_held() {
+            return false;
         }
+        // Before the latch: it takes long, and who loses its core under the latch keeps others from looking.
+        let readers = epoch.readers(agents);
+        let Some(waiting) = self.waiting.try_lock() else { return false };
+        self.recycle(waiting, epoch, &readers);
+        true
     }
 
     /// Makes segments spare that nobody can have seen the locks of any more, and takes note of those that are empty by
-    /// now. All who still read began in `oldest` or later.
-    fn recycle(&self, supplies: &mut Supplies<M>, epoch: &Epoch<M>, oldest: u64) {
-        let Supplies { empty, spare, .. } = supplies;
-        while let Some((number, _)) = empty.pop_front_if(|&mut (_, over)| over < oldest) {
-            // Whoever comes to one of them before it is taken again reads what it must not.
-            self.segment(number).locks_each(|lock| M::poison(lock, size_of::<Lock<M>>()));
-            spare.push(number);
-        }
-        // Acquire pairs with the release in `retire`: what all have done with their locks is known.
-        let mut number = self.emptied.0.swap(0, Ordering::Acquire);
-        if number != 0 {
-            let noticed = epoch.step();
-            while let Some(found) = number.checked_sub(1) {
-                let found = found as u32;
-                empty.push_back((found, noticed));
-                number = self.segment(found).next.load(Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// Fills the ring up to the low-water mark, and makes segments until there are `made` fresh ones. That is done without
-    /// the latch: it takes as long as to touch new pages, and who loses its core under the latch holds up all others.
-    fn fill<'a>(
-        &'a self,
-        mut supplies: Latched<'a, M, Supplies<M>>,
-        made: u64,
-    ) -> Latched<'a, M, Supplies<M>> {
-        let room = self.ready.count() as u64;
-        loop {
-            while self.fresh() < FRESH_LOW.min(room)
-                && let Some(number) = supplies.spare.pop()
+    /// now. The readers are those of a moment ago.
+    fn recycle(&self, mut waiting: Latched<'_, M, Waiting>, epoch: &Epoch<M>, readers: &Readers) {
+        let Waiting { empty, in_sight, idle, .. } = &mut *waiting;
+        *idle = (*idle).min(self.counts.0.spare.load(Ordering::Relaxed));
+        for list in [in_sight, &mut *empty] {
+            while let Some((number, _)) =
+                list.pop_front_if(|&mut (_, over)| readers.are_younger(over))
             {
-                self.segment(number).valid.reset();
-                self.add(number);
+                self.put_down(number);
             }
-            if self.fresh() >= made.min(room) {
-                break;
-            }
-            let Some(number) = supplies.unmade.pop() else { break };
-            supplies.making += 1;
-            drop(supplies);
-            let segment = Shared::new(Segment::new(number, self.leaves, self.leaf_locks));
-            let place = core::ptr::from_ref(&*segment).cast_mut();
-            supplies = self.supplies.lock();
-            supplies.making -= 1;
-            // Release pairs with the acquire in `segment`.
-            self.index.get(number as usize).store(Tagged::new(place, 0), Ordering::Release);
-            supplies.segments[number as usize] = Some(segment);
-            self.add(number);
         }
-        supplies.idle = supplies.idle.min(supplies.spare.len());
-        supplies
+        let mut seen = Vec::new();
+        while let Some(found) = empty.pop_front_if(|&mut (_, over)| readers.keep_elsewhere(over)) {
+            seen.push(found);
+        }
+        let mut emptied = self.emptied.take(&self.below).peekable();
+        if emptied.peek().is_some() {
+            let noticed = epoch.step();
+            empty.extend(emptied.map(|number| (number, noticed)));
+        }
+        drop(waiting);
+        seen.retain(|&(number, _)| {
+            let is_in_sight = self.segment(number).trace.meets(readers.chains());
+            if !is_in_sight {
+                self.put_down(number);
+            }
+            is_in_sight
+        });
+        if !seen.is_empty() {
+            self.waiting.lock().in_sight.extend(seen);
+        }
     }
 
-    /// Puts a fresh segment at the end of the ring, which has a place for each. The caller has the latch.
-    fn add(&self, number: u32) {
-        let end = self.end.0.load(Ordering::Relaxed);
-        // Release pairs with the acquire in `take`: its flags are set.
-        let slot = self.ready.get(end as usize % self.ready.count());
-        slot.store(u64::from(number) << 32, Ordering::Release);
-        // Release pairs with the acquire in `take`.
-        self.end.0.store(end + 1, Ordering::Release);
+    /// Makes a segment, if there may be another one.
+    fn make(&self) -> Option<u32> {
+        let number = self.unmade.pop(&self.below)?;
+        let segment = Shared::<M, _>::new(Segment::new(number, self.leaves, self.leaf_locks));
+        let place = Tagged::new(segment.into_raw().as_ptr(), 0);
+        // Release pairs with the acquire in `segment`.
+        self.index.get(number as usize).store(place, Ordering::Release);
+        self.counts.0.made.fetch_add(1, Ordering::Relaxed);
+        Some(number)
+    }
+
+    /// Gives back to the machine a segment that the caller has.
+    fn free(&self, number: u32) {
+        let link = self.index.get(number as usize);
+        let place = link.swap(Tagged::null(), Ordering::Acquire);
+        if let Some(place) = NonNull::new(place.pointer()) {
+            // SAFETY: it is one that `make` has made, and nobody else can come by its number.
+            let segment = unsafe { Shared::<M, Segment<M>>::from_raw(place) };
+            segment.locks_each(|lock| M::unpoison(lock, size_of::<Lock<M>>()));
+            self.counts.0.made.fetch_add(1u64.wrapping_neg(), Ordering::Relaxed);
+        }
+        self.unmade.push(&self.below, number);
+    }
+
+    /// Puts down a segment, which the caller has, to be used.
+    fn put_down(&self, number: u32) {
+        let segment = self.segment(number);
+        // Whoever comes to one of its locks before it is taken again reads what it must not.
+        segment.locks_each(|lock| M::poison(lock, size_of::<Lock<M>>()));
+        segment.valid.reset();
+        self.spare.push(&self.below, number);
+        self.counts.0.spare.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Picks up a segment to use.
+    fn pick_up(&self) -> Option<u32> {
+        let number = self.spare.pop(&self.below)?;
+        self.counts.0.spare.fetch_add(1u64.wrapping_neg(), Ordering::Relaxed);
+        Some(number)
     }
 
     /// What it holds.
     pub fn stock(&self) -> Stock {
-        let supplies = self.supplies.lock();
-        let segments = supplies.segments.iter().flatten().count();
+        let segments = self.counts.0.made.load(Ordering::Relaxed) as usize;
         let locks = segments * (self.leaves * self.leaf_locks) as usize;
+        let waiting = self.waiting.lock();
         Stock {
             segments,
             bytes: locks * size_of::<Lock<M>>(),
-            fresh: self.fresh() as usize,
-            empty: supplies.empty.len(),
+            fresh: self.counts.0.spare.load(Ordering::Relaxed) as usize,
+            empty: waiting.empty.len() + waiting.in_sight.len(),
         }
+    }
+}
+
+impl<M: Machine> Drop for Pool<M> {
+    fn drop(&mut self) {
+        (0..self.index.count() as u32).for_each(|number| self.free(number));
     }
 }
 
@@ -350,7 +421,7 @@ impl<M: Machine> Segment<M> {
             Lock::new(Leaf::new(number, all / leaf_locks).place(all % leaf_locks))
         };
         let locks = Array::new((leaves * leaf_locks) as usize, make);
-        Self { locks, valid: Valid::new(leaves, leaf_locks), next: M::Word::new(0) }
+        Self { locks, valid: Valid::new(leaves, leaf_locks), trace: Trace::new(leaves) }
     }
 
     /// Where each lock begins.

@@ -7,14 +7,22 @@
 //! who sleeps, thinks or is gone holds back nothing. Theorem 4.1, by the oldest transaction,
 //! is the same with regions that are transactions (`Reclaim::OldestTransaction`).
 //!
+//! Where threads are many and cores few a thread loses its core in a region now and then, for as long as it takes all others
+//! to have their turns. So a region also shows *which* chain it goes along: a segment none of whose locks was in that chain
+//! is not held back by it, however long it lasts. (The paper has no such thing. With 500 threads on two cores there was
+//! hardly a moment when none of them stood still in a region, and locks came from memory that had gone cold.)
+//!
 //! Why it is safe: whoever notices that a segment is empty knows of each unlinking (the acquire in `Pool::recycle`),
 //! and moves the epoch on. A reader that could come to one of the locks has read the epoch before that move, or it
 //! would know of the unlinkings, too. Whoever asks for the oldest reader reads the epoch, by which it knows of what
-//! was noticed in earlier ones, fences heavily, and looks: a reader has shown its epoch before that fence, or its own
-//! fence makes it see the chains as they are afterwards. The paper lets the epoch move only when everybody who
-//! reads has caught up, and then waits for two steps; comparing with the oldest reader directly is the same promise.
+//! was noticed in earlier ones, fences heavily, and looks: a reader has shown its epoch and its chain, in one word, before
+//! that fence, or its own fence makes it see the chains as they are afterwards. A lock is in one chain from one use of its
+//! memory to the next, so that who goes along another does not come to it. The paper lets the epoch move only when everybody
+//! who reads has caught up, and then waits for two steps; comparing with the oldest reader directly is the same promise.
 
 use crate::agents::Agents;
+use crate::faults;
+use crate::name::Name;
 use chiliad_machine::{Line, Machine, Ordering, Word};
 
 /// What holds back the memory of released locks.
@@ -27,45 +35,133 @@ pub enum Reclaim {
 }
 
 /// The epoch. It begins with one, and never comes round.
-pub(crate) struct Epoch<M: Machine>(Line<M::Word>);
+pub(crate) struct Epoch<M: Machine> {
+    now: Line<M::Word>,
+    /// The number of buckets less one: in the hash of a name, the place of its bucket.
+    mask: u64,
+}
 
-/// No region.
+/// No region. Else the epoch in which it began, and in the lower bits what it goes along.
 pub(crate) const OUTSIDE: u64 = 0;
 
-impl<M: Machine> Epoch<M> {
-    pub fn new() -> Self {
-        Self(Line(M::Word::new(1)))
+/// What a region goes along, or where a lock was: the chain of a bucket, several of which share a value where there are
+/// very many; or any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Along(pub u16);
+
+impl Along {
+    /// Any chain. The chain of a bucket that has this number counts as that, too.
+    pub const ANY: Self = Self(u16::MAX);
+
+    /// The chain of a bucket.
+    #[inline]
+    pub fn bucket(number: u64) -> Self {
+        Self(number as u16)
+    }
+}
+
+/// A set of them.
+#[derive(Default)]
+pub(crate) struct Chains(Vec<u64>);
+
+impl Chains {
+    fn add(&mut self, Along(chain): Along) {
+        self.0.resize(usize::from(u16::MAX) / 64 + 1, 0);
+        self.0[usize::from(chain / 64)] |= 1 << (chain % 64);
     }
 
-    /// Begins a region, which `word` shows.
+    /// Whether it is one of them.
     #[inline]
-    pub fn enter(&self, word: &M::Word) {
+    pub fn contains(&self, Along(chain): Along) -> bool {
+        self.0.get(usize::from(chain / 64)).is_some_and(|bits| bits >> (chain % 64) & 1 != 0)
+    }
+}
+
+/// Regions that last.
+pub(crate) struct Readers {
+    /// The epoch in which the longest began, or the present one.
+    oldest: u64,
+    /// The same of those that may come to any lock.
+    anywhere: u64,
+    chains: Chains,
+}
+
+impl Readers {
+    /// Whether all of them began after the epoch `over`.
+    pub fn are_younger(&self, over: u64) -> bool {
+        over < self.oldest
+    }
+
+    /// The same of those that may come to any lock.
+    pub fn keep_elsewhere(&self, over: u64) -> bool {
+        over < self.anywhere
+    }
+
+    /// What the others go along.
+    pub fn chains(&self) -> &Chains {
+        &self.chains
+    }
+}
+
+impl<M: Machine> Epoch<M> {
+    /// The first, for so many buckets, a power of two.
+    pub fn new(buckets: usize) -> Self {
+        Self { now: Line(M::Word::new(1)), mask: buckets as u64 - 1 }
+    }
+
+    /// The chain of a name.
+    #[inline]
+    pub fn along(&self, name: Name) -> Along {
+        Along::bucket(name.hash() & self.mask)
+    }
+
+    /// Begins a region, which `word` shows, or another in its place.
+    #[inline]
+    pub fn enter(&self, word: &M::Word, along: Along) {
+        let Along(along) = match M::fault(&faults::REGION_ELSEWHERE) {
+            true => Along(along.0 ^ 1),
+            false => along,
+        };
         // Acquire pairs with the release in `step`: who begins later knows what was unlinked before.
-        // Relaxed: the fence makes it visible.
-        word.store(self.0.0.load(Ordering::Acquire), Ordering::Relaxed);
-        // Pairs with the heavy fence in `oldest`.
+        let now = self.now.0.load(Ordering::Acquire);
+        // Release: of a region that ends here we read nothing any more. The fence makes it visible.
+        word.store(now << u16::BITS | u64::from(along), Ordering::Release);
+        // Pairs with the heavy fence in `readers`.
         M::light_fence();
     }
 
     /// Ends it.
     #[inline]
     pub fn leave(word: &M::Word) {
-        // Release pairs with the acquire in `oldest`: we read nothing any more.
+        // Release pairs with the acquire in `readers`: we read nothing any more.
         word.store(OUTSIDE, Ordering::Release);
     }
 
     /// Moves on, and returns the epoch that is over.
     pub fn step(&self) -> u64 {
-        self.0.0.fetch_add(1, Ordering::AcqRel)
+        self.now.0.fetch_add(1, Ordering::AcqRel)
     }
 
-    /// The epoch in which the longest region that still lasts began, or this one. It stays true: who begins later
-    /// begins in this epoch or a later one.
-    pub fn oldest(&self, agents: &Agents<M>) -> u64 {
-        let now = self.0.0.load(Ordering::Acquire);
+    /// The regions that last. It stays true: who begins later begins in this epoch or a later one, or sees the chains as
+    /// they are now.
+    pub fn readers(&self, agents: &Agents<M>) -> Readers {
+        let now = self.now.0.load(Ordering::Acquire);
         // Pairs with the light fence in `enter`.
         M::heavy_fence();
-        let shown = agents.iter().map(|(_, agent)| agent.region.load(Ordering::Acquire));
-        shown.filter(|&epoch| epoch != OUTSIDE).fold(now, u64::min)
+        let mut readers = Readers { oldest: now, anywhere: now, chains: Chains::default() };
+        for (_, agent) in agents.iter() {
+            let shown = agent.region.load(Ordering::Acquire);
+            if shown == OUTSIDE {
+                continue;
+            }
+            let (epoch, along) = (shown >> u16::BITS, Along(shown as u16));
+            readers.oldest = readers.oldest.min(epoch);
+            if along == Along::ANY {
+                readers.anywhere = readers.anywhere.min(epoch);
+            } else {
+                readers.chains.add(along);
+            }
+        }
+        readers
     }
 }

@@ -84,7 +84,7 @@ impl<M: Machine> Session<M> {
         for (name, mode) in self.intentions.iter() {
             let ground = self.manager.grounds.of(name).expect("it was counted there");
             if ground.leave(self.number, mode) {
-                self.enter();
+                self.enter(name);
                 self.wake_strong(name);
                 self.leave();
             }
@@ -104,7 +104,6 @@ impl<M: Machine> Session<M> {
     /// Releases locks that have others in their chains.
     #[inline(never)]
     fn release_shared(&mut self) {
-        self.enter();
         for held in &self.shared {
             // SAFETY: as in `release_all`.
             unsafe { held.place.0.as_ref() }.set(State::RELEASED);
@@ -115,6 +114,7 @@ impl<M: Machine> Session<M> {
             M::fence(Ordering::SeqCst);
         }
         for held in &self.shared {
+            self.enter(held.name);
             // SAFETY: the bucket lives as long as the manager.
             self.manager.release(unsafe { held.place.1.as_ref() }, held.name);
         }

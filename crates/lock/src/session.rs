@@ -23,8 +23,9 @@ use crate::manager::Manager;
 use crate::mode::{Mode, Modes};
 use crate::name::Name;
 use crate::pool::Shortage;
-use crate::region::{Epoch, Reclaim};
+use crate::region::{Along, Epoch, Reclaim};
 use crate::release::Retired;
+use crate::trace::Own;
 use chiliad_machine::{Link, Spin, Woken};
 use chiliad_machine::{Machine, Ordering, Patience, Shared, Tagged, Ticks, Word, WorkerId};
 use core::fmt;
@@ -33,6 +34,9 @@ use std::sync::Arc;
 
 /// Looks at what it waits for before a transaction sleeps: about as long as a short transaction takes.
 const LOOKS_MAX: u32 = 64;
+
+/// Fresh locks whose memory is asked for ahead of use: as many as a short transaction needs.
+const AHEAD: usize = 8;
 
 /// Looks at the pool, when it is short, for locks that others may be about to let go of.
 const SHORTAGE_TURNS: u32 = 10_000;
@@ -106,10 +110,12 @@ impl<M: Machine> Pending<M> {
 /// Where a lock that is held is: it, and its bucket.
 pub(crate) type Place<M> = (NonNull<Lock<M>>, NonNull<Bucket<M>>);
 
-/// Locks of a leaf that were not used yet: the next, and where they end.
+/// Locks of a leaf that were not used yet: the next, and where they end, which is the last of the leaf (`trace.rs`).
 struct Fresh<M: Machine> {
     next: NonNull<Lock<M>>,
     end: NonNull<Lock<M>>,
+    /// Where those went that were.
+    own: Own,
 }
 
 /// One transaction at a time, of one thread at a time.
@@ -154,7 +160,7 @@ impl<M: Machine> Session<M> {
             manager,
             number,
             agent,
-            fresh: Fresh { next: NonNull::dangling(), end: NonNull::dangling() },
+            fresh: Fresh { next: NonNull::dangling(), end: NonNull::dangling(), own: Own::new() },
             held: Held::new(),
             intentions: Intentions::default(),
             strong: false,
@@ -170,7 +176,7 @@ impl<M: Machine> Session<M> {
     #[inline]
     pub fn begin(&mut self) {
         if !self.by_regions {
-            self.manager.epoch.enter(&self.agent().region);
+            self.manager.epoch.enter(&self.agent().region, Along::ANY);
         }
     }
 
@@ -180,11 +186,16 @@ impl<M: Machine> Session<M> {
         unsafe { self.agent.as_ref() }
     }
 
-    /// Begins a critical region.
+    /// Begins a critical region along the chain of `name`, or ends one and begins that.
     #[inline]
-    pub(crate) fn enter(&self) {
+    pub(crate) fn enter(&self, name: Name) {
+        self.enter_along(self.manager.epoch.along(name));
+    }
+
+    #[inline]
+    fn enter_along(&self, along: Along) {
         if self.by_regions && !M::fault(&faults::REGION_UNSHOWN) {
-            self.manager.epoch.enter(&self.agent().region);
+            self.manager.epoch.enter(&self.agent().region, along);
         }
     }
 
@@ -193,6 +204,14 @@ impl<M: Machine> Session<M> {
         if self.by_regions {
             Epoch::<M>::leave(&self.agent().region);
         }
+    }
+
+    /// `name` will be asked for soon: asks for the memory of its chain. The sooner the better, but who asks for a lock
+    /// gains by what it does before it needs the chain, too.
+    #[inline(always)]
+    pub fn expect(&self, name: Name) {
+        let bucket = self.buckets.as_ptr().wrapping_add((name.hash() & self.mask) as usize);
+        M::prefetch(bucket.cast_const().cast(), 1);
     }
 
     /// Locks `name` in `mode`, after waiting for it until `deadline` if need be. The caller holds no latch.
@@ -224,6 +243,7 @@ impl<M: Machine> Session<M> {
         if name.ground().is_some() {
             return self.ask_ground(name, mode);
         }
+        self.expect(name);
         if let Some(held) = self.held.find(name) {
             if held.mode.covers(mode) {
                 return Ok(Answer::Granted);
@@ -289,8 +309,12 @@ impl<M: Machine> Session<M> {
         // SAFETY: there are as many buckets, a power of two, and they live as long as the manager. The lock is one
         // of a leaf, which lives while one of its locks was not given back.
         let (bucket, has_ahead) = unsafe {
-            let bucket = self.buckets.add((name.hash() & self.mask) as usize);
+            let number = name.hash() & self.mask;
+            let bucket = self.buckets.add(number as usize);
             self.fresh.next = lock.add(1);
+            // One that may have gone cold.
+            M::prefetch(lock.as_ptr().wrapping_add(AHEAD).cast_const().cast(), 1);
+            self.fresh.own.note(lock.as_ref().place.at(), Along::bucket(number));
             lock.as_ref().prepare(name, state);
             (bucket, bucket.as_ref().insert(lock.as_ref()))
         };
@@ -301,7 +325,7 @@ impl<M: Machine> Session<M> {
     #[inline(never)]
     fn contend(&mut self, name: Name, mode: Mode, place: Place<M>) -> Result<Answer, Refused> {
         let (lock, bucket) = place;
-        self.enter();
+        self.enter(name);
         let answer = self.claim(Pending { name, bucket, lock, granted: None, wanted: mode });
         self.leave();
         answer
@@ -323,7 +347,7 @@ impl<M: Machine> Session<M> {
         // Full: the wish is seen before we look behind us. Pairs with the fences of those behind, of whom
         // therefore either we see the claim, or they see the wish: the one of an insertion, S3, S5.
         M::fence(Ordering::SeqCst);
-        self.enter();
+        self.enter(name);
         let answer = self.claim(pending);
         self.leave();
         answer
@@ -339,7 +363,7 @@ impl<M: Machine> Session<M> {
         let Some(ground) = self.manager.grounds.of(name) else { return false };
         if !ground.enter(self.number, mode) {
             // A strong request may have counted us.
-            self.enter();
+            self.enter(name);
             self.wake_strong(name);
             self.leave();
             return false;
@@ -376,13 +400,26 @@ impl<M: Machine> Session<M> {
     /// whether there are any.
     #[cold]
     fn refill(&mut self) -> bool {
-        self.retired.hand_back(&self.manager.pool);
+        self.close_leaf();
         let Some(leaf) = self.take_leaf() else { return false };
         let locks = self.manager.pool.locks(leaf);
-        let first = NonNull::from(locks).cast::<Lock<M>>();
-        // SAFETY: where the leaf ends.
-        self.fresh = unsafe { Fresh { next: first, end: first.add(locks.len()) } };
+        self.fresh.next = NonNull::from(locks).cast();
+        // SAFETY: the last of them.
+        self.fresh.end = unsafe { self.fresh.next.add(locks.len() - 1) };
         true
+    }
+
+    /// Uses no more of the leaf's locks, if it has one.
+    fn close_leaf(&mut self) {
+        self.retired.hand_back(&self.manager.pool);
+        let Fresh { next, end, own } = &mut self.fresh;
+        if *end != NonNull::dangling() {
+            // SAFETY: in the leaf, whose last one was not given back.
+            let (from, last) = unsafe { (next.as_ref().place, end.as_ref().place) };
+            let unused = u64::MAX << from.at() & u64::MAX >> (u64::BITS - 1 - last.at());
+            self.manager.pool.close(from.leaf(), own, unused);
+            (*next, *end) = (NonNull::dangling(), NonNull::dangling());
+        }
     }
 
     fn take_leaf(&mut self) -> Option<Leaf> {
@@ -427,6 +464,7 @@ impl<M: Machine> Session<M> {
             }
         }
         self.wake_conversions(pending);
+        self.enter_along(Along::ANY);
         if self.search.finds_itself(&mut &**self.manager, self.number, lock) {
             M::mark("deadlock found");
             self.withdraw(pending);
@@ -501,7 +539,7 @@ impl<M: Machine> Session<M> {
         while let Some(pending) = self.pending {
             let waited = self.sleep(pending, deadline);
             self.pending = None;
-            self.enter();
+            self.enter(pending.name);
             let answer = match waited {
                 Ok(()) => {
                     pending.place().1.set(State::new(
@@ -530,7 +568,7 @@ impl<M: Machine> Session<M> {
     /// Waits until nothing excludes what it stands in line for, awake at first.
     fn sleep(&self, pending: Pending<M>, deadline: Option<Ticks>) -> Result<(), Refused> {
         let is_free = || {
-            self.enter();
+            self.enter(pending.name);
             let excluded = self.is_excluded(pending);
             self.leave();
             !excluded
@@ -614,7 +652,7 @@ impl<M: Machine> Session<M> {
     /// Stands in line no more, if it does. It keeps what it holds.
     pub fn stop_waiting(&mut self) {
         if let Some(pending) = self.pending.take() {
-            self.enter();
+            self.enter(pending.name);
             self.withdraw(pending);
             self.leave();
         }
@@ -652,13 +690,7 @@ impl<M: Machine> Session<M> {
 impl<M: Machine> Drop for Session<M> {
     fn drop(&mut self) {
         self.release_all();
-        self.retired.hand_back(&self.manager.pool);
-        let Fresh { next, end } = self.fresh;
-        if next != end {
-            // SAFETY: it is one of the leaf, none of which from here on was ever in a chain.
-            let place = unsafe { next.as_ref() }.place;
-            self.manager.pool.retire(place.leaf(), u64::MAX << place.at());
-        }
+        self.close_leaf();
         self.clear_cancel();
         self.manager.agents.release(self.number);
     }
@@ -684,6 +716,11 @@ impl<M: Machine> Locks<M> for Session<M> {
     #[inline]
     fn begin(&mut self) {
         Self::begin(self);
+    }
+
+    #[inline(always)]
+    fn expect(&self, name: Name) {
+        Self::expect(self, name);
     }
 
     #[inline(always)]

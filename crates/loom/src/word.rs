@@ -55,6 +55,11 @@ impl<T> Link<T> for LoomLink<T> {
     fn store(&self, value: Tagged<T>, order: Ordering) {
         self.0.store(value.into_raw(), order);
     }
+    fn store_beside(&self, value: Tagged<T>, order: Ordering) {
+        // Stores that do not happen before one another have no order here, so that an exchange may read one that has been
+        // overwritten.
+        self.0.swap(value.into_raw(), order);
+    }
     fn swap(&self, value: Tagged<T>, order: Ordering) -> Tagged<T> {
         Tagged::from_raw(self.0.swap(value.into_raw(), order))
     }

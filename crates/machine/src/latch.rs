@@ -39,6 +39,11 @@ impl<M: Machine, T> Latch<M, T> {
         }
     }
 
+    /// Whether somebody has it: a hint, and old as soon as it is given.
+    pub fn is_held(&self) -> bool {
+        self.held.load(Ordering::Relaxed) != 0
+    }
+
     /// Takes the latch if it is free.
     pub fn try_lock(&self) -> Option<Latched<'_, M, T>> {
         // Acquire pairs with the release in `Latched::drop`: we see what the last holder wrote.

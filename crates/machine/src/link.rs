@@ -92,6 +92,12 @@ pub trait Link<T>: Sized {
     fn load(&self, order: Ordering) -> Tagged<T>;
     /// Writes the link.
     fn store(&self, value: Tagged<T>, order: Ordering);
+    /// The same, where others may exchange the link at that moment. Only for loom that is another thing: it does not know
+    /// that nothing comes between what an exchange reads and what it writes, and takes this for an exchange, too.
+    #[inline]
+    fn store_beside(&self, value: Tagged<T>, order: Ordering) {
+        self.store(value, order);
+    }
     /// Writes the link and returns what it held.
     fn swap(&self, value: Tagged<T>, order: Ordering) -> Tagged<T>;
     /// Writes `new` if the link holds `current`.

@@ -31,6 +31,21 @@ impl<M: Machine, T> Shared<M, T> {
         unsafe { place.write(value) };
         Self { place, machine: PhantomData }
     }
+
+    /// The value's place, for links to it; [`Shared::from_raw`] frees it.
+    #[must_use]
+    pub fn into_raw(self) -> NonNull<T> {
+        core::mem::ManuallyDrop::new(self).place
+    }
+
+    /// Owns again what [`Shared::into_raw`] gave away.
+    ///
+    /// # Safety
+    /// `place` came from there, and nobody else owns it.
+    #[must_use]
+    pub unsafe fn from_raw(place: NonNull<T>) -> Self {
+        Self { place, machine: PhantomData }
+    }
 }
 
 impl<M: Machine, T> Deref for Shared<M, T> {

@@ -234,6 +234,11 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     /// The transaction begins; `Abort` if it cannot.
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()>;
 
+    /// A record of the table will be read or written soon: asks for memory that this takes beside its own.
+    fn expect(&self, table: TableId, record: RecordRef<M>) {
+        _ = (table, record);
+    }
+
     /// Reads `record` into `arena`. The caller is pinned.
     fn read(
         &mut self,

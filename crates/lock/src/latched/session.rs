@@ -230,6 +230,12 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
         })
     }
 
+    #[inline]
+    fn expect(&self, name: Name) {
+        let chain = self.manager.chains.get(self.manager.bucket(name));
+        M::prefetch(core::ptr::from_ref(chain).cast(), 1);
+    }
+
     fn ask(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         assert!(self.pending.is_none(), "a transaction waits for one lock at a time");
         if !self.kept.is_empty() && self.held.find(name).is_none() {

@@ -41,6 +41,7 @@ use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::error::Reason;
+use crate::table::TableId;
 use crate::transaction::Intent;
 use chiliad_lock::{Locks, Mode};
 use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Ticks, Word};
@@ -156,6 +157,11 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         self.gaps.clear();
         self.newest = 0;
         self.seat.begin(&cx.shared.manager)
+    }
+
+    #[inline]
+    fn expect(&self, table: TableId, record: RecordRef<M>) {
+        self.seat.expect(table, record);
     }
 
     #[inline]

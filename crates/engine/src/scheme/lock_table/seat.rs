@@ -85,6 +85,14 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         self.locks().ask(part, mode)
     }
 
+    /// The record will be locked soon.
+    #[inline]
+    pub fn expect(&self, table: TableId, record: RecordRef<M>) {
+        if let Some(locks) = &self.locks {
+            locks.expect(Name::record(table.0, record.address()));
+        }
+    }
+
     /// Locks the record.
     #[inline]
     pub fn lock(&mut self, table: TableId, record: RecordRef<M>, mode: Mode) -> Step<M, ()> {

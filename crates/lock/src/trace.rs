@@ -1,0 +1,63 @@
+//! In which chains the locks of a segment were: what tells whether a region that lasts can have one of them in sight
+//! (`region.rs`).
+//!
+//! Each lock has an entry of 16 bits. Whoever takes its locks from a leaf keeps the entries to itself, and writes them
+//! down when the leaf is used up: two lines for the 64 of a leaf. To read the locks instead would take as many lines as
+//! there are locks, which have gone cold by then; that took a sixth of all time with 500 threads on two cores.
+//!
+//! The last lock of a leaf is never used. Its flag (`valid.rs`) stands for the entries to come: as long as it is set
+//! the segment is not empty, even if all that were used are done with.
+
+use crate::region::{Along, Chains};
+use crate::valid::FLAGS_MAX;
+use chiliad_machine::{Array, Line, Machine, Ordering, Word};
+
+/// Entries that share a word.
+const TOGETHER: usize = 4;
+
+const WORDS: usize = FLAGS_MAX as usize / TOGETHER;
+
+/// The entries of a leaf, with whoever takes its locks.
+pub(crate) struct Own([[Along; TOGETHER]; WORDS]);
+
+impl Own {
+    pub fn new() -> Self {
+        Self([[Along::ANY; TOGETHER]; WORDS])
+    }
+
+    /// The lock at this place of the leaf goes into this chain.
+    #[inline]
+    pub fn note(&mut self, at: u32, chain: Along) {
+        self.0.as_flattened_mut()[at as usize % FLAGS_MAX as usize] = chain;
+    }
+}
+
+/// The entries of a segment.
+pub(crate) struct Trace<M: Machine>(Array<M, Line<[M::Word; WORDS]>>);
+
+impl<M: Machine> Trace<M> {
+    /// That of so many leaves.
+    pub fn new(leaves: u32) -> Self {
+        let zero = || Line(core::array::from_fn(|_| M::Word::new(0)));
+        Self(Array::new(leaves as usize, zero))
+    }
+
+    /// Writes down those of a leaf.
+    pub fn set(&self, leaf: u32, own: &Own) {
+        for (word, entries) in self.0.get(leaf as usize).0.iter().zip(own.0) {
+            let fold = |word, entry: Along| word << 16 | u64::from(entry.0);
+            // Relaxed: the flag that is cleared afterwards publishes it.
+            word.store(entries.into_iter().rev().fold(0, fold), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a lock of the segment was in one of these chains.
+    pub fn meets(&self, chains: &Chains) -> bool {
+        // Relaxed: whoever asks knows that the segment is empty.
+        let mut words = self.0.all().iter().flat_map(|leaf| &leaf.0);
+        words.any(|word| {
+            let word = word.load(Ordering::Relaxed);
+            (0..TOGETHER).any(|at| chains.contains(Along((word >> (16 * at)) as u16)))
+        })
+    }
+}
