@@ -96,7 +96,13 @@ impl Search {
             let Some(lock) = (unsafe { waits_for.pointer().as_ref() }) else { continue };
             let state = lock.state();
             let waits = state.status() == Status::Waiting && state.owner() == next;
-            if waits && self.follow(lines, owner, lock) {
+            let found = waits && self.follow(lines, owner, lock);
+            // What was followed may have been a later wait by the same lock. Relaxed: the acquire, or the mutex, by which
+            // we have seen that it waits shows how often it had begun to.
+            if again && lines.agents().get(next).waits_begun.load(Ordering::Relaxed) != wait.2 {
+                return false;
+            }
+            if found {
                 return true;
             }
         }

@@ -40,7 +40,7 @@ fn the_same_behind_mutexes() {
 #[test]
 fn who_has_one_lock_waits_for_others_only() {
     for table in [LockTableKind::Scalable, LockTableKind::Global, LockTableKind::Inheriting] {
-        for seed in 0..seeds() / 4 {
+        for seed in 0..2 * seeds() {
             let (load, memory_model) = (LockLoad::Single, MemoryModel::Sc);
             let verdict = LockTrial { table, load, memory_model, seed, fault: None }.run();
             assert_eq!(verdict.wrong, None, "seed {seed} {table:?}: {}", verdict.text);
