@@ -83,6 +83,8 @@ pub(crate) struct Pool<M: Machine> {
 /// How many segments there are.
 struct Counts<M: Machine> {
     made: M::Word,
+    /// One more than the greatest number of one that was ever made.
+    numbers: M::Word,
     spare: M::Word,
     /// That have become the current one, ever, and that were found empty: the difference is in use.
     installed: M::Word,
@@ -122,7 +124,13 @@ impl<M: Machine> Pool<M> {
         let segments_max = (locks_max / u64::from(leaves * leaf_locks)).max(1) as u32;
         let (unmade, below) = Stack::of(segments_max);
         let zero = || M::Word::new(0);
-        let counts = Counts { made: zero(), spare: zero(), installed: zero(), emptied: zero() };
+        let counts = Counts {
+            made: zero(),
+            numbers: zero(),
+            spare: zero(),
+            installed: zero(),
+            emptied: zero(),
+        };
         Self {
             leaves,
             leaf_locks,
@@ -359,6 +367,7 @@ impl<M: Machine> Pool<M> {
         // Release pairs with the acquire in `segment`.
         self.index.get(number as usize).store(place, Ordering::Release);
         self.counts.0.made.fetch_add(1, Ordering::Relaxed);
+        self.counts.0.numbers.fetch_max(u64::from(number) + 1, Ordering::Relaxed);
         Some(number)
     }
 
@@ -408,7 +417,8 @@ impl<M: Machine> Pool<M> {
 
 impl<M: Machine> Drop for Pool<M> {
     fn drop(&mut self) {
-        (0..self.index.count() as u32).for_each(|number| self.free(number));
+        let numbers = self.counts.0.numbers.load(Ordering::Relaxed) as u32;
+        (0..numbers).for_each(|number| self.free(number));
     }
 }
 
