@@ -179,6 +179,20 @@ fn clients_share_cores() {
     assert!(first["context_switches"].as_u64() > first["preemptions"].as_u64());
 }
 
+/// Who has run before the window and has no core in it has done nothing in it.
+#[test]
+fn what_was_done_before_the_window_does_not_count() {
+    let of = |clients: u32| {
+        let line = format!(
+            "simulate ycsb --machine xeon-32 --cores 1 --clients {clients} --scheme no-wait --records 1000 \
+             --warmup 7ms --duration 500us"
+        );
+        result(&line)["committed"].as_u64().expect("a number")
+    };
+    let (one, eight) = (of(1), of(8));
+    assert!(one > 0 && eight <= 2 * one, "{eight} of eight clients on the core of {one}");
+}
+
 /// With as many clients as cores, or fewer, no thread shares a core, however the flags say so.
 #[test]
 fn clients_with_a_core_each_share_none() {

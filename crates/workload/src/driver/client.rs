@@ -126,7 +126,10 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
                 None => None,
                 Some(arrivals) => match arrivals.next::<M>(&mut self.random, &self.signals) {
                     Some(arrival) => Some(arrival),
-                    None => return Ok(()),
+                    None => {
+                        self.look();
+                        return Ok(());
+                    }
                 },
             };
             self.transaction(arrival).map_err(Failure::doing("running a transaction"))?;
@@ -144,10 +147,11 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     fn look(&mut self) {
         let now = self.signals.phase();
         if now != self.phase {
-            self.phase = now;
-            if now != Phase::Stop {
+            // Who had no core since before the window has done nothing in it.
+            if now != Phase::Stop || self.phase != Phase::Measure {
                 self.tally.clear();
             }
+            self.phase = now;
         }
     }
 
