@@ -155,7 +155,8 @@ impl<M: Machine> Ground<M> {
     }
 }
 
-fn subtract<W: Word>(word: &W, value: u64) {
+/// Counts down.
+pub(crate) fn subtract<W: Word>(word: &W, value: u64) {
     // Release: what the caller did before is seen by whoever finds the count lower.
     word.fetch_add(value.wrapping_neg(), Ordering::AcqRel);
 }

@@ -65,13 +65,12 @@ impl<M: Machine> Manager<M> {
     /// When the machine has no memory for the buckets.
     #[must_use]
     pub fn new(options: &Options) -> Self {
-        let buckets = options.buckets.max(1).next_power_of_two();
         Self {
-            buckets: Array::new(buckets, Bucket::new),
+            buckets: Array::new(options.buckets.max(1).next_power_of_two(), Bucket::new),
             grounds: Grounds::new(),
             pool: Pool::new(options.segment_locks, options.locks_max),
             agents: Agents::new(),
-            epoch: Epoch::new(buckets),
+            epoch: Epoch::new(),
             reclaim: options.reclaim,
             unswept_from: M::Word::new(0),
         }

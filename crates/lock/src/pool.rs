@@ -20,6 +20,7 @@
 
 use crate::agents::Agents;
 use crate::faults;
+use crate::ground::subtract;
 use crate::lock::{Leaf, Lock};
 use crate::region::{Epoch, Readers};
 use crate::stack::{Below, Stack};
@@ -379,7 +380,7 @@ impl<M: Machine> Pool<M> {
             // SAFETY: it is one that `make` has made, and nobody else can come by its number.
             let segment = unsafe { Shared::<M, Segment<M>>::from_raw(place) };
             segment.locks_each(|lock| M::unpoison(lock, size_of::<Lock<M>>()));
-            self.counts.0.made.fetch_add(1u64.wrapping_neg(), Ordering::Relaxed);
+            subtract(&self.counts.0.made, 1);
         }
         self.unmade.push(&self.below, number);
     }
@@ -397,7 +398,7 @@ impl<M: Machine> Pool<M> {
     /// Picks up a segment to use.
     fn pick_up(&self) -> Option<u32> {
         let number = self.spare.pop(&self.below)?;
-        self.counts.0.spare.fetch_add(1u64.wrapping_neg(), Ordering::Relaxed);
+        subtract(&self.counts.0.spare, 1);
         Some(number)
     }
 

@@ -22,7 +22,6 @@
 
 use crate::agents::Agents;
 use crate::faults;
-use crate::name::Name;
 use chiliad_machine::{Line, Machine, Ordering, Word};
 
 /// What holds back the memory of released locks.
@@ -35,11 +34,7 @@ pub enum Reclaim {
 }
 
 /// The epoch. It begins with one, and never comes round.
-pub(crate) struct Epoch<M: Machine> {
-    now: Line<M::Word>,
-    /// The number of buckets less one: in the hash of a name, the place of its bucket.
-    mask: u64,
-}
+pub(crate) struct Epoch<M: Machine>(Line<M::Word>);
 
 /// No region. Else the epoch in which it began, and in the lower bits what it goes along.
 pub(crate) const OUTSIDE: u64 = 0;
@@ -104,15 +99,8 @@ impl Readers {
 }
 
 impl<M: Machine> Epoch<M> {
-    /// The first, for so many buckets, a power of two.
-    pub fn new(buckets: usize) -> Self {
-        Self { now: Line(M::Word::new(1)), mask: buckets as u64 - 1 }
-    }
-
-    /// The chain of a name.
-    #[inline]
-    pub fn along(&self, name: Name) -> Along {
-        Along::bucket(name.hash() & self.mask)
+    pub fn new() -> Self {
+        Self(Line(M::Word::new(1)))
     }
 
     /// Begins a region, which `word` shows, or another in its place.
@@ -123,7 +111,7 @@ impl<M: Machine> Epoch<M> {
             false => along,
         };
         // Acquire pairs with the release in `step`: who begins later knows what was unlinked before.
-        let now = self.now.0.load(Ordering::Acquire);
+        let now = self.0.0.load(Ordering::Acquire);
         // Release: of a region that ends here we read nothing any more. The fence makes it visible.
         word.store(now << u16::BITS | u64::from(along), Ordering::Release);
         // Pairs with the heavy fence in `readers`.
@@ -139,13 +127,13 @@ impl<M: Machine> Epoch<M> {
 
     /// Moves on, and returns the epoch that is over.
     pub fn step(&self) -> u64 {
-        self.now.0.fetch_add(1, Ordering::AcqRel)
+        self.0.0.fetch_add(1, Ordering::AcqRel)
     }
 
     /// The regions that last. It stays true: who begins later begins in this epoch or a later one, or sees the chains as
     /// they are now.
     pub fn readers(&self, agents: &Agents<M>) -> Readers {
-        let now = self.now.0.load(Ordering::Acquire);
+        let now = self.0.0.load(Ordering::Acquire);
         // Pairs with the light fence in `enter`.
         M::heavy_fence();
         let mut readers = Readers { oldest: now, anywhere: now, chains: Chains::default() };

@@ -186,10 +186,16 @@ impl<M: Machine> Session<M> {
         unsafe { self.agent.as_ref() }
     }
 
+    /// The number of the bucket of a name.
+    #[inline(always)]
+    fn bucket_of(&self, name: Name) -> u64 {
+        name.hash() & self.mask
+    }
+
     /// Begins a critical region along the chain of `name`, or ends one and begins that.
     #[inline]
     pub(crate) fn enter(&self, name: Name) {
-        self.enter_along(self.manager.epoch.along(name));
+        self.enter_along(Along::bucket(self.bucket_of(name)));
     }
 
     #[inline]
@@ -210,7 +216,7 @@ impl<M: Machine> Session<M> {
     /// gains by what it does before it needs the chain, too.
     #[inline(always)]
     pub fn expect(&self, name: Name) {
-        let bucket = self.buckets.as_ptr().wrapping_add((name.hash() & self.mask) as usize);
+        let bucket = self.buckets.as_ptr().wrapping_add(self.bucket_of(name) as usize);
         M::prefetch(bucket.cast_const().cast(), 1);
     }
 
@@ -309,7 +315,7 @@ impl<M: Machine> Session<M> {
         // SAFETY: there are as many buckets, a power of two, and they live as long as the manager. The lock is one
         // of a leaf, which lives while one of its locks was not given back.
         let (bucket, has_ahead) = unsafe {
-            let number = name.hash() & self.mask;
+            let number = self.bucket_of(name);
             let bucket = self.buckets.add(number as usize);
             self.fresh.next = lock.add(1);
             // One that may have gone cold.

@@ -29,14 +29,14 @@ impl<M: Machine> Stack<M> {
         Self(Line(M::Word::new(0)))
     }
 
-    /// One of all numbers below `count`, the least on top; and what is below each.
+    /// One of all numbers below `count`, of which there is one at least, the least on top; and what is below each.
     pub fn of(count: u32) -> (Self, Below<M>) {
         let next = core::cell::Cell::new(0);
         let below = Below::<M>::new(count as usize, || {
             next.set(next.get() + 1);
             M::Word::new(if next.get() < u64::from(count) { next.get() + 1 } else { 0 })
         });
-        (Self(Line(M::Word::new(u64::from(count > 0)))), below)
+        (Self(Line(M::Word::new(1))), below)
     }
 
     /// Puts a number on top, which is in no stack.
