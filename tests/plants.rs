@@ -130,7 +130,7 @@ const DISK_SEEDS: [(&str, u64); 16] = [
 ];
 
 /// Bugs that the loom models of the crates catch.
-const BY_MODELS: [&str; 8] = [
+const BY_MODELS: [&str; 9] = [
     "no-fence",
     "tick-without-fence",
     "ruin-without-fence",
@@ -139,6 +139,7 @@ const BY_MODELS: [&str; 8] = [
     "gap-passed-over",
     "waited-there",
     "picked-up-uncounted",
+    "region-unfenced",
 ];
 
 /// The planted bugs, with the rigs that catch them: `sim`, `disk`, `loom`.

@@ -42,7 +42,7 @@ const AGAIN: u64 = 2;
 const ROUNDS_MAX: u32 = 4;
 
 /// One bucket of the lock table.
-#[repr(C, align(64))]
+#[repr(C, align(32))]
 pub(crate) struct Bucket<M: Machine> {
     head: M::Link<Lock<M>>,
     tail: M::Link<Lock<M>>,
@@ -65,7 +65,7 @@ impl<M: Machine> Bucket<M> {
         }
     }
 
-    /// Puts a prepared lock at the end; whether there is anything ahead of it.
+    /// Puts a prepared lock at the end; whether there is anything ahead of it. Who looks at that fences fully before.
     #[inline]
     pub fn insert(&self, lock: &Lock<M>) -> bool {
         // Changes nothing, but waits for the line and for earlier stores. A core that is wanted elsewhere goes as soon as it
@@ -89,14 +89,8 @@ impl<M: Machine> Bucket<M> {
         // Release pairs with the acquires of those who walk. Whoever unlinks what this link led to takes back that alone.
         link.store_beside(lock.tagged(), Ordering::Release);
         M::leave_section();
-        if ahead.is_null() {
-            // All that came in before was released and unlinked, which the swap has acquired.
-            return false;
-        }
-        // Full: linked before it looks at those ahead. Pairs with S6 of a releaser, who therefore finds this
-        // lock if it does not see the other obsolete, and with the fence of a conversion.
-        M::fence(Ordering::SeqCst);
-        true
+        // If not, all that came in before was released and unlinked, which the swap has acquired.
+        !ahead.is_null()
     }
 
     /// Shows `visit` the locks ahead of `own`, which is in the chain, from the first on: all of them, and

@@ -144,6 +144,15 @@ pub(crate) static REGION_UNSHOWN: Fault = planted(
     1000,
 );
 
+pub(crate) static REGION_UNFENCED: Fault = planted(
+    "region-unfenced",
+    Rig::Loom,
+    "locks",
+    "a critical region is seen before its chain is looked at",
+    &["use of freed memory"],
+    4000,
+);
+
 pub(crate) static REGION_ELSEWHERE: Fault = planted(
     "region-elsewhere",
     Rig::SimSc,
@@ -186,6 +195,7 @@ pub static FAULTS: &[&Fault] = &[
     &STRONG_PASSED_OVER,
     &COUNT_UNAWAITED,
     &REGION_UNSHOWN,
+    &REGION_UNFENCED,
     &REGION_ELSEWHERE,
     &CHAINS_UNTOLD,
     &PICKED_UP_UNCOUNTED,

@@ -15,7 +15,7 @@ use chiliad_machine::{Array, Machine, Ordering, Word, WorkerId};
 /// How a lock manager is laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Buckets of the lock table; rounded up to a power of two. A line of memory each.
+    /// Buckets of the lock table; rounded up to a power of two. Half a line of memory each.
     pub buckets: usize,
     /// Locks in memory at most, of released ones those that are not reclaimed yet among them. A line each.
     pub locks_max: u64,

@@ -1,12 +1,14 @@
 //! loom models of the small protocols: the chain, the flags of a segment, waiting and waking; in every
 //! execution that the memory model allows.
 
+use crate::agents::Agents;
 use crate::chain::{Bucket, Walk};
 use crate::faults;
 use crate::ground::Grounds;
 use crate::lock::{Leaf, Lock, State, Status};
 use crate::mode::Mode;
 use crate::name::Name;
+use crate::region::{Along, Epoch};
 use crate::stack::Stack;
 use crate::valid::Valid;
 use crate::{Manager, Options, Session};
@@ -33,7 +35,9 @@ impl Chain {
     fn insert(&self, at: u32, mode: Mode) -> &Lock<Loom> {
         let lock = &self.locks[at as usize];
         lock.prepare(NAME, State::new(at, Status::Active, None, mode));
-        self.bucket.insert(lock);
+        if self.bucket.insert(lock) {
+            Loom::fence(Ordering::SeqCst);
+        }
         lock
     }
 
@@ -203,6 +207,48 @@ fn who_waits_behind_a_gap_is_seen() {
 #[should_panic(expected = "it sleeps, and nobody has seen it")]
 fn who_passes_a_gap_over_is_caught() {
     releases_beside_a_gap(Some(&faults::GAP_PASSED_OVER));
+}
+
+/// One goes along the chain while another unlinks a lock, and looks whether its memory may be used again.
+fn reads_beside_a_reclaimer(fault: Option<&'static Fault>) {
+    let model = || Model::new().preemptions(2);
+    let model = fault.map_or_else(model, |fault| model().plant(fault));
+    let setup = || {
+        let agents = Agents::<Loom>::new();
+        _ = agents.acquire();
+        Rc::new((Epoch::<Loom>::new(), agents, Chain::new()))
+    };
+    model.check(setup, |shared| {
+        let (epoch, agents, chain) = &*shared;
+        chain.insert(0, Mode::X);
+        let peer = Rc::clone(&shared);
+        let reader = thread::spawn(move || {
+            let (epoch, agents, chain) = &*peer;
+            epoch.enter(&agents.get(0).region, Along::bucket(0));
+            let mut count = 0;
+            chain.bucket.each(|lock| {
+                count += usize::from(lock.is_some());
+                Walk::On
+            });
+            count
+        });
+        assert!(chain.bucket.remove_only(&chain.locks[0]), "it is the only one");
+        let noticed = epoch.step();
+        let is_reused = epoch.readers(agents).are_younger(noticed);
+        let sees = reader.join().expect("no panic");
+        assert!(!(is_reused && sees > 0), "used again in sight of a reader");
+    });
+}
+
+#[test]
+fn what_a_reader_can_see_is_not_used_again() {
+    reads_beside_a_reclaimer(None);
+}
+
+#[test]
+#[should_panic(expected = "used again in sight of a reader")]
+fn a_region_without_fence_is_caught() {
+    reads_beside_a_reclaimer(Some(&faults::REGION_UNFENCED));
 }
 
 /// Whoever clears the last flag of all is told that the segment is empty, whoever that is.

@@ -319,42 +319,48 @@ impl<M: Machine> Pool<M> {
         if self.waiting.is_held() {
             return false;
         }
-        // Before the latch: it takes long, and who loses its core under the latch keeps others from looking.
+        // As little as can be is done under the latch: who loses its core there keeps others from looking.
         let readers = epoch.readers(agents);
-        let Some(waiting) = self.waiting.try_lock() else { return false };
-        self.recycle(waiting, epoch, &readers);
+        let emptied: Vec<u32> = self.emptied.take(&self.below).collect();
+        let Some(waiting) = self.waiting.try_lock() else {
+            emptied.into_iter().for_each(|number| self.emptied.push(&self.below, number));
+            return false;
+        };
+        let noticed = if emptied.is_empty() { 0 } else { epoch.step() };
+        self.recycle(waiting, emptied.into_iter().map(|number| (number, noticed)), &readers);
         true
     }
 
     /// Makes segments spare that nobody can have seen the locks of any more, and takes note of those that are empty by
     /// now. The readers are those of a moment ago.
-    fn recycle(&self, mut waiting: Latched<'_, M, Waiting>, epoch: &Epoch<M>, readers: &Readers) {
+    fn recycle(
+        &self,
+        mut waiting: Latched<'_, M, Waiting>,
+        emptied: impl Iterator<Item = (u32, u64)>,
+        readers: &Readers,
+    ) {
         let Waiting { empty, in_sight, idle, .. } = &mut *waiting;
         *idle = (*idle).min(self.counts.0.spare.load(Ordering::Relaxed));
+        let mut spare = Vec::new();
         for list in [in_sight, &mut *empty] {
-            while let Some((number, _)) =
-                list.pop_front_if(|&mut (_, over)| readers.are_younger(over))
-            {
-                self.put_down(number);
+            while let Some(found) = list.pop_front_if(|&mut (_, over)| readers.are_younger(over)) {
+                spare.push(found);
             }
         }
         let mut seen = Vec::new();
         while let Some(found) = empty.pop_front_if(|&mut (_, over)| readers.keep_elsewhere(over)) {
             seen.push(found);
         }
-        let mut emptied = self.emptied.take(&self.below).peekable();
-        if emptied.peek().is_some() {
-            let noticed = epoch.step();
-            empty.extend(emptied.map(|number| (number, noticed)));
-        }
+        empty.extend(emptied);
         drop(waiting);
-        seen.retain(|&(number, _)| {
-            let is_in_sight = self.segment(number).trace.meets(readers.chains());
+        seen.retain(|&found| {
+            let is_in_sight = self.segment(found.0).trace.meets(readers.chains());
             if !is_in_sight {
-                self.put_down(number);
+                spare.push(found);
             }
             is_in_sight
         });
+        spare.into_iter().for_each(|(number, _)| self.put_down(number));
         if !seen.is_empty() {
             self.waiting.lock().in_sight.extend(seen);
         }

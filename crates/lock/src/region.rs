@@ -15,7 +15,7 @@
 //! Why it is safe: whoever notices that a segment is empty knows of each unlinking (the acquire in `Pool::recycle`),
 //! and moves the epoch on. A reader that could come to one of the locks has read the epoch before that move, or it
 //! would know of the unlinkings, too. Whoever asks for the oldest reader reads the epoch, by which it knows of what
-//! was noticed in earlier ones, fences heavily, and looks: a reader has shown its epoch and its chain, in one word, before
+//! was noticed in earlier ones, fences, and looks: a reader has shown its epoch and its chain, in one word, before
 //! that fence, or its own fence makes it see the chains as they are afterwards. A lock is in one chain from one use of its
 //! memory to the next, so that who goes along another does not come to it. The paper lets the epoch move only when everybody
 //! who reads has caught up, and then waits for two steps; comparing with the oldest reader directly is the same promise.
@@ -103,19 +103,27 @@ impl<M: Machine> Epoch<M> {
         Self(Line(M::Word::new(1)))
     }
 
-    /// Begins a region, which `word` shows, or another in its place.
+    /// Begins a region, or another in its place.
     #[inline]
     pub fn enter(&self, word: &M::Word, along: Along) {
+        self.show(word, along);
+        if !M::fault(&faults::REGION_UNFENCED) {
+            M::fence(Ordering::SeqCst);
+        }
+    }
+
+    /// The same, for who fences fully before it goes along anything.
+    #[inline]
+    pub fn show(&self, word: &M::Word, along: Along) {
         let Along(along) = match M::fault(&faults::REGION_ELSEWHERE) {
             true => Along(along.0 ^ 1),
             false => along,
         };
         // Acquire pairs with the release in `step`: who begins later knows what was unlinked before.
         let now = self.0.0.load(Ordering::Acquire);
-        // Release: of a region that ends here we read nothing any more. The fence makes it visible.
+        // Release: of a region that ends here we read nothing any more. The fence that follows makes it visible, and pairs
+        // with the one in `readers`.
         word.store(now << u16::BITS | u64::from(along), Ordering::Release);
-        // Pairs with the heavy fence in `readers`.
-        M::light_fence();
     }
 
     /// Ends it.
@@ -134,8 +142,8 @@ impl<M: Machine> Epoch<M> {
     /// they are now.
     pub fn readers(&self, agents: &Agents<M>) -> Readers {
         let now = self.0.0.load(Ordering::Acquire);
-        // Pairs with the light fence in `enter`.
-        M::heavy_fence();
+        // Pairs with the fence of who has shown a region.
+        M::fence(Ordering::SeqCst);
         let mut readers = Readers { oldest: now, anywhere: now, chains: Chains::default() };
         for (_, agent) in agents.iter() {
             let shown = agent.region.load(Ordering::Acquire);

@@ -84,9 +84,7 @@ impl<M: Machine> Session<M> {
         for (name, mode) in self.intentions.iter() {
             let ground = self.manager.grounds.of(name).expect("it was counted there");
             if ground.leave(self.number, mode) {
-                self.enter(name);
                 self.wake_strong(name);
-                self.leave();
             }
         }
         let agent = self.manager.agents.get(self.number);
@@ -109,12 +107,15 @@ impl<M: Machine> Session<M> {
             unsafe { held.place.0.as_ref() }.set(State::RELEASED);
             self.go_if_strong(held);
         }
+        self.show(self.shared[0].name);
         // S6: whoever waits for these sees them released, or we see that it waits.
         if !M::fault(&faults::RELEASE_UNFENCED) {
             M::fence(Ordering::SeqCst);
         }
-        for held in &self.shared {
-            self.enter(held.name);
+        for (at, held) in self.shared.iter().enumerate() {
+            if at > 0 {
+                self.enter(held.name);
+            }
             // SAFETY: the bucket lives as long as the manager.
             self.manager.release(unsafe { held.place.1.as_ref() }, held.name);
         }

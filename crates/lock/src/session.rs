@@ -205,6 +205,15 @@ impl<M: Machine> Session<M> {
         }
     }
 
+    /// The same for who fences fully before it goes along the chain, for other reasons as well.
+    #[inline]
+    pub(crate) fn show(&self, name: Name) {
+        if self.by_regions && !M::fault(&faults::REGION_UNSHOWN) {
+            let along = Along::bucket(self.bucket_of(name));
+            self.manager.epoch.show(&self.agent().region, along);
+        }
+    }
+
     #[inline]
     pub(crate) fn leave(&self) {
         if self.by_regions {
@@ -331,7 +340,10 @@ impl<M: Machine> Session<M> {
     #[inline(never)]
     fn contend(&mut self, name: Name, mode: Mode, place: Place<M>) -> Result<Answer, Refused> {
         let (lock, bucket) = place;
-        self.enter(name);
+        self.show(name);
+        // Full: linked before it looks at those ahead. Pairs with S6 of a releaser, who therefore finds this
+        // lock if it does not see the other obsolete, and with the fence of a conversion.
+        M::fence(Ordering::SeqCst);
         let answer = self.claim(Pending { name, bucket, lock, granted: None, wanted: mode });
         self.leave();
         answer
@@ -350,10 +362,10 @@ impl<M: Machine> Session<M> {
         }
         let state = State::new(self.number, Status::Active, Some(granted), wanted);
         pending.place().1.set(state);
+        self.show(name);
         // Full: the wish is seen before we look behind us. Pairs with the fences of those behind, of whom
         // therefore either we see the claim, or they see the wish: the one of an insertion, S3, S5.
         M::fence(Ordering::SeqCst);
-        self.enter(name);
         let answer = self.claim(pending);
         self.leave();
         answer
@@ -369,9 +381,7 @@ impl<M: Machine> Session<M> {
         let Some(ground) = self.manager.grounds.of(name) else { return false };
         if !ground.enter(self.number, mode) {
             // A strong request may have counted us.
-            self.enter(name);
             self.wake_strong(name);
-            self.leave();
             return false;
         }
         // SAFETY: as in `agent`.
@@ -382,12 +392,14 @@ impl<M: Machine> Session<M> {
         true
     }
 
-    /// An intention was counted out: strong requests may go on. In a critical region.
+    /// An intention was counted out: strong requests may go on.
     #[cold]
     pub(crate) fn wake_strong(&self, name: Name) {
+        self.show(name);
         // As S6.
         M::fence(Ordering::SeqCst);
         self.manager.wake_waiters(self.manager.bucket(name), name);
+        self.leave();
     }
 
     fn come(&self, name: Name) {
@@ -545,7 +557,7 @@ impl<M: Machine> Session<M> {
         while let Some(pending) = self.pending {
             let waited = self.sleep(pending, deadline);
             self.pending = None;
-            self.enter(pending.name);
+            self.show(pending.name);
             let answer = match waited {
                 Ok(()) => {
                     pending.place().1.set(State::new(
@@ -573,11 +585,15 @@ impl<M: Machine> Session<M> {
 
     /// Waits until nothing excludes what it stands in line for, awake at first.
     fn sleep(&self, pending: Pending<M>, deadline: Option<Ticks>) -> Result<(), Refused> {
-        let is_free = || {
-            self.enter(pending.name);
+        // A region is shown.
+        let look = || {
             let excluded = self.is_excluded(pending);
             self.leave();
             !excluded
+        };
+        let is_free = || {
+            self.enter(pending.name);
+            look()
         };
         let mut patience = Patience::<M>::new();
         // Short runs that look for interleavings shall see it sleep.
@@ -592,11 +608,12 @@ impl<M: Machine> Session<M> {
         M::mark("slept for a lock");
         let slept = loop {
             agent.sleeps.store(1, Ordering::Release);
+            self.show(pending.name);
             // S4: whoever releases sees that it sleeps, or we see what was released.
             if !M::fault(&faults::SLEEP_UNFENCED) {
                 M::fence(Ordering::SeqCst);
             }
-            if is_free() {
+            if look() {
                 break Ok(());
             }
             // Acquire pairs with the release in `rouse`.
@@ -626,7 +643,7 @@ impl<M: Machine> Session<M> {
         self.agent().cancelled.load(Ordering::Acquire) != 0
     }
 
-    /// Stands in line no more. In a critical region.
+    /// Stands in line no more. A region along the chain is shown.
     pub(crate) fn withdraw(&mut self, pending: Pending<M>) {
         let (bucket, lock) = pending.place();
         self.stop_showing();
@@ -658,7 +675,7 @@ impl<M: Machine> Session<M> {
     /// Stands in line no more, if it does. It keeps what it holds.
     pub fn stop_waiting(&mut self) {
         if let Some(pending) = self.pending.take() {
-            self.enter(pending.name);
+            self.show(pending.name);
             self.withdraw(pending);
             self.leave();
         }
