@@ -55,20 +55,20 @@ impl Along {
     }
 }
 
-/// A set of them.
+/// Some of them.
 #[derive(Default)]
-pub(crate) struct Chains(Vec<u64>);
+pub(crate) struct Chains(Vec<Along>);
 
 impl Chains {
-    fn add(&mut self, Along(chain): Along) {
-        self.0.resize(usize::from(u16::MAX) / 64 + 1, 0);
-        self.0[usize::from(chain / 64)] |= 1 << (chain % 64);
+    fn add(&mut self, chain: Along) {
+        if !self.0.contains(&chain) {
+            self.0.push(chain);
+        }
     }
 
-    /// Whether it is one of them.
-    #[inline]
-    pub fn contains(&self, Along(chain): Along) -> bool {
-        self.0.get(usize::from(chain / 64)).is_some_and(|bits| bits >> (chain % 64) & 1 != 0)
+    /// Each once.
+    pub fn iter(&self) -> impl Iterator<Item = Along> {
+        self.0.iter().copied()
     }
 }
 

@@ -172,9 +172,11 @@ impl<M: Machine> Session<M> {
         })
     }
 
-    /// A transaction begins. Needed only where the oldest transaction holds back memory.
+    /// A transaction begins: its thread is not about to lose its core, if that can be helped. Needed only where the
+    /// oldest transaction holds back memory.
     #[inline]
     pub fn begin(&mut self) {
+        M::offer_core();
         if !self.by_regions {
             self.manager.epoch.enter(&self.agent().region, Along::ANY);
         }

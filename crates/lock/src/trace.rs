@@ -30,6 +30,11 @@ impl Own {
     pub fn note(&mut self, at: u32, chain: Along) {
         self.0.as_flattened_mut()[at as usize % FLAGS_MAX as usize] = chain;
     }
+
+    fn words(&self) -> [u64; WORDS] {
+        let fold = |word, entry: &Along| word << 16 | u64::from(entry.0);
+        self.0.map(|entries| entries.iter().rev().fold(0, fold))
+    }
 }
 
 /// The entries of a segment.
@@ -44,20 +49,51 @@ impl<M: Machine> Trace<M> {
 
     /// Writes down those of a leaf.
     pub fn set(&self, leaf: u32, own: &Own) {
-        for (word, entries) in self.0.get(leaf as usize).0.iter().zip(own.0) {
-            let fold = |word, entry: Along| word << 16 | u64::from(entry.0);
+        for (word, entries) in self.0.get(leaf as usize).0.iter().zip(own.words()) {
             // Relaxed: the flag that is cleared afterwards publishes it.
-            word.store(entries.into_iter().rev().fold(0, fold), Ordering::Relaxed);
+            word.store(entries, Ordering::Relaxed);
         }
     }
 
     /// Whether a lock of the segment was in one of these chains.
     pub fn meets(&self, chains: &Chains) -> bool {
-        // Relaxed: whoever asks knows that the segment is empty.
-        let mut words = self.0.all().iter().flat_map(|leaf| &leaf.0);
-        words.any(|word| {
-            let word = word.load(Ordering::Relaxed);
-            (0..TOGETHER).any(|at| chains.contains(Along((word >> (16 * at)) as u16)))
+        self.0.all().iter().any(|leaf| {
+            // Relaxed: whoever asks knows that the segment is empty.
+            let words = leaf.0.each_ref().map(|word| word.load(Ordering::Relaxed));
+            chains.iter().any(|chain| holds(&words, chain))
         })
+    }
+}
+
+/// Whether one of the entries in these words is this. Compares those of a word at once.
+#[inline]
+fn holds(words: &[u64; WORDS], Along(chain): Along) -> bool {
+    // The lowest and the highest bit of each entry.
+    const LOW: u64 = u64::MAX / 0xffff;
+    const HIGH: u64 = LOW << 15;
+    let same = u64::from(chain) * LOW;
+    let found = words.iter().fold(0, |found, word| {
+        // An entry that is nothing borrows from its highest bit, and none else does but above such a one.
+        let difference = word ^ same;
+        found | (difference.wrapping_sub(LOW) & !difference & HIGH)
+    });
+    found != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_found_wherever_it_is() {
+        for at in 0..FLAGS_MAX {
+            let mut own = Own([[Along(0x7fff); TOGETHER]; WORDS]);
+            own.note(at, Along(0x8000));
+            let words = own.words();
+            assert!(holds(&words, Along(0x8000)) && holds(&words, Along(0x7fff)));
+            for other in [0, 1, 0x7ffe, 0x8001, 0xffff] {
+                assert!(!holds(&words, Along(other)), "{other:#x} at {at}");
+            }
+        }
     }
 }

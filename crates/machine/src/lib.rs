@@ -42,6 +42,7 @@ mod shared;
 )]
 mod sleepers;
 mod spin;
+mod turn;
 
 pub use affinity::{allowed_cores, restrict_to_cores};
 pub use allocator::{Allocator, Buffer};
@@ -246,6 +247,10 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn park_until(time: Ticks) -> Woken;
     /// Wakes `worker`, or lets its next park return at once.
     fn unpark(worker: WorkerId);
+
+    /// The caller has nothing in hand that others wait for, and is about to begin something: if its core is to go to another
+    /// thread soon, it had better be now.
+    fn offer_core() {}
 
     /// The price of a call into the system, to sleep or to wake, where that is not part of the call
     /// itself: nothing natively.

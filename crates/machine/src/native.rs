@@ -2,7 +2,7 @@
 
 use crate::{
     Class, CoreId, Cost, Fault, LINE_BYTES, Link, Machine, Tagged, Ticks, Woken, Word, WorkerId,
-    sleepers,
+    sleepers, turn,
 };
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -259,6 +259,11 @@ impl Machine for Native {
     #[inline]
     fn stall(long: bool) {
         if long { Self::yield_now() } else { Self::pause() }
+    }
+
+    #[inline]
+    fn offer_core() {
+        turn::offer_core();
     }
 
     fn park() {

@@ -112,6 +112,11 @@ impl Machine for Interleaved {
         Native::stall(long);
     }
 
+    #[inline]
+    fn offer_core() {
+        Native::offer_core();
+    }
+
     fn park() {
         if crew::park(None).is_none() {
             Native::park();
