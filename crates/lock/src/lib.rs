@@ -46,6 +46,7 @@
 //! behind the gap may sleep already.
 
 mod agents;
+mod cancel;
 mod chain;
 mod deadlock;
 mod faults;
@@ -68,6 +69,7 @@ mod trace;
 mod valid;
 
 pub use agents::AGENTS_MAX;
+pub use cancel::Cancel;
 pub use faults::FAULTS;
 pub use latched::{Latched, LatchedOptions, LatchedSession};
 pub use locks::Locks;
@@ -76,4 +78,4 @@ pub use mode::Mode;
 pub use name::Name;
 pub use pool::Stock;
 pub use region::Reclaim;
-pub use session::{Answer, Cancel, Refused, Session};
+pub use session::{Answer, Refused, Session};

@@ -353,6 +353,7 @@ impl<M: Machine> Pool<M> {
         }
         empty.extend(emptied);
         drop(waiting);
+        seen.iter().for_each(|&(number, _)| self.segment(number).trace.expect());
         seen.retain(|&found| {
             let is_in_sight = self.segment(found.0).trace.meets(readers.chains());
             if !is_in_sight {

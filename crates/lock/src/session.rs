@@ -12,6 +12,7 @@
 //! - What a transaction holds becomes obsolete all at once, with one fence (S6) for all of it.
 
 use crate::agents::Agent;
+use crate::cancel::Cancel;
 use crate::chain::{Bucket, Walk};
 use crate::deadlock::Search;
 use crate::faults;
@@ -27,7 +28,7 @@ use crate::region::{Along, Epoch, Reclaim};
 use crate::release::Retired;
 use crate::trace::Own;
 use chiliad_machine::{Link, Spin, Woken};
-use chiliad_machine::{Machine, Ordering, Patience, Shared, Tagged, Ticks, Word, WorkerId};
+use chiliad_machine::{Machine, Ordering, Patience, Shared, Tagged, Ticks, Word};
 use core::fmt;
 use core::ptr::NonNull;
 use std::sync::Arc;
@@ -176,10 +177,19 @@ impl<M: Machine> Session<M> {
     /// oldest transaction holds back memory.
     #[inline]
     pub fn begin(&mut self) {
-        M::offer_core();
+        if M::turn_is_over() {
+            self.give_up_core();
+        }
         if !self.by_regions {
             self.manager.epoch.enter(&self.agent().region, Along::ANY);
         }
+    }
+
+    /// Others get the core, and what locks of its leaf the session has not used: until it comes back no segment waits for it.
+    #[cold]
+    fn give_up_core(&mut self) {
+        self.close_leaf();
+        M::stall(true);
     }
 
     #[inline]
@@ -703,7 +713,7 @@ impl<M: Machine> Session<M> {
     /// For others to end this one's waits: its client is gone.
     #[must_use]
     pub fn cancel_handle(&self) -> Cancel<M> {
-        Cancel { manager: Arc::clone(&self.manager), number: self.number }
+        Cancel::new(Arc::clone(&self.manager), self.number)
     }
 
     /// Whoever was told to give up is heard again.
@@ -772,22 +782,5 @@ impl<M: Machine> Locks<M> for Session<M> {
     #[inline]
     fn release_all(&mut self) {
         Self::release_all(self);
-    }
-}
-
-/// Ends the waits of a session, from any thread.
-pub struct Cancel<M: Machine> {
-    manager: Arc<Shared<M, Manager<M>>>,
-    number: u32,
-}
-
-impl<M: Machine> Cancel<M> {
-    /// The session's wait ends, and so does each later one, until [`Session::clear_cancel`].
-    pub fn cancel(&self) {
-        let agent = self.manager.agents.get(self.number);
-        // Release pairs with the acquire in `is_cancelled`.
-        agent.cancelled.store(1, Ordering::Release);
-        M::fence(Ordering::SeqCst);
-        M::unpark(WorkerId(agent.thread.load(Ordering::Relaxed) as u32));
     }
 }

@@ -10,7 +10,7 @@
 
 use crate::region::{Along, Chains};
 use crate::valid::FLAGS_MAX;
-use chiliad_machine::{Array, Line, Machine, Ordering, Word};
+use chiliad_machine::{Array, LINE_BYTES, Line, Machine, Ordering, Word};
 
 /// Entries that share a word.
 const TOGETHER: usize = 4;
@@ -53,6 +53,13 @@ impl<M: Machine> Trace<M> {
             // Relaxed: the flag that is cleared afterwards publishes it.
             word.store(entries, Ordering::Relaxed);
         }
+    }
+
+    /// What [`Trace::meets`] reads will be wanted.
+    pub fn expect(&self) {
+        let leaves = self.0.all();
+        let lines = size_of_val(leaves) / LINE_BYTES;
+        M::prefetch(leaves.as_ptr().cast(), lines as u32);
     }
 
     /// Whether a lock of the segment was in one of these chains.

@@ -248,9 +248,11 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// Wakes `worker`, or lets its next park return at once.
     fn unpark(worker: WorkerId);
 
-    /// The caller has nothing in hand that others wait for, and is about to begin something: if its core is to go to another
-    /// thread soon, it had better be now.
-    fn offer_core() {}
+    /// Whether the thread is likely to lose its core soon. If it has nothing in hand that others wait for it had better give
+    /// it up now, by [`Machine::stall`]. Asked at the beginning of each transaction, and true once in a turn.
+    fn turn_is_over() -> bool {
+        false
+    }
 
     /// The price of a call into the system, to sleep or to wake, where that is not part of the call
     /// itself: nothing natively.

@@ -262,8 +262,8 @@ impl Machine for Native {
     }
 
     #[inline]
-    fn offer_core() {
-        turn::offer_core();
+    fn turn_is_over() -> bool {
+        turn::is_over()
     }
 
     fn park() {

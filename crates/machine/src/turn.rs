@@ -10,7 +10,6 @@
 //! its core: they would not end at the right moment either.)
 
 use std::cell::Cell;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a thread stays: Linux looks for others at a tick of its clock, with 250 a second mostly after 4 ms.
@@ -33,36 +32,26 @@ thread_local! {
     static TURN: Turn = const { Turn { transactions: Cell::new(0), times: Cell::new(None) } };
 }
 
-/// The calling thread has nothing in hand.
+/// Whether that of the calling thread is over, which begins a transaction. Another one begins then.
 #[inline]
-pub(crate) fn offer_core() {
+pub(crate) fn is_over() -> bool {
     TURN.with(|turn| {
         let transactions = turn.transactions.get().wrapping_add(1);
         turn.transactions.set(transactions);
-        if transactions.is_multiple_of(LOOK_EVERY) {
-            turn.look();
-        }
-    });
+        transactions.is_multiple_of(LOOK_EVERY) && turn.is_over_at(Instant::now())
+    })
 }
 
 impl Turn {
     #[cold]
-    fn look(&self) {
-        if self.is_over_at(Instant::now()) {
-            thread::yield_now();
-            let now = Instant::now();
-            self.times.set(Some((now, now)));
-        }
-    }
-
-    /// Whether the thread has had its core for long enough.
     fn is_over_at(&self, now: Instant) -> bool {
         let began = match self.times.get() {
             Some((began, looked)) if now.saturating_duration_since(looked) <= GAP_MAX => began,
             _ => now,
         };
-        self.times.set(Some((began, now)));
-        now.saturating_duration_since(began) >= STAY
+        let is_over = now.saturating_duration_since(began) >= STAY;
+        self.times.set(Some((if is_over { now } else { began }, now)));
+        is_over
     }
 }
 
@@ -77,7 +66,7 @@ mod tests {
         let over = |micros| turn.is_over_at(start + Duration::from_micros(micros));
         assert!((0..3_000).step_by(500).all(|micros| !over(micros)));
         assert!(over(3_000), "it has stayed for long enough");
-        assert!(over(3_100), "nobody has told that it gave up its core");
+        assert!(!over(3_100), "nobody else wanted the core, and it has it again");
         assert!(!over(5_200), "it was without a core, and has a new one");
         assert!((5_700..8_200).step_by(500).all(|micros| !over(micros)));
         assert!(over(8_200));

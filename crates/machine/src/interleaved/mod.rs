@@ -113,8 +113,8 @@ impl Machine for Interleaved {
     }
 
     #[inline]
-    fn offer_core() {
-        Native::offer_core();
+    fn turn_is_over() -> bool {
+        Native::turn_is_over()
     }
 
     fn park() {
