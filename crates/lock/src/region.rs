@@ -12,7 +12,7 @@
 //! is not held back by it, however long it lasts. (The paper has no such thing. With 500 threads on two cores there was
 //! hardly a moment when none of them stood still in a region, and locks came from memory that had gone cold.)
 //!
-//! Why it is safe: whoever notices that a segment is empty knows of each unlinking (the acquire in `Pool::recycle`),
+//! Why it is safe: whoever notices that a segment is empty knows of each unlinking (the acquire in `Pool::try_recycle`),
 //! and moves the epoch on. A reader that could come to one of the locks has read the epoch before that move, or it
 //! would know of the unlinkings, too. Whoever asks for the oldest reader reads the epoch, by which it knows of what
 //! was noticed in earlier ones, fences, and looks: a reader has shown its epoch and its chain, in one word, before

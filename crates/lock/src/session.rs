@@ -173,8 +173,8 @@ impl<M: Machine> Session<M> {
         })
     }
 
-    /// A transaction begins: its thread is not about to lose its core, if that can be helped. Needed only where the
-    /// oldest transaction holds back memory.
+    /// A transaction begins. Needed where the oldest transaction holds back memory; elsewhere it only lets a thread that is
+    /// about to lose its core do so before it has locks in hand.
     #[inline]
     pub fn begin(&mut self) {
         if M::turn_is_over() {

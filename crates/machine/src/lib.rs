@@ -248,8 +248,8 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// Wakes `worker`, or lets its next park return at once.
     fn unpark(worker: WorkerId);
 
-    /// Whether the thread is likely to lose its core soon. If it has nothing in hand that others wait for it had better give
-    /// it up now, by [`Machine::stall`]. Asked at the beginning of each transaction, and true once in a turn.
+    /// Whether the thread is likely to lose its core soon. If it has nothing in hand that others wait for, it had better
+    /// give it up now, by [`Machine::stall`]. Asked at the beginning of each transaction, and true once in a turn.
     fn turn_is_over() -> bool {
         false
     }
