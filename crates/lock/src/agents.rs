@@ -21,7 +21,7 @@ pub(crate) struct Agent<M: Machine> {
     pub region: M::Word,
     /// It sleeps, or is about to: whoever releases what it waits for clears this and wakes it.
     pub sleeps: M::Word,
-    /// Somebody has told it to give up waiting.
+    /// Whether somebody has told it to give up waiting: see `cancel.rs`.
     pub cancelled: M::Word,
     /// Whom to wake.
     pub thread: M::Word,

@@ -652,7 +652,7 @@ impl<M: Machine> Session<M> {
 
     fn is_cancelled(&self) -> bool {
         // Acquire pairs with the release in `Cancel::cancel`.
-        self.agent().cancelled.load(Ordering::Acquire) != 0
+        self.agent().cancelled.load(Ordering::Acquire) & 1 != 0
     }
 
     /// Stands in line no more. A region along the chain is shown.
@@ -718,7 +718,8 @@ impl<M: Machine> Session<M> {
 
     /// Whoever was told to give up is heard again.
     pub fn clear_cancel(&mut self) {
-        self.agent().cancelled.store(0, Ordering::Relaxed);
+        // Relaxed: it orders nothing; the handle writes nothing else.
+        self.agent().cancelled.fetch_and(!1, Ordering::Relaxed);
     }
 }
 
@@ -726,7 +727,9 @@ impl<M: Machine> Drop for Session<M> {
     fn drop(&mut self) {
         self.release_all();
         self.close_leaf();
-        self.clear_cancel();
+        // Handles of this session mean nobody from here on.
+        let cancelled = &self.agent().cancelled;
+        cancelled.store((cancelled.load(Ordering::Relaxed) | 1) + 1, Ordering::Relaxed);
         self.manager.agents.release(self.number);
     }
 }

@@ -154,6 +154,28 @@ fn a_wait_is_cancelled() {
     waiter.clear_cancel();
     holder.release_all();
     assert_eq!(waiter.acquire(ROW, Mode::S, None), Ok(()));
+    drop((holder, waiter));
+    manager.supply();
+    let usage = manager.usage();
+    assert_eq!((usage.locks, usage.obsolete), (0, 0));
+}
+
+/// A handle ends the waits of its session alone, not of the next that has the same agent.
+#[test]
+fn a_handle_outlives_its_session() {
+    let manager = table(Options::default());
+    let gone: Session<Native> = session(&manager);
+    let cancel = gone.cancel_handle();
+    drop(gone);
+    let mut next: Session<Native> = session(&manager);
+    cancel.cancel();
+    let mut holder: Session<Native> = session(&manager);
+    holder.acquire(ROW, Mode::X, None).expect("free");
+    let soon = Native::now() + 1_000_000;
+    assert_eq!(next.acquire(ROW, Mode::S, Some(soon)), Err(Refused::Timeout));
+    let own = next.cancel_handle();
+    own.cancel();
+    assert_eq!(next.acquire(ROW, Mode::S, None), Err(Refused::Cancelled));
 }
 
 /// A transaction that never ends holds back what it holds, and nothing else (4.1, Theorem 4.2); where the
