@@ -1,5 +1,6 @@
 //! What a transaction wants of a lock manager, whichever it is.
 
+use crate::cancel::Cancel;
 use crate::mode::Mode;
 use crate::name::Name;
 use crate::session::{Answer, Refused};
@@ -51,6 +52,12 @@ pub trait Locks<M: Machine>: Sized + 'static {
 
     /// Stands in line no more, if it does. It keeps what it holds.
     fn stop_waiting(&mut self);
+
+    /// For others to end its waits, those for what [`Locks::ask`] has stood in line for: its client is gone.
+    fn cancel_handle(&self) -> Cancel<M, Self::Manager>;
+
+    /// Whoever was told to give up waits again.
+    fn clear_cancel(&mut self);
 
     /// How many locks it holds, counted intentions aside.
     fn count(&self) -> usize;

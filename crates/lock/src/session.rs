@@ -53,7 +53,7 @@ pub enum Refused {
     Timeout,
     /// There are as many locks as are allowed, or as fit into memory.
     Exhausted,
-    /// Somebody else has told it to give up: see [`Session::cancel_handle`].
+    /// Somebody else has told it to give up: see [`crate::Cancel`].
     Cancelled,
 }
 
@@ -629,7 +629,7 @@ impl<M: Machine> Session<M> {
                 break Ok(());
             }
             // Acquire pairs with the release in `rouse`.
-            while agent.sleeps.load(Ordering::Acquire) != 0 && !self.is_cancelled() {
+            while agent.sleeps.load(Ordering::Acquire) != 0 && !agent.is_cancelled() {
                 match deadline {
                     None => M::park(),
                     Some(deadline) => {
@@ -639,7 +639,7 @@ impl<M: Machine> Session<M> {
                     }
                 }
             }
-            if self.is_cancelled() {
+            if agent.is_cancelled() {
                 break Err(Refused::Cancelled);
             }
             if deadline.is_some_and(|deadline| M::now() >= deadline) {
@@ -648,11 +648,6 @@ impl<M: Machine> Session<M> {
         };
         agent.sleeps.store(0, Ordering::Relaxed);
         slept
-    }
-
-    fn is_cancelled(&self) -> bool {
-        // Acquire pairs with the release in `Cancel::cancel`.
-        self.agent().cancelled.load(Ordering::Acquire) & 1 != 0
     }
 
     /// Stands in line no more. A region along the chain is shown.
@@ -709,27 +704,13 @@ impl<M: Machine> Session<M> {
     pub fn mode_of(&mut self, name: Name) -> Option<Mode> {
         self.held.find(name).map(|held| held.mode).or(self.intentions.find(name))
     }
-
-    /// For others to end this one's waits: its client is gone.
-    #[must_use]
-    pub fn cancel_handle(&self) -> Cancel<M> {
-        Cancel::new(Arc::clone(&self.manager), self.number)
-    }
-
-    /// Whoever was told to give up is heard again.
-    pub fn clear_cancel(&mut self) {
-        // Relaxed: it orders nothing; the handle writes nothing else.
-        self.agent().cancelled.fetch_and(!1, Ordering::Relaxed);
-    }
 }
 
 impl<M: Machine> Drop for Session<M> {
     fn drop(&mut self) {
         self.release_all();
         self.close_leaf();
-        // Handles of this session mean nobody from here on.
-        let cancelled = &self.agent().cancelled;
-        cancelled.store((cancelled.load(Ordering::Relaxed) | 1) + 1, Ordering::Relaxed);
+        self.agent().outlive_handles();
         self.manager.agents.release(self.number);
     }
 }
@@ -772,6 +753,14 @@ impl<M: Machine> Locks<M> for Session<M> {
 
     fn stop_waiting(&mut self) {
         Self::stop_waiting(self);
+    }
+
+    fn cancel_handle(&self) -> Cancel<M, Manager<M>> {
+        Cancel::new(&self.manager, |manager| &manager.agents, self.number)
+    }
+
+    fn clear_cancel(&mut self) {
+        self.agent().clear_cancel();
     }
 
     fn count(&self) -> usize {

@@ -7,7 +7,6 @@ use chiliad_lock::{
 };
 use chiliad_machine::{Machine, Native, Shared};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 type Table = Arc<Shared<Native, Manager<Native>>>;
@@ -101,6 +100,43 @@ fn a_client_disappears<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager
     assert_eq!(other.ask(ROW, Mode::S), Ok(Answer::Granted), "nobody is in line");
 }
 
+/// Whoever waits can be told to give up, and is not heard of before it is told that it may go on.
+fn a_wait_is_cancelled<L: Locks<Native> + Send>(manager: &Arc<Shared<Native, L::Manager>>)
+where
+    Arc<Shared<Native, L::Manager>>: Send + Sync,
+{
+    let (mut holder, mut waiter) = (session::<L>(manager), session::<L>(manager));
+    holder.acquire(ROW, Mode::X, None).expect("free");
+    let cancel = waiter.cancel_handle();
+    let refused = thread::scope(|scope| {
+        let waiting = scope.spawn(|| waiter.acquire(ROW, Mode::S, None));
+        // Once, before it waits or while it does.
+        thread::yield_now();
+        cancel.cancel();
+        waiting.join().expect("no panic")
+    });
+    assert_eq!(refused, Err(Refused::Cancelled));
+    assert_eq!(waiter.acquire(ROW, Mode::S, None), Err(Refused::Cancelled));
+    waiter.clear_cancel();
+    holder.release_all();
+    assert_eq!(waiter.acquire(ROW, Mode::S, None), Ok(()));
+}
+
+/// A handle ends the waits of its session alone, not of the next that has the same agent.
+fn a_handle_outlives_its_session<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) {
+    let mut holder = session::<L>(manager);
+    holder.acquire(ROW, Mode::X, None).expect("free");
+    let gone = session::<L>(manager);
+    let cancel = gone.cancel_handle();
+    drop(gone);
+    let mut next = session::<L>(manager);
+    cancel.cancel();
+    let soon = Native::now() + 1_000_000;
+    assert_eq!(next.acquire(ROW, Mode::S, Some(soon)), Err(Refused::Timeout));
+    next.cancel_handle().cancel();
+    assert_eq!(next.acquire(ROW, Mode::S, None), Err(Refused::Cancelled));
+}
+
 #[test]
 fn without_latches() {
     let small = Options { locks_max: 1024, segment_locks: 64, ..Options::default() };
@@ -109,6 +145,10 @@ fn without_latches() {
         a_wait_ends::<Session<Native>>(&manager);
         an_upgrade_ends::<Session<Native>>(&manager);
         a_client_disappears::<Session<Native>>(&manager);
+        for _ in 0..100 {
+            a_wait_is_cancelled::<Session<Native>>(&manager);
+        }
+        a_handle_outlives_its_session::<Session<Native>>(&manager);
         memory_ends::<Session<Native>>(&manager, |manager| manager.supply());
         manager.supply();
         let usage = manager.usage();
@@ -124,58 +164,13 @@ fn behind_mutexes() {
         a_wait_ends::<LatchedSession<Native>>(&manager);
         an_upgrade_ends::<LatchedSession<Native>>(&manager);
         a_client_disappears::<LatchedSession<Native>>(&manager);
+        for _ in 0..100 {
+            a_wait_is_cancelled::<LatchedSession<Native>>(&manager);
+        }
+        a_handle_outlives_its_session::<LatchedSession<Native>>(&manager);
         memory_ends::<LatchedSession<Native>>(&manager, |_| {});
         assert_eq!(manager.locks(), 0);
     }
-}
-
-/// Whoever waits can be told to give up, and is not heard of before it is told that it may go on.
-#[test]
-fn a_wait_is_cancelled() {
-    let manager = table(Options::default());
-    let mut holder: Session<Native> = session(&manager);
-    holder.acquire(ROW, Mode::X, None).expect("free");
-    let mut waiter: Session<Native> = session(&manager);
-    let cancel = waiter.cancel_handle();
-    let ended = AtomicBool::new(false);
-    let refused = thread::scope(|scope| {
-        let waiting = scope.spawn(|| {
-            let refused = waiter.acquire(ROW, Mode::S, None);
-            ended.store(true, Ordering::Relaxed);
-            refused
-        });
-        while !ended.load(Ordering::Relaxed) {
-            cancel.cancel();
-            thread::yield_now();
-        }
-        waiting.join().expect("no panic")
-    });
-    assert_eq!(refused, Err(Refused::Cancelled));
-    waiter.clear_cancel();
-    holder.release_all();
-    assert_eq!(waiter.acquire(ROW, Mode::S, None), Ok(()));
-    drop((holder, waiter));
-    manager.supply();
-    let usage = manager.usage();
-    assert_eq!((usage.locks, usage.obsolete), (0, 0));
-}
-
-/// A handle ends the waits of its session alone, not of the next that has the same agent.
-#[test]
-fn a_handle_outlives_its_session() {
-    let manager = table(Options::default());
-    let gone: Session<Native> = session(&manager);
-    let cancel = gone.cancel_handle();
-    drop(gone);
-    let mut next: Session<Native> = session(&manager);
-    cancel.cancel();
-    let mut holder: Session<Native> = session(&manager);
-    holder.acquire(ROW, Mode::X, None).expect("free");
-    let soon = Native::now() + 1_000_000;
-    assert_eq!(next.acquire(ROW, Mode::S, Some(soon)), Err(Refused::Timeout));
-    let own = next.cancel_handle();
-    own.cancel();
-    assert_eq!(next.acquire(ROW, Mode::S, None), Err(Refused::Cancelled));
 }
 
 /// A transaction that never ends holds back what it holds, and nothing else (4.1, Theorem 4.2); where the

@@ -3,6 +3,7 @@
 use super::memory::Spare;
 use super::{Chain, Latched, Queue};
 use crate::agents::{Agent, Agents};
+use crate::cancel::Cancel;
 use crate::deadlock::{Lines, Search};
 use crate::held::{Entry, Held};
 use crate::lock::{Lock, State, Status};
@@ -261,8 +262,13 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
     fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused> {
         let Some(pending) = self.pending.take() else { return Ok(()) };
         M::mark("slept for a lock");
+        // Whoever cancels sees whom to wake, or we see that it has: pairs with the fence in `Cancel::cancel`.
+        M::fence(Ordering::SeqCst);
         // Whoever grants writes the state, and wakes.
         while self.lock_at(pending.at).state().status() == Status::Waiting {
+            if self.agent().is_cancelled() && self.withdraw(pending) {
+                return Err(Refused::Cancelled);
+            }
             let woken = match deadline {
                 None => {
                     M::park();
@@ -286,6 +292,14 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
             // It has come in the last moment, and is released with the others.
             self.granted(pending);
         }
+    }
+
+    fn cancel_handle(&self) -> Cancel<M, Latched<M>> {
+        Cancel::new(&self.manager, |manager| &manager.agents, self.number)
+    }
+
+    fn clear_cancel(&mut self) {
+        self.agent().clear_cancel();
     }
 
     fn count(&self) -> usize {
@@ -324,6 +338,7 @@ impl<M: Machine> Drop for LatchedSession<M> {
         let kept = core::mem::take(&mut self.kept);
         self.release(&kept);
         self.manager.memory.pass_on(&mut self.spare, true);
+        self.agent().outlive_handles();
         self.manager.agents.release(self.number);
     }
 }
