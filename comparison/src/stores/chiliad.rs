@@ -141,7 +141,7 @@ impl Tx for Running<'_, '_> {
     fn get(&mut self, table: Table, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         let Some(row) = self.raw.get(self.tables[table], key)? else { return Ok(false) };
         value.clear();
-        value.extend_from_slice(self.raw.bytes(row));
+        value.extend_from_slice(self.raw.bytes(row)?);
         Ok(true)
     }
 
@@ -174,8 +174,8 @@ impl Tx for Running<'_, '_> {
     ) -> Result<()> {
         let range = Range::between(low, high).limit(limit);
         let scanned = self.raw.scan(self.tables[table], range)?;
-        for &entry in self.raw.entries(scanned) {
-            visit(self.raw.key(entry), self.raw.bytes(entry.row));
+        for &entry in self.raw.entries(scanned)? {
+            visit(self.raw.key(entry)?, self.raw.bytes(entry.row)?);
         }
         Ok(())
     }

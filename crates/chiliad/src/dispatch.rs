@@ -216,15 +216,15 @@ impl chiliad_engine::Transaction for AnyTransaction<'_> {
         each!(self, tx => tx.scan_index(table, index, range))
     }
 
-    fn entries(&self, scanned: Scanned) -> &[Entry] {
+    fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {
         each!(self, tx => tx.entries(scanned))
     }
 
-    fn key(&self, entry: Entry) -> &[u8] {
+    fn key(&self, entry: Entry) -> Result<&[u8]> {
         each!(self, tx => tx.key(entry))
     }
 
-    fn bytes(&self, row: Row) -> &[u8] {
+    fn bytes(&self, row: Row) -> Result<&[u8]> {
         each!(self, tx => tx.bytes(row))
     }
 

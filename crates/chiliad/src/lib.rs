@@ -60,6 +60,8 @@ pub mod directory;
 mod dispatch;
 mod each;
 mod error;
+#[cfg(doctest)]
+mod handles;
 mod home;
 mod keeper;
 pub mod key;

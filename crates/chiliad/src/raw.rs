@@ -18,8 +18,8 @@
 //!         tx.update(row, b"hello, world")?;
 //!     }
 //!     let scanned = tx.scan(pages, Range::all().reverse())?;
-//!     let keys = tx.entries(scanned).iter().map(|&entry| tx.key(entry).to_vec());
-//!     Ok(keys.collect::<Vec<_>>())
+//!     let keys = tx.entries(scanned)?.iter().map(|&entry| tx.key(entry).map(<[u8]>::to_vec));
+//!     keys.collect::<Result<Vec<_>, _>>()
 //! })?;
 //! assert_eq!(pages_after, [b"/index", b"/about"]);
 //! # Ok::<(), chiliad::Error>(())
@@ -40,7 +40,9 @@ use std::time::Instant;
 
 /// A running transaction, untyped: use it through the trait [`Transaction`].
 ///
-/// Handles of rows belong to the transaction that gave them out.
+/// Handles of rows, entries and scans belong to the transaction that gave them out: in another one,
+/// of this database or not, their use fails with [`Error::ForeignHandle`], as does that of handles
+/// that no transaction has given out.
 pub struct Untyped<'w> {
     any: AnyTransaction<'w>,
     watch: Watch,
@@ -133,15 +135,15 @@ impl Transaction for Untyped<'_> {
         self.watch.note(self.any.scan_index(table, index, range))
     }
 
-    fn entries(&self, scanned: Scanned) -> &[Entry] {
+    fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {
         self.any.entries(scanned)
     }
 
-    fn key(&self, entry: Entry) -> &[u8] {
+    fn key(&self, entry: Entry) -> Result<&[u8]> {
         self.any.key(entry)
     }
 
-    fn bytes(&self, row: Row) -> &[u8] {
+    fn bytes(&self, row: Row) -> Result<&[u8]> {
         self.any.bytes(row)
     }
 

@@ -46,13 +46,60 @@ pub struct Reader<'w> {
 /// [`Transaction::store`](crate::Transaction::store), which does not look it up again, or give it
 /// to [`Transaction::delete`](crate::Transaction::delete).
 ///
-/// It cannot leave the transaction that it was read in.
+/// It is of use in the transaction that has read it and in no other. Where transactions are closures
+/// the compiler sees to that: `'w` stands for one of them. This is fine:
+///
+/// ```
+/// # use chiliad::{Database, Table};
+/// # let db = Database::in_memory()?;
+/// # let accounts: Table<u64, i64> = db.create_table("accounts")?;
+/// # db.bulk_load(&accounts, [(1, 10), (7, 70)])?;
+/// db.run(|outer| {
+///     let row = outer.fetch(&accounts, &1)?.unwrap();
+///     db.run(|inner| inner.put(&accounts, &7, &row.value))?;
+///     outer.store(&row)
+/// })?;
+/// # Ok::<(), chiliad::Error>(())
+/// ```
+///
+/// and this does not compile:
+///
+/// ```compile_fail
+/// # use chiliad::{Database, Table};
+/// # let db = Database::in_memory()?;
+/// # let accounts: Table<u64, i64> = db.create_table("accounts")?;
+/// # db.bulk_load(&accounts, [(1, 10), (7, 70)])?;
+/// db.run(|outer| {
+///     let row = outer.fetch(&accounts, &1)?.unwrap();
+///     db.run(|inner| inner.store(&row))?;
+///     outer.store(&row)
+/// })?;
+/// # Ok::<(), chiliad::Error>(())
+/// ```
+///
+/// Two transactions begun by [`Worker::begin`](crate::Worker::begin) are alike to the compiler. Between them,
+/// and for the handles of the untyped interface, which have no lifetime, each use is checked, and one
+/// in another transaction fails with [`Error::ForeignHandle`]:
+///
+/// ```
+/// # use chiliad::{Database, Error, RunOptions, Table};
+/// # let db = Database::in_memory()?;
+/// # let accounts: Table<u64, i64> = db.create_table("accounts")?;
+/// # db.bulk_load(&accounts, [(1, 10), (7, 70)])?;
+/// let (mut one, mut other) = (db.worker()?, db.worker()?);
+/// let mut t1 = one.begin(&RunOptions::default())?;
+/// let mut t2 = other.begin(&RunOptions::default())?;
+/// let row = t1.fetch(&accounts, &1)?.unwrap();
+/// t2.get(&accounts, &7)?;
+/// assert_eq!(t2.store(&row), Err(Error::ForeignHandle));
+/// # Ok::<(), chiliad::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Fetched<'w, V> {
     pub(crate) handle: Handle,
     /// The row's value, to be changed at will.
     pub value: V,
-    /// Ties the handle to one transaction: lifetimes of two transactions are never equal.
+    /// Neither a longer nor a shorter lifetime stands for that of the transaction.
     of: PhantomData<fn(&'w ()) -> &'w ()>,
 }
 
@@ -114,7 +161,7 @@ impl<'w> Reader<'w> {
         key: &(impl Lookup<K> + ?Sized),
     ) -> Result<Option<V>> {
         match self.handle(table, key, false)? {
-            Some(row) => V::decode(self.raw.bytes(row)).map(Some),
+            Some(row) => V::decode(self.raw.bytes(row)?).map(Some),
             None => Ok(None),
         }
     }
@@ -200,7 +247,7 @@ impl<'w> Reader<'w> {
             let rows = &mut rows[..group.len()];
             self.raw.get_many(&requests[..group.len()], rows)?;
             for row in rows {
-                values.push(row.map(|row| V::decode(self.raw.bytes(row))).transpose()?);
+                values.push(row.map(|row| V::decode(self.raw.bytes(row)?)).transpose()?);
             }
         }
         Ok(values)
@@ -302,7 +349,7 @@ impl<'w> Reader<'w> {
     }
 
     pub(crate) fn fetched<V: Row>(&self, row: Handle) -> Result<Fetched<'w, V>> {
-        V::decode(self.raw.bytes(row)).map(|value| Fetched::new(row, value))
+        V::decode(self.raw.bytes(row)?).map(|value| Fetched::new(row, value))
     }
 
     /// The untyped transaction, with the scratch memory beside it.

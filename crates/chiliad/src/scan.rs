@@ -102,7 +102,7 @@ impl<'r, 'w, K: Key, V: Row> Scan<'r, 'w, K, V> {
     pub fn rows(self) -> Result<Vec<(K, V)>> {
         self.collect(|reader, entry| {
             let raw = reader.untyped();
-            Ok((K::decode(raw.key(entry))?, V::decode(raw.bytes(entry.row))?))
+            Ok((K::decode(raw.key(entry)?)?, V::decode(raw.bytes(entry.row)?)?))
         })
     }
 
@@ -111,7 +111,7 @@ impl<'r, 'w, K: Key, V: Row> Scan<'r, 'w, K, V> {
     /// # Errors
     /// As for [`Scan::rows`].
     pub fn keys(self) -> Result<Vec<K>> {
-        self.collect(|reader, entry| K::decode(reader.untyped().key(entry)))
+        self.collect(|reader, entry| K::decode(reader.untyped().key(entry)?))
     }
 
     /// Only the rows.
@@ -119,7 +119,7 @@ impl<'r, 'w, K: Key, V: Row> Scan<'r, 'w, K, V> {
     /// # Errors
     /// As for [`Scan::rows`].
     pub fn values(self) -> Result<Vec<V>> {
-        self.collect(|reader, entry| V::decode(reader.untyped().bytes(entry.row)))
+        self.collect(|reader, entry| V::decode(reader.untyped().bytes(entry.row)?))
     }
 
     /// Keys and rows, held so that they can be stored or deleted without looking them up again.
@@ -128,7 +128,7 @@ impl<'r, 'w, K: Key, V: Row> Scan<'r, 'w, K, V> {
     /// As for [`Scan::rows`].
     pub fn fetch(self) -> Result<Vec<(K, Fetched<'w, V>)>> {
         self.collect(|reader, entry| {
-            Ok((K::decode(reader.untyped().key(entry))?, reader.fetched(entry.row)?))
+            Ok((K::decode(reader.untyped().key(entry)?)?, reader.fetched(entry.row)?))
         })
     }
 
@@ -147,8 +147,9 @@ impl<'r, 'w, K: Key, V: Row> Scan<'r, 'w, K, V> {
     pub fn for_each(self, mut visit: impl FnMut(K, V) -> Result<()>) -> Result<()> {
         let (reader, scanned) = self.run()?;
         let raw = reader.untyped();
-        for &entry in scanned.iter().flat_map(|&scanned| raw.entries(scanned)) {
-            visit(K::decode(raw.key(entry))?, V::decode(raw.bytes(entry.row))?)?;
+        let Some(scanned) = scanned else { return Ok(()) };
+        for &entry in raw.entries(scanned)? {
+            visit(K::decode(raw.key(entry)?)?, V::decode(raw.bytes(entry.row)?)?)?;
         }
         Ok(())
     }
@@ -214,7 +215,7 @@ impl<'r, 'w, K, V: Row> Find<'r, 'w, K, V> {
     /// As for [`Reader::get`]; [`Error::UnknownIndex`](crate::Error::UnknownIndex) for a table that
     /// was declared without it.
     pub fn values(self) -> Result<Vec<V>> {
-        self.collect(|reader, entry| V::decode(reader.untyped().bytes(entry.row)))
+        self.collect(|reader, entry| V::decode(reader.untyped().bytes(entry.row)?))
     }
 
     /// The rows, held so that they can be stored or deleted without looking them up again.
@@ -272,7 +273,7 @@ fn collect<'w, T>(
 ) -> Result<Vec<T>> {
     match scanned {
         Some(scanned) => {
-            let entries = reader.untyped().entries(scanned);
+            let entries = reader.untyped().entries(scanned)?;
             entries.iter().map(|&entry| make(reader, entry)).collect()
         }
         None => Ok(Vec::new()),

@@ -194,7 +194,8 @@ impl<'w> Transaction<'w> {
     /// Writes back a row that was fetched and changed.
     ///
     /// # Errors
-    /// As for [`Transaction::put`].
+    /// As for [`Transaction::put`]; [`ForeignHandle`](crate::Error::ForeignHandle) for a row that another
+    /// transaction has fetched.
     pub fn store<V: Row>(&mut self, row: &Fetched<'w, V>) -> Result<()> {
         let (raw, scratch) = self.reader.parts();
         scratch.value.clear();
@@ -205,7 +206,8 @@ impl<'w> Transaction<'w> {
     /// Removes a row that was fetched.
     ///
     /// # Errors
-    /// As for [`Transaction::remove`].
+    /// As for [`Transaction::remove`]; [`ForeignHandle`](crate::Error::ForeignHandle) for a row that another
+    /// transaction has fetched.
     pub fn delete<V>(&mut self, row: Fetched<'w, V>) -> Result<()> {
         self.reader.raw().remove_row(row.handle)
     }

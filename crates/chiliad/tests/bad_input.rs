@@ -40,7 +40,8 @@ fn keys_up_to_the_limit_are_fine() {
         db.run(|tx| tx.raw().insert(pages, &key, &key)).unwrap();
         let found = db.run(|tx| {
             let tx = tx.raw();
-            Ok(tx.get(pages, &key)?.map(|row| tx.bytes(row).to_vec()))
+            let row = tx.get(pages, &key)?;
+            row.map(|row| tx.bytes(row).map(<[u8]>::to_vec)).transpose()
         });
         assert_eq!(found.unwrap(), Some(key));
     }

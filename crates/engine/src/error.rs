@@ -138,6 +138,9 @@ pub enum Error {
     DeadlineExceeded,
     /// The transaction has failed or ended already: only a rollback is left.
     TransactionOver,
+    /// A row, an entry or a scan was given to a transaction that has not read it. Nothing has
+    /// happened, and the transaction may go on.
+    ForeignHandle,
     /// The database is being closed.
     Canceled,
     /// The database was opened for reading only.
@@ -205,6 +208,9 @@ impl fmt::Display for Error {
             }
             Self::DeadlineExceeded => write!(f, "the deadline passed before a commit"),
             Self::TransactionOver => write!(f, "the transaction has failed or ended already"),
+            Self::ForeignHandle => {
+                write!(f, "a row, entry or scan of another transaction: it ends with its own")
+            }
             Self::Canceled => write!(f, "the database is being closed"),
             Self::OpenedReadOnly => write!(f, "the database was opened for reading only"),
             Self::LogFailed(error) => {

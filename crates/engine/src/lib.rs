@@ -6,7 +6,7 @@
 //!
 //! | to see | look into |
 //! | --- | --- |
-//! | the interface, and what is remembered | `transaction`, `tx`; `access`, `arena` |
+//! | the interface, and what is remembered | `transaction`, `tx`; `access`, `numbers`, `arena` |
 //! | what operations do | `read_ops`, `write_ops`, `index_ops` |
 //! | who orders transactions | `scheme`: the trait [`Scheme`], and one file or folder a scheme |
 //! | commit epochs, snapshot boundaries | `epoch` |
@@ -30,6 +30,7 @@ mod epoch;
 mod error;
 mod index_ops;
 mod key_pool;
+mod numbers;
 mod options;
 mod read_ops;
 mod record_slots;

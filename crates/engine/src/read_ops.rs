@@ -188,13 +188,23 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// The bytes behind a row.
     #[inline]
-    pub fn bytes(&self, row: Row) -> &[u8] {
-        let access = &self.accesses[row.access as usize];
+    pub fn bytes(&self, row: Row) -> Result<&[u8]> {
+        let access = &self.accesses[self.access_of(row)?];
         let piece = match access.write {
             NONE => access.value,
             write => self.writes.entries[write as usize].value,
         };
-        self.arena.get(piece)
+        Ok(self.arena.get(piece))
+    }
+
+    /// The entries behind a scan.
+    #[inline]
+    pub fn entries_of(&self, scanned: Scanned) -> Result<&[Entry]> {
+        let start = self.numbers.place(scanned.start);
+        self.entries
+            .get(start..)
+            .and_then(|rest| rest.get(..scanned.len()))
+            .ok_or(Error::ForeignHandle)
     }
 
     pub fn get_many(
@@ -268,7 +278,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     pub fn scan(&mut self, id: TableId, table: &Table<M>, range: &Range<'_>) -> Result<Scanned> {
-        let start = self.entries.len() as u32;
+        let start = self.entries.len();
         let Index::Ordered(index) = &table.index else {
             return Err(Error::NotOrdered);
         };
@@ -315,7 +325,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if self.stamped {
             self.record_scan(id, range, left == 0);
         }
-        Ok(Scanned { start, length: self.entries.len() as u32 - start })
+        Ok(self.scanned(start))
     }
 
     /// Reads the records of one leaf until nothing is `left` to read. Whether that holds: if not, the
@@ -345,9 +355,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             match looked? {
                 Looked::Row(row) => {
                     *left -= 1;
-                    let key = self.accesses[row.access as usize].key;
-                    self.entries.push(Entry { key_start: key.start, key_length: key.length, row });
-                    self.meet(key, record, row.start + row.length, false);
+                    self.entries.push(Entry { key: row, row });
+                    self.meet(record);
                 }
                 Looked::Absent => {
                     let key = Piece { start: key_start, length: key.len() as u32 };
@@ -384,30 +393,29 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.recorder = recorder;
         if let Some(row) = found? {
             *left -= 1;
-            let access = &self.accesses[row.access as usize];
-            let (key, record) = (access.key, access.record);
-            self.entries.push(Entry { key_start: key.start, key_length: key.length, row });
-            self.meet(key, record, row.start + row.length, false);
+            let record = self.accesses[self.access_of(row)?].record;
+            self.entries.push(Entry { key: row, row });
+            self.meet(record);
         }
         Ok(())
     }
 
-    /// Takes note, for the recorder, of a version whose stamp stands at `stamp_start`.
+    /// Takes note, for the recorder, of the version that the last access has read.
     #[inline]
-    fn meet(&mut self, key: Piece, record: RecordRef<M>, stamp_start: u32, absent: bool) {
+    fn meet(&mut self, record: RecordRef<M>) {
         if !self.stamped || self.recorder.is_none() {
             return;
         }
+        let access = self.accesses.last().expect("just noted");
+        let key = access.key;
         let version = if self.writes.find(record).is_some() {
             self.stamp
         } else {
-            let access = self.accesses.last().expect("just noted");
-            debug_assert_eq!(access.value.start + access.value.length, stamp_start);
             let length = access.value.length + STAMP_BYTES as u32;
             let bytes = self.arena.get(Piece { start: access.value.start, length });
             stamp::read(bytes, self.stamp_reach, false)
         };
-        self.met.push((key, version, absent));
+        self.met.push((key, version, false));
     }
 
     fn meet_absent(&mut self, key: Piece, record: RecordRef<M>) {
@@ -452,10 +460,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Err(Error::UnknownIndex(format!("number {index} of {}", declared.spec.name)));
         };
         let scanned = self.scan(secondary.table, view.get(secondary.table)?, range)?;
-        let mut kept = scanned.start as usize;
-        for at in scanned.start as usize..scanned.start as usize + scanned.len() {
+        let start = self.entries.len() - scanned.len();
+        let mut kept = start;
+        for at in start..self.entries.len() {
             let entry = self.entries[at];
-            let key = self.take_key(entry.row);
+            let key = self.take_key(entry.row)?;
             let row = self.get(declared, Get::read(table, &key));
             self.key = key;
             // An entry whose row is gone belongs to a state that will not validate.
@@ -465,15 +474,21 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             }
         }
         self.entries.truncate(kept);
-        Ok(Scanned { start: scanned.start, length: kept as u32 - scanned.start })
+        Ok(self.scanned(start))
+    }
+
+    /// The entries from `start` on, which are those of one scan.
+    fn scanned(&self, start: usize) -> Scanned {
+        let length = (self.entries.len() - start) as u32;
+        Scanned { start: self.numbers.first() + start as u64, length }
     }
 
     /// The bytes of a row in the scratch key, which the caller puts back.
-    fn take_key(&mut self, row: Row) -> Vec<u8> {
+    fn take_key(&mut self, row: Row) -> Result<Vec<u8>> {
         let mut key = core::mem::take(&mut self.key);
         key.clear();
-        key.extend_from_slice(self.bytes(row));
-        key
+        key.extend_from_slice(self.bytes(row)?);
+        Ok(key)
     }
 }
 

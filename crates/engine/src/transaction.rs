@@ -7,61 +7,64 @@
 
 use crate::{Result, TableId};
 use chiliad_machine::Ticks;
+use core::num::NonZeroU64;
 
-/// A row that the transaction has read: where its bytes lie in the transaction's memory, and which
-/// access found it. Good until the transaction ends.
+/// A row that a transaction has read: the number of the access that found it. Good until that
+/// transaction ends; in any other one, of whatever database, every use of it is refused with
+/// [`crate::Error::ForeignHandle`], since no two accesses of a process have one number
+/// (`numbers.rs`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
-    pub(crate) access: u32,
-    pub(crate) start: u32,
-    pub(crate) length: u32,
+    pub(crate) number: NonZeroU64,
 }
 
 impl Row {
-    /// A handle of an implementation of [`Transaction`]: what the numbers mean is its own business.
+    /// A handle of an implementation of [`Transaction`]: what the number means is its own business.
     #[must_use]
     #[inline]
-    pub fn from_parts(access: u32, start: u32, length: u32) -> Self {
-        Self { access, start, length }
+    pub fn from_number(number: NonZeroU64) -> Self {
+        Self { number }
     }
 
-    /// Access, start and length.
+    /// The number.
     #[must_use]
     #[inline]
-    pub fn parts(self) -> (u32, u32, u32) {
-        (self.access, self.start, self.length)
+    pub fn number(self) -> NonZeroU64 {
+        self.number
     }
 }
 
 /// One row of a scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
-    pub(crate) key_start: u32,
-    pub(crate) key_length: u32,
+    /// The access whose key is the entry's: that of the row, or of the entry in a secondary index.
+    pub(crate) key: Row,
     /// The row.
     pub row: Row,
 }
 
 impl Entry {
-    /// An entry of an implementation of [`Transaction`].
+    /// An entry of an implementation of [`Transaction`]: a row under the key of another.
     #[must_use]
     #[inline]
-    pub fn from_parts(key_start: u32, key_length: u32, row: Row) -> Self {
-        Self { key_start, key_length, row }
+    pub fn new(key: Row, row: Row) -> Self {
+        Self { key, row }
     }
 
-    /// Start and length of the key.
+    /// The handle whose key is the entry's.
     #[must_use]
     #[inline]
-    pub fn key_parts(self) -> (u32, u32) {
-        (self.key_start, self.key_length)
+    pub fn key(self) -> Row {
+        self.key
     }
 }
 
-/// The rows of one scan, for [`Transaction::entries`]. Good until the transaction ends.
+/// The rows of one scan, for [`Transaction::entries`]. Good until the transaction ends, as a
+/// [`Row`] is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scanned {
-    pub(crate) start: u32,
+    /// The number of the first entry, counted from that of the transaction's first access.
+    pub(crate) start: u64,
     pub(crate) length: u32,
 }
 
@@ -69,14 +72,14 @@ impl Scanned {
     /// A handle of an implementation of [`Transaction`].
     #[must_use]
     #[inline]
-    pub fn from_parts(start: u32, length: u32) -> Self {
+    pub fn from_parts(start: u64, length: u32) -> Self {
         Self { start, length }
     }
 
     /// Start and length.
     #[must_use]
     #[inline]
-    pub fn parts(self) -> (u32, u32) {
+    pub fn parts(self) -> (u64, u32) {
         (self.start, self.length)
     }
 
@@ -215,13 +218,22 @@ pub trait Transaction {
     fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned>;
 
     /// The rows of a scan, in its order.
-    fn entries(&self, scanned: Scanned) -> &[Entry];
+    ///
+    /// # Errors
+    /// [`crate::Error::ForeignHandle`] for a scan of another transaction.
+    fn entries(&self, scanned: Scanned) -> Result<&[Entry]>;
 
     /// The key of a scanned row.
-    fn key(&self, entry: Entry) -> &[u8];
+    ///
+    /// # Errors
+    /// [`crate::Error::ForeignHandle`] for an entry of another transaction.
+    fn key(&self, entry: Entry) -> Result<&[u8]>;
 
     /// The bytes of a row, with the transaction's own changes to it.
-    fn bytes(&self, row: Row) -> &[u8];
+    ///
+    /// # Errors
+    /// [`crate::Error::ForeignHandle`] for a row of another transaction.
+    fn bytes(&self, row: Row) -> Result<&[u8]>;
 
     /// Inserts a row.
     ///
@@ -233,7 +245,8 @@ pub trait Transaction {
     /// Gives a row that was read a new value, of any length.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], but for the duplicate.
+    /// As for [`Transaction::insert`], but for the duplicate; [`crate::Error::ForeignHandle`] for a
+    /// row of another transaction.
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()>;
 
     /// Declares a row that was read as modified and gives its bytes to be changed in place; the

@@ -136,19 +136,18 @@ impl<M: Machine, S: Scheme<M>> Transaction for Tx<'_, M, S> {
     }
 
     #[inline]
-    fn entries(&self, scanned: Scanned) -> &[Entry] {
-        let start = scanned.start as usize;
-        &self.worker.core.entries[start..start + scanned.len()]
+    fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {
+        self.worker.core.entries_of(scanned)
     }
 
     #[inline]
-    fn key(&self, entry: Entry) -> &[u8] {
-        let piece = crate::arena::Piece { start: entry.key_start, length: entry.key_length };
-        self.worker.core.arena.get(piece)
+    fn key(&self, entry: Entry) -> Result<&[u8]> {
+        let core = &self.worker.core;
+        Ok(core.arena.get(core.accesses[core.access_of(entry.key)?].key))
     }
 
     #[inline]
-    fn bytes(&self, row: Row) -> &[u8] {
+    fn bytes(&self, row: Row) -> Result<&[u8]> {
         self.worker.core.bytes(row)
     }
 

@@ -7,6 +7,7 @@ use crate::catalog::View;
 use crate::database::Inner;
 use crate::error::{Error, Reason, Result};
 use crate::key_pool::KeyPool;
+use crate::numbers::Numbers;
 use crate::options::Snapshots;
 use crate::recorder::{Recorder, Stamp};
 use crate::scheme::ruins::hide_view;
@@ -46,6 +47,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub scheme: S,
     pub arena: Arena,
     pub accesses: Vec<Access<M>>,
+    /// What the accesses are called outside.
+    pub numbers: Numbers,
     pub writes: WriteSet<M>,
     pub entries: Vec<Entry>,
     pub run: LeafRun<M>,
@@ -115,6 +118,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             heap,
             scheme: S::new(),
             accesses: Vec::with_capacity(64),
+            numbers: Numbers::new(),
             writes: WriteSet::new(),
             entries: Vec::new(),
             run: LeafRun::default(),
@@ -331,6 +335,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     fn begin(&mut self, intent: &Intent<'_>) -> Result<()> {
         M::work(Cost::Begin, 1);
         self.arena.clear();
+        self.numbers.pass(self.accesses.len());
         self.accesses.clear();
         self.entries.clear();
         self.read_only = intent.read_only || intent.snapshot || self.inner.options.read_only;
@@ -545,12 +550,18 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Remembers a record found for later use by its [`Row`].
     #[inline]
     pub fn note(&mut self, access: Access<M>) -> Row {
-        let row = Row {
-            access: self.accesses.len() as u32,
-            start: access.value.start,
-            length: access.value.length,
-        };
+        let row = Row { number: self.numbers.number(self.accesses.len()) };
         self.accesses.push(access);
         row
+    }
+
+    /// Where the access behind a row is.
+    ///
+    /// # Errors
+    /// [`Error::ForeignHandle`]: it is none of this transaction's.
+    #[inline]
+    pub fn access_of(&self, row: Row) -> Result<usize> {
+        let place = self.numbers.place(row.number.get());
+        if place < self.accesses.len() { Ok(place) } else { Err(Error::ForeignHandle) }
     }
 }

@@ -199,7 +199,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// The write of a row's record: the one there is, or a new one that keeps the value.
     #[inline]
     fn write_of(&mut self, row: Row, keep_before: bool) -> Result<u32> {
-        let access = &self.accesses[row.access as usize];
+        let place = self.access_of(row)?;
+        let access = &self.accesses[place];
         if access.write != NONE {
             return Ok(access.write);
         }
@@ -229,7 +230,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 })
             }
         };
-        self.accesses[row.access as usize].write = write;
+        self.accesses[place].write = write;
         Ok(write)
     }
 
@@ -247,7 +248,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     pub fn update(&mut self, view: &View<M>, row: Row, value: &[u8]) -> Result<()> {
         check_value(value)?;
-        let access: &Access<M> = &self.accesses[row.access as usize];
+        let access: &Access<M> = &self.accesses[self.access_of(row)?];
         let table = view.writable(access.table, self.loads)?;
         let indexed = !table.secondary.is_empty();
         let key = access.key;
@@ -284,7 +285,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     #[inline]
     pub fn modify(&mut self, view: &View<M>, row: Row) -> Result<&mut [u8]> {
-        let table = self.accesses[row.access as usize].table;
+        let table = self.accesses[self.access_of(row)?].table;
         let indexed = !view.writable(table, self.loads)?.secondary.is_empty();
         let write = self.write_of(row, indexed)?;
         let own = &mut self.writes.entries[write as usize];
@@ -362,7 +363,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     pub fn remove_row(&mut self, view: &View<M>, row: Row) -> Result<()> {
-        let table = view.writable(self.accesses[row.access as usize].table, self.loads)?;
+        let table = view.writable(self.accesses[self.access_of(row)?].table, self.loads)?;
         let indexed = !table.secondary.is_empty();
         if indexed {
             // Its entries must be those of the value that they are removed for.

@@ -72,7 +72,7 @@ fn passing(turn: u64) -> [u8; 8] {
 fn get(tx: &mut Tx<'_, Native, Silo<Native>>, tables: [TableId; 2], turn: u64) {
     for table in tables {
         let row = tx.get(table, &key(turn)).expect("reads").expect("present");
-        assert_eq!(tx.bytes(row).len(), 100);
+        assert_eq!(tx.bytes(row).expect("its own").len(), 100);
         assert!(tx.get(table, &(turn * 2 + 1 + 2 * ROWS).to_be_bytes()).expect("reads").is_none());
     }
 }
@@ -108,7 +108,7 @@ fn come_and_go(tx: &mut Tx<'_, Native, Silo<Native>>, tables: [TableId; 2], turn
 fn scan(tx: &mut Tx<'_, Native, Silo<Native>>, tables: [TableId; 2], turn: u64) {
     let low = key(turn);
     let upwards = tx.scan(tables[0], Range { limit: 30, ..Range::between(&low, &[0xff; 8]) });
-    assert!(!tx.entries(upwards.expect("scans")).is_empty());
+    assert!(!tx.entries(upwards.expect("scans")).expect("its own").is_empty());
     let down = tx.scan(tables[0], Range::between(&[0; 8], &key(turn)).reverse().limit(10));
     assert!(down.expect("scans").len() <= 10);
 }

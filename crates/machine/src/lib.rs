@@ -35,6 +35,7 @@ mod link;
 mod mutex;
 mod native;
 mod plain;
+mod serial;
 mod shared;
 #[cfg_attr(
     not(all(target_arch = "x86_64", unix)),
@@ -57,6 +58,7 @@ pub use link::{Link, Tagged};
 pub use mutex::{FAULTS, Mutex, MutexKind, Place};
 pub use native::Native;
 pub use plain::Plain;
+pub use serial::serial;
 pub use shared::Shared;
 pub use spin::{Patience, Spin};
 

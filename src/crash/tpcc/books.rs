@@ -82,7 +82,8 @@ impl Books {
         let paid: Vec<_> = self.paid.iter().map(|(&at, &amount)| (at, amount)).collect();
         each(db, &paid, |tx, &((writer, number), amount)| {
             let row = tx.get(tables.history, &key::history(writer, number))?;
-            let found = row.map(|row| history::H_AMOUNT.get(tx.bytes(row)));
+            let found = row.map(|row| tx.bytes(row)).transpose()?;
+            let found = found.map(|bytes| history::H_AMOUNT.get(bytes));
             findings.lose(u64::from(found != Some(amount)), || {
                 format!(
                     "payment {number} of client {writer} of {amount} was acknowledged: {found:?}"
@@ -106,7 +107,7 @@ impl Books {
         lines: u8,
     ) -> chiliad::Result<bool> {
         let Some(row) = tx.get(tables.order, &key::order(w, d, o))? else { return Ok(false) };
-        let row = tx.bytes(row);
+        let row = tx.bytes(row)?;
         let (customer, carrier) = (order::O_C_ID.get(row), order::O_CARRIER_ID.get(row));
         let mut whole = order::O_OL_CNT.get(row) == lines;
         let entry = key::order_customer(w, d, customer, o);

@@ -111,7 +111,7 @@ impl Load {
                 for d in 1..=u8::MAX {
                     let key = tpcc::schema::key::district(w, d);
                     let Some(row) = tx.get(tables.district, &key)? else { break };
-                    orders += district::D_NEXT_O_ID.get(tx.bytes(row)) as usize - 1;
+                    orders += district::D_NEXT_O_ID.get(tx.bytes(row)?) as usize - 1;
                 }
             }
             Ok(orders)

@@ -60,15 +60,15 @@ impl<T: Transaction> Transaction for Witness<'_, T> {
         self.tx.scan_index(table, index, range)
     }
 
-    fn entries(&self, scanned: Scanned) -> &[Entry] {
+    fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {
         self.tx.entries(scanned)
     }
 
-    fn key(&self, entry: Entry) -> &[u8] {
+    fn key(&self, entry: Entry) -> Result<&[u8]> {
         self.tx.key(entry)
     }
 
-    fn bytes(&self, row: Row) -> &[u8] {
+    fn bytes(&self, row: Row) -> Result<&[u8]> {
         self.tx.bytes(row)
     }
 

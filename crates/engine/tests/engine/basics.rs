@@ -39,7 +39,7 @@ fn read<M: Machine, S: Scheme<M>>(
     let mut worker = db.worker().expect("a slot");
     let mut tx = worker.begin(&Intent::read_only()).expect("begins");
     let row = tx.get(table, key).expect("no conflict");
-    let bytes = row.map(|row| tx.bytes(row).to_vec());
+    let bytes = row.map(|row| tx.bytes(row).expect("its own").to_vec());
     tx.commit().expect("no conflict");
     bytes
 }
@@ -57,9 +57,9 @@ impl<M: Machine> Body<M> for Crud {
             tx.insert(table, b"a", b"one").expect("inserts");
             assert_eq!(tx.insert(table, b"a", b"two"), Err(Error::DuplicateKey));
             let row = tx.get(table, b"a").expect("reads").expect("own write");
-            assert_eq!(tx.bytes(row), b"one");
+            assert_eq!(tx.bytes(row).expect("its own"), b"one");
             tx.modify(row).expect("modifies")[0] = b'O';
-            assert_eq!(tx.bytes(row), b"One");
+            assert_eq!(tx.bytes(row).expect("its own"), b"One");
             tx.commit().expect("commits");
             assert_eq!(read(db, table, b"a").as_deref(), Some(&b"One"[..]));
 
@@ -122,12 +122,16 @@ impl<M: Machine> Body<M> for Scans {
         let mut tx = worker.begin(&Intent::update()).expect("begins");
         let (low, high) = (10u32.to_be_bytes(), 20u32.to_be_bytes());
         let keys = |tx: &dyn Transaction, scanned| -> Vec<u8> {
-            tx.entries(scanned).iter().map(|entry| tx.bytes(entry.row)[0]).collect()
+            tx.entries(scanned)
+                .expect("its own")
+                .iter()
+                .map(|entry| tx.bytes(entry.row).expect("its own")[0])
+                .collect()
         };
         let scanned = tx.scan(table, Range::between(&low, &high)).expect("scans");
         assert_eq!(keys(&tx, scanned), (10..20).collect::<Vec<_>>());
-        let entry = tx.entries(scanned)[3];
-        assert_eq!(tx.key(entry), 13u32.to_be_bytes());
+        let entry = tx.entries(scanned).expect("its own")[3];
+        assert_eq!(tx.key(entry).expect("its own"), 13u32.to_be_bytes());
         tx.remove_row(entry.row).expect("removes");
         tx.insert(table, &[0, 0, 0, 15, 1], b"\xff").expect("inserts");
         let range = Range::closed(&low, &high).reverse().limit(7);
@@ -144,7 +148,10 @@ impl<M: Machine> Body<M> for Scans {
         let mut rows = vec![None; 100];
         tx.get_many(&requests, &mut rows).expect("reads");
         for (key, row) in rows.iter().enumerate() {
-            assert_eq!(row.map(|row| tx.bytes(row)[0] as usize), (key != 13).then_some(key));
+            assert_eq!(
+                row.map(|row| tx.bytes(row).expect("its own")[0] as usize),
+                (key != 13).then_some(key)
+            );
         }
         tx.commit().expect("commits");
     }
@@ -194,8 +201,12 @@ impl<M: Machine> Body<M> for Indexes {
             let mut tx = worker.begin(&Intent::read_only()).expect("begins");
             let (low, high) = (age.to_be_bytes(), (age + 1).to_be_bytes());
             let scanned = tx.scan_index(table, 0, Range::between(&low, &high)).expect("scans");
-            let keys =
-                tx.entries(scanned).iter().map(|&entry| tx.key(entry)[2..].to_vec()).collect();
+            let keys = tx
+                .entries(scanned)
+                .expect("its own")
+                .iter()
+                .map(|&entry| tx.key(entry).expect("its own")[2..].to_vec())
+                .collect();
             tx.commit().expect("commits");
             keys
         };
@@ -254,7 +265,7 @@ fn a_snapshot_sees_the_past() {
             db.tick();
             writer.maintain();
             let row = past.get(table, b"k").expect("reads").expect("present");
-            assert_eq!(past.bytes(row), b"old");
+            assert_eq!(past.bytes(row).expect("its own"), b"old");
             assert!(past.get(table, b"gone").expect("reads").is_some());
             assert_eq!(past.scan(table, Range::all()).expect("scans").len(), 2);
         }
@@ -333,7 +344,12 @@ impl UnderScheme<Interleaved> for Slow {
         let mut tx = slow.begin(&Intent::update()).expect("begins");
         let rows = tx.scan(table, Range::all()).expect("scans");
         assert_eq!(rows.len(), 100);
-        assert!(tx.entries(rows).iter().all(|entry| tx.bytes(entry.row) == b"here"));
+        assert!(
+            tx.entries(rows)
+                .expect("its own")
+                .iter()
+                .all(|entry| tx.bytes(entry.row).expect("its own") == b"here")
+        );
     }
 }
 

@@ -137,7 +137,7 @@ impl<S: Scheme<Sim>> World<S> {
         match below(if read_only { 4 } else { 10 }) {
             0 | 1 => {
                 if let Some(row) = tx.get(table, &key)? {
-                    assert_is_of(tx.bytes(row), table, Some(number));
+                    assert_is_of(tx.bytes(row).expect("its own"), table, Some(number));
                 }
             }
             kind @ (2 | 3) => {
@@ -149,8 +149,8 @@ impl<S: Scheme<Sim>> World<S> {
                         scanned => scanned?,
                     }
                 };
-                for entry in tx.entries(scanned) {
-                    assert_is_of(tx.bytes(entry.row), table, None);
+                for entry in tx.entries(scanned).expect("its own") {
+                    assert_is_of(tx.bytes(entry.row).expect("its own"), table, None);
                 }
             }
             4 | 5 => tx.insert(table, &key, &write())?,
@@ -401,7 +401,7 @@ fn garbage_of_a_dropped_table_is_forgotten() {
         let mut tx = worker.begin(&Intent::update()).expect("begins");
         for number in 0..60 {
             let row = tx.get(new, &key(number)).expect("reads").expect("there");
-            assert_is_of(tx.bytes(row), new, Some(number));
+            assert_is_of(tx.bytes(row).expect("its own"), new, Some(number));
         }
         tx.commit().expect("alone");
         db.drop_table("new").expect("dropped");
@@ -459,7 +459,9 @@ fn tables_are_replaced_under_a_thread_that_uses_them() {
                 let mut tx = worker.begin(&Intent::update()).expect("begins");
                 for _ in 0..3 {
                     match tx.get(table, &key(number)) {
-                        Ok(Some(row)) => assert_is_of(tx.bytes(row), table, Some(number)),
+                        Ok(Some(row)) => {
+                            assert_is_of(tx.bytes(row).expect("its own"), table, Some(number))
+                        }
                         Ok(None) | Err(Error::UnknownTable(_)) => {}
                         Err(error) => assert!(error.is_retryable(), "{error}"),
                     }

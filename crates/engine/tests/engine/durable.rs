@@ -72,9 +72,13 @@ impl<S: Scheme<Native>> Open<S> {
         let mut worker = self.database.worker().expect("room");
         let mut tx = worker.begin(&Intent::read_only()).expect("begun");
         let scanned = tx.scan(table, Range::all()).expect("scanned");
-        let entries = tx.entries(scanned).to_vec();
-        let row =
-            |entry: chiliad_engine::Entry| (tx.key(entry).to_vec(), tx.bytes(entry.row).to_vec());
+        let entries = tx.entries(scanned).expect("its own").to_vec();
+        let row = |entry: chiliad_engine::Entry| {
+            (
+                tx.key(entry).expect("its own").to_vec(),
+                tx.bytes(entry.row).expect("its own").to_vec(),
+            )
+        };
         entries.into_iter().map(row).collect()
     }
 

@@ -27,18 +27,26 @@ fn value(number: u64) -> Vec<u8> {
 fn keys<S: NativeScheme>(worker: &mut Worker<Interleaved, S>, table: TableId) -> Vec<u64> {
     let mut tx = worker.begin(&Intent::read_only()).expect("begins");
     let scanned = tx.scan(table, Range::all()).expect("scans");
-    let rows: Vec<Vec<u8>> =
-        tx.entries(scanned).iter().map(|it| tx.bytes(it.row).to_vec()).collect();
-    let keys = tx
+    let rows: Vec<Vec<u8>> = tx
         .entries(scanned)
+        .expect("its own")
         .iter()
-        .map(|it| u64::from_be_bytes(tx.key(*it).try_into().expect("eight bytes")));
+        .map(|it| tx.bytes(it.row).expect("its own").to_vec())
+        .collect();
+    let keys = tx.entries(scanned).expect("its own").iter().map(|it| {
+        u64::from_be_bytes(tx.key(*it).expect("its own").try_into().expect("eight bytes"))
+    });
     let keys: Vec<u64> = keys.collect();
     for at in 0..3 {
         let entries = tx.scan(TableId(table.0 + 1 + at), Range::all()).expect("scans").len();
         assert_eq!(entries, rows.len(), "{}: entries of index {at}", S::INFO.name);
         let found = tx.scan_index(table, at as usize, Range::all()).expect("scans");
-        let mut found: Vec<_> = tx.entries(found).iter().map(|it| tx.bytes(it.row)).collect();
+        let mut found: Vec<_> = tx
+            .entries(found)
+            .expect("its own")
+            .iter()
+            .map(|it| tx.bytes(it.row).expect("its own"))
+            .collect();
         let mut rows: Vec<_> = rows.iter().map(Vec::as_slice).collect();
         found.sort_unstable();
         rows.sort_unstable();
@@ -152,7 +160,11 @@ fn a_row_that_its_indexes_refuse_stays_removed() {
         let back = if modify { tx.modify(row).map(drop) } else { tx.update(row, b"aa") };
         assert_eq!(back, Err(Error::UniqueViolation { index: "unique".into() }));
         let scanned = tx.scan(table, Range::all()).expect("scans");
-        assert_eq!(tx.entries(scanned).len(), 1, "the transaction goes on without it");
+        assert_eq!(
+            tx.entries(scanned).expect("its own").len(),
+            1,
+            "the transaction goes on without it"
+        );
         tx.commit().expect("alone");
         let mut tx = worker.begin(&Intent::update()).expect("begins");
         assert_eq!(tx.get(table, b"a").expect("reads"), None);

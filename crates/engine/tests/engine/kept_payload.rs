@@ -41,7 +41,7 @@ fn write<S: Scheme<Sim>>(worker: &mut Worker<Sim, S>, table: TableId, round: u8)
         let mut tx = worker.begin(&Intent::update()).expect("begun");
         tx.put(table, &[row], &value(row, round)).expect("written");
         let own = tx.get(table, &[row]).expect("read").expect("there");
-        assert_eq!(tx.bytes(own), value(row, round), "its own write is whole");
+        assert_eq!(tx.bytes(own).expect("its own"), value(row, round), "its own write is whole");
         tx.commit().expect("committed");
     }
 }
@@ -71,13 +71,13 @@ impl UnderScheme<Sim> for Rounds {
             if let Some(mut past) = past {
                 for row in 0..ROWS {
                     let found = past.get(table, &[row]).expect("read").expect("it was there");
-                    check(past.bytes(found), &value(row, round - 1));
+                    check(past.bytes(found).expect("its own"), &value(row, round - 1));
                 }
             }
             let mut tx = worker.begin(&Intent::read_only()).expect("begun");
             for row in 0..ROWS {
                 let found = tx.get(table, &[row]).expect("read").expect("there");
-                check(tx.bytes(found), &value(row, round));
+                check(tx.bytes(found).expect("its own"), &value(row, round));
             }
             tx.commit().expect("committed");
         }

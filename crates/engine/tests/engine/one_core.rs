@@ -67,7 +67,10 @@ fn transact<S: Scheme<Plain>>(
             _ => {
                 for &table in tables {
                     let row = tx.get(table, &key).expect("reads");
-                    assert_eq!(row.map(|row| tx.bytes(row)), after.get(&key).map(Vec::as_slice));
+                    assert_eq!(
+                        row.map(|row| tx.bytes(row).expect("its own")),
+                        after.get(&key).map(Vec::as_slice)
+                    );
                 }
             }
         }
@@ -83,8 +86,12 @@ fn transact<S: Scheme<Plain>>(
 /// All rows of an ordered table, by a scan, and of the hash table beside it, by keys.
 fn contents(tx: &mut dyn Transaction, tables: &[TableId]) -> Rows {
     let scanned = tx.scan(tables[0], Range::all()).expect("scans");
-    let entries = tx.entries(scanned).iter();
-    let rows: Rows = entries.map(|it| (tx.key(*it).to_vec(), tx.bytes(it.row).to_vec())).collect();
+    let entries = tx.entries(scanned).expect("its own").iter();
+    let rows: Rows = entries
+        .map(|it| {
+            (tx.key(*it).expect("its own").to_vec(), tx.bytes(it.row).expect("its own").to_vec())
+        })
+        .collect();
     let keys: Vec<Vec<u8>> = (0..KEYS)
         .flat_map(|key| {
             let key = key.to_be_bytes();
@@ -95,7 +102,10 @@ fn contents(tx: &mut dyn Transaction, tables: &[TableId]) -> Rows {
     let mut found = vec![None; keys.len()];
     tx.get_many(&gets, &mut found).expect("reads");
     for (key, row) in keys.iter().zip(found) {
-        assert_eq!(row.map(|row| tx.bytes(row)), rows.get(key).map(Vec::as_slice));
+        assert_eq!(
+            row.map(|row| tx.bytes(row).expect("its own")),
+            rows.get(key).map(Vec::as_slice)
+        );
     }
     rows
 }
@@ -203,5 +213,5 @@ fn a_row_removed_twice_is_there_in_between() {
     db.tick();
     one.maintain();
     let row = snapshot.get(table, b"row").expect("reads").expect("not removed yet");
-    assert_eq!(snapshot.bytes(row), b"second");
+    assert_eq!(snapshot.bytes(row).expect("its own"), b"second");
 }

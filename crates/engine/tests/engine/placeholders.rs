@@ -53,7 +53,7 @@ impl<S: Scheme<Sim>> World<S> {
         let row = tx.get(self.table, &key.to_be_bytes())?;
         let (row, comes) = match row {
             Some(row) => {
-                let bytes = tx.bytes(row).try_into().expect("a number");
+                let bytes = tx.bytes(row).expect("its own").try_into().expect("a number");
                 tx.remove(self.table, &key.to_be_bytes())?;
                 (u64::from_le_bytes(bytes), false)
             }

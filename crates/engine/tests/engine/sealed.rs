@@ -43,7 +43,7 @@ impl UnderScheme<Plain> for EveryWrite {
                 }
                 let mut tx = worker.begin(&Intent::update()).expect("begins");
                 let row = tx.get(rates, b"a").expect("reads").expect("there");
-                assert_eq!(tx.bytes(row), b"1");
+                assert_eq!(tx.bytes(row).expect("its own"), b"1");
                 assert_eq!(tx.get(rates, b"z").expect("reads"), None);
                 assert!(is_refused(tx.insert(rates, b"b", b"2")));
                 assert!(is_refused(tx.put(rates, b"a", b"2")));

@@ -79,7 +79,7 @@ impl<S: NativeScheme> Bank<S> {
             let Some(row) = tx.get(self.accounts, &from)? else {
                 return Ok(());
             };
-            let balance = amount(tx.bytes(row));
+            let balance = amount(tx.bytes(row).expect("its own"));
             let moved = if all { balance } else { balance * share / 100 };
             if all {
                 tx.remove_row(row)?;
@@ -88,7 +88,7 @@ impl<S: NativeScheme> Bank<S> {
             }
             match tx.get(self.accounts, &to)? {
                 Some(row) => {
-                    let sum = amount(tx.bytes(row)) + moved;
+                    let sum = amount(tx.bytes(row).expect("its own")) + moved;
                     tx.modify(row)?.copy_from_slice(&sum.to_le_bytes());
                 }
                 None => tx.insert(self.accounts, &to, &moved.to_le_bytes())?,
@@ -107,13 +107,13 @@ impl<S: NativeScheme> Bank<S> {
         self.run(worker, intent, |tx| {
             if by_scan {
                 let scanned = tx.scan(self.accounts, Range::all())?;
-                let rows = tx.entries(scanned).iter();
-                return Ok(rows.map(|entry| amount(tx.bytes(entry.row))).sum());
+                let rows = tx.entries(scanned).expect("its own").iter();
+                return Ok(rows.map(|entry| amount(tx.bytes(entry.row).expect("its own"))).sum());
             }
             let mut sum = 0;
             for account in 0..ACCOUNTS {
                 let row = tx.get(self.accounts, &account.to_be_bytes())?;
-                sum += row.map_or(0, |row| amount(tx.bytes(row)));
+                sum += row.map_or(0, |row| amount(tx.bytes(row).expect("its own")));
             }
             Ok(sum)
         })
@@ -283,8 +283,11 @@ fn handles_end_in_any_order() {
         last.maintain();
         let mut tx = last.begin(&Intent::read_only()).expect("begins");
         let scanned = tx.scan(accounts, Range::all()).expect("scans");
-        let rows = tx.entries(scanned).iter();
-        assert_eq!(rows.map(|it| amount(tx.bytes(it.row))).sum::<u64>(), ACCOUNTS * DEPOSIT);
+        let rows = tx.entries(scanned).expect("its own").iter();
+        assert_eq!(
+            rows.map(|it| amount(tx.bytes(it.row).expect("its own"))).sum::<u64>(),
+            ACCOUNTS * DEPOSIT
+        );
         // On another thread than the one that made it, in the middle of a transaction.
         drop(tx);
         thread::spawn(move || drop(last)).join().expect("no panic");

@@ -244,8 +244,11 @@ fn add<T: Transaction + ?Sized>(tx: &mut T, row: chiliad_engine::Row, amount: i6
 /// Rows of the table and the sum of their balances.
 fn sum<T: Transaction + ?Sized>(accounts: TableId, tx: &mut T) -> Result<(usize, i64)> {
     let all = tx.scan(accounts, Range::all())?;
-    let balance = |entry: &chiliad_engine::Entry| account::BALANCE.get(tx.bytes(entry.row));
-    Ok((all.len(), tx.entries(all).iter().map(balance).sum()))
+    let mut sum = 0;
+    for entry in tx.entries(all)? {
+        sum += account::BALANCE.get(tx.bytes(entry.row)?);
+    }
+    Ok((all.len(), sum))
 }
 
 /// Whether an index has the `count` rows of the table, each under the key that the row says.
@@ -259,8 +262,8 @@ fn check_index(
     if all.len() != count {
         return Ok(Some(format!("{} entries for {count} accounts", all.len())));
     }
-    for &entry in tx.entries(all) {
-        let (key, bytes) = (tx.key(entry), tx.bytes(entry.row));
+    for &entry in tx.entries(all)? {
+        let (key, bytes) = (tx.key(entry)?, tx.bytes(entry.row)?);
         let (card, owner) = (account::CARD.get(bytes), account::OWNER.get(bytes));
         let agrees = match index {
             CARDS => key.starts_with(&card.to_be_bytes()),
@@ -291,10 +294,10 @@ impl BankClient {
         let low = self.card.to_be_bytes();
         let high = (self.card + 1).to_be_bytes();
         let found = tx.scan_index(self.accounts, CARDS, Range::between(&low, &high))?;
-        let Some(&payer) = tx.entries(found).first() else { return Ok(()) };
+        let Some(&payer) = tx.entries(found)?.first() else { return Ok(()) };
         let to = tx.get(self.accounts, &self.to.to_be_bytes())?;
         let Some(to) = to else { return Ok(()) };
-        if account::CARD.get(tx.bytes(to)) == self.card {
+        if account::CARD.get(tx.bytes(to)?) == self.card {
             return Ok(());
         }
         self.shown = add(tx, payer.row, -self.amount)?;
@@ -314,8 +317,8 @@ impl BankClient {
         let found = tx.scan_index(self.accounts, OWNERS, range)?;
         let mut sum = 0;
         for at in 0..found.len() {
-            let row = tx.entries(found)[at].row;
-            let balance = account::BALANCE.get(tx.bytes(row));
+            let row = tx.entries(found)?[at].row;
+            let balance = account::BALANCE.get(tx.bytes(row)?);
             if at + 1 == found.len() {
                 sum = add(tx, row, sum)?;
             } else {
@@ -330,7 +333,7 @@ impl BankClient {
     /// Gives an account another card and another owner. A card that is taken is refused.
     fn change<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<()> {
         let Some(old) = tx.get(self.accounts, &self.from.to_be_bytes())? else { return Ok(()) };
-        let balance = account::BALANCE.get(tx.bytes(old));
+        let balance = account::BALANCE.get(tx.bytes(old)?);
         match tx.update(old, &row(balance, self.card, self.owner)) {
             Err(Error::UniqueViolation { .. }) => Err(Error::RolledBack),
             other => other,
@@ -349,7 +352,7 @@ impl BankClient {
             };
         };
         let Some(heir) = tx.get(self.accounts, &self.to.to_be_bytes())? else { return Ok(()) };
-        let balance = account::BALANCE.get(tx.bytes(old));
+        let balance = account::BALANCE.get(tx.bytes(old)?);
         self.shown = add(tx, heir, balance)?;
         tx.remove_row(old)
     }
@@ -358,8 +361,8 @@ impl BankClient {
     fn audit<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<()> {
         let (_, sum) = sum(self.accounts, tx)?;
         let all = tx.scan_index(self.accounts, CARDS, Range::all().reverse().limit(1))?;
-        let last = present(tx.entries(all).first())?.row;
-        self.shown = sum ^ account::BALANCE.get(tx.bytes(last));
+        let last = present(tx.entries(all)?.first())?.row;
+        self.shown = sum ^ account::BALANCE.get(tx.bytes(last)?);
         Ok(())
     }
 }

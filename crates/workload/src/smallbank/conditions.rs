@@ -71,9 +71,10 @@ fn read(tables: &Tables, tx: &mut dyn Transaction, customers: &[u32]) -> Result<
         let gets: Vec<Get<'_>> = (0..customers.len()).map(get).collect();
         tx.get_many(&gets, &mut rows)?;
         for (found, row) in found.iter_mut().zip(&rows) {
-            found[column] = row.map(|row| match column {
-                0 => i64::from(account::CUSTOMER.get(tx.bytes(row))),
-                _ => balance::CENTS.get(tx.bytes(row)),
+            let bytes = row.map(|row| tx.bytes(row)).transpose()?;
+            found[column] = bytes.map(|bytes| match column {
+                0 => i64::from(account::CUSTOMER.get(bytes)),
+                _ => balance::CENTS.get(bytes),
             });
         }
     }
@@ -106,7 +107,11 @@ fn ledger_piece(
 ) -> Result<(i64, Option<Vec<u8>>)> {
     let low = last.map_or(Bound::Unbounded, Bound::Excluded);
     let scanned = tx.scan(ledger, Range { low, ..Range::all() }.limit(CHUNK as usize))?;
-    let entries = tx.entries(scanned);
-    let sum = entries.iter().map(|entry| balance::CENTS.get(tx.bytes(entry.row))).sum();
-    Ok((sum, entries.last().map(|&entry| tx.key(entry).to_vec())))
+    let entries = tx.entries(scanned)?;
+    let mut sum = 0;
+    for entry in entries {
+        sum += balance::CENTS.get(tx.bytes(entry.row)?);
+    }
+    let last = entries.last().map(|&entry| tx.key(entry)).transpose()?;
+    Ok((sum, last.map(<[u8]>::to_vec)))
 }

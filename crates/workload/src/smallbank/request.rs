@@ -117,7 +117,7 @@ impl Client {
             BALANCE => {
                 let [customer] = self.look_up(tx)?;
                 let rows = balances(tx, [(savings, customer, Seen), (checking, customer, Seen)])?;
-                self.shown = cents(tx, rows[0]) + cents(tx, rows[1]);
+                self.shown = cents(tx, rows[0])? + cents(tx, rows[1])?;
                 Ok(())
             }
             DEPOSIT_CHECKING => {
@@ -129,7 +129,7 @@ impl Client {
             TRANSACT_SAVINGS => {
                 let [customer] = self.look_up(tx)?;
                 let [row] = balances(tx, [(savings, customer, Changed)])?;
-                if cents(tx, row) + self.amount < 0 {
+                if cents(tx, row)? + self.amount < 0 {
                     return Err(Error::RolledBack);
                 }
                 self.shown = add(tx, row, self.amount)?;
@@ -140,7 +140,7 @@ impl Client {
                 let wanted =
                     [(savings, from, Changed), (checking, from, Changed), (checking, to, Changed)];
                 let [saved, checked, heir] = balances(tx, wanted)?;
-                let all = cents(tx, saved) + cents(tx, checked);
+                let all = cents(tx, saved)? + cents(tx, checked)?;
                 balance::CENTS.set(tx.modify(saved)?, 0);
                 balance::CENTS.set(tx.modify(checked)?, 0);
                 self.shown = add(tx, heir, all)?;
@@ -150,7 +150,7 @@ impl Client {
                 let [customer] = self.look_up(tx)?;
                 let wanted = [(savings, customer, Seen), (checking, customer, Changed)];
                 let [saved, checked] = balances(tx, wanted)?;
-                let is_covered = cents(tx, saved) + cents(tx, checked) + self.amount >= 0;
+                let is_covered = cents(tx, saved)? + cents(tx, checked)? + self.amount >= 0;
                 let taken = if is_covered { self.amount } else { self.amount - PENALTY };
                 self.shown = add(tx, checked, taken)?;
                 self.enter(tx, taken)
@@ -159,7 +159,7 @@ impl Client {
                 let [from, to] = self.look_up(tx)?;
                 let wanted = [(checking, from, Changed), (checking, to, Changed)];
                 let [payer, payee] = balances(tx, wanted)?;
-                if cents(tx, payer) < self.amount {
+                if cents(tx, payer)? < self.amount {
                     return Err(Error::RolledBack);
                 }
                 self.shown = add(tx, payer, -self.amount)?;
@@ -181,7 +181,7 @@ impl Client {
         tx.get_many(&gets, &mut rows)?;
         let mut customers = [0; N];
         for (customer, row) in customers.iter_mut().zip(rows) {
-            *customer = account::CUSTOMER.get(tx.bytes(present(row)?));
+            *customer = account::CUSTOMER.get(tx.bytes(present(row)?)?);
         }
         Ok(customers)
     }
@@ -220,7 +220,8 @@ fn balances<T: Transaction + ?Sized, const N: usize>(
     }
     let mut rows = [None; N];
     tx.get_many(&gets, &mut rows)?;
-    let mut found = [Row::from_parts(0, 0, 0); N];
+    // The first one stands for all until each has its own.
+    let mut found = [present(rows[0])?; N];
     for (found, row) in found.iter_mut().zip(rows) {
         *found = present(row)?;
     }
@@ -228,8 +229,8 @@ fn balances<T: Transaction + ?Sized, const N: usize>(
 }
 
 #[inline]
-fn cents<T: Transaction + ?Sized>(tx: &T, row: Row) -> i64 {
-    balance::CENTS.get(tx.bytes(row))
+fn cents<T: Transaction + ?Sized>(tx: &T, row: Row) -> Result<i64> {
+    Ok(balance::CENTS.get(tx.bytes(row)?))
 }
 
 /// Adds to a balance and returns what it is then.

@@ -12,7 +12,7 @@
 use super::schema::{self, BY_NUMBER, Number, STARTS, TYPES, Tables, key};
 use super::schema::{access_info, call_forwarding, special_facility, subscriber};
 use crate::{Condition, RunReadOnly};
-use chiliad_engine::{Get, Range, Result, TableId, Transaction};
+use chiliad_engine::{Get, Range, Result, Row, TableId, Transaction};
 use core::ops::Bound;
 use std::collections::BTreeSet;
 
@@ -102,12 +102,14 @@ impl Piece {
         let gets: Vec<Get<'_>> = keys.iter().map(|key| Get::read(tables.subscriber, key)).collect();
         let mut rows = vec![None; gets.len()];
         tx.get_many(&gets, &mut rows)?;
-        let subscribers = rows.iter().map(|row| row.map(|row| identity(tx.bytes(row)))).collect();
+        let subscriber = |row: &Option<Row>| row.map(|row| tx.bytes(row).map(identity)).transpose();
+        let subscribers = rows.iter().map(subscriber).collect::<Result<_>>()?;
         let (low, high) = (schema::number(bounds.first), schema::number(bounds.last + 1));
         let scanned = tx.scan_index(tables.subscriber, BY_NUMBER, bounds.range(&low, &high))?;
-        let numbers = tx.entries(scanned).iter();
-        let numbers =
-            numbers.map(|&entry| (tx.key(entry).to_vec(), identity(tx.bytes(entry.row)))).collect();
+        let numbers = tx.entries(scanned)?.iter();
+        let numbers = numbers
+            .map(|&entry| Ok((tx.key(entry)?.to_vec(), identity(tx.bytes(entry.row)?))))
+            .collect::<Result<_>>()?;
         Ok(Self {
             subscribers,
             numbers,
@@ -184,8 +186,8 @@ fn dependents(
 ) -> Result<Found<bool>> {
     let (low, high) = (key::subscriber(bounds.first), key::subscriber(bounds.last + 1));
     let scanned = tx.scan(table, bounds.range(&low, &high))?;
-    let entries = tx.entries(scanned).iter();
-    Ok(entries.map(|&entry| (tx.key(entry).to_vec(), judge(tx.bytes(entry.row)))).collect())
+    let entries = tx.entries(scanned)?.iter();
+    entries.map(|&entry| Ok((tx.key(entry)?.to_vec(), judge(tx.bytes(entry.row)?)))).collect()
 }
 
 fn access_info_is_good(row: &[u8]) -> bool {

@@ -124,7 +124,7 @@ impl Client {
     fn get_subscriber_data<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<bool> {
         let key = key::subscriber(self.asked.s_id);
         let row = present(tx.get(self.tables.subscriber, &key)?)?;
-        self.shown = fold(tx.bytes(row));
+        self.shown = fold(tx.bytes(row)?);
         Ok(true)
     }
 
@@ -134,8 +134,10 @@ impl Client {
         let Asked { s_id, kind, start_time, end_time, .. } = self.asked;
         self.shown = 0;
         let facility = tx.get(self.tables.special_facility, &key::typed(s_id, kind))?;
-        let is_active =
-            facility.is_some_and(|row| special_facility::IS_ACTIVE.get(tx.bytes(row)) == 1);
+        let is_active = match facility {
+            Some(row) => special_facility::IS_ACTIVE.get(tx.bytes(row)?) == 1,
+            None => false,
+        };
         if !is_active {
             return Ok(false);
         }
@@ -143,8 +145,8 @@ impl Client {
         let high = key::call_forwarding(s_id, kind, start_time);
         let scanned = tx.scan(self.tables.call_forwarding, Range::closed(&low, &high))?;
         let mut found = false;
-        for entry in tx.entries(scanned) {
-            let row = tx.bytes(entry.row);
+        for entry in tx.entries(scanned)? {
+            let row = tx.bytes(entry.row)?;
             if end_time < call_forwarding::END_TIME.get(row) {
                 self.shown ^= fold(call_forwarding::NUMBERX.get(row));
                 found = true;
@@ -156,10 +158,13 @@ impl Client {
     fn get_access_data<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<bool> {
         let key = key::typed(self.asked.s_id, self.asked.kind);
         let row = tx.get(self.tables.access_info, &key)?;
-        self.shown = row.map_or(0, |row| {
-            let row = tx.bytes(row);
-            u64::from(access_info::DATA1.get(row)) ^ fold(row)
-        });
+        self.shown = match row {
+            Some(row) => {
+                let row = tx.bytes(row)?;
+                u64::from(access_info::DATA1.get(row)) ^ fold(row)
+            }
+            None => 0,
+        };
         Ok(row.is_some())
     }
 
@@ -191,13 +196,14 @@ impl Client {
     fn insert_call_forwarding<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<bool> {
         let Asked { kind, start_time, end_time, numberx, .. } = self.asked;
         let row = self.by_number(tx)?;
-        let s_id = subscriber::S_ID.get(tx.bytes(row));
+        let s_id = subscriber::S_ID.get(tx.bytes(row)?);
         let (low, high) = (key::typed(s_id, 0), key::typed(s_id, u8::MAX));
         let facilities = tx.scan(self.tables.special_facility, Range::closed(&low, &high))?;
-        let has = |tx: &T| {
-            tx.entries(facilities).iter().any(|&entry| key::parts(tx.key(entry)).1 == kind)
-        };
-        if !has(tx) {
+        let mut has_it = false;
+        for &entry in tx.entries(facilities)? {
+            has_it |= key::parts(tx.key(entry)?).1 == kind;
+        }
+        if !has_it {
             return Ok(false);
         }
         let key = key::call_forwarding(s_id, kind, start_time);
@@ -212,7 +218,7 @@ impl Client {
     fn delete_call_forwarding<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<bool> {
         let Asked { kind, start_time, .. } = self.asked;
         let row = self.by_number(tx)?;
-        let s_id = subscriber::S_ID.get(tx.bytes(row));
+        let s_id = subscriber::S_ID.get(tx.bytes(row)?);
         let key = key::call_forwarding(s_id, kind, start_time);
         let Some(row) = tx.get_for_update(self.tables.call_forwarding, &key)? else {
             return Ok(false);
@@ -227,7 +233,7 @@ impl Client {
         let number = &self.asked.sub_nbr;
         let range = Range::closed(number, number);
         let found = tx.scan_index(self.tables.subscriber, BY_NUMBER, range)?;
-        Ok(present(tx.entries(found).first())?.row)
+        Ok(present(tx.entries(found)?.first())?.row)
     }
 }
 

@@ -27,10 +27,10 @@ pub(super) fn by_name<T: Transaction + ?Sized>(
     let bounds = schema::NameBounds::new(w, d, last);
     let range = Range::between(bounds.low(), bounds.high());
     let scanned = tx.scan_index(tables.customer_info, schema::BY_NAME, range)?;
-    let entries = tx.entries(scanned);
+    let entries = tx.entries(scanned)?;
     let middle = entries.len().saturating_sub(1) / 2;
     let row = present(entries.get(middle))?.row;
-    Ok(Found { c: customer_info::C_ID.get(tx.bytes(row)), info: Some(row) })
+    Ok(Found { c: customer_info::C_ID.get(tx.bytes(row)?), info: Some(row) })
 }
 
 /// The customer pays `amount`. Returns the new balance.

@@ -79,8 +79,8 @@ impl Request {
             let low = schema::key::order(self.w, d, 0);
             let high = schema::key::order(self.w, d, u32::MAX);
             let oldest = tx.scan(tables.new_order, Range::closed(&low, &high).limit(1))?;
-            let Some(&entry) = tx.entries(oldest).first() else { continue };
-            let o = schema::key::order_number(tx.key(entry));
+            let Some(&entry) = tx.entries(oldest)?.first() else { continue };
+            let o = schema::key::order_number(tx.key(entry)?);
             tx.remove_row(entry.row)?;
             outgoing[count] = Outgoing { d, o, ..Outgoing::default() };
             count += 1;
@@ -99,7 +99,7 @@ impl Request {
         let range = Range::closed(&low, &high).limit(order.lines);
         let lines = tx.scan(tables.order_line, range)?;
         for at in 0..lines.len() {
-            let line = tx.entries(lines)[at].row;
+            let line = tx.entries(lines)?[at].row;
             let row = tx.modify(line)?;
             order_line::OL_DELIVERY_D.set(row, self.date);
             order.amount += i64::from(order_line::OL_AMOUNT.get(row));

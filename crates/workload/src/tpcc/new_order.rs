@@ -105,8 +105,8 @@ impl Request {
     pub(super) fn run<T: Transaction + ?Sized>(&self, tables: &Tables, tx: &mut T) -> Result<u64> {
         let mut rows = [None; LOOK_UPS_MAX];
         self.look_up(tables, tx, &mut rows)?;
-        let w_tax = warehouse::W_TAX.get(tx.bytes(present(rows[0])?));
-        let info = tx.bytes(present(rows[2])?);
+        let w_tax = warehouse::W_TAX.get(tx.bytes(present(rows[0])?)?);
+        let info = tx.bytes(present(rows[2])?)?;
         let discount = customer_info::C_DISCOUNT.get(info);
         let credit = customer_info::C_CREDIT.get(info)[0];
         let last = customer_info::C_LAST.get(info).len();
@@ -192,10 +192,10 @@ impl Request {
         key: [u8; 8],
         [item, stock, info]: [Row; 3],
     ) -> Result<(u32, bool)> {
-        let item = tx.bytes(item);
+        let item = tx.bytes(item)?;
         let amount = item::I_PRICE.get(item) * u32::from(line.quantity);
         let may_be_brand = has_original(item::I_DATA.get(item));
-        let info = tx.bytes(info);
+        let info = tx.bytes(info)?;
         let brand = may_be_brand && has_original(stock_info::S_DATA.get(info));
 
         let mut row = [0; order_line::BYTES];

@@ -42,8 +42,8 @@ impl Request {
         let high = schema::key::order_customer(self.w, self.d, found.c, u32::MAX);
         let range = Range::closed(&low, &high).reverse().limit(1);
         let last = tx.scan(tables.order_customer, range)?;
-        let entry = *present(tx.entries(last).first())?;
-        let o = schema::key::order_of_customer(tx.key(entry));
+        let entry = *present(tx.entries(last)?.first())?;
+        let o = schema::key::order_of_customer(tx.key(entry)?);
         Ok(shown ^ self.show_order(tables, tx, o)?)
     }
 
@@ -58,8 +58,8 @@ impl Request {
         let mut rows = [None, found.info];
         let asked = if found.info.is_some() { 1 } else { 2 };
         tx.get_many(&gets[..asked], &mut rows[..asked])?;
-        let balance = schema::customer::C_BALANCE.get(tx.bytes(present(rows[0])?));
-        let info = tx.bytes(present(rows[1])?);
+        let balance = schema::customer::C_BALANCE.get(tx.bytes(present(rows[0])?)?);
+        let info = tx.bytes(present(rows[1])?)?;
         let names = customer_info::C_FIRST.get(info).len() + customer_info::C_LAST.get(info).len();
         Ok(balance as u64 ^ (names as u64) << 48)
     }
@@ -71,14 +71,14 @@ impl Request {
         o: u32,
     ) -> Result<u64> {
         let row = present(tx.get(tables.order, &schema::key::order(self.w, self.d, o))?)?;
-        let row = tx.bytes(row);
+        let row = tx.bytes(row)?;
         let count = usize::from(order::O_OL_CNT.get(row));
         let mut shown = order::O_ENTRY_D.get(row) ^ u64::from(order::O_CARRIER_ID.get(row));
         let low = schema::key::order_line(self.w, self.d, o, 0);
         let high = schema::key::order_line(self.w, self.d, o, u8::MAX);
         let lines = tx.scan(tables.order_line, Range::closed(&low, &high).limit(count))?;
-        for &entry in tx.entries(lines) {
-            let line = tx.bytes(entry.row);
+        for &entry in tx.entries(lines)? {
+            let line = tx.bytes(entry.row)?;
             shown = shown.wrapping_mul(31)
                 ^ u64::from(order_line::OL_I_ID.get(line))
                 ^ u64::from(order_line::OL_AMOUNT.get(line)) << 20

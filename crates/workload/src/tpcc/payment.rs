@@ -92,7 +92,7 @@ impl Request {
 
         let row = tx.modify(customer)?;
         let balance = customer::pay(row, self.amount);
-        let shown = tx.bytes(info);
+        let shown = tx.bytes(info)?;
         let has_bad_credit = customer_info::C_CREDIT.get(shown) == b"BC";
         let folded = u64::from(customer_info::C_DISCOUNT.get(shown)) ^ balance as u64;
         if has_bad_credit {
@@ -137,7 +137,7 @@ impl Request {
         self.data.clear();
         // Writing to a vector cannot fail.
         let _ = write!(self.data, "{c} {c_d} {c_w} {d} {w} {whole}.{cents:02}|");
-        self.data.extend_from_slice(tx.bytes(row));
+        self.data.extend_from_slice(tx.bytes(row)?);
         self.data.truncate(self.data_max);
         tx.update(row, &self.data)
     }
@@ -180,7 +180,7 @@ fn next_sequence<T: Transaction + ?Sized>(tables: &Tables, tx: &mut T, number: u
     let low = schema::key::history(number, 0);
     let high = schema::key::history(number, u32::MAX);
     let last = tx.scan(tables.history, Range::closed(&low, &high).reverse().limit(1))?;
-    let last = tx.entries(last).first().map(|&entry| tx.key(entry));
+    let last = tx.entries(last)?.first().map(|&entry| tx.key(entry)).transpose()?;
     Ok(last.map_or(0, |key| schema::key::history_sequence(key) + 1))
 }
 

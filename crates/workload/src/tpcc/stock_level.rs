@@ -49,14 +49,14 @@ impl Request {
         tx: &mut T,
     ) -> Result<u64> {
         let row = present(tx.get(tables.district, &schema::key::district(self.w, self.d))?)?;
-        let next = district::D_NEXT_O_ID.get(tx.bytes(row));
+        let next = district::D_NEXT_O_ID.get(tx.bytes(row)?);
         let low = schema::key::order_line(self.w, self.d, next.saturating_sub(20), 0);
         let high = schema::key::order_line(self.w, self.d, next, 0);
         let lines = tx.scan(tables.order_line, Range::between(&low, &high))?;
         self.met.fill(0);
         self.keys.clear();
-        for &entry in tx.entries(lines) {
-            self.meet(order_line::OL_I_ID.get(tx.bytes(entry.row)));
+        for &entry in tx.entries(lines)? {
+            self.meet(order_line::OL_I_ID.get(tx.bytes(entry.row)?));
         }
         let mut low_stocks = 0;
         for keys in self.keys.chunks(GROUP) {
@@ -67,7 +67,7 @@ impl Request {
             let mut rows = [None; GROUP];
             tx.get_many(&gets[..keys.len()], &mut rows[..keys.len()])?;
             for &row in &rows[..keys.len()] {
-                let quantity = stock::S_QUANTITY.get(tx.bytes(present(row)?));
+                let quantity = stock::S_QUANTITY.get(tx.bytes(present(row)?)?);
                 low_stocks += u64::from(quantity < self.threshold);
             }
         }

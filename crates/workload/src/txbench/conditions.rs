@@ -77,10 +77,10 @@ fn read(
         ..Range::all()
     };
     let scanned = tx.scan(table, range)?;
-    let found = tx.entries(scanned).iter().map(|&entry| {
-        let row = tx.bytes(entry.row);
+    let found = tx.entries(scanned)?.iter().map(|&entry| {
+        let row = tx.bytes(entry.row)?;
         let value = if row.len() < item::BYTES { 0 } else { item::B_INT_VALUE.get(row) };
-        Found { key: tx.key(entry).to_vec(), length: row.len(), value }
+        Ok(Found { key: tx.key(entry)?.to_vec(), length: row.len(), value })
     });
-    Ok(found.collect())
+    found.collect()
 }

@@ -162,9 +162,11 @@ impl Client {
         if scanned.len() != self.rows_read as usize {
             return Err(Error::Conflict(Reason::Vanished));
         }
-        let values =
-            tx.entries(scanned).iter().map(|entry| item::B_INT_VALUE.get(tx.bytes(entry.row)));
-        self.shown = values.sum::<i64>().wrapping_mul(self.factor);
+        let mut sum = 0;
+        for entry in tx.entries(scanned)? {
+            sum += item::B_INT_VALUE.get(tx.bytes(entry.row)?);
+        }
+        self.shown = i64::wrapping_mul(sum, self.factor);
         Ok(())
     }
 }

@@ -201,11 +201,11 @@ impl Client {
         if self.reads + self.modifies == 1 {
             if self.modifies == 1 {
                 let row = present(tx.get_for_update(self.table, &key)?)?;
-                self.shown = fold(tx.bytes(row));
+                self.shown = fold(tx.bytes(row)?);
                 self.fill(tx.modify(row)?);
             } else {
                 let row = present(tx.get(self.table, &key)?)?;
-                self.shown = fold(tx.bytes(row));
+                self.shown = fold(tx.bytes(row)?);
             }
             return Ok(());
         }
@@ -230,7 +230,7 @@ impl Client {
         }
         let mut shown = 0;
         for &row in &self.rows[..looked_up] {
-            shown ^= fold(tx.bytes(present(row)?));
+            shown ^= fold(tx.bytes(present(row)?)?);
         }
         self.shown = shown;
         for &row in &self.rows[self.reads..looked_up] {
@@ -255,8 +255,8 @@ impl Client {
         for key in scans {
             let range = Range { low: Bound::Included(key), ..Range::all() };
             let scanned = tx.scan(self.table, range.limit(options.scan_length))?;
-            for &entry in tx.entries(scanned) {
-                self.shown ^= fold(tx.bytes(entry.row));
+            for &entry in tx.entries(scanned)? {
+                self.shown ^= fold(tx.bytes(entry.row)?);
             }
         }
         Ok(())
@@ -294,7 +294,7 @@ impl Client {
         let mut shown = 0;
         for (&place, &row) in self.order.iter().zip(&self.rows) {
             if place < looked_up {
-                shown ^= fold(tx.bytes(present(row)?));
+                shown ^= fold(tx.bytes(present(row)?)?);
             }
             if (self.reads..looked_up).contains(&place) {
                 self.fill(tx.modify(present(row)?)?);

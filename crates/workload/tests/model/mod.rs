@@ -8,6 +8,7 @@ use chiliad_engine::{
 };
 use chiliad_engine::{SecondarySpec, Source, TableId, TableSpec, Transaction};
 use chiliad_workload::{ClientSeat, Condition, Workload};
+use core::num::NonZeroU64;
 use std::collections::BTreeMap;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -98,14 +99,8 @@ impl Model {
         read_only: bool,
         body: impl FnOnce(&mut ModelTx<'_>) -> Result<R>,
     ) -> Result<R> {
-        let mut tx = ModelTx {
-            model: self,
-            read_only,
-            undo: vec![],
-            accesses: vec![],
-            entries: vec![],
-            keys: vec![],
-        };
+        let mut tx =
+            ModelTx { model: self, read_only, undo: vec![], accesses: vec![], entries: vec![] };
         let result = body(&mut tx);
         let undo = std::mem::take(&mut tx.undo);
         if result.is_err() {
@@ -234,7 +229,6 @@ pub struct ModelTx<'a> {
     undo: Vec<(TableId, Vec<u8>, Option<Vec<u8>>)>,
     accesses: Vec<(TableId, Vec<u8>)>,
     entries: Vec<Entry>,
-    keys: Vec<u8>,
 }
 
 impl ModelTx<'_> {
@@ -247,15 +241,20 @@ impl ModelTx<'_> {
         &mut self.model.tables[table.0 as usize].rows
     }
 
-    fn access(&mut self, table: TableId, key: &[u8], length: usize) -> Row {
+    fn access(&mut self, table: TableId, key: &[u8]) -> Row {
         self.accesses.push((table, key.to_vec()));
-        Row::from_parts(self.accesses.len() as u32 - 1, 0, length as u32)
+        Row::from_number(NonZeroU64::new(self.accesses.len() as u64).expect("just grown"))
+    }
+
+    fn accessed(&self, row: Row) -> Result<&(TableId, Vec<u8>)> {
+        let place = row.number().get() as usize - 1;
+        self.accesses.get(place).ok_or(Error::ForeignHandle)
     }
 
     fn find(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         self.model.touched.push(key.to_vec());
-        let length = self.table(table)?.rows.get(key).map(Vec::len);
-        Ok(length.map(|length| self.access(table, key, length)))
+        let is_there = self.table(table)?.rows.contains_key(key);
+        Ok(is_there.then(|| self.access(table, key)))
     }
 
     /// Notes the state of a row before a write.
@@ -295,13 +294,11 @@ impl ModelTx<'_> {
     fn keep(&mut self, table: TableId, found: Vec<(Vec<u8>, Vec<u8>)>) -> Scanned {
         let start = self.entries.len();
         for (key, primary) in found {
-            let length = self.rows(table)[&primary].len();
-            let row = self.access(table, &primary, length);
-            let key_start = self.keys.len() as u32;
-            self.keys.extend_from_slice(&key);
-            self.entries.push(Entry::from_parts(key_start, key.len() as u32, row));
+            let row = self.access(table, &primary);
+            let key = self.access(table, &key);
+            self.entries.push(Entry::new(key, row));
         }
-        Scanned::from_parts(start as u32, (self.entries.len() - start) as u32)
+        Scanned::from_parts(start as u64, (self.entries.len() - start) as u32)
     }
 }
 
@@ -354,19 +351,18 @@ impl Transaction for ModelTx<'_> {
         Ok(self.keep(table, found))
     }
 
-    fn entries(&self, scanned: Scanned) -> &[Entry] {
+    fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {
         let (start, length) = scanned.parts();
-        &self.entries[start as usize..][..length as usize]
+        Ok(&self.entries[start as usize..][..length as usize])
     }
 
-    fn key(&self, entry: Entry) -> &[u8] {
-        let (start, length) = entry.key_parts();
-        &self.keys[start as usize..][..length as usize]
+    fn key(&self, entry: Entry) -> Result<&[u8]> {
+        Ok(&self.accessed(entry.key())?.1)
     }
 
-    fn bytes(&self, row: Row) -> &[u8] {
-        let (table, key) = &self.accesses[row.parts().0 as usize];
-        &self.model.tables[table.0 as usize].rows[key]
+    fn bytes(&self, row: Row) -> Result<&[u8]> {
+        let (table, key) = self.accessed(row)?;
+        Ok(&self.model.tables[table.0 as usize].rows[key])
     }
 
     fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
@@ -381,7 +377,7 @@ impl Transaction for ModelTx<'_> {
     }
 
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
-        let (table, key) = self.accesses[row.parts().0 as usize].clone();
+        let (table, key) = self.accessed(row)?.clone();
         self.check_unique(table, &key, value)?;
         self.write(table, &key)?;
         self.model.counts.changes += 1;
@@ -390,7 +386,7 @@ impl Transaction for ModelTx<'_> {
     }
 
     fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
-        let (table, key) = self.accesses[row.parts().0 as usize].clone();
+        let (table, key) = self.accessed(row)?.clone();
         self.write(table, &key)?;
         self.model.counts.changes += 1;
         let row = self.rows(table).get_mut(&key);
@@ -406,7 +402,7 @@ impl Transaction for ModelTx<'_> {
     }
 
     fn remove_row(&mut self, row: Row) -> Result<()> {
-        let (table, key) = self.accesses[row.parts().0 as usize].clone();
+        let (table, key) = self.accessed(row)?.clone();
         self.write(table, &key)?;
         self.model.counts.removes += 1;
         self.rows(table).remove(&key);

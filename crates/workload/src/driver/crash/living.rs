@@ -231,13 +231,13 @@ impl<S: Scheme<Sim>, W: Workload> Incarnation<S, W> {
         let mut values: Vec<(Key, Box<[u8]>)> = Vec::new();
         if spec.index == IndexKind::Ordered {
             let all = tx.scan(table, Range::all())?;
-            let row =
-                |entry: &chiliad_engine::Entry| (tx.key(*entry).into(), tx.bytes(entry.row).into());
-            values.extend(tx.entries(all).iter().map(row));
+            for &entry in tx.entries(all)? {
+                values.push((tx.key(entry)?.into(), tx.bytes(entry.row)?.into()));
+            }
         } else {
             for (_, key) in keys.iter().filter(|(number, _)| *number == table.0) {
                 if let Some(row) = tx.get(table, key)? {
-                    values.push((key.clone(), tx.bytes(row).into()));
+                    values.push((key.clone(), tx.bytes(row)?.into()));
                 }
             }
         }

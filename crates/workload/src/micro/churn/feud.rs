@@ -211,7 +211,10 @@ impl Feud {
     /// Runs it; what was seen, folded into a number.
     pub(super) fn run<T: Transaction + ?Sized>(&mut self, tx: &mut T) -> Result<u64> {
         let door = door_key(self.feud, 1 - self.house);
-        let door = tx.get(self.table, &door)?.map_or(0, |door| number(tx.bytes(door)));
+        let door = match tx.get(self.table, &door)? {
+            Some(door) => number(tx.bytes(door)?),
+            None => 0,
+        };
         let mut seen = door ^ self.look_into(1 - self.house, self.look, tx)?;
         if self.is_poor() {
             seen ^= self.look_at_doors(2, tx)?;
@@ -275,8 +278,8 @@ impl Feud {
         let (low, high) = (Bound::Included(&self.key[..]), Bound::Included(&self.other_key[..]));
         let scanned = tx.scan(self.table, Range { low, high, reverse, ..Range::all() })?;
         let mut seen = scanned.len() as u64;
-        for &entry in tx.entries(scanned) {
-            seen = seen.rotate_left(7) ^ number(tx.bytes(entry.row));
+        for &entry in tx.entries(scanned)? {
+            seen = seen.rotate_left(7) ^ number(tx.bytes(entry.row)?);
         }
         Ok(seen)
     }
@@ -291,8 +294,11 @@ impl Feud {
         let gets = keys.each_ref().map(|key| Get::read(self.table, key));
         let mut rows = [None; SEEN];
         tx.get_many(&gets, &mut rows)?;
-        let seen = rows.iter().flatten().map(|&row| number(tx.bytes(row)));
-        Ok(seen.fold(0, |seen, one| seen.rotate_left(7) ^ one ^ 1))
+        let mut seen = 0u64;
+        for row in rows.into_iter().flatten() {
+            seen = seen.rotate_left(7) ^ number(tx.bytes(row)?) ^ 1;
+        }
+        Ok(seen)
     }
 
     fn is_poor(&self) -> bool {
@@ -308,8 +314,11 @@ impl Feud {
         let gets = doors.each_ref().map(|key| Get::read(self.table, key));
         let mut rows = [None; SEEN];
         tx.get_many(&gets, &mut rows)?;
-        let doors = rows.iter().flatten().map(|&row| number(tx.bytes(row)));
-        Ok(doors.fold(0, |all, one| all ^ one))
+        let mut doors = 0;
+        for row in rows.into_iter().flatten() {
+            doors ^= number(tx.bytes(row)?);
+        }
+        Ok(doors)
     }
 
     fn paint<T: Transaction + ?Sized>(&self, seen: u64, tx: &mut T) -> Result<()> {
@@ -324,7 +333,7 @@ impl Feud {
         let (low, high) = (Bound::Included(&self.key[..]), Bound::Excluded(&self.other_key[..]));
         let scanned = tx.scan(self.table, Range { low, high, ..Range::all() })?;
         for at in 0..scanned.len() {
-            tx.remove_row(tx.entries(scanned)[at].row)?;
+            tx.remove_row(tx.entries(scanned)?[at].row)?;
         }
         Ok(())
     }

@@ -231,7 +231,7 @@ impl Churn {
         let mut found = vec![0u32; self.tokens() as usize];
         let keys: Vec<[u8; 4]> = (0..self.options.slots).map(slot_key).collect();
         for row in look_up(tx, pool, &keys)?.into_iter().flatten() {
-            let token = TOKEN.get(tx.bytes(row));
+            let token = TOKEN.get(tx.bytes(row)?);
             match found.get_mut(token as usize) {
                 Some(count) => *count += 1,
                 None => return Ok(Some(format!("token {token} was never there"))),
@@ -247,7 +247,7 @@ impl Churn {
             let rows = look_up(tx, pairs, &[side_key(pair, 0), side_key(pair, 1)])?;
             let mut sides = [0; 2];
             for (side, row) in sides.iter_mut().zip(rows) {
-                *side = BALANCE.get(tx.bytes(present(row)?));
+                *side = BALANCE.get(tx.bytes(present(row)?)?);
             }
             if sides[0] + sides[1] < 0 {
                 return Ok(Some(format!("pair {pair} holds {} and {}", sides[0], sides[1])));

@@ -187,7 +187,7 @@ impl ChurnClient {
         }
         let row = tx.get(self.items, &self.key)?;
         if let Some(row) = row {
-            self.shown ^= number(tx.bytes(row));
+            self.shown ^= number(tx.bytes(row)?);
         }
         match (op.action, row) {
             (Action::Insert, None) => free(tx.insert(self.items, &self.key, &self.value)),
@@ -231,12 +231,12 @@ impl ChurnClient {
         };
         let range = Range { low, high, reverse: self.reverse, limit: self.limit };
         let scanned = tx.scan(self.items, range)?;
-        for &entry in tx.entries(scanned) {
-            self.shown = self.shown.rotate_left(5) ^ number(tx.bytes(entry.row));
+        for &entry in tx.entries(scanned)? {
+            self.shown = self.shown.rotate_left(5) ^ number(tx.bytes(entry.row)?);
         }
         if sweep {
             for at in 0..scanned.len() {
-                tx.remove_row(tx.entries(scanned)[at].row)?;
+                tx.remove_row(tx.entries(scanned)?[at].row)?;
             }
         }
         Ok(scanned.len() as u64)
@@ -257,7 +257,7 @@ impl ChurnClient {
         tx.get_many(&gets, &mut rows)?;
         let mut found = 0;
         for row in rows.into_iter().flatten() {
-            self.shown = self.shown.rotate_left(5) ^ number(tx.bytes(row));
+            self.shown = self.shown.rotate_left(5) ^ number(tx.bytes(row)?);
             found += 1;
             if sweep {
                 tx.remove_row(row)?;
@@ -280,14 +280,14 @@ impl ChurnClient {
                 range
             };
             let scanned = tx.scan(self.pool, range.limit(1))?;
-            tx.entries(scanned).first().map(|entry| entry.row)
+            tx.entries(scanned)?.first().map(|entry| entry.row)
         };
         let Some(token) = token else { return Ok(()) };
         let to = slot_key(self.to);
         if tx.get(self.pool, &to)?.is_some() {
             return Ok(());
         }
-        let token_number = number(tx.bytes(token));
+        let token_number = number(tx.bytes(token)?);
         self.shown = token_number;
         tx.remove_row(token)?;
         free(tx.insert(self.pool, &to, &token_number.to_le_bytes()))
@@ -300,7 +300,7 @@ impl ChurnClient {
         let mut rows = [None; 2];
         tx.get_many(&gets, &mut rows)?;
         let rows = [present(rows[0])?, present(rows[1])?];
-        let sum = BALANCE.get(tx.bytes(rows[0])) + BALANCE.get(tx.bytes(rows[1]));
+        let sum = BALANCE.get(tx.bytes(rows[0])?) + BALANCE.get(tx.bytes(rows[1])?);
         let change = if sum >= self.amount { -self.amount } else { self.amount };
         let side = tx.modify(rows[self.to as usize])?;
         BALANCE.set(side, BALANCE.get(side) + change);
@@ -318,15 +318,15 @@ impl ChurnClient {
         if churn.options.hash {
             for slot in 0..churn.options.slots {
                 if let Some(row) = tx.get(self.pool, &slot_key(slot))? {
-                    self.shown ^= number(tx.bytes(row)) << 32;
+                    self.shown ^= number(tx.bytes(row)?) << 32;
                 }
             }
             return Ok(());
         }
         for table in [self.pool, self.pairs] {
             let scanned = tx.scan(table, Range::all())?;
-            for &entry in tx.entries(scanned) {
-                self.shown ^= number(tx.bytes(entry.row)) << 32;
+            for &entry in tx.entries(scanned)? {
+                self.shown ^= number(tx.bytes(entry.row)?) << 32;
             }
         }
         Ok(())

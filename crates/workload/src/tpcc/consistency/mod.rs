@@ -148,8 +148,12 @@ fn paid(
             let low = last.as_ref().map_or(Bound::Unbounded, |key| Bound::Excluded(&key[..]));
             let range = Range { low, ..Range::all() }.limit(HISTORY_CHUNK);
             let scanned = tx.scan(tables.history, range)?;
-            rows.extend(tx.entries(scanned).iter().map(|entry| payment(tx.bytes(entry.row))));
-            end = tx.entries(scanned).last().map(|&entry| tx.key(entry).to_vec());
+            let entries = tx.entries(scanned)?;
+            for entry in entries {
+                rows.push(payment(tx.bytes(entry.row)?));
+            }
+            let key = entries.last().map(|&entry| tx.key(entry)).transpose()?;
+            end = key.map(<[u8]>::to_vec);
             Ok(())
         })?;
         for row in &rows {
@@ -188,7 +192,7 @@ fn check_warehouse(
     run(&mut |tx| {
         let key = schema::key::warehouse(w);
         let row = present(tx.get(tables.warehouse, &key)?)?;
-        w_ytd = warehouse::W_YTD.get(tx.bytes(row));
+        w_ytd = warehouse::W_YTD.get(tx.bytes(row)?);
         let keys: Vec<[u8; 3]> =
             (1..=tpcc.sizes.districts).map(|d| schema::key::district(w, d)).collect();
         let gets: Vec<Get<'_>> = keys.iter().map(|key| Get::read(tables.district, key)).collect();
@@ -196,7 +200,7 @@ fn check_warehouse(
         tx.get_many(&gets, &mut rows)?;
         districts.clear();
         for row in rows {
-            let row = tx.bytes(present(row)?);
+            let row = tx.bytes(present(row)?)?;
             districts.push((district::D_NEXT_O_ID.get(row), district::D_YTD.get(row)));
         }
         Ok(())

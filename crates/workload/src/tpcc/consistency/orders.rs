@@ -116,15 +116,15 @@ impl<'a> Walk<'a> {
         let high = schema::key::order(w, d, u32::MAX);
         let scanned = tx.scan(self.tables.order, Range::closed(&low, &high).limit(CHUNK))?;
         piece.orders.clear();
-        piece.orders.extend(tx.entries(scanned).iter().map(|&entry| {
-            let row = tx.bytes(entry.row);
-            Order {
-                o: schema::key::order_number(tx.key(entry)),
+        for &entry in tx.entries(scanned)? {
+            let row = tx.bytes(entry.row)?;
+            piece.orders.push(Order {
+                o: schema::key::order_number(tx.key(entry)?),
                 c: order::O_C_ID.get(row),
                 carrier: order::O_CARRIER_ID.get(row),
                 lines: order::O_OL_CNT.get(row),
-            }
-        }));
+            });
+        }
         let end = match piece.orders.last() {
             Some(last) if piece.orders.len() == CHUNK => last.o,
             _ => u32::MAX,
@@ -133,21 +133,22 @@ impl<'a> Walk<'a> {
         let high = schema::key::order(w, d, end);
         let scanned = tx.scan(self.tables.new_order, Range::closed(&low, &high))?;
         piece.new_orders.clear();
-        let entries = tx.entries(scanned).iter();
-        piece.new_orders.extend(entries.map(|&entry| schema::key::order_number(tx.key(entry))));
+        for &entry in tx.entries(scanned)? {
+            piece.new_orders.push(schema::key::order_number(tx.key(entry)?));
+        }
 
         let low = schema::key::order_line(w, d, from, 0);
         let high = schema::key::order_line(w, d, end, u8::MAX);
         let scanned = tx.scan(self.tables.order_line, Range::closed(&low, &high))?;
         piece.lines.clear();
-        piece.lines.extend(tx.entries(scanned).iter().map(|&entry| {
-            let row = tx.bytes(entry.row);
-            Line {
-                o: schema::key::order_and_line(tx.key(entry)).0,
+        for &entry in tx.entries(scanned)? {
+            let row = tx.bytes(entry.row)?;
+            piece.lines.push(Line {
+                o: schema::key::order_and_line(tx.key(entry)?).0,
                 amount: order_line::OL_AMOUNT.get(row),
                 is_delivered: order_line::OL_DELIVERY_D.get(row) != 0,
-            }
-        }));
+            });
+        }
         Ok(())
     }
 
@@ -277,6 +278,6 @@ impl<'a> Walk<'a> {
             let ytd = customer::C_YTD_PAYMENT.get(row) as i64;
             (customer::C_BALANCE.get(row), ytd, customer::C_DELIVERY_CNT.get(row))
         };
-        Ok(rows.into_iter().map(|row| row.map(|row| read(tx.bytes(row)))).collect())
+        rows.into_iter().map(|row| row.map(|row| tx.bytes(row).map(read)).transpose()).collect()
     }
 }
