@@ -2,6 +2,7 @@
 
 use crate::args::CheckFlags;
 use crate::failure::Stop;
+use crate::progress;
 use crate::result::Verified;
 use crate::runs::Sink;
 use chiliad_checker::{History, Isolation, Options, check};
@@ -19,8 +20,11 @@ pub fn run(flags: &CheckFlags) -> Result<(), Stop> {
     let accepted = "accepted: a history, binary or text";
     let file = File::open(&flags.file)
         .map_err(|error| Stop::bad(&path, format!("{error}; {accepted}")))?;
-    let history =
-        History::read(file).map_err(|error| Stop::bad(&path, format!("{error}; {accepted}")))?;
+    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    let bar = progress::reading(bytes, flags.quiet);
+    let history = History::read(bar.wrap_read(file));
+    bar.finish_and_clear();
+    let history = history.map_err(|error| Stop::bad(&path, format!("{error}; {accepted}")))?;
     let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
     let verdict =
         check(&history, &Options { isolation, strict: flags.strict, ..Options::default() });

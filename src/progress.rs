@@ -41,6 +41,20 @@ impl Drop for Bar {
     }
 }
 
+/// A bar for reading a file of so many bytes; hidden if `quiet`, where there is no terminal, or where
+/// it would be gone at once.
+pub fn reading(bytes: u64, quiet: bool) -> ProgressBar {
+    const SHOWN_FROM_BYTES: u64 = 32 << 20;
+    if quiet || bytes < SHOWN_FROM_BYTES {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(bytes);
+    if let Ok(style) = ProgressStyle::with_template("reading {bytes} of {total_bytes} [{bar:30}]") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
 impl Progress for Bar {
     fn loading(&self, done: usize, of: usize) {
         self.bar.set_message(format!("loading {done} of {of} parts"));

@@ -48,6 +48,55 @@ fn real_time_counts_where_it_is_asked_for() {
     assert_eq!(chiliad(&format!("check {file} --strict")).status.code(), Some(1));
 }
 
+/// Bad input: one line, exit status 2.
+fn refused(file: &str, expected: &[&str]) {
+    let output = chiliad(&format!("check {file}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(stdout(&output).is_empty());
+    assert!(said.lines().count() == 1 && said.len() < 400, "{said}");
+    for part in expected.iter().chain(&[file]) {
+        assert!(said.contains(part), "{said}: {part}");
+    }
+}
+
+#[test]
+fn what_is_no_history_is_refused_at_once() {
+    let folder = Folder::new("check-none");
+    let file = folder.file("history");
+    let write = |bytes: &[u8]| std::fs::write(&file, bytes).expect("a file");
+    write(b"");
+    refused(&file, &["no transaction", "at 0"]);
+    write(b"# a comment\n");
+    refused(&file, &["no transaction"]);
+    write(b"empty\n");
+    assert_eq!(result(&format!("check {file}"))["transactions"], 0);
+    let long = "y".repeat(1 << 20);
+    write(format!("txn 1 commit\n  r t x {long}\n").as_bytes());
+    refused(&file, &["line 2", "yyy.. (1048576 bytes)"]);
+    // Of a file that is nearly all a hole only the head is read.
+    std::fs::File::create(&file).and_then(|file| file.set_len(3 << 30)).expect("a sparse file");
+    refused(&file, &["not a history", "at 0"]);
+    write(b"txn 1 commit\n  r t x 0");
+    let sparse = std::fs::OpenOptions::new().write(true).open(&file);
+    sparse.and_then(|file| file.set_len(3 << 30)).expect("a sparse file");
+    refused(&file, &["not a history", "at 22"]);
+}
+
+#[test]
+fn kinds_of_writes_are_compared() {
+    let folder = Folder::new("check-kinds");
+    let file = folder.file("history");
+    for (first, second) in [("i", "i"), ("d", "u"), ("d", "d")] {
+        let history =
+            format!("txn 1 commit\n  {first} t x over 0\ntxn 2 commit\n  {second} t x over 1\n");
+        std::fs::write(&file, history).expect("a file");
+        let output = chiliad(&format!("check {file}"));
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stdout(&output).contains("broken chain"), "{}", stdout(&output));
+    }
+}
+
 #[test]
 fn schemes_are_listed() {
     let said = stdout(&chiliad("schemes"));

@@ -16,7 +16,8 @@ pub enum Class {
     Malformed,
     /// A read of a version that no known transaction wrote, or that was not what its writer left.
     UnknownVersion,
-    /// A write over a version that does not exist, or an insert over a record that does.
+    /// A write over a version that does not exist, an insert over a record that does, or an update or
+    /// removal over a tombstone.
     BrokenChain,
     /// A record that was there from the start and never removed was not found.
     LostRecord,

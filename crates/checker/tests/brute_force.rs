@@ -1,7 +1,7 @@
 //! The graph against brute force: small random histories, every serial order of them.
 //!
 //! A random engine with too few rules runs a few transactions over three keys: reads may be stale,
-//! writes may overlook a version, tombstones may be unlinked. Then:
+//! writes may overlook a version or be of the wrong kind, tombstones may be unlinked. Then:
 //!
 //! - an anomaly that the checker reports means that no serial order explains the history;
 //! - no anomaly, and no unexplained read, means that one does;
@@ -78,6 +78,7 @@ struct Faults {
     reversal: u64,
     intermediate: u64,
     unlink: u64,
+    kind: u64,
     abort: u64,
 }
 
@@ -140,7 +141,8 @@ impl Engine {
         if self.random.chance(self.faults.fork) {
             old = all[self.random.below(all.len() as u64) as usize];
         }
-        let kind = match (old.present, self.random.chance(50)) {
+        let claimed = old.present != self.random.chance(self.faults.kind);
+        let kind = match (claimed, self.random.chance(50)) {
             (false, _) => WriteKind::Insert,
             (true, true) => WriteKind::Update,
             (true, false) => WriteKind::Remove,
@@ -319,7 +321,7 @@ impl Brute<'_> {
                     let fits = if *over == Stamp::INITIAL && *kind == WriteKind::Insert {
                         self.fits(old, None)
                     } else {
-                        old.version.stamp == *over
+                        old.version.stamp == *over && old.present == (*kind != WriteKind::Insert)
                     };
                     fits && (old.version == Version::INITIAL || old.order < run.order)
                 }
@@ -379,6 +381,7 @@ fn compare(seed: u64, tally: &mut Tally) {
         reversal: rate(10),
         intermediate: rate(10),
         unlink: 2 * rate(50),
+        kind: rate(10),
         abort: rate(15),
     };
     let kept = random.chance(30);

@@ -213,8 +213,10 @@ fn errors_say_where() {
     assert_eq!(text("txn 0 commit"), "impossible history: the stamp 0 is the initial state, at 1");
     assert_eq!(
         text("hello"),
-        "line 1: expected table, tombstones, incomplete, txn, r, a, i, u, d or s"
+        "line 1: expected table, tombstones, incomplete, empty, txn, r, a, i, u, d or s"
     );
+    assert_eq!(text("empty\ntxn 1 commit"), "line 2: a statement after `empty`");
+    assert_eq!(text("txn 1 commit\nempty"), "line 2: `empty` after a transaction");
 
     let bytes = binary(&Header::default(), &[]);
     let read = |bytes: &[u8]| History::read(bytes).unwrap_err().to_string();
@@ -226,6 +228,84 @@ fn errors_say_where() {
     assert_eq!(read(&newer), "version 2 of the binary form; this build reads version 1, at 8");
     let longer = [bytes.clone(), vec![0]].concat();
     assert_eq!(read(&longer), format!("damaged: bytes after the end, at {}", bytes.len()));
+}
+
+/// What was never recorded proves nothing.
+#[test]
+fn a_text_without_transactions_says_so_or_is_refused() {
+    for text in ["", "\n", "# only words\n", "table 1 stock\ntombstones kept\n"] {
+        let error = History::from_text(text).unwrap_err();
+        assert!(matches!(error.kind, ReadErrorKind::NoTransactions), "{error}");
+        assert_eq!(error.position, text.len() as u64);
+        assert!(History::read(text.as_bytes()).is_err());
+    }
+    assert_eq!(History::from_text("empty\n").unwrap().to_text(), "empty\n");
+    let empty = binary(&Header::default(), &[]);
+    assert_eq!(History::read(empty.as_slice()).unwrap().transactions(), 0);
+}
+
+/// Counts what is taken from an endless source.
+struct Endless {
+    head: &'static [u8],
+    filler: u8,
+    taken: u64,
+}
+
+impl std::io::Read for &mut Endless {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        into.fill(self.filler);
+        let n = self.head.len().min(into.len());
+        into[..n].copy_from_slice(&self.head[..n]);
+        self.head = &self.head[n..];
+        self.taken += into.len() as u64;
+        Ok(into.len())
+    }
+}
+
+#[test]
+fn what_is_no_history_is_refused_at_its_first_wrong_byte() {
+    for (head, filler, position) in [
+        (&b""[..], 0, 0),
+        (b"txn 1 commit\n  r t x", 0, 20),
+        (b"# of \x80", b'a', 5),
+        (b"hello\n", b'a', 1),
+        (b"\x89CHHIST\n\x01\0\0\0", 0, 12),
+    ] {
+        let mut file = Endless { head, filler, taken: 0 };
+        let error = History::read(&mut file).unwrap_err();
+        assert_eq!(error.position, position, "{error}");
+        assert!(file.taken <= 1 << 20, "{} bytes taken before: {error}", file.taken);
+    }
+}
+
+#[test]
+fn a_text_has_a_length() {
+    let mut file = Endless { head: b"#", filler: b'a', taken: 0 };
+    let error = History::read(&mut file).unwrap_err();
+    assert!(matches!(error.kind, ReadErrorKind::LongText), "{error}");
+}
+
+#[test]
+fn no_message_is_longer_than_a_line() {
+    let long = "x".repeat(1 << 20);
+    for text in [
+        format!("txn {long} commit"),
+        format!("txn 1 commit\nr t x {long}"),
+        format!("txn 1 commit\nr t x 0 {long}"),
+        format!("txn 1 start {long} commit"),
+    ] {
+        let error = History::from_text(&text).unwrap_err().to_string();
+        assert!(error.len() < 200 && error.contains(".. (1048576 bytes)"), "{error}");
+    }
+    let escape = History::from_text("txn \"\\x1b[2J\" commit").unwrap_err().to_string();
+    assert!(!escape.contains('\x1b'), "{escape}");
+    // A key and a table in an anomaly: cut there, whole in the history's own text.
+    let text = format!("txn 1 commit\nr \"{long}\" \"{long}\" 7\ns \"{long}\" from b : a 0\n");
+    let history = History::from_text(&text).unwrap();
+    let verdict = check(&history, &Options::default()).to_string();
+    assert!(verdict.contains("read of unknown version") && verdict.len() < 4_000, "{verdict}");
+    assert!(verdict.lines().all(|line| line.len() < 500), "{verdict}");
+    assert!(history.to_text().len() > 3 << 20);
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub(crate) fn link(
             linker.settle(key, kept);
         }
         linker.check_order(key);
+        linker.check_kinds(key);
     }
     linker.versions.forks.sort_unstable();
 }
@@ -177,14 +178,12 @@ impl Linker<'_, '_> {
         } else {
             self.versions.forks.push((initial, birth));
         }
-        let writes = &self.versions.writes;
-        let writer = writes[birth as usize].writer;
+        // `check_kinds` reports it.
         if self.versions.present.get(key) {
-            self.findings.direct(Class::BrokenChain, &[writer], &[key], || {
-                format!("{} was inserted over a record", show_key(self.history, key))
-            });
             return;
         }
+        let writes = &self.versions.writes;
+        let writer = writes[birth as usize].writer;
         // Unless a tombstone makes the absences ambiguous, a cycle shows this fork too.
         let first = writes[first as usize].writer;
         let mut all = self.versions.of(key);
@@ -266,6 +265,32 @@ impl Linker<'_, '_> {
             let parties = [prev, version].map(|v| self.versions.writes[v as usize].writer);
             self.findings.direct(Class::OrderReversal, &parties, &[key], || {
                 format!("{}: order {new} replaced order {old}", show_key(self.history, key))
+            });
+        }
+    }
+
+    /// Only an insert replaces an absence, and it replaces nothing else.
+    fn check_kinds(&mut self, key: KeyId) {
+        for version in self.versions.of(key) {
+            let prev = self.versions.prev[version as usize];
+            let write = self.versions.writes[version as usize];
+            if prev == NONE {
+                continue;
+            }
+            let old = self.versions.write(prev);
+            let there = old.map_or(self.versions.present.get(key), |old| !old.is_tombstone());
+            if there != write.is_insert() {
+                continue;
+            }
+            let parties: Vec<u32> =
+                [write.writer].into_iter().chain(old.map(|old| old.writer)).collect();
+            self.findings.direct(Class::BrokenChain, &parties, &[key], || {
+                let key = show_key(self.history, key);
+                match (write.is_insert(), write.is_tombstone()) {
+                    (true, _) => format!("{key} was inserted over a record"),
+                    (_, true) => format!("{key} was removed where there was no record"),
+                    _ => format!("{key} was updated where there was no record"),
+                }
             });
         }
     }

@@ -15,6 +15,7 @@ use crate::anomaly::{Class, EdgeKind};
 use crate::history::History;
 use crate::history::keys::KeyId;
 use crate::history::model::{Op, Scan};
+use crate::history::text_write::{brief, show_table};
 use crate::stamp::Stamp;
 
 /// An edge with its reason. The ends are transactions, or helpers numbered above them.
@@ -68,10 +69,12 @@ impl<'h, F: FnMut(Reason)> Emitter<'_, 'h, F> {
         let history = self.derived.history;
         let transaction = &history.transactions[reader as usize];
         for &op in &history.ops[transaction.op_range()] {
-            if op.kind().is_write() || op.stamp == transaction.stamp {
+            if op.kind().is_write() {
                 continue;
             }
-            if op.stamp == Stamp::INITIAL && !op.kind().is_present() {
+            if op.stamp == transaction.stamp {
+                self.own_read(reader, op);
+            } else if op.stamp == Stamp::INITIAL && !op.kind().is_present() {
                 self.absence(reader, op.key);
             } else {
                 self.read(reader, op);
@@ -141,6 +144,22 @@ impl<'h, F: FnMut(Reason)> Emitter<'_, 'h, F> {
             if writer != reader {
                 (self.sink)(Reason { from: reader, to: writer, key, kind });
             }
+        }
+    }
+
+    /// What a transaction reads of its own says nothing, but it must have been written.
+    fn own_read(&mut self, reader: u32, op: Op) {
+        let history = self.derived.history;
+        let own = self.derived.versions.find(op.key, reader);
+        let last = own.map(|own| self.derived.versions.writes[own as usize].index());
+        if last.is_some_and(|last| op.index() <= last) {
+            return;
+        }
+        if let Some(findings) = self.findings.as_deref_mut() {
+            findings.direct(Class::UnknownVersion, &[reader], &[op.key], || {
+                let (key, seen) = (show_key(history, op.key), op.seen());
+                format!("{key}: version {seen} was read by its own writer, which never wrote it")
+            });
         }
     }
 
@@ -249,7 +268,8 @@ impl<'h, F: FnMut(Reason)> Emitter<'_, 'h, F> {
             let ops = &history.ops[scan.entries.start as usize..scan.entries.end as usize];
             let keys: Vec<KeyId> = ops.iter().map(|op| op.key).take(40).collect();
             findings.direct(Class::ScanDisorder, &[reader], &keys, || {
-                format!("a scan of {} left its order or range", history.table_name(scan.table))
+                let table = show_table(history, scan.table, brief);
+                format!("a scan of {table} left its order or range")
             });
         }
     }

@@ -7,7 +7,7 @@ use crate::anomaly::{Anomaly, Class};
 use crate::history::History;
 use crate::history::keys::KeyId;
 use crate::history::model::{End, Scan};
-use crate::history::text_write::{describe, quote, show_op, show_scan};
+use crate::history::text_write::{brief, describe, show_op, show_scan, show_table};
 use crate::verdict::Verdict;
 
 /// Collects what is found into the verdict.
@@ -48,8 +48,8 @@ impl Findings<'_> {
 
 /// A key with its table, for people.
 pub(crate) fn show_key(history: &History, key: KeyId) -> String {
-    let table = history.table_name(history.keys.table(key));
-    format!("{table} {}", quote(history.keys.bytes(key)))
+    let table = show_table(history, history.keys.table(key), brief);
+    format!("{table} {}", brief(history.keys.bytes(key)))
 }
 
 /// A transaction with those of its operations that touch one of the keys.
@@ -62,7 +62,7 @@ pub(crate) fn show_transaction(history: &History, number: u32, keys: &[KeyId]) -
     loop {
         while let Some(scan) = scans.next_if(|scan| scan.entries.start == op) {
             if keys.iter().any(|&key| covers(history, scan, key)) {
-                lines.push(show_scan(history, scan, |key| keys.contains(&key)));
+                lines.push(show_scan(history, scan, brief, |key| keys.contains(&key)));
             }
             op = scan.entries.end;
         }
@@ -70,7 +70,7 @@ pub(crate) fn show_transaction(history: &History, number: u32, keys: &[KeyId]) -
             break;
         }
         if keys.contains(&history.ops[op as usize].key) {
-            lines.push(show_op(history, op));
+            lines.push(show_op(history, op, brief));
         }
         op += 1;
     }

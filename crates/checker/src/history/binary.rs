@@ -107,13 +107,7 @@ pub(super) fn read_any(reader: impl Read) -> Result<History, ReadError> {
         let kind = if MAGIC.starts_with(&magic[..n]) { ReadErrorKind::Truncated } else { damaged };
         return Err(ReadError::new(kind, n as u64));
     }
-    let mut bytes = magic[..n].to_vec();
-    let rest = file.reader.read_to_end(&mut bytes);
-    rest.map_err(|error| ReadError::new(ReadErrorKind::Io(error), file.at))?;
-    match str::from_utf8(&bytes) {
-        Ok(text) => text_read::read(text),
-        Err(error) => Err(ReadError::new(ReadErrorKind::NotAHistory, error.valid_up_to() as u64)),
-    }
+    text_read::read((&magic[..n]).chain(file.reader))
 }
 
 fn read_binary(file: &mut File<impl Read>) -> Result<History, ReadError> {

@@ -71,7 +71,7 @@ impl History {
 
     /// Reads the text form.
     pub fn from_text(text: &str) -> Result<History, ReadError> {
-        text_read::read(text)
+        text_read::read(text.as_bytes())
     }
 
     /// Reads a file of either form: the binary one is known by its first bytes.
@@ -165,6 +165,10 @@ pub enum ReadErrorKind {
     Truncated,
     /// Bytes that do not fit their checksum, or that mean nothing.
     Damaged(&'static str),
+    /// A text without a transaction that does not say that it is meant.
+    NoTransactions,
+    /// A text longer than texts may be.
+    LongText,
     /// A line of text that does not follow the grammar.
     Syntax(String),
     /// Events in an impossible order, such as a read outside a transaction.
@@ -186,6 +190,12 @@ impl fmt::Display for ReadError {
             ReadErrorKind::Io(error) => write!(f, "{error}")?,
             ReadErrorKind::NotAHistory => {
                 write!(f, "not a history: neither the binary form nor UTF-8 text")?;
+            }
+            ReadErrorKind::NoTransactions => {
+                write!(f, "no transaction in it, and no `empty` to say that it is meant")?;
+            }
+            ReadErrorKind::LongText => {
+                write!(f, "a text of more than 256 MiB; longer histories take the binary form")?;
             }
             ReadErrorKind::UnknownFormat(version) => {
                 write!(f, "version {version} of the binary form; this build reads version 1")?;

@@ -80,7 +80,7 @@ pub enum Direction {
 ///
 /// The calls follow the life of a transaction: `begin`, then accesses, then one of `commit`,
 /// `abort`, `abort_bare` or `discard`. An access that a transaction makes to its own writes need
-/// not be recorded; it is ignored.
+/// not be recorded; it says nothing.
 ///
 /// Nothing is checked here: impossible sequences are found when a [`History`](crate::History) is
 /// built.

@@ -1,46 +1,131 @@
 //! The text form, read: for histories written by hand. The grammar stands in `HISTORY.md`.
 //!
-//! Invariant: an error names its line and what was expected there.
+//! Lines are read one by one, so that a file that is no history ends at its first wrong byte or word,
+//! however long it is.
+//!
+//! Invariants: an error names its line and what was expected there; no message holds more of a line
+//! than a few words of it.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::io::{self, BufRead};
 
 use super::builder::{Builder, Outcome, ScanHead};
 use super::model::OpKind;
 use super::recorder::Bound;
-use super::{Header, History, ReadError, ReadErrorKind};
+use super::text_write::brief;
+use super::{History, ReadError, ReadErrorKind};
 use crate::stamp::{Stamp, Version};
 
 type Parsed<T> = Result<T, ReadErrorKind>;
 
-pub(super) fn read(text: &str) -> Result<History, ReadError> {
-    let mut reader = Reader { builder: Builder::new(Header::default()), open: None, count: 0 };
-    let mut number = 0;
-    for line in text.lines() {
+/// A text is for people. What is longer than this belongs into the binary form.
+const TEXT_BYTES_MAX: u64 = 256 << 20;
+
+pub(super) fn read(text: impl BufRead) -> Result<History, ReadError> {
+    let mut reader = Reader::default();
+    let mut lines = Lines { text, at: 0 };
+    let (mut line, mut number) = (Vec::new(), 0);
+    while lines.next(&mut line)? {
         number += 1;
-        reader.line(line).map_err(|kind| ReadError::new(kind, number))?;
+        reader.line(&line).map_err(|kind| ReadError::new(kind, number))?;
     }
     reader.close().map_err(|kind| ReadError::new(kind, number))?;
+    if reader.count == 0 && !reader.empty {
+        return Err(ReadError::new(ReadErrorKind::NoTransactions, lines.at));
+    }
     Ok(reader.builder.build())
 }
 
+/// A text by lines.
+struct Lines<R> {
+    text: R,
+    at: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Reads the next line, without its end. False at the end of the text.
+    fn next(&mut self, line: &mut Vec<u8>) -> Result<bool, ReadError> {
+        line.clear();
+        let start = self.at;
+        let mut valid = 0;
+        loop {
+            let chunk = match self.text.fill_buf() {
+                Ok(chunk) => chunk,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(ReadError::new(ReadErrorKind::Io(error), self.at)),
+            };
+            let stop = chunk.iter().position(|&byte| byte == b'\n' || is_foreign(byte));
+            let taken = stop.unwrap_or(chunk.len());
+            let (ended, last) = (stop.map(|at| chunk[at]), chunk.is_empty());
+            line.extend_from_slice(&chunk[..taken]);
+            let used = taken + usize::from(ended == Some(b'\n'));
+            self.text.consume(used);
+            self.at += used as u64;
+            if self.at > TEXT_BYTES_MAX {
+                return Err(ReadError::new(ReadErrorKind::LongText, TEXT_BYTES_MAX));
+            }
+            if let Err(error) = str::from_utf8(&line[valid..]) {
+                valid += error.valid_up_to();
+                // The end of a chunk may divide a character.
+                if error.error_len().is_some() || ended.is_some() || last {
+                    return Err(ReadError::new(ReadErrorKind::NotAHistory, start + valid as u64));
+                }
+            } else {
+                valid = line.len();
+            }
+            if ended.is_none() && !last {
+                continue;
+            }
+            return match ended {
+                Some(b'\n') => Ok(true),
+                Some(_) => Err(ReadError::new(ReadErrorKind::NotAHistory, self.at)),
+                None => Ok(!line.is_empty()),
+            };
+        }
+    }
+}
+
+/// A byte that no text holds.
+fn is_foreign(byte: u8) -> bool {
+    byte.is_ascii_control() && !byte.is_ascii_whitespace()
+}
+
+/// The tables named so far, beside the header's list of them, which would have to be searched.
+#[derive(Default)]
+struct Tables {
+    names: HashMap<String, u32>,
+    numbers: HashSet<u32>,
+    greatest: Option<u32>,
+}
+
+#[derive(Default)]
 struct Reader {
     builder: Builder,
+    tables: Tables,
     /// The outcome of the transaction that is open: its line tells it before the operations.
     open: Option<Outcome>,
     count: u64,
+    /// The text says that it has no transaction.
+    empty: bool,
 }
 
 impl Reader {
-    fn line(&mut self, line: &str) -> Parsed<()> {
-        let tokens = tokenize(line)?;
-        let mut tokens = Tokens { tokens: &tokens };
-        let Some(verb) = tokens.tokens.first() else { return Ok(()) };
-        tokens.tokens = &tokens.tokens[1..];
-        match verb.text.as_slice() {
+    fn line(&mut self, line: &[u8]) -> Parsed<()> {
+        let mut tokens = Tokens { rest: line };
+        let Some(verb) = tokens.take()? else { return Ok(()) };
+        if self.empty {
+            return Err(syntax("a statement after `empty`"));
+        }
+        match &*verb.text {
             b"table" => self.declare_table(&mut tokens)?,
             b"tombstones" => {
                 tokens.expect("kept")?;
                 self.builder.header().tombstones_kept = true;
             }
             b"incomplete" => self.builder.header().complete = false,
+            b"empty" if self.count == 0 => self.empty = true,
+            b"empty" => return Err(syntax("`empty` after a transaction")),
             b"txn" => self.begin(&mut tokens)?,
             b"r" => self.read(&mut tokens, true)?,
             b"a" => self.read(&mut tokens, false)?,
@@ -49,11 +134,11 @@ impl Reader {
             b"d" => self.write(&mut tokens, OpKind::Remove)?,
             b"s" => self.scan(&mut tokens)?,
             _ => {
-                let what = "expected table, tombstones, incomplete, txn, r, a, i, u, d or s";
+                let what = "expected table, tombstones, incomplete, empty, txn, r, a, i, u, d or s";
                 return Err(syntax(what));
             }
         }
-        match tokens.tokens.first() {
+        match tokens.take()? {
             None => Ok(()),
             Some(token) => Err(syntax(&format!("unexpected {}", token.show()))),
         }
@@ -63,12 +148,17 @@ impl Reader {
         let id = tokens.number("the number of the table")?;
         let id = u32::try_from(id).map_err(|_| syntax("a table number above 2^32"))?;
         let name = tokens.next("the name of the table")?.string()?;
-        let tables = &mut self.builder.header().tables;
-        if tables.iter().any(|(other, old)| *other == id || *old == name) {
+        if self.tables.names.contains_key(&name) || !self.tables.numbers.insert(id) {
             return Err(syntax("a table declared twice"));
         }
-        tables.push((id, name));
+        self.name_table(id, name);
         Ok(())
+    }
+
+    fn name_table(&mut self, id: u32, name: String) {
+        self.builder.header().tables.push((id, name.clone()));
+        self.tables.names.insert(name, id);
+        self.tables.greatest = self.tables.greatest.max(Some(id));
     }
 
     fn begin(&mut self, tokens: &mut Tokens) -> Parsed<()> {
@@ -79,7 +169,7 @@ impl Reader {
         let (mut start, mut snapshot) = (0, false);
         let mut outcome = Outcome { committed: true, end: u64::MAX, order: self.count, epoch: 0 };
         loop {
-            match tokens.next("commit or abort")?.text.as_slice() {
+            match &*tokens.next("commit or abort")?.text {
                 b"worker" => {
                     let n = tokens.number("a worker")?;
                     worker = u32::try_from(n).map_err(|_| syntax("a worker above 2^32"))?;
@@ -122,8 +212,8 @@ impl Reader {
         tokens.expect("over")?;
         let mut over = Version::new(tokens.stamp()?, 0);
         let mut order = None;
-        while !tokens.tokens.is_empty() {
-            match tokens.next("index or order")?.text.as_slice() {
+        while tokens.more()? {
+            match &*tokens.next("index or order")?.text {
                 b"index" => {
                     let index = u32::try_from(tokens.number("an index")?);
                     over.index = index.map_err(|_| syntax("an index above 2^28"))?;
@@ -137,27 +227,28 @@ impl Reader {
 
     fn scan(&mut self, tokens: &mut Tokens) -> Parsed<()> {
         let table = self.table(tokens)?;
-        let (mut low, mut high) = (Bound::Unbounded, Bound::Unbounded);
+        let (mut low, mut high) = (None, None);
         let (mut descending, mut limited) = (false, false);
-        while let Some(token) = tokens.tokens.first() {
-            tokens.tokens = &tokens.tokens[1..];
-            match token.text.as_slice() {
-                b"from" => low = Bound::Included(&tokens.next("a key")?.text),
-                b"after" => low = Bound::Excluded(&tokens.next("a key")?.text),
-                b"to" => high = Bound::Included(&tokens.next("a key")?.text),
-                b"before" => high = Bound::Excluded(&tokens.next("a key")?.text),
+        while let Some(token) = tokens.take()? {
+            match &*token.text {
+                b"from" => low = Some((true, tokens.next("a key")?)),
+                b"after" => low = Some((false, tokens.next("a key")?)),
+                b"to" => high = Some((true, tokens.next("a key")?)),
+                b"before" => high = Some((false, tokens.next("a key")?)),
                 b"desc" => descending = true,
                 b"limit" => limited = true,
                 b":" => break,
                 _ => return Err(syntax("expected from, after, to, before, desc, limit or :")),
             }
         }
+        let (low, high) = (bound(low.as_ref()), bound(high.as_ref()));
         self.builder.scan_begin(&ScanHead { table, low, high, descending })?;
-        while !tokens.tokens.is_empty() {
+        while tokens.more()? {
             let key = tokens.next("a key")?;
-            let gone = tokens.tokens.first().is_some_and(|token| token.is("gone"));
+            let mut ahead = tokens.clone();
+            let gone = ahead.take()?.is_some_and(|token| token.is("gone"));
             if gone {
-                tokens.expect("gone")?;
+                *tokens = ahead;
             }
             let version = tokens.version()?;
             self.builder.scan_entry(&key.text, version, !gone)?;
@@ -173,48 +264,84 @@ impl Reader {
             return number.map_err(|_| syntax("a bare table name that begins with a digit"));
         }
         let name = token.string()?;
-        let tables = &mut self.builder.header().tables;
-        if let Some(&(id, _)) = tables.iter().find(|(_, known)| *known == name) {
+        if let Some(&id) = self.tables.names.get(&name) {
             return Ok(id);
         }
-        let id = tables.iter().map(|&(id, _)| id).max().map_or(Some(0), |id| id.checked_add(1));
+        let id = self.tables.greatest.map_or(Some(0), |id| id.checked_add(1));
         let id = id.ok_or_else(|| syntax("no number is left for a new table"))?;
-        tables.push((id, name));
+        self.tables.numbers.insert(id);
+        self.name_table(id, name);
         Ok(id)
     }
 }
 
+fn bound<'a>(end: Option<&'a (bool, Token)>) -> Bound<'a> {
+    match end {
+        None => Bound::Unbounded,
+        Some((true, key)) => Bound::Included(&key.text),
+        Some((false, key)) => Bound::Excluded(&key.text),
+    }
+}
+
 /// A word, or a string in quotes.
-struct Token {
+struct Token<'a> {
     /// Not empty unless quoted.
-    text: Vec<u8>,
+    text: Cow<'a, [u8]>,
     quoted: bool,
 }
 
-impl Token {
+impl Token<'_> {
     fn is(&self, word: &str) -> bool {
-        !self.quoted && self.text == word.as_bytes()
+        !self.quoted && *self.text == *word.as_bytes()
     }
 
+    /// The token in a message.
     fn show(&self) -> String {
-        String::from_utf8_lossy(&self.text).into_owned()
+        brief(&self.text)
     }
 
     fn string(&self) -> Parsed<String> {
-        String::from_utf8(self.text.clone()).map_err(|_| syntax("a name that is not UTF-8"))
+        String::from_utf8(self.text.to_vec()).map_err(|_| syntax("a name that is not UTF-8"))
+    }
+
+    fn as_str(&self) -> &str {
+        str::from_utf8(&self.text).unwrap_or_default()
     }
 }
 
+/// The tokens of a line that are left.
+#[derive(Clone)]
 struct Tokens<'a> {
-    tokens: &'a [Token],
+    rest: &'a [u8],
 }
 
 impl<'a> Tokens<'a> {
-    fn next(&mut self, what: &str) -> Parsed<&'a Token> {
-        let (first, rest) =
-            self.tokens.split_first().ok_or_else(|| syntax(&format!("expected {what}")))?;
-        self.tokens = rest;
-        Ok(first)
+    /// The next token; `None` at the end of the line or before a comment.
+    fn take(&mut self) -> Parsed<Option<Token<'a>>> {
+        self.rest = self.rest.trim_ascii_start();
+        let (text, quoted, rest) = match self.rest {
+            [] | [b'#', ..] => return Ok(None),
+            [b'"', string @ ..] => {
+                let (text, after) = quoted(string)?;
+                (Cow::Owned(text), true, after)
+            }
+            line => {
+                let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
+                let (word, after) = line.split_at(end);
+                (Cow::Borrowed(word), false, after)
+            }
+        };
+        self.rest = rest;
+        Ok(Some(Token { text, quoted }))
+    }
+
+    /// Whether a token is left.
+    fn more(&self) -> Parsed<bool> {
+        Ok(self.clone().take()?.is_some())
+    }
+
+    fn next(&mut self, what: &str) -> Parsed<Token<'a>> {
+        self.take()?.ok_or_else(|| syntax(&format!("expected {what}")))
     }
 
     fn expect(&mut self, word: &str) -> Parsed<()> {
@@ -223,21 +350,23 @@ impl<'a> Tokens<'a> {
 
     fn number(&mut self, what: &str) -> Parsed<u64> {
         let token = self.next(what)?;
-        let number = token.show().parse();
+        let number = token.as_str().parse();
         number.map_err(|_| syntax(&format!("expected {what}, found {}", token.show())))
     }
 
     fn stamp(&mut self) -> Parsed<Stamp> {
-        let text = self.next("a stamp")?.show();
-        parse_stamp(&text).ok_or_else(|| syntax(&format!("expected a stamp, found {text}")))
+        let token = self.next("a stamp")?;
+        let stamp = parse_stamp(token.as_str());
+        stamp.ok_or_else(|| syntax(&format!("expected a stamp, found {}", token.show())))
     }
 
     fn version(&mut self) -> Parsed<Version> {
-        let text = self.next("a version")?.show();
-        let (stamp, index) = text.split_once('.').unwrap_or((&text, "0"));
+        let token = self.next("a version")?;
+        let text = token.as_str();
+        let (stamp, index) = text.split_once('.').unwrap_or((text, "0"));
         let version = parse_stamp(stamp).zip(index.parse().ok());
-        let (stamp, index) =
-            version.ok_or_else(|| syntax(&format!("expected a version, found {text}")))?;
+        let (stamp, index) = version
+            .ok_or_else(|| syntax(&format!("expected a version, found {}", token.show())))?;
         Ok(Version::new(stamp, index))
     }
 }
@@ -249,27 +378,6 @@ fn parse_stamp(text: &str) -> Option<Stamp> {
     };
     let (worker, sequence) = (worker.parse::<u32>().ok()?, sequence.parse::<u64>().ok()?);
     (worker < 1 << 24 && sequence < 1 << 40).then(|| Stamp::new(worker, sequence))
-}
-
-fn tokenize(line: &str) -> Parsed<Vec<Token>> {
-    let mut tokens = Vec::new();
-    let mut rest = line.as_bytes();
-    loop {
-        rest = rest.trim_ascii_start();
-        match rest.first() {
-            None | Some(b'#') => return Ok(tokens),
-            Some(b'"') => {
-                let (text, after) = quoted(&rest[1..])?;
-                tokens.push(Token { text, quoted: true });
-                rest = after;
-            }
-            Some(_) => {
-                let end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
-                tokens.push(Token { text: rest[..end].to_vec(), quoted: false });
-                rest = &rest[end..];
-            }
-        }
-    }
 }
 
 /// The string up to the closing quote, and what follows it.

@@ -18,19 +18,22 @@ pub(super) fn write(history: &History) -> String {
     if !history.header.complete {
         line(&mut out, format_args!("incomplete"));
     }
+    if history.transactions.is_empty() {
+        line(&mut out, format_args!("empty"));
+    }
     for transaction in &history.transactions {
         line(&mut out, format_args!("txn {}", describe(transaction)));
         let mut scans = history.scans_of(transaction).iter().peekable();
         let mut op = transaction.ops.start;
         loop {
             while let Some(scan) = scans.next_if(|scan| scan.entries.start == op) {
-                line(&mut out, format_args!("  {}", show_scan(history, scan, |_| true)));
+                line(&mut out, format_args!("  {}", show_scan(history, scan, quote, |_| true)));
                 op = scan.entries.end;
             }
             if op == transaction.ops.end {
                 break;
             }
-            line(&mut out, format_args!("  {}", show_op(history, op)));
+            line(&mut out, format_args!("  {}", show_op(history, op, quote)));
             op += 1;
         }
     }
@@ -57,8 +60,11 @@ pub(crate) fn describe(transaction: &Transaction) -> String {
     out + if t.committed { " commit" } else { " abort" }
 }
 
+/// How a key or a name is shown: by [`quote`] or [`brief`].
+type Show = fn(&[u8]) -> String;
+
 /// One operation; an entry of a scan is shown as a read.
-pub(crate) fn show_op(history: &History, at: u32) -> String {
+pub(crate) fn show_op(history: &History, at: u32, show: Show) -> String {
     let op = history.ops[at as usize];
     let verb = match op.kind() {
         OpKind::Read | OpKind::Entry => "r",
@@ -67,8 +73,8 @@ pub(crate) fn show_op(history: &History, at: u32) -> String {
         OpKind::Update => "u",
         OpKind::Remove => "d",
     };
-    let table = show_table(history, history.keys.table(op.key));
-    let key = quote(history.keys.bytes(op.key));
+    let table = show_table(history, history.keys.table(op.key), show);
+    let key = show(history.keys.bytes(op.key));
     if !op.kind().is_write() {
         return format!("{verb} {table} {key} {}", op.seen());
     }
@@ -83,13 +89,18 @@ pub(crate) fn show_op(history: &History, at: u32) -> String {
 }
 
 /// A scan with those of its entries whose keys are wanted.
-pub(crate) fn show_scan(history: &History, scan: &Scan, wanted: impl Fn(u32) -> bool) -> String {
-    let mut out = format!("s {}", show_table(history, scan.table));
+pub(crate) fn show_scan(
+    history: &History,
+    scan: &Scan,
+    show: Show,
+    wanted: impl Fn(u32) -> bool,
+) -> String {
+    let mut out = format!("s {}", show_table(history, scan.table, show));
     for (end, included, excluded) in [(scan.low, "from", "after"), (scan.high, "to", "before")] {
         match end {
             End::Unbounded => {}
-            End::Included(key) => out += &format!(" {included} {}", quote(history.keys.bytes(key))),
-            End::Excluded(key) => out += &format!(" {excluded} {}", quote(history.keys.bytes(key))),
+            End::Included(key) => out += &format!(" {included} {}", show(history.keys.bytes(key))),
+            End::Excluded(key) => out += &format!(" {excluded} {}", show(history.keys.bytes(key))),
         }
     }
     for (flag, word) in [(scan.descending, " desc"), (scan.limited, " limit")] {
@@ -101,28 +112,39 @@ pub(crate) fn show_scan(history: &History, scan: &Scan, wanted: impl Fn(u32) -> 
     for op in &history.ops[scan.entries.start as usize..scan.entries.end as usize] {
         if wanted(op.key) {
             let gone = if op.kind() == OpKind::Entry { "" } else { "gone " };
-            out += &format!(" {} {gone}{}", quote(history.keys.bytes(op.key)), op.seen());
+            out += &format!(" {} {gone}{}", show(history.keys.bytes(op.key)), op.seen());
         }
     }
     out
 }
 
-fn show_table(history: &History, table: u32) -> String {
+/// A table by its name, or its number where it has none.
+pub(crate) fn show_table(history: &History, table: u32, show: Show) -> String {
     let named = history.header.tables.iter().find(|(id, _)| *id == table);
-    named.map_or_else(|| table.to_string(), |(_, name)| quote_name(name))
+    named.map_or_else(|| table.to_string(), |(_, name)| quote_name(name, show))
 }
 
 /// A name stands bare only where it cannot be taken for a number.
-fn quote_name(name: &str) -> String {
+fn quote_name(name: &str, show: Show) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) {
-        format!("\"{}\"", escape(name.as_bytes()))
+        let shown = show(name.as_bytes());
+        if shown.starts_with('"') { shown } else { format!("\"{shown}\"") }
     } else {
-        quote(name.as_bytes())
+        show(name.as_bytes())
     }
 }
 
+/// A key in an explanation: what is long is cut.
+pub(crate) fn brief(bytes: &[u8]) -> String {
+    const SHOWN_BYTES_MAX: usize = 64;
+    if bytes.len() <= SHOWN_BYTES_MAX {
+        return quote(bytes);
+    }
+    format!("{}.. ({} bytes)", quote(&bytes[..SHOWN_BYTES_MAX]), bytes.len())
+}
+
 /// A key: bare where it is a plain word, else in quotes with escapes.
-pub(crate) fn quote(bytes: &[u8]) -> String {
+fn quote(bytes: &[u8]) -> String {
     let plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     if !bytes.is_empty() && bytes.iter().all(plain) {
         return String::from_utf8_lossy(bytes).into_owned();
