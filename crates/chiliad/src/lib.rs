@@ -49,6 +49,15 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+/// What the front page and the guide show, compiled, and the front page's program run.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct FrontPage;
+    #[doc = include_str!("../../../docs/embedding.md")]
+    struct Guide;
+}
+
 // The derive macros' code says `::chiliad`, in this crate's own tests too.
 extern crate self as chiliad;
 

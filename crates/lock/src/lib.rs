@@ -45,6 +45,11 @@
 //! that there are; here it waits for one that is missing as the walk over those ahead does, since whoever came in
 //! behind the gap may sleep already.
 
+/// What the guide shows, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/lock.md")]
+struct Guide;
+
 mod agents;
 mod answer;
 mod cancel;
