@@ -90,7 +90,9 @@ impl<'r, 'w, K: Key, V: Row> Scan<'r, 'w, K, V> {
         Self { reverse: !self.reverse, ..self }
     }
 
-    /// At most `limit` rows. The scan reads no further, and conflicts with nothing beyond.
+    /// At most `limit` rows. The scan reads no further. Of what lies beyond, only rows that come or go in
+    /// the leaf of the index where it ended (up to 13 rows) can refuse the transaction, and under most
+    /// schemes they do.
     pub fn limit(self, limit: usize) -> Self {
         Self { limit, ..self }
     }
