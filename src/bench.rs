@@ -22,13 +22,16 @@ use std::time::Duration;
 /// stays in `settings`.
 pub fn run(settings: &mut Settings, quiet: bool, files: &mut Files) -> Result<RunResult, Stop> {
     let bar = Bar::new(settings.plan.length, quiet);
-    let place = settings.storage.as_ref().map(|it| place(settings, it)).transpose()?;
+    let mut place = settings.storage.as_ref().map(|it| place(settings, it)).transpose()?;
     let home = settings.storage.as_ref().zip(place.as_ref()).map(|(storage, place)| Home {
         disk: Arc::clone(&place.disk) as Arc<dyn Disk>,
         options: storage.options,
     });
     let target = open_native(settings.scheme, &settings.workload, settings.engine.clone(), home);
     let target = target.map_err(stop)?;
+    if let Some(place) = &mut place {
+        place.begin();
+    }
     measure(settings, &*target, &bar, place.as_ref(), files)
 }
 
@@ -78,6 +81,7 @@ fn measure(
         clients: settings.plan.clients,
         seed: settings.plan.seed,
         seconds: report.seconds,
+        interrupted: report.interrupted,
         counts,
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
@@ -109,7 +113,11 @@ impl Progress for Watch<'_> {
     fn running(&self, measured: Duration, committed: u64) {
         self.bar.running(measured, committed);
     }
+    fn interrupted(&self) -> bool {
+        self.bar.interrupted()
+    }
     fn measuring(&self) {
+        self.bar.measuring();
         if let Some(place) = self.place {
             place.disk.forget_times();
         }
@@ -160,6 +168,7 @@ fn write_series(samples: &[Sample], file: &mut dyn Write) -> io::Result<()> {
 /// A driver's failure as a reason to stop: what only other flags mend is bad input.
 pub fn stop(failure: Failure) -> Stop {
     match &failure {
+        Failure::Interrupted => Stop::Interrupted,
         Failure::Engine { error: Error::InvalidOption(what), .. } => {
             Stop::BadInput(if what.starts_with("--") { what.clone() } else { format!("--{what}") })
         }

@@ -1,7 +1,7 @@
 //! `chiliad backup` and `chiliad restore`: a sound directory to an empty one, checked on the way.
 
 use crate::args::CopyFlags;
-use crate::directory::refusal;
+use crate::directory::{refusal, whole_or_not_at_all};
 use crate::failure::Stop;
 use crate::runs::Sink;
 use crate::summary::thousands;
@@ -11,7 +11,8 @@ use serde_json::json;
 pub fn run(flags: &CopyFlags) -> Result<(), Stop> {
     let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
     let (from, to) = (&flags.from, &flags.to);
-    let copied = chiliad::directory::copy(from, to).map_err(|error| refusal(from, &error))?;
+    let copied = whole_or_not_at_all(to, || chiliad::directory::copy(from, to));
+    let copied = copied.map_err(|error| refusal(from, &error))?;
     sink.say(&format!(
         "{} holds what {} holds: {} files, {} bytes\n",
         to.display(),

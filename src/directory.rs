@@ -1,6 +1,7 @@
 //! What the commands on data directories share: refusals in one line, and a bar for long readings.
 
 use crate::failure::Stop;
+use crate::leftovers::Leftover;
 use chiliad::{Error, LogError, Phase};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::ErrorKind;
@@ -28,6 +29,20 @@ pub fn refusal(place: &Path, error: &Error) -> Stop {
         LogError::Io { .. } => "; accepted: a directory on a disk that works and has room",
     };
     Stop::BadInput(format!("{problem}{accepted}"))
+}
+
+/// Writes a directory by `write`, which itself takes back what it could not finish. A signal takes it back
+/// too.
+pub fn whole_or_not_at_all<T>(
+    to: &Path,
+    write: impl FnOnce() -> chiliad::Result<T>,
+) -> chiliad::Result<T> {
+    let unfinished = Leftover::contents(to);
+    let written = write();
+    if let Some(finished) = unfinished {
+        finished.keep();
+    }
+    written
 }
 
 /// How far the reading of a directory is: on a terminal, on standard error.

@@ -1,5 +1,7 @@
 //! Why the command ends without doing what it was asked, and with which status.
 
+use crate::interrupt;
+use crate::output::{complain, print};
 use std::fmt;
 use std::process::ExitCode;
 
@@ -13,6 +15,8 @@ pub enum Stop {
     Failed(String),
     /// The same, and all has been said.
     FailedAndSaid,
+    /// A signal has ended it early; what came of it until then has been said.
+    Interrupted,
     /// What was asked for is done: help and version.
     Done(String),
 }
@@ -27,19 +31,22 @@ impl Stop {
     pub fn report(self) -> ExitCode {
         match self {
             Self::BadInput(line) => {
-                eprintln!("chiliad: {}", one_line(&line));
+                complain(&format!("chiliad: {}\n", one_line(&line)));
                 ExitCode::from(2)
             }
             Self::Failed(text) => {
-                eprintln!("chiliad: {text}");
+                complain(&format!("chiliad: {text}\n"));
                 ExitCode::from(1)
             }
             Self::FailedAndSaid => ExitCode::from(1),
-            Self::Done(text) => {
-                // A reader who has seen enough closes the pipe: that is no failure.
-                let _ = std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes());
-                ExitCode::SUCCESS
+            Self::Interrupted => {
+                complain("chiliad: interrupted\n");
+                ExitCode::from(interrupt::status())
             }
+            Self::Done(text) => match print(&text) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(stop) => stop.report(),
+            },
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a result says about the build and the computer it was measured on.
 
 use serde::Serialize;
+use std::sync::OnceLock;
 
 /// The build.
 #[derive(Serialize)]
@@ -43,7 +44,8 @@ pub fn memory_available() -> Option<u64> {
     Some((kilobytes * 1024).min(left.unwrap_or(u64::MAX)))
 }
 
-/// The cores that this process may use.
+/// The cores that this process may use, looked at once.
 pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }

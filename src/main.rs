@@ -1,6 +1,7 @@
 //! The command `chiliad`: parse, choose, call, print.
 //!
-//! Exit status: 0 done, 1 a verification, a consistency condition or a run failed, 2 bad input.
+//! Exit status: 0 done, 1 a verification, a consistency condition or a run failed, 2 bad input, 128 and a
+//! signal's number where one has ended it.
 
 #![forbid(unsafe_code)]
 
@@ -12,14 +13,14 @@ mod check;
 mod copy;
 mod crash;
 mod directory;
-#[cfg(test)]
-mod documents;
 mod failure;
 mod figure;
 mod home;
 mod host;
 mod index;
 mod interleave;
+mod interrupt;
+mod leftovers;
 mod locks;
 mod machines;
 mod output;
@@ -43,7 +44,9 @@ use failure::Stop;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match words().and_then(|words| run(&words)) {
+    match interrupt::install().and_then(|()| words()).and_then(|words| run(&words)) {
+        // A signal may have come when all was measured already.
+        Ok(()) if interrupt::asked() => Stop::Interrupted.report(),
         Ok(()) => ExitCode::SUCCESS,
         Err(stop) => stop.report(),
     }

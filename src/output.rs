@@ -5,6 +5,7 @@
 //! found out first, and nothing is overwritten by a run that fails.
 
 use crate::failure::Stop;
+use crate::leftovers::Leftover;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ pub struct OutputFile {
     file: BufWriter<File>,
     /// Where it is written until it is complete; `None` for what is no regular file, such as a
     /// pipe, which is written to directly.
-    temporary: Option<PathBuf>,
+    temporary: Option<(PathBuf, Leftover)>,
 }
 
 impl OutputFile {
@@ -42,8 +43,12 @@ impl OutputFile {
         temporary.push(name);
         temporary.push(format!(".{}.tmp", std::process::id()));
         let temporary = target.with_file_name(temporary);
-        let file = File::create_new(&temporary).map_err(refuse)?;
-        Ok(Self { flag, target, file: BufWriter::new(file), temporary: Some(temporary) })
+        let gone = temporary.clone();
+        let remove = move || drop(fs::remove_file(gone));
+        let make = || File::create_new(&temporary).map(|file| (file, remove));
+        let (file, leftover) = Leftover::new(make).map_err(refuse)?;
+        let temporary = Some((temporary, leftover));
+        Ok(Self { flag, target, file: BufWriter::new(file), temporary })
     }
 
     /// Prepares a file if its flag was given.
@@ -59,7 +64,7 @@ impl OutputFile {
         let result = write(&mut self.file).and_then(|()| self.file.flush()).and_then(|()| {
             match &self.temporary {
                 None => Ok(()),
-                Some(temporary) => {
+                Some((temporary, _)) => {
                     self.file.get_ref().sync_all()?;
                     fs::rename(temporary, &self.target)
                 }
@@ -67,21 +72,15 @@ impl OutputFile {
         });
         match result {
             Ok(()) => {
-                self.temporary = None;
+                if let Some((_, renamed)) = self.temporary {
+                    renamed.keep();
+                }
                 Ok(())
             }
             Err(error) => {
                 let target = self.target.display();
                 Err(Stop::bad(self.flag, format!("{target}: {error}; the file is unchanged")))
             }
-        }
-    }
-}
-
-impl Drop for OutputFile {
-    fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
-            let _ = fs::remove_file(temporary);
         }
     }
 }
@@ -94,6 +93,11 @@ pub fn print(text: &str) -> Result<(), Stop> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(Stop::bad("standard output", error)),
     }
+}
+
+/// Writes to standard error. Where that cannot be done there is nobody to tell.
+pub fn complain(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 #[cfg(test)]

@@ -105,11 +105,12 @@ impl Point {
     }
 }
 
-/// Runs all points, `jobs` at a time, and tells the answer of each as it comes. With an error that is told
-/// all are given up.
+/// Runs all points, `jobs` at a time, and tells the answer of each as it comes. `go_on` is asked a few times
+/// per second. With an error that is told, or that it says, all are given up.
 pub fn run(
     points: &[&Point],
     jobs: usize,
+    go_on: impl FnMut() -> Result<(), Stop>,
     mut tell: impl FnMut(usize, Result<Answer, Stop>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let groups = groups(points);
@@ -117,8 +118,8 @@ pub fn run(
     let within = (jobs / at_once).max(1);
     let mut open: Vec<bool> = vec![true; points.len()];
     in_children(
-        groups.len(),
-        at_once,
+        (groups.len(), at_once),
+        go_on,
         |group, sender| run_group(points, &groups[group], within, sender),
         |group, heard| match heard {
             Heard::Message(message) => {
@@ -150,8 +151,8 @@ fn run_group(points: &[&Point], numbers: &[usize], at_once: usize, sender: &mut 
         }
     };
     let Ok(()) = in_children::<Infallible>(
-        numbers.len(),
-        at_once,
+        (numbers.len(), at_once),
+        || Ok(()),
         |at, sender| {
             // The parent keeps its own.
             sender.send(&packed(&points[numbers[at]].run(loaded.take())));
@@ -194,7 +195,9 @@ fn packed(answer: &Result<Answer, Stop>) -> Vec<u8> {
         Ok(Answer { result, problem }) => json!({"result": result, "problem": problem}),
         Err(Stop::BadInput(line)) => json!({"bad_input": line}),
         Err(Stop::Failed(line)) => json!({"failed": line}),
-        Err(Stop::FailedAndSaid | Stop::Done(_)) => json!({"failed": "no result"}),
+        Err(Stop::FailedAndSaid | Stop::Interrupted | Stop::Done(_)) => {
+            json!({"failed": "no result"})
+        }
     };
     value.to_string().into_bytes()
 }

@@ -1,8 +1,9 @@
 //! The progress bar of a run: on a terminal, on standard error.
 
+use crate::interrupt::{self, Listening};
 use chiliad_workload::driver::{Length, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Steps of a bar that shows time.
@@ -13,6 +14,8 @@ pub struct Bar {
     bar: ProgressBar,
     length: Length,
     last: Mutex<(Instant, u64)>,
+    /// From the begin of the window on it may end early.
+    listening: OnceLock<Listening>,
 }
 
 impl Bar {
@@ -22,7 +25,7 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template("{msg:<32} [{bar:30}] {elapsed}") {
             bar.set_style(style.progress_chars("=> "));
         }
-        Self { bar, length, last: Mutex::new((Instant::now(), 0)) }
+        Self { bar, length, last: Mutex::new((Instant::now(), 0)), listening: OnceLock::new() }
     }
 
     fn rate(&self, committed: u64) -> Option<f64> {
@@ -72,6 +75,14 @@ impl Progress for Bar {
             self.bar.set_message(format!("{what}: {rate}/s"));
         }
         self.bar.set_position((done.min(1.0) * STEPS as f64) as u64);
+    }
+
+    fn measuring(&self) {
+        self.listening.get_or_init(Listening::begin);
+    }
+
+    fn interrupted(&self) -> bool {
+        interrupt::asked()
     }
 
     fn checking(&self) {

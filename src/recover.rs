@@ -1,7 +1,7 @@
 //! `chiliad recover`: what a directory holds, whether it is sound, and what can be saved of it.
 
 use crate::args::RecoverFlags;
-use crate::directory::{Bar, refusal};
+use crate::directory::{Bar, refusal, whole_or_not_at_all};
 use crate::failure::Stop;
 use crate::runs::Sink;
 use crate::summary::thousands;
@@ -27,8 +27,9 @@ pub fn run(flags: &RecoverFlags) -> Result<(), Stop> {
             sink.json(&contents(directory, &found, rebuilt.as_ref()))?;
         }
         Some(to) => {
-            let saved = chiliad::directory::salvage(directory, to, &show)
-                .map_err(|error| refusal(directory, &error))?;
+            let saved =
+                whole_or_not_at_all(to, || chiliad::directory::salvage(directory, to, &show));
+            let saved = saved.map_err(|error| refusal(directory, &error))?;
             drop(bar);
             sink.say(&told_saved(directory, to, &saved))?;
             let mut value = recovered(&saved);

@@ -27,6 +27,9 @@ pub struct RunResult {
     pub seed: u64,
     /// The length of the measured window, simulated in simulation.
     pub seconds: f64,
+    /// A signal ended the window before its time.
+    #[serde(skip_serializing_if = "is_not")]
+    pub interrupted: bool,
     /// What was counted.
     #[serde(flatten)]
     pub counts: Counts,
@@ -51,6 +54,12 @@ pub struct RunResult {
     pub host_memory_bytes: u64,
     /// The processor.
     pub host_cpu: String,
+}
+
+/// Whether a field that says yes or no has nothing to say.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's way to ask")]
+fn is_not(is: &bool) -> bool {
+    !is
 }
 
 /// Counts and rates.
@@ -384,6 +393,7 @@ impl RunResult {
             clients: threads,
             seed,
             seconds: counted.seconds,
+            interrupted: counted.interrupted,
             counts: Counts::new(&tally, &[kind], Some(counted.seconds), None),
             verified: None,
             consistency: None,

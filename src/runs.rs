@@ -9,6 +9,7 @@ use crate::args::{
     SimulateCommand, SimulateWorkload, TimestampsSimulation, each_workload,
 };
 use crate::failure::Stop;
+use crate::interrupt::Listening;
 use crate::output::{OutputFile, print};
 use crate::result::RunResult;
 use crate::workloads::WorkloadFlags;
@@ -62,13 +63,16 @@ pub fn run(words: &[String]) -> Result<(), Stop> {
     let swept = lines.len() > 1;
     let mut points = Vec::new();
     let mut commons = Vec::new();
+    let mut labels = Vec::new();
     for line in &lines {
         let (point, common) = prepare(args::parse(line)?, swept)?;
         points.push(point);
         commons.push(common);
+        // The flag that is swept comes last.
+        labels.push(line.last().filter(|_| swept).cloned());
     }
     let Some(common) = commons.pop() else { return Ok(()) };
-    go(points, common)
+    go(points, labels, common)
 }
 
 fn sweep_of(command: &Command) -> Option<&str> {
@@ -167,9 +171,11 @@ fn files(run: &RunFlags, series: Option<&Path>, swept: bool) -> Result<Files, St
     })
 }
 
-fn go(points: Vec<Point>, common: Common) -> Result<(), Stop> {
-    let Common { repeat, jobs, output, mut files } = common;
-    let mut book = Book::new(points.len(), repeat, Sink::open(&output)?);
+fn go(points: Vec<Point>, labels: Vec<Option<String>>, common: Common) -> Result<(), Stop> {
+    let Common { repeat, jobs, output, files } = common;
+    // What has come of the first of several runs is not lost with the later ones.
+    let listening = (points.len() > 1 || repeat > 1).then(Listening::begin);
+    let mut book = Book::new(labels, repeat, Sink::open(&output)?);
     let (mut native, mut simulated) = (Vec::new(), Vec::new());
     for point in points {
         match point {
@@ -177,33 +183,61 @@ fn go(points: Vec<Point>, common: Common) -> Result<(), Stop> {
             Point::Simulated(point) => simulated.push(*point),
         }
     }
-    if let [point] = simulated.as_slice()
-        && repeat == 1
-    {
-        let result = match point {
-            points::Point::Workload(settings, plan) => simulate::run(settings, plan, &mut files)?,
-            points::Point::Timestamps(run) => run.go()?,
-        };
-        book.enter(0, result.to_value(), result.problem())?;
-        return book.finish();
+    let ended = match simulated.as_slice() {
+        [] => go_natively(native, repeat, files, &mut book),
+        [point] if repeat == 1 => go_alone(point, files, &mut book),
+        _ => {
+            let all: Vec<&points::Point> = (0..repeat).flat_map(|_| &simulated).collect();
+            let go_on = || listening.as_ref().map_or(Ok(()), Listening::check);
+            points::run(&all, jobs, go_on, |number, answer| {
+                let points::Answer { result, problem } = answer?;
+                book.enter(number % simulated.len(), result, problem)
+            })
+        }
+    };
+    match ended {
+        Ok(()) => book.finish(),
+        Err(Stop::Interrupted) => {
+            book.close_early()?;
+            Err(Stop::Interrupted)
+        }
+        Err(stop) => Err(stop),
     }
+}
+
+/// Repetitions go round the points.
+fn go_natively(
+    mut points: Vec<Box<Native>>,
+    repeat: usize,
+    mut files: Files,
+    book: &mut Book,
+) -> Result<(), Stop> {
     for _ in 0..repeat {
-        for (number, point) in native.iter_mut().enumerate() {
+        for (number, point) in points.iter_mut().enumerate() {
             let result = point(&mut files)?;
             book.enter(number, result.to_value(), result.problem())?;
+            if result.interrupted {
+                return Err(Stop::Interrupted);
+            }
         }
     }
-    let all: Vec<&points::Point> = (0..repeat).flat_map(|_| &simulated).collect();
-    points::run(&all, jobs, |number, answer| {
-        let points::Answer { result, problem } = answer?;
-        book.enter(number % simulated.len(), result, problem)
-    })?;
-    book.finish()
+    Ok(())
+}
+
+/// One simulated run, in this process.
+fn go_alone(point: &points::Point, mut files: Files, book: &mut Book) -> Result<(), Stop> {
+    let result = match point {
+        points::Point::Workload(settings, plan) => simulate::run(settings, plan, &mut files)?,
+        points::Point::Timestamps(run) => run.go()?,
+    };
+    book.enter(0, result.to_value(), result.problem())
 }
 
 /// The results of all points, put out in their order as soon as all before them are there.
 struct Book {
     repeat: usize,
+    /// What tells the points of a sweep apart.
+    labels: Vec<Option<String>>,
     results: Vec<Vec<Value>>,
     /// Points that have been put out.
     out: usize,
@@ -212,23 +246,38 @@ struct Book {
 }
 
 impl Book {
-    fn new(points: usize, repeat: usize, sink: Sink) -> Self {
-        let results = (0..points).map(|_| Vec::new()).collect();
-        Self { repeat, results, out: 0, problems: Vec::new(), sink }
+    fn new(labels: Vec<Option<String>>, repeat: usize, sink: Sink) -> Self {
+        let results = labels.iter().map(|_| Vec::new()).collect();
+        Self { repeat, labels, results, out: 0, problems: Vec::new(), sink }
     }
 
     fn enter(&mut self, number: usize, result: Value, problem: Option<String>) -> Result<(), Stop> {
         self.results[number].push(result);
         self.problems.extend(problem);
-        while let Some(results) = self.results.get_mut(self.out)
-            && results.len() == self.repeat
-        {
-            let mut results = std::mem::take(results);
-            let merged = if self.repeat > 1 { repeat::merge(results) } else { results.remove(0) };
-            self.sink.put(&merged)?;
-            self.out += 1;
+        while self.results.get(self.out).is_some_and(|results| results.len() == self.repeat) {
+            self.put_out()?;
         }
         Ok(())
+    }
+
+    /// Puts out what there is of the next point.
+    fn put_out(&mut self) -> Result<(), Stop> {
+        let mut results = std::mem::take(&mut self.results[self.out]);
+        let merged = if results.len() > 1 { repeat::merge(results) } else { results.remove(0) };
+        self.sink.put(&merged, self.labels[self.out].as_deref())?;
+        self.out += 1;
+        Ok(())
+    }
+
+    /// Puts out what there is of all points, the last of which were cut short.
+    fn close_early(mut self) -> Result<(), Stop> {
+        while self.out < self.results.len() {
+            match self.results[self.out].is_empty() {
+                true => self.out += 1,
+                false => self.put_out()?,
+            }
+        }
+        self.finish()
     }
 
     fn finish(self) -> Result<(), Stop> {
@@ -261,9 +310,9 @@ impl Sink {
         Ok(Self { quiet: quiet || to_stdout, to_stdout, file, lines: String::new() })
     }
 
-    /// Puts out one run's result.
-    fn put(&mut self, result: &Value) -> Result<(), Stop> {
-        self.say(&summary::text(result))?;
+    /// Puts out one run's result; of a sweep, that of this point.
+    fn put(&mut self, result: &Value, point: Option<&str>) -> Result<(), Stop> {
+        self.say(&summary::text(result, point))?;
         self.json(result)
     }
 

@@ -60,6 +60,7 @@ pub fn again(
         clients: settings.plan.clients,
         seed: settings.plan.seed,
         seconds,
+        interrupted: false,
         counts: Counts::new(
             &report.tally,
             kinds,

@@ -3,10 +3,17 @@
 use serde_json::Value;
 use std::fmt::Write;
 
-/// The readable form of a result, as JSON has it.
-pub fn text(result: &Value) -> String {
+/// The readable form of a result, as JSON has it; of a sweep, with the flag that tells its `point` from
+/// the others.
+pub fn text(result: &Value, point: Option<&str>) -> String {
     let mut out = String::new();
     head(&mut out, result);
+    if let Some(point) = point {
+        line(&mut out, "point", point);
+    }
+    if result["interrupted"] == true {
+        line(&mut out, "interrupted", "the window ended before its time");
+    }
     counts(&mut out, result);
     transactions(&mut out, result);
     breakdown(&mut out, &result["breakdown"]);
@@ -28,13 +35,11 @@ fn word(value: &Value) -> &str {
 
 fn head(out: &mut String, result: &Value) {
     let (workload, scheme) = (word(&result["workload"]), word(&result["scheme"]));
-    let (machine, clients) = (word(&result["machine"]), &result["clients"]);
-    let (threads, seed) = (&result["threads"], &result["seed"]);
+    let (machine, seed) = (word(&result["machine"]), &result["seed"]);
+    let clients = counted(result["clients"].as_u64().unwrap_or(0), "client");
+    let cores = counted(result["threads"].as_u64().unwrap_or(0), "core");
     let under = if scheme.is_empty() { String::new() } else { format!(" under {scheme}") };
-    let _ = writeln!(
-        out,
-        "{workload}{under}, {machine}: {clients} clients on {threads} cores, seed {seed}"
-    );
+    let _ = writeln!(out, "{workload}{under}, {machine}: {clients} on {cores}, seed {seed}");
     if let Some(runs) = result["runs"].as_array() {
         line(out, "medians of", &format!("{} runs", runs.len()));
     }
@@ -203,6 +208,12 @@ fn whole(value: &Value) -> String {
     thousands(value.as_u64().unwrap_or(0))
 }
 
+/// So many of something.
+pub fn counted(number: u64, what: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{ending}")
+}
+
 /// A number with its thousands set apart.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
@@ -219,6 +230,11 @@ pub fn thousands(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([0, 1, 2].map(|n| counted(n, "core")), ["0 cores", "1 core", "2 cores"]);
+    }
 
     #[test]
     fn thousands_are_set_apart() {

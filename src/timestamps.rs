@@ -84,6 +84,7 @@ impl Simulated {
             clients: cores,
             seed: self.config.seed,
             seconds,
+            interrupted: false,
             counts: Counts::new(&report.tally, &[NAMES.1], timed.then_some(seconds), None),
             verified: None,
             consistency: None,

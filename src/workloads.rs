@@ -86,15 +86,21 @@ impl WorkloadFlags for YcsbFlags {
         if key_order {
             base.scan_ratio = 0.0;
         }
+        let records = self.records.unwrap_or(base.records);
+        let ops = self.ops.unwrap_or(base.ops);
         let partitions = match self.partitions {
             Some(partitions) => u32::try_from(partitions).unwrap_or(u32::MAX),
-            None if scope.scheme.needs_partitions => u32::try_from(scope.clients).unwrap_or(1),
+            None if scope.scheme.needs_partitions => {
+                // A transaction finds all its records in one.
+                let most = records / u64::try_from(ops).unwrap_or(1).max(1);
+                partitions(None, scope.clients, u32::try_from(most).unwrap_or(u32::MAX), scope)
+            }
             None => base.partitions,
         };
         let options = YcsbOptions {
-            records: self.records.unwrap_or(base.records),
+            records,
             record_bytes: self.record_bytes.unwrap_or(base.record_bytes),
-            ops: self.ops.unwrap_or(base.ops),
+            ops,
             read_ratio: self.read_ratio.unwrap_or(base.read_ratio),
             rmw: self.rmw || base.rmw,
             theta: self.theta.unwrap_or(base.theta),

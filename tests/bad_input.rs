@@ -226,3 +226,50 @@ fn help_is_no_error() {
         assert!(!stdout(&output).is_empty() && stderr(&output).is_empty(), "{line}");
     }
 }
+
+#[test]
+fn refused_commands_leave_nothing() {
+    let folder = Folder::new("bad-leftovers");
+    let foreign = folder.file("foreign");
+    std::fs::create_dir(&foreign).expect("a folder");
+    std::fs::write(format!("{foreign}/notes.txt"), "mine").expect("a file");
+    let file = folder.file("foreign/notes.txt");
+    let new = folder.file("new/deep");
+    let flat = folder.file("flat");
+    let log = "--scale micro --durability sync --quiet";
+    for (line, part) in [
+        (format!("bench ycsb {log} --data {foreign}"), "--data"),
+        (format!("bench ycsb {log} --data {file}"), "--data"),
+        (format!("bench ycsb {log} --data {new}"), "--data"),
+        (format!("bench tpcc {log} --data {flat} --partitions 70000"), "--partitions"),
+        (format!("bench ycsb {log} --data {flat} --wait-timeout 1h --epoch 2h"), "--epoch"),
+        (format!("crash --data {foreign} --cycles 1"), "foreign"),
+        (format!("crash --data {file} --cycles 1"), "--data"),
+        (format!("crash --data {new} --cycles 1"), "--data"),
+        (format!("crash --data {flat} --cycles 1 --json {new}"), "--json"),
+        (format!("figure run cores-4-4 --out {flat} --jobs 0"), "--jobs"),
+        (format!("figure run cores-4-4 --out {foreign}"), "--out"),
+        (format!("backup {foreign} {flat}"), "foreign"),
+        (format!("restore {flat} {new}"), "flat"),
+        (format!("recover {foreign} --salvage {flat}"), "foreign"),
+    ] {
+        refused(&line, &[part]);
+        let inside = std::fs::read_dir(&foreign).expect("there").count();
+        assert_eq!((folder.files(), inside), (1, 1), "{line}");
+    }
+}
+
+#[test]
+fn a_full_standard_error_changes_no_status() {
+    let full = || std::fs::File::options().write(true).open("/dev/full").expect("there");
+    let run = |line: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_chiliad"));
+        command.args(line.split(' ')).stderr(full()).output().expect("it runs").status.code()
+    };
+    assert_eq!(run("bench ycsb --theta 7"), Some(2));
+    assert_eq!(run("crash --cycles 20 --durability epoch --plant early-acknowledgement"), Some(1));
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_chiliad"));
+    let output = command.arg("--help").stdout(full()).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).starts_with("chiliad: standard output: "), "{}", stderr(&output));
+}

@@ -284,3 +284,29 @@ fn timestamps() {
     }
     assert_eq!(results.len(), 4);
 }
+
+#[test]
+fn fewer_transactions_than_clients_are_counted_exactly() {
+    for (count, flight) in [(1, 8), (10, 8), (17, 1), (1000, 3)] {
+        let line =
+            format!("bench bank --threads 2 --interleave {flight} --transactions {count} --quiet");
+        let result = result(&line);
+        let number = |name: &str| result[name].as_u64().expect(name);
+        assert_eq!(number("committed") + number("rolled_back"), count, "{line}: {result}");
+    }
+}
+
+#[test]
+fn points_of_a_sweep_say_which_they_are() {
+    let output =
+        chiliad("bench bank --threads 1 --warmup 0s --transactions 20 --sweep accounts=5,7");
+    let text = stdout(&output);
+    assert_eq!(
+        text.matches("bank under silo, native: 1 client on 1 core, seed 1\n").count(),
+        2,
+        "{text}"
+    );
+    for point in ["--accounts=5", "--accounts=7"] {
+        assert!(text.contains(&format!("  point        {point}\n")), "{text}");
+    }
+}

@@ -25,7 +25,7 @@ fn a_figure_becomes_numbers_a_picture_and_a_page() {
     for _ in 0..2 {
         let output = chiliad(&line);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert!(stdout(&output).starts_with("1 figures: "), "{}", stdout(&output));
+        assert!(stdout(&output).starts_with("1 figure: "), "{}", stdout(&output));
     }
     let read = |name: &str| fs::read_to_string(format!("{out}/{name}")).expect(name);
     let csv = read("cores-4-4.csv");

@@ -34,7 +34,7 @@ use std::path::PathBuf;
 /// Main-memory serializable transactions: benchmarks, simulation, verification.
 ///
 /// Times are written with their unit (10s, 40ms, 200us), sizes in bytes or with a unit (4GiB).
-/// Exit status: 0 done, 1 a verification or a run failed, 2 bad input.
+/// Exit status: 0 done, 1 a verification or a run failed, 2 bad input, 130 ended by Ctrl-C.
 #[derive(Parser)]
 #[command(name = "chiliad", version, disable_help_subcommand = true)]
 pub struct Arguments {

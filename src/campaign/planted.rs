@@ -8,12 +8,12 @@ use super::trial::Trial;
 use super::{Scope, bar};
 use crate::failure::Stop;
 use crate::host::BUILD;
+use crate::interrupt::Listening;
 use crate::plants;
 use crate::runs::Sink;
 use chiliad_machine::{Fault, Rig};
 use chiliad_workload::driver::LockLoad;
 use serde_json::{Value, json};
-use std::fmt::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -38,14 +38,17 @@ pub fn run(name: &str, first_seed: u64, scope: &Scope, sink: &mut Sink) -> Resul
     let found: Mutex<Vec<Option<Result<Search, Stop>>>> =
         Mutex::new(faults.iter().map(|_| None).collect());
     let bar = bar(faults.len() as u64, scope.quiet);
+    let listening = Listening::begin();
     thread::scope(|threads| {
         for _ in 0..scope.threads {
             threads.spawn(|| {
-                while let Some(fault) = {
+                while let Some((number, fault)) = {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     faults.get(number).map(|&fault| (number, fault))
                 } {
-                    let (number, fault) = fault;
+                    if listening.check().is_err() {
+                        return;
+                    }
                     let search = search(fault.0, fault.1, first_seed, scope);
                     if let Ok(mut found) = found.lock() {
                         found[number] = Some(search);
@@ -57,21 +60,38 @@ pub fn run(name: &str, first_seed: u64, scope: &Scope, sink: &mut Sink) -> Resul
     });
     bar.finish_and_clear();
     let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let mut passed = true;
-    let mut rows = Vec::new();
-    let head = ["planted bug", "scheme", "rig", "seed"];
-    sink.say(&format!("{:<30}{:<19}{:<10}{:<7}verdict\n", head[0], head[1], head[2], head[3]))?;
+    let mut searches = Vec::new();
     for (&(fault, scheme), search) in faults.iter().zip(found) {
-        let search = search.unwrap_or(Ok(Search::Elsewhere))?;
-        passed &= search.is_good();
-        sink.say(&search.row(fault, scheme))?;
-        rows.push(search.to_json(fault, scheme));
+        // Where a signal came first nobody has searched.
+        if let Some(search) = search {
+            searches.push((fault, scheme, search?));
+        }
     }
+    let mut table = vec![["planted bug", "scheme", "rig", "seed", "verdict"].map(str::to_owned)];
+    table.extend(searches.iter().map(|(fault, scheme, search)| search.row(fault, scheme)));
+    sink.say(&aligned(&table))?;
+    let passed = searches.iter().all(|(.., search)| search.is_good());
+    let rows: Vec<Value> =
+        searches.iter().map(|(fault, scheme, search)| search.to_json(fault, scheme)).collect();
     if let (Some(row), true) = (rows.first(), name != "all") {
         sink.say(&format!("\n{}\n", row["text"].as_str().unwrap_or_default()))?;
     }
     sink.json(&json!({"plants": rows, "passed": passed, "build": BUILD}))?;
+    listening.check()?;
     Ok(passed)
+}
+
+/// Rows as a table: each column as wide as its widest cell, and two blanks between them.
+fn aligned(rows: &[[String; 5]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..5).map(|column| width(column).unwrap_or(0) + 2).collect();
+    let mut out = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}"));
+        out.push_str(cells.collect::<String>().trim_end());
+        out.push('\n');
+    }
+    out
 }
 
 /// A bug once for each scheme that must show it; a lock table's has none.
@@ -123,7 +143,7 @@ impl Search {
         matches!(self, Self::Caught { .. } | Self::Elsewhere)
     }
 
-    fn row(&self, fault: &Fault, scheme: &str) -> String {
+    fn row(&self, fault: &Fault, scheme: &str) -> [String; 5] {
         let (seed, verdict) = match self {
             Self::Caught { case, verdict, .. } => (case.seed().to_string(), verdict.clone()),
             Self::CleanFailed { case, .. } => {
@@ -138,16 +158,7 @@ impl Search {
             }
             Self::Elsewhere => ("-".into(), "loom: by the models in the tests".into()),
         };
-        let mut row = String::new();
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            row,
-            "{:<30}{:<19}{:<10}{seed:<7}{verdict}",
-            fault.name,
-            scheme,
-            plants::rig(fault.rig)
-        );
-        row
+        [fault.name.into(), scheme.into(), plants::rig(fault.rig).into(), seed, verdict]
     }
 
     fn to_json(&self, fault: &Fault, scheme: &str) -> Value {
@@ -171,5 +182,20 @@ impl Search {
             Self::Elsewhere => {}
         }
         row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::aligned;
+
+    #[test]
+    fn long_seeds_stay_apart_from_verdicts() {
+        let row = |seed: &str| ["bug", "silo", "disk", seed, "lost"].map(str::to_owned);
+        let table = aligned(&[row("seed"), row("12345678901234567890")]);
+        let at = |line: &str| line.find("lost");
+        let places: Vec<_> = table.lines().map(at).collect();
+        assert_eq!(places[0], places[1], "{table}");
+        assert!(table.contains("12345678901234567890  lost"), "{table}");
     }
 }

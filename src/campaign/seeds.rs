@@ -5,6 +5,8 @@ use super::trial::Trial;
 use super::{Scope, bar, marks};
 use crate::failure::Stop;
 use crate::host::BUILD;
+use crate::interrupt::{self, Listening};
+use crate::output::complain;
 use crate::runs::Sink;
 use crate::summary::thousands;
 use chiliad_machine::Rig;
@@ -37,6 +39,7 @@ pub fn run(seeds: Range<u64>, scope: &Scope, sink: &mut Sink) -> Result<bool, St
     let last = AtomicU64::new(count);
     let found = Mutex::new(Found::default());
     let bar = bar(count, scope.quiet);
+    let listening = Listening::begin();
     let started = Instant::now();
     thread::scope(|threads| {
         for _ in 0..scope.threads {
@@ -44,7 +47,7 @@ pub fn run(seeds: Range<u64>, scope: &Scope, sink: &mut Sink) -> Result<bool, St
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     // Cases before the first failure are run to the end, so that it is the first.
-                    if number >= last.load(Ordering::Relaxed) {
+                    if number >= last.load(Ordering::Relaxed) || listening.check().is_err() {
                         return;
                     }
                     let case = case(number, seeds.start, scope);
@@ -63,7 +66,9 @@ pub fn run(seeds: Range<u64>, scope: &Scope, sink: &mut Sink) -> Result<bool, St
     bar.finish_and_clear();
     let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let seconds = started.elapsed().as_secs_f64();
-    report(found, seeds, seconds, scope, sink)
+    let passed = report(found, seeds, seconds, scope, sink)?;
+    listening.check()?;
+    Ok(passed)
 }
 
 /// The case of a number: all schemes and workloads of a seed before the next seed.
@@ -136,7 +141,7 @@ fn report(
         covered &= missing.is_empty();
         missing_marks.insert(workload, missing);
     }
-    let must_cover = seeds.end - seeds.start >= marks::SEEDS_MIN;
+    let must_cover = seeds.end - seeds.start >= marks::SEEDS_MIN && !interrupt::asked();
     let failed = found.failed.as_ref().map(|(_, case, shown)| {
         json!({"seed": case.seed(), "replay": case.line(), "verdicts": shown.verdicts,
                "text": shown.text})
@@ -149,13 +154,17 @@ fn report(
         "build": BUILD,
     }))?;
     if let Some((_, case, shown)) = &found.failed {
-        eprintln!("FAILED: {}\n{}", case.line(), shown.text);
+        complain(&format!("FAILED: {}\n{}\n", case.line(), shown.text));
         return Ok(false);
     }
     if must_cover && !covered {
-        eprintln!("FAILED: rare branches that the campaign must take were not taken");
+        complain("FAILED: rare branches that the campaign must take were not taken\n");
         return Ok(false);
     }
-    sink.say("all passed\n")?;
+    sink.say(if interrupt::asked() {
+        "interrupted; all of these passed\n"
+    } else {
+        "all passed\n"
+    })?;
     Ok(true)
 }

@@ -9,9 +9,13 @@ use super::said::Said;
 use crate::args::{CrashDurability, CrashFlags};
 use crate::directory::refusal;
 use crate::failure::Stop;
+use crate::interrupt::Listening;
+use crate::leftovers::Leftover;
+use crate::output::complain;
 use crate::runs::Sink;
 use crate::{host, settings};
 use chiliad::{Database, Options, Scheme};
+use chiliad_machine::disk::{Lock, NativeDisk};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -40,19 +44,22 @@ pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
         opening: Duration::from_millis(20),
     };
     run.adopt(&place.path)?;
+    place.begin()?;
+    let listening = Listening::begin();
     let bar = bar(flags.cycles, flags.quiet);
     let started = Instant::now();
-    let result = run.cycles(&place.path, &bar);
+    let result = run.cycles(&place.path, &bar, &listening);
     run.report.seconds = started.elapsed().as_secs_f64();
     bar.finish_and_clear();
     let failure = result.err().or_else(|| run.report.problem().map(Stop::Failed));
-    if failure.is_some() {
+    let failed = !matches!(failure, None | Some(Stop::Interrupted));
+    if failed {
         place.keep();
     }
     let text = run.report.text(flags, run.threads);
-    match &failure {
-        Some(_) => eprint!("{text}"),
-        None => sink.say(&text)?,
+    match failed {
+        true => complain(&text),
+        false => sink.say(&text)?,
     }
     sink.json(&run.report.json(flags, run.threads))?;
     sink.finish()?;
@@ -103,8 +110,14 @@ impl Run<'_> {
         }
     }
 
-    fn cycles(&mut self, data: &Path, bar: &ProgressBar) -> Result<(), Stop> {
+    fn cycles(
+        &mut self,
+        data: &Path,
+        bar: &ProgressBar,
+        listening: &Listening,
+    ) -> Result<(), Stop> {
         for number in 0..self.flags.cycles {
+            listening.check()?;
             let cycle = Cycle::draw(self.flags.seed, number, self.opening);
             let mut findings = Findings::default();
             self.live(data, number, cycle, &mut findings)?;
@@ -200,31 +213,48 @@ impl Run<'_> {
 /// The directory of a run.
 struct Place {
     path: PathBuf,
-    /// It goes when the run is over.
+    /// It was missing: a temporary one goes when the run is over, one that was asked for until the run
+    /// begins.
+    leftover: Option<Leftover>,
     temporary: bool,
 }
 
 impl Place {
     fn new(given: Option<&Path>) -> Result<Self, Stop> {
-        if let Some(path) = given {
-            return Ok(Self { path: path.to_owned(), temporary: false });
+        let refuse = |path: &Path, error: std::io::Error| match given {
+            Some(_) => {
+                let accepted = "accepted: a directory that can be written to, or a name for one";
+                Stop::bad("--data", format!("{}: {error}; {accepted}", path.display()))
+            }
+            None => Stop::bad(path.display(), format!("{error}; accepted: --data DIR")),
+        };
+        let name = format!("chiliad-crash-{}", std::process::id());
+        let path = given.map_or_else(|| std::env::temp_dir().join(name), Path::to_owned);
+        let leftover = match path.exists() && given.is_some() {
+            true => {
+                std::fs::read_dir(&path).map_err(|error| refuse(&path, error))?;
+                None
+            }
+            false => Some(Leftover::tree(&path).map_err(|error| refuse(&path, error))?),
+        };
+        Ok(Self { path, leftover, temporary: given.is_none() })
+    }
+
+    /// Processes will write to it, once it is known that they can.
+    fn begin(&mut self) -> Result<(), Stop> {
+        NativeDisk::open(&self.path, Lock::Exclusive).map_err(|error| {
+            let accepted = "accepted: a directory that can be written to, and nobody else uses";
+            Stop::bad("--data", format!("{}: {error}; {accepted}", self.path.display()))
+        })?;
+        if !self.temporary {
+            self.keep();
         }
-        let path = std::env::temp_dir().join(format!("chiliad-crash-{}", std::process::id()));
-        std::fs::create_dir(&path)
-            .map_err(|error| Stop::bad(path.display(), format!("{error}; accepted: --data DIR")))?;
-        Ok(Self { path, temporary: true })
+        Ok(())
     }
 
     fn keep(&mut self) {
-        self.temporary = false;
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if self.temporary {
-            // What cannot be removed stays among the temporary files.
-            let _ = std::fs::remove_dir_all(&self.path);
+        if let Some(made) = self.leftover.take() {
+            made.keep();
         }
     }
 }

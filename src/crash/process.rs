@@ -3,19 +3,23 @@
 use super::said::Said;
 use crate::args::{CrashFlags, CrashPlant};
 use crate::failure::Stop;
-use std::io::{BufRead, BufReader, Read};
+use crate::leftovers::Leftover;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long a child may say nothing where it must say something.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A running child. Dropped, it is killed.
+/// A running child. Dropped, it is killed, and where a signal ends this process.
 pub struct Process {
-    child: Child,
+    child: Arc<Mutex<Child>>,
+    leftover: Leftover,
     input: Option<ChildStdin>,
     said: Receiver<Said>,
     errors: Option<JoinHandle<String>>,
@@ -62,14 +66,18 @@ impl Process {
             command.args(["--plant", &crate::args::typed(plant)]);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(fail)?;
+        // Its end is decided here: what a terminal sends to all of its programs is not for it.
+        command.process_group(0);
+        let (child, leftover) = start(&mut command).map_err(fail)?;
         let (sender, said) = channel();
-        let input = child.stdin.take();
-        if let Some(output) = child.stdout.take() {
+        let mut pipes = lock(&child);
+        let input = pipes.stdin.take();
+        if let Some(output) = pipes.stdout.take() {
             thread::spawn(move || listen(output, &sender));
         }
-        let errors = child.stderr.take().map(|errors| thread::spawn(move || read_all(errors)));
-        Ok(Self { child, input, said, errors })
+        let errors = pipes.stderr.take().map(|errors| thread::spawn(move || read_all(errors)));
+        drop(pipes);
+        Ok(Self { child, leftover, input, said, errors })
     }
 
     /// Waits for the next line: until `deadline`, if there is one.
@@ -88,7 +96,9 @@ impl Process {
 
     /// Kills it: SIGKILL, whatever it is doing.
     pub fn kill(&mut self) -> Result<(), Stop> {
-        self.child.kill().map_err(|error| Stop::Failed(format!("killing the process: {error}")))
+        lock(&self.child)
+            .kill()
+            .map_err(|error| Stop::Failed(format!("killing the process: {error}")))
     }
 
     /// Asks it to end.
@@ -98,19 +108,33 @@ impl Process {
 
     /// Waits for its end, after its output has ended.
     pub fn wait(mut self) -> Result<Ended, Stop> {
-        let status = self.child.wait();
+        let status = lock(&self.child).wait();
         let status = status.map_err(|error| Stop::Failed(format!("waiting: {error}")))?;
+        self.leftover.keep();
         let errors = self.errors.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
         Ok(Ended { orderly: status.success(), why: format!("{status}: {}", errors.trim()) })
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        // Both fail where it has ended, which is what is wanted.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
+    child.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a process that ends with this one.
+fn start(command: &mut Command) -> io::Result<(Arc<Mutex<Child>>, Leftover)> {
+    Leftover::new(|| {
+        let child = Arc::new(Mutex::new(command.spawn()?));
+        let killed = Arc::clone(&child);
+        let kill = move || {
+            // Whoever holds it waits for its end already.
+            if let Ok(mut child) = killed.try_lock() {
+                // Both fail where it has ended, which is what is wanted.
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+        };
+        Ok((child, kill))
+    })
 }
 
 /// Passes on what the child says. A line that was cut short is nothing said.

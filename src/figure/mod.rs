@@ -25,7 +25,9 @@ mod simulated;
 use crate::args::{FigureCommand, FigureRunFlags};
 use crate::failure::Stop;
 use crate::host;
+use crate::interrupt::Listening;
 use crate::output::print;
+use crate::summary::counted;
 use claims::Claim;
 use describe::Figure;
 use grid::Grid;
@@ -53,14 +55,20 @@ pub fn run(command: &FigureCommand) -> Result<(), Stop> {
 fn run_figures(flags: &FigureRunFlags) -> Result<(), Stop> {
     let (figures, claims) = (describe::all(flags.native)?, claims::all()?);
     let chosen = choose(&flags.ids, &figures)?;
-    let place = Place::obtain(&flags.out, &describe::all(false)?)?;
+    let known = describe::all(false)?;
+    let place = Place::obtain(&flags.out, &known)?;
     let jobs = flags.jobs.unwrap_or_else(host::cores);
     let grid = Grid { quick: flags.quick, cores: host::cores() };
     let started = (SystemTime::now(), Instant::now());
     let bar = progress::Bar::new(&chosen, grid, flags.quiet);
     let mut all = Vec::new();
+    let listening = Listening::begin();
     for figure in chosen {
-        let lines = run::figure(figure, grid, jobs, &bar)?;
+        let lines = match run::figure(figure, grid, jobs, &bar, &listening) {
+            // What was run before is shown.
+            Err(Stop::Interrupted) if !all.is_empty() => break,
+            lines => lines?,
+        };
         let svg = chart::svg(figure, &lines)?;
         place.put(&format!("{}.csv", figure.id), &csv::text(figure, &lines))?;
         if let Some(svg) = &svg {
@@ -77,7 +85,10 @@ fn run_figures(flags: &FigureRunFlags) -> Result<(), Stop> {
         date: numbers::date(started.0),
         took: started.1.elapsed(),
     };
-    let page = place.finish(&page::html(&all, &head))?;
+    let mut page = page::Page::new(&all, &head);
+    page.take_over(place.earlier(), &known);
+    let page = place.finish(&page.html(&all, &head))?;
+    listening.check()?;
     let failed = all.iter().flat_map(|done| done.lines.iter().flatten());
     let failed: Vec<&String> = failed.flat_map(|line| &line.failed).collect();
     if let Some(first) = failed.first() {
@@ -90,8 +101,8 @@ fn run_figures(flags: &FigureRunFlags) -> Result<(), Stop> {
     }
     let [holds, fails, not] = count(all.iter().flat_map(|done| &done.claims));
     print(&format!(
-        "{} figures: {holds} claims hold, {fails} fail, {not} do not apply here; see {}\n",
-        all.len(),
+        "{}: {holds} claims hold, {fails} fail, {not} do not apply here; see {}\n",
+        counted(all.len() as u64, "figure"),
         page.display()
     ))
 }

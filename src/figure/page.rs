@@ -15,6 +15,16 @@ use std::time::Duration;
 /// The page's style.
 const STYLE: &str = include_str!("page.css");
 
+/// The last line of a section.
+const SECTION_END: &str = "</section>\n";
+
+/// Adds lines; writing to a string cannot fail.
+macro_rules! put {
+    ($out:expr, $($text:tt)*) => {
+        let _ = writeln!($out, $($text)*);
+    };
+}
+
 /// What the page says of the run.
 pub struct Head {
     /// The grid.
@@ -27,20 +37,69 @@ pub struct Head {
     pub took: Duration,
 }
 
-/// The page.
-pub fn html(all: &[Done<'_>], head: &Head) -> String {
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{MARK}\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>Figures, reproduced</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
-    );
-    opening(&mut out, all, head);
-    summary(&mut out, all);
-    for done in all {
-        section(&mut out, done, head);
+/// A figure on the page: its line in the summary, and its section.
+struct Part {
+    id: String,
+    row: String,
+    section: String,
+}
+
+/// The figures of a page: of this run, and of earlier ones into the same directory.
+pub struct Page(Vec<Part>);
+
+impl Page {
+    /// The figures of this run.
+    pub fn new(all: &[Done<'_>], head: &Head) -> Self {
+        let part = |done: &Done<'_>| {
+            let (mut row, mut text) = (String::new(), String::new());
+            summary_row(&mut row, done);
+            section(&mut text, done, head);
+            Part { id: done.figure.id.clone(), row, section: text }
+        };
+        Self(all.iter().map(part).collect())
     }
-    out.push_str("</main>\n</body>\n</html>\n");
-    out
+
+    /// Takes over what an earlier page has of the figures that were not run now. Of `known`, all that there
+    /// are, the page keeps the order.
+    pub fn take_over(&mut self, earlier: &str, known: &[Figure]) {
+        let mut parts = std::mem::take(&mut self.0);
+        for figure in known {
+            let run = parts.iter().position(|part| part.id == figure.id);
+            let run = run.map(|at| parts.remove(at));
+            self.0.extend(run.or_else(|| of_earlier(earlier, &figure.id)));
+        }
+        self.0.append(&mut parts);
+    }
+
+    /// The page, of which `all` were run now.
+    pub fn html(&self, all: &[Done<'_>], head: &Head) -> String {
+        let mut out = format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{MARK}\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>Figures, reproduced</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        );
+        opening(&mut out, all, head);
+        put!(out, "<table class=\"summary\">\n<caption>Claims by figure</caption>");
+        put!(
+            out,
+            "<thead><tr><th scope=\"col\">Figure</th><th scope=\"col\">hold</th>\
+             <th scope=\"col\">fail</th><th scope=\"col\"><abbr title=\"not applicable here\">n/a</abbr>\
+             </th></tr></thead>\n<tbody>"
+        );
+        self.0.iter().for_each(|part| out.push_str(&part.row));
+        put!(out, "</tbody>\n</table>");
+        self.0.iter().for_each(|part| out.push_str(&part.section));
+        out.push_str("</main>\n</body>\n</html>\n");
+        out
+    }
+}
+
+/// A figure as an earlier page has it.
+fn of_earlier(page: &str, id: &str) -> Option<Part> {
+    let row = page.lines().find(|line| line.contains(&format!("<a href=\"#{id}\">")))?;
+    let begin = page.find(&format!("<section id=\"{id}\">"))?;
+    let end = begin + page[begin..].find(SECTION_END)? + SECTION_END.len();
+    Some(Part { id: id.into(), row: format!("{row}\n"), section: page[begin..end].into() })
 }
 
 /// Text as HTML has it.
@@ -48,11 +107,9 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Adds lines; writing to a string cannot fail.
-macro_rules! put {
-    ($out:expr, $($text:tt)*) => {
-        let _ = writeln!($out, $($text)*);
-    };
+/// The commit that this build was made from.
+fn commit() -> &'static str {
+    if BUILD.commit.is_empty() { "unknown" } else { BUILD.commit }
 }
 
 fn opening(out: &mut String, all: &[Done<'_>], head: &Head) {
@@ -63,7 +120,7 @@ fn opening(out: &mut String, all: &[Done<'_>], head: &Head) {
     };
     let cores = head.grid.cores;
     let cores = if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };
-    let commit = if BUILD.commit.is_empty() { "unknown" } else { BUILD.commit };
+    let commit = commit();
     put!(out, "<header>\n<h1>Figures, reproduced</h1>");
     put!(
         out,
@@ -116,32 +173,22 @@ fn machines(all: &[Done<'_>]) -> &'static str {
     }
 }
 
-fn summary(out: &mut String, all: &[Done<'_>]) {
-    put!(out, "<table class=\"summary\">\n<caption>Claims by figure</caption>");
+fn summary_row(out: &mut String, done: &Done<'_>) {
+    let Figure { id, title, .. } = done.figure;
+    let counts = count(done.claims.iter());
+    let cell = |at: usize, class: &str| match counts[at] {
+        0 => "<td class=\"none\">·</td>".to_owned(),
+        number => format!("<td class=\"{class}\">{number}</td>"),
+    };
     put!(
         out,
-        "<thead><tr><th scope=\"col\">Figure</th><th scope=\"col\">hold</th>\
-         <th scope=\"col\">fail</th><th scope=\"col\"><abbr title=\"not applicable here\">n/a</abbr>\
-         </th></tr></thead>\n<tbody>"
+        "<tr><th scope=\"row\"><a href=\"#{id}\">{}</a> <span class=\"id\">{id}</span></th>\
+         {}{}{}</tr>",
+        escaped(title),
+        cell(0, "holds"),
+        cell(1, "fails"),
+        cell(2, "not")
     );
-    for done in all {
-        let Figure { id, title, .. } = done.figure;
-        let counts = count(done.claims.iter());
-        let cell = |at: usize, class: &str| match counts[at] {
-            0 => "<td class=\"none\">·</td>".to_owned(),
-            number => format!("<td class=\"{class}\">{number}</td>"),
-        };
-        put!(
-            out,
-            "<tr><th scope=\"row\"><a href=\"#{id}\">{}</a> <span class=\"id\">{id}</span></th>\
-             {}{}{}</tr>",
-            escaped(title),
-            cell(0, "holds"),
-            cell(1, "fails"),
-            cell(2, "not")
-        );
-    }
-    put!(out, "</tbody>\n</table>");
 }
 
 fn section(out: &mut String, done: &Done<'_>, head: &Head) {
@@ -180,10 +227,12 @@ fn section(out: &mut String, done: &Done<'_>, head: &Head) {
         if head.native && matches!(source, Source::Cores | Source::Lm) { " --native" } else { "" };
     put!(
         out,
-        "<p class=\"again\"><code>chiliad figure run {id}{quick}{native} --out DIR</code></p>"
+        "<p class=\"again\"><code>chiliad figure run {id}{quick}{native} --out DIR</code>, {}, commit {}</p>",
+        head.date,
+        commit()
     );
     points(out, done.figure, grid);
-    put!(out, "</section>");
+    out.push_str(SECTION_END);
 }
 
 /// One run of each panel, as it can be typed: it says what the table sizes and times are.
@@ -312,7 +361,8 @@ mod tests {
             date: "2026-11-20 12:00 UTC".into(),
             took: Duration::from_secs(61),
         };
-        let page = html(&[done], &head);
+        let all = [done];
+        let page = Page::new(&all, &head).html(&all, &head);
         for part in [
             MARK,
             "2 cores",
@@ -329,5 +379,32 @@ mod tests {
             assert!(page.contains(part), "{part}");
         }
         assert!(!page.contains("<script") && !page.contains("src="));
+    }
+    #[test]
+    fn what_was_run_before_stays_on_the_page() {
+        let figures = describe::all(true).expect("every description parses");
+        let head = |date: &str| Head {
+            grid: Grid { quick: true, cores: 2 },
+            native: false,
+            date: date.into(),
+            took: Duration::ZERO,
+        };
+        let run = |id: &str, date: &str, earlier: &str| {
+            let figure = figures.iter().find(|it| it.id == id).expect(id);
+            let all = [Done { figure, lines: Vec::new(), svg: None, claims: Vec::new() }];
+            let mut page = Page::new(&all, &head(date));
+            page.take_over(earlier, &figures);
+            page.html(&all, &head(date))
+        };
+        let first = run("silo-6-4", "on monday", "");
+        let second = run("silo-6-2", "on tuesday", &first);
+        let places =
+            ["id=\"silo-6-2\"", "on tuesday, commit", "id=\"silo-6-4\"", "on monday, commit"];
+        let places = places.map(|part| second.find(part).expect(part));
+        assert!(places.is_sorted(), "{places:?}");
+        let again = run("silo-6-4", "on friday", &second);
+        assert!(again.contains("on tuesday, commit") && !again.contains("on monday"), "{again}");
+        assert_eq!(again.matches("<section id=").count(), 2);
+        assert_eq!(again.matches("<a href=\"#silo-6").count(), 2);
     }
 }

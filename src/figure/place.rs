@@ -2,6 +2,7 @@
 
 use super::describe::Figure;
 use crate::failure::Stop;
+use crate::leftovers::Leftover;
 use crate::output::OutputFile;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,10 @@ const ACCEPTED: &str = "accepted: a directory that is missing, empty, or left by
 pub struct Place {
     path: PathBuf,
     page: OutputFile,
+    /// The page that an earlier run has left; empty: none has.
+    earlier: String,
+    /// It was missing: it goes again where nothing was written to it.
+    made: Leftover,
 }
 
 impl Place {
@@ -29,7 +34,7 @@ impl Place {
         let refuse = |problem: String| {
             Stop::bad("--out", format!("{}: {problem}; {ACCEPTED}", path.display()))
         };
-        fs::create_dir_all(path).map_err(|error| refuse(error.to_string()))?;
+        let made = Leftover::directory(path).map_err(|error| refuse(error.to_string()))?;
         for entry in fs::read_dir(path).map_err(|error| refuse(error.to_string()))? {
             let entry = entry.map_err(|error| refuse(error.to_string()))?;
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -39,7 +44,13 @@ impl Place {
             }
         }
         let page = OutputFile::create("--out", &path.join(PAGE))?;
-        Ok(Self { path: path.to_owned(), page })
+        let earlier = fs::read_to_string(path.join(PAGE)).unwrap_or_default();
+        Ok(Self { path: path.to_owned(), page, earlier, made })
+    }
+
+    /// The page that an earlier run has left here.
+    pub fn earlier(&self) -> &str {
+        &self.earlier
     }
 
     /// Writes a file of a figure.
@@ -51,6 +62,7 @@ impl Place {
     /// Writes the page; where it is.
     pub fn finish(self, text: &str) -> Result<PathBuf, Stop> {
         self.page.finish(|file| file.write_all(text.as_bytes()))?;
+        self.made.keep();
         Ok(self.path.join(PAGE))
     }
 }

@@ -56,10 +56,9 @@ fn runs(panel: &Panel, grid: Grid) -> u64 {
     columns.iter().map(|column| column.lines.len() as u64).sum::<u64>() * grid.runs(panel)
 }
 
-/// The database of a line, and the records of YCSB that are loaded into it.
-fn records(line: &[String]) -> Option<(String, u64)> {
-    let job = crate::args::parse(line).and_then(prepare).ok()?;
-    let settings = match &job {
+/// The database of a job, and the records of YCSB that are loaded into it.
+fn records(job: &Job) -> Option<(String, u64)> {
+    let settings = match job {
         Job::Workload(settings) => settings,
         Job::Simulated(point) => match &**point {
             Point::Workload(settings, _) => settings,
@@ -67,14 +66,13 @@ fn records(line: &[String]) -> Option<(String, u64)> {
         },
         Job::Timestamps(_) => return None,
     };
-    Some((database(&job)?, settings.shown.get("records")?.as_u64()?))
+    Some((database(job)?, settings.shown.get("records")?.as_u64()?))
 }
 
-/// Seconds that a line's simulation takes, if it is one.
-fn simulated_seconds(line: &[String]) -> Option<f64> {
-    let job = crate::args::parse(line).and_then(prepare).ok()?;
+/// Seconds that a job's simulation takes, if it is one.
+fn simulated_seconds(job: &Job) -> Option<f64> {
     let Job::Simulated(point) = job else { return None };
-    let per_second = match *point {
+    let per_second = match **point {
         Point::Timestamps(_) => TIMESTAMPS_PER_SECOND,
         Point::Workload(..) => SIMULATED_PER_SECOND,
     };
@@ -90,13 +88,15 @@ pub fn estimate(figure: &Figure, grid: Grid) -> Duration {
         let lines = lines.filter(|(_, series)| !(series.full_only && grid.quick));
         let mut loaded = HashMap::new();
         for (line, _) in lines {
-            loaded.extend(records(line));
+            let job = crate::args::parse(line).and_then(prepare).ok();
+            loaded.extend(job.as_ref().and_then(records));
             let time = |flag: &str| {
                 let at = line.iter().position(|word| word == flag)?;
                 crate::args::values::time(line.get(at + 1)?).ok()
             };
             let run = ["--warmup", "--duration"].into_iter().filter_map(time).sum::<Duration>();
-            let simulated = simulated_seconds(line).unwrap_or(0.0) * grid.runs(panel) as f64;
+            let simulated =
+                job.as_ref().and_then(simulated_seconds).unwrap_or(0.0) * grid.runs(panel) as f64;
             total += Duration::from_secs_f64(simulated / grid.cores.max(1) as f64);
             if panel.machine.is_none() {
                 total += (run + BESIDES) * grid.rounds(panel) as u32;

@@ -15,7 +15,9 @@ use crate::args::{
     TimestampsFlags, each_workload, values,
 };
 use crate::failure::Stop;
+use crate::interrupt::Listening;
 use crate::points;
+use crate::result::RunResult;
 use crate::settings::{self, Settings, Shown};
 use crate::{bench, host, timestamps};
 use chiliad_workload::driver::NativeTarget;
@@ -76,9 +78,15 @@ pub fn prepare(arguments: Arguments) -> Result<Job, Stop> {
     }
 }
 
-/// Runs all of a figure, `jobs` simulated runs at a time.
-pub fn figure(figure: &Figure, grid: Grid, jobs: usize, bar: &Bar) -> Result<Lines, Stop> {
-    let mut all = simulated::figure(figure, grid, jobs, bar)?;
+/// Runs all of a figure, `jobs` simulated runs at a time. Asked to end, it has nothing to show.
+pub fn figure(
+    figure: &Figure,
+    grid: Grid,
+    jobs: usize,
+    bar: &Bar,
+    listening: &Listening,
+) -> Result<Lines, Stop> {
+    let mut all = simulated::figure(figure, grid, jobs, bar, listening)?;
     for (panel, lines) in figure.panels.iter().zip(&mut all) {
         if panel.machine.is_some() {
             continue;
@@ -217,9 +225,13 @@ pub fn database(job: &Job) -> Option<String> {
 
 fn run(job: &mut Job, databases: &mut Databases, seed: u64) -> Result<Value, Stop> {
     let key = database(job).unwrap_or_default();
+    let whole = |result: RunResult| match result.interrupted {
+        false => Ok(result.to_value()),
+        true => Err(Stop::Interrupted),
+    };
     match job {
         Job::Simulated(_) => Err(Stop::Failed("a simulated run among native ones".into())),
-        Job::Timestamps(flags) => timestamps::run(flags, true).map(|result| result.to_value()),
+        Job::Timestamps(flags) => timestamps::run(flags, true).and_then(whole),
         Job::Workload(settings) => {
             settings.plan.seed = seed;
             settings.plan.load = !databases.contains_key(&key);
@@ -230,7 +242,7 @@ fn run(job: &mut Job, databases: &mut Databases, seed: u64) -> Result<Value, Sto
             if result.is_err() {
                 databases.remove(&key);
             }
-            result.map(|result| result.to_value())
+            result.and_then(whole)
         }
     }
 }

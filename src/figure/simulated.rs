@@ -13,6 +13,7 @@ use super::run::{Job, asked, leave_out};
 use crate::args::values;
 use crate::failure::Stop;
 use crate::host;
+use crate::interrupt::Listening;
 use crate::points::{self, Answer};
 use serde_json::Value;
 
@@ -35,25 +36,38 @@ struct Run {
 }
 
 /// Runs the simulated panels of a figure; the lines of the others have not been run.
-pub fn figure(figure: &Figure, grid: Grid, jobs: usize, bar: &Bar) -> Result<Lines, Stop> {
+pub fn figure(
+    figure: &Figure,
+    grid: Grid,
+    jobs: usize,
+    bar: &Bar,
+    listening: &Listening,
+) -> Result<Lines, Stop> {
     let new = |panel: &Panel| panel.series.iter().map(|series| Line::new(&series.name)).collect();
     let mut lines: Lines = figure.panels.iter().map(new).collect();
     let (mut places, runs) = plan(figure, (grid, jobs), &mut lines, bar)?;
     let all: Vec<&points::Point> = runs.iter().map(|run| &run.point).collect();
-    points::run(&all, jobs, |number, answer| {
-        let Run { place, round, .. } = runs[number];
-        let place = &mut places[place];
-        let panel = &figure.panels[place.panel];
-        let line = &mut lines[place.panel][place.series];
-        bar.running(&format!("{} {}: {} {}", figure.id, panel.id, line.name, place.label), 1);
-        match answer {
-            Ok(Answer { result, problem: None }) => place.runs[round] = Some(result),
-            Ok(Answer { problem: Some(problem), .. }) => line.failed.push(failed(place, &problem)),
-            Err(Stop::Failed(problem)) => line.failed.push(failed(place, &problem)),
-            Err(stop) => leave_out(line, stop)?,
-        }
-        Ok(())
-    })?;
+    points::run(
+        &all,
+        jobs,
+        || listening.check(),
+        |number, answer| {
+            let Run { place, round, .. } = runs[number];
+            let place = &mut places[place];
+            let panel = &figure.panels[place.panel];
+            let line = &mut lines[place.panel][place.series];
+            bar.running(&format!("{} {}: {} {}", figure.id, panel.id, line.name, place.label), 1);
+            match answer {
+                Ok(Answer { result, problem: None }) => place.runs[round] = Some(result),
+                Ok(Answer { problem: Some(problem), .. }) => {
+                    line.failed.push(failed(place, &problem))
+                }
+                Err(Stop::Failed(problem)) => line.failed.push(failed(place, &problem)),
+                Err(stop) => leave_out(line, stop)?,
+            }
+            Ok(())
+        },
+    )?;
     for Place { panel, series, price, x, label, runs } in places {
         let runs: Vec<Value> = runs.into_iter().flatten().collect();
         if runs.is_empty() {

@@ -7,6 +7,7 @@ use super::file::CORES_MAX;
 use chiliad_machine::LINE_BYTES;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Where the system says it.
 const ROOT: &str = "/sys/devices/system/cpu";
@@ -35,9 +36,10 @@ pub struct Found {
     pub shared: Option<FoundCache>,
 }
 
-/// This computer.
+/// This computer, looked at once.
 pub fn this_computer() -> Found {
-    found(Path::new(ROOT))
+    static FOUND: OnceLock<Found> = OnceLock::new();
+    FOUND.get_or_init(|| found(Path::new(ROOT))).clone()
 }
 
 fn found(root: &Path) -> Found {

@@ -6,7 +6,7 @@ use crate::dispatch::{AnyDatabase, AnyWorker};
 use crate::raw::{TableId, Untyped};
 use crate::reader::Scratch;
 use crate::{Durability, Error, Pending, Reader, Reason, Result, RunOptions, Transaction};
-use chiliad_engine::{Committed, Intent};
+use chiliad_engine::Intent;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,11 +35,6 @@ impl Rules {
         self.holding().map_or(Ok(()), |acks| acks.wait(epoch, true))
     }
 
-    /// Holds the end of a transaction back in the same way.
-    pub fn hold_back_end(&self, committed: Committed) -> Result<()> {
-        unless_it_only_read(committed.wrote, self.hold_back(committed.epoch))
-    }
-
     /// The epoch of the error that a transaction ended with: what it has read may not be durable, and
     /// the error may tell of it.
     fn error_epoch(&self) -> u64 {
@@ -47,25 +42,17 @@ impl Rules {
     }
 }
 
-/// What comes of a transaction when it is known whether its epoch is `durable`. If it never will be, a
-/// transaction that has written nothing ends as if it were: the database goes on reading what it holds.
-pub(crate) fn unless_it_only_read(wrote: bool, durable: Result<()>) -> Result<()> {
-    if wrote { durable } else { Ok(()) }
-}
-
 /// How a transaction ended, not to be told before an epoch is durable.
 pub(crate) struct Held<T, E> {
     pub result: core::result::Result<T, E>,
     /// Of a commit its commit epoch.
     pub epoch: u64,
-    /// Whether the transaction has changed anything.
-    pub wrote: bool,
 }
 
 impl<T, E: From<Error>> Held<T, E> {
     /// An error that tells nothing of the database.
     pub fn harmless(error: Error) -> Self {
-        Self { result: Err(error.into()), epoch: 0, wrote: false }
+        Self { result: Err(error.into()), epoch: 0 }
     }
 
     /// The result, as soon as it may be told.
@@ -75,10 +62,10 @@ impl<T, E: From<Error>> Held<T, E> {
     }
 
     /// The result, now that it is known whether its epoch is durable. Where nothing becomes durable any
-    /// more, an error is still the answer, and so is what was only read.
+    /// more, an error is still the answer.
     pub fn tell(self, durable: Result<()>) -> core::result::Result<T, E> {
         let value = self.result?;
-        unless_it_only_read(self.wrote, durable)?;
+        durable?;
         Ok(value)
     }
 }
@@ -228,11 +215,10 @@ impl Seat {
         rules: &Rules,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<Pending<T>> {
-        let Held { result, epoch, wrote } =
-            self.run(rules, Plan::now(&RunOptions::default()), body);
+        let Held { result, epoch } = self.run(rules, Plan::now(&RunOptions::default()), body);
         match result {
-            Ok(value) => Ok(Pending::new(value, epoch, wrote, rules.acks.clone())),
-            Err(error) => Held { result: Err(error), epoch, wrote }.wait(rules),
+            Ok(value) => Ok(Pending::new(value, epoch, rules.acks.clone())),
+            Err(error) => Held { result: Err(error), epoch }.wait(rules),
         }
     }
 
@@ -252,9 +238,7 @@ impl Seat {
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut tx)));
         if let Ok(Ok(value)) = outcome {
             return match tx.commit_now() {
-                Ok(Committed { epoch, wrote, .. }) => {
-                    Attempt::Over(Held { result: Ok(value), epoch, wrote })
-                }
+                Ok(committed) => Attempt::Over(Held { result: Ok(value), epoch: committed.epoch }),
                 Err(error) => Attempt::failed(error),
             };
         }
@@ -264,8 +248,7 @@ impl Seat {
         match (conflict, outcome) {
             (Some(reason), _) => Attempt::Refused(reason),
             (None, Ok(Err(error))) => {
-                let epoch = rules.error_epoch();
-                Attempt::Over(Held { result: Err(error), epoch, wrote: false })
+                Attempt::Over(Held { result: Err(error), epoch: rules.error_epoch() })
             }
             (None, Ok(Ok(_))) => unreachable!("committed above"),
             (None, Err(panic)) => resume_unwind(panic),

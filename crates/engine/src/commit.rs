@@ -8,7 +8,6 @@ use crate::error::{Error, Reason, Result};
 use crate::recorder::WriteKind;
 use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
 use crate::stamp;
-use crate::tx::Committed;
 use crate::worker::{Core, State, context};
 use chiliad_log::entry;
 use chiliad_machine::{Cost, Fault, Machine, Rig};
@@ -29,10 +28,10 @@ pub(crate) static FAULTS: &[&Fault] = &[&SWITCH_IN_COMMIT_WINDOW];
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
-    pub fn commit(&mut self, view: &View<M>) -> Result<Committed> {
+    pub fn commit(&mut self, view: &View<M>) -> Result<CommitPoint> {
         M::work(Cost::Commit, 1);
         self.align_indexes(view)?;
-        self.check_log()?;
+        self.check_size()?;
         self.clockwork.switch(Part::Manager);
         if self.stamped {
             self.stamp_values();
@@ -78,8 +77,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let value = if empty { &[][..] } else { self.arena.get(write.value) };
             self.scheme.install(&mut context!(self), point, &mut self.writes, at, value);
         }
-        let wrote = !self.writes.is_empty();
-        if wrote {
+        if !self.writes.is_empty() {
             self.leave_tombstones(point);
             if S::COLLECTS_BEFORE_RELEASE {
                 self.scheme.collect(&mut context!(self), view, usize::MAX);
@@ -95,7 +93,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.tally.committed += 1;
         self.state = State::Idle;
         // What follows until the next begin is the scheme's too: collecting, reclaiming.
-        Ok(Committed { epoch: point.epoch, order: point.order, wrote })
+        Ok(point)
     }
 
     /// Looks the records to be written up again if their slots may have changed hands since they were
@@ -118,21 +116,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         Err(self.lose(Refusal::over(Reason::Vanished, record)))
     }
 
-    /// Refuses what the log does not take at once, and changes that could not become durable: a transaction
-    /// that has changed nothing does not need the log.
+    /// Refuses what the log does not take at once.
     #[inline]
-    fn check_log(&mut self) -> Result<()> {
-        let Some(durable) = &self.inner.words.durable else { return Ok(()) };
+    fn check_size(&mut self) -> Result<()> {
         let bytes = self.arena.used();
-        if self.log.is_some() && bytes > TRANSACTION_BYTES_MAX {
-            return Err(
-                self.doom(Error::TransactionTooLarge { bytes, accepted: TRANSACTION_BYTES_MAX })
-            );
-        }
-        if self.writes.is_empty() {
+        if self.log.is_none() || bytes <= TRANSACTION_BYTES_MAX {
             return Ok(());
         }
-        durable.check().map_err(|error| self.doom(error))
+        Err(self.doom(Error::TransactionTooLarge { bytes, accepted: TRANSACTION_BYTES_MAX }))
     }
 
     /// Gives the writes to the log, but for those of secondary indexes, which recovery makes anew.

@@ -1,6 +1,5 @@
 //! What can go wrong, and whether trying again may help.
 
-use crate::layout_differs::LayoutDiffers;
 use chiliad_log::LogError;
 use core::fmt;
 
@@ -100,9 +99,6 @@ pub enum Error {
     TableExists(String),
     /// The table has no index of this name.
     UnknownIndex(String),
-    /// A table was opened with other columns or indexes than it has: which, and the first that
-    /// differs.
-    LayoutDiffers(Box<LayoutDiffers>),
     /// The key is longer than [`chiliad_storage::KEY_BYTES_MAX`].
     KeyTooLong {
         /// Its length in bytes.
@@ -127,7 +123,7 @@ pub enum Error {
     PresentOnly,
     /// The memory limit is reached. A transaction that meets it can only be rolled back.
     OutOfMemory {
-        /// The limit in bytes.
+        /// The limit in bytes; `u64::MAX`: there is none, and the system has no more to give.
         limit_bytes: u64,
     },
     /// The lock table has as many locks as it may have, and the transaction half of them: it needs more than there
@@ -185,7 +181,6 @@ impl fmt::Display for Error {
             Self::UnknownTable(name) => write!(f, "no table {name}"),
             Self::TableExists(name) => write!(f, "there is a table {name} already"),
             Self::UnknownIndex(name) => write!(f, "no index {name}"),
-            Self::LayoutDiffers(differs) => write!(f, "{differs}"),
             Self::KeyTooLong { bytes } => {
                 let max = chiliad_storage::KEY_BYTES_MAX;
                 write!(f, "a key of {bytes} bytes; at most {max} are accepted")
@@ -202,6 +197,9 @@ impl fmt::Display for Error {
                 )
             }
             Self::PresentOnly => write!(f, "the table is closed to snapshots"),
+            Self::OutOfMemory { limit_bytes: u64::MAX } => {
+                write!(f, "the system has no more memory to give")
+            }
             Self::OutOfMemory { limit_bytes } => {
                 write!(f, "the memory limit of {limit_bytes} bytes is reached")
             }

@@ -4,8 +4,8 @@
 //! host makes page by page. It sends messages, and ends without returning: nothing of the parent's is
 //! dropped, flushed or reported twice.
 //!
-//! - The calling thread is the only one of its process, since a child has no other: whoever holds a lock
-//!   at that moment is not there to release it. The allocator's are the host's C library's own care.
+//! - A child has the calling thread and no other: other threads of the process hold no lock at that moment,
+//!   since nobody is there to release it. The allocator's are the host's C library's own care.
 //! - A child ends when its parent does. Where the caller gives up, all children are killed and waited for.
 
 use std::collections::VecDeque;
@@ -17,6 +17,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The status of a child whose work panicked, as Rust's own.
 const PANICKED: i32 = 101;
+
+/// How long one look at the children lasts.
+const WAIT_MS: i32 = 200;
 
 /// Why a child has brought nothing more.
 #[derive(Debug)]
@@ -67,14 +70,14 @@ impl Sender {
 }
 
 /// Does `work(n)` for each `n` below `count` in a child of its own, `at_once` at a time, the first ones
-/// first. `hear` is told, here, what each child sends, and last that it has ended; with an error it ends
-/// them all.
+/// first. `hear` is told, here, what each child sends, and last that it has ended; `go_on` is asked a few
+/// times per second. With an error of either all are ended.
 ///
 /// # Errors
-/// That of `hear`.
+/// That of `hear` or `go_on`.
 pub fn in_children<E>(
-    count: usize,
-    at_once: usize,
+    (count, at_once): (usize, usize),
+    mut go_on: impl FnMut() -> Result<(), E>,
     mut work: impl FnMut(usize, &mut Sender),
     mut hear: impl FnMut(usize, Heard) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -89,6 +92,7 @@ pub fn in_children<E>(
                 Err(error) => hear(number, Heard::End(Err(Lost::Host(error))))?,
             }
         }
+        go_on()?;
         for at in ready(&children).into_iter().rev() {
             let child = &mut children[at];
             let more = child.read();
@@ -126,7 +130,7 @@ impl Child {
         let [from, to] = ends.map(|end| unsafe { File::from_raw_fd(end) });
         // SAFETY: a call without arguments.
         let parent = unsafe { libc::getpid() };
-        // SAFETY: the caller is the only thread, so that the child has all that the parent has.
+        // SAFETY: no other thread holds anything, so that the child has all that the parent has.
         let process = unsafe { libc::fork() };
         match process {
             -1 => Err(io::Error::last_os_error()),
@@ -199,7 +203,7 @@ impl Drop for Child {
     }
 }
 
-/// Those of which something can be heard, or the end; waits for one.
+/// Those of which something can be heard, or the end; waits for one, but not for long.
 fn ready(children: &[Child]) -> Vec<usize> {
     let entry = |child: &Child| libc::pollfd {
         fd: child.pipe.as_raw_fd(),
@@ -208,7 +212,7 @@ fn ready(children: &[Child]) -> Vec<usize> {
     };
     let mut entries: Vec<libc::pollfd> = children.iter().map(entry).collect();
     // SAFETY: the entries are ours, and as many as is said. An interrupted call has changed none.
-    unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, -1) };
+    unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, WAIT_MS) };
     let heard = entries.iter().enumerate().filter(|(_, entry)| entry.revents != 0);
     heard.map(|(at, _)| at).collect()
 }

@@ -12,8 +12,8 @@ fn heard(
 ) -> Vec<(Vec<Vec<u8>>, Option<String>)> {
     let mut all = vec![(Vec::new(), None); count];
     let result = in_children(
-        count,
-        at_once,
+        (count, at_once),
+        || Ok(()),
         |number, sender| work(number).iter().for_each(|message| sender.send(message)),
         |number, heard| {
             match heard {
@@ -63,8 +63,8 @@ fn a_lost_child_is_said() {
 fn who_gives_up_leaves_no_child() {
     let mut ended = 0;
     let result = in_children(
-        3,
-        3,
+        (3, 3),
+        || Ok(()),
         |number, sender| {
             sender.send(&std::process::id().to_le_bytes());
             if number > 0 {

@@ -12,7 +12,7 @@ use super::found::{self, Found};
 use crate::args::CalibrateFlags;
 use crate::failure::Stop;
 use crate::host::{BUILD, cpu, memory_available};
-use crate::output::{OutputFile, print};
+use crate::output::{OutputFile, complain, print};
 use chiliad_machine::Cost;
 use chiliad_simulator::description::{Description, Memory, Network};
 use fit::Row;
@@ -32,7 +32,7 @@ pub fn run(flags: &CalibrateFlags) -> Result<(), Stop> {
     let base = super::embedded("host", &found::this_computer())?;
     let rows = count_all()?;
     for row in &rows {
-        eprintln!("ROW {row:?}");
+        complain(&format!("ROW {row:?}\n"));
     }
     let prices = fit::solve(&rows);
     let measured = measure(&base.description, &found::this_computer())?;
@@ -48,7 +48,7 @@ pub fn run(flags: &CalibrateFlags) -> Result<(), Stop> {
 fn count_all() -> Result<Vec<Row>, Stop> {
     let cases = cases::all();
     let count = |(at, case): (usize, &String)| {
-        eprintln!("counting {} of {}: {case}", at + 1, cases.len());
+        complain(&format!("counting {} of {}: {case}\n", at + 1, cases.len()));
         count::count(case)
     };
     cases.iter().enumerate().map(count).collect()
@@ -107,7 +107,7 @@ fn residuals(rows: &[Row], prices: &[f64; Cost::COUNT]) -> String {
 
 /// The computer, with its latencies measured. `base` says what is not measured.
 fn measure(base: &Description, found: &Found) -> Result<Description, Stop> {
-    eprintln!("measuring clock and caches");
+    complain("measuring clock and caches\n");
     let hertz = host::hertz();
     let cycles = |ns: f64| (ns * hertz / 1e9).round().max(1.0) as u32;
     // What is not measured and counts cycles, of a clock that was measured.
@@ -140,7 +140,7 @@ fn measure(base: &Description, found: &Found) -> Result<Description, Stop> {
             (cores_per_socket, bytes as u32)
         }
     };
-    eprintln!("measuring instructions per cycle");
+    complain("measuring instructions per cycle\n");
     let row = count::count(cases::WARM)?;
     let mut per_second = 0.0f64;
     for _ in 0..TIMED_RUNS {

@@ -114,6 +114,9 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     /// Runs transactions until the run is over or the client has done its share.
     pub(crate) fn run(&mut self) -> std::result::Result<(), Failure> {
         let mut left = self.share();
+        if left == 0 {
+            return Ok(());
+        }
         let mut arrivals = self.arrivals();
         M::clocked(true);
         loop {
@@ -177,8 +180,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             Length::Time(_) => u64::MAX,
             Length::Transactions(all) => {
                 let (of, index) = (self.seat.of as u64, self.seat.index as u64);
-                // A client with nothing to do still does one: shares of zero never end.
-                (all / of + u64::from(index < all % of)).max(1)
+                all / of + u64::from(index < all % of)
             }
         }
     }

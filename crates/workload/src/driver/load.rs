@@ -11,7 +11,7 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 /// Loads all rows of `target` with up to `threads` threads.
 ///
 /// # Errors
-/// The first error of any part; the other threads stop at their next part.
+/// The first error of any part; the other threads stop at their next part. [`Failure::Interrupted`].
 pub(crate) fn load(
     target: &(dyn Target + Sync),
     seed: u64,
@@ -38,11 +38,17 @@ pub(crate) fn load(
     thread::scope(|scope| {
         let threads: Vec<_> =
             (0..threads.clamp(1, parts.max(1))).map(|_| scope.spawn(work)).collect();
+        let mut interrupted = false;
         while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
             progress.loading(done.load(Ordering::Relaxed), parts);
+            if progress.interrupted() {
+                next.store(parts, Ordering::Relaxed);
+                interrupted = true;
+            }
             thread::sleep(REPORT_INTERVAL);
         }
         progress.loading(done.load(Ordering::Relaxed), parts);
-        threads.into_iter().try_for_each(|thread| super::native::join(thread.join()))
+        threads.into_iter().try_for_each(|thread| super::native::join(thread.join()))?;
+        if interrupted { Err(Failure::Interrupted) } else { Ok(()) }
     })
 }

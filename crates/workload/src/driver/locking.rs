@@ -132,6 +132,7 @@ fn count(
         seconds: start.elapsed().as_secs_f64(),
         count: pairs * threads as u64,
         memory_bytes,
+        interrupted: false,
     })
 }
 

@@ -171,6 +171,9 @@ fn run_clients(
         }
         let stalled = stalled.map_or(Ok(()), |stalled| join(stalled.join()));
         joined.failure.map_or(stalled, Err)?;
+        if measured.interrupted && measured.seconds == 0.0 {
+            return Err(Failure::Interrupted);
+        }
         let seconds = match plan.length {
             Length::Time(_) => measured.seconds,
             // The last client's end, which the driver sees only a moment later.
@@ -181,6 +184,7 @@ fn run_clients(
             tally: joined.tally,
             recorders: joined.recorders,
             complete: !signals.ended_early(),
+            interrupted: measured.interrupted,
             conditions: None,
             versions: None,
             series: measured.series.into_samples(),
@@ -265,6 +269,8 @@ struct Measured {
     /// Its begin by the machine's clock.
     start: Ticks,
     seconds: f64,
+    /// It ended before its time.
+    interrupted: bool,
     series: Series,
     slices: Slices,
     log_bytes: u64,
@@ -278,6 +284,8 @@ impl Watch<'_, '_> {
             thread::sleep(POLL_INTERVAL);
         }
         self.warm_up();
+        // Nothing but the warm-up was to be seen.
+        let in_vain = !self.plan.warmup.is_zero() && self.progress.interrupted();
         let mut series = Series::new(self.signals.committed());
         let mut slices = Slices::new(self.signals.committed());
         let mut start = Native::now();
@@ -288,9 +296,14 @@ impl Watch<'_, '_> {
         self.progress.measuring();
         self.signals.set(Phase::Measure);
         let mut next_sample = SAMPLE_INTERVAL;
+        let mut interrupted = false;
         loop {
             let passed = since(start);
             if self.is_over(passed) {
+                break;
+            }
+            if self.progress.interrupted() {
+                interrupted = true;
                 break;
             }
             if passed >= next_sample {
@@ -307,20 +320,20 @@ impl Watch<'_, '_> {
             self.sleep(passed, next_sample);
         }
         self.signals.set(Phase::Stop);
-        let seconds = since(start).as_secs_f64();
+        let seconds = if in_vain { 0.0 } else { since(start).as_secs_f64() };
         if self.plan.series {
             series.add(seconds, self.signals.committed());
         }
         let after = (self.logged)();
         let (log_bytes, checkpoints) = (after.0 - before.0, after.1 - before.1);
-        Measured { start, seconds, series, slices, log_bytes, checkpoints }
+        Measured { start, seconds, interrupted, series, slices, log_bytes, checkpoints }
     }
 
     fn warm_up(&self) {
         let warmup = self.plan.warmup;
         loop {
             let passed = since(self.signals.begun());
-            if passed >= warmup || self.all_gone() {
+            if passed >= warmup || self.all_gone() || self.progress.interrupted() {
                 return;
             }
             self.progress.running(Duration::ZERO, self.signals.committed());

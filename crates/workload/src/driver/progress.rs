@@ -15,6 +15,10 @@ pub trait Progress: Sync {
     }
     /// The measured window begins.
     fn measuring(&self) {}
+    /// The measured window shall end now, whatever its length. Asked a few times per second.
+    fn interrupted(&self) -> bool {
+        false
+    }
     /// The clients have stopped and the history is being checked.
     fn checking(&self) {}
 }

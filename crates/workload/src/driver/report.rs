@@ -33,6 +33,8 @@ pub struct NativeReport {
     pub recorders: Vec<Recorder>,
     /// The run was not cut short by the cap on the history's memory.
     pub complete: bool,
+    /// The window ended before its time: see [`super::Progress::interrupted`].
+    pub interrupted: bool,
     /// The workload's conditions; `None` unless the plan asked for them.
     pub conditions: Option<Vec<Condition>>,
     /// At index `n` how many records have `n` older versions; `None` unless the plan asked for it.
@@ -88,6 +90,8 @@ pub enum Failure {
     Panic(String),
     /// The host refused threads.
     Host(String),
+    /// It was to end before anything was measured: see [`super::Progress::interrupted`].
+    Interrupted,
 }
 
 impl Failure {
@@ -102,6 +106,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Engine { doing, error } => write!(f, "{doing}: {error}"),
             Self::Host(problem) => f.write_str(problem),
+            Self::Interrupted => write!(f, "interrupted before anything was measured"),
             Self::Panic(message) => write!(f, "a client panicked: {message}"),
         }
     }

@@ -28,6 +28,8 @@ pub struct Counted {
     pub count: u64,
     /// Resident memory of the process at its end, in bytes.
     pub memory_bytes: u64,
+    /// The window ended before its time.
+    pub interrupted: bool,
 }
 
 impl Window {
@@ -53,16 +55,20 @@ impl Window {
             thread::sleep(self.warmup);
             let start = Instant::now();
             let before = signals.committed();
+            progress.measuring();
             signals.set(Phase::Measure);
-            while start.elapsed() < self.duration {
+            let mut interrupted = false;
+            while start.elapsed() < self.duration && !interrupted {
                 progress.running(start.elapsed(), signals.committed());
                 let left = self.duration.saturating_sub(start.elapsed());
                 thread::sleep(REPORT_INTERVAL.min(left));
+                interrupted = progress.interrupted();
             }
             let (seconds, after) = (start.elapsed().as_secs_f64(), signals.committed());
             signals.set(Phase::Stop);
             threads.into_iter().try_for_each(|thread| join(thread.join()))?;
-            Ok(Counted { seconds, count: after - before, memory_bytes: resident_bytes() })
+            let memory_bytes = resident_bytes();
+            Ok(Counted { seconds, count: after - before, memory_bytes, interrupted })
         })
     }
 }

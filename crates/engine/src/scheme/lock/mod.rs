@@ -46,7 +46,6 @@ use super::clock::Clock;
 use super::floor::{self, Floors};
 use super::in_place;
 use super::node_set::NodeSet;
-use super::opacity::Opacity;
 use super::tid;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
@@ -92,7 +91,6 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     clock: Clock<M>,
     search: Search,
     nodes: NodeSet<M>,
-    opacity: Opacity,
     /// The last TID given out by this worker.
     last: u64,
     /// The greatest TID that the transaction has read.
@@ -102,20 +100,6 @@ pub struct Locking<M: Machine, const POLICY: u8> {
 }
 
 impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
-    /// Looks at the leaves that were passed when that is due: records read are locked, gaps are not.
-    #[inline]
-    fn stay_opaque<T>(&mut self, cx: &Context<'_, M, Self>, done: T) -> Step<M, T> {
-        let size = self.held.count() + self.nodes.len();
-        if !cx.opacity || !self.opacity.is_due(size, false) {
-            return Step::Done(done);
-        }
-        if !self.nodes.holds() {
-            return Step::Abort(Refusal::new(Reason::Phantom).early());
-        }
-        self.opacity.looked(size);
-        Step::Done(done)
-    }
-
     /// Locks a record if it is not locked like this already.
     #[inline]
     fn lock(
@@ -271,7 +255,6 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             clock: Clock::new(),
             search: Search::default(),
             nodes: NodeSet::new(),
-            opacity: Opacity::new(),
             last: 0,
             newest: 0,
             floors: Floors,
@@ -282,7 +265,6 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         self.nodes.clear();
-        self.opacity = Opacity::new();
         self.newest = 0;
         if POLICY != NO_WAIT {
             self.take_seat(cx, intent);
@@ -313,7 +295,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             let lock = self.held.forget(record);
             Self::unlock(cx.shared, &lock);
         }
-        self.stay_opaque(cx, version)
+        Step::Done(version)
     }
 
     #[inline]
@@ -326,11 +308,11 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     }
 
     #[inline]
-    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         if !M::fault(&faults::GAPS_NOT_WATCHED) {
             self.nodes.add(seen);
         }
-        self.stay_opaque(cx, ())
+        Step::Done(())
     }
 
     fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
