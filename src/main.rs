@@ -13,6 +13,8 @@ mod check;
 mod copy;
 mod crash;
 mod directory;
+#[cfg(test)]
+mod documents;
 mod failure;
 mod figure;
 mod home;

@@ -32,6 +32,16 @@ fn a_run_is_a_function_of_flags_and_seed() {
     }
 }
 
+/// Five cores stall as often as they wait, and all wait in one queue: the run ends all the same.
+#[test]
+fn cores_that_stall_while_they_queue_get_through() {
+    let run = result(
+        "simulate bank --scheme lock-table-global --cores 5 --seed 1000141 --schedule random \
+         --memory-model tso --timestamps mutex --verify --latch mcs --interleave 2 --snapshots off",
+    );
+    assert_eq!((&run["verdict"], &run["verified"]["passed"]), (&"completed".into(), &true.into()));
+}
+
 /// The results of a sweep, without what the host has a part in.
 fn swept(line: &str) -> Vec<Value> {
     let output = chiliad(&format!("{line} --json -"));

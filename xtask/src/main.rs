@@ -60,3 +60,31 @@ fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/common/fences.rs"]
+mod fences;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every `cargo xtask` line of the documents is one.
+    #[test]
+    fn command_lines_in_documents_are_accepted() {
+        let mut tried = 0;
+        for document in fences::documents(&root()) {
+            for command in document.commands() {
+                let Some(words) = command.of_xtask() else { continue };
+                tried += 1;
+                let line = std::iter::once("cargo xtask").chain(words.iter().map(String::as_str));
+                if let Err(error) = Arguments::try_parse_from(line) {
+                    use clap::error::ErrorKind::MissingRequiredArgument;
+                    let cut = command.inline && error.kind() == MissingRequiredArgument;
+                    assert!(cut, "{}: {error}", command.place);
+                }
+            }
+        }
+        assert!(tried > 10, "{tried}");
+    }
+}

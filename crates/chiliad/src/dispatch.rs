@@ -2,7 +2,7 @@
 
 use crate::options::{Options, Scheme};
 use crate::raw::{Entry, Get, Range, Row, Scanned, TableId, TableSpec};
-use crate::{Error, Result, Stats};
+use crate::{Error, Layout, Result, Stats};
 use chiliad_engine::{Checkpointed, Committed, Copied, Host, Intent, Mode, Recovered};
 use chiliad_machine::Interleaved;
 use chiliad_machine::disk::Disk;
@@ -143,6 +143,10 @@ impl AnyDatabase {
 
     pub fn create_table(&self, spec: TableSpec) -> Result<TableId> {
         each!(self, db => db.create_table(spec))
+    }
+
+    pub fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()> {
+        each!(self, db => db.adopt_layout(table, layout))
     }
 
     pub fn drop_table(&self, name: &str) -> Result<()> {

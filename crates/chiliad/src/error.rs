@@ -6,8 +6,3 @@ use crate::Error;
 pub(crate) fn malformed(what: &str) -> Error {
     Error::InvalidOption(format!("the stored bytes do not fit the type of the table: {what}"))
 }
-
-/// A table opened as something that it is not.
-pub(crate) fn wrong_table_type(name: &str, why: &str) -> Error {
-    Error::InvalidOption(format!("the table {name} cannot be opened with these types: {why}"))
-}

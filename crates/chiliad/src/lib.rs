@@ -49,12 +49,22 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+/// What the front page and the guide show, compiled, and the front page's program run.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct FrontPage;
+    #[doc = include_str!("../../../docs/embedding.md")]
+    struct Guide;
+}
+
 // The derive macros' code says `::chiliad`, in this crate's own tests too.
 extern crate self as chiliad;
 
 mod acks;
 mod backoff;
 mod cache;
+mod column;
 mod database;
 pub mod directory;
 mod dispatch;
@@ -85,6 +95,7 @@ mod transaction;
 mod worker;
 
 pub use backoff::Backoff;
+pub use column::Typed;
 pub use database::Database;
 pub use key::{Desc, Key, Lookup, Part, PartOf, Prefix};
 pub use options::{Durability, Options, Scheme};
@@ -100,6 +111,8 @@ pub use transaction::{Snapshot, Transaction};
 pub use worker::Worker;
 
 pub use chiliad_derive::{Key, Row};
+pub use chiliad_engine::{Change, Difference, LayoutDiffers, LayoutPart};
 pub use chiliad_engine::{CheckpointInfo, Checkpointed, LogError, Phase, Recovered};
+pub use chiliad_engine::{Column, ColumnType, Layout, NoColumnType};
 pub use chiliad_engine::{Error, Reason, Result, Snapshots, Timestamps};
 pub use chiliad_engine::{Hold, HotRecord, Stats, Usage};

@@ -181,8 +181,8 @@ pub struct Options {
     /// [`Database::snapshot`](crate::Database::snapshot) can see.
     pub snapshot_every: u64,
     /// Check what a transaction has read while it runs, so that its closure is not left for long
-    /// with a state that never was. Without it a transaction that is bound to be retried may see
-    /// one until it commits.
+    /// with a state that never was: for at most half as many reads as it has made by then, or 64. Without it a
+    /// transaction that is bound to be retried may see one until it commits.
     pub opacity: bool,
     /// The number of partitions, for [`Scheme::Partitioned`] and [`Scheme::HStore`].
     pub partitions: u32,

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::acks::Acks;
+use crate::seat::unless_it_only_read;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
@@ -37,13 +38,15 @@ use std::sync::Arc;
 pub struct Pending<T> {
     value: Option<T>,
     epoch: u64,
+    /// Whether the transaction has changed anything.
+    wrote: bool,
     /// `None`: there is nothing to wait for.
     acks: Option<Arc<Acks>>,
 }
 
 impl<T> Pending<T> {
-    pub(crate) fn new(value: T, epoch: u64, acks: Option<Arc<Acks>>) -> Self {
-        Self { value: Some(value), epoch, acks }
+    pub(crate) fn new(value: T, epoch: u64, wrote: bool, acks: Option<Arc<Acks>>) -> Self {
+        Self { value: Some(value), epoch, wrote, acks }
     }
 
     /// The commit epoch of the transaction: it is durable when its epoch is.
@@ -55,7 +58,8 @@ impl<T> Pending<T> {
     /// Whether the result may be had without waiting.
     ///
     /// # Errors
-    /// [`Error::LogFailed`](crate::Error::LogFailed): it never will be.
+    /// [`Error::LogFailed`](crate::Error::LogFailed): it never will be. (What a transaction has only read may be
+    /// had by [`wait`](Pending::wait) all the same.)
     pub fn is_durable(&self) -> Result<bool> {
         match self.acks.as_ref().map(|acks| acks.look(self.epoch)) {
             None => Ok(true),
@@ -67,11 +71,11 @@ impl<T> Pending<T> {
     /// Waits for the result.
     ///
     /// # Errors
-    /// [`Error::LogFailed`](crate::Error::LogFailed): whether the transaction is on the disk will be
-    /// known when the database is opened again.
+    /// [`Error::LogFailed`](crate::Error::LogFailed), for a transaction that has written: whether it is on the
+    /// disk will be known when the database is opened again.
     pub fn wait(mut self) -> Result<T> {
         if let Some(acks) = &self.acks {
-            acks.wait(self.epoch, false)?;
+            unless_it_only_read(self.wrote, acks.wait(self.epoch, false))?;
         }
         Ok(self.take())
     }
@@ -97,10 +101,11 @@ impl<T> Future for Pending<T> {
     /// When polled after it has ended.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
         let epoch = self.epoch;
-        match self.acks.as_ref().map(|acks| acks.poll(epoch, context.waker())) {
-            Some(None) => Poll::Pending,
-            Some(Some(Err(error))) => Poll::Ready(Err(error)),
-            Some(Some(Ok(()))) | None => Poll::Ready(Ok(self.take())),
-        }
+        let durable = match self.acks.as_ref().map(|acks| acks.poll(epoch, context.waker())) {
+            Some(None) => return Poll::Pending,
+            Some(Some(durable)) => unless_it_only_read(self.wrote, durable),
+            None => Ok(()),
+        };
+        Poll::Ready(durable.map(|()| self.take()))
     }
 }

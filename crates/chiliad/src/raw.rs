@@ -1,7 +1,8 @@
 //! Tables as bytes under bytes: what the typed layer stands on.
 //!
-//! Tables are declared by a [`TableSpec`] ([`Database::create_table_raw`]), keys and values are byte
-//! strings, and a row that was read is a small handle ([`Row`]) by which it can be updated without
+//! Tables are declared by a [`TableSpec`] ([`Database::create_table_raw`]), which may state their
+//! columns ([`TableLayout`]; a table without holds bytes, and is not opened as a typed one). Keys and
+//! values are byte strings, and a row that was read is a small handle ([`Row`]) by which it can be updated without
 //! looking it up again. [`Reader::raw`] leads from a transaction to this interface.
 //!
 //! ```
@@ -30,7 +31,7 @@
 
 pub use chiliad_engine::{Entry, Get, Range, Row, Scanned, Transaction};
 pub use chiliad_engine::{
-    IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec, Writes,
+    IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableLayout, TableSpec, Writes,
 };
 pub use chiliad_engine::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 

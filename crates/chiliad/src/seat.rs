@@ -6,7 +6,7 @@ use crate::dispatch::{AnyDatabase, AnyWorker};
 use crate::raw::{TableId, Untyped};
 use crate::reader::Scratch;
 use crate::{Durability, Error, Pending, Reader, Reason, Result, RunOptions, Transaction};
-use chiliad_engine::Intent;
+use chiliad_engine::{Committed, Intent};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,6 +35,11 @@ impl Rules {
         self.holding().map_or(Ok(()), |acks| acks.wait(epoch, true))
     }
 
+    /// Holds the end of a transaction back in the same way.
+    pub fn hold_back_end(&self, committed: Committed) -> Result<()> {
+        unless_it_only_read(committed.wrote, self.hold_back(committed.epoch))
+    }
+
     /// The epoch of the error that a transaction ended with: what it has read may not be durable, and
     /// the error may tell of it.
     fn error_epoch(&self) -> u64 {
@@ -42,17 +47,25 @@ impl Rules {
     }
 }
 
+/// What comes of a transaction when it is known whether its epoch is `durable`. If it never will be, a
+/// transaction that has written nothing ends as if it were: the database goes on reading what it holds.
+pub(crate) fn unless_it_only_read(wrote: bool, durable: Result<()>) -> Result<()> {
+    if wrote { durable } else { Ok(()) }
+}
+
 /// How a transaction ended, not to be told before an epoch is durable.
 pub(crate) struct Held<T, E> {
     pub result: core::result::Result<T, E>,
     /// Of a commit its commit epoch.
     pub epoch: u64,
+    /// Whether the transaction has changed anything.
+    pub wrote: bool,
 }
 
 impl<T, E: From<Error>> Held<T, E> {
     /// An error that tells nothing of the database.
     pub fn harmless(error: Error) -> Self {
-        Self { result: Err(error.into()), epoch: 0 }
+        Self { result: Err(error.into()), epoch: 0, wrote: false }
     }
 
     /// The result, as soon as it may be told.
@@ -62,10 +75,10 @@ impl<T, E: From<Error>> Held<T, E> {
     }
 
     /// The result, now that it is known whether its epoch is durable. Where nothing becomes durable any
-    /// more, an error is still the answer.
+    /// more, an error is still the answer, and so is what was only read.
     pub fn tell(self, durable: Result<()>) -> core::result::Result<T, E> {
         let value = self.result?;
-        durable?;
+        unless_it_only_read(self.wrote, durable)?;
         Ok(value)
     }
 }
@@ -215,10 +228,11 @@ impl Seat {
         rules: &Rules,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<Pending<T>> {
-        let Held { result, epoch } = self.run(rules, Plan::now(&RunOptions::default()), body);
+        let Held { result, epoch, wrote } =
+            self.run(rules, Plan::now(&RunOptions::default()), body);
         match result {
-            Ok(value) => Ok(Pending::new(value, epoch, rules.acks.clone())),
-            Err(error) => Held { result: Err(error), epoch }.wait(rules),
+            Ok(value) => Ok(Pending::new(value, epoch, wrote, rules.acks.clone())),
+            Err(error) => Held { result: Err(error), epoch, wrote }.wait(rules),
         }
     }
 
@@ -238,7 +252,9 @@ impl Seat {
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut tx)));
         if let Ok(Ok(value)) = outcome {
             return match tx.commit_now() {
-                Ok(committed) => Attempt::Over(Held { result: Ok(value), epoch: committed.epoch }),
+                Ok(Committed { epoch, wrote, .. }) => {
+                    Attempt::Over(Held { result: Ok(value), epoch, wrote })
+                }
                 Err(error) => Attempt::failed(error),
             };
         }
@@ -248,7 +264,8 @@ impl Seat {
         match (conflict, outcome) {
             (Some(reason), _) => Attempt::Refused(reason),
             (None, Ok(Err(error))) => {
-                Attempt::Over(Held { result: Err(error), epoch: rules.error_epoch() })
+                let epoch = rules.error_epoch();
+                Attempt::Over(Held { result: Err(error), epoch, wrote: false })
             }
             (None, Ok(Ok(_))) => unreachable!("committed above"),
             (None, Err(panic)) => resume_unwind(panic),

@@ -1,6 +1,7 @@
 //! Handles of tables and of their secondary indexes.
 
 use crate::raw::TableId;
+use crate::{Key, Layout, Row};
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -21,6 +22,28 @@ pub struct Table<K, V> {
 impl<K, V> Table<K, V> {
     pub(crate) fn new(id: TableId, database: u64) -> Self {
         Self { id, database, of: PhantomData }
+    }
+
+    /// The columns of a table of such keys and rows, as the catalogue keeps them.
+    ///
+    /// ```
+    /// use chiliad::{Row, Table, Text};
+    ///
+    /// #[derive(Row)]
+    /// struct Account {
+    ///     owner: Text<16>,
+    ///     balance: i64,
+    /// }
+    /// let layout = Table::<(u16, u64), Account>::layout();
+    /// assert_eq!(layout.to_string(), "key (0 u16, 1 u64), row (owner text(16), balance i64)");
+    /// ```
+    #[must_use]
+    pub fn layout() -> Layout
+    where
+        K: Key,
+        V: Row,
+    {
+        Layout { key: K::columns(), row: V::columns() }
     }
 
     /// The number by which the untyped interface knows the table.

@@ -1,7 +1,6 @@
 //! The tables of a database: created, opened, dropped, loaded.
 
-use crate::error::wrong_table_type;
-use crate::raw::{TableId, TableSpec, Writes};
+use crate::raw::{TableId, TableLayout, TableSpec, Writes};
 use crate::{Database, Error, Key, Result, Row, Table};
 use std::collections::HashMap;
 use std::sync::{MutexGuard, PoisonError};
@@ -16,8 +15,8 @@ impl Database {
         self.create_table_with(TableSpec::ordered(name))
     }
 
-    /// Creates a table as `spec` says, with the secondary indexes that its row type declares in place
-    /// of those in the specification.
+    /// Creates a table as `spec` says, with the columns of its key and row types, and the secondary
+    /// indexes that its row type declares, in place of those in the specification.
     ///
     /// ```
     /// use chiliad::raw::TableSpec;
@@ -34,7 +33,9 @@ impl Database {
     /// # Errors
     /// As for [`Database::create_table`].
     pub fn create_table_with<K: Key, V: Row>(&self, spec: TableSpec) -> Result<Table<K, V>> {
-        let id = self.create_table_raw(TableSpec { secondary: V::indexes(), ..spec })?;
+        let layout = TableLayout::Columns(Table::<K, V>::layout());
+        let spec = TableSpec { secondary: V::indexes(), layout, ..spec };
+        let id = self.create_table_raw(spec)?;
         Ok(Table::new(id, self.shared.rules.database))
     }
 
@@ -50,16 +51,44 @@ impl Database {
         Ok(id)
     }
 
-    /// Opens a table by name. Its keys and rows must be of the types that it was created with;
-    /// what can be checked, the secondary indexes, is.
+    /// Opens a table by name. Its keys and rows must be of the columns that it was created with, the
+    /// same in number, names, types and order, and its secondary indexes those that `V` declares. So a
+    /// type that has changed since is refused, rather than reading other fields from the same bytes:
+    ///
+    /// ```
+    /// # use chiliad::{Database, Error, Table};
+    /// # let db = Database::in_memory()?;
+    /// let ages: Table<u64, u32> = db.create_table("ages")?;
+    /// let refused = db.table::<u64, f32>("ages").unwrap_err();
+    /// assert!(matches!(refused, Error::LayoutDiffers(_)));
+    /// assert!(refused.to_string().contains("0 u32 in the table, 0 f32 in the type"));
+    /// # Ok::<(), chiliad::Error>(())
+    /// ```
+    ///
+    /// A table of bytes ([`Database::create_table_raw`] without columns) is not opened so. Of tables in
+    /// a directory written before columns were kept, the first opening declares the columns, and the
+    /// catalogue keeps them from then on; nothing tells whether they are those that the rows were
+    /// written with.
     ///
     /// # Errors
-    /// [`Error::UnknownTable`]; [`Error::InvalidOption`] when `V` declares other indexes.
+    /// [`Error::UnknownTable`]; [`Error::LayoutDiffers`] with the first column or index that differs.
     pub fn table<K: Key, V: Row>(&self, name: &str) -> Result<Table<K, V>> {
-        let declared = self.declared();
+        let layout = Table::<K, V>::layout();
+        // Held throughout, so that of two who would declare the columns one does.
+        let mut declared = self.declared();
         let (id, spec) = by_name(&declared, name)?;
-        if spec.secondary != V::indexes() {
-            return Err(wrong_table_type(name, "its secondary indexes are not those of the row"));
+        if let Some(differs) = spec.differs(&layout, &V::indexes()) {
+            return Err(Error::LayoutDiffers(Box::new(differs)));
+        }
+        if spec.layout == TableLayout::Unknown {
+            match self.shared.engine.adopt_layout(id, layout.clone()) {
+                // Kept for this opening where nothing can be written.
+                Ok(()) | Err(Error::OpenedReadOnly | Error::LogFailed(_)) => {}
+                Err(error) => return Err(error),
+            }
+            if let Some(spec) = declared.get_mut(&id) {
+                spec.layout = TableLayout::Columns(layout);
+            }
         }
         Ok(Table::new(id, self.shared.rules.database))
     }

@@ -51,11 +51,12 @@ impl<'w> Transaction<'w> {
     /// # Errors
     /// [`Error::Conflict`](crate::Error::Conflict) if the scheme refuses it: nothing has happened,
     /// and it may be run again. [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded).
-    /// [`Error::LogFailed`](crate::Error::LogFailed): it may or may not be durable.
+    /// [`Error::LogFailed`](crate::Error::LogFailed), for a transaction that has written: it may or may not be
+    /// durable.
     pub fn commit(self) -> Result<()> {
         let rules = self.rules;
         let committed = self.commit_now()?;
-        rules.hold_back(committed.epoch)
+        rules.hold_back_end(committed)
     }
 
     /// As [`Transaction::commit`], without waiting: see [`Pending`].
@@ -65,7 +66,7 @@ impl<'w> Transaction<'w> {
     pub fn submit(self) -> Result<Pending<()>> {
         let acks = self.rules.acks.clone();
         let committed = self.commit_now()?;
-        Ok(Pending::new((), committed.epoch, acks))
+        Ok(Pending::new((), committed.epoch, committed.wrote, acks))
     }
 
     pub(crate) fn commit_now(self) -> Result<Committed> {

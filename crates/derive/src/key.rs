@@ -3,6 +3,7 @@
 use crate::shape;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
+use syn::ext::IdentExt;
 use syn::{DeriveInput, Index, Path, Result};
 
 /// The implementations of `Key`, of `Lookup` of the key by itself, and of `Prefix` of the key by
@@ -16,6 +17,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     }
     let name = &input.ident;
     let names: Vec<_> = fields.iter().filter_map(|field| field.ident.as_ref()).collect();
+    let texts: Vec<_> = names.iter().map(|name| name.unraw().to_string()).collect();
     let types: Vec<_> = fields.iter().map(|field| &field.ty).collect();
     // Pairs within pairs: there are tuples of eight parts at most, and keys of more.
     let nest = |items: Vec<TokenStream>| {
@@ -28,6 +30,12 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     Ok(quote! {
         #[automatically_derived]
         impl #krate::Key for #name {
+            fn columns() -> ::std::vec::Vec<#krate::Column> {
+                ::std::vec![#(
+                    #krate::Column::new(#texts, <#types as #krate::Typed>::column_type())
+                ),*]
+            }
+
             fn decode(key: &[u8]) -> #krate::Result<Self> {
                 let #pattern = #krate::key::decode::<#tuple>(key)?;
                 ::core::result::Result::Ok(Self { #(#names),* })

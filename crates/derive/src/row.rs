@@ -92,11 +92,19 @@ impl<'a> Layout<'a> {
         let (encode, decode) = (self.encode(), self.decode());
         let variable = self.tail.is_some();
         let specs = self.indexes.iter().map(|index| index.spec(krate));
+        let columns = self.fixed.iter().chain(&self.tail).filter_map(|field| {
+            let (name, ty) = (field.ident.as_ref()?.unraw().to_string(), &field.ty);
+            Some(quote!(#krate::Column::new(#name, <#ty as #krate::Typed>::column_type())))
+        });
         quote! {
             #[automatically_derived]
             impl #krate::Row for #name {
                 const BYTES_FIXED: usize = 0 #(+ <#types as #krate::Fixed>::BYTES)*;
                 const VARIABLE: bool = #variable;
+
+                fn columns() -> ::std::vec::Vec<#krate::Column> {
+                    ::std::vec![#(#columns),*]
+                }
 
                 fn indexes() -> ::std::vec::Vec<#krate::raw::SecondarySpec> {
                     ::std::vec![#(#specs),*]
@@ -173,6 +181,16 @@ mod tests {
         assert!(code.contains("pubconstBALANCE"), "{code}");
         assert!(code.contains("::chiliad::Field::at(Self::OWNER.end())"), "{code}");
         assert!(code.contains("constVARIABLE:bool=false"), "{code}");
+    }
+
+    #[test]
+    fn columns_have_the_names_and_types_of_the_fields() {
+        let code = text(parse_quote! {
+            struct Account { r#type: Text<16>, note: String }
+        });
+        let fixed = "Column::new(\"type\",<Text<16>as::chiliad::Typed>::column_type())";
+        let tail = "Column::new(\"note\",<Stringas::chiliad::Typed>::column_type())";
+        assert!(code.contains(&format!("{fixed},::chiliad::{tail}")), "{code}");
     }
 
     #[test]

@@ -39,8 +39,12 @@ pub(crate) fn crate_path(attributes: &[Attribute], name: &str) -> Result<Path> {
     Ok(path)
 }
 
-/// Whether a type is written as `String` or `Vec<u8>`, with or without its path.
+/// Whether a type is written as `String` or `Vec<u8>`, with or without its path, by hand or by a macro.
 pub(crate) fn is_variable(ty: &Type) -> bool {
-    let Type::Path(path) = ty else { return false };
+    let path = match ty {
+        Type::Path(path) => path,
+        Type::Group(group) => return is_variable(&group.elem),
+        _ => return false,
+    };
     path.path.segments.last().is_some_and(|last| last.ident == "String" || last.ident == "Vec")
 }

@@ -10,6 +10,7 @@
 
 use crate::durable::{CatalogBlob as Blob, TABLE_NUMBERS_MAX, Walk};
 use crate::error::{Error, Result};
+use crate::layout::{Layout, TableLayout};
 use crate::scheme::UseIndex;
 use crate::scheme::ruins::{Ruins, show_view};
 use crate::seal::Seal;
@@ -22,7 +23,8 @@ use std::sync::Arc;
 
 /// A table in use.
 pub struct Table<M: Machine> {
-    pub spec: TableSpec,
+    /// Its declaration, but for the columns, which are nothing to those at work.
+    pub spec: TableSpec<()>,
     pub index: Index<M>,
     /// Its secondary indexes, which are tables of their own.
     pub secondary: Vec<Secondary>,
@@ -45,20 +47,34 @@ impl<M: Machine> Table<M> {
     }
 
     /// The declaration as it is to be kept.
-    fn spec_now(&self) -> TableSpec {
+    fn spec_now(&self, layout: &TableLayout) -> TableSpec {
         let writes = if self.is_sealed() { Writes::Nobody } else { self.spec.writes };
-        TableSpec { writes, ..self.spec.clone() }
+        TableSpec { writes, ..self.spec.clone() }.exchange(layout.clone()).0
     }
 }
 
 /// A table's place: empty once it was dropped.
 pub type Entry<M> = Option<Arc<Shared<M, Table<M>>>>;
 
+/// The same with what is known of its columns.
+struct Place<M: Machine> {
+    table: Entry<M>,
+    layout: TableLayout,
+}
+
+impl<M: Machine> Place<M> {
+    /// The declaration of a table that users have created.
+    fn declared(&self) -> Option<TableSpec> {
+        let table = self.table.as_ref().filter(|table| !table.is_index())?;
+        Some(table.spec_now(&self.layout))
+    }
+}
+
 /// All tables. Lives in the machine's memory.
 pub struct Catalog<M: Machine> {
     /// Counts creations and drops. It moves after the tables have changed.
     version: M::Word,
-    tables: Latch<M, Vec<Entry<M>>>,
+    tables: Latch<M, Vec<Place<M>>>,
     /// Tables that were dropped and still hold memory.
     pub ruins: Ruins<M>,
 }
@@ -70,9 +86,14 @@ pub struct View<M: Machine> {
 }
 
 impl<M: Machine> Catalog<M> {
-    /// A catalogue of these tables.
-    pub fn new(tables: Vec<Entry<M>>) -> Self {
-        Self { version: M::Word::new(1), tables: Latch::new(tables), ruins: Ruins::new() }
+    /// A catalogue of these tables, which were made as `blob` declares them.
+    pub fn new(tables: Vec<Entry<M>>, blob: &Blob) -> Self {
+        let place = |table| Place { table, layout: TableLayout::Bytes };
+        let mut places: Vec<Place<M>> = tables.into_iter().map(place).collect();
+        for (number, spec) in &blob.tables {
+            places[*number as usize].layout = spec.layout.clone();
+        }
+        Self { version: M::Word::new(1), tables: Latch::new(places), ruins: Ruins::new() }
     }
 
     /// Makes a table and the tables of its secondary indexes, which nobody sees yet. Whoever declares
@@ -86,7 +107,8 @@ impl<M: Machine> Catalog<M> {
         spec.validate()?;
         let id = {
             let tables = self.tables.lock();
-            if tables.iter().flatten().any(|table| table.spec.name == spec.name) {
+            let mut others = tables.iter().filter_map(|place| place.table.as_ref());
+            if others.any(|table| table.spec.name == spec.name) {
                 return Err(Error::TableExists(spec.name));
             }
             if tables.len() + spec.secondary.len() >= TABLE_NUMBERS_MAX as usize {
@@ -98,13 +120,19 @@ impl<M: Machine> Catalog<M> {
             }
             TableId(tables.len() as u32)
         };
-        Ok(Made { id, tables: make(heap, id, spec, verify)? })
+        let (spec, layout) = spec.exchange(());
+        Ok(Made { id, tables: make(heap, id, spec, verify)?, layout })
     }
 
     /// Shows a table that was made.
     pub fn publish(&self, made: Made<M>) -> TableId {
-        let tables = made.tables.into_iter().map(|table| Some(Arc::new(Shared::new(table))));
-        self.tables.lock().extend(tables);
+        let mut layout = Some(made.layout);
+        let places = made.tables.into_iter().map(|table| Place {
+            table: Some(Arc::new(Shared::new(table))),
+            // The first one's: the others are its indexes.
+            layout: layout.take().unwrap_or_default(),
+        });
+        self.tables.lock().extend(places);
         // Release pairs with the acquire in `show_view`.
         self.version.fetch_add(1, Ordering::Release);
         made.id
@@ -118,7 +146,8 @@ impl<M: Machine> Catalog<M> {
     ) -> Result<Vec<Entry<M>>> {
         let mut entries: Vec<Entry<M>> = (0..blob.next).map(|_| None).collect();
         for (number, spec) in &blob.tables {
-            let made = make(heap, TableId(*number), spec.clone(), verify)?;
+            let (spec, _) = spec.clone().exchange(());
+            let made = make(heap, TableId(*number), spec, verify)?;
             for (entry, table) in entries[*number as usize..].iter_mut().zip(made) {
                 *entry = Some(Arc::new(Shared::new(table)));
             }
@@ -129,8 +158,8 @@ impl<M: Machine> Catalog<M> {
     /// Walks over the tables that users have created, with their numbers.
     pub fn walks(&self) -> Vec<(u32, Shared<M, Walk<M>>)> {
         let tables = self.tables.lock();
-        let users = (0..).zip(tables.iter()).filter_map(|(number, table)| {
-            let table = table.as_ref().filter(|table| !table.is_index())?;
+        let users = (0..).zip(tables.iter()).filter_map(|(number, place)| {
+            let table = place.table.as_ref().filter(|table| !table.is_index())?;
             Some((number, Shared::new(Walk::new(&table.index))))
         });
         users.collect()
@@ -139,10 +168,8 @@ impl<M: Machine> Catalog<M> {
     /// The catalogue as it is kept on disk.
     pub fn blob(&self) -> Blob {
         let tables = self.tables.lock();
-        let users = (0..).zip(tables.iter()).filter_map(|(number, table)| {
-            let table = table.as_ref().filter(|table| !table.is_index())?;
-            Some((number, table.spec_now()))
-        });
+        let users = (0..).zip(tables.iter());
+        let users = users.filter_map(|(number, place)| Some((number, place.declared()?)));
         Blob { next: tables.len() as u32, tables: users.collect() }
     }
 
@@ -150,8 +177,30 @@ impl<M: Machine> Catalog<M> {
     pub fn blob_with(&self, made: &Made<M>) -> Blob {
         let mut blob = self.blob();
         blob.next += made.tables.len() as u32;
-        blob.tables.extend(made.tables.first().map(|table| (made.id.0, table.spec.clone())));
+        let declared = made.tables.first().map(|table| table.spec_now(&made.layout));
+        blob.tables.extend(declared.map(|spec| (made.id.0, spec)));
         blob
+    }
+
+    /// The same with the columns of a table of which none are known.
+    pub fn blob_adopting(&self, id: TableId, layout: &Layout) -> Result<Blob> {
+        let mut blob = self.blob();
+        let table = blob.tables.iter_mut().find(|(number, _)| *number == id.0);
+        let (_, spec) = table.ok_or_else(|| Error::UnknownTable(format!("number {}", id.0)))?;
+        if spec.layout != TableLayout::Unknown {
+            let what = "its columns are known, and are not declared again";
+            return Err(Error::InvalidOption(format!("table {}: {what}", spec.name)));
+        }
+        spec.layout = TableLayout::Columns(layout.clone());
+        spec.validate()?;
+        Ok(blob)
+    }
+
+    /// Gives a table the columns that [`Catalog::blob_adopting`] has accepted.
+    pub fn adopt(&self, id: TableId, layout: Layout) {
+        if let Some(place) = self.tables.lock().get_mut(id.0 as usize) {
+            place.layout = TableLayout::Columns(layout);
+        }
     }
 
     /// The same without one of its tables.
@@ -164,7 +213,7 @@ impl<M: Machine> Catalog<M> {
     /// A table and those of its secondary indexes, by number.
     pub fn family(&self, id: TableId) -> Vec<Arc<Shared<M, Table<M>>>> {
         let tables = self.tables.lock();
-        let table = |id: TableId| tables.get(id.0 as usize).cloned().flatten();
+        let table = |id: TableId| tables.get(id.0 as usize)?.table.clone();
         let first = table(id);
         let indexes = first.iter().flat_map(|first| &first.secondary).map(|index| index.table);
         let indexes: Vec<_> = indexes.filter_map(table).collect();
@@ -176,10 +225,11 @@ impl<M: Machine> Catalog<M> {
     pub fn drop_table(&self, name: &str) -> Result<()> {
         let mut tables = self.tables.lock();
         let at = position(&tables, name)?;
-        let mut dropped = Vec::from_iter(tables[at].take());
+        tables[at].layout = TableLayout::Bytes;
+        let mut dropped = Vec::from_iter(tables[at].table.take());
         let indexes = dropped.iter().flat_map(|table| &table.secondary);
         let indexes: Vec<_> = indexes.map(|index| index.table.0 as usize).collect();
-        dropped.extend(indexes.into_iter().filter_map(|index| tables[index].take()));
+        dropped.extend(indexes.into_iter().filter_map(|index| tables[index].table.take()));
         drop(tables);
         // Release pairs with the acquire in `show_view`.
         let version = self.version.fetch_add(1, Ordering::Release) + 1;
@@ -195,7 +245,7 @@ impl<M: Machine> Catalog<M> {
     /// The name of a table, for reports.
     pub fn name(&self, table: TableId) -> Option<String> {
         let tables = self.tables.lock();
-        tables.get(table.0 as usize)?.as_ref().map(|table| table.spec.name.clone())
+        tables.get(table.0 as usize)?.table.as_ref().map(|table| table.spec.name.clone())
     }
 }
 
@@ -203,6 +253,7 @@ impl<M: Machine> Catalog<M> {
 pub struct Made<M: Machine> {
     id: TableId,
     tables: Vec<Table<M>>,
+    layout: TableLayout,
 }
 
 impl<M: Machine> Made<M> {
@@ -220,7 +271,7 @@ impl<M: Machine> Made<M> {
 fn make<M: Machine>(
     heap: &Arc<Shared<M, Heap<M>>>,
     id: TableId,
-    spec: TableSpec,
+    spec: TableSpec<()>,
     verify: bool,
 ) -> Result<Vec<Table<M>>> {
     let limit_bytes = heap.usage().limit_bytes;
@@ -228,7 +279,8 @@ fn make<M: Machine>(
     let mut secondary = Vec::new();
     let mut specs = Vec::new();
     for (at, index_spec) in spec.secondary.iter().enumerate() {
-        let mut own = TableSpec::ordered(&format!("{}/{}", spec.name, index_spec.name));
+        let own = TableSpec::ordered(&format!("{}/{}", spec.name, index_spec.name));
+        let (mut own, _) = own.exchange(());
         (own.present_only, own.writes) = (spec.present_only, spec.writes);
         let table = TableId(id.0 + 1 + at as u32);
         secondary.push(Secondary::new(index_spec.clone(), table));
@@ -237,7 +289,7 @@ fn make<M: Machine>(
     specs.insert(0, (spec, secondary));
     let made = indexes(heap, &mut local, specs.iter().map(|(spec, _)| spec));
     let made = made.ok_or(Error::OutOfMemory { limit_bytes })?;
-    let table = |((spec, secondary), index): ((TableSpec, _), _)| Table {
+    let table = |((spec, secondary), index): ((TableSpec<()>, _), _)| Table {
         seal: (spec.writes != Writes::Transactions)
             .then(|| Arc::new(Shared::new(Seal::new(spec.writes == Writes::Nobody)))),
         spec,
@@ -252,7 +304,7 @@ fn make<M: Machine>(
 fn indexes<'a, M: Machine>(
     heap: &Arc<Shared<M, Heap<M>>>,
     local: &mut LocalHeap<M>,
-    specs: impl Iterator<Item = &'a TableSpec>,
+    specs: impl Iterator<Item = &'a TableSpec<()>>,
 ) -> Option<Vec<Index<M>>> {
     let mut made = Vec::new();
     for spec in specs {
@@ -272,11 +324,11 @@ fn indexes<'a, M: Machine>(
 }
 
 /// The place of the table that a user has given this name.
-fn position<M: Machine>(tables: &[Entry<M>], name: &str) -> Result<usize> {
+fn position<M: Machine>(tables: &[Place<M>], name: &str) -> Result<usize> {
     tables
         .iter()
         .filter(|_| !name.contains('/'))
-        .position(|table| table.as_ref().is_some_and(|table| table.spec.name == name))
+        .position(|place| place.table.as_ref().is_some_and(|table| table.spec.name == name))
         .ok_or_else(|| Error::UnknownTable(name.into()))
 }
 
@@ -295,7 +347,9 @@ impl<M: Machine> View<M> {
             return false;
         }
         // What these are newer than what is shown does no harm: no table is held too short.
-        self.tables.clone_from(&catalog.tables.lock());
+        let tables = catalog.tables.lock();
+        self.tables.clear();
+        self.tables.extend(tables.iter().map(|place| place.table.clone()));
         self.version = version;
         true
     }

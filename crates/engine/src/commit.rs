@@ -8,6 +8,7 @@ use crate::error::{Error, Reason, Result};
 use crate::recorder::WriteKind;
 use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
 use crate::stamp;
+use crate::tx::Committed;
 use crate::worker::{Core, State, context};
 use chiliad_log::entry;
 use chiliad_machine::{Cost, Fault, Machine, Rig};
@@ -28,10 +29,10 @@ pub(crate) static FAULTS: &[&Fault] = &[&SWITCH_IN_COMMIT_WINDOW];
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
-    pub fn commit(&mut self, view: &View<M>) -> Result<CommitPoint> {
+    pub fn commit(&mut self, view: &View<M>) -> Result<Committed> {
         M::work(Cost::Commit, 1);
         self.align_indexes(view)?;
-        self.check_size()?;
+        self.check_log()?;
         self.clockwork.switch(Part::Manager);
         if self.stamped {
             self.stamp_values();
@@ -77,7 +78,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let value = if empty { &[][..] } else { self.arena.get(write.value) };
             self.scheme.install(&mut context!(self), point, &mut self.writes, at, value);
         }
-        if !self.writes.is_empty() {
+        let wrote = !self.writes.is_empty();
+        if wrote {
             self.leave_tombstones(point);
             if S::COLLECTS_BEFORE_RELEASE {
                 self.scheme.collect(&mut context!(self), view, usize::MAX);
@@ -93,7 +95,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.tally.committed += 1;
         self.state = State::Idle;
         // What follows until the next begin is the scheme's too: collecting, reclaiming.
-        Ok(point)
+        Ok(Committed { epoch: point.epoch, order: point.order, wrote })
     }
 
     /// Looks the records to be written up again if their slots may have changed hands since they were
@@ -116,14 +118,21 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         Err(self.lose(Refusal::over(Reason::Vanished, record)))
     }
 
-    /// Refuses what the log does not take at once.
+    /// Refuses what the log does not take at once, and changes that could not become durable: a transaction
+    /// that has changed nothing does not need the log.
     #[inline]
-    fn check_size(&mut self) -> Result<()> {
+    fn check_log(&mut self) -> Result<()> {
+        let Some(durable) = &self.inner.words.durable else { return Ok(()) };
         let bytes = self.arena.used();
-        if self.log.is_none() || bytes <= TRANSACTION_BYTES_MAX {
+        if self.log.is_some() && bytes > TRANSACTION_BYTES_MAX {
+            return Err(
+                self.doom(Error::TransactionTooLarge { bytes, accepted: TRANSACTION_BYTES_MAX })
+            );
+        }
+        if self.writes.is_empty() {
             return Ok(());
         }
-        Err(self.doom(Error::TransactionTooLarge { bytes, accepted: TRANSACTION_BYTES_MAX }))
+        durable.check().map_err(|error| self.doom(error))
     }
 
     /// Gives the writes to the log, but for those of secondary indexes, which recovery makes anew.

@@ -1,9 +1,10 @@
 //! A database: tables, epochs and the memory they live in, under one scheme.
 
 use crate::catalog::Catalog;
-use crate::durable::{Durable, Turn};
+use crate::durable::{CatalogBlob, Durable, Turn};
 use crate::epoch::Epochs;
 use crate::error::{Error, Result};
+use crate::layout::{Layout, TableLayout};
 use crate::options::Options;
 use crate::scheme::ruins::portion;
 use crate::scheme::{Garbage, Scheme};
@@ -62,7 +63,12 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     pub fn open(options: Options) -> Result<Self> {
         options.validate::<M>()?;
         let heap = options.heap::<M, S>()?;
-        Ok(Self::from_inner(Inner::assemble(options, heap, Catalog::new(Vec::new()), None)))
+        Ok(Self::from_inner(Inner::assemble(
+            options,
+            heap,
+            Catalog::new(Vec::new(), &CatalogBlob::default()),
+            None,
+        )))
     }
 
     /// A handle.
@@ -92,6 +98,10 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
                 "table {name}: secondary indexes need whole values, and kept_payload is {kept}"
             )));
         }
+        if spec.layout == TableLayout::Unknown {
+            let what = "a new table has columns, or holds bytes";
+            return Err(Error::InvalidOption(format!("table {}: {what}", spec.name)));
+        }
         let _turn = words.declaring.take();
         let made = words.catalog.prepare(heap, spec, options.verify)?;
         if let Some(durable) = &words.durable {
@@ -105,6 +115,28 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             }
         }
         Ok(words.catalog.publish(made))
+    }
+
+    /// Declares the columns of a table of which none are known ([`TableLayout::Unknown`]), as it is
+    /// opened for the first time as a table of columns. From then on they are those it has.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`]; [`Error::InvalidOption`] for a table whose columns are known, and for
+    /// columns that no table can have; [`Error::LogFailed`], [`Error::OpenedReadOnly`].
+    pub fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()> {
+        let Inner { words, options, .. } = &*self.inner;
+        if options.read_only {
+            return Err(Error::OpenedReadOnly);
+        }
+        let _turn = words.declaring.take();
+        let blob = words.catalog.blob_adopting(table, &layout)?;
+        if let Some(durable) = &words.durable {
+            let _turn = durable.changing.take();
+            durable.check()?;
+            durable.change_catalog(&blob)?;
+        }
+        words.catalog.adopt(table, layout);
+        Ok(())
     }
 
     /// Ends the loading of a table that is declared read-only: from now on nothing changes in it, and

@@ -1,5 +1,6 @@
 //! What can go wrong, and whether trying again may help.
 
+use crate::layout_differs::LayoutDiffers;
 use chiliad_log::LogError;
 use core::fmt;
 
@@ -99,6 +100,9 @@ pub enum Error {
     TableExists(String),
     /// The table has no index of this name.
     UnknownIndex(String),
+    /// A table was opened with other columns or indexes than it has: which, and the first that
+    /// differs.
+    LayoutDiffers(Box<LayoutDiffers>),
     /// The key is longer than [`chiliad_storage::KEY_BYTES_MAX`].
     KeyTooLong {
         /// Its length in bytes.
@@ -181,6 +185,7 @@ impl fmt::Display for Error {
             Self::UnknownTable(name) => write!(f, "no table {name}"),
             Self::TableExists(name) => write!(f, "there is a table {name} already"),
             Self::UnknownIndex(name) => write!(f, "no index {name}"),
+            Self::LayoutDiffers(differs) => write!(f, "{differs}"),
             Self::KeyTooLong { bytes } => {
                 let max = chiliad_storage::KEY_BYTES_MAX;
                 write!(f, "a key of {bytes} bytes; at most {max} are accepted")

@@ -11,7 +11,7 @@
 //! | who orders transactions | `scheme`: the trait [`Scheme`], and one file or folder a scheme |
 //! | commit epochs, snapshot boundaries | `epoch` |
 //! | a database on a disk | `durable` |
-//! | tables and secondary indexes | `catalog`, `table`, `seal`, `secondary` |
+//! | tables, their columns and secondary indexes | `catalog`, `table`, `layout`, `layout_differs`, `seal`, `secondary` |
 //! | what a verified run reports | `recorder`, `stamp` |
 //! | what a database says about itself | `stats`, `breakdown`, `versions` |
 //!
@@ -30,6 +30,8 @@ mod epoch;
 mod error;
 mod index_ops;
 mod key_pool;
+mod layout;
+mod layout_differs;
 mod numbers;
 mod options;
 mod read_ops;
@@ -56,6 +58,8 @@ pub use durable::{
     Mode, Opened, Phase, READER_NOT_HELD_BACK, Recovered, copy_directory, declared, erase, inspect,
 };
 pub use error::{Error, Reason, Result};
+pub use layout::{Column, ColumnType, Layout, NoColumnType, TableLayout};
+pub use layout_differs::{Change, Difference, LayoutDiffers, Part as LayoutPart};
 pub use options::{Options, Snapshots, Timestamps};
 pub use recorder::{Recorder, Stamp, WriteKind};
 pub use scheme::names;

@@ -109,7 +109,7 @@ pub struct Options {
     /// Commit epochs per snapshot epoch: how far apart the states lie that snapshots can see.
     pub snapshot_every: u64,
     /// Revalidate the read set while it grows, so that no transaction acts on a state that never
-    /// was for long.
+    /// was for long: for at most half as many reads as it has made by then, or 64.
     pub opacity: bool,
     /// The number of partitions, for schemes that need them.
     pub partitions: u32,

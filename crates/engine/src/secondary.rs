@@ -5,6 +5,7 @@
 //! unless the index is unique; their value is the primary key.
 
 use crate::error::{Error, Result};
+use crate::layout::TableLayout;
 use crate::table::{KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
 
 /// The bytes that a key or a value must have for all parts of an index to lie within.
@@ -90,6 +91,9 @@ impl TableSpec {
         let refuse = |what: String| Err(Error::InvalidOption(what));
         if self.name.is_empty() || self.name.contains('/') {
             return refuse(format!("table name {:?}: not empty and without '/'", self.name));
+        }
+        if let TableLayout::Columns(layout) = &self.layout {
+            layout.validate(&self.name)?;
         }
         for (at, index) in self.secondary.iter().enumerate() {
             if self.secondary[..at].iter().any(|other| other.name == index.name) {

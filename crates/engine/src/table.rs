@@ -1,5 +1,7 @@
 //! What a table is: declared as data, so that a recovered database needs no callback.
 
+use crate::layout::{Layout, TableLayout};
+
 /// A table, by number. Numbers are never used again after a drop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub struct TableId(pub u32);
@@ -75,9 +77,9 @@ pub enum Writes {
     Nobody,
 }
 
-/// A table's declaration.
+/// A table's declaration, with what it says of columns.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TableSpec {
+pub struct TableSpec<L = TableLayout> {
     /// Its name, unique in the database.
     pub name: String,
     /// How rows are found.
@@ -92,6 +94,17 @@ pub struct TableSpec {
     pub present_only: bool,
     /// Who may change it.
     pub writes: Writes,
+    /// What its bytes mean.
+    pub layout: L,
+}
+
+impl<L> TableSpec<L> {
+    /// The same declaration with something else for its columns, and what it had for them.
+    pub(crate) fn exchange<N>(self, layout: N) -> (TableSpec<N>, L) {
+        let Self { name, index, rows_expected, secondary, present_only, writes, layout: had } =
+            self;
+        (TableSpec { name, index, rows_expected, secondary, present_only, writes, layout }, had)
+    }
 }
 
 impl TableSpec {
@@ -105,6 +118,7 @@ impl TableSpec {
             secondary: vec![],
             present_only: false,
             writes: Writes::Transactions,
+            layout: TableLayout::Bytes,
         }
     }
 
@@ -125,6 +139,13 @@ impl TableSpec {
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.writes = Writes::Loads;
+        self
+    }
+
+    /// The same table with these columns.
+    #[must_use]
+    pub fn with_layout(mut self, layout: Layout) -> Self {
+        self.layout = TableLayout::Columns(layout);
         self
     }
 

@@ -1,8 +1,8 @@
 //! A transaction in hand: the interface of [`Transaction`] on a worker, and its two endings.
 
 use crate::error::{Error, Result};
+use crate::scheme::Scheme;
 use crate::scheme::ruins::hide_view;
-use crate::scheme::{CommitPoint, Scheme};
 use crate::table::TableId;
 use crate::transaction::{Entry, Get, Range, Row, Scanned, Transaction};
 use crate::worker::{State, Worker};
@@ -15,12 +15,8 @@ pub struct Committed {
     pub epoch: u64,
     /// Its place among the versions of each record that it wrote.
     pub order: u64,
-}
-
-impl From<CommitPoint> for Committed {
-    fn from(point: CommitPoint) -> Self {
-        Self { epoch: point.epoch, order: point.order }
-    }
+    /// Whether it wrote anything.
+    pub wrote: bool,
 }
 
 /// A transaction in progress on a worker. Rolled back when dropped.
@@ -38,7 +34,8 @@ impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
     /// # Errors
     /// The conflict or the lack of memory that the transaction met, now or at any earlier operation,
     /// even if its caller ignored it; [`Error::UniqueViolation`] for changes made by
-    /// [`Transaction::modify`]. It is rolled back then.
+    /// [`Transaction::modify`]; [`Error::LogFailed`] for changes that could not become durable. It is
+    /// rolled back then.
     #[inline]
     pub fn commit(self) -> Result<Committed> {
         let Worker { view, core } = &mut *self.worker;
@@ -52,7 +49,7 @@ impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
         }
         core.clean_up(view);
         core.finished = committed.is_ok();
-        committed.map(Committed::from)
+        committed
     }
 
     /// Forgets all changes.

@@ -166,7 +166,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         }
         debug_assert!(matches!(self.core.state, State::Idle), "a worker has one transaction");
         if !(intent.read_only || intent.snapshot) {
-            self.core.wait_for_log()?;
+            self.core.wait_for_log();
         }
         if intent.retries > 0 {
             // Siblings may have been in the way. They get a turn, then it runs as if alone: what it
@@ -374,19 +374,20 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
     }
 
-    /// Refuses to begin what could not become durable, and waits while the log has enough to do.
+    /// Waits while the log has enough to do. When it has failed there is nothing to wait for: the
+    /// transaction may read, and its commit refuses what it has written.
     #[inline]
-    fn wait_for_log(&self) -> Result<()> {
+    fn wait_for_log(&self) {
         let (Some(durable), Some(buffer)) = (&self.inner.words.durable, &self.log) else {
-            return Ok(());
+            return;
         };
-        durable.check()?;
         while !durable.log.has_room(buffer) {
             M::mark("worker waited for the log");
             durable.log.wake();
-            durable.nap()?;
+            if durable.nap().is_err() {
+                return;
+            }
         }
-        Ok(())
     }
 
     /// The transaction cannot go on.

@@ -4,7 +4,7 @@
 
 use crate::lock::Lock;
 use crate::region::OUTSIDE;
-use chiliad_machine::{Array, Latch, Link, Machine, Ordering, Tagged, Word};
+use chiliad_machine::{Array, Latch, Line, Link, Machine, Ordering, Tagged, Word};
 
 /// Agents at most: as many as a lock's state can name.
 pub const AGENTS_MAX: usize = 1 << 16;
@@ -29,6 +29,10 @@ pub(crate) struct Agent<M: Machine> {
     pub waits_for: M::Link<Lock<M>>,
     /// How often it has begun to wait.
     pub waits_begun: M::Word,
+    /// Which of its waits it was told to give up: see `deadlock.rs`.
+    pub doomed: M::Word,
+    /// Its number among those that were refused; zero for none.
+    pub seniority: M::Word,
     /// What it holds by counters: see `ground.rs`.
     pub intentions: [M::Word; INTENTIONS_MAX],
 }
@@ -36,6 +40,8 @@ pub(crate) struct Agent<M: Machine> {
 /// All of them.
 pub(crate) struct Agents<M: Machine> {
     groups: Array<M, M::Link<Agent<M>>>,
+    /// Refused sessions that have been given a number.
+    pub refused: Line<M::Word>,
     /// One more than the greatest number ever in use.
     high: M::Word,
     registry: Latch<M, Registry<M>>,
@@ -51,6 +57,7 @@ impl<M: Machine> Agents<M> {
         let registry = Registry { owned: Vec::new(), free: Vec::new() };
         Self {
             groups: Array::new(AGENTS_MAX / GROUP_AGENTS, || M::Link::new(Tagged::null())),
+            refused: Line(M::Word::new(0)),
             high: M::Word::new(0),
             registry: Latch::new(registry),
         }
@@ -118,6 +125,8 @@ impl<M: Machine> Agent<M> {
             thread: M::Word::new(0),
             waits_for: M::Link::new(Tagged::null()),
             waits_begun: M::Word::new(0),
+            doomed: M::Word::new(0),
+            seniority: M::Word::new(0),
             intentions: core::array::from_fn(|_| M::Word::new(0)),
         }
     }

@@ -4,7 +4,7 @@
 //! the locks that those wait for, and on. What it reads changes meanwhile. It is in a critical region, so no
 //! memory that it comes to is anything but a lock; each edge was there when it was read; and since all who
 //! wait show it before they look (S2), the last of those who make a circle sees all the others. Two who look
-//! at once may both find the circle, and both give up; that costs one of them a transaction.
+//! at once may both find the circle; that may cost one of them a transaction.
 //!
 //! Edges that were there one after the other make no circle: who was ahead has gone, and has come back behind. So
 //! who has found one looks again, and follows only waits that are the same as the first time. All of these lasted
@@ -15,11 +15,19 @@
 //! lock in it that the search comes to, into memory of one's own, and the locks that are reached from there
 //! by way of waiters of the same thing are found in one pass from back to front: a waiter reached adds what
 //! excludes it.
+//!
+//! **The youngest of a circle gives up**, where the paper has the requester do so. That is a livelock: when all
+//! lock the same things in different orders, whoever has got furthest is the one that closes a circle, gives up, and
+//! starts behind the others, who do the same. A session has no age until it was refused for the first time. Then it
+//! draws a number ([`Agent::age`]), and keeps it until one of its transactions has committed. Without a number it
+//! is younger than all that have one, and gives up by itself, as in the paper; otherwise it tells the youngest
+//! to ([`Agent::doom`]). The oldest of all is never told, and nobody comes in ahead of it, so that
+//! it gets through; then another is the oldest.
 
-use crate::agents::Agents;
+use crate::agents::{Agent, Agents};
 use crate::ground;
 use crate::lock::{Lock, State, Status};
-use crate::mode::Modes;
+use crate::mode::{Mode, Modes};
 use crate::name::Name;
 use chiliad_machine::{Cost, Link, Machine, Ordering, Word};
 
@@ -35,13 +43,60 @@ pub(crate) trait Lines<M: Machine> {
     fn each(&mut self, name: Name, lock: &Lock<M>, show: impl FnMut(Option<(State, bool)>));
 }
 
+/// An owner that the search has come to.
+#[derive(Clone, Copy)]
+struct Reached {
+    owner: u32,
+    /// How often it had begun to wait then.
+    wait: u64,
+    /// Who waits for it, by its place among those that were come to.
+    by: usize,
+}
+
+/// Who gives up, and which of its waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Victim {
+    pub owner: u32,
+    pub wait: u64,
+}
+
+/// What excludes waiters that were reached, and of each mode the first of them that it excludes.
+struct Front {
+    modes: Modes,
+    waiters: [usize; Mode::ALL.len() + 1],
+}
+
+impl Front {
+    fn new(modes: Modes, waiter: usize) -> Self {
+        Self { modes, waiters: [waiter; Mode::ALL.len() + 1] }
+    }
+
+    /// Who waits for a lock of these modes; `None` if nobody does.
+    fn waiter_for(&self, modes: Modes) -> Option<usize> {
+        let meets = |mode: &Mode| modes.contains(*mode) && self.modes.contains(*mode);
+        Mode::ALL.into_iter().find(meets).map(|mode| self.waiters[mode as usize])
+    }
+
+    /// A waiter was reached, which these modes exclude.
+    fn add(&mut self, modes: Modes, waiter: usize) {
+        for mode in Mode::ALL {
+            if modes.contains(mode) && !self.modes.contains(mode) {
+                self.waiters[mode as usize] = waiter;
+            }
+        }
+        self.modes = self.modes.and(modes);
+    }
+}
+
 /// A search, with the room that it takes.
 #[derive(Default)]
 pub(crate) struct Search {
-    /// Owners whose waits are followed yet.
-    open: Vec<u32>,
-    /// Owners that were come to.
-    seen: Vec<u32>,
+    /// Owners that were come to, the searcher first.
+    reached: Vec<Reached>,
+    /// Those of them whose waits are followed yet.
+    open: Vec<usize>,
+    /// Who waits for the searcher, which makes a circle.
+    last: Option<usize>,
     /// The locks of a chain for one thing.
     line: Vec<State>,
     /// Waits that were followed the first time: whose, by which lock, and how often the owner had waited then.
@@ -49,23 +104,38 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Whether `owner`, which waits by `lock`, waits for itself. The caller is in a critical region.
-    pub fn finds_itself<M: Machine>(
+    /// Who gives up in a circle in which `owner`, which waits by `lock`, waits for itself; `None` if there is none but
+    /// such as somebody was told to end. The caller is in a critical region.
+    pub fn victim<M: Machine>(
         &mut self,
         lines: &mut impl Lines<M>,
         owner: u32,
         lock: &Lock<M>,
-    ) -> bool {
+    ) -> Option<Victim> {
         loop {
             self.followed.clear();
             if !self.looks(lines, owner, lock, false) {
-                return false;
+                return None;
             }
             if self.looks(lines, owner, lock, true) {
-                return true;
+                return Some(self.youngest(lines.agents()));
             }
             // It was none; there may be another.
         }
+    }
+
+    /// The youngest of the circle: the searcher, unless another is younger.
+    fn youngest<M: Machine>(&self, agents: &Agents<M>) -> Victim {
+        let age = |at: usize| agents.get(self.reached[at].owner).age();
+        let (mut youngest, mut at) = (0, self.last);
+        while let Some(member) = at.filter(|&member| member != 0) {
+            if age(member) > age(youngest) {
+                youngest = member;
+            }
+            at = Some(self.reached[member].by);
+        }
+        let Reached { owner, wait, .. } = self.reached[youngest];
+        Victim { owner, wait }
     }
 
     fn looks<M: Machine>(
@@ -76,30 +146,37 @@ impl Search {
         again: bool,
     ) -> bool {
         self.open.clear();
-        self.seen.clear();
-        if self.follow(lines, owner, lock) {
+        self.reached.clear();
+        self.last = None;
+        self.reached.push(Reached { owner, wait: lines.agents().get(owner).waits(), by: 0 });
+        if self.follow(lines, 0, lock) {
             return true;
         }
         while let Some(next) = self.open.pop() {
-            let agent = lines.agents().get(next);
+            let Reached { owner, .. } = self.reached[next];
+            let agent = lines.agents().get(owner);
             // Acquire pairs with the release of whoever waits. It may have ceased to; its lock is there as
             // long as we are in our region.
             let waits_for = agent.waits_for.load(Ordering::Acquire);
-            let wait =
-                (next, waits_for.pointer().addr(), agent.waits_begun.load(Ordering::Relaxed));
+            let wait = (owner, waits_for.pointer().addr(), agent.waits());
+            if agent.is_doomed() {
+                // It waits no more, as soon as it looks.
+                continue;
+            }
             match again {
                 true if !self.followed.contains(&wait) => continue,
                 true => {}
                 false => self.followed.push(wait),
             }
+            self.reached[next].wait = wait.2;
             // SAFETY: shown while it stood in its chain, and taken back before it was released.
             let Some(lock) = (unsafe { waits_for.pointer().as_ref() }) else { continue };
             let state = lock.state();
-            let waits = state.status() == Status::Waiting && state.owner() == next;
-            let found = waits && self.follow(lines, owner, lock);
+            let waits = state.status() == Status::Waiting && state.owner() == owner;
+            let found = waits && self.follow(lines, next, lock);
             // What was followed may have been a later wait by the same lock. Relaxed: the acquire, or the mutex, by which
             // we have seen that it waits shows how often it had begun to.
-            if again && lines.agents().get(next).waits_begun.load(Ordering::Relaxed) != wait.2 {
+            if again && lines.agents().get(owner).waits() != wait.2 {
                 return false;
             }
             if found {
@@ -109,76 +186,92 @@ impl Search {
         false
     }
 
-    /// Comes to the owners of all that excludes `lock`; whether `target` is one of them.
+    /// Comes to the owners of all that excludes `lock`, by which the one at `waiter` waits; whether the searcher
+    /// is one of them.
     fn follow<M: Machine>(
         &mut self,
         lines: &mut impl Lines<M>,
-        target: u32,
+        waiter: usize,
         lock: &Lock<M>,
     ) -> bool {
         let name = lock.name();
         let Some(at) = self.read_line(lines, name, lock) else { return false };
         let own = self.line[at];
+        if own.status() != Status::Waiting {
+            return false;
+        }
         let wanted = |state: State| state.wanted().map_or(Modes::NONE, |mode| mode.conflicts());
         if own.converts() {
             for behind in at + 1..self.line.len() {
                 let state = self.line[behind];
-                if state.toward_ahead().meets(wanted(own)) && self.come_to(state.owner(), target) {
+                if state.toward_ahead().meets(wanted(own))
+                    && self.come_to(lines.agents(), state.owner(), waiter)
+                {
                     return true;
                 }
             }
         }
-        // What excludes waiters that were reached, and the same without the first of them.
-        let (mut reached, mut others) = (wanted(own), Modes::NONE);
+        // And the same without the first of the waiters.
+        let mut front = Front::new(wanted(own), waiter);
+        let mut others = Front::new(Modes::NONE, waiter);
         for ahead in (0..at).rev() {
             M::work(Cost::Queue, 1);
             let state = self.line[ahead];
-            if !state.toward_behind().meets(reached) {
-                continue;
-            }
-            if self.come_to(state.owner(), target) {
+            let Some(waiter) = front.waiter_for(state.toward_behind()) else { continue };
+            if self.come_to(lines.agents(), state.owner(), waiter) {
                 return true;
             }
-            if state.status() == Status::Waiting {
-                reached = reached.and(wanted(state));
-                others = others.and(wanted(state));
+            let waits = state.status() == Status::Waiting;
+            if waits && !lines.agents().get(state.owner()).is_doomed() {
+                let waiter = self.place_of(state.owner());
+                front.add(wanted(state), waiter);
+                others.add(wanted(state), waiter);
             }
         }
         if name.ground().is_none() || !lines.counts_intentions() {
             return false;
         }
         // Nobody waits for a counter of its own.
-        let toward_target = if own.owner() == target { others } else { reached };
-        self.come_to_counted(lines.agents(), target, name, reached, toward_target)
+        let toward_searcher = if waiter == 0 { &others } else { &front };
+        self.come_to_counted(lines.agents(), name, &front, toward_searcher)
     }
 
-    /// Comes to those who hold intentions on `name` by counters that meet `conflicts`, or `toward_target` in
-    /// the case of the one that is looked for; whether it is one of them.
+    /// Comes to those who hold intentions on `name` by counters that keep the front waiting, or in the case of the
+    /// searcher those of `toward_searcher`; whether it is one of them.
     fn come_to_counted<M: Machine>(
         &mut self,
         agents: &Agents<M>,
-        target: u32,
         name: Name,
-        conflicts: Modes,
-        toward_target: Modes,
+        front: &Front,
+        toward_searcher: &Front,
     ) -> bool {
-        let mut found = false;
+        let searcher = self.reached[0].owner;
         for (number, agent) in agents.iter() {
-            let conflicts = if number == target { toward_target } else { conflicts };
-            if ground::shows(agent, name, conflicts) {
-                found |= self.come_to(number, target);
+            let front = if number == searcher { toward_searcher } else { front };
+            let waiter = front.waiter_for(ground::shown(agent, name));
+            if waiter.is_some_and(|waiter| self.come_to(agents, number, waiter)) {
+                return true;
             }
         }
-        found
+        false
     }
 
-    /// Takes note of an owner; whether it is the one that is looked for.
-    fn come_to(&mut self, owner: u32, target: u32) -> bool {
-        if owner != target && !self.seen.contains(&owner) {
-            self.seen.push(owner);
-            self.open.push(owner);
+    /// Takes note of an owner, for whom the one at `by` waits; whether it is the searcher.
+    fn come_to<M: Machine>(&mut self, agents: &Agents<M>, owner: u32, by: usize) -> bool {
+        if owner == self.reached[0].owner {
+            self.last = Some(by);
+            return true;
         }
-        owner == target
+        if !self.reached.iter().any(|reached| reached.owner == owner) {
+            self.open.push(self.reached.len());
+            self.reached.push(Reached { owner, wait: agents.get(owner).waits(), by });
+        }
+        false
+    }
+
+    /// Where an owner is that was come to.
+    fn place_of(&self, owner: u32) -> usize {
+        self.reached.iter().position(|reached| reached.owner == owner).unwrap_or(0)
     }
 
     /// Reads the locks for `name`, and finds `lock` among them.
@@ -201,5 +294,53 @@ impl Search {
             self.line.push(state);
         });
         at
+    }
+}
+
+/// How a session's transactions get older, and how they are told to give up.
+impl<M: Machine> Agent<M> {
+    /// How often it has begun to wait.
+    pub fn waits(&self) -> u64 {
+        // Relaxed: whoever follows a wait looks again.
+        self.waits_begun.load(Ordering::Relaxed)
+    }
+
+    /// Its age: the less, the older.
+    pub fn age(&self) -> u64 {
+        // Relaxed: who is younger than another is a matter of choice, as long as the oldest is never chosen, which has had
+        // its number since before it began to wait.
+        match self.seniority.load(Ordering::Relaxed) {
+            0 => u64::MAX,
+            number => number,
+        }
+    }
+
+    /// Whether it was told to give up the wait that it is in.
+    pub fn is_doomed(&self) -> bool {
+        // Acquire pairs with the release in `doom`.
+        self.doomed.load(Ordering::Acquire) == self.waits()
+    }
+
+    /// Tells it to give up a wait; it is to be woken.
+    pub fn doom(&self, wait: u64) {
+        // Release pairs with the acquire in `is_doomed`.
+        self.doomed.store(wait, Ordering::Release);
+        // Full: who looks for the last time before it sleeps sees that it was told, or we see that it sleeps. Pairs with
+        // S4, and with the fence before a session behind a mutex sleeps.
+        M::fence(Ordering::SeqCst);
+    }
+
+    /// It was refused: it has an age from here on, if it had none. `numbers` is where they come from.
+    pub fn grow_older(&self, numbers: &M::Word) {
+        if self.seniority.load(Ordering::Relaxed) == 0 {
+            // Relaxed, both: nothing but less than later ones.
+            let number = numbers.fetch_add(1, Ordering::Relaxed) + 1;
+            self.seniority.store(number, Ordering::Relaxed);
+        }
+    }
+
+    /// It has got through: its next transaction is as young as any.
+    pub fn grow_young(&self) {
+        self.seniority.store(0, Ordering::Relaxed);
     }
 }

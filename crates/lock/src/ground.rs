@@ -207,12 +207,12 @@ fn word_of(name: Name, mode: Mode) -> u64 {
     name.ground().map_or(0, |number| (number << 1 | u64::from(mode == Mode::Ix)) + 1)
 }
 
-/// Whether `agent` shows an intention on `name` that meets `conflicts`.
-pub(crate) fn shows<M: Machine>(agent: &Agent<M>, name: Name, conflicts: Modes) -> bool {
-    agent.intentions.iter().any(|word| {
-        let shown = word.load(Ordering::Acquire);
-        [Mode::Is, Mode::Ix]
-            .into_iter()
-            .any(|mode| conflicts.contains(mode) && shown == word_of(name, mode))
+/// The intentions on `name` that `agent` shows.
+pub(crate) fn shown<M: Machine>(agent: &Agent<M>, name: Name) -> Modes {
+    // Acquire pairs with the release in `Intentions::set`.
+    let words = agent.intentions.iter().map(|word| word.load(Ordering::Acquire));
+    words.fold(Modes::NONE, |modes, word| {
+        let is = |mode: &Mode| word == word_of(name, *mode);
+        [Mode::Is, Mode::Ix].into_iter().find(is).map_or(modes, |mode| modes.with(mode))
     })
 }

@@ -10,7 +10,7 @@
 //! - locks are made in advance and given back by the segment (`pool.rs`, `valid.rs`), when nobody can have them
 //!   in sight any more (`region.rs`);
 //! - who waits sleeps, and is woken by who releases; deadlocks are found by whoever is about to wait
-//!   (`deadlock.rs`), and that one gives up;
+//!   (`deadlock.rs`), and the youngest gives up;
 //! - intentions on databases and tables are counted, not chained (`ground.rs`).
 //!
 //! # Exclusion
@@ -41,11 +41,17 @@
 //!
 //! The paper grants on the waiter's behalf, under the waiter's mutex; here whoever releases only wakes, by a
 //! permit, and the waiter looks for itself. The paper knows neither conversions nor intentions by counters, and
-//! leaves the last obsolete lock of a chain where it is. Its walk over those *behind* one's own goes by the links
+//! leaves the last obsolete lock of a chain where it is. There the requester gives up, here the youngest of a circle. Its walk over those *behind* one's own goes by the links
 //! that there are; here it waits for one that is missing as the walk over those ahead does, since whoever came in
 //! behind the gap may sleep already.
 
+/// What the guide shows, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/lock.md")]
+struct Guide;
+
 mod agents;
+mod answer;
 mod cancel;
 mod chain;
 mod deadlock;
@@ -69,6 +75,7 @@ mod trace;
 mod valid;
 
 pub use agents::AGENTS_MAX;
+pub use answer::{Answer, Refused};
 pub use cancel::Cancel;
 pub use faults::FAULTS;
 pub use latched::{Latched, LatchedOptions, LatchedSession};
@@ -78,4 +85,4 @@ pub use mode::Mode;
 pub use name::Name;
 pub use pool::Stock;
 pub use region::Reclaim;
-pub use session::{Answer, Refused, Session};
+pub use session::Session;

@@ -1,9 +1,9 @@
 //! What a transaction wants of a lock manager, whichever it is.
 
+use crate::answer::{Answer, Refused};
 use crate::cancel::Cancel;
 use crate::mode::Mode;
 use crate::name::Name;
-use crate::session::{Answer, Refused};
 use chiliad_machine::{Machine, Shared, Ticks};
 use std::sync::Arc;
 
@@ -35,13 +35,11 @@ pub trait Locks<M: Machine>: Sized + 'static {
     fn ask(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused>;
 
     /// Whether it could lock `name` in `mode` at once. The caller may be in a section, where nobody sleeps.
-    fn try_lock(&mut self, name: Name, mode: Mode) -> bool {
-        let granted = self.ask(name, mode) == Ok(Answer::Granted);
-        if !granted {
-            self.stop_waiting();
-        }
-        granted
-    }
+    fn try_lock(&mut self, name: Name, mode: Mode) -> bool;
+
+    /// Its transaction has committed: the next one is as young as any. Until then whoever was refused to end a
+    /// deadlock is spared before those that were not, or later.
+    fn renew(&mut self);
 
     /// Waits for what [`Locks::ask`] stands in line for, until `deadline` if there is one. The caller holds
     /// no latch.

@@ -12,6 +12,7 @@
 //! - What a transaction holds becomes obsolete all at once, with one fence (S6) for all of it.
 
 use crate::agents::Agent;
+use crate::answer::{Answer, Refused};
 use crate::cancel::Cancel;
 use crate::chain::{Bucket, Walk};
 use crate::deadlock::Search;
@@ -29,7 +30,6 @@ use crate::release::Retired;
 use crate::trace::Own;
 use chiliad_machine::{Link, Spin, Woken};
 use chiliad_machine::{Machine, Ordering, Patience, Shared, Tagged, Ticks, Word};
-use core::fmt;
 use core::ptr::NonNull;
 use std::sync::Arc;
 
@@ -41,44 +41,6 @@ const AHEAD: usize = 8;
 
 /// Looks at the pool, when it is short, for locks that others may be about to let go of.
 const SHORTAGE_TURNS: u32 = 10_000;
-
-/// Why a lock is refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refused {
-    /// The transaction would wait for itself, by way of others.
-    Deadlock,
-    /// The same, where two who share a lock both want it for themselves.
-    UpgradeDeadlock,
-    /// It has waited for as long as it was to.
-    Timeout,
-    /// There are as many locks as are allowed, or as fit into memory.
-    Exhausted,
-    /// Somebody else has told it to give up: see [`crate::Cancel`].
-    Cancelled,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Deadlock => "deadlock",
-            Self::UpgradeDeadlock => "deadlock of two that share a lock and both want it alone",
-            Self::Timeout => "waited for a lock for as long as allowed",
-            Self::Exhausted => "as many locks as allowed are held or not reclaimed yet",
-            Self::Cancelled => "told to give up waiting for a lock",
-        })
-    }
-}
-
-impl core::error::Error for Refused {}
-
-/// The answer to a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Answer {
-    /// The transaction has the lock.
-    Granted,
-    /// It stands in line: [`Session::wait`] is to be called, where nothing is latched.
-    Waits,
-}
 
 /// What a transaction waits for.
 pub(crate) struct Pending<M: Machine> {
@@ -138,6 +100,10 @@ pub struct Session<M: Machine> {
     pub(crate) pending: Option<Pending<M>>,
     /// Others may see that it waits.
     shows: bool,
+    /// It wants what it can have at once.
+    tries: bool,
+    /// It was refused since it has last committed.
+    has_age: bool,
     pub(crate) retired: Retired,
     /// Locks with others in their chains: room to release them.
     pub(crate) shared: Vec<Entry<Place<M>>>,
@@ -167,6 +133,8 @@ impl<M: Machine> Session<M> {
             strong: false,
             pending: None,
             shows: false,
+            tries: false,
+            has_age: false,
             retired: Retired::default(),
             shared: Vec::new(),
             search: Search::default(),
@@ -477,6 +445,10 @@ impl<M: Machine> Session<M> {
                 self.grant(pending);
                 return Ok(Answer::Granted);
             }
+            if self.tries {
+                self.withdraw(pending);
+                return Err(Refused::Timeout);
+            }
             self.agent().waits_by(lock);
             self.shows = true;
             lock.set(state(Status::Waiting));
@@ -495,11 +467,17 @@ impl<M: Machine> Session<M> {
         }
         self.wake_conversions(pending);
         self.enter_along(Along::ANY);
-        if self.search.finds_itself(&mut &**self.manager, self.number, lock) {
+        while let Some(victim) = self.search.victim(&mut &**self.manager, self.number, lock) {
             M::mark("deadlock found");
-            self.withdraw(pending);
-            let upgrade = pending.granted.is_some();
-            return Err(if upgrade { Refused::UpgradeDeadlock } else { Refused::Deadlock });
+            if victim.owner == self.number {
+                self.withdraw(pending);
+                self.grow_older();
+                return Err(Refused::deadlock(pending.granted));
+            }
+            M::mark("another told to give up");
+            let agent = self.manager.agents.get(victim.owner);
+            agent.doom(victim.wait);
+            self.manager.rouse(agent);
         }
         self.pending = Some(pending);
         Ok(Answer::Waits)
@@ -585,6 +563,9 @@ impl<M: Machine> Session<M> {
                     self.claim(pending).map(|_| ())
                 }
                 Err(refused) => {
+                    if refused.ends_deadlock() {
+                        self.grow_older();
+                    }
                     self.withdraw(pending);
                     Err(refused)
                 }
@@ -613,6 +594,9 @@ impl<M: Machine> Session<M> {
             if is_free() {
                 return Ok(());
             }
+            if self.agent().is_doomed() {
+                return Err(Refused::deadlock(pending.granted));
+            }
             patience.wait();
         }
         let agent = self.agent();
@@ -627,6 +611,9 @@ impl<M: Machine> Session<M> {
             }
             if look() {
                 break Ok(());
+            }
+            if agent.is_doomed() {
+                break Err(Refused::deadlock(pending.granted));
             }
             // Acquire pairs with the release in `rouse`.
             while agent.sleeps.load(Ordering::Acquire) != 0 && !agent.is_cancelled() {
@@ -679,6 +666,29 @@ impl<M: Machine> Session<M> {
         }
     }
 
+    /// Whether it could lock `name` in `mode` at once. The caller may be in a section, where nobody sleeps.
+    fn try_lock(&mut self, name: Name, mode: Mode) -> bool {
+        self.tries = true;
+        let granted = self.ask(name, mode) == Ok(Answer::Granted);
+        self.tries = false;
+        granted
+    }
+
+    /// It was refused: among those that make a circle it is spared before those that were not, or later.
+    #[cold]
+    fn grow_older(&mut self) {
+        self.has_age = true;
+        self.agent().grow_older(&self.manager.agents.refused.0);
+    }
+
+    /// Its transaction has committed: the next one is as young as any.
+    #[inline]
+    pub fn renew(&mut self) {
+        if core::mem::take(&mut self.has_age) {
+            self.agent().grow_young();
+        }
+    }
+
     /// Stands in line no more, if it does. It keeps what it holds.
     pub fn stop_waiting(&mut self) {
         if let Some(pending) = self.pending.take() {
@@ -710,6 +720,7 @@ impl<M: Machine> Drop for Session<M> {
     fn drop(&mut self) {
         self.release_all();
         self.close_leaf();
+        self.renew();
         self.agent().outlive_handles();
         self.manager.agents.release(self.number);
     }
@@ -745,6 +756,15 @@ impl<M: Machine> Locks<M> for Session<M> {
     #[inline(always)]
     fn ask(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         Self::ask(self, name, mode)
+    }
+
+    fn try_lock(&mut self, name: Name, mode: Mode) -> bool {
+        Self::try_lock(self, name, mode)
+    }
+
+    #[inline]
+    fn renew(&mut self) {
+        Self::renew(self);
     }
 
     fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused> {

@@ -137,6 +137,54 @@ fn a_handle_outlives_its_session<L: Locks<Native>>(manager: &Arc<Shared<Native, 
     assert_eq!(next.acquire(ROW, Mode::S, None), Err(Refused::Cancelled));
 }
 
+/// Of a circle the one that was never refused gives up, whoever closes it; once it has committed, who was refused is as
+/// young as any.
+fn the_oldest_goes_on<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) {
+    let (one, two) = (Name::record(3, 1), Name::record(3, 2));
+    let (mut old, mut young) = (session::<L>(manager), session::<L>(manager));
+    let circle = |first: &mut L, last: &mut L| {
+        first.acquire(one, Mode::X, None).expect("free");
+        last.acquire(two, Mode::X, None).expect("free");
+        assert_eq!(first.ask(two, Mode::S), Ok(Answer::Waits));
+        last.ask(one, Mode::S)
+    };
+    assert_eq!(
+        circle(&mut young, &mut old),
+        Err(Refused::Deadlock),
+        "of two without age, the last"
+    );
+    old.release_all();
+    assert_eq!(young.wait(None), Ok(()));
+    young.release_all();
+    assert_eq!(circle(&mut young, &mut old), Ok(Answer::Waits), "the other is told to");
+    assert_eq!(young.wait(None), Err(Refused::Deadlock));
+    young.release_all();
+    assert_eq!(old.wait(None), Ok(()));
+    old.renew();
+    old.release_all();
+    assert_eq!(
+        circle(&mut young, &mut old),
+        Err(Refused::Deadlock),
+        "it has committed, and is young"
+    );
+    old.release_all();
+    assert_eq!(young.wait(None), Ok(()));
+    young.release_all();
+}
+
+/// Who only tries stands in nobody's way, and tells nobody to give up.
+fn who_tries_waits_for_nobody<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) {
+    let (mut holder, mut other) = (session::<L>(manager), session::<L>(manager));
+    holder.acquire(ROW, Mode::S, None).expect("free");
+    other.acquire(ROW, Mode::S, None).expect("shared");
+    assert!(!other.try_lock(ROW, Mode::X) && !other.try_lock(ROW, Mode::X));
+    assert_eq!(other.mode_of(ROW), Some(Mode::S));
+    holder.release_all();
+    assert!(other.try_lock(ROW, Mode::X));
+    assert!(!holder.try_lock(ROW, Mode::S));
+    assert_eq!((holder.count(), other.mode_of(ROW)), (0, Some(Mode::X)));
+}
+
 #[test]
 fn without_latches() {
     let small = Options { locks_max: 1024, segment_locks: 64, ..Options::default() };
@@ -145,6 +193,8 @@ fn without_latches() {
         a_wait_ends::<Session<Native>>(&manager);
         an_upgrade_ends::<Session<Native>>(&manager);
         a_client_disappears::<Session<Native>>(&manager);
+        the_oldest_goes_on::<Session<Native>>(&manager);
+        who_tries_waits_for_nobody::<Session<Native>>(&manager);
         for _ in 0..100 {
             a_wait_is_cancelled::<Session<Native>>(&manager);
         }
@@ -164,6 +214,8 @@ fn behind_mutexes() {
         a_wait_ends::<LatchedSession<Native>>(&manager);
         an_upgrade_ends::<LatchedSession<Native>>(&manager);
         a_client_disappears::<LatchedSession<Native>>(&manager);
+        the_oldest_goes_on::<LatchedSession<Native>>(&manager);
+        who_tries_waits_for_nobody::<LatchedSession<Native>>(&manager);
         for _ in 0..100 {
             a_wait_is_cancelled::<LatchedSession<Native>>(&manager);
         }

@@ -28,7 +28,7 @@ pub(crate) const MANIFEST_NEW: &str = "MANIFEST.new";
 
 /// The version of the format that is written. Older ones are read as long as there is a reader for
 /// them; newer ones are refused.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 const MAGIC: &[u8; 8] = b"CHILIAD\n";
 const HEAD_BYTES: usize = 20;

@@ -6,7 +6,9 @@
 //! - Under few preemptions a core that ran very long without either is put behind the others too.
 //! - Under the random schedule a core that is switched away from may stall: it stays away for up to
 //!   thousands of events, as one that the host's system pre-empted would, and the others get far ahead
-//!   of it. How often and how long is drawn once per run. Nobody stalls when nobody else can run.
+//!   of it. How often and how long is drawn once per run. Nobody stalls when nobody else can run, nor in a run
+//!   that has lasted long: who waits in a queue for one core after the other, each of which stalls as often as it
+//!   waits, gets nowhere, and whether it would is what the limit of events is there to tell.
 
 use crate::config::Schedule;
 use crate::random::{Generator, Stream};
@@ -14,6 +16,9 @@ use std::collections::BTreeSet;
 
 /// Events that a core may run on end under few preemptions.
 const STRETCH_MAX: u64 = 20_000;
+
+/// The event from which on nobody stalls. Runs of the usual length are over by then.
+const STALLS_END: u64 = 2_000_000;
 
 /// Marks a core that cannot run.
 const NOWHERE: usize = usize::MAX;
@@ -172,7 +177,10 @@ impl Scheduler {
         let Policy::Random { stall_one_in, stall_mean, stalled, .. } = &mut self.policy else {
             return;
         };
-        if *stall_one_in == 0 || self.runnable.len() < 2 || self.random.below(*stall_one_in) != 0 {
+        if *stall_one_in == 0 || event >= STALLS_END || self.runnable.len() < 2 {
+            return;
+        }
+        if self.random.below(*stall_one_in) != 0 {
             return;
         }
         stalled.insert((event + self.random.gap(*stall_mean), running));
@@ -274,6 +282,23 @@ mod tests {
             assert!(last.iter().all(|&event| event > 30_000), "{last:?}");
         }
         assert!(longest > 10_000, "{longest}");
+    }
+
+    #[test]
+    fn nobody_stalls_for_ever() {
+        for seed in 0..50 {
+            let mut scheduler = Scheduler::new(seed, Schedule::Random);
+            for core in 0..3 {
+                scheduler.add_core();
+                scheduler.admit(core, 0);
+            }
+            let (mut running, mut last) = (0, [STALLS_END; 3]);
+            for event in STALLS_END..STALLS_END + 50_000 {
+                running = scheduler.preempt(event, running);
+                assert!(event - last[running as usize] < 10_000, "seed {seed}, event {event}");
+                last[running as usize] = event;
+            }
+        }
     }
 
     #[test]

@@ -10,8 +10,8 @@ mod tuple;
 pub use chiliad_engine::key::{BadKey, Desc, KeyPart, Sink, Source};
 pub use part::{Part, PartOf};
 
-use crate::Result;
 use crate::error::malformed;
+use crate::{Column, Result};
 
 /// What may be the primary key of a table.
 ///
@@ -57,6 +57,11 @@ use crate::error::malformed;
             and structs with `#[derive(chiliad::Key)]`"
 )]
 pub trait Key: Lookup<Self> + Sized {
+    /// Its columns, most significant first: what the catalogue keeps of the type. A table is opened only
+    /// with a key type that has the same columns as the one that it was created with.
+    #[must_use]
+    fn columns() -> Vec<Column>;
+
     /// The key that the bytes stand for.
     ///
     /// # Errors
@@ -83,6 +88,10 @@ pub trait Prefix<K> {
 }
 
 impl<T: Part> Key for T {
+    fn columns() -> Vec<Column> {
+        vec![Column::new("0", T::column_type())]
+    }
+
     fn decode(key: &[u8]) -> Result<Self> {
         decode::<T>(key)
     }

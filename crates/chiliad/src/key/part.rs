@@ -1,6 +1,6 @@
 //! The parts of keys, encoded as the engine encodes them.
 
-use crate::Text;
+use crate::{Text, Typed};
 use chiliad_engine::key::{BadKey, Desc, KeyPart, Sink, Source};
 
 /// One part of a key.
@@ -9,17 +9,17 @@ use chiliad_engine::key::{BadKey, Desc, KeyPart, Sink, Source};
     note = "key parts are integers, `bool`, `String`, `Vec<u8>`, `[u8; N]`, `Text<N>`, `Option` \
             and `Desc` of them"
 )]
-pub trait Part: PartOf<Self> + KeyPart<Decoded = Self> + Sized {}
+pub trait Part: PartOf<Self> + KeyPart<Decoded = Self> + Typed + Sized {}
 
-impl<T: PartOf<T> + KeyPart<Decoded = T>> Part for T {}
+impl<T: PartOf<T> + KeyPart<Decoded = T> + Typed> Part for T {}
 
 /// A value that stands for a key part of type `T`: the part itself, or a borrowed form of it.
 ///
-/// A type of the application's own becomes a key part by implementing this and [`KeyPart`]:
+/// A type of the application's own becomes a key part by implementing this, [`KeyPart`] and [`Typed`]:
 ///
 /// ```
 /// use chiliad::key::{BadKey, KeyPart, Sink, Source};
-/// use chiliad::{Database, PartOf, Table};
+/// use chiliad::{ColumnType, Database, PartOf, Table, Typed};
 ///
 /// #[derive(Debug, PartialEq)]
 /// struct Sku(u32);
@@ -35,6 +35,11 @@ impl<T: PartOf<T> + KeyPart<Decoded = T>> Part for T {}
 ///     }
 /// }
 /// impl PartOf<Sku> for Sku {}
+/// impl Typed for Sku {
+///     fn column_type() -> ColumnType {
+///         ColumnType::custom("sku", Some(4))
+///     }
+/// }
 ///
 /// let db = Database::in_memory()?;
 /// let stock: Table<(u16, Sku), u64> = db.create_table("stock")?;

@@ -1,11 +1,15 @@
 //! Tuples of parts as keys, and their prefixes.
 
 use super::{Key, KeyPart, Lookup, Part, PartOf, Prefix, decode};
-use crate::Result;
+use crate::{Column, Result};
 
 macro_rules! tuples {
     ($(($($part:ident $borrowed:ident $place:tt),+);)*) => {$(
         impl<$($part: Part),+> Key for ($($part,)+) {
+            fn columns() -> Vec<Column> {
+                vec![$(Column::new(stringify!($place), $part::column_type())),+]
+            }
+
             fn decode(key: &[u8]) -> Result<Self> {
                 decode::<Self>(key)
             }

@@ -2,18 +2,18 @@
 
 use crate::error::malformed;
 use crate::raw::{KeyPart, PartType, Source};
-use crate::{Error, Result};
+use crate::{Error, Result, Typed};
 use chiliad_engine::VALUE_BYTES_MAX;
 use core::fmt;
 use core::marker::PhantomData;
 
 /// A value that always takes the same number of bytes in a row.
 ///
-/// An application's own type becomes a field by implementing it, most simply over a type that
-/// is one already:
+/// An application's own type becomes a field by implementing it and [`Typed`], most simply over a
+/// type that is one already:
 ///
 /// ```
-/// use chiliad::{Fixed, Result, Row};
+/// use chiliad::{ColumnType, Fixed, Result, Row, Typed};
 ///
 /// #[derive(Debug, PartialEq)]
 /// struct Cents(i64);
@@ -25,6 +25,12 @@ use core::marker::PhantomData;
 ///     }
 ///     fn read(field: &[u8]) -> Result<Self> {
 ///         i64::read(field).map(Cents)
+///     }
+/// }
+///
+/// impl Typed for Cents {
+///     fn column_type() -> ColumnType {
+///         ColumnType::custom("cents", Some(8))
 ///     }
 /// }
 ///
@@ -40,7 +46,7 @@ use core::marker::PhantomData;
     note = "fields are integers of 1 to 8 bytes, `bool`, `f32`, `f64`, `[u8; N]`, `Text<N>` and \
             types that implement `chiliad::Fixed`; one `String` or `Vec<u8>` may come last"
 )]
-pub trait Fixed: Sized {
+pub trait Fixed: Typed + Sized {
     /// How many bytes.
     const BYTES: usize;
 

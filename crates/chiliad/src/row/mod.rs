@@ -13,7 +13,7 @@ pub use text::Text;
 
 use crate::error::malformed;
 use crate::raw::SecondarySpec;
-use crate::{Error, Result};
+use crate::{Column, Error, Result, Typed};
 use chiliad_engine::VALUE_BYTES_MAX;
 
 /// A value that can be a row of a table. Usually derived:
@@ -104,6 +104,12 @@ pub trait Row: Sized {
     /// Whether more bytes may follow them.
     const VARIABLE: bool;
 
+    /// Its columns, in the order of their bytes: what the catalogue keeps of the type. A table is opened
+    /// only with a row type that has the same columns as the one that it was created with, in number,
+    /// names, types and order; so they must tell all that the bytes depend on.
+    #[must_use]
+    fn columns() -> Vec<Column>;
+
     /// The secondary indexes of a table of such rows.
     #[must_use]
     fn indexes() -> Vec<SecondarySpec> {
@@ -134,7 +140,7 @@ pub trait Row: Sized {
 }
 
 /// What may be the last, variable field of a row: `String` and `Vec<u8>`.
-pub trait Tail: Sized {
+pub trait Tail: Typed + Sized {
     /// Its bytes.
     fn bytes(&self) -> &[u8];
 
@@ -170,6 +176,10 @@ impl<T: Fixed> Row for T {
     const BYTES_FIXED: usize = T::BYTES;
     const VARIABLE: bool = false;
 
+    fn columns() -> Vec<Column> {
+        vec![Column::new("0", T::column_type())]
+    }
+
     fn encode(&self, row: &mut Vec<u8>) {
         let start = row.len();
         row.resize(start + T::BYTES, 0);
@@ -187,6 +197,10 @@ impl Row for Vec<u8> {
     const BYTES_FIXED: usize = 0;
     const VARIABLE: bool = true;
 
+    fn columns() -> Vec<Column> {
+        vec![Column::new("0", Self::column_type())]
+    }
+
     fn encode(&self, row: &mut Vec<u8>) {
         row.extend_from_slice(self);
     }
@@ -200,6 +214,10 @@ impl Row for Vec<u8> {
 impl Row for String {
     const BYTES_FIXED: usize = 0;
     const VARIABLE: bool = true;
+
+    fn columns() -> Vec<Column> {
+        vec![Column::new("0", Self::column_type())]
+    }
 
     fn encode(&self, row: &mut Vec<u8>) {
         row.extend_from_slice(self.as_bytes());

@@ -1,22 +1,34 @@
 //! The catalogue as bytes: what the manifest keeps of tables and their indexes.
 //!
 //! ```text
-//! u32 the next table number | u32 count of tables, each:
+//! u32 2^31 + version of the catalogue | u32 the next table number | u32 count of tables, each:
 //!   u32 number | name | u8 kind (0 ordered, 1 hash) | u64 rows expected
 //!   u8 1 if closed to snapshots, plus 2 if it takes loads only, plus 4 if it is sealed
 //!   u32 count of secondary indexes, each (the table of the n-th has the number of its table + 1 + n):
 //!     name | u8 1 if unique | u32 count of parts, each:
 //!       u8 source (0 value, 1 key) | u32 offset | u32 length | u8 type | u8 1 if descending
+//!   u8 columns: 0 none (bytes under bytes), 1 they follow, 2 unknown
+//!   if they follow, of the key and then of the row: u32 count of columns, each: name | type
 //! ```
 //!
-//! A name is its length (u32) and its UTF-8. Types: 0 unsigned, 1 signed, 2 bytes, 3 text.
+//! A name is its length (u32) and its UTF-8; so is the type of a column, in its text form. Types of
+//! parts: 0 unsigned, 1 signed, 2 bytes, 3 text.
+//!
+//! Version 1 has no word for its version, and begins with the next table number, which is below 2^31.
+//! It says nothing of columns: those of its tables are unknown.
 
+use crate::layout::{Column, Layout, TableLayout};
 use crate::table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableSpec, Writes};
 use chiliad_log::codec::{Decoder, put_blob};
 
 /// The numbers that the tables of a database have in its whole life, at most: some of the memory of
 /// each worker is in proportion to them.
 pub const TABLE_NUMBERS_MAX: u32 = 1 << 22;
+
+/// The version that is written.
+const VERSION: u32 = 2;
+/// Tells a version from a table number.
+const MARK: u32 = 1 << 31;
 
 /// The tables that users have created, with their numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -30,6 +42,7 @@ pub struct Blob {
 impl Blob {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
+        out.extend_from_slice(&(MARK | VERSION).to_le_bytes());
         out.extend_from_slice(&self.next.to_le_bytes());
         put_count(&mut out, self.tables.len());
         for (number, spec) in &self.tables {
@@ -40,6 +53,7 @@ impl Blob {
             out.push(u8::from(spec.present_only) | writes_bits(spec.writes));
             put_count(&mut out, spec.secondary.len());
             spec.secondary.iter().for_each(|index| put_index(&mut out, index));
+            put_layout(&mut out, &spec.layout);
         }
         out
     }
@@ -47,11 +61,20 @@ impl Blob {
     /// `None` if the bytes are no catalogue.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut from = Decoder::new(bytes);
-        let mut blob = Self { next: from.u32()?, tables: Vec::new() };
+        let first = from.u32()?;
+        let (has_columns, next) = match first {
+            0..MARK => (false, first),
+            _ if first == MARK | VERSION => (true, from.u32()?),
+            _ => return None,
+        };
+        let mut blob = Self { next, tables: Vec::new() };
         let mut free = 0;
         for _ in 0..from.u32()? {
             let number = from.u32()?;
-            let spec = take_table(&mut from)?;
+            let mut spec = take_table(&mut from)?;
+            if has_columns {
+                spec.layout = take_layout(&mut from)?;
+            }
             let after = number.checked_add(1 + spec.secondary.len() as u32)?;
             let known = blob.tables.iter().any(|(_, other)| other.name == spec.name);
             if number < free || after > blob.next || known || spec.validate().is_err() {
@@ -106,7 +129,45 @@ fn take_table(from: &mut Decoder<'_>) -> Option<TableSpec> {
     for _ in 0..from.u32()? {
         secondary.push(take_index(from)?);
     }
-    Some(TableSpec { name, index, rows_expected, secondary, present_only, writes })
+    let layout = TableLayout::Unknown;
+    Some(TableSpec { name, index, rows_expected, secondary, present_only, writes, layout })
+}
+
+fn put_layout(out: &mut Vec<u8>, layout: &TableLayout) {
+    let layout = match layout {
+        TableLayout::Bytes => return out.push(0),
+        TableLayout::Columns(layout) => layout,
+        TableLayout::Unknown => return out.push(2),
+    };
+    out.push(1);
+    for columns in [&layout.key, &layout.row] {
+        put_count(out, columns.len());
+        for column in columns {
+            put_blob(out, column.name.as_bytes());
+            put_blob(out, column.column_type.to_string().as_bytes());
+        }
+    }
+}
+
+fn take_layout(from: &mut Decoder<'_>) -> Option<TableLayout> {
+    match from.u8()? {
+        0 => Some(TableLayout::Bytes),
+        1 => {
+            let (key, row) = (take_columns(from)?, take_columns(from)?);
+            Some(TableLayout::Columns(Layout { key, row }))
+        }
+        2 => Some(TableLayout::Unknown),
+        _ => None,
+    }
+}
+
+fn take_columns(from: &mut Decoder<'_>) -> Option<Vec<Column>> {
+    let mut columns = Vec::new();
+    for _ in 0..from.u32()? {
+        let name = from.text()?.to_owned();
+        columns.push(Column { name, column_type: from.text()?.parse().ok()? });
+    }
+    Some(columns)
 }
 
 fn take_index(from: &mut Decoder<'_>) -> Option<SecondarySpec> {
@@ -159,13 +220,20 @@ mod tests {
             unique: true,
         };
         let sealed = TableSpec { writes: Writes::Nobody, ..TableSpec::ordered("four") };
+        let column = |name: &str, of: &str| Column::new(name, of.parse().expect("a type"));
+        let layout = Layout {
+            key: vec![column("0", "u64"), column("1", "desc(option(text(9)))")],
+            row: vec![column("balance", "i64"), column("note", "string")],
+        };
+        let unknown = TableSpec { layout: TableLayout::Unknown, ..TableSpec::ordered("five") };
         Blob {
             next: 9,
             tables: vec![
-                (0, TableSpec::ordered("one").with_index(index)),
+                (0, TableSpec::ordered("one").with_index(index).with_layout(layout)),
                 (5, TableSpec::hash("two", 1000).present_only()),
                 (6, TableSpec::hash("three", 1000).present_only().read_only()),
                 (7, sealed),
+                (8, unknown),
             ],
         }
     }
@@ -174,6 +242,31 @@ mod tests {
     fn it_comes_back() {
         assert_eq!(Blob::decode(&some().encode()), Some(some()));
         assert_eq!(Blob::decode(&Blob::default().encode()), Some(Blob::default()));
+    }
+
+    #[test]
+    fn the_version_before_is_read() {
+        // The next number, then one table, with one index of one part.
+        let mut bytes =
+            [&9u32.to_le_bytes()[..], &1u32.to_le_bytes(), &4u32.to_le_bytes()].concat();
+        put_blob(&mut bytes, b"old");
+        bytes.extend_from_slice(&[0; 9]);
+        bytes.push(1);
+        put_count(&mut bytes, 1);
+        let part_type = PartType::Unsigned;
+        let (source, descending) = (Source::Value, false);
+        let part = KeyPart { source, offset: 0, length: 8, part_type, descending };
+        let index = SecondarySpec { name: "i".into(), parts: vec![part], unique: true };
+        put_index(&mut bytes, &index);
+        let spec = TableSpec::ordered("old").present_only().with_index(index);
+        let spec = TableSpec { layout: TableLayout::Unknown, ..spec };
+        let blob = Blob { next: 9, tables: vec![(4, spec)] };
+        assert_eq!(Blob::decode(&bytes), Some(blob.clone()));
+        assert_eq!(Blob::decode(&blob.encode()), Some(blob), "and stays what it is");
+        bytes.splice(0..0, (MARK | VERSION).to_le_bytes());
+        assert_eq!(Blob::decode(&bytes), None, "now columns are missing");
+        bytes[0] += 1;
+        assert_eq!(Blob::decode(&bytes), None, "a version to come");
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             let lenient = mode == Mode::Salvage;
             recovered = Replay::new(&*disk, plan, host).into_tables(target, lenient).run()?;
         }
-        let catalog = Catalog::new(tables);
+        let catalog = Catalog::new(tables, blob);
         if mode != Mode::Write {
             let inner = Inner::assemble(options, heap, catalog, None);
             return Ok(Opened { database: Self::from_inner(inner), runners: vec![], recovered });

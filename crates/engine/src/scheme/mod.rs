@@ -24,6 +24,7 @@ pub mod names;
 mod node_set;
 mod occ;
 mod occ_serial;
+mod opacity;
 mod partitioned;
 pub(crate) mod restore;
 pub(crate) mod ruins;
@@ -137,6 +138,11 @@ impl<M: Machine> Refusal<M> {
 
     pub fn out_of_memory() -> Self {
         Self { why: Why::OutOfMemory, record: None }
+    }
+
+    /// The same, found by a look at what was read before the commit ([`opacity`]).
+    fn early(self) -> Self {
+        Self { why: Why::Conflict(Reason::Inconsistent), ..self }
     }
 }
 

@@ -25,6 +25,12 @@ impl<M: Machine> NodeSet<M> {
         self.0.push(seen);
     }
 
+    /// How many leaves there are, each as often as it was passed.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether no leaf has changed.
     #[inline]
     pub fn holds(&self) -> bool {

@@ -28,6 +28,7 @@
 use super::clock::{Clock, TimestampSource};
 use super::floor::{self, Floors};
 use super::node_set::NodeSet;
+use super::opacity::Opacity;
 use super::silo::read;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
@@ -119,6 +120,7 @@ pub struct Occ<M: Machine> {
     start: u64,
     reads: Vec<Read<M>>,
     nodes: NodeSet<M>,
+    opacity: Opacity,
     /// Records latched for the commit, none of them placed; once prepared, those that are only read:
     /// the others are unlatched by their new words.
     latched: Vec<RecordRef<M>>,
@@ -188,6 +190,20 @@ impl<M: Machine> Occ<M> {
             false => Err(Refusal::new(Reason::Phantom)),
         }
     }
+
+    /// Looks at all that was read when that is due.
+    #[inline]
+    fn stay_opaque<T>(&mut self, cx: &Context<'_, M, Self>, done: T) -> Step<M, T> {
+        let size = self.reads.len() + self.nodes.len();
+        if !cx.opacity || !self.opacity.is_due(size, false) {
+            return Step::Done(done);
+        }
+        if let Err(refusal) = self.check(false) {
+            return Step::Abort(refusal.early());
+        }
+        self.opacity.looked(size);
+        Step::Done(done)
+    }
 }
 
 impl<M: Machine> Scheme<M> for Occ<M> {
@@ -216,6 +232,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
             start: 0,
             reads: Vec::with_capacity(64),
             nodes: NodeSet::new(),
+            opacity: Opacity::new(),
             latched: Vec::with_capacity(64),
             floors: Floors,
             garbage: VecDeque::new(),
@@ -226,6 +243,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
         self.reads.clear();
         self.nodes.clear();
+        self.opacity = Opacity::new();
         self.start = self.draw(cx, false);
         Step::Done(())
     }
@@ -246,13 +264,13 @@ impl<M: Machine> Scheme<M> for Occ<M> {
             return Step::Abort(Refusal::over(Reason::TooLate, record));
         }
         self.reads.push(Read { record, word });
-        Step::Done(version)
+        self.stay_opaque(cx, version)
     }
 
     #[inline]
-    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         self.nodes.add(seen);
-        Step::Done(())
+        self.stay_opaque(cx, ())
     }
 
     fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {

@@ -10,6 +10,7 @@
 use super::floor::{self, Floors};
 use super::in_place;
 use super::node_set::NodeSet;
+use super::opacity::Opacity;
 use super::silo::read;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
@@ -55,6 +56,7 @@ pub static FAULTS: &[&Fault] = &[&VALIDATED_TOGETHER, &READS_NOT_COMPARED];
 pub struct OccSerial<M: Machine> {
     reads: Vec<(RecordRef<M>, u64)>,
     nodes: NodeSet<M>,
+    opacity: Opacity,
     /// Whether it has the commit latch.
     commits: bool,
     last: u64,
@@ -85,18 +87,33 @@ impl<M: Machine> OccSerial<M> {
     }
 
     /// Whether what was read is still there.
-    fn check(&self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+    fn check(&self, writes: Option<&WriteSet<M>>) -> Result<(), Refusal<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for &(record, seen) in &self.reads {
             // Acquire: what we conclude from the word holds for what we look at afterwards.
             let word = record.word().load(Ordering::Acquire);
-            let foreign = word & tid::LATCH != 0 && writes.find(record).is_none();
+            let foreign =
+                word & tid::LATCH != 0 && writes.is_none_or(|writes| writes.find(record).is_none());
             let changed = !tid::same_version(word, seen) || foreign;
             if changed && !M::fault(&READS_NOT_COMPARED) {
                 return Err(Refusal::over(Reason::ReadChanged, record));
             }
         }
         if self.nodes.holds() { Ok(()) } else { Err(Refusal::new(Reason::Phantom)) }
+    }
+
+    /// Looks at all that was read when that is due.
+    #[inline]
+    fn stay_opaque<T>(&mut self, cx: &Context<'_, M, Self>, done: T) -> Step<M, T> {
+        let size = self.reads.len() + self.nodes.len();
+        if !cx.opacity || !self.opacity.is_due(size, false) {
+            return Step::Done(done);
+        }
+        if let Err(refusal) = self.check(None) {
+            return Step::Abort(refusal.early());
+        }
+        self.opacity.looked(size);
+        Step::Done(done)
     }
 }
 
@@ -124,6 +141,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         Self {
             reads: Vec::with_capacity(64),
             nodes: NodeSet::new(),
+            opacity: Opacity::new(),
             commits: false,
             last: 0,
             floors: Floors,
@@ -134,6 +152,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
     fn begin(&mut self, _cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
         self.reads.clear();
         self.nodes.clear();
+        self.opacity = Opacity::new();
         Step::Done(())
     }
 
@@ -148,16 +167,16 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         match read::present(record, arena, cx.stamped).done() {
             Ok((word, version)) => {
                 self.reads.push((record, word));
-                Step::Done(version)
+                self.stay_opaque(cx, version)
             }
             Err(other) => other,
         }
     }
 
     #[inline]
-    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         self.nodes.add(seen);
-        Step::Done(())
+        self.stay_opaque(cx, ())
     }
 
     fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
@@ -186,7 +205,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
     }
 
     fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
-        self.check(writes)
+        self.check(Some(writes))
     }
 
     fn prepare(
@@ -199,7 +218,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         // the same fence of peers.
         M::fence(Ordering::SeqCst);
         let epoch = cx.epochs.open_window(cx.heap.slot());
-        self.check(writes)?;
+        self.check(Some(writes))?;
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: self.last });
         }

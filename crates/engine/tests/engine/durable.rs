@@ -297,7 +297,12 @@ fn a_failed_sync_leaves_a_database_that_reads() {
     assert!(db.database.durable_epoch() < epoch);
     assert!(matches!(db.database.log_failure(), Some(Error::LogFailed(_))));
     let mut worker = db.database.worker().expect("room");
-    assert!(matches!(worker.begin(&Intent::update()).err(), Some(Error::LogFailed(_))));
+    let mut tx = worker.begin(&Intent::update()).expect("may read");
+    assert!(tx.get(table, b"kept").expect("reads").is_some());
+    assert!(!tx.commit().expect("has read").wrote);
+    let mut tx = worker.begin(&Intent::update()).expect("may read");
+    tx.put(table, b"late", b"3").expect("not refused yet");
+    assert!(matches!(tx.commit(), Err(Error::LogFailed(_))));
     assert!(matches!(
         db.database.create_table(TableSpec::ordered("more")),
         Err(Error::LogFailed(_))

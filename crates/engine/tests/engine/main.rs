@@ -12,6 +12,7 @@ mod indexes;
 mod kept_payload;
 mod kit;
 mod one_core;
+mod opacity;
 mod placeholders;
 mod sealed;
 mod tally;

@@ -1,8 +1,8 @@
 //! Memory of locks in a table behind mutexes: made by the dozen, kept by the session that used it, and passed
 //! on when a session has far more than it needs. Never given back to the machine.
 
+use crate::answer::Refused;
 use crate::lock::{Lock, Place};
-use crate::session::Refused;
 use chiliad_machine::{Array, Latch, Machine};
 use core::ptr::NonNull;
 

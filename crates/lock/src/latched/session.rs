@@ -3,6 +3,7 @@
 use super::memory::Spare;
 use super::{Chain, Latched, Queue};
 use crate::agents::{Agent, Agents};
+use crate::answer::{Answer, Refused};
 use crate::cancel::Cancel;
 use crate::deadlock::{Lines, Search};
 use crate::held::{Entry, Held};
@@ -10,8 +11,8 @@ use crate::lock::{Lock, State, Status};
 use crate::locks::Locks;
 use crate::mode::Mode;
 use crate::name::Name;
-use crate::session::{Answer, Refused};
-use chiliad_machine::{Link, Machine, Ordering, Shared, Tagged, Ticks, Woken, Word};
+
+use chiliad_machine::{Link, Machine, Ordering, Shared, Tagged, Ticks, Woken, Word, WorkerId};
 use core::ptr::NonNull;
 use std::sync::Arc;
 
@@ -41,6 +42,8 @@ pub struct LatchedSession<M: Machine> {
     /// What it has kept from its last transaction, and this one has not used yet.
     kept: Vec<Entry<At<M>>>,
     search: Search,
+    /// It was refused since it has last committed.
+    has_age: bool,
 }
 
 // SAFETY: what its pointers lead to lives in the manager, which it keeps, and is shared by words.
@@ -66,8 +69,12 @@ impl<M: Machine> LatchedSession<M> {
         let place = manager.memory.take(&mut self.spare)?;
         // SAFETY: as in `lock_at`.
         let lock = unsafe { place.as_ref() };
+        let tries = self.queue.awake;
         let excluded = manager.hold(bucket, &mut self.queue, |chain| {
             let excluded = chain.excludes(name, mode.conflicts());
+            if excluded && tries {
+                return true;
+            }
             lock.prepare(
                 name,
                 match excluded {
@@ -86,6 +93,10 @@ impl<M: Machine> LatchedSession<M> {
             self.held.add(Entry { name, mode, place: at });
             return Ok(Answer::Granted);
         }
+        if tries {
+            self.spare.push(place);
+            return Err(Refused::Timeout);
+        }
         self.stand(Pending { name, at, granted: None, wanted: mode })
     }
 
@@ -96,8 +107,12 @@ impl<M: Machine> LatchedSession<M> {
         let manager = &**self.manager;
         // SAFETY: as in `agent` and `lock_at`.
         let (number, agent, lock) = unsafe { (self.number, self.agent.as_ref(), at.0.as_ref()) };
+        let tries = self.queue.awake;
         let excluded = manager.hold(at.1, &mut self.queue, |chain: &Chain<M>| {
             let excluded = chain.excludes_conversion(name, lock, wanted.conflicts());
+            if excluded && tries {
+                return true;
+            }
             let state = State::new(number, Status::Waiting, Some(granted), wanted);
             lock.set(if excluded { state } else { state.granting() });
             // Those who wait for what it had do so for what it has.
@@ -111,21 +126,44 @@ impl<M: Machine> LatchedSession<M> {
             self.held.find(name).expect("found above").mode = wanted;
             return Ok(Answer::Granted);
         }
+        if tries {
+            return Err(Refused::Timeout);
+        }
         self.stand(Pending { name, at, granted: Some(granted), wanted })
     }
 
     /// Stands in line, unless that would be for itself.
     fn stand(&mut self, pending: Pending<At<M>>) -> Result<Answer, Refused> {
-        let mut lines = UnderMutexes { manager: &**self.manager, queue: &mut self.queue };
-        // SAFETY: as in `lock_at`.
-        let lock = unsafe { pending.at.0.as_ref() };
-        if self.search.finds_itself(&mut lines, self.number, lock) && self.withdraw(pending) {
+        loop {
+            let mut lines = UnderMutexes { manager: &**self.manager, queue: &mut self.queue };
+            // SAFETY: as in `lock_at`.
+            let lock = unsafe { pending.at.0.as_ref() };
+            let Some(victim) = self.search.victim(&mut lines, self.number, lock) else { break };
             M::mark("deadlock found");
-            let upgrade = pending.granted.is_some();
-            return Err(if upgrade { Refused::UpgradeDeadlock } else { Refused::Deadlock });
+            if victim.owner == self.number {
+                if !self.withdraw(pending) {
+                    break;
+                }
+                return Err(self.refused(Refused::deadlock(pending.granted)));
+            }
+            M::mark("another told to give up");
+            let agent = self.manager.agents.get(victim.owner);
+            agent.doom(victim.wait);
+            // Relaxed: written under the mutex under which it has begun to wait.
+            M::unpark(WorkerId(agent.thread.load(Ordering::Relaxed) as u32));
         }
         self.pending = Some(pending);
         Ok(Answer::Waits)
+    }
+
+    /// Why it stands in line no more: who ends a deadlock has an age from here on.
+    #[cold]
+    fn refused(&mut self, refused: Refused) -> Refused {
+        if refused.ends_deadlock() {
+            self.has_age = true;
+            self.agent().grow_older(&self.manager.agents.refused.0);
+        }
+        refused
     }
 
     /// Stands in line no more; `false` if it has been granted by now.
@@ -228,6 +266,7 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
             pending: None,
             kept: Vec::new(),
             search: Search::default(),
+            has_age: false,
         })
     }
 
@@ -252,11 +291,15 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
     fn try_lock(&mut self, name: Name, mode: Mode) -> bool {
         self.queue.awake = true;
         let granted = self.ask(name, mode) == Ok(Answer::Granted);
-        if !granted {
-            self.stop_waiting();
-        }
         self.queue.awake = false;
         granted
+    }
+
+    #[inline]
+    fn renew(&mut self) {
+        if core::mem::take(&mut self.has_age) {
+            self.agent().grow_young();
+        }
     }
 
     fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused> {
@@ -266,8 +309,17 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
         M::fence(Ordering::SeqCst);
         // Whoever grants writes the state, and wakes.
         while self.lock_at(pending.at).state().status() == Status::Waiting {
-            if self.agent().is_cancelled() && self.withdraw(pending) {
-                return Err(Refused::Cancelled);
+            let ends = match self.agent() {
+                agent if agent.is_cancelled() => Some(Refused::Cancelled),
+                agent if agent.is_doomed() => Some(Refused::deadlock(pending.granted)),
+                _ => None,
+            };
+            if let Some(refused) = ends {
+                if self.withdraw(pending) {
+                    return Err(self.refused(refused));
+                }
+                // It was granted while we waited for the mutex, where the permit of whoever did may have gone.
+                continue;
             }
             let woken = match deadline {
                 None => {
@@ -338,6 +390,7 @@ impl<M: Machine> Drop for LatchedSession<M> {
         let kept = core::mem::take(&mut self.kept);
         self.release(&kept);
         self.manager.memory.pass_on(&mut self.spare, true);
+        self.renew();
         self.agent().outlive_handles();
         self.manager.agents.release(self.number);
     }

@@ -232,18 +232,23 @@ impl<L: Table> World<L> {
         for _ in 0..TURNS {
             session.begin();
             let locks = if self.load == LockLoad::Single { 1 } else { 1 + below(4) };
+            let mut commits = true;
             for _ in 0..locks {
                 // Everything may fall into one bucket.
                 let (name, mode) = self.draw(core);
                 let deadline = (below(4) == 0).then(|| Sim::now() + below(400));
                 if let Err(refused) = session.acquire(name, mode, deadline) {
                     self.count_refused(refused);
+                    commits = false;
                     break;
                 }
                 let held = session.mode_of(name).expect("granted");
                 self.enter(core, name, held);
             }
             self.ledger.borrow_mut().retain(|&(owner, ..)| owner != core);
+            if commits {
+                session.renew();
+            }
             session.release_all();
         }
     }

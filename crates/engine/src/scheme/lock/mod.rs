@@ -46,6 +46,7 @@ use super::clock::Clock;
 use super::floor::{self, Floors};
 use super::in_place;
 use super::node_set::NodeSet;
+use super::opacity::Opacity;
 use super::tid;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
@@ -91,6 +92,7 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     clock: Clock<M>,
     search: Search,
     nodes: NodeSet<M>,
+    opacity: Opacity,
     /// The last TID given out by this worker.
     last: u64,
     /// The greatest TID that the transaction has read.
@@ -100,6 +102,20 @@ pub struct Locking<M: Machine, const POLICY: u8> {
 }
 
 impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
+    /// Looks at the leaves that were passed when that is due: records read are locked, gaps are not.
+    #[inline]
+    fn stay_opaque<T>(&mut self, cx: &Context<'_, M, Self>, done: T) -> Step<M, T> {
+        let size = self.held.count() + self.nodes.len();
+        if !cx.opacity || !self.opacity.is_due(size, false) {
+            return Step::Done(done);
+        }
+        if !self.nodes.holds() {
+            return Step::Abort(Refusal::new(Reason::Phantom).early());
+        }
+        self.opacity.looked(size);
+        Step::Done(done)
+    }
+
     /// Locks a record if it is not locked like this already.
     #[inline]
     fn lock(
@@ -255,6 +271,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             clock: Clock::new(),
             search: Search::default(),
             nodes: NodeSet::new(),
+            opacity: Opacity::new(),
             last: 0,
             newest: 0,
             floors: Floors,
@@ -265,6 +282,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         self.nodes.clear();
+        self.opacity = Opacity::new();
         self.newest = 0;
         if POLICY != NO_WAIT {
             self.take_seat(cx, intent);
@@ -295,7 +313,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             let lock = self.held.forget(record);
             Self::unlock(cx.shared, &lock);
         }
-        Step::Done(version)
+        self.stay_opaque(cx, version)
     }
 
     #[inline]
@@ -308,11 +326,11 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     }
 
     #[inline]
-    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         if !M::fault(&faults::GAPS_NOT_WATCHED) {
             self.nodes.add(seen);
         }
-        Step::Done(())
+        self.stay_opaque(cx, ())
     }
 
     fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {

@@ -5,7 +5,9 @@
 //! it until it has ended. Records go by their addresses: a lock stays behind where a record has left its
 //! index and its memory is another's, and is one too many then, which costs waiting and is no error.
 //!
-//! The requester finds deadlocks itself and gives up; and it gives up when it has waited for too long.
+//! The requester finds deadlocks itself, and the youngest of a circle gives up: a worker is the older the longer ago it
+//! was refused for the first time since its last commit. So whoever was refused first gets through. A transaction also
+//! gives up when it has waited for too long.
 //!
 //! Writes are deferred to the commit. Gaps are locked (`gap.rs`), so that scans and look-ups that find nothing are
 //! free of phantoms. A tombstone or a placeholder leaves its index before its transaction
@@ -291,6 +293,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
 
     #[inline]
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
+        self.seat.committed();
         cx.epochs.close_window(cx.heap.slot());
     }
 

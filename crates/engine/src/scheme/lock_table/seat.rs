@@ -191,6 +191,12 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         locks.try_lock(Name::record(table, record.address()), Mode::X)
     }
 
+    /// The transaction has committed.
+    #[inline]
+    pub fn committed(&mut self) {
+        self.locks().renew();
+    }
+
     /// The transaction has ended.
     #[inline]
     pub fn unlock_all(&mut self) {

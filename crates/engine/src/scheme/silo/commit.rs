@@ -5,13 +5,10 @@ use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back, refused_
 use crate::access::{Kind, Write, WriteSet};
 use crate::breakdown::Part;
 use crate::error::Reason;
-use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme, Why};
+use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
 use crate::scheme::{chain, in_place};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
-
-/// Reads between two looks at the whole read set, where opacity is asked for.
-const OPAQUE_EVERY: usize = 64;
 
 impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     /// Latches, fences, loads the epoch, validates, and takes a TID.
@@ -37,7 +34,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             epoch = self.first_epoch;
         }
         if VARIANT != KEY_VALUE {
-            self.check(writes)?;
+            self.check(Some(writes))?;
         }
         if writes.is_empty() {
             return Ok(CommitPoint { epoch, order: self.last });
@@ -65,8 +62,8 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         Ok(())
     }
 
-    /// Phase 2.
-    pub(super) fn check(&self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+    /// Phase 2. `writes` may be latched by the transaction itself; none of what it has read is, before phase 1.
+    pub(super) fn check(&self, writes: Option<&WriteSet<M>>) -> Result<(), Refusal<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for read in &self.reads {
             // Acquire: what we conclude from the word holds for what we look at afterwards.
@@ -75,7 +72,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 return Err(Refusal::over(Reason::ReadChanged, read.record));
             }
             if word & tid::LATCH != 0
-                && writes.find(read.record).is_none()
+                && writes.is_none_or(|writes| writes.find(read.record).is_none())
                 && !M::fault(&faults::FOREIGN_LATCH_IGNORED)
             {
                 return Err(refused_latch(read.record));
@@ -260,22 +257,27 @@ fn set_by<M: Machine>(heap: &mut LocalHeap<M>, write: &mut Write<M>) -> Result<(
 }
 
 impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
-    /// Revalidates now and then, so that a transaction does not act for long on a state that never
-    /// was: when a version is newer than the transaction's first epoch, or the set has grown.
+    /// Looks at all that was read, where `word` is of a version or a leaf that was added last, when that is due.
+    #[inline]
     pub(super) fn stay_opaque(
         &mut self,
         cx: &Context<'_, M, Self>,
         word: u64,
-        writes: &WriteSet<M>,
     ) -> Result<(), Refusal<M>> {
         if self.first_epoch == 0 {
             self.first_epoch = cx.epochs.current();
         }
-        if tid::epoch(word) <= self.first_epoch && !self.reads.len().is_multiple_of(OPAQUE_EVERY) {
-            return Ok(());
-        }
+        let size = self.reads.len() + self.nodes.len();
+        // The TIDs of `global-tid` have no epoch.
+        let younger = VARIANT == SILO && tid::epoch(word) > self.first_epoch;
+        if self.opacity.is_due(size, younger) { self.look(cx, size) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn look(&mut self, cx: &Context<'_, M, Self>, size: usize) -> Result<(), Refusal<M>> {
         self.first_epoch = cx.epochs.current();
-        self.check(writes)
-            .map_err(|refusal| Refusal { why: Why::Conflict(Reason::Inconsistent), ..refusal })
+        self.check(None).map_err(Refusal::early)?;
+        self.opacity.looked(size);
+        Ok(())
     }
 }

@@ -35,6 +35,7 @@ pub use faults::FAULTS;
 
 use super::floor::{self, Floors};
 use super::node_set::NodeSet;
+use super::opacity::Opacity;
 use super::tid;
 use super::{
     CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
@@ -75,8 +76,9 @@ pub struct Optimistic<M: Machine, const VARIANT: u8> {
     snapshot: u64,
     /// The last TID given out by this worker.
     last: u64,
-    /// The epoch in which the first read took place, for opacity.
+    /// The epoch in which the first read took place, or the last look at all that was read.
     first_epoch: u64,
+    opacity: Opacity,
     floors: Floors,
     /// Garbage that nobody needs.
     now: VecDeque<Garbage<M>>,
@@ -147,6 +149,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
             snapshot: 0,
             last: 0,
             first_epoch: 0,
+            opacity: Opacity::new(),
             floors: Floors,
             now: VecDeque::new(),
             later: VecDeque::new(),
@@ -159,6 +162,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         self.nodes.clear();
         self.snapshot = 0;
         self.first_epoch = 0;
+        self.opacity = Opacity::new();
         if intent.snapshot && cx.snapshots {
             let slots = &cx.heap.shared().slots;
             let part = cx.clockwork.switch(Part::Wait);
@@ -176,7 +180,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         cx: &mut Context<'_, M, Self>,
         record: RecordRef<M>,
         arena: &mut Arena,
-        writes: &WriteSet<M>,
+        _writes: &WriteSet<M>,
     ) -> Step<M, Version> {
         if self.snapshot != 0 {
             return read::snapshot(record, self.snapshot, arena, cx.stamped);
@@ -188,7 +192,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         if Self::TRACKS {
             self.reads.push(Read { record, word });
             if cx.opacity
-                && let Err(refusal) = self.stay_opaque(cx, word, writes)
+                && let Err(refusal) = self.stay_opaque(cx, word)
             {
                 return Step::Abort(refusal);
             }
@@ -197,9 +201,14 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     }
 
     #[inline]
-    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         if Self::TRACKS && self.snapshot == 0 && !M::fault(&faults::NO_NODE_SET) {
             self.nodes.add(seen);
+            if cx.opacity
+                && let Err(refusal) = self.stay_opaque(cx, 0)
+            {
+                return Step::Abort(refusal);
+            }
         }
         Step::Done(())
     }
@@ -230,7 +239,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     }
 
     fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
-        self.check(writes)
+        self.check(Some(writes))
     }
 
     #[inline]

@@ -354,6 +354,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
 
     #[inline]
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
+        self.seat.committed();
         cx.epochs.close_window(cx.heap.slot());
         Horizon::leave(&cx.heap.shared().slots, cx.heap.slot_number());
     }

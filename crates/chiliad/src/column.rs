@@ -1,0 +1,76 @@
+//! What the catalogue calls the types of keys and rows.
+
+use crate::key::Desc;
+use crate::{ColumnType, Text};
+
+/// A type that columns can have: what the catalogue keeps of it, so that a table is not opened with
+/// another one.
+///
+/// Two types whose values are different bytes, or mean something different by them, must not be equal
+/// here. A type of the application's own gets a name of its own ([`ColumnType::custom`]); one that
+/// returns the type it is made of can be exchanged for it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no name in the catalogue",
+    note = "types of the application's own implement `chiliad::Typed`"
+)]
+pub trait Typed {
+    /// What the catalogue calls it.
+    #[must_use]
+    fn column_type() -> ColumnType;
+}
+
+macro_rules! typed {
+    ($($type:ty: $column_type:expr;)*) => {$(
+        impl Typed for $type {
+            fn column_type() -> ColumnType {
+                $column_type
+            }
+        }
+    )*};
+}
+typed! {
+    bool: ColumnType::Bool;
+    u8: ColumnType::Unsigned(8);
+    u16: ColumnType::Unsigned(16);
+    u32: ColumnType::Unsigned(32);
+    u64: ColumnType::Unsigned(64);
+    u128: ColumnType::Unsigned(128);
+    i8: ColumnType::Signed(8);
+    i16: ColumnType::Signed(16);
+    i32: ColumnType::Signed(32);
+    i64: ColumnType::Signed(64);
+    i128: ColumnType::Signed(128);
+    f32: ColumnType::Float(32);
+    f64: ColumnType::Float(64);
+    String: ColumnType::String;
+    Vec<u8>: ColumnType::Blob;
+}
+
+/// A length as the catalogue has it: no value is as long as the greatest.
+const fn length(bytes: usize) -> u32 {
+    if bytes > u32::MAX as usize { u32::MAX } else { bytes as u32 }
+}
+
+impl<const N: usize> Typed for [u8; N] {
+    fn column_type() -> ColumnType {
+        ColumnType::Bytes(length(N))
+    }
+}
+
+impl<const N: usize> Typed for Text<N> {
+    fn column_type() -> ColumnType {
+        ColumnType::Text(length(N))
+    }
+}
+
+impl<T: Typed> Typed for Option<T> {
+    fn column_type() -> ColumnType {
+        T::column_type().optional()
+    }
+}
+
+impl<T: Typed> Typed for Desc<T> {
+    fn column_type() -> ColumnType {
+        T::column_type().descending()
+    }
+}

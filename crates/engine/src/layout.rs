@@ -1,0 +1,372 @@
+//! What the bytes of keys and rows mean: the columns of a table, as data.
+//!
+//! The engine orders bytes and stores bytes. The layout says what they were written as, so that whoever
+//! opens a table again can be held to it; schemes and the log know nothing of it.
+
+use crate::error::{Error, Result};
+use core::fmt;
+use core::str::FromStr;
+
+/// `option(..)` and `desc(..)` around each other, at most.
+const WRAPS_MAX: usize = 8;
+
+/// The columns of a table, in the order of their bytes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Layout {
+    /// Of the primary key, most significant first.
+    pub key: Vec<Column>,
+    /// Of the row.
+    pub row: Vec<Column>,
+}
+
+/// A column of a key or a row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Its name. Where the type gives it none, as in tuples, its place: `0`, `1` and so on.
+    pub name: String,
+    /// What its bytes are.
+    pub column_type: ColumnType,
+}
+
+/// What the bytes of a column are. Its text form, by which it is stored, is that of the variants'
+/// examples.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ColumnType {
+    /// `bool`.
+    Bool,
+    /// `u8`, `u16`, `u32`, `u64`, `u128`: an unsigned integer of so many bits.
+    Unsigned(u16),
+    /// `i8`, `i16`, `i32`, `i64`, `i128`: a signed one.
+    Signed(u16),
+    /// `f32`, `f64`: a floating-point number.
+    Float(u16),
+    /// `bytes(16)`: as many bytes, always.
+    Bytes(u32),
+    /// `text(16)`: UTF-8 of at most as many bytes.
+    Text(u32),
+    /// `blob`: bytes, as many as there are.
+    Blob,
+    /// `string`: UTF-8 of any length.
+    String,
+    /// `option(u32)`: that, or nothing.
+    Optional(Box<Self>),
+    /// `desc(u32)`: in reverse order.
+    Descending(Box<Self>),
+    /// `custom(money)`, `custom(money, 8)`: a type of the application's own, and its bytes where they are
+    /// always as many.
+    Custom {
+        /// Its name.
+        name: String,
+        /// How many bytes it has.
+        bytes: Option<u32>,
+    },
+}
+
+/// What the catalogue knows of a table's columns.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum TableLayout {
+    /// The table holds bytes under bytes.
+    #[default]
+    Bytes,
+    /// It has these columns.
+    Columns(Layout),
+    /// It was created when catalogues said nothing of columns: whoever opens it first, as a table of
+    /// columns, declares them ([`crate::Database::adopt_layout`]).
+    Unknown,
+}
+
+impl Layout {
+    /// Refuses names that no column can have, and two of one name.
+    pub(crate) fn validate(&self, table: &str) -> Result<()> {
+        for columns in [&self.key, &self.row] {
+            for (at, column) in columns.iter().enumerate() {
+                let Column { name, column_type } = column;
+                let refuse = |what: &str| {
+                    Err(Error::InvalidOption(format!("column {name:?} of table {table}: {what}")))
+                };
+                if name.is_empty() || !name.chars().all(is_of_name) {
+                    return refuse(
+                        "a name has no blanks, commas, parentheses or control characters",
+                    );
+                }
+                if columns[..at].iter().any(|other| other.name == *name) {
+                    return refuse("there are two of this name");
+                }
+                // Whatever cannot be read back is refused before it is written.
+                if column_type.to_string().parse().as_ref() != Ok(column_type) {
+                    return refuse(&format!("no column has the type {column_type}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_of_name(letter: char) -> bool {
+    !letter.is_whitespace() && !letter.is_control() && !matches!(letter, ',' | '(' | ')')
+}
+
+impl fmt::Display for Layout {
+    /// `key (id u64), row (owner text(16), balance i64)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |columns: &[Column]| {
+            columns.iter().map(Column::to_string).collect::<Vec<_>>().join(", ")
+        };
+        write!(f, "key ({}), row ({})", list(&self.key), list(&self.row))
+    }
+}
+
+impl Column {
+    /// A column.
+    #[must_use]
+    pub fn new(name: &str, column_type: ColumnType) -> Self {
+        Self { name: name.into(), column_type }
+    }
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.column_type)
+    }
+}
+
+impl ColumnType {
+    /// A type of the application's own, whose values have so many bytes, if they always do.
+    #[must_use]
+    pub fn custom(name: &str, bytes: Option<u32>) -> Self {
+        Self::Custom { name: name.into(), bytes }
+    }
+
+    /// The same as a part of a key that may be missing.
+    #[must_use]
+    pub fn optional(self) -> Self {
+        Self::Optional(Box::new(self))
+    }
+
+    /// The same as a part of a key in reverse order.
+    #[must_use]
+    pub fn descending(self) -> Self {
+        Self::Descending(Box::new(self))
+    }
+
+    /// Bytes that it takes in a row; `None` where that depends on the value.
+    #[must_use]
+    pub fn row_bytes(&self) -> Option<usize> {
+        match self {
+            Self::Bool => Some(1),
+            Self::Unsigned(bits) | Self::Signed(bits) | Self::Float(bits) => {
+                Some(*bits as usize / 8)
+            }
+            Self::Bytes(length) => Some(*length as usize),
+            // And one for its length.
+            Self::Text(most) => Some(*most as usize + 1),
+            Self::Custom { bytes, .. } => bytes.map(|bytes| bytes as usize),
+            Self::Blob | Self::String | Self::Optional(_) | Self::Descending(_) => None,
+        }
+    }
+
+    /// The type that is written as one word.
+    fn word(word: &str) -> Option<Self> {
+        Some(match word {
+            "bool" => Self::Bool,
+            "u8" => Self::Unsigned(8),
+            "u16" => Self::Unsigned(16),
+            "u32" => Self::Unsigned(32),
+            "u64" => Self::Unsigned(64),
+            "u128" => Self::Unsigned(128),
+            "i8" => Self::Signed(8),
+            "i16" => Self::Signed(16),
+            "i32" => Self::Signed(32),
+            "i64" => Self::Signed(64),
+            "i128" => Self::Signed(128),
+            "f32" => Self::Float(32),
+            "f64" => Self::Float(64),
+            "blob" => Self::Blob,
+            "string" => Self::String,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for ColumnType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool => write!(f, "bool"),
+            Self::Unsigned(bits) => write!(f, "u{bits}"),
+            Self::Signed(bits) => write!(f, "i{bits}"),
+            Self::Float(bits) => write!(f, "f{bits}"),
+            Self::Bytes(length) => write!(f, "bytes({length})"),
+            Self::Text(most) => write!(f, "text({most})"),
+            Self::Blob => write!(f, "blob"),
+            Self::String => write!(f, "string"),
+            Self::Optional(of) => write!(f, "option({of})"),
+            Self::Descending(of) => write!(f, "desc({of})"),
+            Self::Custom { name, bytes: None } => write!(f, "custom({name})"),
+            Self::Custom { name, bytes: Some(bytes) } => write!(f, "custom({name}, {bytes})"),
+        }
+    }
+}
+
+/// A text that is no column type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoColumnType;
+
+impl fmt::Display for NoColumnType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no column type")
+    }
+}
+
+impl std::error::Error for NoColumnType {}
+
+impl FromStr for ColumnType {
+    type Err = NoColumnType;
+
+    fn from_str(text: &str) -> core::result::Result<Self, NoColumnType> {
+        // From the outside in, and back: a text cannot make it recurse.
+        let (mut wraps, mut inner) = (Vec::new(), text);
+        while let Some((wrap, of)) = wrapped(inner) {
+            wraps.push(wrap);
+            inner = of;
+            if wraps.len() > WRAPS_MAX {
+                return Err(NoColumnType);
+            }
+        }
+        let innermost = ColumnType::word(inner).or_else(|| with_arguments(inner));
+        let wrap = |of, wrap: &fn(Self) -> Self| wrap(of);
+        Ok(wraps.iter().rev().fold(innermost.ok_or(NoColumnType)?, wrap))
+    }
+}
+
+/// What stands around a type, and the type.
+fn wrapped(text: &str) -> Option<(fn(ColumnType) -> ColumnType, &str)> {
+    let text = text.strip_suffix(')')?;
+    let optional = text.strip_prefix("option(").map(|of| (ColumnType::optional as fn(_) -> _, of));
+    optional.or_else(|| Some((ColumnType::descending, text.strip_prefix("desc(")?)))
+}
+
+fn with_arguments(text: &str) -> Option<ColumnType> {
+    let (kind, arguments) = text.strip_suffix(')')?.split_once('(')?;
+    match kind {
+        "bytes" => number(arguments).map(ColumnType::Bytes),
+        "text" => number(arguments).map(ColumnType::Text),
+        "custom" => {
+            let (name, bytes) = match arguments.split_once(", ") {
+                Some((name, bytes)) => (name, Some(number(bytes)?)),
+                None => (arguments, None),
+            };
+            let is_name = !name.is_empty() && name.chars().all(is_of_name);
+            is_name.then(|| ColumnType::custom(name, bytes))
+        }
+        _ => None,
+    }
+}
+
+/// A number as we write it: without signs and leading zeros.
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number: &u32| number.to_string() == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_come_back_from_their_text() {
+        for text in [
+            "bool",
+            "u8",
+            "u16",
+            "u32",
+            "u64",
+            "u128",
+            "i8",
+            "i16",
+            "i32",
+            "i64",
+            "i128",
+            "f32",
+            "f64",
+            "bytes(0)",
+            "bytes(16)",
+            "text(255)",
+            "blob",
+            "string",
+            "option(u8)",
+            "desc(text(3))",
+            "option(desc(option(string)))",
+            "custom(money)",
+            "custom(my::Money<i64>, 8)",
+        ] {
+            let parsed: ColumnType = text.parse().expect(text);
+            assert_eq!(parsed.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn other_texts_are_no_types() {
+        let deep = format!("{}u8{}", "option(".repeat(1_000_000), ")".repeat(1_000_000));
+        for text in [
+            "",
+            "u7",
+            "u08",
+            "u8 ",
+            "i256",
+            "f16",
+            "bytes",
+            "bytes()",
+            "bytes(-1)",
+            "bytes(01)",
+            "bytes(4294967296)",
+            "text(3",
+            "text(3))",
+            "option()",
+            "option(u8",
+            "desc",
+            "custom()",
+            "custom(a, )",
+            "custom(a, 08)",
+            "custom(a b)",
+            "custom(a(b))",
+            "blob(3)",
+            "U8",
+            &deep,
+        ] {
+            assert_eq!(text.parse::<ColumnType>(), Err(NoColumnType), "{:.40}", text);
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_read_back_is_refused() {
+        let refused = |name: &str, column_type: ColumnType| {
+            let row = vec![Column::new(name, column_type)];
+            Layout { key: vec![], row }.validate("t").is_err()
+        };
+        let mut deep = ColumnType::Bool;
+        for _ in 0..WRAPS_MAX {
+            assert!(!refused("a", deep.clone()));
+            deep = deep.optional();
+        }
+        assert!(!refused("a", deep.clone()) && refused("a", deep.descending()));
+        assert!(refused("a", ColumnType::Unsigned(24)) && refused("a", ColumnType::Float(16)));
+        assert!(refused("a", ColumnType::custom("", None)));
+        assert!(refused("a", ColumnType::custom("a, 3", None)), "it would have three bytes");
+        for name in ["", "a b", "a,", "(", "a\n"] {
+            assert!(refused(name, ColumnType::Bool), "{name:?}");
+        }
+        let twice = vec![Column::new("a", ColumnType::Bool), Column::new("a", ColumnType::Blob)];
+        assert!(Layout { key: twice, row: vec![] }.validate("t").is_err());
+    }
+
+    #[test]
+    fn a_layout_is_one_line() {
+        let layout = Layout {
+            key: vec![Column::new("0", ColumnType::Unsigned(64))],
+            row: vec![
+                Column::new("owner", ColumnType::Text(16)),
+                Column::new("note", ColumnType::String),
+            ],
+        };
+        assert_eq!(layout.to_string(), "key (0 u64), row (owner text(16), note string)");
+    }
+}

@@ -1,0 +1,62 @@
+//! Every command line of the documents, parsed and resolved as if it had been typed; nothing runs.
+
+#[path = "../tests/common/fences.rs"]
+mod fences;
+
+use crate::args::{self, Arguments, BenchCommand, BenchWorkload, Command, SimulateCommand};
+use crate::args::{SimulateWorkload, each_workload};
+use crate::failure::Stop;
+use crate::{settings, sweep};
+use std::path::Path;
+
+/// Resolves what the flags mean together, as far as nothing is created for it.
+fn resolve(arguments: Arguments) -> Result<(), Stop> {
+    match arguments.command {
+        Command::Bench(BenchCommand::Workload(bench)) => {
+            each_workload!(bench, BenchWorkload, flags => settings::native(&flags).map(drop))
+        }
+        Command::Simulate(SimulateCommand::Workload(simulate)) => {
+            each_workload!(simulate, SimulateWorkload, flags => settings::simulated(&flags).map(drop))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn try_out(words: &[String]) -> Result<(), Stop> {
+    args::parse(words)?;
+    for point in sweep::expand(words)? {
+        resolve(args::parse(&point)?)?;
+    }
+    Ok(())
+}
+
+/// In running text a command may stand without what it needs, and a word for any workload.
+fn is_cut_short(stop: &Stop) -> bool {
+    matches!(stop, Stop::BadInput(line) if line.contains("missing"))
+}
+
+/// Lines that show what is refused.
+const REFUSED: [&str; 1] = ["bench tpcc --warehouses 0"];
+
+#[test]
+fn command_lines_in_documents_are_accepted() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut tried, mut refused) = (0, 0);
+    for document in fences::documents(root) {
+        for command in document.commands() {
+            let Some(words) = command.of_chiliad() else { continue };
+            let any = |word: &String| if word == "WORKLOAD" { "ycsb".into() } else { word.clone() };
+            let words: Vec<String> = words.iter().map(any).collect();
+            tried += 1;
+            match try_out(&words) {
+                Ok(()) | Err(Stop::Done(_)) => {}
+                Err(stop) if command.inline && is_cut_short(&stop) => {}
+                Err(Stop::BadInput(_)) if REFUSED.contains(&words.join(" ").as_str()) => {
+                    refused += 1
+                }
+                Err(stop) => panic!("{}: {words:?}: {stop:?}", command.place),
+            }
+        }
+    }
+    assert!(tried > 60 && refused == REFUSED.len(), "{tried} tried, {refused} refused");
+}
