@@ -111,7 +111,7 @@ pub use transaction::{Snapshot, Transaction};
 pub use worker::Worker;
 
 pub use chiliad_derive::{Key, Row};
-pub use chiliad_engine::{Change, Difference, LayoutDiffers, LayoutPart};
+pub use chiliad_engine::{Change, Difference, DuplicateKey, LayoutDiffers, LayoutPart};
 pub use chiliad_engine::{CheckpointInfo, Checkpointed, LogError, Phase, Recovered};
 pub use chiliad_engine::{Column, ColumnType, Layout, NoColumnType};
 pub use chiliad_engine::{Error, Reason, Result, Snapshots, Timestamps};

@@ -1,7 +1,7 @@
 //! Handles of tables and of their secondary indexes.
 
 use crate::raw::TableId;
-use crate::{Key, Layout, Row};
+use crate::{Column, Error, Key, Layout, Row};
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -16,12 +16,27 @@ pub struct Table<K, V> {
     pub(crate) id: TableId,
     /// Which database it belongs to.
     pub(crate) database: u64,
+    /// The columns of its key, for errors.
+    key: fn() -> Vec<Column>,
     of: PhantomData<fn(K) -> V>,
 }
 
 impl<K, V> Table<K, V> {
-    pub(crate) fn new(id: TableId, database: u64) -> Self {
-        Self { id, database, of: PhantomData }
+    pub(crate) fn new(id: TableId, database: u64) -> Self
+    where
+        K: Key,
+    {
+        Self { id, database, key: K::columns, of: PhantomData }
+    }
+
+    /// The error of an operation with the key as the table has it.
+    pub(crate) fn tell(&self, error: Error) -> Error {
+        match error {
+            Error::DuplicateKey(duplicate) => {
+                Error::DuplicateKey(Box::new(duplicate.of_columns(self.key)))
+            }
+            other => other,
+        }
     }
 
     /// The columns of a table of such keys and rows, as the catalogue keeps them.

@@ -135,8 +135,10 @@ impl Database {
     /// Puts many rows into a table, faster than transactions do, and says how many. Ascending keys
     /// are fastest.
     ///
-    /// It is no transaction: others see rows as they come, and after an error those before it are
-    /// there. Use it while nobody else uses the table. Snapshots begun later see all of the rows.
+    /// It is no transaction: others see rows as they come, and nothing is undone. After an error (a
+    /// [`DuplicateKey`](Error::DuplicateKey) names the row at which it stopped), and after a panic of
+    /// the iterator, the rows before are there; to be rid of them, drop the table. Use it while nobody
+    /// else uses the table. Snapshots begun later see all of the rows.
     ///
     /// ```
     /// # use chiliad::{Database, Table};
@@ -164,7 +166,7 @@ impl Database {
             value.clear();
             k.encode(&mut key);
             v.encode(&mut value);
-            seat.load(rules, table.id, &key, &value)?;
+            seat.load(rules, table.id, &key, &value).map_err(|error| table.tell(error))?;
             loaded += 1;
         }
         self.shared.engine.settle();

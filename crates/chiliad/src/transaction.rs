@@ -87,7 +87,9 @@ impl<'w> Transaction<'w> {
     /// db.run(|tx| {
     ///     tx.insert(&names, &1, &"ann".into())?;
     ///     // The transaction may go on after a duplicate.
-    ///     assert_eq!(tx.insert(&names, &1, &"bob".into()), Err(Error::DuplicateKey));
+    ///     let taken = tx.insert(&names, &1, &"bob".into()).unwrap_err();
+    ///     assert!(matches!(taken, Error::DuplicateKey(_)));
+    ///     assert_eq!(taken.to_string(), "the table names has the key 1 already");
     ///     Ok(())
     /// })?;
     /// assert_eq!(db.run(|tx| tx.get(&names, &1))?.as_deref(), Some("ann"));
@@ -109,7 +111,7 @@ impl<'w> Transaction<'w> {
         let id = self.reader.table(table)?;
         self.encode(key, row);
         let (raw, scratch) = self.reader.parts();
-        raw.insert(id, &scratch.key, &scratch.value)
+        raw.insert(id, &scratch.key, &scratch.value).map_err(|error| table.tell(error))
     }
 
     /// Writes a row, whether its key had one or not.

@@ -48,6 +48,27 @@ fn keys_up_to_the_limit_are_fine() {
 }
 
 #[test]
+fn a_load_that_ends_early_keeps_what_it_has_loaded() {
+    let db = open(Scheme::Silo);
+    let seats: Table<(String, u32), u64> = db.create_table("seats").unwrap();
+    let seat = |row: &str, place| ((row.to_owned(), place), 1);
+    let refused = db.bulk_load(&seats, [seat("a", 1), seat("a", 2), seat("a", 1), seat("b", 1)]);
+    let told = refused.unwrap_err().to_string();
+    assert_eq!(told, "the table seats has the key (\"a\", 1) already");
+    let rows = (5..8).map(|place| if place < 7 { seat("a", place) } else { panic!("no more") });
+    let load = std::panic::AssertUnwindSafe(|| db.bulk_load(&seats, rows));
+    assert!(std::panic::catch_unwind(load).is_err());
+    let places = db.run(|tx| tx.scan(&seats, ..).keys()).unwrap();
+    assert_eq!(places, [1, 2, 5, 6].map(|place| seat("a", place).0));
+    // Of the untyped interface the key is bytes.
+    let refused = db.bulk_load_raw(seats.id(), [(b"a\0\0\0\0\x01", [0; 8])]).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the table seats has the key b\"a\\x00\\x00\\x00\\x00\\x01\" already"
+    );
+}
+
+#[test]
 fn a_duplicate_insert() {
     for scheme in Scheme::ALL {
         let db = open(scheme);
@@ -56,13 +77,16 @@ fn a_duplicate_insert() {
             tx.insert(&rows, &7, &1)?;
             tx.insert(&rows, &1, &1)
         });
-        assert_eq!(result, Err(Error::DuplicateKey));
+        let taken = Error::duplicate_key("counters", &1_u64.to_be_bytes());
+        assert_eq!(result, Err(taken.clone()));
+        let told = result.unwrap_err().to_string();
+        assert_eq!(told, "the table counters has the key 1 already", "{scheme}");
         if scheme != Scheme::KeyValue {
             assert_eq!(db.run(|tx| tx.get(&rows, &7)).unwrap(), None, "{scheme}: rolled back");
         }
         // The transaction may also go on.
         db.run(|tx| {
-            assert_eq!(tx.insert(&rows, &1, &1), Err(Error::DuplicateKey));
+            assert_eq!(tx.insert(&rows, &1, &1), Err(taken.clone()));
             tx.put(&rows, &0, &9)
         })
         .unwrap();
@@ -126,8 +150,8 @@ fn a_table_opened_as_something_else() {
     let _: Table<u64, Grouped> = db.create_table("grouped").unwrap();
     assert!(db.table::<u64, u64>("plain").is_ok());
     assert!(db.table::<u64, Grouped>("grouped").is_ok());
-    assert!(matches!(db.table::<u64, Grouped>("plain"), Err(Error::InvalidOption(_))));
-    assert!(matches!(db.table::<u64, u64>("grouped"), Err(Error::InvalidOption(_))));
+    assert!(matches!(db.table::<u64, Grouped>("plain"), Err(Error::LayoutDiffers(_))));
+    assert!(matches!(db.table::<u64, u64>("grouped"), Err(Error::LayoutDiffers(_))));
     let (id, spec) = db.table_raw("grouped").unwrap();
     assert_eq!((id, spec.secondary.len()), (db.table::<u64, Grouped>("grouped").unwrap().id(), 1));
 }
@@ -147,10 +171,10 @@ fn a_value_that_does_not_fit() {
         // Too short for the parts of the index, which only the untyped interface can write.
         assert!(refused(db.run(|tx| tx.raw().insert(grouped.id(), b"k", &[1, 2]))));
         assert!(Text::<4>::new("five!").is_err());
-        // Bytes of another type.
-        db.run(|tx| tx.raw().insert(blobs.id(), &9_u64.to_be_bytes(), b"abc")).unwrap();
-        let as_numbers: Table<u64, u64> = db.table("blobs").unwrap();
-        assert!(refused(db.run(|tx| tx.get(&as_numbers, &9).map(drop))));
+        // Bytes of another type, which only the untyped interface can write, too.
+        let numbers = counters(&db, 1);
+        db.run(|tx| tx.raw().insert(numbers.id(), &9_u64.to_be_bytes(), b"abc")).unwrap();
+        assert!(refused(db.run(|tx| tx.get(&numbers, &9).map(drop))));
         others_can_write(&db, blobs, [(1, vec![7]), (2, vec![7; raw::VALUE_BYTES_MAX])]);
         let group = Grouped { group: 1, name: Text::default() };
         others_can_write(&db, grouped, [(1, group)]);

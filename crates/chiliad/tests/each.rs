@@ -150,7 +150,7 @@ fn an_error_rolls_back_its_own_transaction_alone() {
             if *key % 2 == 1 { Err(Refusal::Odd(*key)) } else { Ok(*key) }
         });
         let expected = (0..40).map(|key| match key {
-            10 => Err(Refusal::Database(Error::DuplicateKey)),
+            10 => Err(Refusal::Database(Error::duplicate_key("counters", &10_u64.to_be_bytes()))),
             key if key % 2 == 1 => Err(Refusal::Odd(key)),
             key => Ok(key),
         });

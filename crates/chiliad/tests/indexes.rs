@@ -48,7 +48,7 @@ fn step(db: &Database, people: Table<u64, Person>, model: &mut Model, dice: &mut
     match dice.below(6) {
         0 | 1 => {
             let expected = match (model.contains_key(&key), violates) {
-                (true, _) => Err(Error::DuplicateKey),
+                (true, _) => Err(Error::duplicate_key("people", &key.to_be_bytes())),
                 (false, true) => Err(unique),
                 (false, false) => Ok(()),
             };

@@ -1,5 +1,6 @@
 //! What can go wrong, and whether trying again may help.
 
+use crate::duplicate::DuplicateKey;
 use crate::layout_differs::LayoutDiffers;
 use chiliad_log::LogError;
 use core::fmt;
@@ -85,8 +86,8 @@ impl Reason {
 pub enum Error {
     /// The scheme refused the transaction: run it again ([`Error::is_retryable`]).
     Conflict(Reason),
-    /// An insertion found the key present. The transaction may go on.
-    DuplicateKey,
+    /// An insertion found the key present: which, in which table. The transaction may go on.
+    DuplicateKey(Box<DuplicateKey>),
     /// A write would give two rows one key in the unique index of this name.
     UniqueViolation {
         /// The secondary index.
@@ -166,6 +167,13 @@ pub enum Error {
 }
 
 impl Error {
+    /// The table has this key already.
+    #[cold]
+    #[must_use]
+    pub fn duplicate_key(table: &str, key: &[u8]) -> Self {
+        Self::DuplicateKey(Box::new(DuplicateKey::new(table, key)))
+    }
+
     /// Whether the same transaction may succeed when it is run again.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
@@ -177,7 +185,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Conflict(reason) => write!(f, "conflict ({}): run it again", reason.name()),
-            Self::DuplicateKey => write!(f, "the key is present already"),
+            Self::DuplicateKey(duplicate) => write!(f, "{duplicate}"),
             Self::UniqueViolation { index } => {
                 write!(f, "the unique index {index} has this key already")
             }

@@ -131,7 +131,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
     ) -> Result<()> {
         match self.insert(view, secondary.table, entry, key) {
-            Err(Error::DuplicateKey) => {
+            Err(Error::DuplicateKey(_)) => {
                 Err(self.lose(crate::scheme::Refusal::new(crate::error::Reason::Phantom)))
             }
             // The row is written already, or another entry of it.

@@ -25,6 +25,7 @@ mod breakdown;
 mod catalog;
 mod commit;
 mod database;
+mod duplicate;
 mod durable;
 mod epoch;
 mod error;
@@ -53,6 +54,7 @@ pub use breakdown::Part;
 pub use chiliad_log::{CheckpointInfo, LogError, LogOptions, MANIFEST_NAME, Stepped};
 pub use chiliad_storage::{KEY_BYTES_MAX, Supply, Usage, VALUE_BYTES_MAX, WORKERS_MAX, key};
 pub use database::Database;
+pub use duplicate::DuplicateKey;
 pub use durable::{
     Alone, Checkpointed, Contents, Copied, Crew, DurableOptions, Host, LogContents, LogRunner,
     Mode, Opened, Phase, READER_NOT_HELD_BACK, Recovered, copy_directory, declared, erase, inspect,

@@ -25,7 +25,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         self.align_indexes(view)?;
         if self.get(table, Get::read(id, key))?.is_some() {
-            return Err(Error::DuplicateKey);
+            return Err(Error::duplicate_key(&table.spec.name, key));
         }
         self.check_unique(view, table, key, None, value)?;
         self.insert_one(id, table, key, value)?;
@@ -75,7 +75,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             match placed? {
                 Placed::Fresh => return Ok(()),
                 Placed::Found(record) => match self.claim(id, key, record)? {
-                    Claim::Present => return Err(Error::DuplicateKey),
+                    Claim::Present => return Err(Error::duplicate_key(&table.spec.name, key)),
                     Claim::Own(write) => {
                         let value = self.arena.push(value);
                         let own = &mut self.writes.entries[write as usize];

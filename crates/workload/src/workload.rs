@@ -160,7 +160,7 @@ pub(crate) fn present<R>(row: Option<R>) -> Result<R> {
 #[inline]
 pub(crate) fn free(inserted: Result<()>) -> Result<()> {
     match inserted {
-        Err(Error::DuplicateKey) => Err(Error::Conflict(Reason::ReadChanged)),
+        Err(Error::DuplicateKey(_)) => Err(Error::Conflict(Reason::ReadChanged)),
         other => other,
     }
 }

@@ -50,12 +50,14 @@ struct Crud;
 impl<M: Machine> Body<M> for Crud {
     fn body<S: Scheme<M>>(&self, db: &Database<M, S>) {
         for spec in [TableSpec::ordered("o"), TableSpec::hash("h", 10)] {
+            let name = spec.name.clone();
             let table = db.create_table(spec).expect("created");
             let mut worker = db.worker().expect("a slot");
             let mut tx = worker.begin(&Intent::update()).expect("begins");
             assert_eq!(tx.get(table, b"a").expect("reads"), None);
             tx.insert(table, b"a", b"one").expect("inserts");
-            assert_eq!(tx.insert(table, b"a", b"two"), Err(Error::DuplicateKey));
+            let taken = Error::duplicate_key(&name, b"a");
+            assert_eq!(tx.insert(table, b"a", b"two"), Err(taken));
             let row = tx.get(table, b"a").expect("reads").expect("own write");
             assert_eq!(tx.bytes(row).expect("its own"), b"one");
             tx.modify(row).expect("modifies")[0] = b'O';

@@ -113,7 +113,7 @@ impl<S: Scheme<Sim>> World<S> {
         for _ in 0..1 + below(6) {
             let (table, number) = (self.any_table(), below(KEYS));
             match self.operate(&mut tx, table, number, intent.read_only) {
-                Err(Error::DuplicateKey | Error::NotOrdered | Error::PresentOnly) => {}
+                Err(Error::DuplicateKey(_) | Error::NotOrdered | Error::PresentOnly) => {}
                 done => done?,
             }
         }

@@ -33,7 +33,7 @@ impl<S: Scheme<Sim>> World<S> {
         let mut worker = self.db.worker().expect("a slot");
         for turn in 0..TURNS {
             match self.transact(&mut worker, core, core << 32 | turn) {
-                Ok(()) | Err(Error::Conflict(_) | Error::DuplicateKey) => {}
+                Ok(()) | Err(Error::Conflict(_) | Error::DuplicateKey(_)) => {}
                 Err(error) => panic!("{error}"),
             }
         }

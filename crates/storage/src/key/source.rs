@@ -22,11 +22,15 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(rest: &'a [u8]) -> Self {
+    /// The parts of a key from its first one on.
+    #[must_use]
+    pub fn new(rest: &'a [u8]) -> Self {
         Self { rest, flip: 0 }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether nothing is left.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
@@ -45,7 +49,7 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     /// Those of `read`.
-    pub(super) fn complemented<T>(
+    pub fn complemented<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, BadKey>,
     ) -> Result<T, BadKey> {

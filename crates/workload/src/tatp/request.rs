@@ -210,7 +210,7 @@ impl Client {
         let row = call_forwarding_row(end_time, &numberx);
         match tx.insert(self.tables.call_forwarding, &key, &row) {
             Ok(()) => Ok(true),
-            Err(Error::DuplicateKey) => Ok(false),
+            Err(Error::DuplicateKey(_)) => Ok(false),
             Err(error) => Err(error),
         }
     }

@@ -163,7 +163,7 @@ impl Request {
         loop {
             let key = schema::key::history(terminal.number, self.sequence);
             match tx.insert(tables.history, &key, &row[..end]) {
-                Err(Error::DuplicateKey) => {
+                Err(Error::DuplicateKey(_)) => {
                     // An earlier run on the same database used this client's numbers: go on
                     // behind the last.
                     self.sequence = next_sequence(tables, tx, terminal.number)?;

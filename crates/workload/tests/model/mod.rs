@@ -367,7 +367,7 @@ impl Transaction for ModelTx<'_> {
 
     fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         if self.table(table)?.rows.contains_key(key) {
-            return Err(Error::DuplicateKey);
+            return Err(Error::duplicate_key(&self.table(table)?.spec.name, key));
         }
         self.check_unique(table, key, value)?;
         self.write(table, key)?;
