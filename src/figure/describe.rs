@@ -464,6 +464,19 @@ mod tests {
         assert_eq!(files.count(), FILES.len());
     }
 
+    /// The guide's panel is one, and its claim is one of those that are judged.
+    #[test]
+    fn the_guide_shows_what_is_understood() {
+        let guide = include_str!("../../docs/figures.md");
+        let fences = guide.split("```toml\n").skip(1);
+        let shown: Vec<&str> = fences.filter_map(|rest| rest.split("```").next()).collect();
+        let [panel, claim] = shown[..] else { panic!("a panel and a claim") };
+        let head = "id = 'x'\nsource = 'silo'\nfigure = ''\nsection = ''\ntitle = ''\nshows = ''\n\
+                    scaled = ''\n";
+        whole(&read(&format!("{head}{panel}")).expect("a figure"));
+        assert!(include_str!("../../figures/claims-2026-11-20.toml").contains(claim), "{claim}");
+    }
+
     #[test]
     fn an_unknown_word_is_refused() {
         let bad = "id = 'x'\nsource = 'silo'\nfigure = ''\nsection = ''\ntitle = ''\nshows = ''\n\

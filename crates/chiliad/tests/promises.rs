@@ -3,7 +3,7 @@
 mod common;
 
 use chiliad::raw::{TableSpec, Transaction as _};
-use chiliad::{Database, Durability, Error, Options, RunOptions, Scheme, Table, raw};
+use chiliad::{Database, Durability, Error, Options, RunOptions, Scheme, Table, Transaction, raw};
 use common::{OPTIMISTIC, SERIALIZABLE, Scratch, counters, killed, open, open_with_snapshots};
 use std::cell::RefCell;
 
@@ -189,6 +189,38 @@ fn inputs_begin_in_their_order() {
         .unwrap();
     assert!(results.iter().all(Result::is_ok));
     assert_eq!(begun.into_inner(), (0..100).collect::<Vec<u64>>());
+}
+
+/// "To drop a ticket takes nothing back".
+#[test]
+fn a_dropped_ticket_takes_nothing_back() {
+    let db = open(Scheme::Silo);
+    let rows = counters(&db, 20);
+    let queue = db.queue(100).unwrap();
+    for key in 0..20 {
+        let add = move |tx: &mut Transaction<'_>| tx.update(&rows, &key, |value| *value += 1);
+        drop(queue.submit(&RunOptions::default(), add).unwrap());
+    }
+    queue.close();
+    queue.serve(4).unwrap();
+    assert_eq!(db.run(|tx| tx.scan(&rows, ..).values()), Ok(vec![1; 20]));
+}
+
+/// "Nothing is changed where there is something, and where the copy fails nothing stays".
+#[test]
+fn a_copy_touches_nothing_of_others() {
+    let (path, target) = (Scratch::new(), Scratch::new());
+    let db = open_in(&path, Options::default());
+    let rows = counters(&db, 3);
+    std::fs::create_dir(&target).unwrap();
+    std::fs::write(target.join("letter"), "dear").unwrap();
+    let refused = db.backup(&target);
+    assert!(matches!(refused, Err(Error::Data(_))), "{refused:?}");
+    let below = db.backup(target.join("letter"));
+    assert!(matches!(below, Err(Error::Data(_))), "{below:?}");
+    let left: Vec<_> = std::fs::read_dir(&target).unwrap().map(|entry| entry.unwrap()).collect();
+    assert_eq!((left.len(), std::fs::read(left[0].path()).unwrap()), (1, b"dear".to_vec()));
+    assert_eq!(db.run(|tx| tx.get(&rows, &0)), Ok(Some(0)));
 }
 
 /// The guide's table of options has the defaults that the options have.
