@@ -43,6 +43,11 @@ pub enum LogError {
         /// The directory.
         place: String,
     },
+    /// This process uses the directory already.
+    OpenHere {
+        /// The directory.
+        place: String,
+    },
     /// The directory is to be written to, and holds something.
     NotEmpty {
         /// The directory.
@@ -86,6 +91,9 @@ impl fmt::Display for LogError {
             }
             Self::Locked { place } => {
                 write!(f, "{place} is in use by another process; accepted: one at a time")
+            }
+            Self::OpenHere { place } => {
+                write!(f, "{place} is open in this process already; accepted: once at a time")
             }
             Self::NotEmpty { place } => {
                 write!(f, "{place} is not empty; accepted: an empty directory")

@@ -104,6 +104,50 @@ pub static END_NOT_REWRITTEN: Fault = Fault {
     seeds: 1000,
 };
 
+/// A writer notes how far its log is durable before it is.
+pub static NOTED_BEFORE_SYNC: Fault = Fault {
+    name: "noted-before-sync",
+    step: "a writer notes how far its log is durable after the sync that made it so",
+    rig: Rig::Disk,
+    schemes: &[],
+    workload: "bank",
+    expected: &["recovery refused"],
+    seeds: 400,
+};
+
+/// A segment is begun and nothing beside it says so.
+pub static SEGMENT_NOT_NOTED: Fault = Fault {
+    name: "segment-not-noted",
+    step: "a segment that was begun is noted before its first frame of transactions",
+    rig: Rig::Disk,
+    schemes: &[],
+    workload: "scan",
+    expected: &["damage accepted"],
+    seeds: 1000,
+};
+
+/// What is durable is not noted beside the log.
+pub static FRAME_NOT_NOTED: Fault = Fault {
+    name: "frame-not-noted",
+    step: "a writer notes beside its log that a frame is durable before it writes the next one",
+    rig: Rig::Disk,
+    schemes: &[],
+    workload: "bank",
+    expected: &["damage accepted"],
+    seeds: 400,
+};
+
+/// The end of a log that the manifest has pinned is not compared with what is there.
+pub static SEAL_NOT_CHECKED: Fault = Fault {
+    name: "seal-not-checked",
+    step: "where a log was closed it ends where the manifest says",
+    rig: Rig::Disk,
+    schemes: &[],
+    workload: "bank",
+    expected: &["damage accepted"],
+    seeds: 400,
+};
+
 /// The planted bugs of this room.
 pub static FAULTS: &[&Fault] = &[
     &ACKNOWLEDGED_BEFORE_SYNC,
@@ -115,4 +159,8 @@ pub static FAULTS: &[&Fault] = &[
     &CHECKPOINT_NOT_SYNCED,
     &SYNC_RETRIED,
     &END_NOT_REWRITTEN,
+    &NOTED_BEFORE_SYNC,
+    &SEGMENT_NOT_NOTED,
+    &FRAME_NOT_NOTED,
+    &SEAL_NOT_CHECKED,
 ];

@@ -75,14 +75,14 @@ impl Kind {
 pub struct Identity {
     /// The database's number.
     pub database: u128,
-    /// 0: log, 1: checkpoint.
+    /// 0: log, 1: checkpoint, 2: claims.
     pub room: u8,
     /// Incarnation, writer and sequence of a segment; number and part of a checkpoint.
     pub numbers: [u32; 3],
 }
 
 impl Identity {
-    fn hasher(&self) -> crc32fast::Hasher {
+    pub(crate) fn hasher(&self) -> crc32fast::Hasher {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&self.database.to_le_bytes());
         hasher.update(&[self.room]);

@@ -1,6 +1,7 @@
 //! Where the log of one writer ends: found before anything is replayed, since what is durable
 //! depends on all writers.
 
+use crate::claims::{LogEnd, Promise};
 use crate::error::{LogError, Result};
 use crate::faults;
 use crate::frame::Kind;
@@ -22,11 +23,20 @@ pub struct Tail {
     pub synced_bytes: u64,
     /// Whether a write was cut short behind them.
     pub torn: bool,
-    /// Whether the log was closed as it should be.
+    /// Whether its last segment is complete.
     pub closed: bool,
+    /// Whether something durable is missing behind what is sound.
+    pub damaged: bool,
 }
 
 impl Tail {
+    /// Where the log ends; `None` where there is nothing of it.
+    #[must_use]
+    pub fn end(&self) -> Option<LogEnd> {
+        let last = self.segments.last()?;
+        Some(LogEnd { sequence: last.sequence, bytes: self.sound_bytes, epoch: self.epoch })
+    }
+
     /// Makes certain what was found at the end: writes it again, in its place, and syncs it.
     ///
     /// What was read may come from memory of the system that a failed sync has left behind. Another
@@ -53,63 +63,159 @@ impl Tail {
     }
 }
 
-/// Looks for the end of the log of one writer, whose segments are `present`, in order, of which
-/// `first` is the first that is needed. `lenient` takes what there is instead of reporting damage.
+/// The log of one writer of which the end is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Sought<'a> {
+    /// The database.
+    pub database: u128,
+    /// The first segment that is needed.
+    pub first: SegmentId,
+    /// Segments of the writer that are there, in order.
+    pub present: &'a [SegmentId],
+    /// What is known of the end beside the log.
+    pub promise: Promise,
+}
+
+/// Finds the end of a log. Without `losses` everything has to be sound; with them what is there is
+/// taken, and what is missing is put there, unless whoever reads the segments will meet it.
 ///
 /// # Errors
 /// [`LogError::Damaged`] for a segment that is missing or damaged where it was durable; the system's.
 pub fn tail<M: Machine>(
     disk: &dyn Disk,
-    database: u128,
-    first: SegmentId,
-    present: &[SegmentId],
-    lenient: bool,
+    sought: Sought<'_>,
+    losses: Option<&mut Vec<LogError>>,
 ) -> Result<Tail> {
-    let mut segments: Vec<SegmentId> =
-        present.iter().copied().filter(|id| id.sequence >= first.sequence).collect();
-    let expected =
-        (0..).map(|place| SegmentId { sequence: first.sequence.saturating_add(place), ..first });
-    let missing = segments.iter().zip(expected).find(|(found, wanted)| **found != *wanted);
-    let missing = missing.map(|(_, wanted)| wanted).or(segments.is_empty().then_some(first));
-    if let Some(missing) = missing.filter(|_| !lenient) {
-        return Err(LogError::damaged(&missing.to_string(), 0, "the file is missing"));
+    let Sought { database, first, present, promise } = sought;
+    let promise = if M::fault(&faults::SEAL_NOT_CHECKED) { promise.unsealed() } else { promise };
+    let mut verdict = Verdict { losses };
+    let needed = |id: &&SegmentId| id.sequence >= first.sequence && promise.allows(**id);
+    let mut segments: Vec<SegmentId> = present.iter().filter(needed).copied().collect();
+    if let Some(missing) = missing(first, &segments, promise) {
+        verdict.missing(LogError::damaged(&missing.to_string(), 0, "the file is missing"))?;
     }
     let mut later = None;
     while let Some(&id) = segments.last() {
-        let mut reader = SegmentReader::<M>::open(disk, &id.to_string(), id.identity(database))?;
-        let mut last: Option<(Kind, u64)> = None;
-        let mut synced_bytes = 0;
-        while let Some(frame) = reader.next_frame()? {
-            last = Some((frame.head.kind, frame.head.epoch));
-            synced_bytes = frame.head.synced.max(synced_bytes);
-        }
-        let closed = matches!(last, Some((Kind::End, _)));
-        let damage = if closed { Damage::End { torn: false } } else { reader.judge()? };
+        let name = id.to_string();
+        let end = read_end::<M>(disk, database, id, promise)?;
         // A segment begins when the one before is complete.
-        let lost = matches!(damage, Damage::Lost { .. }) || later.is_some() && !closed;
-        if lost && !lenient {
+        let damaged = end.lost || later.is_some() && !end.closed;
+        if damaged {
             let what = "what was durable here is not what is here";
-            return Err(LogError::damaged(reader.name(), reader.offset(), what));
+            verdict.met_again(LogError::damaged(&name, end.sound_bytes, what))?;
         }
-        let Some((_, epoch)) = last else {
+        let Some(epoch) = end.epoch else {
             // Nothing of it counts: a crash came while it was begun. The first of all is durable
-            // before the manifest names its incarnation.
-            if id.sequence == 0 && !lenient {
+            // before the manifest names its incarnation, and the first that is needed before it was.
+            if id.sequence == first.sequence {
                 let what = "the segment does not begin as it should";
-                return Err(LogError::damaged(reader.name(), 0, what));
+                verdict.missing(LogError::damaged(&name, 0, what))?;
             }
             later = segments.pop();
             continue;
         };
-        let torn = later.is_some() || matches!(damage, Damage::End { torn: true });
-        let closed = closed && later.is_none();
-        let sound_bytes = reader.offset();
-        return Ok(Tail { epoch, segments, sound_bytes, synced_bytes, torn, closed });
+        return Ok(Tail {
+            epoch,
+            segments,
+            sound_bytes: end.sound_bytes,
+            synced_bytes: end.synced_bytes,
+            torn: later.is_some() || end.torn,
+            closed: end.closed && later.is_none(),
+            damaged,
+        });
     }
-    if lenient {
-        let (torn, closed) = (true, false);
-        return Ok(Tail { epoch: 0, segments, sound_bytes: 0, synced_bytes: 0, torn, closed });
+    Ok(Tail {
+        epoch: 0,
+        segments,
+        sound_bytes: 0,
+        synced_bytes: 0,
+        torn: true,
+        closed: false,
+        damaged: true,
+    })
+}
+
+/// What becomes of damage: an error, or a loss.
+struct Verdict<'a> {
+    losses: Option<&'a mut Vec<LogError>>,
+}
+
+impl Verdict<'_> {
+    /// Something is missing that nobody will look for.
+    fn missing(&mut self, error: LogError) -> Result<()> {
+        match &mut self.losses {
+            Some(losses) => losses.push(error),
+            None => return Err(error),
+        }
+        Ok(())
     }
-    let what = "no segment of this writer begins as it should";
-    Err(LogError::damaged(&first.to_string(), 0, what))
+
+    /// Something is damaged in a segment that will be read.
+    fn met_again(&self, error: LogError) -> Result<()> {
+        if self.losses.is_some() { Ok(()) } else { Err(error) }
+    }
+}
+
+/// The first segment that is needed and not there.
+fn missing(first: SegmentId, segments: &[SegmentId], promise: Promise) -> Option<SegmentId> {
+    let wanted = |place| SegmentId { sequence: first.sequence.saturating_add(place), ..first };
+    let hole = segments.iter().zip((0..).map(wanted)).find(|(found, wanted)| **found != *wanted);
+    if let Some((_, wanted)) = hole {
+        return Some(wanted);
+    }
+    let Some(last) = segments.last() else { return Some(first) };
+    let least = promise.least().filter(|least| least.sequence > last.sequence);
+    // The last one cannot be the greatest number.
+    least.map(|_| SegmentId { sequence: last.sequence + 1, ..first })
+}
+
+/// The end of one segment.
+struct SegmentEnd {
+    /// The epoch of its last frame.
+    epoch: Option<u64>,
+    sound_bytes: u64,
+    synced_bytes: u64,
+    torn: bool,
+    closed: bool,
+    /// Something durable is missing.
+    lost: bool,
+}
+
+/// Reads a segment to its end.
+fn read_end<M: Machine>(
+    disk: &dyn Disk,
+    database: u128,
+    id: SegmentId,
+    promise: Promise,
+) -> Result<SegmentEnd> {
+    let promised = promise.least().filter(|least| least.sequence == id.sequence);
+    let exactly = promised.filter(|_| matches!(promise, Promise::Exactly(_)));
+    let mut reader = SegmentReader::<M>::open(disk, &id.to_string(), id.identity(database))?;
+    let mut last: Option<(Kind, u64)> = None;
+    let mut synced_bytes = 0;
+    while exactly.is_none_or(|end| reader.offset() < end.bytes)
+        && let Some(frame) = reader.next_frame()?
+    {
+        last = Some((frame.head.kind, frame.head.epoch));
+        synced_bytes = frame.head.synced.max(synced_bytes);
+    }
+    let sound_bytes = reader.offset();
+    let epoch = last.map(|(_, epoch)| epoch);
+    let closed = matches!(last, Some((Kind::End, _)));
+    let kept = match exactly {
+        Some(end) => sound_bytes == end.bytes && epoch == Some(end.epoch),
+        None => promised.is_none_or(|least| sound_bytes >= least.bytes),
+    };
+    let damage = match closed || exactly.is_some() {
+        true => Damage::End { torn: false },
+        false => reader.judge()?,
+    };
+    Ok(SegmentEnd {
+        epoch,
+        sound_bytes,
+        synced_bytes,
+        torn: damage == Damage::End { torn: true },
+        closed,
+        lost: !kept || matches!(damage, Damage::Lost { .. }),
+    })
 }

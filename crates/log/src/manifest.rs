@@ -2,17 +2,19 @@
 //!
 //! ```text
 //! 8 bytes "CHILIAD\n" | u32 format version | u32 bytes of the body | u32 CRC-32 of version and body
-//! body: u128 database | u32 incarnation
+//! body: u128 database | u64 generation | u32 incarnation
 //!       u8 1 if there is a checkpoint | u32 number | u32 parts | u32 incarnation | u64 floor | u64 end
 //!       u32 count of incarnations, ascending, each:
-//!           u32 incarnation | u8 1 if it has ended | u64 last durable epoch
-//!           u32 count of writers | u32 first segment that is needed, for each
+//!           u32 incarnation | u8 1 if it has ended, plus 2 if its ends follow, plus 4 if it has claims
+//!           u64 last durable epoch | u32 count of writers | u32 first segment that is needed, for each
+//!           of the ends, for each writer: u32 last segment | u64 its bytes | u64 epoch of its last frame
 //!       u32 bytes of the catalogue | catalogue
 //! ```
 //!
 //! It is never changed in place: `MANIFEST.new` is written and synced, takes the name, and the name
 //! is synced. The first twelve bytes mean the same in every version of the format.
 
+use crate::claims::{self, LogEnd};
 use crate::codec::{Decoder, put_blob};
 use crate::error::{LogError, Result};
 use crate::faults;
@@ -30,6 +32,13 @@ pub(crate) const MANIFEST_NEW: &str = "MANIFEST.new";
 /// them; newer ones are refused.
 pub const FORMAT_VERSION: u32 = 3;
 
+/// The first version with generations, ends and claims.
+const WITNESSED_FROM: u32 = 3;
+
+const ENDED: u8 = 1;
+const WITH_ENDS: u8 = 2;
+const WITH_CLAIMS: u8 = 4;
+
 const MAGIC: &[u8; 8] = b"CHILIAD\n";
 const HEAD_BYTES: usize = 20;
 
@@ -45,6 +54,11 @@ pub struct Incarnation {
     pub ended: Option<u64>,
     /// For each of its writers the first segment that recovery needs.
     pub first_segments: Vec<u32>,
+    /// For each of its writers where its log ends, once it is over: pinned by whoever closed the
+    /// database, or opened it next. Empty where nobody has.
+    pub ends: Vec<LogEnd>,
+    /// Whether its writers keep a file of what they have claimed.
+    pub claims: bool,
 }
 
 /// A checkpoint that is complete.
@@ -67,6 +81,8 @@ pub struct CheckpointInfo {
 pub struct Manifest {
     /// A random number that tells databases apart.
     pub database: u128,
+    /// Counts the manifests of the database: each has one more than the one that it replaces.
+    pub generation: u64,
     /// The checkpoint that recovery begins with.
     pub checkpoint: Option<CheckpointInfo>,
     /// The incarnations whose logs recovery needs, in order. The last one is the current one, or was
@@ -84,6 +100,27 @@ impl CheckpointInfo {
     }
 }
 
+impl Incarnation {
+    fn decode(version: u32, from: &mut Decoder<'_>) -> Option<Self> {
+        let number = from.u32()?;
+        let flags = match from.u8()? {
+            flags if version >= WITNESSED_FROM => flags,
+            flags => flags & ENDED,
+        };
+        let last = from.u64()?;
+        let (mut first_segments, mut ends) = (Vec::new(), Vec::new());
+        for _ in 0..from.u32()? {
+            first_segments.push(from.u32()?);
+        }
+        for _ in first_segments.iter().filter(|_| flags & WITH_ENDS != 0) {
+            let (sequence, bytes) = (from.u32()?, from.u64()?);
+            ends.push(LogEnd { sequence, bytes, epoch: from.u64()? });
+        }
+        let ended = (flags & ENDED != 0).then_some(last);
+        Some(Self { number, ended, first_segments, ends, claims: flags & WITH_CLAIMS != 0 })
+    }
+}
+
 impl Manifest {
     /// The newest incarnation's number; zero before the first.
     #[must_use]
@@ -96,6 +133,7 @@ impl Manifest {
         let word = |body: &mut Vec<u8>, number: u32| body.extend_from_slice(&number.to_le_bytes());
         let long = |body: &mut Vec<u8>, number: u64| body.extend_from_slice(&number.to_le_bytes());
         body.extend_from_slice(&self.database.to_le_bytes());
+        long(&mut body, self.generation);
         word(&mut body, self.incarnation());
         body.push(u8::from(self.checkpoint.is_some()));
         if let Some(checkpoint) = &self.checkpoint {
@@ -108,20 +146,31 @@ impl Manifest {
         word(&mut body, self.incarnations.len() as u32);
         for incarnation in &self.incarnations {
             word(&mut body, incarnation.number);
-            body.push(u8::from(incarnation.ended.is_some()));
+            let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+            body.push(
+                flag(incarnation.ended.is_some(), ENDED)
+                    | flag(!incarnation.ends.is_empty(), WITH_ENDS)
+                    | flag(incarnation.claims, WITH_CLAIMS),
+            );
             long(&mut body, incarnation.ended.unwrap_or(0));
             word(&mut body, incarnation.first_segments.len() as u32);
             for &first in &incarnation.first_segments {
                 word(&mut body, first);
+            }
+            for end in &incarnation.ends {
+                word(&mut body, end.sequence);
+                long(&mut body, end.bytes);
+                long(&mut body, end.epoch);
             }
         }
         put_blob(&mut body, &self.catalog);
         body
     }
 
-    fn decode(body: &[u8]) -> Option<Self> {
+    fn decode(version: u32, body: &[u8]) -> Option<Self> {
         let mut from = Decoder::new(body);
         let database = from.u128()?;
+        let generation = if version < WITNESSED_FROM { 0 } else { from.u64()? };
         let newest = from.u32()?;
         let checkpoint = match from.u8()? {
             0 => None,
@@ -135,30 +184,25 @@ impl Manifest {
         };
         let mut incarnations = Vec::new();
         for _ in 0..from.u32()? {
-            let number = from.u32()?;
-            let over = from.u8()? != 0;
-            let last = from.u64()?;
-            let mut first_segments = Vec::new();
-            for _ in 0..from.u32()? {
-                first_segments.push(from.u32()?);
-            }
-            incarnations.push(Incarnation { number, ended: over.then_some(last), first_segments });
+            incarnations.push(Incarnation::decode(version, &mut from)?);
         }
         let catalog = from.blob()?.to_vec();
-        let manifest = Self { database, checkpoint, incarnations, catalog };
+        let manifest = Self { database, generation, checkpoint, incarnations, catalog };
         (from.is_empty() && manifest.incarnation() == newest && manifest.is_sound())
             .then_some(manifest)
     }
 
-    /// Incarnations ascend, the checkpoint is of one of them, and there are numbers left for the next
-    /// of both.
+    /// Incarnations ascend, the checkpoint is of one of them, there are numbers left for the next of
+    /// both, and what has ends has ended.
     fn is_sound(&self) -> bool {
         let ascending = self.incarnations.is_sorted_by(|one, next| one.number < next.number);
         let known = self.checkpoint.is_none_or(|checkpoint| {
             let own = |it: &Incarnation| it.number == checkpoint.incarnation;
             checkpoint.number < u32::MAX && self.incarnations.iter().any(own)
         });
-        ascending && known && self.incarnation() < u32::MAX
+        let ended = |it: &Incarnation| it.ended.is_some() || it.ends.is_empty();
+        let over = self.incarnations.iter().all(ended) && self.generation < u64::MAX;
+        ascending && known && over && self.incarnation() < u32::MAX
     }
 
     /// Puts the manifest in the place of the one there is, durably.
@@ -190,14 +234,15 @@ impl Manifest {
     /// [`LogError::NotOurs`], [`LogError::NewerFormat`], [`LogError::Damaged`], the system's.
     pub fn read(disk: &dyn Disk) -> Result<Option<Self>> {
         let names = disk.names().map_err(LogError::io(format!("listing {}", disk.place())))?;
+        for name in &names {
+            refuse_unless_file(disk, name)?;
+        }
         if !names.iter().any(|name| name == MANIFEST_NAME) {
-            // What a creation leaves behind that was cut short.
-            let begun = names.iter().all(|name| match Name::parse(name) {
-                Name::Lock | Name::ManifestNew => true,
-                Name::Segment(id) => id.incarnation == 1 && id.sequence == 0,
-                _ => false,
-            });
-            return if begun { Ok(None) } else { Err(LogError::NotOurs { place: disk.place() }) };
+            return if begun(disk, &names)? {
+                Ok(None)
+            } else {
+                Err(LogError::NotOurs { place: disk.place() })
+            };
         }
         let content = read_all(disk)
             .map_err(LogError::io(format!("reading {MANIFEST_NAME} in {}", disk.place())))?;
@@ -226,8 +271,48 @@ impl Manifest {
         if crc != checksum(version, body) {
             return Err(damaged(HEAD_BYTES as u64, "its checksum does not fit"));
         }
-        Self::decode(body).ok_or_else(|| damaged(HEAD_BYTES as u64, "its content does not parse"))
+        Self::decode(version, body)
+            .ok_or_else(|| damaged(HEAD_BYTES as u64, "its content does not parse"))
     }
+}
+
+/// Refuses what has a name of ours and is something else than a file: nobody can go on with that.
+fn refuse_unless_file(disk: &dyn Disk, name: &str) -> Result<()> {
+    if Name::parse(name) == Name::Foreign {
+        return Ok(());
+    }
+    let looking = LogError::io(format!("looking at {name} in {}", disk.place()));
+    match disk.is_file(name).map_err(looking)? {
+        true => Ok(()),
+        false => Err(LogError::damaged(name, 0, "it is no file")),
+    }
+}
+
+/// Whether a directory without a manifest holds what a creation leaves behind that was cut short, or
+/// nothing: whatever is there was written before the first manifest.
+fn begun(disk: &dyn Disk, names: &[String]) -> Result<bool> {
+    let missing = || LogError::damaged(MANIFEST_NAME, 0, "the file is missing");
+    for name in names {
+        match Name::parse(name) {
+            Name::Lock | Name::ManifestNew => {}
+            Name::Claims(1) => {
+                if claims::newest_generation(disk, name)? > 0 {
+                    return Err(missing());
+                }
+            }
+            Name::Segment(id) if id.incarnation == 1 && id.sequence == 0 => {
+                let file = disk.open(name, Access::Read).and_then(|file| file.bytes());
+                let bytes =
+                    file.map_err(LogError::io(format!("opening {name} in {}", disk.place())))?;
+                // Its first frame.
+                if bytes > BLOCK_BYTES as u64 {
+                    return Err(missing());
+                }
+            }
+            _ => return Ok(false),
+        }
+    }
+    Ok(true)
 }
 
 fn checksum(version: u32, body: &[u8]) -> u32 {
@@ -254,10 +339,26 @@ mod tests {
         let checkpoint = CheckpointInfo { number: 4, parts: 2, incarnation: 2, floor: 9, end: 11 };
         Manifest {
             database: 77,
+            generation: 12,
             checkpoint: Some(checkpoint),
             incarnations: vec![
-                Incarnation { number: 2, ended: Some(40), first_segments: vec![3, 1] },
-                Incarnation { number: 3, ended: None, first_segments: vec![0] },
+                Incarnation {
+                    number: 2,
+                    ended: Some(40),
+                    first_segments: vec![3, 1],
+                    ends: vec![
+                        LogEnd { sequence: 4, bytes: 8192, epoch: 41 },
+                        LogEnd { sequence: 1, bytes: 4096, epoch: 40 },
+                    ],
+                    claims: true,
+                },
+                Incarnation {
+                    number: 3,
+                    ended: None,
+                    first_segments: vec![0],
+                    ends: Vec::new(),
+                    claims: true,
+                },
             ],
             catalog: b"tables".to_vec(),
         }
@@ -291,7 +392,9 @@ mod tests {
 
     #[test]
     fn what_contradicts_itself_is_damaged() {
-        let cases: [fn(&mut Manifest); 4] = [
+        let cases: [fn(&mut Manifest); 6] = [
+            |it| it.incarnations[0].ended = None,
+            |it| it.generation = u64::MAX,
             |it| it.incarnations.reverse(),
             |it| it.incarnations[1].number = u32::MAX,
             |it| it.checkpoint.as_mut().expect("there").number = u32::MAX,

@@ -4,6 +4,7 @@
 //! MANIFEST                         what is in use: see `manifest`
 //! MANIFEST.new                     the next one, until it takes the place of that
 //! LOCK                             held by the process that uses the directory
+//! claims-IIIIIIII                  how far the logs of incarnation I are durable: see `claims`
 //! log-IIIIIIII-WWWW-SSSSSSSS       segment S of writer W in incarnation I, in hexadecimal
 //! checkpoint-NNNNNNNN-PPPP         part P of checkpoint N
 //! spare-NNNNNNNN                   room for a segment to come
@@ -48,6 +49,8 @@ pub enum Name {
     ManifestNew,
     /// The lock.
     Lock,
+    /// What the writers of an incarnation have claimed.
+    Claims(u32),
     /// A segment of the log.
     Segment(SegmentId),
     /// A part of a checkpoint.
@@ -89,6 +92,7 @@ impl Name {
                 Self::Segment(SegmentId { incarnation, writer, sequence })
             }
             (Some("checkpoint"), Some(&[checkpoint, part])) => Self::Part { checkpoint, part },
+            (Some("claims"), Some(&[incarnation])) => Self::Claims(incarnation),
             (Some("spare"), Some(&[number])) => Self::Spare(number),
             _ => return Self::Foreign,
         };
@@ -103,6 +107,7 @@ impl fmt::Display for Name {
             Self::Manifest => f.write_str(MANIFEST_NAME),
             Self::ManifestNew => f.write_str(MANIFEST_NEW),
             Self::Lock => f.write_str(LOCK_NAME),
+            Self::Claims(incarnation) => write!(f, "claims-{incarnation:08x}"),
             Self::Segment(id) => id.fmt(f),
             Self::Part { checkpoint, part } => write!(f, "checkpoint-{checkpoint:08x}-{part:04x}"),
             Self::Spare(number) => write!(f, "spare-{number:08x}"),
@@ -127,6 +132,7 @@ mod tests {
             Name::Manifest,
             Name::ManifestNew,
             Name::Lock,
+            Name::Claims(0xfe),
             Name::Segment(id),
             Name::Part { checkpoint: 9, part: 2 },
             Name::Spare(17),

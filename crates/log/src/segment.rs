@@ -5,6 +5,7 @@
 //! in the middle of something. Files that are no longer needed become segments to come: their blocks
 //! are allocated and written, so that a sync has nothing to tell the file system.
 
+use crate::claims::LogEnd;
 use crate::error::{LogError, Result};
 use crate::faults;
 use crate::frame::{Framer, Kind};
@@ -136,6 +137,11 @@ impl Segment {
         self.frame(&mut out, Kind::End, claimed, |_| {});
         self.write(&out)?;
         self.sync()
+    }
+
+    /// How far it is durable; `epoch` is that of the last frame there.
+    pub fn durable_end(&self, epoch: u64) -> LogEnd {
+        LogEnd { sequence: self.id.sequence, bytes: self.synced, epoch }
     }
 
     /// Whether `bytes` more, and the end, fit into `limit`.

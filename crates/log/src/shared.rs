@@ -8,6 +8,7 @@
 //! ```
 
 use crate::buffer::{Buffer, BufferRef};
+use crate::claims::Claims;
 use crate::entry::Write;
 use crate::error::{LogError, Result};
 use crate::faults;
@@ -64,6 +65,10 @@ pub struct Log<M: Machine> {
     pub(crate) database: u128,
     pub(crate) incarnation: u32,
     pub(crate) options: LogOptions,
+    /// How far each writer's log is durable, for recovery.
+    pub(crate) claims: Claims,
+    /// The generation of the manifest in place, once it knows of this incarnation.
+    pub(crate) generation: M::Word,
     /// Every commit window of this epoch and before has closed.
     pub(crate) stable: M::Word,
     /// Somebody waits for this epoch and does not want to wait for its natural end.
@@ -84,7 +89,8 @@ pub struct Log<M: Machine> {
 }
 
 impl<M: Machine> Log<M> {
-    /// Begins the log of an incarnation, with a durable first segment for each writer. The writers
+    /// Begins the log of an incarnation, with a file of claims and a durable first segment for each
+    /// writer. The writers
     /// are for whoever runs them. `spares` are the numbers of spare files that are left from before.
     ///
     /// # Errors
@@ -105,7 +111,10 @@ impl<M: Machine> Log<M> {
             open: M::Word::new(0),
             newcomers: Latch::new(Vec::new()),
         };
+        let claims = Claims::create(&*disk, database, incarnation, options.writers)?;
         let log = Self {
+            claims,
+            generation: M::Word::new(0),
             disk,
             database,
             incarnation,
@@ -124,6 +133,18 @@ impl<M: Machine> Log<M> {
         let writers = (0..).zip(first).map(|(number, spare)| LogWriter::begin(&log, number, spare));
         let writers = writers.collect::<Result<Vec<_>>>()?;
         Ok((log, writers))
+    }
+
+    /// The manifest that names this incarnation is in place, durably. The log may not be in the machine's
+    /// memory yet.
+    pub fn is_named_by(&mut self, generation: u64) {
+        self.generation = M::Word::new(generation);
+    }
+
+    /// A manifest of this generation is in place, durably.
+    pub fn manifest_is(&self, generation: u64) {
+        // Release pairs with the acquire in `LogWriter::mark`.
+        self.generation.store(generation, Ordering::Release);
     }
 
     /// Which incarnation.

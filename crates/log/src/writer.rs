@@ -7,8 +7,13 @@
 //! are synced, and the last of them says so. An exception keeps an idle database quiet: where nothing
 //! at all was appended since the writer's last frame on the disk, the claim stands in memory alone.
 //! Recovery then finds an earlier epoch to be the last, and between the two there is nothing to lose.
+//!
+//! Beside the log the writer notes how far it is durable (`claims`): so that damage to the end is not
+//! taken for a write that a crash cut short. The note follows the claim, and delays nobody who waits for
+//! that; it precedes the next frame.
 
 use crate::buffer::BufferRef;
+use crate::claims::{LogEnd, Mark};
 use crate::error::Result;
 use crate::faults;
 use crate::frame::Kind;
@@ -57,9 +62,10 @@ pub struct LogWriter<M: Machine> {
     claimed: u64,
     /// The epoch of the last frame that is synced.
     marked: u64,
-    /// A later frame says that the last one with content was synced: damage to that one is then not
-    /// taken for a write that a crash cut short.
-    witnessed: bool,
+    /// What was noted last so that it outlives a loss of power.
+    noted: Option<Mark>,
+    /// Marks that were noted.
+    notes: u64,
 }
 
 impl<M: Machine> LogWriter<M> {
@@ -76,7 +82,8 @@ impl<M: Machine> LogWriter<M> {
             newest_taken: 0,
             claimed: 0,
             marked: 0,
-            witnessed: true,
+            noted: None,
+            notes: 0,
         })
     }
 
@@ -123,10 +130,14 @@ impl<M: Machine> LogWriter<M> {
         let content = self.sources.iter().any(|source| !source.taken.is_empty());
         // Relaxed: what was appended up to the stable epoch is seen with it.
         let quiet = !content && log.appended.load(Ordering::Relaxed) <= self.marked;
-        if !(quiet && self.witnessed) {
+        if !quiet {
             self.write(log, stable)?;
-            self.witnessed = !content;
             if due {
+                if M::fault(&faults::NOTED_BEFORE_SYNC) {
+                    let end =
+                        LogEnd { bytes: self.segment.offset, ..self.segment.durable_end(stable) };
+                    log.claims.note(self.number, self.notes + 1, Mark { end, generation: 0 })?;
+                }
                 if !M::fault(&faults::ACKNOWLEDGED_BEFORE_SYNC) {
                     self.segment.sync()?;
                 }
@@ -139,7 +150,31 @@ impl<M: Machine> LogWriter<M> {
         self.claimed = stable;
         // Release pairs with the acquire in `durable`.
         lane.durable.store(stable, Ordering::Release);
+        if quiet {
+            self.note_synced(log)?;
+        } else if !M::fault(&faults::FRAME_NOT_NOTED) {
+            self.notes += 1;
+            log.claims.note(self.number, self.notes, self.mark(log))?;
+        }
         Ok(Stepped::Claimed)
+    }
+
+    /// How far the log is durable.
+    fn mark(&self, log: &Log<M>) -> Mark {
+        // Acquire pairs with the release in `Log::manifest_is`: that manifest is in place.
+        let generation = log.generation.load(Ordering::Acquire);
+        Mark { end: self.segment.durable_end(self.marked), generation }
+    }
+
+    /// Notes how far the log is durable, so that it outlives a loss of power: once, where nothing changes.
+    fn note_synced(&mut self, log: &Log<M>) -> Result<()> {
+        let mark = self.mark(log);
+        if self.noted != Some(mark) {
+            self.notes += 1;
+            log.claims.note_synced(self.number, self.notes, mark)?;
+            self.noted = Some(mark);
+        }
+        Ok(())
     }
 
     /// Takes newcomers among the buffers on.
@@ -224,19 +259,25 @@ impl<M: Machine> LogWriter<M> {
             Segment::begin::<M>(&log.disk, spare, next, log.database, compress, self.marked)?;
         // Relaxed: until it is seen, one segment more counts as needed.
         log.lanes[self.number as usize].open.store(next.sequence.into(), Ordering::Relaxed);
-        Ok(())
+        if M::fault(&faults::SEGMENT_NOT_NOTED) {
+            return Ok(());
+        }
+        self.note_synced(log)
     }
 
     /// Makes everything durable that has been appended, and completes the segment: nobody appends
-    /// any more, and [`Log::advance`] has been told.
-    pub fn finish(mut self, log: &Log<M>) -> Stepped {
-        let mut stepped = self.step(log);
-        if stepped != Stepped::Failed
-            && let Err(error) = self.segment.end(self.marked)
-        {
-            log.fail(error);
-            stepped = Stepped::Failed;
+    /// any more, and [`Log::advance`] has been told. Returns where the log ends; `None`: it has failed.
+    pub fn finish(mut self, log: &Log<M>) -> Option<LogEnd> {
+        if self.step(log) == Stepped::Failed {
+            return None;
         }
-        stepped
+        let ended = self.segment.end(self.marked).and_then(|()| self.note_synced(log));
+        match ended {
+            Ok(()) => Some(self.segment.durable_end(self.marked)),
+            Err(error) => {
+                log.fail(error);
+                None
+            }
+        }
     }
 }

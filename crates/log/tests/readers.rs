@@ -5,7 +5,7 @@ mod damage;
 #[path = "damage/readers.rs"]
 mod reading;
 
-use chiliad_log::{LogError, SegmentId, tail};
+use chiliad_log::{LogError, Promise, SegmentId, Sought, tail};
 use chiliad_machine::Native;
 use chiliad_simulator::{DiskFaults, FaultyDisk};
 use damage::{Script, change};
@@ -44,9 +44,9 @@ fn a_segment_may_have_the_last_of_all_numbers() {
     let disk = FaultyDisk::new(1, DiskFaults::default());
     let last = SegmentId { incarnation: 1, writer: 0, sequence: u32::MAX };
     damage::put(&disk, &last.to_string(), &[]);
-    for (lenient, found) in [(false, false), (true, true)] {
-        assert_eq!(tail::<Native>(&disk, 7, last, &[last], lenient).is_ok(), found);
-    }
+    let sought = Sought { database: 7, first: last, present: &[last], promise: Promise::Nothing };
+    assert!(tail::<Native>(&disk, sought, Some(&mut Vec::new())).is_ok());
+    assert!(tail::<Native>(&disk, sought, None).is_err());
 }
 
 fn cases() -> ProptestConfig {

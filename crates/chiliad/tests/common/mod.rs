@@ -132,9 +132,12 @@ impl Drop for Scratch {
 pub fn killed(path: &Path) -> Scratch {
     let copy = Scratch::new();
     std::fs::create_dir(&copy).unwrap();
-    for entry in std::fs::read_dir(path).unwrap() {
-        let entry = entry.unwrap();
-        std::fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
+    let names = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = names.collect();
+    // What has been claimed comes before the logs that it is claimed of.
+    names.sort_by_key(|name| (!name.to_string_lossy().starts_with("claims"), name.clone()));
+    for name in names {
+        std::fs::copy(path.join(&name), copy.join(&name)).unwrap();
     }
     copy
 }

@@ -1,8 +1,7 @@
 //! Copies of a directory, of one that is in use too.
 //!
-//! A copy is the checkpoint, the logs as far as they are sound, and the manifest last: a directory
-//! like one that a crash left behind, which recovery makes a database of. Every frame is checked on
-//! its way.
+//! A copy is the checkpoint, the logs as far as they are sound, and a manifest last that says where
+//! those end: a directory like one that was closed. Every frame is checked on its way.
 
 use super::Host;
 use super::plan::Plan;
@@ -11,7 +10,9 @@ use crate::database::Database;
 use crate::error::Result;
 use crate::scheme::Scheme;
 use chiliad_log::frame::{Identity, Kind};
-use chiliad_log::{Damage, LogError, Manifest, Name, SegmentId, SegmentReader};
+use chiliad_log::{
+    Damage, LogEnd, LogError, MANIFEST_NAME, Manifest, Name, SegmentId, SegmentReader,
+};
 use chiliad_machine::Machine;
 use chiliad_machine::disk::{Access, CopyError, Disk, copy_blocks};
 
@@ -68,11 +69,37 @@ fn refuse_unless_empty(to: &dyn Disk) -> Result<()> {
 
 fn copy<M: Machine>(from: &dyn Disk, manifest: &Manifest, to: &dyn Disk) -> Result<Copied> {
     let mut copied = Copied::default();
+    let mut ends = Vec::new();
     for file in needed(from, manifest)? {
-        copied.bytes += copy_file::<M>(from, &file, to)?;
+        // A segment of which nothing counts was about to begin.
+        let Some((bytes, epoch)) = copy_file::<M>(from, &file, to)? else { continue };
+        copied.bytes += bytes;
         copied.files += 1;
+        if let Name::Segment(id) = Name::parse(&file.name) {
+            ends.push((id, LogEnd { sequence: id.sequence, bytes, epoch }));
+        }
     }
     to.sync_names().map_err(LogError::io(format!("syncing {}", to.place())))?;
+    let mut manifest = manifest.clone();
+    for incarnation in &mut manifest.incarnations {
+        let end = |writer: usize| {
+            let own = |id: &SegmentId| {
+                id.incarnation == incarnation.number && id.writer as usize == writer
+            };
+            // In order: the last one is that of the last segment.
+            ends.iter().rev().find(|(id, _)| own(id)).map(|(_, end)| *end)
+        };
+        let copied: Vec<LogEnd> = (0..incarnation.first_segments.len()).filter_map(end).collect();
+        if copied.len() < incarnation.first_segments.len()
+            || !incarnation.ends.is_empty() && copied != incarnation.ends
+        {
+            let what = format!("the logs of incarnation {} do not end there", incarnation.number);
+            return Err(LogError::damaged(MANIFEST_NAME, 0, what).into());
+        }
+        incarnation.ends = copied;
+        let reached = incarnation.ends.iter().map(|end| end.epoch).min().unwrap_or(0);
+        incarnation.ended = incarnation.ended.or(Some(reached));
+    }
     manifest.write::<M>(to)?;
     Ok(copied)
 }
@@ -107,13 +134,17 @@ fn needed(from: &dyn Disk, manifest: &Manifest) -> Result<Vec<Needed>> {
         }));
     }
     let names = from.names().map_err(LogError::io(format!("listing {}", from.place())))?;
-    let first = |id: &SegmentId| {
+    let wanted = |id: &SegmentId| {
         let mut incarnations = manifest.incarnations.iter();
         let incarnation = incarnations.find(|it| it.number == id.incarnation)?;
-        incarnation.first_segments.get(id.writer as usize).copied()
+        let writer = id.writer as usize;
+        let first = *incarnation.first_segments.get(writer)?;
+        Some(first..=incarnation.ends.get(writer).map_or(u32::MAX, |end| end.sequence))
     };
     let segments = names.iter().filter_map(|name| match Name::parse(name) {
-        Name::Segment(id) if first(&id).is_some_and(|first| id.sequence >= first) => Some(id),
+        Name::Segment(id) if wanted(&id).is_some_and(|range| range.contains(&id.sequence)) => {
+            Some(id)
+        }
         _ => None,
     });
     let mut segments: Vec<SegmentId> = segments.collect();
@@ -131,15 +162,21 @@ fn needed(from: &dyn Disk, manifest: &Manifest) -> Result<Vec<Needed>> {
     Ok(files)
 }
 
-/// Copies a file as far as its frames are sound, which must be far enough.
-fn copy_file<M: Machine>(from: &dyn Disk, file: &Needed, to: &dyn Disk) -> Result<u64> {
+/// Copies a file as far as its frames are sound, which must be far enough; returns how far that is, and
+/// the epoch of the last frame.
+fn copy_file<M: Machine>(
+    from: &dyn Disk,
+    file: &Needed,
+    to: &dyn Disk,
+) -> Result<Option<(u64, u64)>> {
     let Needed { name, identity, end } = file;
     let mut reader = SegmentReader::<M>::open(from, name, *identity)?;
-    let mut last = None;
+    let (mut last, mut epoch) = (None, 0);
     while last != Some(Kind::End)
         && let Some(frame) = reader.next_frame()?
     {
         last = Some(frame.head.kind);
+        epoch = frame.head.epoch;
     }
     let lost = last != Some(Kind::End)
         && match end {
@@ -152,6 +189,9 @@ fn copy_file<M: Machine>(from: &dyn Disk, file: &Needed, to: &dyn Disk) -> Resul
         return Err(LogError::damaged(name, reader.offset(), what).into());
     }
     let bytes = reader.offset();
+    if bytes == 0 {
+        return Ok(None);
+    }
     let source = from.open(name, Access::Read).map_err(LogError::io(format!("opening {name}")))?;
     let doing = |what| LogError::io(format!("{what} {name} in {}", to.place()));
     let target = to.create(name, 0).map_err(doing("creating"))?;
@@ -160,5 +200,5 @@ fn copy_file<M: Machine>(from: &dyn Disk, file: &Needed, to: &dyn Disk) -> Resul
         CopyError::Writing(error) => doing("writing")(error),
     })?;
     target.sync().map_err(doing("syncing"))?;
-    Ok(bytes)
+    Ok(Some((bytes, epoch)))
 }

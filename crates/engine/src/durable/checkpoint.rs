@@ -288,11 +288,14 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             CheckpointInfo { number: 1, parts: written.parts, incarnation: 1, floor: 0, end: 0 };
         let manifest = chiliad_log::Manifest {
             database,
+            generation: 1,
             checkpoint: Some(info),
             incarnations: vec![chiliad_log::Incarnation {
                 number: 1,
                 ended: Some(0),
                 first_segments: Vec::new(),
+                ends: Vec::new(),
+                claims: false,
             }],
             catalog: self.inner.words.catalog.blob().encode(),
         };

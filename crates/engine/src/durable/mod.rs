@@ -50,7 +50,7 @@ pub use runner::LogRunner;
 
 use crate::error::{Error, Result};
 use blob::Blob;
-use chiliad_log::{Log, LogError, LogOptions, Manifest};
+use chiliad_log::{Log, LogEnd, LogError, LogOptions, Manifest};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Ordering, Word};
 use std::sync::Arc;
@@ -126,6 +126,8 @@ pub(crate) struct Durable<M: Machine> {
     checkpointed_at: M::Word,
     /// Not zero once no checkpoint is wanted any more.
     canceled: M::Word,
+    /// Where the logs of those writers end that have finished.
+    finished: Latch<M, Vec<Option<LogEnd>>>,
     /// Bytes of the last checkpoint.
     checkpoint_bytes: M::Word,
 }
@@ -141,12 +143,31 @@ impl<M: Machine> Durable<M> {
     pub fn change_manifest(&self, change: impl FnOnce(&mut Manifest)) -> Result<()> {
         let mut manifest = self.manifest();
         change(&mut manifest);
+        manifest.generation += 1;
         if let Err(error) = manifest.write::<M>(&*self.disk) {
             self.log.fail(error.clone());
             return Err(Error::LogFailed(error));
         }
+        self.log.manifest_is(manifest.generation);
         *self.manifest.lock() = manifest;
         Ok(())
+    }
+
+    /// The log of a writer has ended. After the last of them the manifest says where all of them end: the
+    /// next opening demands just that.
+    fn finish(&self, writer: u32, end: LogEnd) -> Result<()> {
+        let ends: Option<Vec<LogEnd>> = {
+            let mut finished = self.finished.lock();
+            finished[writer as usize] = Some(end);
+            finished.iter().copied().collect()
+        };
+        let Some(ends) = ends else { return Ok(()) };
+        let _turn = self.changing.take();
+        self.change_manifest(|manifest| {
+            let Some(current) = manifest.incarnations.last_mut() else { return };
+            current.ended = ends.iter().map(|end| end.epoch).min();
+            current.ends = ends;
+        })
     }
 
     /// Puts a changed catalogue in place. The caller has the turn.

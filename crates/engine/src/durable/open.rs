@@ -5,8 +5,8 @@
 //!
 //! 1. the ends of the logs that were read are written again and synced: what was seen in them stays,
 //!    even if it came from memory of the system that a failed sync has left behind;
-//! 2. the segments of the new incarnation are made, durable with their names;
-//! 3. the manifest names the new incarnation, and pins the last durable epoch of the one before;
+//! 2. the claims and segments of the new incarnation are made, durable with their names;
+//! 3. the manifest names the new incarnation, and pins where the logs of the one before end;
 //! 4. what nothing needs is removed.
 
 use super::plan::Plan;
@@ -18,7 +18,7 @@ use crate::database::{Database, Inner};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::scheme::Scheme;
-use chiliad_log::{Incarnation, Log, LogError, LogWriter, Manifest, Name};
+use chiliad_log::{Incarnation, Log, LogError, LogWriter, Manifest, Name, Tail};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Word};
 use std::sync::Arc;
@@ -111,11 +111,13 @@ fn begin<M: Machine>(
             let mut manifest = plan.manifest;
             for (incarnation, life) in manifest.incarnations.iter_mut().zip(&plan.lives) {
                 incarnation.ended = Some(life.durable);
+                incarnation.ends = life.tails.iter().filter_map(Tail::end).collect();
             }
             manifest
         }
         None => Manifest {
             database: random_number::<M>(),
+            generation: 0,
             checkpoint: None,
             incarnations: Vec::new(),
             catalog: CatalogBlob::default().encode(),
@@ -126,16 +128,20 @@ fn begin<M: Machine>(
     // before it. They go first: once the manifest names the number they would pass for its own.
     let namesake = |name: &String| match Name::parse(name) {
         Name::Segment(id) => id.incarnation == number,
+        Name::Claims(of) => of == number,
         _ => false,
     };
     for name in leftovers.extract_if(.., |name| namesake(name)) {
         disk.remove(&name).map_err(LogError::io(format!("removing {name}")))?;
     }
-    let (log, writers) =
+    let (mut log, writers) =
         Log::begin(Arc::clone(&disk), manifest.database, number, options.log, spares)?;
     let first_segments = vec![0; options.log.writers as usize];
-    manifest.incarnations.push(Incarnation { number, ended: None, first_segments });
+    let (ends, claims) = (Vec::new(), true);
+    manifest.incarnations.push(Incarnation { number, ended: None, first_segments, ends, claims });
+    manifest.generation += 1;
     manifest.write::<M>(&*disk)?;
+    log.is_named_by(manifest.generation);
     if !leftovers.is_empty() {
         clear(&*disk, &leftovers)?;
     }
@@ -148,6 +154,7 @@ fn begin<M: Machine>(
         copying: super::Turn::new(),
         checkpointed_at: M::Word::new(0),
         canceled: M::Word::new(0),
+        finished: Latch::new(vec![None; options.log.writers as usize]),
         checkpoint_bytes: M::Word::new(0),
     };
     Ok((durable, writers))

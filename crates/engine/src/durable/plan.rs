@@ -7,7 +7,8 @@ use super::shape::Shapes;
 use super::{Host, Phase, Recovered};
 use crate::error::{Error, Result};
 use chiliad_log::{
-    FORMAT_VERSION, Incarnation, LogError, MANIFEST_NAME, Manifest, Name, SegmentId, Tail, tail,
+    FORMAT_VERSION, Incarnation, LogError, MANIFEST_NAME, Manifest, Name, Promise, SegmentId,
+    Sought, Tail, newest_generation, read_marks, tail,
 };
 use chiliad_machine::Machine;
 use chiliad_machine::disk::{Access, Disk};
@@ -21,6 +22,10 @@ pub struct Life {
     pub durable: u64,
     /// One for each writer.
     pub tails: Vec<Tail>,
+    /// Whether the database was closed, or the end pinned by the next opening.
+    pub closed: bool,
+    /// Whether its writers kept claims.
+    pub claims: bool,
 }
 
 /// A directory, looked at.
@@ -34,6 +39,8 @@ pub struct Plan {
     pub parts: Vec<u32>,
     /// In order, from that of the checkpoint on.
     pub lives: Vec<Life>,
+    /// What is missing and will not be met again, where salvage was asked for.
+    pub losses: Vec<LogError>,
     /// Files of ours that nothing needs.
     pub leftovers: Vec<String>,
     /// The numbers of spare files.
@@ -54,13 +61,17 @@ impl Plan {
         let names = disk.names().map_err(LogError::io(format!("listing {}", disk.place())))?;
         let (shapes, parts) = (Shapes::new(&blob), parts(&manifest, &names));
         let (lives, leftovers, spares) = (Vec::new(), Vec::new(), Vec::new());
-        let mut plan = Self { manifest, blob, shapes, parts, lives, leftovers, spares };
+        let losses = Vec::new();
+        let mut plan = Self { manifest, blob, shapes, parts, lives, losses, leftovers, spares };
+        let mut look = Look { disk, names: &names, losses: lenient.then(Vec::new) };
+        look.newest(&plan.manifest)?;
         let total = plan.manifest.incarnations.len() as u64;
         for (done, incarnation) in plan.manifest.incarnations.iter().enumerate() {
             host.progress(Phase::Inspect, done as u64, total);
-            let life = life::<M>(disk, &plan.manifest, incarnation, &names, lenient)?;
+            let life = look.life::<M>(&plan.manifest, incarnation)?;
             plan.lives.push(life);
         }
+        plan.losses = look.losses.unwrap_or_default();
         plan.leftovers = names.iter().filter(|name| !plan.needs(name)).cloned().collect();
         plan.spares = names.iter().filter_map(|name| Name::spare(name)).collect();
         Ok(Some(plan))
@@ -70,7 +81,7 @@ impl Plan {
     fn needs(&self, name: &str) -> bool {
         match Name::parse(name) {
             Name::Manifest | Name::Lock | Name::Spare(_) | Name::Foreign => true,
-            Name::ManifestNew => false,
+            Name::ManifestNew | Name::Claims(_) => false,
             Name::Part { checkpoint, .. } => {
                 self.manifest.checkpoint.is_some_and(|it| it.number == checkpoint)
             }
@@ -111,47 +122,116 @@ fn parts(manifest: &Manifest, names: &[String]) -> Vec<u32> {
     parts
 }
 
-/// Finds where the logs of one incarnation end.
-fn life<M: Machine>(
-    disk: &dyn Disk,
-    manifest: &Manifest,
-    incarnation: &Incarnation,
-    names: &[String],
-    lenient: bool,
-) -> Result<Life> {
-    let number = incarnation.number;
-    let mut tails = Vec::new();
-    for (writer, &first) in incarnation.first_segments.iter().enumerate() {
-        let writer = writer as u32;
-        let mut present: Vec<SegmentId> = names
-            .iter()
-            .filter_map(|name| match Name::parse(name) {
-                Name::Segment(id) if (id.incarnation, id.writer) == (number, writer) => Some(id),
-                _ => None,
-            })
-            .collect();
-        present.sort();
-        let first = SegmentId { incarnation: number, writer, sequence: first };
-        tails.push(tail::<M>(disk, manifest.database, first, &present, lenient)?);
+/// A look at the logs of a directory.
+struct Look<'a> {
+    disk: &'a dyn Disk,
+    names: &'a [String],
+    /// What is missing, where it is not to be reported.
+    losses: Option<Vec<LogError>>,
+}
+
+impl Look<'_> {
+    /// Reports damage, or takes it as a loss.
+    fn lose(&mut self, error: LogError) -> Result<()> {
+        match &mut self.losses {
+            Some(losses) => losses.push(error),
+            None => return Err(error.into()),
+        }
+        Ok(())
     }
-    let reached = tails.iter().map(|tail| tail.epoch).min().unwrap_or(0);
-    let durable = incarnation.ended.unwrap_or(reached);
-    if reached < durable && !lenient {
-        let short = tails.iter().find(|tail| tail.epoch < durable);
-        let name = short.and_then(|tail| tail.segments.last()).map(ToString::to_string);
-        let offset = short.map_or(0, |tail| tail.sound_bytes);
-        let what = format!("the log ends before epoch {durable}, which was durable");
-        return Err(LogError::damaged(&name.unwrap_or_default(), offset, what).into());
+
+    /// Refuses a manifest that is not the newest one: something in the directory is of a later one.
+    fn newest(&mut self, manifest: &Manifest) -> Result<()> {
+        let incarnation = manifest.incarnation();
+        for name in self.names {
+            let later = match Name::parse(name) {
+                // Where a manifest names an incarnation, its writers note so.
+                Name::Claims(number) if number > incarnation => {
+                    newest_generation(self.disk, name)? > manifest.generation
+                }
+                // An opening that is cut short leaves what has the next number.
+                Name::Segment(id) => id.incarnation > incarnation + 1,
+                _ => false,
+            };
+            if later {
+                let what = format!("{name} is of a later manifest than this one");
+                return self.lose(LogError::damaged(MANIFEST_NAME, 0, what));
+            }
+        }
+        Ok(())
     }
-    let checkpoint = manifest.checkpoint.filter(|it| it.incarnation == number);
-    if let Some(checkpoint) = checkpoint.filter(|it| durable < it.end && !lenient) {
-        let what = format!(
-            "the log is durable through epoch {durable}, and the checkpoint needs {}",
-            checkpoint.end
-        );
-        return Err(LogError::damaged(MANIFEST_NAME, 0, what).into());
+
+    /// Finds where the logs of one incarnation end.
+    fn life<M: Machine>(&mut self, manifest: &Manifest, incarnation: &Incarnation) -> Result<Life> {
+        let number = incarnation.number;
+        let promises = self.promises(manifest, incarnation)?;
+        let mut tails = Vec::new();
+        for ((writer, &first), promise) in (0..).zip(&incarnation.first_segments).zip(promises) {
+            let mut present: Vec<SegmentId> = self
+                .names
+                .iter()
+                .filter_map(|name| match Name::parse(name) {
+                    Name::Segment(id) if (id.incarnation, id.writer) == (number, writer) => {
+                        Some(id)
+                    }
+                    _ => None,
+                })
+                .collect();
+            present.sort();
+            let first = SegmentId { incarnation: number, writer, sequence: first };
+            let sought = Sought { database: manifest.database, first, present: &present, promise };
+            tails.push(tail::<M>(self.disk, sought, self.losses.as_mut())?);
+        }
+        let reached = tails.iter().map(|tail| tail.epoch).min().unwrap_or(0);
+        let durable = incarnation.ended.unwrap_or(reached);
+        let strict = self.losses.is_none();
+        if reached < durable && strict {
+            let short = tails.iter().find(|tail| tail.epoch < durable);
+            let name = short.and_then(|tail| tail.segments.last()).map(ToString::to_string);
+            let offset = short.map_or(0, |tail| tail.sound_bytes);
+            let what = format!("the log ends before epoch {durable}, which was durable");
+            return Err(LogError::damaged(&name.unwrap_or_default(), offset, what).into());
+        }
+        let checkpoint = manifest.checkpoint.filter(|it| it.incarnation == number);
+        if let Some(checkpoint) = checkpoint.filter(|it| durable < it.end && strict) {
+            let what = format!(
+                "the log is durable through epoch {durable}, and the checkpoint needs {}",
+                checkpoint.end
+            );
+            return Err(LogError::damaged(MANIFEST_NAME, 0, what).into());
+        }
+        let floor = checkpoint.map_or(0, |it| it.floor);
+        let closed = !incarnation.ends.is_empty();
+        let claims = incarnation.claims;
+        Ok(Life { number, floor, durable, tails, closed, claims })
     }
-    Ok(Life { number, floor: checkpoint.map_or(0, |it| it.floor), durable, tails })
+
+    /// What is known of the ends of an incarnation's logs beside them.
+    fn promises(&mut self, manifest: &Manifest, incarnation: &Incarnation) -> Result<Vec<Promise>> {
+        let writers = incarnation.first_segments.len();
+        if !incarnation.ends.is_empty() {
+            return Ok(incarnation.ends.iter().copied().map(Promise::Exactly).collect());
+        }
+        let nothing = vec![Promise::Nothing; writers];
+        if !incarnation.claims || incarnation.ended.is_some() {
+            return Ok(nothing);
+        }
+        let (database, number) = (manifest.database, incarnation.number);
+        let marks = match read_marks(self.disk, database, number, writers as u32) {
+            Ok(marks) => marks,
+            Err(error @ LogError::Damaged { .. }) => {
+                self.lose(error)?;
+                return Ok(nothing);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if marks.iter().any(|mark| mark.generation > manifest.generation) {
+            let name = Name::Claims(number);
+            let what = format!("{name} is of a later manifest than this one");
+            self.lose(LogError::damaged(MANIFEST_NAME, 0, what))?;
+        }
+        Ok(marks.into_iter().map(|mark| Promise::AtLeast(mark.end)).collect())
+    }
 }
 
 /// The names of the tables in a directory; `None` if no database is in it yet. Reads the manifest only.
@@ -207,7 +287,8 @@ pub fn inspect<M: Machine>(disk: &dyn Disk, host: &dyn Host<M>) -> Result<Conten
         })
     });
     let mut bytes = 0;
-    for name in disk.names().map_err(LogError::io("listing"))? {
+    let ours = |name: &String| Name::parse(name) != Name::Foreign;
+    for name in disk.names().map_err(LogError::io("listing"))?.into_iter().filter(ours) {
         let file = disk.open(&name, Access::Read).and_then(|file| file.bytes());
         bytes += file.map_err(LogError::io(format!("opening {name}")))?;
     }
@@ -230,7 +311,10 @@ impl Recovered {
             durable_epoch: last.map_or(0, |life| life.durable),
             checkpoint: plan.manifest.checkpoint,
             torn: tails().any(|tail| tail.torn),
-            closed: last.is_some_and(|life| life.tails.iter().all(|tail| tail.closed)),
+            closed: last.is_some_and(|life| {
+                // Of a format in which nobody pinned the ends, the logs say so alone.
+                life.tails.iter().all(|tail| tail.closed) && (life.closed || !life.claims)
+            }),
             ..Self::default()
         }
     }

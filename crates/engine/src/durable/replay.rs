@@ -151,7 +151,10 @@ impl<'a, M: Machine> Replay<'a, M> {
             rows: count(&counts.rows),
             replay_ns,
             settle_ns,
-            losses: core::mem::take(&mut *counts.losses.lock()),
+            losses: {
+                let met = core::mem::take(&mut *counts.losses.lock());
+                self.plan.losses.iter().cloned().chain(met).collect()
+            },
             ..Recovered::begin(self.plan)
         })
     }
@@ -166,7 +169,8 @@ impl<'a, M: Machine> Replay<'a, M> {
         for tail in &life.tails {
             let last = tail.segments.last();
             tasks.extend(tail.segments.iter().map(|id| {
-                let open_end = Some(id) == last && !tail.closed;
+                // Behind damage is what can be saved.
+                let open_end = Some(id) == last && !tail.closed && !tail.damaged;
                 Task::Segment(*id, open_end.then_some(tail.sound_bytes))
             }));
         }

@@ -73,6 +73,9 @@ impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
         };
         let slots = &self.inner.heap.slots;
         durable.log.advance(self.inner.words.epochs.tick(slots));
-        self.writer.finish(&durable.log)
+        let writer = self.writer.number();
+        let ended =
+            self.writer.finish(&durable.log).is_some_and(|end| durable.finish(writer, end).is_ok());
+        if ended { Stepped::Claimed } else { Stepped::Failed }
     }
 }

@@ -11,6 +11,7 @@ mod durable_simulated;
 mod indexes;
 mod kept_payload;
 mod kit;
+mod lost_ends;
 mod one_core;
 mod opacity;
 mod placeholders;

@@ -130,6 +130,21 @@ pub fn reseal(file: &mut [u8], identity: &Identity) {
     }
 }
 
+/// Makes the checksums of all marks fit.
+pub fn reseal_claims(file: &mut [u8], database: u128, incarnation: u32) {
+    for block in file.chunks_mut(BLOCK_BYTES).filter(|block| block.starts_with(b"CHLC")) {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&database.to_le_bytes());
+        hasher.update(&[2]);
+        hasher.update(&incarnation.to_le_bytes());
+        hasher.update(&block[8..12]);
+        hasher.update(&[0; 4]);
+        hasher.update(&block[8..48]);
+        let crc = hasher.finalize();
+        block[4..8].copy_from_slice(&crc.to_le_bytes());
+    }
+}
+
 /// Bytes before the body of a manifest.
 const MANIFEST_HEAD_BYTES: usize = 20;
 
@@ -148,7 +163,7 @@ pub fn reseal_manifest(file: &mut [u8]) {
 
 /// The file of a manifest with this body.
 pub fn manifest_file(body: &[u8]) -> Vec<u8> {
-    let mut file = b"CHILIAD\n\x01\0\0\0".to_vec();
+    let mut file = b"CHILIAD\n\x03\0\0\0".to_vec();
     file.extend_from_slice(&(body.len() as u32).to_le_bytes());
     file.extend_from_slice(&[0; 4]);
     file.extend_from_slice(body);

@@ -5,8 +5,8 @@
 use crate::damage::{Script, compact, manifest_file, put, reseal, spread};
 use chiliad_log::frame::{Framer, Identity, Kind};
 use chiliad_log::{
-    CheckpointInfo, Damage, LogError, Manifest, Name, PartReader, PartWriter, SegmentId,
-    SegmentReader, entry, tail,
+    CheckpointInfo, Damage, LogEnd, LogError, Manifest, Name, PartReader, PartWriter, Promise,
+    SegmentId, SegmentReader, Sought, entry, tail,
 };
 use chiliad_machine::Native;
 use chiliad_machine::disk::{Blocks, Disk};
@@ -48,12 +48,17 @@ pub fn segments(script: &[u8]) {
         present.push(id);
     }
     for first in [0, 1, 9] {
-        let strict = tail::<Native>(&disk, DATABASE, segment(first), &present, false);
-        let lenient = tail::<Native>(&disk, DATABASE, segment(first), &present, true);
-        let lenient = lenient.expect("whatever there is");
-        match strict {
-            Ok(strict) => assert_eq!(strict, lenient),
-            Err(error) => told(&error),
+        let promised = LogEnd { sequence: first, bytes: 8192, epoch: 1 };
+        for promise in [Promise::Nothing, Promise::AtLeast(promised), Promise::Exactly(promised)] {
+            let first = segment(first);
+            let sought = Sought { database: DATABASE, first, present: &present, promise };
+            let strict = tail::<Native>(&disk, sought, None);
+            let lenient = tail::<Native>(&disk, sought, Some(&mut Vec::new()));
+            let lenient = lenient.expect("whatever there is");
+            match strict {
+                Ok(strict) => assert_eq!(strict, lenient),
+                Err(error) => told(&error),
+            }
         }
     }
 }
@@ -187,10 +192,15 @@ pub fn sound_part() -> Vec<u8> {
 
 /// The script of a sound manifest.
 pub fn sound_manifest() -> Vec<u8> {
-    let life =
-        |number, ended| chiliad_log::Incarnation { number, ended, first_segments: vec![3, 1] };
+    let life = |number, ended: Option<u64>| {
+        let end = LogEnd { sequence: 4, bytes: 8192, epoch: 40 };
+        let ends = ended.map_or(vec![], |_| vec![end; 2]);
+        let (first_segments, claims) = (vec![3, 1], true);
+        chiliad_log::Incarnation { number, ended, first_segments, ends, claims }
+    };
     let manifest = Manifest {
         database: DATABASE,
+        generation: 3,
         checkpoint: Some(CheckpointInfo { number: 4, parts: 2, incarnation: 2, floor: 9, end: 11 }),
         incarnations: vec![life(2, Some(40)), life(3, None)],
         catalog: b"tables".to_vec(),

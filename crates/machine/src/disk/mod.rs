@@ -83,6 +83,12 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// The system's.
     fn names(&self) -> io::Result<Vec<String>>;
 
+    /// Whether the name is that of a file, and not of a directory or a link, say.
+    ///
+    /// # Errors
+    /// The system's.
+    fn is_file(&self, name: &str) -> io::Result<bool>;
+
     /// Creates a file, or empties the one there is, and writes `bytes` zeros to it, so that later
     /// writes within them allocate nothing. Neither name nor zeros are durable yet.
     ///

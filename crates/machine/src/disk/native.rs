@@ -9,6 +9,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The file that is locked, so that one process at a time uses a directory.
 pub const LOCK_NAME: &str = "LOCK";
@@ -29,8 +31,29 @@ pub enum Lock {
 #[derive(Debug)]
 pub struct NativeDisk {
     path: PathBuf,
-    /// Holds the lock. `None`: a directory without a lock file, which nobody can be writing to.
-    lock: Option<File>,
+    /// `None`: a directory without a lock file, which nobody can be writing to.
+    lock: Option<HeldLock>,
+    /// The lock file goes with the value.
+    leaves_nothing: AtomicBool,
+}
+
+/// A lock file, locked.
+#[derive(Debug)]
+struct HeldLock {
+    file: File,
+    id: FileId,
+    /// It was not there before.
+    made: bool,
+}
+
+/// Device and number of a file.
+type FileId = (u64, u64);
+
+/// The lock files that this process holds, once for each value.
+static HELD: Mutex<Vec<FileId>> = Mutex::new(Vec::new());
+
+fn held() -> MutexGuard<'static, Vec<FileId>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl NativeDisk {
@@ -38,34 +61,56 @@ impl NativeDisk {
     /// wanted.
     ///
     /// # Errors
-    /// The system's; [`io::ErrorKind::WouldBlock`] when another process, or another handle of this
-    /// one, holds the lock.
+    /// The system's; [`io::ErrorKind::WouldBlock`] when another process holds the lock, and
+    /// [`io::ErrorKind::ResourceBusy`] when this one does.
     pub fn open(path: &Path, lock: Lock) -> io::Result<Self> {
-        let file = path.join(LOCK_NAME);
-        let held = match lock {
-            Lock::Exclusive => {
-                let file =
-                    OpenOptions::new().write(true).create(true).truncate(false).open(file)?;
-                Some((file.try_lock(), file))
-            }
-            Lock::Shared => match File::open(file) {
-                Ok(file) => Some((file.try_lock_shared(), file)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    fs::read_dir(path)?;
-                    None
+        let name = path.join(LOCK_NAME);
+        if fs::symlink_metadata(&name).is_ok_and(|it| !it.is_file()) {
+            let message = format!("{LOCK_NAME} is no file");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        loop {
+            let (file, made) = match lock {
+                Lock::Exclusive => open_lock(&name)?,
+                Lock::Shared => match File::open(&name) {
+                    Ok(file) => (file, false),
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        fs::read_dir(path)?;
+                        return Ok(Self::locked(path, None));
+                    }
+                    Err(error) => return Err(error),
+                },
+            };
+            let id = file_id(&file.metadata()?);
+            let outcome = match lock {
+                Lock::Exclusive => file.try_lock(),
+                Lock::Shared => file.try_lock_shared(),
+            };
+            match outcome {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) if held().contains(&id) => {
+                    return Err(io::ErrorKind::ResourceBusy.into());
                 }
-                Err(error) => return Err(error),
-            },
-        };
-        let lock = match held {
-            None => None,
-            Some((Ok(()), file)) => Some(file),
-            Some((Err(TryLockError::WouldBlock), _)) => {
-                return Err(io::ErrorKind::WouldBlock.into());
+                Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+                Err(TryLockError::Error(error)) => return Err(error),
             }
-            Some((Err(TryLockError::Error(error)), _)) => return Err(error),
-        };
-        Ok(Self { path: path.into(), lock })
+            // Who held it before may have removed it: then nobody else will meet this lock.
+            if fs::metadata(&name).is_ok_and(|now| file_id(&now) == id) {
+                held().push(id);
+                return Ok(Self::locked(path, Some(HeldLock { file, id, made })));
+            }
+        }
+    }
+
+    fn locked(path: &Path, lock: Option<HeldLock>) -> Self {
+        Self { path: path.into(), lock, leaves_nothing: AtomicBool::new(false) }
+    }
+
+    /// When the value is dropped, its lock file goes, if it was not there before: nothing came of the
+    /// use of this directory.
+    pub fn leave_nothing(&self) {
+        // Relaxed: read by whoever drops the value, to whom it was handed over.
+        self.leaves_nothing.store(true, Ordering::Relaxed);
     }
 
     fn file(&self, name: &str, options: &mut OpenOptions) -> io::Result<Box<dyn DiskFile>> {
@@ -80,12 +125,38 @@ impl NativeDisk {
 
 impl Drop for NativeDisk {
     fn drop(&mut self) {
+        let Some(lock) = &self.lock else { return };
+        if lock.made && *self.leaves_nothing.get_mut() {
+            let _ = fs::remove_file(self.path.join(LOCK_NAME));
+        }
+        {
+            let mut held = held();
+            if let Some(at) = held.iter().position(|id| *id == lock.id) {
+                held.swap_remove(at);
+            }
+        }
         // Closing the file would do, but for a process that forks just now: the child has the file too,
         // and with it the lock, until it runs another program.
-        if let Some(lock) = &self.lock {
-            let _ = lock.unlock();
-        }
+        let _ = lock.file.unlock();
     }
+}
+
+/// The lock file, and whether it was made just now.
+fn open_lock(name: &Path) -> io::Result<(File, bool)> {
+    match OpenOptions::new().write(true).create_new(true).open(name) {
+        Ok(file) => Ok((file, true)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            // Whoever made it may have removed it meanwhile.
+            let file = OpenOptions::new().write(true).create(true).truncate(false).open(name)?;
+            Ok((file, false))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn file_id(metadata: &fs::Metadata) -> FileId {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
 }
 
 #[cfg(target_os = "linux")]
@@ -115,6 +186,10 @@ impl Disk for NativeDisk {
             names.push(entry?.file_name().to_string_lossy().into_owned());
         }
         Ok(names)
+    }
+
+    fn is_file(&self, name: &str) -> io::Result<bool> {
+        Ok(fs::symlink_metadata(self.path.join(name))?.is_file())
     }
 
     fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>> {
@@ -248,7 +323,7 @@ mod tests {
         let held = NativeDisk::open(&path, Lock::Exclusive).unwrap();
         for lock in [Lock::Exclusive, Lock::Shared] {
             let kind = NativeDisk::open(&path, lock).unwrap_err().kind();
-            assert_eq!(kind, io::ErrorKind::WouldBlock);
+            assert_eq!(kind, io::ErrorKind::ResourceBusy);
         }
         drop(held);
         let reader = NativeDisk::open(&path, Lock::Shared).unwrap();
@@ -259,11 +334,24 @@ mod tests {
     }
 
     #[test]
+    fn what_came_to_nothing_leaves_no_lock() {
+        let path = scratch("nothing");
+        for there in [false, true] {
+            let disk = NativeDisk::open(&path, Lock::Exclusive).unwrap();
+            disk.leave_nothing();
+            drop(disk);
+            assert_eq!(path.join(LOCK_NAME).exists(), there);
+            drop(NativeDisk::open(&path, Lock::Exclusive).unwrap());
+        }
+        fs::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
     fn a_fork_does_not_keep_the_lock() {
         let path = scratch("fork");
         let held = NativeDisk::open(&path, Lock::Exclusive).unwrap();
         // What a child has from the fork to its next program: the same file once more.
-        let child = held.lock.as_ref().unwrap().try_clone().unwrap();
+        let child = held.lock.as_ref().unwrap().file.try_clone().unwrap();
         drop(held);
         NativeDisk::open(&path, Lock::Exclusive).unwrap();
         drop(child);

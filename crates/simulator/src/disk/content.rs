@@ -35,6 +35,11 @@ pub(super) struct Content {
 }
 
 impl Content {
+    /// A file of which all is durable.
+    pub(super) fn durable(sectors: Vec<Sector>) -> Self {
+        Self { durable: sectors.clone(), cached: sectors, ..Self::default() }
+    }
+
     /// Empties it. Returns what is on the disk, for its blocks may come to be another file's.
     pub(super) fn truncate(&mut self) -> Vec<Sector> {
         self.cached.clear();

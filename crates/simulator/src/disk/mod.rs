@@ -98,6 +98,13 @@ impl FaultyDisk {
         Self::mount(self.seed, lock(&self.platter).kill())
     }
 
+    /// Another disk with the same files, as reads see them and all of it durable: to be changed and
+    /// looked at while this one stays as it is.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        Self::mount(self.seed, lock(&self.platter).fork())
+    }
+
     /// Switches faults on and off.
     pub fn set_faults(&self, faults: DiskFaults) {
         lock(&self.platter).faults = faults;
@@ -195,6 +202,14 @@ impl Disk for FaultyDisk {
             let platter = lock(&self.platter);
             platter.check()?;
             Ok(platter.names.list())
+        })
+    }
+
+    fn is_file(&self, name: &str) -> io::Result<bool> {
+        perform(Operation::Look, || {
+            let platter = lock(&self.platter);
+            platter.check()?;
+            platter.find(name).map(|_| true)
         })
     }
 

@@ -83,6 +83,28 @@ impl Platter {
         after
     }
 
+    /// A disk with the same files, all of it durable.
+    pub(super) fn fork(&self) -> Self {
+        let mut copy = Self::new(0, DiskFaults::default());
+        let table: BTreeMap<String, FileId> = self
+            .names
+            .list()
+            .into_iter()
+            .filter_map(|name| {
+                let file = self.names.get(&name)?;
+                Some((name, file))
+            })
+            .collect();
+        for file in table.values() {
+            if let Some(content) = self.files.get(file) {
+                copy.files.insert(*file, Content::durable(content.cached.clone()));
+            }
+        }
+        copy.names = Names::of(table);
+        copy.next_file = self.next_file;
+        copy
+    }
+
     /// Refuses to go on once the disk is off.
     ///
     /// # Errors

@@ -60,6 +60,9 @@ impl<D: Disk> Disk for TimedDisk<D> {
     fn names(&self) -> io::Result<Vec<String>> {
         self.disk.names()
     }
+    fn is_file(&self, name: &str) -> io::Result<bool> {
+        self.disk.is_file(name)
+    }
     fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>> {
         self.disk.create(name, bytes).map(|file| self.timed(file))
     }

@@ -3,7 +3,7 @@
 //! A small sound directory is made once, the same each time; a script changes its files; then it is
 //! inspected, opened to be read, salvaged, and opened to go on with. Each is an error or a database.
 
-use crate::damage::{Script, change, put, reseal, reseal_manifest};
+use crate::damage::{Script, change, put, reseal, reseal_claims, reseal_manifest};
 use chiliad_engine::{
     Alone, Database, DurableOptions, Error, Intent, KeyPart, LogError, LogOptions, Mode, Opened,
     Options, PartType, Range, SecondarySpec, Silo, Source, Stepped, TableSpec, Transaction,
@@ -131,6 +131,7 @@ fn seal(name: &str, bytes: &mut [u8]) {
             let identity = Identity { database: DATABASE, room: 1, numbers: [checkpoint, part, 0] };
             reseal(bytes, &identity);
         }
+        Name::Claims(incarnation) => reseal_claims(bytes, DATABASE, incarnation),
         _ => {}
     }
 }
@@ -252,6 +253,7 @@ fn go_on(disk: &FaultyDisk, sound: bool) {
         Ok(opened) => opened,
         Err(error) => {
             let excused = matches!(error, Error::OutOfMemory { .. });
+            assert_eq!(disk.counters().operations, 0, "refused, and nothing was changed");
             return assert!(!sound || excused, "inspected without complaint: {error}");
         }
     };
@@ -283,6 +285,7 @@ pub fn catalogues(catalog: &[u8]) {
     let disk = FaultyDisk::new(1, DiskFaults::default());
     let manifest = Manifest {
         database: DATABASE,
+        generation: 1,
         checkpoint: None,
         incarnations: Vec::new(),
         catalog: catalog.to_vec(),

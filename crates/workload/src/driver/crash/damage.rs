@@ -83,18 +83,19 @@ impl Damage {
 
 /// Bytes that a checksum covers.
 #[derive(Clone, Copy)]
-struct Place {
-    offset: u64,
-    bytes: u64,
+pub(super) struct Place {
+    pub offset: u64,
+    pub bytes: u64,
 }
 
 /// A frame, and how much of its file it knows to be durable.
-struct Framed {
-    place: Place,
-    synced: u64,
+pub(super) struct Framed {
+    pub place: Place,
+    pub synced: u64,
 }
 
-fn read_frames(disk: &FaultyDisk, name: &str, identity: Identity) -> Vec<Framed> {
+/// The frames of a file, in order, as far as they are sound.
+pub(super) fn read_frames(disk: &FaultyDisk, name: &str, identity: Identity) -> Vec<Framed> {
     let mut found = Vec::new();
     let Ok(mut reader) = SegmentReader::<Sim>::open(disk, name, identity) else { return found };
     loop {

@@ -6,7 +6,8 @@
 //! plan     what the seed says        living   an open database, its scheme forgotten
 //! life     one life: the cores       client   commits, and learns later what is durable
 //! ledger   what clients have done    oracle   survivors, and the state that they make
-//! damage   a bit turned over         serial   the survivors' history, for the checker
+//! damage   a bit turned over         cut      the end of a log taken away
+//! serial   the survivors' history, for the checker
 //! story    all of it, in order
 //! ```
 //!
@@ -14,6 +15,7 @@
 //! crash is the end of both. What is known of a life is on the host's heap.
 
 mod client;
+mod cut;
 mod damage;
 mod ledger;
 mod life;

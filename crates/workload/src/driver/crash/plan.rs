@@ -53,6 +53,9 @@ pub(super) struct Between {
     pub seed: u64,
     /// A bit is turned over first, and recovery must find it. By which draws it is chosen.
     pub damage: Option<u64>,
+    /// The end of a log is taken away in a copy of the disk, and recovery must miss it. By which draws it
+    /// is chosen.
+    pub cut: u64,
     /// Recoveries that are cut short, after so many operations each.
     pub cut_short: Vec<u64>,
 }
@@ -141,6 +144,7 @@ impl CrashPlan {
             seed: random.bits(),
             damage: (random.below(3) == 0).then(|| random.bits()),
             cut_short: (0..cuts).map(|_| random.below(14).into()).collect(),
+            cut: random.bits(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! A case from its making to its last recovery.
 
 use super::client::Shared;
+use super::cut::{Cut, Ended};
 use super::damage::Damage;
 use super::ledger::Ledger;
 use super::life::live;
@@ -47,6 +48,8 @@ impl Held {
 struct Remains {
     incarnation: u32,
     ledger: Ledger,
+    /// The database was closed.
+    closed: bool,
 }
 
 impl<'a, W: Workload> Story<'a, W> {
@@ -91,7 +94,7 @@ impl<'a, W: Workload> Story<'a, W> {
             let remains = self.live(&mut run, held, &plan, life)?;
             let plan = self.plan.life(life + 1);
             run = Run::new(plan.config.clone());
-            self.between(&run, &plan, life)?;
+            self.between(&run, &plan, life, remains.closed)?;
             held = self.open(&run, &plan, life + 1)?;
             self.examine(&run, &held, &mut oracle, &remains)?;
         }
@@ -151,8 +154,9 @@ impl<'a, W: Workload> Story<'a, W> {
             return Err(Over);
         }
         let incarnation = held.recovered.incarnation;
+        let mut closed = false;
         if outcome.discarded == 0 {
-            let closed = plan.end == End::Closed && run.outside(|| held.living.close());
+            closed = plan.end == End::Closed && run.outside(|| held.living.close());
             if closed {
                 self.report.marks.insert("closed");
                 ledger.acknowledge_all();
@@ -160,7 +164,7 @@ impl<'a, W: Workload> Story<'a, W> {
             self.check_log(run, &held, plan, life)?;
             held.drop_in(run);
         }
-        Ok(Remains { incarnation, ledger })
+        Ok(Remains { incarnation, ledger, closed })
     }
 
     /// A log does not fail by itself.
@@ -187,13 +191,14 @@ impl<'a, W: Workload> Story<'a, W> {
     }
 
     /// Power is lost or the process killed, the disk damaged and mended, recovery cut short.
-    fn between(&mut self, run: &Run, plan: &LifePlan, life: u32) -> Result<(), Over> {
-        let Between { killed, seed, damage, cut_short } = self.plan.between(life);
+    fn between(&mut self, run: &Run, plan: &LifePlan, life: u32, closed: bool) -> Result<(), Over> {
+        let Between { killed, seed, damage, cut, cut_short } = self.plan.between(life);
         self.disk = if killed { self.disk.kill() } else { self.disk.crash(seed) };
         self.disk.set_faults(DiskFaults::default());
         if let Some(draws) = damage {
             self.damage(run, plan, life + 1, draws)?;
         }
+        self.cut(run, plan, life + 1, Ended { closed, killed }, cut)?;
         for (seed, operations) in (seed..).zip(cut_short) {
             self.report.marks.insert("recovery cut short");
             self.open_in_vain(run, plan, life + 1, operations)?;
@@ -224,6 +229,38 @@ impl<'a, W: Workload> Story<'a, W> {
         }
         damage.flip(&self.disk);
         Ok(())
+    }
+
+    /// Takes the end of a log away, in a copy of the disk: recovery must notice.
+    fn cut(
+        &mut self,
+        run: &Run,
+        plan: &LifePlan,
+        life: u32,
+        ended: Ended,
+        draws: u64,
+    ) -> Result<(), Over> {
+        let Some(cut) = run.outside(|| Cut::choose(&self.disk, ended, draws)) else {
+            return Ok(());
+        };
+        let copy = self.disk.fork();
+        if let Err(error) = run.outside(|| cut.apply(&copy)) {
+            return Err(self.stop("not begun", &error));
+        }
+        self.report.marks.insert("the end of a log cut off");
+        let whole = std::mem::replace(&mut self.disk, copy);
+        let opened = self.try_open(run, plan, life, Mode::Read);
+        self.disk = whole;
+        match opened {
+            Err(Error::Data(LogError::Damaged { .. })) => Ok(()),
+            Err(error) => {
+                Err(self.stop("damage accepted", &format!("{cut:?} was told as: {error}")))
+            }
+            Ok(held) => {
+                held.drop_in(run);
+                Err(self.stop("damage accepted", &format!("{cut:?} after {ended:?}")))
+            }
+        }
     }
 
     /// Looks at what was recovered.

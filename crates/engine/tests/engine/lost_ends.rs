@@ -1,0 +1,232 @@
+//! The ends of logs go missing, older files come back: recovery says so, or has everything.
+
+use crate::damage::put;
+use chiliad_engine::{
+    Alone, Database, DurableOptions, Error, Intent, LogError, LogOptions, Mode, Opened, Options,
+    Range, Silo, Stepped, TableSpec, Transaction, inspect,
+};
+use chiliad_log::{MANIFEST_NAME, Manifest, Name};
+use chiliad_machine::Native;
+use chiliad_simulator::{DiskFaults, FaultyDisk};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+type Files = BTreeMap<String, Vec<u8>>;
+type Db = Opened<Native, Silo<Native>>;
+
+const BLOCK: usize = 4096;
+
+fn open(disk: &FaultyDisk, mode: Mode, writers: u32) -> chiliad_engine::Result<Db> {
+    let log = LogOptions { segment_bytes: 64 << 10, writers, ..LogOptions::default() };
+    let durable = DurableOptions { log, ..DurableOptions::default() };
+    Database::open_on(Arc::new(disk.clone()), mode, Options::default(), durable, &Alone)
+}
+
+fn sync(db: &mut Db) {
+    db.database.tick();
+    db.runners.iter_mut().for_each(|runner| assert_ne!(runner.step(), Stepped::Failed));
+}
+
+/// Puts a row, durably.
+fn put_row(db: &mut Db, key: u32) {
+    let table = db.database.table("rows").expect("there");
+    let mut worker = db.database.worker().expect("room");
+    let mut tx = worker.begin(&Intent::update()).expect("begun");
+    tx.put(table, &key.to_be_bytes(), &[7; 3000]).expect("put");
+    tx.commit().expect("committed");
+    drop(worker);
+    sync(db);
+}
+
+fn rows(db: &Db) -> usize {
+    let table = db.database.table("rows").expect("there");
+    let mut worker = db.database.worker().expect("room");
+    let mut tx = worker.begin(&Intent::read_only()).expect("begun");
+    tx.scan(table, Range::all()).expect("scanned").len()
+}
+
+fn files(disk: &FaultyDisk) -> Files {
+    let contents = |name: String| Some((name.clone(), disk.contents(&name)?));
+    disk.file_names().into_iter().filter_map(contents).collect()
+}
+
+fn disk_of(files: &Files) -> FaultyDisk {
+    let disk = FaultyDisk::new(1, DiskFaults::default());
+    files.iter().for_each(|(name, bytes)| put(&disk, name, bytes));
+    disk
+}
+
+const ROWS: usize = 40;
+
+/// A directory with two incarnations, several segments and all rows, and what it was at times before.
+fn sound(writers: u32, closed: bool) -> (Files, Vec<Files>) {
+    let disk = FaultyDisk::new(1, DiskFaults::default());
+    let mut before = Vec::new();
+    let mut db = open(&disk, Mode::Write, writers).expect("new");
+    db.database.create_table(TableSpec::ordered("rows")).expect("new");
+    (0..10).for_each(|key| put_row(&mut db, key));
+    before.push(files(&disk));
+    db.runners.into_iter().for_each(|runner| assert_ne!(runner.finish(), Stepped::Failed));
+    before.push(files(&disk));
+    let mut db = open(&disk, Mode::Write, writers).expect("sound");
+    for key in 10..ROWS as u32 {
+        if key % 7 == 0 {
+            before.push(files(&disk));
+        }
+        if key == 30 {
+            db.database.create_table(TableSpec::ordered("more")).expect("new");
+        }
+        put_row(&mut db, key);
+    }
+    if closed {
+        db.runners.into_iter().for_each(|runner| assert_ne!(runner.finish(), Stepped::Failed));
+    }
+    (files(&disk), before)
+}
+
+/// Everything is there, or the damage is told: by looking and by opening alike, and nothing changes.
+fn told(files: &Files, what: &str) -> bool {
+    let disk = disk_of(files);
+    let operations = disk.counters().operations;
+    let looked = inspect::<Native>(&disk, &Alone).err();
+    let opened = open(&disk, Mode::Read, 1);
+    let refused = match opened {
+        Ok(db) => {
+            assert_eq!(rows(&db), ROWS, "lost without a word: {what}");
+            assert_eq!(db.database.tables().len(), 2, "lost without a word: {what}");
+            assert_eq!(looked, None, "{what}");
+            false
+        }
+        Err(error) => {
+            assert!(matches!(error, Error::Data(_)), "{what}: {error}");
+            assert_eq!(looked.as_ref(), Some(&error), "{what}");
+            assert_eq!(open(&disk, Mode::Write, 2).err(), Some(error), "{what}");
+            true
+        }
+    };
+    assert_eq!(disk.counters().operations, operations, "nothing was changed: {what}");
+    refused
+}
+
+fn each(change: impl Fn(&Files, &[Files])) {
+    for writers in [1, 3] {
+        for closed in [true, false] {
+            let (files, before) = sound(writers, closed);
+            assert!(!told(&files, "no damage"));
+            change(&files, &before);
+        }
+    }
+}
+
+fn is_log(name: &str) -> bool {
+    matches!(Name::parse(name), Name::Segment(id) if id.incarnation == 2)
+}
+
+#[test]
+fn a_segment_that_goes_missing_is_told() {
+    each(|files, _| {
+        for name in files.keys().filter(|name| Name::parse(name) != Name::Lock) {
+            let mut damaged = files.clone();
+            damaged.remove(name);
+            let refused = told(&damaged, &format!("{name} removed"));
+            assert!(refused || !is_log(name) && name != MANIFEST_NAME, "{name}");
+            damaged.insert(name.clone(), Vec::new());
+            let refused = told(&damaged, &format!("{name} emptied"));
+            assert!(refused || !is_log(name) && name != MANIFEST_NAME, "{name}");
+        }
+    });
+}
+
+#[test]
+fn a_log_that_is_cut_off_or_written_over_is_told() {
+    each(|files, _| {
+        for (name, bytes) in files.iter().filter(|(name, _)| is_log(name)) {
+            for block in 0..bytes.len() / BLOCK {
+                let mut cut = files.clone();
+                cut.insert(name.clone(), bytes[..block * BLOCK].to_vec());
+                told(&cut, &format!("{name} cut at block {block}"));
+                let mut zeroed = bytes.clone();
+                zeroed[block * BLOCK..].fill(0);
+                cut.insert(name.clone(), zeroed);
+                told(&cut, &format!("{name} zero from block {block}"));
+                let mut turned = bytes.clone();
+                turned[block * BLOCK + 60] ^= 1;
+                cut.insert(name.clone(), turned);
+                told(&cut, &format!("{name} turned in block {block}"));
+            }
+        }
+    });
+}
+
+#[test]
+fn files_of_an_earlier_time_are_told() {
+    each(|files, before| {
+        for (time, earlier) in before.iter().enumerate() {
+            for (name, bytes) in earlier {
+                let mut damaged = files.clone();
+                damaged.insert(name.clone(), bytes.clone());
+                told(&damaged, &format!("{name} of time {time}"));
+            }
+        }
+    });
+}
+
+#[test]
+fn what_is_missing_is_listed_by_a_salvage() {
+    let (files, _) = sound(1, true);
+    let last = files.keys().rfind(|name| is_log(name)).expect("there").clone();
+    let mut damaged = files.clone();
+    damaged.remove(&last);
+    let saved = open(&disk_of(&damaged), Mode::Salvage, 1).expect("what there is");
+    let missing = |loss: &LogError| matches!(loss, LogError::Damaged { file, .. } if *file == last);
+    assert!(saved.recovered.losses.iter().any(missing), "{:?}", saved.recovered);
+    assert!((1..ROWS).contains(&rows(&saved)));
+    let mut cut = files.clone();
+    cut.insert(last.clone(), files[&last][..BLOCK].to_vec());
+    let saved = open(&disk_of(&cut), Mode::Salvage, 1).expect("what there is");
+    assert!(saved.recovered.losses.iter().any(missing), "{:?}", saved.recovered);
+}
+
+/// A manifest as version 2 wrote it.
+fn of_version_2(manifest: &Manifest) -> Vec<u8> {
+    let mut body = manifest.database.to_le_bytes().to_vec();
+    body.extend(manifest.incarnations.last().expect("one").number.to_le_bytes());
+    assert!(manifest.checkpoint.is_none());
+    body.push(0);
+    body.extend((manifest.incarnations.len() as u32).to_le_bytes());
+    for incarnation in &manifest.incarnations {
+        let open = incarnation.number == 2;
+        body.extend(incarnation.number.to_le_bytes());
+        body.push(u8::from(!open));
+        body.extend(if open { 0 } else { incarnation.ended.expect("over") }.to_le_bytes());
+        body.extend((incarnation.first_segments.len() as u32).to_le_bytes());
+        incarnation.first_segments.iter().for_each(|first| body.extend(first.to_le_bytes()));
+    }
+    body.extend((manifest.catalog.len() as u32).to_le_bytes());
+    body.extend(&manifest.catalog);
+    let mut file = b"CHILIAD\n\x02\0\0\0".to_vec();
+    file.extend((body.len() as u32).to_le_bytes());
+    file.extend([0; 4]);
+    file.extend(body);
+    crate::damage::reseal_manifest(&mut file);
+    file
+}
+
+#[test]
+fn a_directory_of_the_version_before_opens_and_is_converted() {
+    each(|files, _| {
+        let manifest = Manifest::parse(&files[MANIFEST_NAME]).expect("sound");
+        let mut old = files.clone();
+        old.retain(|name, _| !matches!(Name::parse(name), Name::Claims(_)));
+        old.insert(MANIFEST_NAME.into(), of_version_2(&manifest));
+        let disk = disk_of(&old);
+        let db = open(&disk, Mode::Write, 1).expect("sound");
+        assert_eq!(rows(&db), ROWS);
+        drop(db);
+        let bytes = disk.contents(MANIFEST_NAME).expect("there");
+        assert_eq!(bytes[8], 3, "its version");
+        let manifest = Manifest::parse(&bytes).expect("sound");
+        assert!(manifest.incarnations[..2].iter().all(|it| !it.ends.is_empty()));
+        assert_eq!(rows(&open(&disk.kill(), Mode::Write, 2).expect("sound")), ROWS);
+    });
+}
