@@ -18,7 +18,10 @@ pub fn refusal(place: &Path, error: &Error) -> Stop {
         }
         LogError::NewerFormat { .. } => return Stop::bad(place.display(), problem),
         // These name the directory, and say what is accepted.
-        LogError::NotOurs { .. } | LogError::Locked { .. } | LogError::NotEmpty { .. } => "",
+        LogError::NotOurs { .. }
+        | LogError::Locked { .. }
+        | LogError::OpenHere { .. }
+        | LogError::NotEmpty { .. } => "",
         LogError::Missing { .. } => "; accepted: a directory that Chiliad wrote",
         LogError::Io { kind: ErrorKind::NotFound | ErrorKind::NotADirectory, .. } => {
             "; accepted: a directory"

@@ -12,7 +12,7 @@ use chiliad_engine::{Copied, Mode};
 use chiliad_machine::disk::{Lock, NativeDisk};
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a database has of its directory.
@@ -110,15 +110,19 @@ impl Database {
             true => (Lock::Shared, Mode::Read),
             false => (Lock::Exclusive, Mode::Write),
         };
+        let mut made = None;
         if mode == Mode::Write {
             refuse_foreign(path.as_ref())?;
-            make_directory(path.as_ref())?;
+            made = make_directory(path.as_ref())?;
         }
         let disk = Arc::new(disk(path.as_ref(), lock)?);
         let readers = threads(&options, Threads::two_per_core());
         let host = Threads::showing(readers, show as Show<'_>);
-        let (engine, runners, recovered) =
-            AnyDatabase::open_on(disk.clone(), mode, &options, &host)?;
+        let opened = AnyDatabase::open_on(disk.clone(), mode, &options, &host);
+        let (engine, runners, recovered) = opened.inspect_err(|_| disk.leave_nothing())?;
+        if let Some(made) = made {
+            made.keep();
+        }
         let mut home = Home { acks: None, keeper: None, recovered, _disk: disk };
         if mode == Mode::Write {
             let acks = Arc::new(Acks::new(engine.clone()));
@@ -196,13 +200,31 @@ fn walkers(options: &Options) -> usize {
     threads(options, Threads::one_per_core())
 }
 
-/// Makes a directory unless it is there.
-pub(crate) fn make_directory(path: &Path) -> Result<()> {
-    match fs::create_dir(path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            Err(LogError::io(format!("creating {}", path.display()))(error).into())
+/// A directory that was made just now. Dropped, it goes, unless something is in it.
+pub(crate) struct Made(Option<PathBuf>);
+
+impl Made {
+    /// It stays.
+    pub fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // What somebody has put into it stays, and the directory with it.
+            let _ = fs::remove_dir(path);
         }
-        _ => Ok(()),
+    }
+}
+
+/// Makes a directory; `None` if it is there.
+pub(crate) fn make_directory(path: &Path) -> Result<Option<Made>> {
+    match fs::create_dir(path) {
+        Ok(()) => Ok(Some(Made(Some(path.into())))),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+        Err(error) => Err(LogError::io(format!("creating {}", path.display()))(error).into()),
     }
 }
 
@@ -211,6 +233,7 @@ pub(crate) fn disk(path: &Path, lock: Lock) -> Result<NativeDisk> {
     let place = path.display().to_string();
     NativeDisk::open(path, lock).map_err(|error| match error.kind() {
         ErrorKind::WouldBlock => Error::Data(LogError::Locked { place }),
+        ErrorKind::ResourceBusy => Error::Data(LogError::OpenHere { place }),
         _ => Error::Data(LogError::io(format!("opening {place}"))(error)),
     })
 }

@@ -26,7 +26,10 @@ impl Target {
         if there.iter().flatten().any(|name| name != LOCK_NAME) {
             return Err(LogError::NotEmpty { place: path.display().to_string() }.into());
         }
-        make_directory(path)?;
+        if let Some(made) = make_directory(path)? {
+            // It goes when the target does.
+            made.keep();
+        }
         let disk = disk(path, Lock::Exclusive)?;
         Ok(Self { path: path.into(), disk, made: there.is_none(), kept: false })
     }

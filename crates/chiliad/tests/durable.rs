@@ -231,7 +231,7 @@ fn a_directory_is_read_without_being_changed() {
     let refused = one.run(|tx| tx.remove(&items, &1));
     assert_eq!(refused, Err(Error::OpenedReadOnly));
     assert_eq!(one.create_table::<u64, u64>("more").err(), Some(Error::OpenedReadOnly));
-    assert!(matches!(Database::open(&path), Err(Error::Data(LogError::Locked { .. }))));
+    assert!(matches!(Database::open(&path), Err(Error::Data(LogError::OpenHere { .. }))));
     drop((one, two));
     assert_eq!(names(), before);
 }
@@ -260,7 +260,7 @@ fn bad_directories_are_told_apart() {
 
     let path = Scratch::new();
     let db = Database::open(&path).unwrap();
-    assert!(refused(&path, Options::default()).contains("in use by another process"));
+    assert!(refused(&path, Options::default()).contains("open in this process already"));
     db.create_table_raw(TableSpec::ordered("rows")).unwrap();
     drop(db);
     let manifest = path.join("MANIFEST");
