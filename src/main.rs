@@ -12,6 +12,7 @@ mod campaign;
 mod check;
 mod copy;
 mod crash;
+mod damage;
 mod directory;
 #[cfg(test)]
 mod documents;
@@ -75,6 +76,7 @@ fn run(words: &[String]) -> Result<(), Stop> {
         Command::Recover(flags) => recover::run(&flags),
         Command::Backup(flags) | Command::Restore(flags) => copy::run(&flags),
         Command::Crash(flags) => crash::run(&flags),
+        Command::Damage(flags) => damage::run(&flags),
         Command::CrashChild(flags) => crash::child(&flags),
     }
 }

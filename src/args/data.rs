@@ -116,6 +116,41 @@ pub struct CrashFlags {
     pub quiet: bool,
 }
 
+/// Bugs, to see that they are found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum DamagePlant {
+    /// What can be saved of a damaged directory is taken for the whole.
+    DamageAccepted,
+}
+
+/// `chiliad damage`.
+#[derive(Args)]
+pub struct DamageFlags {
+    /// Damaged directories, 1 to 1000000: copies of small ones of which everything is known.
+    #[arg(long, value_name = "N", default_value = "1000",
+        value_parser = |s: &str| values::whole(s, 1, 1_000_000))]
+    pub cycles: u64,
+    /// The kind of damage [default: all of them].
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
+    /// A scheme with transactions, by name.
+    #[arg(long, value_name = "NAME", default_value = "silo")]
+    pub scheme: String,
+    /// The seed of the first one; the next has the next.
+    #[arg(long, value_name = "N", default_value = "1",
+        value_parser = |s: &str| values::whole(s, 0, u64::MAX))]
+    pub seed: u64,
+    /// Plant a bug: the command must fail.
+    #[arg(long, value_name = "BUG", value_enum, hide = true)]
+    pub plant: Option<DamagePlant>,
+    /// Write the result as JSON; `-` is standard output, which then holds nothing else.
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// Print nothing but results that failed.
+    #[arg(long)]
+    pub quiet: bool,
+}
+
 /// `chiliad crash-child`: what `crash` starts.
 #[derive(Args)]
 pub struct ChildFlags {

@@ -10,7 +10,8 @@ pub mod values;
 mod workloads;
 
 pub use data::{
-    ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, CrashWorkload, RecoverFlags,
+    ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, CrashWorkload, DamageFlags,
+    RecoverFlags,
 };
 pub use figure::{FigureCommand, FigureRunFlags};
 pub use machines::{CalibrateFlags, MachinesCommand, MachinesFlags};
@@ -73,6 +74,8 @@ pub enum Command {
     /// Kill a database's process again and again (SIGKILL), and check after each time that
     /// everything acknowledged is there and nothing impossible is.
     Crash(CrashFlags),
+    /// Damage copies of data directories in every way, and check that what is missing is told.
+    Damage(DamageFlags),
     /// The process that `crash` kills.
     #[command(hide = true)]
     CrashChild(ChildFlags),

@@ -34,6 +34,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         &[
             "chiliad-machine",
             "chiliad-simulator",
+            "chiliad-log",
             "chiliad-engine",
             "chiliad-workload",
             "chiliad-checker",

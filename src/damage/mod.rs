@@ -1,0 +1,107 @@
+//! `chiliad damage`: directories are built, damaged, and looked at: what was acknowledged is there, or the
+//! damage is told.
+//!
+//! ```text
+//! base    a directory with a history that is known: what was acknowledged, and how it ended
+//! kinds   what can happen to one
+//! judge   a copy damaged, looked at, opened: refused, whole, or something is lost without a word
+//! ```
+//!
+//! What may be missing is decided by the ledger alone: where the database was closed nothing; where it was
+//! killed the last transfer of each client, since whatever a client began later shows that all before was
+//! witnessed.
+
+mod base;
+mod judge;
+mod kinds;
+mod report;
+
+use crate::args::DamageFlags;
+use crate::failure::Stop;
+use crate::interrupt;
+use crate::leftovers::Leftover;
+use crate::runs::Sink;
+use crate::settings;
+use base::Base;
+use chiliad::Scheme;
+use chiliad_workload::random::Random;
+use indicatif::ProgressBar;
+use judge::{Case, Verdict};
+use kinds::Kind;
+use report::Report;
+use std::path::Path;
+use std::time::Instant;
+
+/// Damaged copies of one base.
+const COPIES: u64 = 40;
+
+/// Runs the cycles.
+pub fn run(flags: &DamageFlags) -> Result<(), Stop> {
+    let info = settings::scheme(&flags.scheme)?;
+    if !settings::promises_transactions(info) {
+        let problem = format!("`{}` has no transactions; accepted: a scheme that has", info.name);
+        return Err(Stop::bad("--scheme", problem));
+    }
+    let scheme: Scheme = flags.scheme.parse().map_err(|error| Stop::bad("--scheme", error))?;
+    let only = flags.kind.as_deref().map(Kind::named).transpose()?;
+    let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
+    let place = std::env::temp_dir().join(format!("chiliad-damage-{}", std::process::id()));
+    let _gone = Leftover::tree(&place).map_err(|error| Stop::bad(place.display(), error))?;
+    let started = Instant::now();
+    let mut report = Report::default();
+    let bar = if flags.quiet { ProgressBar::hidden() } else { ProgressBar::new(flags.cycles) };
+    let problem = cycles(flags, scheme, only, &place, &mut report, &bar)?;
+    bar.finish_and_clear();
+    report.seconds = started.elapsed().as_secs_f64();
+    sink.say(&report.text(flags))?;
+    sink.json(&report.json(flags))?;
+    sink.finish()?;
+    problem.map_or(Ok(()), |problem| Err(Stop::Failed(problem)))
+}
+
+/// Goes through the cycles, up to the first that fails: what is to be said of that.
+fn cycles(
+    flags: &DamageFlags,
+    scheme: Scheme,
+    only: Option<Kind>,
+    place: &Path,
+    report: &mut Report,
+    bar: &ProgressBar,
+) -> Result<Option<String>, Stop> {
+    let mut base: Option<(u64, Base)> = None;
+    // A cycle is a function of its own seed: seed N with one cycle does what cycle N of seed 0 does.
+    let listening = interrupt::Listening::begin();
+    for seed in flags.seed..flags.seed.saturating_add(flags.cycles) {
+        if listening.check().is_err() {
+            break;
+        }
+        let number = seed / COPIES;
+        if base.as_ref().is_none_or(|(of, _)| *of != number) {
+            let path = place.join("base");
+            base = Some((number, Base::build(&path, number, scheme)?));
+            report.bases += 1;
+        }
+        let Some((_, base)) = &base else { continue };
+        let mut random = Random::new(seed, 0xda);
+        let kind = only.unwrap_or(Kind::ALL[(seed % Kind::ALL.len() as u64) as usize]);
+        let case = Case { base, kind, scheme, place, skip_checks: flags.plant.is_some() };
+        let judged = case.judge(&mut random)?;
+        report.add(kind, &judged.verdict);
+        if let Verdict::Lost(what) | Verdict::Wrong(what) = &judged.verdict {
+            let again = format!("chiliad damage --cycles 1 --seed {seed} --kind {}", kind.name());
+            return Ok(Some(format!(
+                "{}: {}\n{what}\nagain: {again} --scheme {}",
+                kind.name(),
+                judged.what,
+                flags.scheme
+            )));
+        }
+        bar.inc(1);
+    }
+    Ok(None)
+}
+
+/// What the system refuses of our own files.
+fn trouble(error: impl std::fmt::Display) -> Stop {
+    Stop::Failed(format!("the rig's own files: {error}"))
+}
