@@ -37,6 +37,7 @@ mod runs;
 mod schemes;
 mod settings;
 mod simulate;
+mod soak;
 mod summary;
 mod sweep;
 mod timestamps;
@@ -77,6 +78,7 @@ fn run(words: &[String]) -> Result<(), Stop> {
         Command::Backup(flags) | Command::Restore(flags) => copy::run(&flags),
         Command::Crash(flags) => crash::run(&flags),
         Command::Damage(flags) => damage::run(&flags),
+        Command::Soak(flags) => soak::run(&flags),
         Command::CrashChild(flags) => crash::child(&flags),
     }
 }

@@ -25,6 +25,7 @@ pub fn rig(rig: Rig) -> &'static str {
         Rig::SimCrews => "sim-crews",
         Rig::Loom => "loom",
         Rig::Disk => "disk",
+        Rig::Soak => "soak",
     }
 }
 

@@ -453,6 +453,7 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
         following_cost: false,
         rehearsals: if scope.on == On::Timed { REHEARSALS } else { 0 },
         stalled_at: None,
+        idle_max: None,
         follow: match scope.on {
             On::Host => Some(FOLLOWED_ONE_IN),
             On::Explored => None,

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 93] = [
+const SEEDS: [(&str, u64); 94] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 0),
@@ -90,6 +90,7 @@ const SEEDS: [(&str, u64); 93] = [
     ("region-unshown", 2),
     ("region-elsewhere", 2),
     ("chains-untold", 443),
+    ("doom-unheard", 0),
     ("snapshot-too-new", 14),
     ("collect-too-eager", 0),
     ("boundary-without-fence", 36),

@@ -6,6 +6,7 @@ mod figure;
 mod machines;
 mod refusal;
 mod run;
+mod soak;
 pub mod values;
 mod workloads;
 
@@ -20,6 +21,7 @@ pub use run::{
     InterleaveFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags, RetryFlag, RunFlags,
     ScheduleFlag, SnapshotsFlag, TimestampsFlag, typed,
 };
+pub use soak::SoakFlags;
 pub use workloads::{
     AccessFlag, BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, LockOrderFlag,
     LocksFlags, MixFlag, ScaleFlag, ScanFlags, SimulatedTimestampsFlags, SmallbankFlags, TatpFlags,
@@ -76,6 +78,8 @@ pub enum Command {
     Crash(CrashFlags),
     /// Damage copies of data directories in every way, and check that what is missing is told.
     Damage(DamageFlags),
+    /// Run loads on few rows under every scheme, natively and simulated, and look whether anybody gets on.
+    Soak(SoakFlags),
     /// The process that `crash` kills.
     #[command(hide = true)]
     CrashChild(ChildFlags),

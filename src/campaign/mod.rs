@@ -85,7 +85,7 @@ fn chosen_workloads(name: &str) -> Result<Vec<&'static str>, Stop> {
 }
 
 /// A progress bar over `length` cases.
-fn bar(length: u64, quiet: bool) -> ProgressBar {
+pub fn bar(length: u64, quiet: bool) -> ProgressBar {
     let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(length) };
     if let Ok(style) =
         ProgressStyle::with_template("{pos} of {len} [{bar:30}] {per_sec}, {eta} left {msg}")

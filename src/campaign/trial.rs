@@ -3,11 +3,15 @@
 use super::case::{Case, Shown};
 use super::crash::Crash;
 use crate::failure::Stop;
+use crate::soak::{Cell, Load, On};
 use chiliad_machine::{Fault, Rig};
 use chiliad_simulator::MemoryModel;
 use chiliad_workload::driver::{LockLoad, LockTableKind, LockTrial};
 
-/// An interleaving, or a crash.
+/// Transactions that each client of a soak has in flight, unless told.
+const SOAKED: usize = 8;
+
+/// An interleaving, a crash, or a soak.
 #[derive(Clone)]
 pub enum Trial {
     /// A simulated, verified run.
@@ -16,6 +20,15 @@ pub enum Trial {
     Crash(Crash),
     /// A lock table without a database.
     Locks(LockTrial),
+    /// A load on few rows, watched for commits.
+    Soak {
+        /// The load.
+        cell: Cell,
+        /// The seed.
+        seed: u64,
+        /// A planted bug.
+        plant: Option<&'static str>,
+    },
 }
 
 impl Trial {
@@ -34,6 +47,11 @@ impl Trial {
             return Self::Locks(LockTrial { table, load, memory_model, seed, fault: None });
         }
         match rig {
+            Rig::Soak => {
+                let interleave = interleave.unwrap_or(SOAKED);
+                let cell = Cell { on: On::Timed, scheme, workload, interleave };
+                Self::Soak { cell, seed, plant: None }
+            }
             Rig::Disk => Self::Crash(Crash { workload, scheme, seed, plant: None }),
             _ => Self::Interleaving(Case::new(workload, scheme, seed, cores).on(rig, interleave)),
         }
@@ -45,6 +63,7 @@ impl Trial {
             Self::Interleaving(case) => Self::Interleaving(case.plant(fault.name)),
             Self::Crash(crash) => Self::Crash(Crash { plant: Some(fault.name), ..crash }),
             Self::Locks(trial) => Self::Locks(LockTrial { fault: Some(fault), ..trial }),
+            Self::Soak { cell, seed, .. } => Self::Soak { cell, seed, plant: Some(fault.name) },
         }
     }
 
@@ -60,6 +79,10 @@ impl Trial {
                     trial.seed,
                     trial.seed + 1
                 )
+            }
+            Self::Soak { cell, seed, plant: None } => cell.line(*seed),
+            Self::Soak { seed, plant: Some(plant), .. } => {
+                format!("chiliad campaign --plant {plant} --seeds {seed}..{}", seed + 1)
             }
         }
     }
@@ -79,6 +102,19 @@ impl Trial {
                     events: verdict.events,
                 })
             }
+            Self::Soak { cell, seed, plant } => {
+                let measured = cell.run(*seed, &Load::simulated(), *plant)?;
+                let mut shown = Shown {
+                    marks: measured.marks,
+                    transactions: measured.committed,
+                    events: measured.events,
+                    ..Shown::default()
+                };
+                if let Some((verdict, text)) = &measured.wrong {
+                    shown.add(verdict, text);
+                }
+                Ok(shown)
+            }
         }
     }
 
@@ -88,6 +124,7 @@ impl Trial {
             Self::Interleaving(case) => case.workload,
             Self::Crash(crash) => crash.workload,
             Self::Locks(trial) => trial.load.name(),
+            Self::Soak { cell, .. } => cell.workload,
         }
     }
 
@@ -97,6 +134,7 @@ impl Trial {
             Self::Interleaving(case) => case.seed,
             Self::Crash(crash) => crash.seed,
             Self::Locks(trial) => trial.seed,
+            Self::Soak { seed, .. } => *seed,
         }
     }
 }

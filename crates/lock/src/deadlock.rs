@@ -25,6 +25,7 @@
 //! it gets through; then another is the oldest.
 
 use crate::agents::{Agent, Agents};
+use crate::faults;
 use crate::ground;
 use crate::lock::{Lock, State, Status};
 use crate::mode::{Mode, Modes};
@@ -319,6 +320,11 @@ impl<M: Machine> Agent<M> {
     pub fn is_doomed(&self) -> bool {
         // Acquire pairs with the release in `doom`.
         self.doomed.load(Ordering::Acquire) == self.waits()
+    }
+
+    /// Whether it gives up the wait that it is in.
+    pub fn gives_up(&self) -> bool {
+        self.is_doomed() && !M::fault(&faults::DOOM_UNHEARD)
     }
 
     /// Tells it to give up a wait; it is to be woken.

@@ -180,6 +180,16 @@ pub(crate) static PICKED_UP_UNCOUNTED: Fault = planted(
     1000,
 );
 
+pub(crate) static DOOM_UNHEARD: Fault = Fault {
+    name: "doom-unheard",
+    step: "a transaction that is told to give up, to end a deadlock, does so",
+    rig: Rig::Soak,
+    schemes: &["lock-table", "lock-table-global"],
+    workload: "scan",
+    expected: &["starved", "deadlock"],
+    seeds: 4,
+};
+
 /// All of them.
 pub static FAULTS: &[&Fault] = &[
     &INSERTED_APART,
@@ -199,4 +209,5 @@ pub static FAULTS: &[&Fault] = &[
     &REGION_ELSEWHERE,
     &CHAINS_UNTOLD,
     &PICKED_UP_UNCOUNTED,
+    &DOOM_UNHEARD,
 ];

@@ -594,7 +594,7 @@ impl<M: Machine> Session<M> {
             if is_free() {
                 return Ok(());
             }
-            if self.agent().is_doomed() {
+            if self.agent().gives_up() {
                 return Err(Refused::deadlock(pending.granted));
             }
             patience.wait();
@@ -612,7 +612,7 @@ impl<M: Machine> Session<M> {
             if look() {
                 break Ok(());
             }
-            if agent.is_doomed() {
+            if agent.gives_up() {
                 break Err(Refused::deadlock(pending.granted));
             }
             // Acquire pairs with the release in `rouse`.

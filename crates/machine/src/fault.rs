@@ -17,6 +17,8 @@ pub enum Rig {
     Loom,
     /// Simulated crashes on a disk that loses what was not synced.
     Disk,
+    /// Simulated loads on few rows, watched for commits: whether anybody gets on.
+    Soak,
 }
 
 /// A planted bug and the verdict that it must earn.

@@ -46,6 +46,7 @@ fn plan() -> Plan {
         following_cost: false,
         rehearsals: 0,
         stalled_at: None,
+        idle_max: None,
         follow: None,
     }
 }

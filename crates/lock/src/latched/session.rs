@@ -311,7 +311,7 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
         while self.lock_at(pending.at).state().status() == Status::Waiting {
             let ends = match self.agent() {
                 agent if agent.is_cancelled() => Some(Refused::Cancelled),
-                agent if agent.is_doomed() => Some(Refused::deadlock(pending.granted)),
+                agent if agent.gives_up() => Some(Refused::deadlock(pending.granted)),
                 _ => None,
             };
             if let Some(refused) = ends {

@@ -214,19 +214,28 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             // The window was over before the transaction was.
             return Ok(());
         }
+        let has_committed = matches!(ended, Ended::Committed(_));
         match ended {
             Ended::Committed(epoch) => self.committed_in(epoch, shape.kind, start)?,
             Ended::RolledBack => self.tally.kinds[shape.kind].rolled_back += 1,
             Ended::Dropped => return Ok(()),
         }
         if let Some(start) = start {
-            self.tally.time(shape.kind, Self::ns_since(start));
+            let now = M::now();
+            self.tally.time(shape.kind, Self::ns_between(start, now));
+            if M::SIMULATED && has_committed {
+                self.signals.committed_at(now);
+            }
         }
         Ok(())
     }
 
     fn ns_since(start: u64) -> u64 {
-        let ticks = u128::from(M::now().saturating_sub(start));
+        Self::ns_between(start, M::now())
+    }
+
+    fn ns_between(start: u64, end: u64) -> u64 {
+        let ticks = u128::from(end.saturating_sub(start));
         (ticks * 1_000_000_000 / u128::from(M::ticks_per_second())) as u64
     }
 

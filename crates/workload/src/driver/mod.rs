@@ -23,6 +23,7 @@ mod client;
 mod crash;
 mod durable;
 mod history;
+mod idle;
 mod load;
 mod lock_trial;
 mod locking;
@@ -49,6 +50,7 @@ pub use catalog::{AnyWorkload, Home, NativeTarget, faults, open_native, open_sim
 pub use chiliad_lock::Mode as LockMode;
 pub use crash::{CrashCase, CrashReport, Verdicts, run_crash};
 pub use durable::{Bell, Durability, TimedDisk};
+pub use idle::Idle;
 pub use lock_trial::{LockCounts, LockLoad, LockTrial, LockVerdict};
 pub use locking::{LockTableKind, Locking, run_locking};
 pub use lookup::{Lookup, run_lookup};

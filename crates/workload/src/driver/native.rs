@@ -13,7 +13,7 @@ use super::series::{SAMPLE_INTERVAL, Series, resident_bytes};
 use super::signals::{Phase, Signals};
 use super::slices::Slices;
 use super::target::{ClientReport, RunSignals};
-use super::{Bell, Failure, Length, NativeReport, Plan, Progress, Tally, Target, load};
+use super::{Bell, Failure, Length, NativeReport, Plan, Progress, Tally, Target, idle, load};
 use chiliad_machine::{
     Interleaved, Machine, Native, Ticks, allowed_cores, interleave, restrict_to_cores,
 };
@@ -151,24 +151,23 @@ fn run_clients(
                 }
             }
         }
-        let stalled = plan.stalled_at.map(|_| {
-            let (shared, cores) = (&shared, &cores);
-            scope.spawn(move || {
-                place(cores, plan.cores, usize::MAX, 0);
-                target.run_stalled(plan, shared)
-            })
+        let looks = plan.idle_max.map(|limit| {
+            let signals = &signals;
+            scope.spawn(move || idle::watch(signals, limit))
         });
-        let mut watch =
-            Watch { plan, signals: &signals, progress, clients: &clients, logged: &logged };
+        let stalled = spawn_stalled(scope, target, plan, &shared, &cores);
+        let mut watch = Watch {
+            plan,
+            signals: &signals,
+            progress,
+            clients: &clients,
+            logged: &logged,
+            at_the_end: None,
+        };
         let measured = watch.measure();
         let memory_bytes = resident_bytes();
-        let mut joined = Joined::new(target.kinds().len());
-        for client in clients {
-            match client.join() {
-                Ok(members) => members.into_iter().for_each(|member| joined.add(join(member))),
-                Err(panic) => joined.add(join(Err(panic))),
-            }
-        }
+        let joined = Joined::all(clients, target.kinds().len());
+        let idle = looks.and_then(|looks| looks.join().ok()).unwrap_or_default();
         let stalled = stalled.map_or(Ok(()), |stalled| join(stalled.join()));
         joined.failure.map_or(stalled, Err)?;
         if measured.interrupted && measured.seconds == 0.0 {
@@ -193,6 +192,23 @@ fn run_clients(
             log_bytes: measured.log_bytes,
             checkpoints: measured.checkpoints,
             following_cost: measured.slices.cost(),
+            idle,
+        })
+    })
+}
+
+/// A thread for the transaction that stalls, if there is to be one.
+fn spawn_stalled<'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    target: &'scope (dyn Target + Sync),
+    plan: &'scope Plan,
+    shared: &'scope RunSignals,
+    cores: &'scope [usize],
+) -> Option<thread::ScopedJoinHandle<'scope, Result<(), Failure>>> {
+    plan.stalled_at.map(|_| {
+        scope.spawn(move || {
+            place(cores, plan.cores, usize::MAX, 0);
+            target.run_stalled(plan, shared)
         })
     })
 }
@@ -234,6 +250,18 @@ impl Joined {
         Self { tally: Tally::new(kinds), recorders: Vec::new(), failure: None, ended: 0 }
     }
 
+    /// What clients have brought back, all of which return.
+    fn all(clients: Vec<ClientThread<'_>>, kinds: usize) -> Self {
+        let mut joined = Self::new(kinds);
+        for client in clients {
+            match client.join() {
+                Ok(members) => members.into_iter().for_each(|member| joined.add(join(member))),
+                Err(panic) => joined.add(join(Err(panic))),
+            }
+        }
+        joined
+    }
+
     fn add(&mut self, client: Result<ClientReport, Failure>) {
         match client {
             Ok(client) => {
@@ -257,6 +285,8 @@ struct Watch<'a, 'scope> {
     clients: &'a [ClientThread<'scope>],
     /// Bytes of log and checkpoints so far.
     logged: &'a dyn Fn() -> (u64, u64),
+    /// Transactions committed when the time was up, of a run that goes on until there is another.
+    at_the_end: Option<u64>,
 }
 
 /// The time since a moment of the machine's clock.
@@ -341,9 +371,13 @@ impl Watch<'_, '_> {
         }
     }
 
-    fn is_over(&self, passed: Duration) -> bool {
-        let time_is_up = matches!(self.plan.length, Length::Time(length) if passed >= length);
-        time_is_up || self.all_gone()
+    fn is_over(&mut self, passed: Duration) -> bool {
+        let Length::Time(length) = self.plan.length else { return self.all_gone() };
+        if passed < length || self.plan.idle_max.is_none() {
+            return passed >= length || self.all_gone();
+        }
+        let committed = self.signals.committed();
+        *self.at_the_end.get_or_insert(committed) < committed || self.all_gone()
     }
 
     fn all_gone(&self) -> bool {
@@ -353,7 +387,7 @@ impl Watch<'_, '_> {
     fn sleep(&self, passed: Duration, next_sample: Duration) {
         let until_sample = next_sample.saturating_sub(passed);
         let until_end = match self.plan.length {
-            Length::Time(length) => length.saturating_sub(passed),
+            Length::Time(length) => length.saturating_sub(passed).max(POLL_INTERVAL),
             Length::Transactions(_) => POLL_INTERVAL,
         };
         thread::sleep(until_sample.min(until_end).min(SAMPLE_INTERVAL));

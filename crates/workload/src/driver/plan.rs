@@ -75,11 +75,19 @@ pub struct Plan {
     /// One transaction more begins so long after the window, reads, and stays open until the run is over;
     /// it counts nowhere. Only where the length is a time: who waits for what it holds ends no sooner.
     pub stalled_at: Option<Duration>,
+    /// The run ends early when nobody has committed for so long, and else goes on after its time until somebody
+    /// has; only where the length is a time. `None`: nobody looks.
+    pub idle_max: Option<Duration>,
     /// One transaction in so many is followed through the parts of its time; none if there is no time.
     pub follow: Option<u32>,
 }
 
 impl Plan {
+    /// Measures for a time, and looks whether anybody commits.
+    pub fn watched(&mut self, length: Duration, idle_max: Duration) {
+        (self.length, self.idle_max) = (Length::Time(length), Some(idle_max));
+    }
+
     /// Transactions in flight at once.
     #[must_use]
     pub fn seats(&self) -> usize {

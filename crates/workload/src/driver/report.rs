@@ -1,6 +1,6 @@
 //! What a run ends with.
 
-use super::{FollowingCost, Sample, Tally};
+use super::{FollowingCost, Idle, Sample, Tally};
 use crate::Condition;
 use chiliad_checker::Recorder;
 use chiliad_engine::Error;
@@ -52,6 +52,8 @@ pub struct NativeReport {
     /// What following transactions through the parts of their time cost; `None` unless the plan asked
     /// for it, or where the window was too short to tell.
     pub following_cost: Option<FollowingCost>,
+    /// The times without a commit; nothing unless the plan asked for it.
+    pub idle: Idle,
 }
 
 /// A simulated run.
@@ -74,6 +76,8 @@ pub struct SimulatedReport {
     pub load_seconds: f64,
     /// Seconds of the host spent simulating.
     pub seconds: f64,
+    /// The times without a commit.
+    pub idle: Idle,
 }
 
 /// Why a run could not be brought to its end.

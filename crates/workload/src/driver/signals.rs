@@ -3,6 +3,7 @@
 //! These are the driver's own words, natively and in simulation: no part of the database, no event
 //! of the simulated machine. One cache line per writer, so that watching costs the watched nothing.
 
+use super::Idle;
 use chiliad_machine::{Machine, Ticks, WorkerId};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -54,6 +55,10 @@ pub(crate) struct Signals {
     history_bytes: AtomicU64,
     history_bytes_max: u64,
     clients: Vec<Progressed>,
+    /// When somebody has last committed, of a simulated run, and the longest time until somebody did.
+    last_commit: AtomicU64,
+    longest_idle: AtomicU64,
+    starved: AtomicBool,
 }
 
 impl Signals {
@@ -71,6 +76,9 @@ impl Signals {
             history_bytes: AtomicU64::new(0),
             history_bytes_max,
             clients: (0..clients).map(|_| Progressed::default()).collect(),
+            last_commit: AtomicU64::new(0),
+            longest_idle: AtomicU64::new(0),
+            starved: AtomicBool::new(false),
         }
     }
 
@@ -156,6 +164,37 @@ impl Signals {
     /// From now on they may, or may not.
     pub(crate) fn follow(&self, on: bool) {
         self.following.store(on, Ordering::Relaxed);
+    }
+
+    /// A transaction has committed at this time of a simulated machine.
+    pub(crate) fn committed_at(&self, now: Ticks) {
+        self.longest_idle.fetch_max(self.idle_at(now), Ordering::Relaxed);
+        self.last_commit.fetch_max(now, Ordering::Relaxed);
+    }
+
+    /// For how long nobody has committed at this time of a simulated machine.
+    fn idle_at(&self, now: Ticks) -> Ticks {
+        now.saturating_sub(self.last_commit.load(Ordering::Relaxed).max(self.begun()))
+    }
+
+    /// Ends a simulated run in which nobody has committed for longer than `limit`; whether it did.
+    pub(crate) fn end_if_idle(&self, now: Ticks, limit: Ticks) -> bool {
+        let ends = !self.is_over() && self.idle_at(now) > limit;
+        if ends {
+            self.longest_idle.fetch_max(self.idle_at(now), Ordering::Relaxed);
+            self.starved.store(true, Ordering::Relaxed);
+            self.set(Phase::Stop);
+        }
+        ends
+    }
+
+    /// The times without a commit in a simulated run.
+    pub(crate) fn idle(&self) -> Idle {
+        Idle {
+            longest: self.longest_idle.load(Ordering::Relaxed),
+            stood_still: 0,
+            exceeded: self.starved.load(Ordering::Relaxed),
+        }
     }
 
     /// Whether the run ended before its time.

@@ -36,6 +36,9 @@ struct Yield {
     end: Cell<Ticks>,
 }
 
+/// How often in the length of a run is looked whether somebody has committed after it.
+const CHECKS: Ticks = 64;
+
 /// The seed of what a timed run finds: its rows, and where they lie. Runs of all seeds share it, so that one
 /// loading serves them; where a run is explored rather than timed, its own seed decides this too.
 const LOADED_SEED: u64 = 1;
@@ -132,7 +135,7 @@ pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedR
     spawn_clients(run, plan, &target, &signals, &left);
     spawn_stalled(run, plan, &target, &signals, &left);
     spawn_clock(run, plan, &signals, &left);
-    spawn_ticker(run, plan, &target, &signals);
+    spawn_ticker(run, plan, &target, &signals, &left);
     let started = Instant::now();
     let outcome = run.go();
     let seconds = started.elapsed().as_secs_f64();
@@ -155,6 +158,7 @@ pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedR
         failures: left.failures.take(),
         load_seconds,
         seconds,
+        idle: signals.idle(),
     })
 }
 
@@ -224,6 +228,7 @@ fn spawn_stalled(
 fn spawn_clock(run: &mut Run, plan: &SimulatedPlan, signals: &Arc<Signals>, left: &Rc<Yield>) {
     let ticks = |time| ticks(time, &plan.config);
     let (warmup, length) = (ticks(plan.plan.warmup), plan.plan.length);
+    let idle_max = plan.plan.idle_max;
     let length = match length {
         Length::Time(time) => Some(ticks(time)),
         Length::Transactions(_) => None,
@@ -240,8 +245,17 @@ fn spawn_clock(run: &mut Run, plan: &SimulatedPlan, signals: &Arc<Signals>, left
         signals.set(Phase::Measure);
         if let Some(length) = length {
             sleep_until(begin + length);
+            if idle_max.is_some() {
+                let committed = signals.committed();
+                while signals.committed() == committed && !signals.is_over() && !stopping() {
+                    sleep_until(Sim::now() + length / CHECKS);
+                }
+            }
             // Early, if the clients have been told to end for another reason.
-            left.end.set(Sim::now().min(begin + length));
+            let end = if idle_max.is_some() { Ticks::MAX } else { begin + length };
+            if idle_max.is_none() || !signals.is_over() {
+                left.end.set(Sim::now().min(end));
+            }
             signals.set(Phase::Stop);
         }
     });
@@ -252,14 +266,19 @@ fn spawn_ticker(
     plan: &SimulatedPlan,
     target: &Rc<dyn Target>,
     signals: &Arc<Signals>,
+    left: &Rc<Yield>,
 ) {
-    let (target, signals) = (target.clone(), signals.clone());
+    let (target, signals, left) = (target.clone(), signals.clone(), left.clone());
     let epoch = ticks(plan.plan.epoch, &plan.config).max(1);
+    let idle_max = plan.plan.idle_max.map(|limit| ticks(limit, &plan.config));
     run.spawn_daemon("epochs", move || {
         await_clients(&signals, 1);
         while !stopping() {
             Sim::park_until(Sim::now() + epoch);
             target.tick();
+            if idle_max.is_some_and(|limit| signals.end_if_idle(Sim::now(), limit)) {
+                left.end.set(Sim::now());
+            }
         }
     });
 }

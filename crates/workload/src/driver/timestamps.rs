@@ -4,7 +4,7 @@
 use super::signals::{Phase, Signals};
 use super::simulated::{await_clients, sleep_until, ticks};
 use super::window::{Counted, Window};
-use super::{Failure, Progress, SimulatedReport, Tally};
+use super::{Failure, Idle, Progress, SimulatedReport, Tally};
 use chiliad_engine::{Clock, Error, Options, TimestampSource};
 use chiliad_machine::{Machine, Native, Shared};
 use chiliad_simulator::{Config, Run, Sim};
@@ -92,6 +92,7 @@ pub fn simulate_drawing(drawing: &Drawing, config: &Config) -> Result<SimulatedR
         failures: failures.take(),
         load_seconds,
         seconds,
+        idle: Idle::default(),
     })
 }
 

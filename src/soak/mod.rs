@@ -1,0 +1,183 @@
+//! `chiliad soak`: loads on few rows under every scheme, watched for commits. A cell fails where nobody gets on.
+//!
+//! A round runs every cell once, with a seed of its own: the simulated ones side by side, then the native ones, each
+//! alone.
+
+mod cell;
+mod report;
+
+pub use cell::{Cell, Load, Measured, On};
+
+use crate::args::SoakFlags;
+use crate::campaign::bar;
+use crate::failure::Stop;
+use crate::runs::Sink;
+use crate::{host, settings};
+use chiliad_workload::driver::schemes;
+use indicatif::ProgressBar;
+use report::Report;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long the clients of a native cell may take to return when they have been told to, beside the longest time
+/// without a commit.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// Runs the rounds.
+pub fn run(flags: &SoakFlags) -> Result<(), Stop> {
+    let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
+    let cells = cells(flags)?;
+    let cores = flags.threads.unwrap_or_else(host::cores);
+    let load = Load { cores, length: flags.cell, idle_max: flags.idle_max };
+    let soak = Soak {
+        load,
+        begun: Instant::now(),
+        duration: flags.duration,
+        report: Mutex::new(Report::new(flags.seed)),
+        bar: bar(cells.len() as u64 * flags.rounds, flags.quiet || flags.duration.is_some()),
+    };
+    let rounds = if flags.duration.is_some() { u64::MAX } else { flags.rounds };
+    let mut seed = flags.seed;
+    for _ in 0..rounds {
+        if soak.is_over() {
+            break;
+        }
+        soak.round(&cells, seed)?;
+        seed = seed.wrapping_add(1);
+    }
+    soak.bar.finish_and_clear();
+    let report = soak.report.into_inner().unwrap_or_else(PoisonError::into_inner);
+    sink.say(&report.text())?;
+    sink.json(&report.json())?;
+    sink.finish()?;
+    match report.problem() {
+        None => Ok(()),
+        Some(problem) => {
+            eprintln!("{problem}");
+            Err(Stop::FailedAndSaid)
+        }
+    }
+}
+
+/// All cells of a round.
+fn cells(flags: &SoakFlags) -> Result<Vec<Cell>, Stop> {
+    let schemes: Vec<&'static str> = match flags.scheme.as_str() {
+        "all" => {
+            let promises = |info: &&_| settings::promises_transactions(info);
+            schemes().iter().filter(promises).map(|info| info.name).collect()
+        }
+        name => vec![settings::scheme(name)?.name],
+    };
+    let workloads: Vec<&'static str> = match flags.workload.as_str() {
+        "all" => cell::WORKLOADS.to_vec(),
+        name => {
+            let known = cell::WORKLOADS.into_iter().find(|&known| known == name);
+            vec![known.ok_or_else(|| {
+                let names = cell::WORKLOADS.join(", ");
+                Stop::bad("--workload", format!("`{name}` is unknown; accepted: all, {names}"))
+            })?]
+        }
+    };
+    let machines: &[On] = match (flags.native, flags.simulated) {
+        (true, _) => &[On::Native],
+        (_, true) => &[On::Timed, On::Explored],
+        _ => &[On::Timed, On::Explored, On::Native],
+    };
+    let mut interleave = flags.interleave.clone();
+    interleave.sort_unstable();
+    interleave.dedup();
+    let mut cells = Vec::new();
+    for &on in machines {
+        for &workload in &workloads {
+            for &scheme in &schemes {
+                let numbers = interleave.iter();
+                cells.extend(numbers.map(|&interleave| Cell { on, scheme, workload, interleave }));
+            }
+        }
+    }
+    Ok(cells)
+}
+
+/// Rounds under way.
+struct Soak {
+    load: Load,
+    begun: Instant,
+    duration: Option<Duration>,
+    report: Mutex<Report>,
+    bar: ProgressBar,
+}
+
+impl Soak {
+    fn is_over(&self) -> bool {
+        self.duration.is_some_and(|duration| self.begun.elapsed() >= duration)
+    }
+
+    fn round(&self, cells: &[Cell], seed: u64) -> Result<(), Stop> {
+        let (native, simulated): (Vec<Cell>, _) =
+            cells.iter().partition(|cell| cell.on == On::Native);
+        self.side_by_side(&simulated, seed)?;
+        for cell in native {
+            if self.is_over() {
+                break;
+            }
+            // Clients that all sleep do not return when they are told to: then nobody does but the process.
+            let (returned, guarded) = channel();
+            let measured = thread::scope(|scope| {
+                scope.spawn(move || guard(&guarded, cell, seed, &self.load));
+                let measured = cell.run(seed, &self.load, None);
+                drop(returned);
+                measured
+            })?;
+            self.add(cell, seed, &measured);
+        }
+        Ok(())
+    }
+
+    fn side_by_side(&self, cells: &[Cell], seed: u64) -> Result<(), Stop> {
+        let next = AtomicUsize::new(0);
+        let trouble = Mutex::new(None);
+        thread::scope(|scope| {
+            for _ in 0..self.load.cores {
+                scope.spawn(|| {
+                    while let Some(&cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        if self.is_over() {
+                            return;
+                        }
+                        match cell.run(seed, &self.load, None) {
+                            Ok(measured) => self.add(cell, seed, &measured),
+                            Err(stop) => {
+                                next.store(cells.len(), Ordering::Relaxed);
+                                trouble
+                                    .lock()
+                                    .unwrap_or_else(PoisonError::into_inner)
+                                    .replace(stop);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        trouble.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+
+    fn add(&self, cell: Cell, seed: u64, measured: &Measured) {
+        if let Some((verdict, text)) = &measured.wrong {
+            self.bar.suspend(|| eprintln!("FAILED, {verdict}: {}\n{text}", cell.line(seed)));
+        }
+        let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
+        report.add(cell, seed, measured);
+        self.bar.inc(1);
+    }
+}
+
+/// Ends the process if a native cell does not end.
+fn guard(returned: &Receiver<()>, cell: Cell, seed: u64, load: &Load) {
+    let most = load.length + load.idle_max + GRACE;
+    if returned.recv_timeout(most) == Err(RecvTimeoutError::Timeout) {
+        eprintln!("FAILED, its clients do not return: {}", cell.line(seed));
+        std::process::exit(1);
+    }
+}
