@@ -172,7 +172,7 @@ pub fn stop(failure: Failure) -> Stop {
         Failure::Engine { error: Error::InvalidOption(what), .. } => {
             Stop::BadInput(if what.starts_with("--") { what.clone() } else { format!("--{what}") })
         }
-        Failure::Engine { error: error @ Error::TooManyWorkers, .. } => {
+        Failure::Engine { error: error @ Error::TooManyWorkers { .. }, .. } => {
             Stop::bad("--clients", format!("{error}; accepted: fewer clients"))
         }
         Failure::Host(problem) => {

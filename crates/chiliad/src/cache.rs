@@ -1,17 +1,42 @@
-//! Each thread's workers, so that any thread may run transactions without asking for one.
+//! The workers of a database, and what comes of those that have nothing to do.
 //!
-//! A slot belongs to the thread that made it: the thread's cache owns it, the database knows of it.
-//! It is empty once either has gone, so that no thread keeps the memory of a dropped database, and
-//! no database that of an ended thread. The lock in a slot is taken by its own thread for each run
-//! and by another only when the database is dropped, so it is never waited for.
+//! Each thread has a cache of *slots*, so that it may run transactions without asking for a worker; whoever holds
+//! a worker of his own has a slot for it, too. The database knows of all of them. A slot is empty once its thread
+//! or its database has gone, so that no thread keeps the memory of a dropped database, and no database that of an
+//! ended thread; or when another thread has taken its worker.
+//!
+//! The lock in a slot is held for each run, so a slot that is not locked has nothing to do. Others only try to
+//! take it, so its owner waits for it at most for as long as they work on a portion:
+//!
+//! - the database's ticker has workers that have run nothing for a while collect what they have left behind and
+//!   give back what they have free;
+//! - a transaction that meets the limit of memory has all idle workers do so;
+//! - a thread that may not have a further worker takes one that is idle in another thread's cache.
 
-use crate::Result;
 use crate::seat::Seat;
+use crate::{Error, Result};
 use chiliad_machine::{Machine, Native};
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-type Slot = Mutex<Option<Seat>>;
+/// What the ticker has an idle worker collect at a time: a millisecond's worth.
+const PORTION: usize = 4096;
+
+type Slot = Mutex<Berth>;
+
+/// A place for a worker.
+#[derive(Default)]
+struct Berth {
+    seat: Option<Seat>,
+    /// Somebody has it in hand, so no other thread may take it.
+    held: bool,
+    /// Runs so far.
+    runs: u64,
+    /// The runs when the ticker looked last.
+    seen: u64,
+    /// It has nothing left to give back since then.
+    rested: bool,
+}
 
 thread_local! {
     static CACHE: RefCell<Vec<Cached>> = RefCell::new({
@@ -41,6 +66,19 @@ struct Known {
     sweep_at: usize,
 }
 
+fn lock(slot: &Slot) -> MutexGuard<'_, Berth> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The slot, if nobody uses it.
+fn lock_idle(slot: &Slot) -> Option<MutexGuard<'_, Berth>> {
+    match slot.try_lock() {
+        Ok(berth) => Some(berth),
+        Err(std::sync::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(std::sync::TryLockError::WouldBlock) => None,
+    }
+}
+
 impl Slots {
     /// Runs `body` on a worker of this thread: one from its cache, or one made by `make`. A nested
     /// call finds the outer call's worker gone from the cache and takes another.
@@ -50,14 +88,57 @@ impl Slots {
         make: impl FnOnce() -> Result<Seat>,
         body: impl FnOnce(&mut Seat) -> T,
     ) -> Result<T> {
-        let loan = Loan { database, slot: Some(self.take(database, make)?) };
-        let Some(slot) = &loan.slot else { unreachable!("lent above") };
-        let mut seat = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(seat) = &mut *seat else { unreachable!("emptied only without a database") };
-        Ok(body(seat))
+        let loan = Loan { database, slot: self.take(database) };
+        let mut berth = lock(&loan.slot);
+        self.fill(&mut berth, make)?;
+        Ok(berth.run(body))
     }
 
-    fn take(&self, database: u64, make: impl FnOnce() -> Result<Seat>) -> Result<Arc<Slot>> {
+    /// The same worker for several runs, between which it may be idle.
+    pub fn hold(&self, database: u64, make: impl FnOnce() -> Result<Seat>) -> Result<Held> {
+        let loan = Loan { database, slot: self.take(database) };
+        let mut berth = lock(&loan.slot);
+        self.fill(&mut berth, make)?;
+        berth.held = true;
+        drop(berth);
+        Ok(Held(loan))
+    }
+
+    /// A worker for somebody who may take it to another thread.
+    pub fn own(&self, make: impl FnOnce() -> Result<Seat>) -> Result<Own> {
+        let slot = Arc::new(Slot::default());
+        let mut berth = lock(&slot);
+        self.fill(&mut berth, make)?;
+        berth.held = true;
+        drop(berth);
+        self.register(&slot);
+        Ok(Own { slot, out: None })
+    }
+
+    /// Workers that have run nothing since the last call give back what they have.
+    pub fn rest_idle(&self) {
+        for slot in self.all() {
+            let Some(mut berth) = lock_idle(&slot) else { continue };
+            if berth.runs != berth.seen {
+                berth.seen = berth.runs;
+                berth.rested = false;
+            } else if !berth.rested {
+                berth.rested = berth.seat.as_mut().is_none_or(|seat| seat.rest(PORTION).0);
+            }
+        }
+    }
+
+    /// All idle workers give back what they have: how many bytes others have gained.
+    pub fn rest_all(&self) -> u64 {
+        let rest = |slot: &Arc<Slot>| {
+            let mut berth = lock_idle(slot)?;
+            Some(berth.seat.as_mut()?.rest(usize::MAX).1)
+        };
+        self.all().iter().filter_map(rest).sum()
+    }
+
+    /// The slot of this thread that was used last, or a new one.
+    fn take(&self, database: u64) -> Arc<Slot> {
         let cached = CACHE.try_with(|cache| {
             let mut cache = cache.borrow_mut();
             let at = cache.iter().rposition(|cached| cached.database == database);
@@ -66,17 +147,45 @@ impl Slots {
             }
             Some(cache.swap_remove(at?).slot)
         });
-        if let Ok(Some(slot)) = cached {
-            return Ok(slot);
-        }
-        let slot = Arc::new(Mutex::new(Some(make()?)));
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.ok().flatten().unwrap_or_else(|| {
+            let slot = Arc::new(Slot::default());
+            self.register(&slot);
+            slot
+        })
+    }
+
+    fn register(&self, slot: &Arc<Slot>) {
+        let mut known = self.lock();
         if known.slots.len() >= known.sweep_at {
             known.slots.retain(|slot| slot.strong_count() > 0);
             known.sweep_at = 2 * known.slots.len() + 16;
         }
-        known.slots.push(Arc::downgrade(&slot));
-        Ok(slot)
+        known.slots.push(Arc::downgrade(slot));
+    }
+
+    /// Sees to it that the slot has a worker, if need be one that is idle in another thread's cache.
+    #[inline]
+    fn fill(&self, berth: &mut Berth, make: impl FnOnce() -> Result<Seat>) -> Result<()> {
+        if berth.seat.is_none() {
+            berth.seat = Some(make().or_else(|error| match error {
+                Error::TooManyWorkers { .. } => self.take_over().ok_or(error),
+                other => Err(other),
+            })?);
+        }
+        Ok(())
+    }
+
+    fn take_over(&self) -> Option<Seat> {
+        let idle = |slot: &Arc<Slot>| lock_idle(slot).filter(|berth| !berth.held)?.seat.take();
+        self.all().iter().find_map(idle)
+    }
+
+    fn all(&self) -> Vec<Arc<Slot>> {
+        self.lock().slots.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -84,20 +193,29 @@ impl Drop for Slots {
     fn drop(&mut self) {
         let known = self.known.get_mut().unwrap_or_else(PoisonError::into_inner);
         for slot in known.slots.drain(..).filter_map(|slot| slot.upgrade()) {
-            slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+            lock(&slot).seat.take();
         }
+    }
+}
+
+impl Berth {
+    #[inline]
+    fn run<T>(&mut self, body: impl FnOnce(&mut Seat) -> T) -> T {
+        self.runs += 1;
+        let Some(seat) = &mut self.seat else { unreachable!("filled, and emptied only when idle") };
+        body(seat)
     }
 }
 
 /// A slot out of the cache, which returns there also when a panic passes.
 struct Loan {
     database: u64,
-    slot: Option<Arc<Slot>>,
+    slot: Arc<Slot>,
 }
 
 impl Drop for Loan {
     fn drop(&mut self) {
-        let (database, Some(slot)) = (self.database, self.slot.take()) else { return };
+        let (database, slot) = (self.database, Arc::clone(&self.slot));
         // In a thread that is ending there is no cache any more, and the worker goes with the loan.
         let _ = CACHE.try_with(|cache| {
             let mut cache = cache.borrow_mut();
@@ -109,6 +227,51 @@ impl Drop for Loan {
 impl Cached {
     fn is_alive(&self) -> bool {
         // Locked: in use, hence alive. (A slot in a cache is not in use by its own thread.)
-        self.slot.try_lock().map_or(true, |seat| seat.is_some())
+        lock_idle(&self.slot).is_none_or(|berth| berth.seat.is_some())
+    }
+}
+
+/// A worker of this thread, in hand.
+pub(crate) struct Held(Loan);
+
+impl Held {
+    /// Runs `body` on it.
+    pub fn with<T>(&self, body: impl FnOnce(&mut Seat) -> T) -> T {
+        lock(&self.0.slot).run(body)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        lock(&self.0.slot).held = false;
+    }
+}
+
+/// A worker that somebody has for himself.
+pub(crate) struct Own {
+    slot: Arc<Slot>,
+    /// Out of its slot, for a transaction that lasts longer than a call; until the next call.
+    out: Option<Seat>,
+}
+
+impl Own {
+    /// Runs `body` on it.
+    pub fn with<T>(&mut self, body: impl FnOnce(&mut Seat) -> T) -> T {
+        let mut berth = lock(&self.slot);
+        if let Some(seat) = self.out.take() {
+            berth.seat = Some(seat);
+        }
+        berth.run(body)
+    }
+
+    /// The worker, for as long as its transaction lasts.
+    pub fn seat(&mut self) -> &mut Seat {
+        let Self { slot, out } = self;
+        out.get_or_insert_with(|| {
+            let Some(seat) = lock(slot).seat.take() else {
+                unreachable!("no other thread takes it")
+            };
+            seat
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! The database, as an application embeds it.
 
-use crate::cache::Slots;
+use crate::cache::{Held, Own, Slots};
 use crate::dispatch::AnyDatabase;
 use crate::home::Home;
 use crate::raw::{TableId, TableSpec};
@@ -27,7 +27,7 @@ pub struct Database {
 /// of the log with all that was committed, then the engine.
 pub(crate) struct Shared {
     ticker: Option<Ticker>,
-    slots: Slots,
+    slots: Arc<Slots>,
     seats: Seats,
     /// The declarations of the tables, for those who open them again.
     pub(crate) declared: Mutex<HashMap<TableId, TableSpec>>,
@@ -80,7 +80,10 @@ impl Database {
         engine: AnyDatabase,
         home: Option<Home>,
     ) -> Result<Self> {
+        let slots = Arc::<Slots>::default();
         let rules = Rules {
+            slots: Arc::downgrade(&slots),
+            engine: engine.clone(),
             // Relaxed: only that each gets another number matters.
             database: OPENED.fetch_add(1, Ordering::Relaxed),
             backoff: options.backoff,
@@ -89,8 +92,8 @@ impl Database {
             all_partitions: (0..options.partitions).collect(),
         };
         let shared = Shared {
-            ticker: Some(Ticker::start(engine.clone(), options.epoch)?),
-            slots: Slots::default(),
+            ticker: Some(Ticker::start(engine.clone(), Arc::clone(&slots), options.epoch)?),
+            slots,
             seats: Seats::new(options.workers_max),
             declared: Mutex::new(engine.tables().into_iter().collect()),
             rules,
@@ -275,6 +278,16 @@ impl Database {
 
     pub(crate) fn rules(&self) -> &Rules {
         &self.shared.rules
+    }
+
+    /// A worker of this thread that nobody else has, for several calls.
+    pub(crate) fn hold_seat(&self) -> Result<Held> {
+        self.shared.slots.hold(self.shared.rules.database, || self.seat())
+    }
+
+    /// A worker for somebody who may take it to another thread.
+    pub(crate) fn own(&self) -> Result<Own> {
+        self.shared.slots.own(|| self.seat())
     }
 
     /// Calls `body` with a worker of this thread that nobody else has.

@@ -165,6 +165,11 @@ impl AnyDatabase {
         each!(self, db => db.tick());
     }
 
+    /// Bytes gained from what workers that have gone have left behind.
+    pub fn tidy(&self) -> u64 {
+        each!(self, db => db.tidy())
+    }
+
     pub fn settle(&self) {
         each!(self, db => db.settle());
     }
@@ -177,6 +182,11 @@ impl AnyDatabase {
 impl AnyWorker {
     pub fn begin(&mut self, intent: &Intent<'_>) -> Result<AnyTransaction<'_>> {
         Ok(each_as!(self, AnyTransaction, worker => worker.begin(intent)?))
+    }
+
+    /// As [`chiliad_engine::Worker::rest`].
+    pub fn rest(&mut self, budget: usize) -> (bool, u64) {
+        each!(self, worker => worker.rest(budget))
     }
 
     pub fn load(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {

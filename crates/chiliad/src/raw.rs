@@ -95,6 +95,11 @@ impl<'w> Untyped<'w> {
         })
     }
 
+    /// Whether there was no memory left for it.
+    pub(crate) fn is_short(&mut self) -> bool {
+        matches!(self.any.validate(), Err(Error::OutOfMemory { .. }))
+    }
+
     pub(crate) fn commit(self) -> Result<chiliad_engine::Committed> {
         match self.watch.verdict() {
             Ok(()) => self.any.commit(),

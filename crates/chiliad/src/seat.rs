@@ -2,14 +2,15 @@
 
 use crate::acks::Acks;
 use crate::backoff::{self, Backoff};
+use crate::cache::Slots;
 use crate::dispatch::{AnyDatabase, AnyWorker};
 use crate::raw::{TableId, Untyped};
 use crate::reader::Scratch;
 use crate::{Durability, Error, Pending, Reader, Reason, Result, RunOptions, Transaction};
 use chiliad_engine::{Committed, Intent};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 /// What running a transaction needs to know of its database.
@@ -22,6 +23,9 @@ pub(crate) struct Rules {
     pub durability: Durability,
     /// Stands for "no partitions declared".
     pub all_partitions: Vec<u32>,
+    /// The workers, those of other threads among them.
+    pub slots: Weak<Slots>,
+    pub engine: AnyDatabase,
 }
 
 impl Rules {
@@ -83,6 +87,9 @@ impl<T, E: From<Error>> Held<T, E> {
     }
 }
 
+/// Times that a transaction is run again because memory has come back to it.
+const RELIEFS_MAX: u32 = 4;
+
 /// A worker with its scratch memory. One transaction at a time.
 pub(crate) struct Seat {
     worker: AnyWorker,
@@ -111,7 +118,7 @@ impl Seats {
         let more = |taken| (taken < self.most).then_some(taken + 1);
         match self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
             Ok(_) => Ok(Taken(Arc::clone(&self.taken))),
-            Err(_) => Err(Error::TooManyWorkers),
+            Err(_) => Err(Error::TooManyWorkers { workers_max: self.most }),
         }
     }
 }
@@ -126,6 +133,8 @@ impl Drop for Taken {
 enum Attempt<T, E> {
     Over(Held<T, E>),
     Refused(Reason),
+    /// There is no memory left, for all that this worker knows.
+    Short(Held<T, E>),
 }
 
 /// What kind of transaction an attempt is.
@@ -154,12 +163,34 @@ impl Seat {
         Ok(Self { worker: engine.worker()?, scratch: Scratch::default(), _taken: taken })
     }
 
+    /// Has the worker, which has nothing to do, collect up to `budget` items of what it has left behind and give
+    /// back what it has free. Whether nothing is left to collect; how many bytes others have gained.
+    pub fn rest(&mut self, budget: usize) -> (bool, u64) {
+        self.worker.rest(budget)
+    }
+
+    /// Has all workers that are idle, this one among them, give back what they have. Whether that may be worth
+    /// another attempt, after so many of them.
+    fn relieve(&mut self, rules: &Rules, attempts: u32) -> bool {
+        if attempts == RELIEFS_MAX {
+            return false;
+        }
+        let own_bytes = self.rest(usize::MAX).1;
+        let bytes = rules.slots.upgrade().map_or(0, |slots| slots.rest_all()) + rules.engine.tidy();
+        // What it had itself it might have had without.
+        bytes > 0 || own_bytes > 0 && attempts == 0
+    }
+
     /// Puts one row into a table, however often that takes.
     pub fn load(&mut self, rules: &Rules, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        let mut refusals = 0;
+        let (mut refusals, mut reliefs) = (0, 0);
         loop {
             match self.worker.load(table, key, value) {
                 Err(Error::Conflict(_)) => refusals += 1,
+                Err(Error::OutOfMemory { .. }) if self.relieve(rules, reliefs) => {
+                    reliefs += 1;
+                    continue;
+                }
                 result => return result,
             }
             rules.backoff.wait(refusals, None);
@@ -195,7 +226,7 @@ impl Seat {
         mut body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> Held<T, E> {
         let late = || plan.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        let mut refusals = 0;
+        let (mut refusals, mut reliefs) = (0, 0);
         loop {
             if late() {
                 return Held::harmless(Error::DeadlineExceeded);
@@ -203,6 +234,11 @@ impl Seat {
             let reason = match self.attempt(rules, plan, refusals, &mut body) {
                 Attempt::Over(held) => return held,
                 Attempt::Refused(reason) => reason,
+                Attempt::Short(_) if self.relieve(rules, reliefs) => {
+                    reliefs += 1;
+                    continue;
+                }
+                Attempt::Short(held) => return held,
             };
             if plan.options.retries_max.is_some_and(|most| refusals >= most) {
                 return Held::harmless(Error::Conflict(reason));
@@ -260,12 +296,14 @@ impl Seat {
         }
         // An error or a panic that came of a state that never was is not the application's.
         let conflict = tx.conflict();
+        let short = tx.is_short();
         tx.rollback();
         match (conflict, outcome) {
             (Some(reason), _) => Attempt::Refused(reason),
             (None, Ok(Err(error))) => {
                 let epoch = rules.error_epoch();
-                Attempt::Over(Held { result: Err(error), epoch, wrote: false })
+                let held = Held { result: Err(error), epoch, wrote: false };
+                if short { Attempt::Short(held) } else { Attempt::Over(held) }
             }
             (None, Ok(Ok(_))) => unreachable!("committed above"),
             (None, Err(panic)) => resume_unwind(panic),
@@ -277,6 +315,7 @@ impl<T, E: From<Error>> Attempt<T, E> {
     fn failed(error: Error) -> Self {
         match error {
             Error::Conflict(reason) => Self::Refused(reason),
+            Error::OutOfMemory { .. } => Self::Short(Held::harmless(error)),
             other => Self::Over(Held::harmless(other)),
         }
     }

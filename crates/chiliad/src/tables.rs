@@ -157,7 +157,8 @@ impl Database {
         rows: impl IntoIterator<Item = (K, V)>,
     ) -> Result<u64> {
         self.check_own(table)?;
-        let mut seat = self.seat()?;
+        let mut own = self.own()?;
+        let seat = own.seat();
         let rules = self.rules();
         let (mut key, mut value) = (Vec::new(), Vec::new());
         let mut loaded = 0;
@@ -182,7 +183,8 @@ impl Database {
         table: TableId,
         rows: impl IntoIterator<Item = (K, V)>,
     ) -> Result<u64> {
-        let mut seat = self.seat()?;
+        let mut own = self.own()?;
+        let seat = own.seat();
         let rules = self.rules();
         let mut loaded = 0;
         for (key, value) in rows {

@@ -1,10 +1,14 @@
-//! The thread that advances a database's epochs.
+//! The thread that advances a database's epochs, and has workers that are idle give back what they have.
 
+use crate::cache::Slots;
 use crate::dispatch::AnyDatabase;
 use crate::{Error, Result};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// A worker that has run nothing for so long is idle.
+const REST_EVERY: Duration = Duration::from_millis(40);
 
 /// Ends its thread when it is dropped.
 pub(crate) struct Ticker {
@@ -19,14 +23,20 @@ struct Stop {
 }
 
 impl Ticker {
-    pub fn start(engine: AnyDatabase, epoch: Duration) -> Result<Self> {
+    pub fn start(engine: AnyDatabase, slots: Arc<Slots>, epoch: Duration) -> Result<Self> {
         let stop = Arc::new(Stop::default());
         let seen = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
             .name("chiliad-ticker".into())
             .spawn(move || {
+                let mut rested = Instant::now();
                 while !seen.after(epoch) {
                     engine.tick();
+                    if rested.elapsed() >= REST_EVERY {
+                        slots.rest_idle();
+                        engine.tidy();
+                        rested = Instant::now();
+                    }
                 }
             })
             .map_err(|error| Error::InvalidOption(format!("no thread for the epochs: {error}")))?;

@@ -41,6 +41,11 @@ impl<'w> Transaction<'w> {
         self.reader.raw().conflict()
     }
 
+    /// Whether there was no memory left for it.
+    pub(crate) fn is_short(&mut self) -> bool {
+        self.reader.raw().is_short()
+    }
+
     /// Makes what the transaction wrote visible to others, all of it or nothing.
     ///
     /// With [`Durability::Sync`](crate::Durability::Sync) it returns when they are durable.

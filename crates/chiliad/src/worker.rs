@@ -1,11 +1,13 @@
 //! Workers for those who want to hold them.
 
-use crate::seat::{Plan, Seat};
+use crate::cache::Own;
+use crate::seat::Plan;
 use crate::{Database, Error, Pending, Result, RunOptions, Snapshot, Transaction};
 
 /// Runs transactions, one at a time, without the look-up that [`Database::run`] makes.
 ///
-/// A worker may move to another thread. It keeps its database open.
+/// A worker may move to another thread. It keeps its database open. While it has nothing to do it gives its memory
+/// back to others, but not between a transaction begun by [`Worker::begin`] and the next call.
 ///
 /// ```
 /// use chiliad::{Database, RunOptions, Table};
@@ -24,13 +26,13 @@ use crate::{Database, Error, Pending, Result, RunOptions, Snapshot, Transaction}
 /// ```
 pub struct Worker {
     /// Before the database: it is dropped first.
-    seat: Seat,
+    own: Own,
     database: Database,
 }
 
 impl Worker {
     pub(crate) fn new(database: Database) -> Result<Self> {
-        Ok(Self { seat: database.seat()?, database })
+        Ok(Self { own: database.own()?, database })
     }
 
     /// The database.
@@ -57,7 +59,8 @@ impl Worker {
         body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> core::result::Result<T, E> {
         let plan = Plan::now(options);
-        self.seat.run_held(self.database.rules(), plan, body)
+        let rules = self.database.rules();
+        self.own.with(|seat| seat.run_held(rules, plan, body))
     }
 
     /// As [`Database::submit`].
@@ -68,7 +71,8 @@ impl Worker {
         &mut self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<Pending<T>> {
-        self.seat.submit(self.database.rules(), body)
+        let rules = self.database.rules();
+        self.own.with(|seat| seat.submit(rules, body))
     }
 
     /// As [`Database::snapshot`].
@@ -81,7 +85,8 @@ impl Worker {
     ) -> Result<T> {
         let options = RunOptions::default();
         let plan = Plan::snapshot(&options);
-        self.seat.run_held(self.database.rules(), plan, |tx| body(&mut Snapshot::new(tx)))
+        let rules = self.database.rules();
+        self.own.with(|seat| seat.run_held(rules, plan, |tx| body(&mut Snapshot::new(tx))))
     }
 
     /// Begins a transaction that the caller commits or rolls back; conflicts come out as
@@ -91,6 +96,6 @@ impl Worker {
     /// # Errors
     /// [`Error::Conflict`] and others of the scheme.
     pub fn begin(&mut self, options: &RunOptions) -> Result<Transaction<'_>> {
-        self.seat.begin(self.database.rules(), Plan::now(options), 0)
+        self.own.seat().begin(self.database.rules(), Plan::now(options), 0)
     }
 }

@@ -291,10 +291,12 @@ fn too_many_workers() {
         let db = Database::in_memory_with(options).unwrap();
         let rows: Table<u64, u64> = db.create_table("rows").unwrap();
         let mut workers: Vec<_> = (0..5).map(|_| db.worker().unwrap()).collect();
-        assert_eq!(db.worker().err(), Some(Error::TooManyWorkers));
-        assert_eq!(db.run(|tx| tx.put(&rows, &1, &1)), Err(Error::TooManyWorkers));
-        assert_eq!(db.snapshot(|tx| tx.get(&rows, &1)), Err(Error::TooManyWorkers));
-        assert_eq!(db.bulk_load(&rows, [(1, 1)]), Err(Error::TooManyWorkers));
+        let full = Error::TooManyWorkers { workers_max: 5 };
+        assert!(full.to_string().contains("all 5 workers"));
+        assert_eq!(db.worker().err(), Some(full.clone()));
+        assert_eq!(db.run(|tx| tx.put(&rows, &1, &1)), Err(full.clone()));
+        assert_eq!(db.snapshot(|tx| tx.get(&rows, &1)), Err(full.clone()));
+        assert_eq!(db.bulk_load(&rows, [(1, 1)]), Err(full));
         workers[4].run(|tx| tx.put(&rows, &1, &1)).unwrap();
         workers.pop();
         others_can_write(&db, rows, [(1, 7)]);

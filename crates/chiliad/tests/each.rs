@@ -306,7 +306,7 @@ fn with_few_workers_left_there_are_fewer_in_flight() {
     let rows = db.create_table("rows").unwrap();
     let workers = [db.worker().unwrap(), db.worker().unwrap()];
     let put = |tx: &mut Transaction<'_>, key: &mut u64| tx.put(&rows, key, &1);
-    assert_eq!(db.run_each(0..20, put), Err(Error::TooManyWorkers));
+    assert_eq!(db.run_each(0..20, put), Err(Error::TooManyWorkers { workers_max: 2 }));
     drop(workers);
     assert_eq!(all(&db, rows), [], "nothing was run");
     assert_eq!(db.run_each(0..20, put), Ok(vec![Ok(()); 20]));

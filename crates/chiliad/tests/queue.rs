@@ -264,7 +264,7 @@ fn bad_numbers_in_flight_are_refused_and_too_few_workers_reported() {
     let ticket = queue.submit(&plain(), move |tx| tx.insert(&rows, &0, &1)).unwrap();
     queue.close();
     let workers = [db.worker().unwrap(), db.worker().unwrap()];
-    assert_eq!(queue.serve(8), Err(Error::TooManyWorkers));
+    assert_eq!(queue.serve(8), Err(Error::TooManyWorkers { workers_max: 2 }));
     assert!(!ticket.is_ready(), "it waits for those who can");
     drop(workers);
     assert_eq!(queue.serve(8), Ok(()), "two of eight are enough");

@@ -275,7 +275,7 @@ fn make<M: Machine>(
     verify: bool,
 ) -> Result<Vec<Table<M>>> {
     let limit_bytes = heap.usage().limit_bytes;
-    let mut local = LocalHeap::new(heap).ok_or(Error::TooManyWorkers)?;
+    let mut local = LocalHeap::new(heap).ok_or(Error::NO_SLOT)?;
     let mut secondary = Vec::new();
     let mut specs = Vec::new();
     for (at, index_spec) in spec.secondary.iter().enumerate() {

@@ -232,6 +232,17 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         S::tend(&words.scheme);
     }
 
+    /// Collects what workers that have gone have left behind: for whoever owns the machine to call now and
+    /// then, and when memory is short. Bytes that others have gained.
+    pub fn tidy(&self) -> u64 {
+        if self.inner.words.orphans.lock().is_empty() {
+            return 0;
+        }
+        let Ok(mut worker) = self.worker() else { return 0 };
+        worker.maintain();
+        worker.rest(0).1
+    }
+
     /// The newest epoch of which every transaction is durable: as many as there are where nothing is.
     #[must_use]
     #[inline]

@@ -137,8 +137,11 @@ pub enum Error {
         /// The limit ([`crate::Options::locks_max`]).
         locks_max: u64,
     },
-    /// All worker slots are in use.
-    TooManyWorkers,
+    /// As many workers are in use as there may be.
+    TooManyWorkers {
+        /// How many there may be.
+        workers_max: usize,
+    },
     /// The deadline passed before an attempt committed.
     DeadlineExceeded,
     /// The transaction has failed or ended already: only a rollback is left.
@@ -167,6 +170,9 @@ pub enum Error {
 }
 
 impl Error {
+    /// No slot is left of all that a database can have.
+    pub const NO_SLOT: Self = Self::TooManyWorkers { workers_max: chiliad_storage::WORKERS_MAX };
+
     /// The table has this key already.
     #[cold]
     #[must_use]
@@ -219,8 +225,8 @@ impl fmt::Display for Error {
             Self::LocksExhausted { locks_max } => {
                 write!(f, "the limit of {locks_max} locks is reached")
             }
-            Self::TooManyWorkers => {
-                write!(f, "all {} worker slots are in use", chiliad_storage::WORKERS_MAX)
+            Self::TooManyWorkers { workers_max } => {
+                write!(f, "all {workers_max} workers that there may be are in use")
             }
             Self::DeadlineExceeded => write!(f, "the deadline passed before a commit"),
             Self::TransactionOver => write!(f, "the transaction has failed or ended already"),

@@ -19,7 +19,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// [`Error::TooManyWorkers`].
     pub fn count_versions(&self) -> Result<Vec<u64>> {
         let words = &self.inner.words;
-        let heap = LocalHeap::new(&self.inner.heap).ok_or(Error::TooManyWorkers)?;
+        let heap = LocalHeap::new(&self.inner.heap).ok_or(Error::NO_SLOT)?;
         let mut view = View::new();
         let mut run = LeafRun::default();
         let mut counts = vec![0];

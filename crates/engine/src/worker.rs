@@ -104,7 +104,7 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
 
 impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     pub(crate) fn new(inner: Arc<Inner<M, S>>) -> Result<Self> {
-        let heap = LocalHeap::new(&inner.heap).ok_or(Error::TooManyWorkers)?;
+        let heap = LocalHeap::new(&inner.heap).ok_or(Error::NO_SLOT)?;
         let options = &inner.options;
         let log = inner.words.durable.as_ref().map(|durable| durable.log.buffer());
         let core = Core {
@@ -286,6 +286,17 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         self.catch_up();
         self.core.collect(&self.view, usize::MAX);
         hide_view(self.core.heap.slot());
+    }
+
+    /// For a worker that has nothing to do: collects up to `budget` items of what it has left behind, and
+    /// gives all memory that is free to whoever asks next. Whether nothing is left to collect, and how many
+    /// bytes others have gained.
+    pub fn rest(&mut self, budget: usize) -> (bool, u64) {
+        self.catch_up();
+        self.core.collect(&self.view, budget);
+        hide_view(self.core.heap.slot());
+        let given_bytes = self.core.heap.give_back();
+        (!self.core.scheme.has_garbage(), given_bytes)
     }
 
     /// Follows the next transaction, through its retries, with the clock: see

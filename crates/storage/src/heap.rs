@@ -17,7 +17,8 @@
 //!
 //! Records of which only a part exists (`hollow.rs`) have pools of their own.
 //!
-//! Type stability: the first [`Kind::stable_bytes`] of a freed slot stay readable for ever.
+//! Type stability: the first [`Kind::stable_bytes`] of a freed slot stay readable for ever. A slot keeps its size, and
+//! its kind, but that a block of a version may become a record where memory is short.
 
 use crate::chunks::Chunks;
 use crate::classes::{CLASSES, class_bytes, class_for};
@@ -36,7 +37,7 @@ use core::ptr::NonNull;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a slot is used for. Slots never change their kind.
+/// What a slot is used for. A slot never changes its kind, but for `LocalHeap::convert`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A record.
@@ -73,8 +74,20 @@ static ADVANCE_WITHOUT_FENCE: Fault = Fault {
     seeds: 0,
 };
 
+/// Slots in limbo are free for others while readers may still be looking at them.
+static LIMBO_GIVEN_BACK_AS_FREE: Fault = Fault {
+    name: "limbo-given-back-as-free",
+    step: "a worker that gives back what it has leaves its limbo to others as limbo",
+    // Drivers have no idle workers. The model in `tests/loom.rs` tells.
+    rig: Rig::Loom,
+    schemes: &[],
+    workload: "scan",
+    expected: &["freed too early"],
+    seeds: 0,
+};
+
 /// The planted bugs of the heap.
-pub static FAULTS: &[&Fault] = &[&ADVANCE_WITHOUT_FENCE];
+pub static FAULTS: &[&Fault] = &[&ADVANCE_WITHOUT_FENCE, &LIMBO_GIVEN_BACK_AS_FREE];
 
 impl Kind {
     /// Bytes at the start of a slot that stay readable after it was freed.
@@ -512,12 +525,33 @@ impl<M: Machine> LocalHeap<M> {
         if self.free[at].slots.is_empty() {
             match self.shared.supply.allocator() {
                 None => {
-                    self.shared.refill(at, None, &mut self.chunks, &mut self.free[at])?;
+                    let filled = self.shared.refill(at, None, &mut self.chunks, &mut self.free[at]);
+                    filled.or_else(|short| self.convert(kind, class).ok_or(short))?;
                 }
                 Some(source) => self.obtain(at, class_bytes(class), source)?,
             }
         }
         Ok(self.take(at, class_bytes(class)))
+    }
+
+    /// Where there is no more memory, blocks of versions become records for good: nothing of a free block is
+    /// looked at, so it may become anything, which a record may not.
+    #[cold]
+    fn convert(&mut self, kind: Kind, class: u8) -> Option<()> {
+        if kind != Kind::Record {
+            return None;
+        }
+        let (from, to) = (pool_index(Kind::Version, class), pool_index(kind, class));
+        let mut blocks = core::mem::take(&mut self.free[from]);
+        if blocks.slots.is_empty() {
+            let wanted = batch_slots(class_bytes(class));
+            Heap::<M>::take_free(&mut self.shared.central.lock(), from, wanted, &mut blocks);
+        }
+        for place in blocks.slots {
+            M::unpoison(place.as_ptr(), kind.stable_bytes());
+            self.free[to].slots.push(place);
+        }
+        (!self.free[to].slots.is_empty()).then_some(())
     }
 
     /// Puts a slot from `source` into a pool that has run empty, or now and then those that others have
@@ -671,6 +705,31 @@ impl<M: Machine> LocalHeap<M> {
         }
         // What is left waits for a reader: ask again only after as much again has gathered.
         self.patience = self.limbo.len() + limbo_try::<M>();
+    }
+
+    /// Gives everything that is free to whoever asks next, and leaves what is in limbo to others as
+    /// limbo: for a worker that has nothing to do, and may have nothing to do for long. Returns how many bytes
+    /// others have gained. Not pinned.
+    pub fn give_back(&mut self) -> u64 {
+        // A slot is free two epochs after its tag, and nobody is pinned for long.
+        for _ in 0..3 {
+            self.reclaim_now();
+        }
+        let shared = Arc::clone(&self.shared);
+        let mut central = shared.central.lock();
+        if M::fault(&LIMBO_GIVEN_BACK_AS_FREE) {
+            for retired in self.limbo.drain(..) {
+                central.free[retired.pool as usize].push(retired.place);
+            }
+        }
+        let mut given_bytes = self.limbo_bytes();
+        for (pool, own) in self.free.iter_mut().enumerate() {
+            given_bytes += own.slots.len() * class_bytes((pool % CLASSES) as u8);
+            central.free[pool].append(&mut core::mem::take(own).slots);
+        }
+        central.orphans.extend(self.limbo.drain(..));
+        self.patience = limbo_try::<M>();
+        given_bytes as u64
     }
 
     /// Bytes waiting for readers to leave.

@@ -68,6 +68,12 @@ fn world() -> World {
 /// Unlinks the record, retires it, advances the epoch as often as it goes, and fills whatever slot
 /// has become free.
 fn unlink_and_reuse(place: &LoomLink<Record<Loom>>, heap: &mut LocalHeap<Loom>, pinned: bool) {
+    unlink(place, heap, pinned);
+    reuse(heap);
+}
+
+/// Unlinks the record and retires it.
+fn unlink(place: &LoomLink<Record<Loom>>, heap: &mut LocalHeap<Loom>, pinned: bool) {
     heap.pin();
     let unlinked = place.swap(Tagged::null(), Ordering::AcqRel);
     // SAFETY: it was linked in `world`.
@@ -80,6 +86,10 @@ fn unlink_and_reuse(place: &LoomLink<Record<Loom>>, heap: &mut LocalHeap<Loom>, 
         }
     }
     heap.unpin();
+}
+
+/// Fills a slot that has become free, if one has.
+fn reuse(heap: &mut LocalHeap<Loom>) {
     for _ in 0..3 {
         heap.reclaim_now();
     }
@@ -115,6 +125,39 @@ fn reclaim(model: Model, pinned: bool) {
         let reader = peer.join().expect("no panic");
         drop((reader, writer, heap));
     });
+}
+
+/// The same, where the writer goes idle and gives back what it has, and the next worker fills the slot.
+fn give_back(model: Model) {
+    model.check(world, move |world| {
+        let World { place, mut writer, reader, heap } = world;
+        let place = Rc::new(place);
+        let peer = {
+            let place = Rc::clone(&place);
+            thread::spawn(move || {
+                look(&place, &reader);
+                reader
+            })
+        };
+        unlink(&place, &mut writer, true);
+        writer.give_back();
+        let mut other = LocalHeap::new(&heap).expect("a slot");
+        reuse(&mut other);
+        let reader = peer.join().expect("no panic");
+        drop((reader, writer, other, heap));
+    });
+}
+
+#[test]
+fn what_an_idle_worker_gives_back_is_held_back_by_a_pinned_reader() {
+    give_back(Model::new().preemptions(2));
+}
+
+#[test]
+#[should_panic(expected = "freed too early")]
+fn limbo_given_back_as_free_is_caught() {
+    let fault = FAULTS.iter().find(|fault| fault.name == "limbo-given-back-as-free");
+    give_back(Model::new().preemptions(2).plant(fault.expect("listed")));
 }
 
 #[test]

@@ -165,14 +165,14 @@ impl Queue {
         check_in_flight(in_flight)?;
         let server = Serving { queue: self, number: self.lock().enter() };
         let ended = interleave(in_flight, |_| {
-            self.database.with_seat(|seat| {
-                self.lock().join(server.number);
-                let sleeper = Sleeper::here();
-                while let Some(request) = sleeper.until(|waker| self.next(server.number, waker)) {
-                    request(seat, self.database.rules());
-                    Interleaved::between();
-                }
-            })
+            let held = self.database.hold_seat()?;
+            self.lock().join(server.number);
+            let sleeper = Sleeper::here();
+            while let Some(request) = sleeper.until(|waker| self.next(server.number, waker)) {
+                held.with(|seat| request(seat, self.database.rules()));
+                Interleaved::between();
+            }
+            Ok(())
         });
         let seated =
             ended.into_iter().map(|ended| ended.unwrap_or_else(|panic| resume_unwind(panic)));

@@ -140,7 +140,7 @@ impl<'a, M: Machine> Applier<'a, M> {
         Ok(Self {
             tables,
             limit_bytes: heap.usage().limit_bytes,
-            heap: LocalHeap::new(heap).ok_or(Error::TooManyWorkers)?,
+            heap: LocalHeap::new(heap).ok_or(Error::NO_SLOT)?,
             flight: Flight::default(),
             changes: Changes::new(),
             removed: Vec::new(),

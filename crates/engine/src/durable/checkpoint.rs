@@ -76,7 +76,7 @@ impl<M: Machine> Walkers<'_, M> {
     }
 
     fn write_part(&self) -> Result<()> {
-        let mut heap = LocalHeap::new(self.heap).ok_or(Error::TooManyWorkers)?;
+        let mut heap = LocalHeap::new(self.heap).ok_or(Error::NO_SLOT)?;
         let mut view = View::new();
         let mut run = LeafRun::default();
         let mut value = Vec::new();

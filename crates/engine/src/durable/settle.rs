@@ -73,7 +73,7 @@ impl<'a, M: Machine> Settlers<'a, M> {
 
     fn settle_tables(&self) -> Result<()> {
         let limit_bytes = self.target.heap.usage().limit_bytes;
-        let mut heap = LocalHeap::new(self.target.heap).ok_or(Error::TooManyWorkers)?;
+        let mut heap = LocalHeap::new(self.target.heap).ok_or(Error::NO_SLOT)?;
         let mut run = LeafRun::default();
         let mut room = Room::default();
         for (table, walk) in &self.tables {

@@ -206,6 +206,9 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub snapshots: bool,
 }
 
+/// A worker that collects so many items at once, or more, has nothing else to do.
+pub const IDLE_BUDGET: usize = 1024;
+
 /// A scheme. The value itself is one worker's part: read sets and the like, reused.
 pub trait Scheme<M: Machine>: Sized + 'static {
     /// What it is and promises.

@@ -97,7 +97,7 @@ fn run<L: Locks<Native, Manager: Send + Sync>>(
     let work = |thread: usize, signals: &Signals| {
         let session = L::session(&manager);
         let mut session =
-            session.ok_or(Failure::Engine { doing: "starting", error: Error::TooManyWorkers })?;
+            session.ok_or(Failure::Engine { doing: "starting", error: Error::NO_SLOT })?;
         let counted = Turns { locking, thread, signals }.take(&mut session)?;
         tally.lock().unwrap_or_else(PoisonError::into_inner).add(&counted);
         Ok(())

@@ -94,7 +94,7 @@ impl Table {
 
     fn look_up(&self, lookup: &Lookup, thread: usize, signals: &Signals) -> Result<(), Failure> {
         let heap = LocalHeap::new(&self.heap)
-            .ok_or(Failure::Engine { doing: "starting", error: Error::TooManyWorkers })?;
+            .ok_or(Failure::Engine { doing: "starting", error: Error::NO_SLOT })?;
         let mut random = Generator::new(lookup.seed, thread);
         let mut reader = Reader::new(&self.index, &heap, lookup);
         let mut done = 0;

@@ -128,7 +128,7 @@ impl<M: Machine> Shelf<M> {
     /// Draws, `batch` between two looks at what the driver wants. Takes simulated time while all do.
     fn draw(&self, index: usize, signals: &Signals, batch: u64) -> Result<(), Failure> {
         let heap = LocalHeap::new(&self.heap)
-            .ok_or(Failure::Engine { doing: "starting", error: Error::TooManyWorkers })?;
+            .ok_or(Failure::Engine { doing: "starting", error: Error::NO_SLOT })?;
         let mut clock = Clock::new();
         let mut done = 0;
         if M::SIMULATED {

@@ -6,7 +6,7 @@
 //! claimed meanwhile, so that nobody writes it.
 
 use super::{Ordered, faults, gap, install, record};
-use crate::scheme::{Context, Garbage, Tables, tid, unlink};
+use crate::scheme::{Context, Garbage, IDLE_BUDGET, Tables, tid, unlink};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::Guard;
 
@@ -21,7 +21,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         tables: &dyn Tables<M>,
         budget: usize,
     ) {
-        let idle = budget == usize::MAX;
+        let idle = budget >= IDLE_BUDGET;
         self.since += 1;
         if self.since >= LOOK_EVERY || idle {
             // A worker that has nothing else to do may not have drawn for long.
