@@ -45,7 +45,8 @@ impl Keeper {
         }
         // Apart: the log needs room while a checkpoint takes its time.
         let (stop, room) = (Arc::clone(&keeper.stop), engine.clone());
-        let body = move || upkeep(&stop, || drop(room.prepare_log()));
+        // One after the other, until there is enough: small files are soon used up.
+        let body = move || upkeep(&stop, || while room.prepare_log() == Ok(true) {});
         keeper.upkeep.push(spawn("chiliad-room", body)?);
         let (stop, trouble) = (Arc::clone(&keeper.stop), Arc::clone(&keeper.trouble));
         let engine = engine.clone();

@@ -14,6 +14,9 @@ use chiliad_machine::Machine;
 use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk, DiskFile};
 use std::sync::Arc;
 
+/// Bytes of a spare that is worth using, at least.
+pub(crate) const SPARE_BYTES_MIN: u64 = 64 << 10;
+
 /// Files ready to become segments.
 #[derive(Debug, Default)]
 pub struct Spares {
@@ -63,8 +66,9 @@ pub(crate) struct Segment {
     /// The newest epoch of a transaction in it.
     pub newest_epoch: u64,
     pub framer: Framer,
-    /// Its blocks were written before: syncs have nothing to tell the file system.
-    pub prepared: bool,
+    /// Bytes whose blocks were written before, so that syncs have nothing to tell the file system; 0 where
+    /// the file grows.
+    prepared_bytes: u64,
 }
 
 impl Segment {
@@ -89,9 +93,14 @@ impl Segment {
             None => disk.create(&name, 0).map_err(doing("creating"))?,
         };
         let framer = Framer::new(id.identity(database), compress);
-        let prepared = spare.is_some();
+        let bytes = match spare {
+            Some(_) => file.bytes().map_err(doing("looking at"))?,
+            None => 0,
+        };
+        // What is left of a spare that somebody cut short is of no use.
+        let prepared_bytes = if bytes < SPARE_BYTES_MIN { 0 } else { bytes };
         let mut segment =
-            Self { id, file, offset: 0, synced: 0, newest_epoch: 0, framer, prepared };
+            Self { id, file, offset: 0, synced: 0, newest_epoch: 0, framer, prepared_bytes };
         let mut out = Blocks::new();
         segment.frame(&mut out, Kind::Start, claimed, |_| {});
         segment.write(&out)?;
@@ -144,9 +153,15 @@ impl Segment {
         LogEnd { sequence: self.id.sequence, bytes: self.synced, epoch }
     }
 
-    /// Whether `bytes` more, and the end, fit into `limit`.
+    /// Whether `bytes` more, and the end, fit into what was prepared; or into `limit`, if nothing was.
     pub fn has_room(&self, bytes: u64, limit: u64) -> bool {
+        let limit = if self.is_prepared() { self.prepared_bytes.min(limit) } else { limit };
         self.offset + bytes + BLOCK_BYTES as u64 <= limit
+    }
+
+    /// Whether its blocks were written before.
+    pub fn is_prepared(&self) -> bool {
+        self.prepared_bytes > 0
     }
 
     /// Whether it holds more than its beginning.

@@ -15,7 +15,7 @@ use crate::faults;
 use crate::names::{Name, SegmentId};
 use crate::segment::Spares;
 use crate::writer::LogWriter;
-use chiliad_machine::disk::Disk;
+use chiliad_machine::disk::{Access, Disk};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word, WorkerId};
 use std::sync::Arc;
 
@@ -37,6 +37,9 @@ impl Default for LogOptions {
         Self { writers: 1, segment_bytes: 64 << 20, compress: false, buffer_bytes_max: 16 << 20 }
     }
 }
+
+/// Bytes of the first spares.
+const SPARE_BYTES: u64 = 1 << 20;
 
 /// A segment that no checkpoint newer than its content needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -301,15 +304,18 @@ impl<M: Machine> Log<M> {
     }
 
     /// Makes the files of segments that are no longer needed, of whatever incarnation, spares, until
-    /// there are `spares_max`, and removes the others.
+    /// there are `spares_max`, and removes the others, and those that are smaller than a new one would be.
     ///
     /// # Errors
     /// The system's; the log goes on.
     pub fn recycle(&self, names: &[String], spares_max: usize) -> Result<()> {
+        let useful = self.spare_bytes();
         for name in names {
+            let file = self.disk.open(name, Access::Read).and_then(|file| file.bytes());
+            let bytes = file.map_err(LogError::io(format!("opening {name}")))?;
             let spare = {
                 let mut spares = self.spares.lock();
-                (spares.count() < spares_max).then(|| spares.name())
+                (bytes >= useful && spares.count() < spares_max).then(|| spares.name())
             };
             let Some(number) = spare else {
                 self.disk.remove(name).map_err(LogError::io(format!("removing {name}")))?;
@@ -320,6 +326,13 @@ impl<M: Machine> Log<M> {
             self.spares.lock().add(number);
         }
         self.disk.sync_names().map_err(LogError::io(format!("syncing {}", self.disk.place())))
+    }
+
+    /// Bytes of a spare that is made now: as many as were written so far, so that a small database has
+    /// small files.
+    fn spare_bytes(&self) -> u64 {
+        let written = self.written_bytes().checked_next_power_of_two().unwrap_or(u64::MAX);
+        written.max(SPARE_BYTES).min(self.options.segment_bytes)
     }
 
     /// Makes one more spare, if there are fewer than `wanted`; whether it did.
@@ -335,7 +348,7 @@ impl<M: Machine> Log<M> {
             return Ok(false);
         };
         let name = Name::Spare(number).to_string();
-        let made = self.disk.create(&name, self.options.segment_bytes).and_then(|it| it.sync());
+        let made = self.disk.create(&name, self.spare_bytes()).and_then(|it| it.sync());
         if let Err(error) = made {
             // What there is of it is of no use, and may be what fills the disk.
             let _ = self.disk.remove(&name);

@@ -205,7 +205,7 @@ impl<M: Machine> LogWriter<M> {
         let limit = log.options.segment_bytes;
         let full = !self.segment.has_room(bytes as u64, limit);
         // A file that grows makes every sync dear: it is left as soon as there is another.
-        let poor = !self.segment.prepared && log.spares.lock().count() > 0;
+        let poor = !self.segment.is_prepared() && log.spares.lock().count() > 0;
         if (full || poor) && self.segment.has_content() {
             self.rotate(log)?;
         }

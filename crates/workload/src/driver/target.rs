@@ -269,7 +269,8 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
     }
 
     fn prepare_log(&self) -> Result<(), Failure> {
-        self.database.prepare_log().map_err(Failure::doing("making room for the log")).map(|_| ())
+        while self.database.prepare_log().map_err(Failure::doing("making room for the log"))? {}
+        Ok(())
     }
 
     fn checkpoint(&self) -> Result<bool, Failure> {

@@ -1,0 +1,117 @@
+//! Directories that are refused stay byte by byte as they were, and looking says what opening says.
+
+mod common;
+
+use chiliad::{Database, Error, LogError, Options, Table, directory};
+use common::Scratch;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+/// Every entry and what it is.
+fn everything(path: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entry = |entry: fs::DirEntry| {
+        let kind = entry.file_type().unwrap();
+        let content = if kind.is_file() { fs::read(entry.path()).unwrap() } else { Vec::new() };
+        (format!("{} {kind:?}", entry.file_name().display()), content)
+    };
+    fs::read_dir(path).unwrap().map(|it| entry(it.unwrap())).collect()
+}
+
+fn sound() -> Scratch {
+    let path = Scratch::new();
+    let options = Options::default().log_segment_bytes(64 << 10);
+    for round in 0..2 {
+        let db = Database::open_with(&path, options.clone()).unwrap();
+        let table: Table<u64, u64> = match round {
+            0 => db.create_table("rows").unwrap(),
+            _ => db.table("rows").unwrap(),
+        };
+        for key in 0..10 {
+            db.run(|tx| tx.insert(&table, &(key + 10 * round), &key)).unwrap();
+        }
+    }
+    path
+}
+
+/// Looking and opening say the same, and change nothing.
+fn refused(path: &Path) -> Error {
+    let before = everything(path);
+    let looked = directory::inspect(path, &|_, _, _| {}).err();
+    assert_eq!(everything(path), before);
+    let opened = Database::open(path).expect_err("refused");
+    assert_eq!(everything(path), before, "{opened}");
+    if !matches!(opened, Error::Data(LogError::NotOurs { .. })) {
+        assert_eq!(looked, Some(opened.clone()));
+    }
+    opened
+}
+
+#[test]
+fn entries_that_are_no_files() {
+    for name in [
+        "log-000000ff-0000-00000000",
+        "log-00000003-0000-00000000",
+        "log-00000001-0000-00000009",
+        "claims-00000003",
+        "checkpoint-00000001-0000",
+        "spare-00000077",
+        "MANIFEST.new",
+    ] {
+        for directory in [true, false] {
+            let path = sound();
+            match directory {
+                true => fs::create_dir(path.join(name)).unwrap(),
+                false => symlink("MANIFEST", path.join(name)).unwrap(),
+            }
+            match refused(&path) {
+                Error::Data(LogError::Damaged { file, .. }) => assert_eq!(file, name),
+                other => panic!("{name}: {other}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn directories_of_somebody_else() {
+    for (name, content) in
+        [("MANIFEST", &b"Manifest-Version: 1.0"[..]), ("MANIFEST", b""), ("notes.txt", b"mine")]
+    {
+        let path = Scratch::new();
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join(name), content).unwrap();
+        refused(&path);
+    }
+}
+
+#[test]
+fn a_directory_that_was_made_goes_again() {
+    let path = Scratch::new();
+    let options = Options::default().log_segment_bytes(1);
+    assert!(matches!(Database::open_with(&path, options), Err(Error::InvalidOption(_))));
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_damaged_directory_without_a_lock_gets_none() {
+    let path = sound();
+    fs::remove_file(path.join("LOCK")).unwrap();
+    let mut manifest = fs::read(path.join("MANIFEST")).unwrap();
+    manifest[30] ^= 1;
+    fs::write(path.join("MANIFEST"), manifest).unwrap();
+    assert!(matches!(refused(&path), Error::Data(LogError::Damaged { .. })));
+}
+
+#[test]
+fn a_small_database_takes_little_of_the_disk() {
+    let path = Scratch::new();
+    let db = Database::open(&path).unwrap();
+    let table: Table<u64, u64> = db.create_table("rows").unwrap();
+    for key in 0..4 {
+        db.run(|tx| tx.insert(&table, &key, &key)).unwrap();
+    }
+    drop(db);
+    let bytes: usize = everything(&path).values().map(Vec::len).sum();
+    assert!(bytes < 8 << 20, "{bytes} bytes");
+}
