@@ -56,7 +56,7 @@ pub static SEGMENT_NAME_NOT_SYNCED: Fault = Fault {
     rig: Rig::Disk,
     schemes: &[],
     workload: "bank",
-    expected: LOST,
+    expected: &["acknowledged transaction lost", "wrong state", "not closed", "recovery refused"],
     seeds: 400,
 };
 
