@@ -48,9 +48,11 @@ const SNAPSHOT_EVERY_SIMULATED: u64 = 3;
 /// Transactions per simulated core, and per one that it has in flight, where no number is asked for.
 const TRANSACTIONS_PER_SEAT: u64 = 12;
 
-/// Events after which a simulated run is given up: so many, and so many more for each transaction.
+/// Events after which a simulated run is given up: so many, and so many more for each transaction, times what there
+/// is in flight beyond a few: all are in each other's way.
 const EVENTS_MAX: u64 = 4_000_000;
 const EVENTS_MAX_PER_TRANSACTION: u64 = 100_000;
+const SEATS_FEW: u64 = 16;
 
 /// Ticks of a simulated second where an event is a tick.
 const EVENTS_PER_SECOND: f64 = 1e6;
@@ -351,7 +353,10 @@ pub fn machine(flags: &MachineFlags, seed: u64, shown: &mut Shown) -> Result<Con
 /// Events after which a run makes no progress any more.
 fn events_max(plan: &Plan) -> u64 {
     let expected = match plan.length {
-        Length::Transactions(count) => count.saturating_mul(EVENTS_MAX_PER_TRANSACTION),
+        Length::Transactions(count) => {
+            let crowd = (plan.seats() as u64).div_ceil(SEATS_FEW);
+            count.saturating_mul(EVENTS_MAX_PER_TRANSACTION).saturating_mul(crowd)
+        }
         Length::Time(time) => {
             let seconds = time.as_secs_f64() + plan.warmup.as_secs_f64();
             (seconds * EVENTS_PER_SECOND * 4.0) as u64
