@@ -2,7 +2,7 @@
 
 mod common;
 
-use chiliad::{Database, Error, Options, Result, Scheme, Table};
+use chiliad::{Database, Error, Options, Result, Scheme, Snapshots, Table};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -141,6 +141,46 @@ fn idle_threads_give_back_by_themselves() {
             }
         }
         assert!(db.stats().memory.reserved_bytes <= before + (4 << 20), "{scheme}");
+    }
+}
+
+/// Old versions that a long snapshot has held back are gone when it has ended, though their writers are idle.
+#[test]
+fn what_a_long_snapshot_has_held_back_serves_others() {
+    for scheme in [Scheme::Silo, Scheme::Mvcc, Scheme::LockTableRepeatableRead] {
+        let options = Options::default()
+            .scheme(scheme)
+            .memory_bytes_max(12 << 20)
+            .snapshots(Snapshots::Always)
+            .epoch(Duration::from_millis(1))
+            .snapshot_every(2);
+        let db = Database::in_memory_with(options).unwrap();
+        let rows: Rows = db.create_table("rows").unwrap();
+        let hands = [0; 2].map(|_| Hand::new());
+        db.bulk_load(&rows, (0..100).map(|key| (key, vec![7; ROW_BYTES]))).unwrap();
+        let written = db.snapshot(|snapshot| {
+            snapshot.get(&rows, &0)?;
+            let writer = db.clone();
+            Ok(hands[0].told(move || {
+                for round in 0..4_000 {
+                    let put = writer.run(|tx| tx.put(&rows, &(round % 100), &vec![8; ROW_BYTES]));
+                    if put.is_err() {
+                        return round;
+                    }
+                }
+                4_000
+            }))
+        });
+        assert!(written.unwrap() > 100, "{scheme}");
+        // What the versions took serves rows now. When all readers have left cannot be told, but that they do.
+        loop {
+            let others: Rows = db.create_table("others").unwrap();
+            let count = hands[1].fills(&db, others);
+            if count > 400 {
+                break;
+            }
+            db.drop_table("others").unwrap();
+        }
     }
 }
 
