@@ -34,6 +34,10 @@ const QUICKER: &[(&str, &str)] = &[
         "bench tpcc --warehouses 1 --threads 1 --transactions 200 --scale micro --history run.history --quiet",
     ),
     (
+        "soak --simulated --scheme lock-table --workload scan",
+        "soak --simulated --scheme lock-table --workload scan --interleave 1,8",
+    ),
+    (
         "crash --cycles 300 --workload bank --durability epoch --seed 12",
         "crash --cycles 1 --workload bank --durability epoch --seed 12",
     ),
