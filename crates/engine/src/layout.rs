@@ -233,15 +233,18 @@ impl FromStr for ColumnType {
             }
         }
         let innermost = ColumnType::word(inner).or_else(|| with_arguments(inner));
-        let wrap = |of, wrap: &fn(Self) -> Self| wrap(of);
+        let wrap = |of, wrap: &Wrap| wrap(of);
         Ok(wraps.iter().rev().fold(innermost.ok_or(NoColumnType)?, wrap))
     }
 }
 
-/// What stands around a type, and the type.
-fn wrapped(text: &str) -> Option<(fn(ColumnType) -> ColumnType, &str)> {
+/// Makes a type of the one that it stands around.
+type Wrap = fn(ColumnType) -> ColumnType;
+
+/// Splits what stands around a type from the type.
+fn wrapped(text: &str) -> Option<(Wrap, &str)> {
     let text = text.strip_suffix(')')?;
-    let optional = text.strip_prefix("option(").map(|of| (ColumnType::optional as fn(_) -> _, of));
+    let optional = text.strip_prefix("option(").map(|of| (ColumnType::optional as Wrap, of));
     optional.or_else(|| Some((ColumnType::descending, text.strip_prefix("desc(")?)))
 }
 
