@@ -175,8 +175,16 @@ pub fn stop(failure: Failure) -> Stop {
         Failure::Engine { error: error @ Error::TooManyWorkers { .. }, .. } => {
             Stop::bad("--clients", format!("{error}; accepted: fewer clients"))
         }
+        Failure::Engine { error: error @ Error::HostExhausted(_), .. } => {
+            let accepted = "accepted: fewer clients, or fewer transactions in flight";
+            Stop::bad("--clients", format!("{error}; {accepted}"))
+        }
+        Failure::Engine { error: error @ Error::OutOfMemory { .. }, .. } => {
+            Stop::bad("memory", format!("{error}; accepted: fewer or smaller rows"))
+        }
         Failure::Host(problem) => {
-            Stop::bad("--clients", format!("{problem}; accepted: fewer clients"))
+            let accepted = "accepted: less to run at once, or a greater limit of the host's";
+            Stop::BadInput(format!("{problem}; {accepted}"))
         }
         _ => Stop::Failed(failure.to_string()),
     }

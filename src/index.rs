@@ -3,6 +3,7 @@
 use crate::args::{IndexFlags, IndexKindFlag, typed, values};
 use crate::bench::stop;
 use crate::failure::Stop;
+use crate::limit;
 use crate::progress::Bar;
 use crate::result::RunResult;
 use crate::settings::Shown;
@@ -24,6 +25,8 @@ pub fn run(flags: &IndexFlags, quiet: bool) -> Result<RunResult, Stop> {
         warmup: flags.warmup,
         seed: flags.seed,
     };
+    limit::check_memory(lookup.memory())?;
+    limit::check_threads("--threads", flags.threads, 0)?;
     let bar = Bar::new(Length::Time(flags.duration), quiet);
     let report = run_lookup(&lookup, &bar).map_err(stop)?;
     drop(bar);

@@ -3,10 +3,10 @@
 use crate::args::{LocksFlags, YesNo, typed, values};
 use crate::bench::stop;
 use crate::failure::Stop;
-use crate::host;
 use crate::progress::Bar;
 use crate::result::{Counts, RunResult};
 use crate::settings::Shown;
+use crate::{host, limit};
 use chiliad_workload::driver::{Length, Locking, run_locking};
 
 /// The workload's name, and that of what it counts.
@@ -15,6 +15,7 @@ const NAMES: (&str, &str) = ("locks", "pair");
 /// Locks and unlocks natively and does nothing else.
 pub fn run(flags: &LocksFlags, quiet: bool) -> Result<RunResult, Stop> {
     let threads = flags.threads.unwrap_or_else(host::cores);
+    limit::check_threads("--threads", threads, 0)?;
     let locking = Locking {
         table: flags.scheme.kind(),
         mutex: flags.latch.kind(),

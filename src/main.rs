@@ -24,6 +24,7 @@ mod index;
 mod interleave;
 mod interrupt;
 mod leftovers;
+mod limit;
 mod locks;
 mod machines;
 mod output;

@@ -3,10 +3,12 @@
 use crate::args::RecoverFlags;
 use crate::directory::{Bar, refusal, whole_or_not_at_all};
 use crate::failure::Stop;
+use crate::limit;
 use crate::runs::Sink;
 use crate::summary::thousands;
 use chiliad::directory::{Contents, LogContents};
 use chiliad::{Database, Options, Phase, Recovered};
+use chiliad_workload::memory::Estimate;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -46,10 +48,12 @@ fn rebuild(
     flags: &RecoverFlags,
     show: &(dyn Fn(Phase, u64, u64) + Sync),
 ) -> Result<Recovered, Stop> {
+    let ready = flags.memory_ready.unwrap_or(0);
+    limit::check_memory(Estimate { flag: "--memory-ready", bytes: ready })?;
     let options = Options::default()
         .read_only(true)
         .recovery_threads(flags.threads.unwrap_or(0))
-        .memory_bytes_ready(flags.memory_ready.unwrap_or(0));
+        .memory_bytes_ready(ready);
     let opened = Database::open_watched(&flags.directory, options, show)
         .map_err(|error| refusal(&flags.directory, &error))?;
     Ok(opened.recovered().expect("it was opened from a directory").clone())

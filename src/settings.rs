@@ -7,15 +7,16 @@ use crate::args::{
 };
 use crate::failure::Stop;
 use crate::workloads::WorkloadFlags;
-use crate::{allocator, host};
+use crate::{allocator, host, limit};
 use chiliad_checker::Isolation;
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots, WORKERS_MAX};
-use chiliad_machine::MEMBERS_MAX;
+use chiliad_machine::{MEMBERS_MAX, stacks_max};
 use chiliad_simulator::description::Coherence;
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::driver::{
     AnyWorkload, Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, schemes,
 };
+use chiliad_workload::memory::Estimate;
 use clap::Args;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -174,12 +175,24 @@ pub fn native<W: WorkloadFlags + Args>(flags: &Bench<W>) -> Result<Settings, Sto
         DurabilityFlag::Sync => Durability::Sync,
     };
     settings.storage = storage(&flags.native)?;
+    check_native(&settings)?;
     settings.choose_interleave = flags.run.interleave == Some(InterleaveFlag::Auto);
     if settings.choose_interleave {
         check_trials(&flags.run, &settings)?;
     }
     show_native(&mut settings, &flags.native);
     Ok(settings)
+}
+
+/// Refuses what does not fit this computer.
+fn check_native(settings: &Settings) -> Result<(), Stop> {
+    let rows = settings.workload.memory(None);
+    let ready = settings.engine.memory_bytes_ready;
+    limit::check_memory(Estimate { flag: "--memory-ready", bytes: ready })?;
+    limit::check_memory(rows)?;
+    let in_flight = settings.plan.interleave;
+    let stacks = if in_flight > 1 { in_flight } else { 0 };
+    limit::check_threads("--clients", settings.plan.clients, stacks)
 }
 
 /// Refuses trials to runs that they would spoil: nobody records what they write, and the log's writers
@@ -262,6 +275,10 @@ pub fn simulated<W: WorkloadFlags + Args>(
     if !timed {
         config.events_max = events_max(&settings.plan);
     }
+    let rows = settings.workload.memory(settings.engine.kept_payload);
+    // What says who may touch which word takes half as much again.
+    let bytes = if timed { rows.bytes } else { rows.bytes.saturating_add(rows.bytes / 2) };
+    limit::check_memory(Estimate { bytes, ..rows })?;
     let plan = SimulatedPlan { plan: settings.plan.clone(), config };
     Ok((settings, plan))
 }
@@ -410,7 +427,7 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
         // The trials say.
         Some(InterleaveFlag::Auto) => 1,
         None if scope.simulated() => 1,
-        None => IN_FLIGHT.min(MEMBERS_MAX).min((WORKERS_MAX / scope.clients).max(1)),
+        None => in_flight(scope.clients),
     };
     let length = match (run.transactions, run.duration) {
         (Some(transactions), _) => Length::Transactions(transactions),
@@ -465,6 +482,13 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
             On::Timed => Some(1),
         },
     }
+}
+
+/// Transactions in flight for each of so many native clients, where no number is asked for: fewer where there
+/// are not enough workers, or no room for so many stacks.
+fn in_flight(clients: usize) -> usize {
+    let most = IN_FLIGHT.min(MEMBERS_MAX).min(WORKERS_MAX / clients).min(stacks_max() / clients);
+    most.max(1)
 }
 
 /// Refuses waits that a deadlock would make endless.

@@ -7,11 +7,11 @@ use crate::args::{
 };
 use crate::bench::stop;
 use crate::failure::Stop;
-use crate::host;
 use crate::progress::Bar;
 use crate::result::{Counts, RunResult};
 use crate::settings::{Shown, machine};
 use crate::simulate::simulation;
+use crate::{host, limit};
 use chiliad_engine::Options;
 use chiliad_simulator::Config;
 use chiliad_workload::driver::{Drawing, Length, run_drawing, simulate_drawing};
@@ -23,6 +23,7 @@ const NAMES: (&str, &str) = ("timestamps", "draw");
 /// Draws timestamps natively and does nothing else.
 pub fn run(flags: &TimestampsFlags, quiet: bool) -> Result<RunResult, Stop> {
     let threads = flags.threads.unwrap_or_else(host::cores);
+    limit::check_threads("--threads", threads, 0)?;
     let drawing = Drawing {
         options: options(flags.timestamps, &flags.drawn),
         threads,

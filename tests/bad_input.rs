@@ -273,3 +273,59 @@ fn a_full_standard_error_changes_no_status() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).starts_with("chiliad: standard output: "), "{}", stderr(&output));
 }
+
+#[test]
+fn sizes_that_cannot_fit_are_refused_before_anything_is_made() {
+    for (line, flag) in [
+        ("bench ycsb --memory-ready 100000GiB", "--memory-ready: needs about 97.7 TiB"),
+        ("bench ycsb --records 1099511627776", "--records: needs about "),
+        ("bench index --records 4000000000 --record-bytes 65536", "--records: needs about "),
+        ("simulate ycsb --records 1099511627776", "--records: needs about "),
+        ("simulate ycsb --records 1099511627776 --schedule random", "--records: needs about "),
+        ("simulate tpcc --scale spec --warehouses 65535", "--warehouses: needs about "),
+        ("recover nowhere --rebuild --memory-ready 100000GiB", "nowhere"),
+    ] {
+        refused(line, &[flag, "accepted: "]);
+    }
+}
+
+/// The line under a limit of the shell's is refused with all of `parts`.
+#[track_caller]
+fn refused_under(limit: &str, line: &str, parts: &[&str]) {
+    let chiliad = env!("CARGO_BIN_EXE_chiliad");
+    let script = format!("ulimit {limit}; exec {chiliad} {line}");
+    let output = std::process::Command::new("sh").args(["-c", &script]).output().expect("a shell");
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{line}: {said}{}", stdout(&output));
+    assert_eq!(said.lines().count(), 1, "{line}: {said}");
+    assert!(parts.iter().all(|part| said.contains(part)), "{line}: {said}");
+}
+
+#[test]
+fn limits_of_the_process_are_heeded() {
+    let gibibytes = |count: u64| format!("-v {}", count << 20);
+    let accounts = ["--accounts: needs about 2.8 GiB", "what fits 2.0 GiB (ulimit -v)"];
+    refused_under(&gibibytes(2), "bench bank --accounts 10000000", &accounts);
+    for line in ["simulate bank", "simulate timestamps", "simulate bank --schedule random"] {
+        refused_under(&gibibytes(12), line, &["GiB of address space", "ulimit -v"]);
+    }
+}
+
+#[test]
+fn more_threads_than_a_process_can_have_are_refused() {
+    for (line, flag) in [
+        ("bench ycsb --scale micro --clients 65536", "--clients: 65536"),
+        ("bench bank --clients 4000 --interleave 64", "--clients: 4000"),
+        ("bench timestamps --threads 65536", "--threads: 65536"),
+        ("bench locks --threads 65536", "--threads: 65536"),
+        ("bench index --threads 65536", "--threads: 65536"),
+    ] {
+        let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").expect("Linux");
+        if most.trim().parse::<u64>().expect("a number") < 200_000 {
+            refused(line, &[flag, "vm.max_map_count"]);
+        }
+    }
+    // As many cores as nobody has threads for, each with stacks of its own.
+    let line = "simulate bank --schedule random --cores 1024 --interleave 64 --transactions 1";
+    refused(line, &["no room for a stack"]);
+}

@@ -310,3 +310,11 @@ fn points_of_a_sweep_say_which_they_are() {
         assert!(text.contains(&format!("  point        {point}\n")), "{text}");
     }
 }
+
+#[test]
+fn thousands_of_clients_run() {
+    let line = "bench bank --clients 2100 --threads 2 --transactions 2100 --quiet";
+    let result = result(line);
+    assert_eq!(result["clients"], 2100);
+    assert_eq!(result["options"]["interleave"], 7, "{}", result["options"]);
+}

@@ -65,8 +65,8 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooManyWorkers`] when there is none left: then nothing was run. What a closure returns
-    /// is its own result.
+    /// [`Error::TooManyWorkers`] when there is none left, [`Error::HostExhausted`] when there is no room for their
+    /// stacks: then nothing was run. What a closure returns is its own result.
     ///
     /// # Panics
     /// When a closure has panicked. Its transaction is rolled back, all others are run, and then the
@@ -115,7 +115,7 @@ impl Database {
         let ended = interleave(members, |_| match left() {
             0 => Ok(()),
             _ => self.with_seat(drain),
-        });
+        })?;
         for member in ended {
             let seated = member.unwrap_or_else(|panic| resume_unwind(panic));
             // Whoever had a seat has left nothing to do.

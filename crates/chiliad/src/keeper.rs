@@ -87,7 +87,7 @@ impl Drop for Keeper {
 }
 
 fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    let refused = |error| Error::InvalidOption(format!("no thread for the log: {error}"));
+    let refused = |error| Error::HostExhausted(format!("no thread for the log: {error}"));
     Builder::new().name(name.into()).spawn(body).map_err(refused)
 }
 

@@ -63,7 +63,8 @@ mod tests {
                 *waiting.borrow_mut() = Some(waker.clone());
                 (looks == 2).then_some(looks)
             })
-        });
+        })
+        .expect("room for stacks");
         let looks: Vec<i32> = results.into_iter().map(|looks| looks.unwrap()).collect();
         assert_eq!(looks, [2, 0]);
     }

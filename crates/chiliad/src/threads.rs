@@ -3,6 +3,7 @@
 use chiliad_engine::{Crew, Host, Phase};
 use chiliad_machine::Interleaved;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::Builder;
 
 /// Whoever wants to see how far a recovery is.
 pub(crate) type Show<'a> = &'a (dyn Fn(Phase, u64, u64) + Sync);
@@ -40,7 +41,10 @@ impl Host<Interleaved> for Threads<'_> {
     fn parallel(&self, crew: &Crew<'_, Interleaved>) {
         std::thread::scope(|scope| {
             for _ in 1..self.count {
-                scope.spawn(|| crew.work());
+                // With fewer threads it takes longer.
+                if Builder::new().spawn_scoped(scope, || crew.work()).is_err() {
+                    break;
+                }
             }
             crew.work();
         });

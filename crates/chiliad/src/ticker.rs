@@ -39,7 +39,7 @@ impl Ticker {
                     }
                 }
             })
-            .map_err(|error| Error::InvalidOption(format!("no thread for the epochs: {error}")))?;
+            .map_err(|error| Error::HostExhausted(format!("no thread for the epochs: {error}")))?;
         Ok(Self { stop, thread: Some(thread) })
     }
 }

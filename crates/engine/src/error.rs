@@ -165,6 +165,8 @@ pub enum Error {
         /// The most that is accepted.
         accepted: usize,
     },
+    /// The system gave no thread, or had no room for a stack: what, and what limits it. Nothing was run.
+    HostExhausted(String),
     /// An option is out of range: which, and what is accepted.
     InvalidOption(String),
 }
@@ -242,12 +244,18 @@ impl fmt::Display for Error {
             Self::TransactionTooLarge { bytes, accepted } => {
                 write!(f, "a transaction of {bytes} bytes; at most {accepted} are accepted")
             }
-            Self::InvalidOption(what) => write!(f, "{what}"),
+            Self::HostExhausted(what) | Self::InvalidOption(what) => write!(f, "{what}"),
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+impl From<chiliad_machine::NoRoom> for Error {
+    fn from(error: chiliad_machine::NoRoom) -> Self {
+        Self::HostExhausted(error.to_string())
+    }
+}
 
 impl From<LogError> for Error {
     fn from(error: LogError) -> Self {

@@ -35,6 +35,7 @@ mod link;
 mod mutex;
 mod native;
 mod plain;
+mod room;
 mod serial;
 mod shared;
 #[cfg_attr(
@@ -58,6 +59,7 @@ pub use link::{Link, Tagged};
 pub use mutex::{FAULTS, Mutex, MutexKind, Place};
 pub use native::Native;
 pub use plain::Plain;
+pub use room::{NoRoom, mappings_max, stacks_max};
 pub use serial::serial;
 pub use shared::Shared;
 pub use spin::{Patience, Spin};

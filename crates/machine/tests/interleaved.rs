@@ -8,7 +8,8 @@ use std::thread;
 
 /// The results of members who do not panic.
 fn run<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<T> {
-    interleave(members, body).into_iter().map(|result| result.expect("no panic")).collect()
+    let results = interleave(members, body).expect("room for stacks");
+    results.into_iter().map(|result| result.expect("no panic")).collect()
 }
 
 fn await_any_line() {
@@ -196,7 +197,8 @@ fn a_panic_ends_one_member_and_leaves_its_siblings_alone() {
             }
         }
         member
-    });
+    })
+    .expect("room for stacks");
     let panicked = results.iter().filter(|result| result.is_err()).count();
     assert_eq!((panicked, turns.get()), (1, 36));
     for (member, result) in results.into_iter().enumerate() {
@@ -230,7 +232,8 @@ fn a_switch_in_a_section_is_caught() {
             return waits.is_err();
         }
         true
-    });
+    })
+    .expect("room for stacks");
     assert!(results.into_iter().all(|result| result.is_ok_and(|caught| caught)));
 }
 

@@ -69,6 +69,7 @@ pub use outcome::{
     Access, Breach, CorePanic, Counters, Freed, Outcome, Step, Trace, UseOfFreedMemory, Verdict,
     Waiter,
 };
+pub use region::NoMemory;
 pub use run::{Run, trace_freeing};
 pub use section::Rule;
 pub use timed::Timings;

@@ -18,6 +18,7 @@ use chiliad_machine::{Hollow, WorkerId};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::ptr::NonNull;
 
 /// What fresh memory holds.
@@ -42,6 +43,26 @@ thread_local! {
     static SPARE: RefCell<Vec<Mapping>> = const { RefCell::new(Vec::new()) };
 }
 
+/// The host refuses address space for a simulated memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoMemory {
+    /// How much was asked for, most of which nobody would have touched.
+    pub bytes: usize,
+}
+
+impl fmt::Display for NoMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gibibytes = self.bytes as f64 / (1_u64 << 30) as f64;
+        write!(
+            f,
+            "the host refuses the {gibibytes:.0} GiB of address space of a simulated memory: it is limited by \
+             ulimit -v and vm.overcommit_memory"
+        )
+    }
+}
+
+impl std::error::Error for NoMemory {}
+
 /// Reserved address space: the region, and behind it its shadow, if it is checked.
 struct Mapping {
     mapped: NonNull<u8>,
@@ -51,25 +72,25 @@ struct Mapping {
 }
 
 impl Mapping {
-    fn obtain(bytes: usize) -> Self {
+    fn obtain(bytes: usize) -> Result<Self, NoMemory> {
         let spare = SPARE.with_borrow_mut(|spare| {
             let found = spare.iter().position(|mapping| mapping.bytes == bytes)?;
             Some(spare.swap_remove(found))
         });
-        spare.unwrap_or_else(|| Self::map(bytes, bytes / 2))
+        spare.map_or_else(|| Self::map(bytes, bytes / 2), Ok)
     }
 
     /// A mapping without a shadow that no run has used or will use again.
-    fn unchecked(bytes: usize) -> Self {
-        let mapping = Self::map(bytes, 0);
+    fn unchecked(bytes: usize) -> Result<Self, NoMemory> {
+        let mapping = Self::map(bytes, 0)?;
         // Whoever simulates much memory misses the host's caches and their translations; nothing but
         // speed depends on whether the host heeds this.
         // SAFETY: the range is a page-aligned part of our mapping.
         unsafe { libc::madvise(mapping.base.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
-        mapping
+        Ok(mapping)
     }
 
-    fn map(bytes: usize, shadow_bytes: usize) -> Self {
+    fn map(bytes: usize, shadow_bytes: usize) -> Result<Self, NoMemory> {
         let mapped_bytes = bytes + shadow_bytes + ALIGN_MAX;
         // SAFETY: a fresh anonymous mapping touches nothing that exists.
         let mapped = unsafe {
@@ -82,12 +103,14 @@ impl Mapping {
                 0,
             )
         };
-        assert!(mapped != libc::MAP_FAILED, "the host has no address space for a simulated region");
+        if mapped == libc::MAP_FAILED {
+            return Err(NoMemory { bytes: mapped_bytes });
+        }
         let mapped = NonNull::new(mapped.cast::<u8>()).expect("a mapping is never at zero");
         let skip = mapped.as_ptr().align_offset(ALIGN_MAX);
         // SAFETY: the mapping is larger than the region and its shadow by the alignment.
         let base = unsafe { mapped.add(skip) };
-        Self { mapped, mapped_bytes, base, bytes }
+        Ok(Self { mapped, mapped_bytes, base, bytes })
     }
 
     fn shadow(&self) -> NonNull<u32> {
@@ -172,12 +195,12 @@ struct Books {
 }
 
 impl Region {
-    pub(crate) fn new(bytes: usize, seed: u64, checked: bool) -> Self {
+    pub(crate) fn new(bytes: usize, seed: u64, checked: bool) -> Result<Self, NoMemory> {
         let bytes = bytes.clamp(ALIGN_MAX, BYTES_MAX).next_multiple_of(ALIGN_MAX);
-        let mapping = if checked { Mapping::obtain(bytes) } else { Mapping::unchecked(bytes) };
+        let mapping = if checked { Mapping::obtain(bytes)? } else { Mapping::unchecked(bytes)? };
         let mut random = Generator::new(seed, Stream::Memory);
         let reuses = random.below(4) == 0;
-        Self {
+        Ok(Self {
             base: mapping.base.addr().get(),
             shadow: mapping.shadow(),
             mapping: Some(mapping),
@@ -191,7 +214,7 @@ impl Region {
                 resting: BTreeMap::new(),
                 closings: Vec::new(),
             }),
-        }
+        })
     }
 
     /// Whether freed blocks are handed out again from here on is up to this seed.
@@ -402,7 +425,7 @@ mod tests {
     #[test]
     fn blocks_are_aligned_and_disjoint_and_repeat() {
         let offsets = || {
-            let region = Region::new(4 << 20, 3, true);
+            let region = Region::new(4 << 20, 3, true).expect("room");
             let mut offsets = Vec::new();
             for i in 0..100 {
                 let layout = Layout::from_size_align(1 + i * 7, 8 << (i % 5)).expect("a layout");
@@ -422,7 +445,7 @@ mod tests {
 
     #[test]
     fn freed_words_are_closed_and_double_frees_seen() {
-        let region = Region::new(4 << 20, 3, true);
+        let region = Region::new(4 << 20, 3, true).expect("room");
         let layout = Layout::from_size_align(24, 8).expect("a layout");
         let block = region.alloc(layout).expect("room");
         let offset = region.offset(block.addr().get());
@@ -436,7 +459,7 @@ mod tests {
 
     #[test]
     fn an_exhausted_region_hands_freed_blocks_out_again() {
-        let region = Region::new(2 << 20, 3, true);
+        let region = Region::new(2 << 20, 3, true).expect("room");
         let layout = Layout::from_size_align(1 << 20, 8).expect("a layout");
         let block = region.alloc(layout).expect("room");
         assert!(region.alloc(layout).is_none());
@@ -448,7 +471,7 @@ mod tests {
     fn memory_that_is_not_checked_is_zero_and_stays_open() {
         let layout = Layout::from_size_align(1 << 20, 8).expect("a layout");
         for _ in 0..2 {
-            let region = Region::new(2 << 20, 3, false);
+            let region = Region::new(2 << 20, 3, false).expect("room");
             let block = region.alloc(layout).expect("room");
             // SAFETY: the block is ours and this long.
             let bytes = unsafe { std::slice::from_raw_parts_mut(block.as_ptr(), layout.size()) };
@@ -465,7 +488,7 @@ mod tests {
 
     #[test]
     fn hollow_slots_are_closed_like_others_and_not_handed_out_again() {
-        let region = Region::new(2 << 20, 3, true);
+        let region = Region::new(2 << 20, 3, true).expect("room");
         let shape = Hollow { whole_bytes: 1024, front_bytes: 32, back_bytes: 24, spared: false };
         let (slots, count) = region.alloc_hollow(shape).expect("room");
         let offset = region.offset(slots.addr().get());

@@ -9,9 +9,10 @@
 use crate::config::Config;
 use crate::hook;
 use crate::outcome::{Outcome, UseOfFreedMemory, Verdict};
+use crate::region::NoMemory;
 use crate::state::State;
 use crate::timed::{Post, Timeshare};
-use chiliad_machine::WorkerId;
+use chiliad_machine::{NoRoom, WorkerId, stacks_max};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use std::cell::RefCell;
@@ -33,16 +34,44 @@ pub struct Run {
     /// Boxed: the current run is found by a pointer to it. Dropped last, for closures may hold what
     /// lives in the region.
     bodies: Vec<(WorkerId, Body)>,
+    /// For their cores.
+    stacks: Vec<DefaultStack>,
     gone: bool,
     state: Box<State>,
 }
 
 impl Run {
     /// A run without cores.
+    ///
+    /// # Panics
+    /// When the host refuses the address space: see [`Run::try_new`].
     #[must_use]
     pub fn new(config: Config) -> Self {
+        Self::try_new(config).unwrap_or_else(|refused| panic!("{refused}"))
+    }
+
+    /// The same, for whoever can do without.
+    ///
+    /// # Errors
+    /// When the host refuses the address space.
+    pub fn try_new(config: Config) -> Result<Self, NoMemory> {
         hook::install();
-        Self { bodies: Vec::new(), gone: false, state: Box::new(State::new(config)) }
+        let state = Box::new(State::new(config)?);
+        Ok(Self { bodies: Vec::new(), stacks: Vec::new(), gone: false, state })
+    }
+
+    /// Obtains the stacks of all cores that have been added, which [`Run::go`] would do otherwise.
+    ///
+    /// # Errors
+    /// When there is no room for one.
+    pub fn obtain_stacks(&mut self) -> Result<(), NoRoom> {
+        let bytes = self.state.config.stack_bytes;
+        while self.stacks.len() < self.bodies.len() {
+            let full = self.stacks.len() >= stacks_max();
+            let stack = if full { None } else { obtain_stack(bytes) };
+            self.stacks.push(stack.ok_or(NoRoom { bytes })?);
+        }
+        Ok(())
     }
 
     /// Puts what is to come under another configuration: a program's data are made once, outside, and the
@@ -205,9 +234,10 @@ impl Run {
     /// Runs all cores to their end.
     ///
     /// # Panics
-    /// When called twice.
+    /// When called twice; when there is no room for a stack: see [`Run::obtain_stacks`].
     pub fn go(&mut self) -> Outcome {
         assert!(!self.gone, "a run goes once");
+        self.obtain_stacks().unwrap_or_else(|refused| panic!("{refused}"));
         self.gone = true;
         let state = &*self.state;
         let _current = state.enter_run();
@@ -216,8 +246,9 @@ impl Run {
         let daemons = state.workers.borrow().iter().filter(|worker| worker.daemon).count();
         state.live.set(count);
         state.live_workers.set(count - u32::try_from(daemons).unwrap_or(0));
+        let bodies = self.bodies.drain(..).zip(self.stacks.drain(..));
         let mut fibres: Vec<Fibre> =
-            self.bodies.drain(..).map(|(worker, body)| fibre(state, worker, body)).collect();
+            bodies.map(|((worker, body), stack)| fibre(state, worker, body, stack)).collect();
         state.begin_time();
         if count > 0 {
             state.start();
@@ -281,10 +312,9 @@ impl Drop for Run {
 }
 
 /// A suspended core.
-fn fibre(state: &State, worker: WorkerId, body: Body) -> Fibre {
-    let bytes = state.config.stack_bytes;
+fn fibre(state: &State, worker: WorkerId, body: Body, stack: DefaultStack) -> Fibre {
     let state: *const State = state;
-    Coroutine::with_stack(obtain_stack(bytes), move |yielder, ()| {
+    Coroutine::with_stack(stack, move |yielder, ()| {
         // SAFETY: the state outlives the coroutine, which `go` takes apart before it returns.
         let state = unsafe { &*state };
         state.workers.borrow_mut()[worker.0 as usize].yielder = yielder;
@@ -293,14 +323,13 @@ fn fibre(state: &State, worker: WorkerId, body: Body) -> Fibre {
     })
 }
 
-fn obtain_stack(bytes: usize) -> DefaultStack {
+/// One that an earlier run has left, or a new one, if there is room for it.
+fn obtain_stack(bytes: usize) -> Option<DefaultStack> {
     let spare = SPARE.with_borrow_mut(|spare| {
         let found = spare.iter().rposition(|(size, _)| *size == bytes)?;
         Some(spare.swap_remove(found).1)
     });
-    spare.unwrap_or_else(|| {
-        DefaultStack::new(bytes).expect("the host has address space for a core's stack")
-    })
+    spare.or_else(|| DefaultStack::new(bytes).ok())
 }
 
 fn keep_stack(bytes: usize, stack: DefaultStack) {

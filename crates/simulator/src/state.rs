@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::crew::{Crew, Luck};
 use crate::outcome::{Access, CorePanic, Counters, Step, Trace, Verdict};
 use crate::random::{Generator, Stream};
-use crate::region::Region;
+use crate::region::{NoMemory, Region};
 use crate::schedule::Scheduler;
 use crate::store_buffer::StoreBuffers;
 use crate::timed::{Post, Timed, Timeshare};
@@ -151,7 +151,7 @@ impl Drop for Current {
 }
 
 impl State {
-    pub(crate) fn new(config: Config) -> Self {
+    pub(crate) fn new(config: Config) -> Result<Self, NoMemory> {
         let state = Self {
             event: Cell::new(0),
             next: Cell::new(u64::MAX),
@@ -159,7 +159,7 @@ impl State {
             running: Cell::new(0),
             core: Cell::new(0),
             buffered: Cell::new(false),
-            region: Region::new(config.region_bytes, config.seed, config.checked),
+            region: Region::new(config.region_bytes, config.seed, config.checked)?,
             timed: OnceCell::new(),
             timeshare: OnceCell::new(),
             slice_end: Cell::new(Ticks::MAX),
@@ -198,7 +198,7 @@ impl State {
             config,
         };
         state.add_core(vec!["outside".to_owned()], Post::Outside, false);
-        state
+        Ok(state)
     }
 
     /// Puts the run under another configuration; see [`crate::Run::reconfigure`].

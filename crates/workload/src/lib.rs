@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod driver;
+pub mod memory;
 pub mod micro;
 pub mod random;
 mod ranges;

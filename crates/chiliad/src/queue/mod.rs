@@ -160,7 +160,8 @@ impl Queue {
     /// are fewer in flight.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for `in_flight`; [`Error::TooManyWorkers`] when there is none left.
+    /// [`Error::InvalidOption`] for `in_flight`; [`Error::TooManyWorkers`] when there is none left;
+    /// [`Error::HostExhausted`] when there is no room for their stacks.
     pub fn serve(&self, in_flight: usize) -> Result<()> {
         check_in_flight(in_flight)?;
         let server = Serving { queue: self, number: self.lock().enter() };
@@ -173,7 +174,7 @@ impl Queue {
                 Interleaved::between();
             }
             Ok(())
-        });
+        })?;
         let seated =
             ended.into_iter().map(|ended| ended.unwrap_or_else(|panic| resume_unwind(panic)));
         // One was enough.

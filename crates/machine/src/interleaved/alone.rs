@@ -1,6 +1,6 @@
 //! Where stacks cannot be switched (see `switch`): a thread has one member, and nobody hands on.
 
-use crate::{Ticks, Woken, WorkerId};
+use crate::{NoRoom, Ticks, Woken, WorkerId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::Result;
 
@@ -41,9 +41,15 @@ pub(super) fn leave_section() {}
 
 /// Runs `body` for the one member that a thread can have here.
 ///
+/// # Errors
+/// Never: it needs no stack.
+///
 /// # Panics
 /// When `members` is not 1.
-pub fn interleave<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<Result<T>> {
+pub fn interleave<T>(
+    members: usize,
+    body: impl Fn(usize) -> T,
+) -> core::result::Result<Vec<Result<T>>, NoRoom> {
     assert!(members == 1, "{members} members: 1");
-    vec![catch_unwind(AssertUnwindSafe(|| body(0)))]
+    Ok(vec![catch_unwind(AssertUnwindSafe(|| body(0)))])
 }

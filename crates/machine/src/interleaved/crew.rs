@@ -16,7 +16,7 @@ use super::pace::{Pace, Way};
 use super::stack::MemberStack;
 use super::switch::{self, StackPointer};
 use crate::sleepers::{self, MemberBell};
-use crate::{Machine, Native, Ticks, Woken, WorkerId};
+use crate::{Machine, Native, NoRoom, Ticks, Woken, WorkerId};
 use core::cell::{Cell, RefCell};
 use core::ptr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -370,13 +370,19 @@ impl Leader<'_> {
 /// A body that runs for long without touching the database, or blocks the thread, keeps its siblings
 /// waiting. One that uses more than its stack of 512 KiB ends the process with a line that says so.
 ///
+/// # Errors
+/// [`NoRoom`] where the system has none for the stacks: then nothing was run.
+///
 /// # Panics
-/// When the system has no address space for the stacks; when `members` is not in 1..=[`MEMBERS_MAX`].
-pub fn interleave<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<Result<T>> {
+/// When `members` is not in 1..=[`MEMBERS_MAX`].
+pub fn interleave<T>(
+    members: usize,
+    body: impl Fn(usize) -> T,
+) -> core::result::Result<Vec<Result<T>>, NoRoom> {
     assert!((1..=MEMBERS_MAX).contains(&members), "{members} members: 1 to {MEMBERS_MAX}");
     let run = |index: usize| catch_unwind(AssertUnwindSafe(|| body(index)));
     if members == 1 || running().is_some() {
-        return (0..members).map(run).collect();
+        return Ok((0..members).map(run).collect());
     }
     overflow::report_from_now_on();
     let results: Vec<Cell<Option<Result<T>>>> = (0..members).map(|_| Cell::new(None)).collect();
@@ -387,13 +393,13 @@ pub fn interleave<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<Result<T>
         members: Cell::new(ptr::slice_from_raw_parts(ptr::null(), 0)),
         thread: thread::current(),
     };
-    let members: Box<[Member]> = (0..members)
+    let members: core::result::Result<Box<[Member]>, NoRoom> = (0..members)
         .map(|index| {
             let (run, result) = (&run, &results[index]);
             let body: Box<dyn FnOnce() + '_> = Box::new(move || result.set(Some(run(index))));
             // SAFETY: what it borrows outlives this function, which every member is over before.
             let body: Body = unsafe { core::mem::transmute(body) };
-            Member {
+            Ok(Member {
                 left: Cell::new(ptr::null_mut()),
                 next: Cell::new(ptr::null()),
                 awaiting: Cell::new(ptr::null()),
@@ -403,11 +409,12 @@ pub fn interleave<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<Result<T>
                 registered: RefCell::new(None),
                 until: Cell::new(Ticks::MAX),
                 woken: Cell::new(Woken::ByPeer),
-                stack: MemberStack::obtain(index).expect("address space for a stack"),
+                stack: MemberStack::obtain(index)?,
                 body: Cell::new(Some(body)),
-            }
+            })
         })
         .collect();
+    let members = members?;
     let _watched = overflow::watch(members.iter().map(|member| member.stack.guard()).collect());
     for member in &members {
         // SAFETY: the stack is fresh, and `begin` never returns.
@@ -419,5 +426,5 @@ pub fn interleave<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<Result<T>
     crew.members.set(&raw const *members);
     Leader { crew: &crew, round: members.iter().collect(), parked: Vec::new() }.run();
     drop(members);
-    results.into_iter().map(|result| result.into_inner().expect("it is over")).collect()
+    Ok(results.into_iter().map(|result| result.into_inner().expect("it is over")).collect())
 }

@@ -7,9 +7,11 @@
 //! fall on the same lines of a cache that is indexed by the place within a page: so each begins a
 //! little further down than the one before.
 
+use crate::{NoRoom, stacks_max};
 use corosensei::stack::{DefaultStack, Stack};
 use std::cell::RefCell;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of a member's stack.
 pub(super) const STACK_BYTES: usize = 512 << 10;
@@ -22,25 +24,53 @@ const PLACES: usize = 12;
 const SPARE_MAX: usize = super::MEMBERS_MAX;
 
 thread_local! {
-    static SPARE: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<Counted>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Stacks of all threads, spare ones among them.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// One of them.
+struct Counted(DefaultStack);
+
+impl Counted {
+    /// A new one; `None` if the system has no room for it.
+    fn new() -> Option<Self> {
+        // Relaxed, here and in the drop: nothing but the number is meant.
+        let more = |count: usize| (count < stacks_max()).then_some(count + 1);
+        COUNT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        match DefaultStack::new(STACK_BYTES) {
+            Ok(stack) => Some(Self(stack)),
+            Err(_) => {
+                COUNT.fetch_sub(1, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        COUNT.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A member's stack.
 pub(super) struct MemberStack {
     /// `None` once it has been given back.
-    stack: Option<DefaultStack>,
+    stack: Option<Counted>,
     shift: usize,
 }
 
 impl MemberStack {
-    /// A spare one, or a new one; `None` if the system has no more address space.
-    pub(super) fn obtain(member: usize) -> Option<Self> {
+    /// A spare one, or a new one.
+    pub(super) fn obtain(member: usize) -> Result<Self, NoRoom> {
         let spare = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten();
         let stack = match spare {
             Some(stack) => stack,
-            None => DefaultStack::new(STACK_BYTES).ok()?,
+            None => Counted::new().ok_or(NoRoom { bytes: STACK_BYTES })?,
         };
-        Some(Self { stack: Some(stack), shift: member % PLACES * SHIFT_BYTES })
+        Ok(Self { stack: Some(stack), shift: member % PLACES * SHIFT_BYTES })
     }
 
     /// The page below it.
@@ -56,7 +86,7 @@ impl MemberStack {
 
     fn inner(&self) -> &DefaultStack {
         let Some(stack) = &self.stack else { unreachable!("given back by the drop alone") };
-        stack
+        &stack.0
     }
 }
 

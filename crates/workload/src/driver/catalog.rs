@@ -6,6 +6,7 @@
 use super::Failure;
 use super::target::{Bound, Natively, Target, Virtual};
 use crate::Workload;
+use crate::memory::Estimate;
 use crate::micro::{Bank, BankOptions, Churn, ChurnOptions};
 use crate::smallbank::{Smallbank, SmallbankOptions};
 use crate::tatp::{Tatp, TatpOptions};
@@ -68,6 +69,20 @@ impl AnyWorkload {
             Self::Bank(bank) => valid(Bank::new(bank.clone()))?.tables(),
         };
         Ok(specs.into_iter().map(|spec| spec.name).collect())
+    }
+
+    /// About what its rows take; of each value only `kept` bytes exist, where that is said.
+    #[must_use]
+    pub fn memory(&self, kept: Option<usize>) -> Estimate {
+        match self {
+            Self::Tpcc(tpcc) => tpcc.memory(kept),
+            Self::Ycsb(ycsb) => ycsb.memory(kept),
+            Self::Smallbank(bank) => bank.memory(kept),
+            Self::Tatp(tatp) => tatp.memory(kept),
+            Self::Txbench(txbench) => txbench.memory(kept),
+            Self::Churn(churn) => churn.memory(kept),
+            Self::Bank(bank) => bank.memory(kept),
+        }
     }
 }
 

@@ -36,8 +36,14 @@ pub(crate) fn load(
         result
     };
     thread::scope(|scope| {
+        let start = |_| thread::Builder::new().spawn_scoped(scope, work);
+        // With fewer threads it takes longer.
         let threads: Vec<_> =
-            (0..threads.clamp(1, parts.max(1))).map(|_| scope.spawn(work)).collect();
+            (0..threads.clamp(1, parts.max(1))).map(start).take_while(Result::is_ok).collect();
+        let threads: Vec<_> = threads.into_iter().flatten().collect();
+        if threads.is_empty() {
+            return Err(Failure::Host("no thread that loads could start".into()));
+        }
         let mut interrupted = false;
         while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
             progress.loading(done.load(Ordering::Relaxed), parts);

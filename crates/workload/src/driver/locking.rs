@@ -121,10 +121,15 @@ fn count(
     signals.set(Phase::Measure);
     let start = Instant::now();
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads)
-            .map(|it| (it, &work, &signals))
-            .map(|(it, work, signals)| scope.spawn(move || work(it, signals)))
-            .collect();
+        let start = |it| {
+            let (work, signals) = (&work, &signals);
+            std::thread::Builder::new().spawn_scoped(scope, move || work(it, signals))
+        };
+        let threads: Result<Vec<_>, _> = (0..threads).map(start).collect();
+        let threads = threads.map_err(|error| {
+            signals.set(Phase::Stop);
+            super::native::no_thread(error)
+        })?;
         threads.into_iter().try_for_each(|thread| super::native::join(thread.join()))
     })?;
     let memory_bytes = super::series::resident_bytes();

@@ -7,6 +7,7 @@ use super::sampling::Generator;
 use super::signals::{Phase, Signals};
 use super::window::{Counted, Window};
 use super::{Failure, Progress};
+use crate::memory::{Estimate, Tables};
 use chiliad_engine::{Error, IndexKind};
 use chiliad_machine::Native;
 use chiliad_storage::{
@@ -40,6 +41,15 @@ pub struct Lookup {
     pub warmup: Duration,
     /// The seed of the keys looked up.
     pub seed: u64,
+}
+
+impl Lookup {
+    /// About what the rows take.
+    #[must_use]
+    pub fn memory(&self) -> Estimate {
+        let (records, bytes) = (self.records as u64, self.record_bytes as u64);
+        Tables::new(None).rows(records, bytes).estimate("--records")
+    }
 }
 
 /// Loads an index and looks up keys in it.

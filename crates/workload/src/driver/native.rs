@@ -18,6 +18,7 @@ use chiliad_machine::{
     Interleaved, Machine, Native, Ticks, allowed_cores, interleave, restrict_to_cores,
 };
 use std::any::Any;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -51,29 +52,27 @@ pub fn run_native(
         }
     };
     thread::scope(|scope| {
-        let mut helpers = Vec::new();
-        helpers.push(scope.spawn(|| {
+        let mut stop = StopHelpers { over: &over, target, threads: Vec::new() };
+        stop.help(scope, || {
             while !over.load(Ordering::Acquire) {
                 thread::park_timeout(plan.epoch);
                 target.tick();
             }
-        }));
+        })?;
         for number in 0..target.log_writers() {
             let (over, bell) = (&over, &bell);
-            helpers.push(scope.spawn(move || target.run_log(number, over, bell)));
+            stop.help(scope, move || target.run_log(number, over, bell))?;
         }
         if target.log_writers() > 0 {
-            helpers.push(scope.spawn(|| upkeep(&|| target.prepare_log())));
-            helpers.push(scope.spawn(|| {
+            stop.help(scope, || upkeep(&|| target.prepare_log()))?;
+            stop.help(scope, || {
                 upkeep(&|| {
                     let made = u64::from(target.checkpoint()?);
                     checkpoints.fetch_add(made, Ordering::Relaxed);
                     Ok(())
                 });
-            }));
+            })?;
         }
-        let threads = helpers.iter().map(|helper| helper.thread().clone()).collect();
-        let _stop = StopHelpers { over: &over, target, threads };
         let report = run_ticking(target, plan, progress, &bell, &checkpoints)?;
         let trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
         trouble.map_or(Ok(report), Err)
@@ -85,6 +84,19 @@ struct StopHelpers<'a> {
     over: &'a AtomicBool,
     target: &'a dyn Target,
     threads: Vec<thread::Thread>,
+}
+
+impl StopHelpers<'_> {
+    /// Starts one more.
+    fn help<'scope>(
+        &mut self,
+        scope: &'scope thread::Scope<'scope, '_>,
+        task: impl FnOnce() + Send + 'scope,
+    ) -> Result<(), Failure> {
+        let helper = thread::Builder::new().spawn_scoped(scope, task).map_err(no_thread)?;
+        self.threads.push(helper.thread().clone());
+        Ok(())
+    }
 }
 
 impl Drop for StopHelpers<'_> {
@@ -138,8 +150,13 @@ fn run_clients(
             let (shared, cores) = (&shared, &cores);
             let client = thread::Builder::new().spawn_scoped(scope, move || {
                 place(cores, plan.cores, plan.clients, index);
-                interleave(plan.interleave, |member| {
+                let ran = interleave(plan.interleave, |member| {
                     target.run_client(plan.seat(index, member), plan, shared)
+                });
+                ran.unwrap_or_else(|refused| {
+                    shared.0.set(Phase::Stop);
+                    shared.0.wake::<Interleaved>();
+                    vec![Ok(Err(Failure::doing("starting a client")(refused.into())))]
                 })
             });
             match client {
@@ -147,7 +164,7 @@ fn run_clients(
                 Err(error) => {
                     signals.set(Phase::Stop);
                     signals.wake::<Interleaved>();
-                    return Err(Failure::Host(format!("thread {index} could not start: {error}")));
+                    return Err(no_thread(error));
                 }
             }
         }
@@ -155,7 +172,7 @@ fn run_clients(
             let signals = &signals;
             scope.spawn(move || idle::watch(signals, limit))
         });
-        let stalled = spawn_stalled(scope, target, plan, &shared, &cores);
+        let stalled = spawn_stalled(scope, target, plan, &shared, &cores)?;
         let mut watch = Watch {
             plan,
             signals: &signals,
@@ -204,13 +221,24 @@ fn spawn_stalled<'scope>(
     plan: &'scope Plan,
     shared: &'scope RunSignals,
     cores: &'scope [usize],
-) -> Option<thread::ScopedJoinHandle<'scope, Result<(), Failure>>> {
-    plan.stalled_at.map(|_| {
-        scope.spawn(move || {
-            place(cores, plan.cores, usize::MAX, 0);
-            target.run_stalled(plan, shared)
-        })
+) -> Result<Option<thread::ScopedJoinHandle<'scope, Result<(), Failure>>>, Failure> {
+    if plan.stalled_at.is_none() {
+        return Ok(None);
+    }
+    let stalled = thread::Builder::new().spawn_scoped(scope, move || {
+        place(cores, plan.cores, usize::MAX, 0);
+        target.run_stalled(plan, shared)
+    });
+    stalled.map(Some).map_err(|error| {
+        shared.0.set(Phase::Stop);
+        shared.0.wake::<Interleaved>();
+        no_thread(error)
     })
+}
+
+/// The system has refused a thread.
+pub(super) fn no_thread(error: io::Error) -> Failure {
+    Failure::Host(format!("a thread could not start: {error}"))
 }
 
 /// Lets the calling thread, client `index`, run on `wanted` of `cores`: on one of its own if there

@@ -93,7 +93,7 @@ pub fn load_simulated(
     let timed = plan.config.machine.is_some();
     let seed_of = |own| if timed { LOADED_SEED } else { own };
     let config = Config { seed: seed_of(plan.config.seed), ..plan.config.clone() };
-    let run = Run::new(config);
+    let run = Run::try_new(config).map_err(|refused| Failure::Host(refused.to_string()))?;
     let target = run.outside(|| -> Result<_, Failure> {
         let target = open()?;
         load(&*target, seed_of(plan.plan.seed))?;
@@ -136,6 +136,10 @@ pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedR
     spawn_stalled(run, plan, &target, &signals, &left);
     spawn_clock(run, plan, &signals, &left);
     spawn_ticker(run, plan, &target, &signals, &left);
+    if let Err(refused) = run.obtain_stacks() {
+        run.outside(|| drop(target));
+        return Err(Failure::Host(refused.to_string()));
+    }
     let started = Instant::now();
     let outcome = run.go();
     let seconds = started.elapsed().as_secs_f64();

@@ -54,7 +54,8 @@ pub fn run_drawing(drawing: &Drawing, progress: &dyn Progress) -> Result<Counted
 /// When the machine has no such timestamps. What goes wrong later is in the report.
 pub fn simulate_drawing(drawing: &Drawing, config: &Config) -> Result<SimulatedReport, Failure> {
     let started = Instant::now();
-    let mut run = Run::new(config.clone());
+    let run = Run::try_new(config.clone());
+    let mut run = run.map_err(|refused| Failure::Host(refused.to_string()))?;
     let shelf = Rc::new(run.outside(|| Shelf::<Sim>::new(&drawing.options))?);
     let signals = Arc::new(Signals::new(drawing.threads, Phase::Warmup, u64::MAX));
     let failures = Rc::new(RefCell::new(Vec::new()));
@@ -71,6 +72,10 @@ pub fn simulate_drawing(drawing: &Drawing, config: &Config) -> Result<SimulatedR
     }
     let counted = spawn_clock(&mut run, drawing, config, &signals);
     let load_seconds = started.elapsed().as_secs_f64();
+    if let Err(error) = run.obtain_stacks() {
+        run.outside(|| drop(shelf));
+        return Err(Failure::Host(error.to_string()));
+    }
     let started = Instant::now();
     let outcome = run.go();
     let seconds = started.elapsed().as_secs_f64();

@@ -1,7 +1,7 @@
 //! The measured window of the micro-benchmarks, which have no transactions: threads do one thing over
 //! and over, each on a core of its own where there are enough, and their counts are read at both ends.
 
-use super::native::{join, place};
+use super::native::{join, no_thread, place};
 use super::series::resident_bytes;
 use super::signals::{Phase, Signals};
 use super::{Failure, Progress};
@@ -43,15 +43,18 @@ impl Window {
         let signals = Signals::new(self.threads, Phase::Warmup, u64::MAX);
         let cores = allowed_cores();
         thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.threads)
-                .map(|index| {
-                    let (work, signals, cores) = (&work, &signals, &cores);
-                    scope.spawn(move || {
-                        place(cores, self.threads, self.threads, index);
-                        work(index, signals)
-                    })
+            let start = |index| {
+                let (work, signals, cores) = (&work, &signals, &cores);
+                thread::Builder::new().spawn_scoped(scope, move || {
+                    place(cores, self.threads, self.threads, index);
+                    work(index, signals)
                 })
-                .collect();
+            };
+            let threads: Result<Vec<_>, _> = (0..self.threads).map(start).collect();
+            let threads = threads.map_err(|error| {
+                signals.set(Phase::Stop);
+                no_thread(error)
+            })?;
             thread::sleep(self.warmup);
             let start = Instant::now();
             let before = signals.committed();

@@ -6,6 +6,7 @@
 //! Conditions: `sum`; `cards` and `owners`: each index has exactly the rows of the table, under the
 //! keys that the rows say.
 
+use crate::memory::{Estimate, Tables};
 use crate::random::Random;
 use crate::workload::{free, present};
 use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
@@ -54,6 +55,13 @@ impl Default for BankOptions {
 }
 
 impl BankOptions {
+    /// About what the rows take; of each value only `kept` bytes exist, where that is said.
+    #[must_use]
+    pub fn memory(&self, kept: Option<usize>) -> Estimate {
+        let accounts = u64::from(self.accounts);
+        Tables::new(kept).rows(accounts, 16).secondary(2 * accounts).estimate("--accounts")
+    }
+
     /// Whether the values are in range.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! SmallBank's options.
 
+use crate::memory::{Estimate, Tables};
 use crate::ranges::{percent, within};
 
 /// SmallBank as asked for.
@@ -40,6 +41,14 @@ impl Default for SmallbankOptions {
 }
 
 impl SmallbankOptions {
+    /// About what the rows take; of each value only `kept` bytes exist, where that is said.
+    #[must_use]
+    pub fn memory(&self, kept: Option<usize>) -> Estimate {
+        let accounts = u64::from(self.accounts);
+        // An account's name, and two balances.
+        Tables::new(kept).rows(accounts, 32).rows(2 * accounts, 8).estimate("--accounts")
+    }
+
     /// A few customers with little money, so that transactions meet and funds do not suffice.
     #[must_use]
     pub fn micro() -> Self {

@@ -1,5 +1,6 @@
 //! TATP's options.
 
+use crate::memory::{Estimate, Tables};
 use crate::ranges::within;
 
 /// Which transactions; how often each of them, compared with the others, stays the same.
@@ -45,6 +46,19 @@ impl Default for TatpOptions {
 }
 
 impl TatpOptions {
+    /// About what the rows take; of each value only `kept` bytes exist, where that is said.
+    #[must_use]
+    pub fn memory(&self, kept: Option<usize>) -> Estimate {
+        let subscribers = u64::from(self.subscribers);
+        // On average two and a half rows of access and of facilities each, and almost four of forwarding.
+        let others = subscribers.saturating_mul(35) / 4;
+        Tables::new(kept)
+            .rows(subscribers, 48)
+            .rows(others, 16)
+            .secondary(subscribers)
+            .estimate("--subscribers")
+    }
+
     /// A dozen subscribers, whose rows share few leaves, and call forwardings that come and go.
     #[must_use]
     pub fn micro() -> Self {

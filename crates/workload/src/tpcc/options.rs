@@ -1,5 +1,7 @@
 //! TPC-C's options, and the sizes that a scale stands for.
 
+use crate::memory::{Estimate, Tables};
+
 /// How large one warehouse is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Scale {
@@ -107,6 +109,26 @@ impl Default for TpccOptions {
 }
 
 impl TpccOptions {
+    /// About what the rows take; of each value only `kept` bytes exist, where that is said.
+    #[must_use]
+    pub fn memory(&self, kept: Option<usize>) -> Estimate {
+        let (sizes, warehouses) = (self.sizes(), u64::from(self.warehouses));
+        let stock = warehouses * u64::from(sizes.items);
+        let customers = warehouses * u64::from(sizes.districts) * u64::from(sizes.customers);
+        let data = u64::from(u32::midpoint(sizes.data.0, sizes.data.1));
+        let lines = customers * u64::from(u32::midpoint(sizes.lines.0, sizes.lines.1));
+        Tables::new(kept)
+            .rows(stock, 290)
+            .rows(customers, 250)
+            .rows(customers, data)
+            .secondary(customers)
+            // Their orders and payments.
+            .rows(2 * customers, 48)
+            .secondary(customers)
+            .rows(lines, 40)
+            .estimate("--warehouses")
+    }
+
     /// Two small warehouses that often sell each other's items.
     #[must_use]
     pub fn micro() -> Self {

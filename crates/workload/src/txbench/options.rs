@@ -1,6 +1,7 @@
 //! TxBench's options.
 
 use super::schema::TEXTS;
+use crate::memory::{Estimate, Tables};
 use crate::ranges::{percent, share, within};
 
 /// TxBench as asked for.
@@ -44,6 +45,15 @@ impl Default for TxbenchOptions {
 }
 
 impl TxbenchOptions {
+    /// About what the rows take; of each value only `kept` bytes exist, where that is said.
+    #[must_use]
+    pub fn memory(&self, kept: Option<usize>) -> Estimate {
+        let (shortest, longest) = self.lengths();
+        Tables::new(kept)
+            .rows(3 * u64::from(self.rows), usize::midpoint(shortest, longest) as u64)
+            .estimate("--rows")
+    }
+
     /// A few short rows, and as many transactions that update as others.
     #[must_use]
     pub fn micro() -> Self {

@@ -1,5 +1,6 @@
 //! YCSB's options.
 
+use crate::memory::{Estimate, Tables};
 use crate::ranges::{percent, within};
 
 /// YCSB as asked for.
@@ -61,6 +62,12 @@ impl Default for YcsbOptions {
 }
 
 impl YcsbOptions {
+    /// About what the rows take; of each value only `kept` bytes exist, where that is said.
+    #[must_use]
+    pub fn memory(&self, kept: Option<usize>) -> Estimate {
+        Tables::new(kept).rows(self.records, self.record_bytes as u64).estimate("--records")
+    }
+
     /// A few records that many transactions want, for simulated runs.
     #[must_use]
     pub fn micro() -> Self {

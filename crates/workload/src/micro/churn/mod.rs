@@ -14,6 +14,7 @@
 mod feud;
 mod program;
 
+use crate::memory::{Estimate, Tables};
 use crate::random::Random;
 use crate::row::Column;
 use crate::workload::present;
@@ -55,6 +56,17 @@ impl Default for ChurnOptions {
 }
 
 impl ChurnOptions {
+    /// About what the rows take; of each value only `kept` bytes exist, where that is said.
+    #[must_use]
+    pub fn memory(&self, kept: Option<usize>) -> Estimate {
+        // Half of the keys have a row, of half the greatest length; a third of the slots have a token.
+        Tables::new(kept)
+            .rows(u64::from(self.keys) / 2, self.record_bytes as u64 / 2)
+            .rows(u64::from(self.slots) / 3, 8)
+            .rows(2 * u64::from(self.pairs), 8)
+            .estimate("--keys")
+    }
+
     /// Whether the values are in range.
     ///
     /// # Errors

@@ -1,0 +1,54 @@
+//! How many stacks a process has room for, and that there is none.
+//!
+//! A stack and the page below it are two of the mappings of which the system allows a process only so many
+//! (`vm.max_map_count`). Whoever uses up all of them takes them from everybody else in the process: the
+//! allocator and the start of a thread then end it. So stacks keep to their half.
+
+use core::fmt;
+use std::sync::OnceLock;
+
+/// Mappings that a process may have where the system does not say.
+const MAPPINGS: usize = 65_530;
+
+/// Mappings of a stack: itself, and the page below it that nobody may touch.
+const OF_A_STACK: usize = 2;
+
+/// Stacks have this part of all mappings.
+const PART: usize = 2;
+
+/// The system has no room for a stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoRoom {
+    /// The stack's size in bytes.
+    pub bytes: usize,
+}
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no room for a stack of {} KiB: it is limited by the address space of the process (ulimit -v) \
+             and by vm.max_map_count, with which there are at most {} stacks",
+            self.bytes >> 10,
+            stacks_max()
+        )
+    }
+}
+
+impl std::error::Error for NoRoom {}
+
+/// Mappings of memory that the system allows a process, looked at once.
+#[must_use]
+pub fn mappings_max() -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| {
+        let text = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+        text.and_then(|text| text.trim().parse().ok()).unwrap_or(MAPPINGS)
+    })
+}
+
+/// Stacks besides those of threads that a process can have at a time.
+#[must_use]
+pub fn stacks_max() -> usize {
+    mappings_max() / PART / OF_A_STACK
+}
