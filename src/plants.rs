@@ -24,6 +24,7 @@ pub fn rig(rig: Rig) -> &'static str {
         Rig::SimTso => "sim-tso",
         Rig::SimCrews => "sim-crews",
         Rig::Loom => "loom",
+        Rig::Waits => "waits",
         Rig::Disk => "disk",
         Rig::Soak => "soak",
     }
@@ -36,6 +37,7 @@ pub fn table() -> String {
         let (name, rig) = (fault.name, rig(fault.rig));
         let (workload, limit) = match fault.rig {
             Rig::Loom => ("-", "by the models in the tests".to_owned()),
+            Rig::Waits => ("-", "by the engine's tests".to_owned()),
             _ => (fault.workload, format!("within {} seeds", fault.seeds)),
         };
         // Writing to a string cannot fail.

@@ -109,7 +109,7 @@ fn search(
     first_seed: u64,
     scope: &Scope,
 ) -> Result<Search, Stop> {
-    if fault.rig == Rig::Loom {
+    if matches!(fault.rig, Rig::Loom | Rig::Waits) {
         return Ok(Search::Elsewhere);
     }
     let workload = super::WORKLOADS.into_iter().chain(LockLoad::ALL.map(LockLoad::name));
@@ -156,7 +156,7 @@ impl Search {
                 let others = others.join(", ");
                 ("-".into(), format!("NOT CAUGHT within {} seeds, but {others}", fault.seeds))
             }
-            Self::Elsewhere => ("-".into(), "loom: by the models in the tests".into()),
+            Self::Elsewhere => ("-".into(), format!("{}: by the tests", plants::rig(fault.rig))),
         };
         [fault.name.into(), scheme.into(), plants::rig(fault.rig).into(), seed, verdict]
     }

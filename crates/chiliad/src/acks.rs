@@ -3,6 +3,7 @@
 //! One count, the newest durable epoch, answers everybody: the log's threads publish it, and wake who
 //! waits for an epoch up to it. Whoever waits leaves a waker, be it a future or a thread.
 
+use crate::cancel::Until;
 use crate::dispatch::AnyDatabase;
 use crate::sleeper::Sleeper;
 use crate::{Error, Result};
@@ -44,15 +45,16 @@ impl Acks {
         self.engine.log_failure().unwrap_or(Error::TransactionOver)
     }
 
-    /// Waits until an epoch is durable. `urgent`: the epoch shall end now.
-    pub fn wait(&self, epoch: u64, urgent: bool) -> Result<()> {
+    /// Waits until an epoch is durable, but not beyond `limit`. `urgent`: the epoch shall end now.
+    pub fn wait(&self, epoch: u64, urgent: bool, limit: &Until) -> Result<()> {
         if let Some(over) = self.look(epoch) {
             return over;
         }
         if urgent {
             self.hurry(epoch);
         }
-        Sleeper::here().until(|waker| self.poll(epoch, waker))
+        let durable = Sleeper::here().until_or(limit, |waker| self.poll(epoch, waker));
+        durable.unwrap_or(Err(Error::NotYetDurable { epoch }))
     }
 
     /// Asks that an epoch end now rather than in its time.
@@ -72,7 +74,7 @@ impl Acks {
 
     /// Waits until everything committed so far is durable.
     pub fn sync(&self) -> Result<()> {
-        self.wait(self.epoch(), true)
+        self.wait(self.epoch(), true, &Until::default())
     }
 
     /// Everything that is committed by now is of this epoch or before.

@@ -1,5 +1,6 @@
 //! How long a refused transaction waits before it is run again.
 
+use crate::cancel::{Cancel, Until};
 use chiliad_machine::{Interleaved, Machine, Ticks};
 use std::time::{Duration, Instant};
 
@@ -44,9 +45,9 @@ impl Backoff {
         }
     }
 
-    /// Waits before the attempt that follows `refusals` refusals, but not beyond `until`. Siblings on
+    /// Waits before the attempt that follows `refusals` refusals, but not beyond `limit`. Siblings on
     /// the same thread run meanwhile: the one that is waited for may be among them.
-    pub(crate) fn wait(self, refusals: u32, until: Option<Instant>) {
+    pub(crate) fn wait(self, refusals: u32, limit: &Until) {
         let window = self.window(refusals);
         let nanos = u64::try_from(window.as_nanos()).unwrap_or(u64::MAX);
         if nanos == 0 {
@@ -54,10 +55,14 @@ impl Backoff {
         }
         let mut wait = Duration::from_nanos(Interleaved::random() % nanos);
         let start = Instant::now();
-        if let Some(until) = until {
-            wait = wait.min(until.saturating_duration_since(start));
+        if let Some(deadline) = limit.deadline {
+            wait = wait.min(deadline.saturating_duration_since(start));
         }
+        let _woken = limit.cancel.as_ref().map(Cancel::wakes_caller);
         while let Some(rest) = wait.checked_sub(start.elapsed()).filter(|rest| !rest.is_zero()) {
+            if limit.cancel.as_ref().is_some_and(Cancel::is_canceled) {
+                return;
+            }
             if rest >= SLEEP_FROM {
                 Interleaved::park_until(Interleaved::now() + ticks(rest));
             } else {
@@ -81,7 +86,7 @@ fn ticks(time: Duration) -> Ticks {
 
 #[cfg(test)]
 mod tests {
-    use super::Backoff;
+    use super::{Backoff, Until};
     use std::time::{Duration, Instant};
 
     #[test]
@@ -98,8 +103,9 @@ mod tests {
     #[test]
     fn no_wait_goes_beyond_the_deadline() {
         let start = Instant::now();
+        let limit = Until { deadline: Some(start), ..Until::default() };
         for _ in 0..20 {
-            Backoff::Random(Duration::from_secs(60)).wait(1, Some(start));
+            Backoff::Random(Duration::from_secs(60)).wait(1, &limit);
         }
         assert!(start.elapsed() < Duration::from_secs(5));
     }

@@ -126,10 +126,9 @@ impl Database {
     /// Until it commits, a transaction that is bound to be refused may see a state that never was;
     /// [`Options::opacity`] keeps that short.
     ///
-    /// A call inside another transaction's closure is a transaction of its own, which knows nothing
-    /// of the outer one. (Under [`Scheme::Partitioned`](crate::Scheme::Partitioned) and
-    /// [`Scheme::HStore`](crate::Scheme::HStore) it waits for
-    /// ever if both use a partition.)
+    /// A call inside another transaction's closure is a transaction of its own, which sees nothing of what
+    /// the outer one has written. Where the two stand in each other's way, [`Error::Nested`] says how:
+    /// at once, or within a tenth of a second.
     ///
     /// ```
     /// use chiliad::{Database, Table};
@@ -247,15 +246,25 @@ impl Database {
     ///
     /// # Errors
     /// What the closure returns; [`Error::TooManyWorkers`].
-    pub fn snapshot<T>(
+    pub fn snapshot<T>(&self, body: impl FnMut(&mut Snapshot<'_, '_>) -> Result<T>) -> Result<T> {
+        self.snapshot_with(&RunOptions::default(), body)
+    }
+
+    /// As [`Database::snapshot`], with a deadline and a handle, and with errors of the application's own.
+    ///
+    /// # Errors
+    /// What the closure returns; [`Error::DeadlineExceeded`]; [`Error::Canceled`];
+    /// [`Error::TooManyWorkers`].
+    pub fn snapshot_with<T, E: From<Error>>(
         &self,
-        mut body: impl FnMut(&mut Snapshot<'_, '_>) -> Result<T>,
-    ) -> Result<T> {
-        let options = RunOptions::default();
-        let plan = Plan::snapshot(&options);
+        options: &RunOptions,
+        mut body: impl FnMut(&mut Snapshot<'_, '_>) -> core::result::Result<T, E>,
+    ) -> core::result::Result<T, E> {
+        let plan = Plan::snapshot(options);
         self.with_seat(|seat| {
             seat.run_held(&self.shared.rules, plan, |tx| body(&mut Snapshot::new(tx)))
-        })?
+        })
+        .unwrap_or_else(|error| Err(E::from(error)))
     }
 
     /// A worker of the caller's own.

@@ -189,6 +189,10 @@ impl AnyWorker {
         each!(self, worker => worker.rest(budget))
     }
 
+    pub fn cancel_by(&mut self, cancel: Option<&chiliad_engine::Cancel<Interleaved>>) {
+        each!(self, worker => worker.cancel_by(cancel));
+    }
+
     pub fn load(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
         each!(self, worker => worker.load(table, key, value))
     }
@@ -202,6 +206,11 @@ impl AnyTransaction<'_> {
 
     pub fn commit(self) -> Result<Committed> {
         each!(self, tx => tx.commit())
+    }
+
+    /// What transactions in its closure know it by.
+    pub fn as_outer(&self) -> chiliad_engine::Outer {
+        each!(self, tx => tx.as_outer())
     }
 
     pub fn rollback(self) {

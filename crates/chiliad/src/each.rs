@@ -133,9 +133,11 @@ impl Database {
     ) -> Result<Vec<core::result::Result<T, E>>> {
         let held: thread::Result<Vec<Held<T, E>>> = outcomes.into_iter().flatten().collect();
         let held = held.unwrap_or_else(|panic| resume_unwind(panic));
-        // With the newest epoch all are durable; if it never will be, each is asked for by itself.
+        // With the newest epoch all are durable.
         let newest = held.iter().map(|held| held.epoch).max().unwrap_or(0);
-        let _ = self.rules().hold_back(newest);
+        if let Some(acks) = self.rules().holding() {
+            acks.hurry(newest);
+        }
         Ok(held.into_iter().map(|held| held.wait(self.rules())).collect())
     }
 }

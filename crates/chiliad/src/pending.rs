@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::acks::Acks;
+use crate::cancel::Until;
 use crate::seat::unless_it_only_read;
 use core::fmt;
 use core::future::Future;
@@ -75,7 +76,7 @@ impl<T> Pending<T> {
     /// disk will be known when the database is opened again.
     pub fn wait(mut self) -> Result<T> {
         if let Some(acks) = &self.acks {
-            unless_it_only_read(self.wrote, acks.wait(self.epoch, false))?;
+            unless_it_only_read(self.wrote, acks.wait(self.epoch, false, &Until::default()))?;
         }
         Ok(self.take())
     }

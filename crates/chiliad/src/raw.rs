@@ -35,9 +35,9 @@ pub use chiliad_engine::{
 };
 pub use chiliad_engine::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
+use crate::cancel::Until;
 use crate::dispatch::AnyTransaction;
 use crate::{Error, Reason, Result};
-use std::time::Instant;
 
 /// A running transaction, untyped: use it through the trait [`Transaction`].
 ///
@@ -51,18 +51,15 @@ pub struct Untyped<'w> {
 
 /// What became of the operations so far.
 struct Watch {
-    deadline: Option<Instant>,
+    until: Until,
     /// The transaction is lost, whatever its closure makes of it.
     conflict: Option<Reason>,
 }
 
 impl Watch {
-    /// Refuses to go on after the deadline.
+    /// Refuses to go on after the deadline, and when it was told to give up.
     fn ready(&self) -> Result<()> {
-        match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Err(Error::DeadlineExceeded),
-            _ => Ok(()),
-        }
+        self.until.check()
     }
 
     /// Whether a commit may be tried.
@@ -82,8 +79,8 @@ impl Watch {
 }
 
 impl<'w> Untyped<'w> {
-    pub(crate) fn new(any: AnyTransaction<'w>, deadline: Option<Instant>) -> Self {
-        Self { any, watch: Watch { deadline, conflict: None } }
+    pub(crate) fn new(any: AnyTransaction<'w>, until: Until) -> Self {
+        Self { any, watch: Watch { until, conflict: None } }
     }
 
     /// Why the transaction cannot commit: it has met a conflict, or what it has read is no state
@@ -108,6 +105,16 @@ impl<'w> Untyped<'w> {
                 Err(error)
             }
         }
+    }
+
+    /// What ends the transaction's waits.
+    pub(crate) fn until(&self) -> &Until {
+        &self.watch.until
+    }
+
+    /// What transactions in its closure know it by.
+    pub(crate) fn as_outer(&self) -> chiliad_engine::Outer {
+        self.any.as_outer()
     }
 
     pub(crate) fn rollback(self) {

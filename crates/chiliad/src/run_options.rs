@@ -1,6 +1,6 @@
 //! Options of one transaction, or of several that are run alike.
 
-use crate::Error;
+use crate::{Cancel, Error};
 use std::time::{Duration, Instant};
 
 /// The most transactions in flight on one thread: see
@@ -29,10 +29,13 @@ pub(crate) fn check_in_flight(in_flight: usize) -> Result<(), Error> {
 #[non_exhaustive]
 pub struct RunOptions {
     /// How long after the call the transaction must have committed; then
-    /// [`Error::DeadlineExceeded`], and nothing has happened. Waits for locks end then, under
-    /// [`Scheme::DlDetect`](crate::Scheme::DlDetect) and the schemes with a lock table; else an operation in
-    /// progress is not interrupted: the time is looked at in each operation and before the commit.
+    /// [`Error::DeadlineExceeded`], and nothing has happened. Every wait ends then, under every scheme. Where it
+    /// has committed by then, and its result is held back until it is durable
+    /// ([`Durability::Sync`](crate::Durability::Sync)), that wait ends with [`Error::NotYetDurable`].
+    /// A closure that does not use its transaction is not interrupted.
     pub deadline: Option<Duration>,
+    /// Who may tell it from outside to give up.
+    pub cancel: Option<Cancel>,
     /// It writes nothing: a write fails with [`Error::ReadOnly`]. Unlike a snapshot it sees the
     /// present, and may have to be run again.
     pub read_only: bool,
@@ -51,6 +54,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             deadline: None,
+            cancel: None,
             read_only: false,
             partitions: Vec::new(),
             retries_max: None,
@@ -64,6 +68,12 @@ impl RunOptions {
     #[must_use]
     pub fn deadline(self, deadline: Duration) -> Self {
         Self { deadline: Some(deadline), ..self }
+    }
+
+    /// Sets [`RunOptions::cancel`].
+    #[must_use]
+    pub fn cancel(self, cancel: &Cancel) -> Self {
+        Self { cancel: Some(cancel.clone()), ..self }
     }
 
     /// Sets [`RunOptions::read_only`].

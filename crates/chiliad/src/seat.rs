@@ -3,11 +3,13 @@
 use crate::acks::Acks;
 use crate::backoff::{self, Backoff};
 use crate::cache::Slots;
+use crate::cancel::{Cancel, Until};
 use crate::dispatch::{AnyDatabase, AnyWorker};
+use crate::nest::{self, Refusals};
 use crate::raw::{TableId, Untyped};
 use crate::reader::Scratch;
 use crate::{Durability, Error, Pending, Reader, Reason, Result, RunOptions, Transaction};
-use chiliad_engine::{Committed, Intent};
+use chiliad_engine::{Committed, Intent, Outer};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -35,13 +37,13 @@ impl Rules {
     }
 
     /// Holds a result back until the transaction's epoch is durable, if that is asked for.
-    pub fn hold_back(&self, epoch: u64) -> Result<()> {
-        self.holding().map_or(Ok(()), |acks| acks.wait(epoch, true))
+    pub fn hold_back(&self, epoch: u64, limit: &Until) -> Result<()> {
+        self.holding().map_or(Ok(()), |acks| acks.wait(epoch, true, limit))
     }
 
     /// Holds the end of a transaction back in the same way.
-    pub fn hold_back_end(&self, committed: Committed) -> Result<()> {
-        unless_it_only_read(committed.wrote, self.hold_back(committed.epoch))
+    pub fn hold_back_end(&self, committed: Committed, limit: &Until) -> Result<()> {
+        unless_it_only_read(committed.wrote, self.hold_back(committed.epoch, limit))
     }
 
     /// The epoch of the error that a transaction ended with: what it has read may not be durable, and
@@ -54,7 +56,10 @@ impl Rules {
 /// What comes of a transaction when it is known whether its epoch is `durable`. If it never will be, a
 /// transaction that has written nothing ends as if it were: the database goes on reading what it holds.
 pub(crate) fn unless_it_only_read(wrote: bool, durable: Result<()>) -> Result<()> {
-    if wrote { durable } else { Ok(()) }
+    match durable {
+        Err(Error::LogFailed(_)) if !wrote => Ok(()),
+        durable => durable,
+    }
 }
 
 /// How a transaction ended, not to be told before an epoch is durable.
@@ -64,17 +69,19 @@ pub(crate) struct Held<T, E> {
     pub epoch: u64,
     /// Whether the transaction has changed anything.
     pub wrote: bool,
+    /// How long it may be waited for.
+    pub limit: Until,
 }
 
 impl<T, E: From<Error>> Held<T, E> {
     /// An error that tells nothing of the database.
     pub fn harmless(error: Error) -> Self {
-        Self { result: Err(error.into()), epoch: 0, wrote: false }
+        Self { result: Err(error.into()), epoch: 0, wrote: false, limit: Until::default() }
     }
 
     /// The result, as soon as it may be told.
     pub fn wait(self, rules: &Rules) -> core::result::Result<T, E> {
-        let durable = rules.hold_back(self.epoch);
+        let durable = rules.hold_back(self.epoch, &self.limit);
         self.tell(durable)
     }
 
@@ -132,7 +139,11 @@ impl Drop for Taken {
 /// How an attempt ended.
 enum Attempt<T, E> {
     Over(Held<T, E>),
-    Refused(Reason),
+    /// `overtaken`: a transaction inside it had committed writes.
+    Refused {
+        reason: Reason,
+        overtaken: bool,
+    },
     /// There is no memory left, for all that this worker knows.
     Short(Held<T, E>),
 }
@@ -154,6 +165,11 @@ impl<'a> Plan<'a> {
     /// The same on a state of the past.
     pub fn snapshot(options: &'a RunOptions) -> Self {
         Self { snapshot: true, ..Self::now(options) }
+    }
+
+    /// What ends its waits.
+    fn limit(&self) -> Until {
+        Until { deadline: self.deadline, cancel: self.options.cancel.clone() }
     }
 }
 
@@ -193,16 +209,22 @@ impl Seat {
                 }
                 result => return result,
             }
-            rules.backoff.wait(refusals, None);
+            rules.backoff.wait(refusals, &Until::default());
         }
     }
 
-    /// Begins a transaction that has been refused `retries` times.
-    pub fn begin<'a>(
+    /// Begins a transaction.
+    pub fn begin<'a>(&'a mut self, rules: &'a Rules, plan: Plan<'_>) -> Result<Transaction<'a>> {
+        self.begin_again(rules, plan, 0, &nest::outer(rules.database))
+    }
+
+    /// Begins a transaction that has been refused `retries` times, in the closures of these others.
+    fn begin_again<'a>(
         &'a mut self,
         rules: &'a Rules,
         plan: Plan<'_>,
         retries: u32,
+        outer: &[Outer],
     ) -> Result<Transaction<'a>> {
         let declared = &plan.options.partitions;
         let intent = Intent {
@@ -211,9 +233,11 @@ impl Seat {
             partitions: if declared.is_empty() { &rules.all_partitions } else { declared },
             retries,
             deadline: plan.deadline.map(backoff::ticks_at),
+            outer,
             ..Intent::default()
         };
-        let raw = Untyped::new(self.worker.begin(&intent)?, plan.deadline);
+        self.worker.cancel_by(plan.options.cancel.as_ref().map(Cancel::engine));
+        let raw = Untyped::new(self.worker.begin(&intent)?, plan.limit());
         Ok(Transaction::new(Reader::new(raw, &mut self.scratch, rules.database), rules))
     }
 
@@ -225,15 +249,15 @@ impl Seat {
         plan: Plan<'_>,
         mut body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> Held<T, E> {
-        let late = || plan.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        let (mut refusals, mut reliefs) = (0, 0);
+        let (limit, outer) = (plan.limit(), nest::outer(rules.database));
+        let (mut refusals, mut reliefs, mut futile) = (0, 0, Refusals::default());
         loop {
-            if late() {
-                return Held::harmless(Error::DeadlineExceeded);
+            if let Err(over) = limit.check() {
+                return Held::harmless(over);
             }
-            let reason = match self.attempt(rules, plan, refusals, &mut body) {
+            let (reason, overtaken) = match self.attempt(rules, plan, refusals, &outer, &mut body) {
                 Attempt::Over(held) => return held,
-                Attempt::Refused(reason) => reason,
+                Attempt::Refused { reason, overtaken } => (reason, overtaken),
                 Attempt::Short(_) if self.relieve(rules, reliefs) => {
                     reliefs += 1;
                     continue;
@@ -243,8 +267,11 @@ impl Seat {
             if plan.options.retries_max.is_some_and(|most| refusals >= most) {
                 return Held::harmless(Error::Conflict(reason));
             }
+            if let Some(nested) = futile.add(!outer.is_empty(), overtaken) {
+                return Held::harmless(Error::Nested(nested));
+            }
             refusals = refusals.saturating_add(1);
-            rules.backoff.wait(refusals, plan.deadline);
+            rules.backoff.wait(refusals, &limit);
         }
     }
 
@@ -264,11 +291,11 @@ impl Seat {
         rules: &Rules,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<Pending<T>> {
-        let Held { result, epoch, wrote } =
+        let Held { result, epoch, wrote, limit } =
             self.run(rules, Plan::now(&RunOptions::default()), body);
         match result {
             Ok(value) => Ok(Pending::new(value, epoch, wrote, rules.acks.clone())),
-            Err(error) => Held { result: Err(error), epoch, wrote }.wait(rules),
+            Err(error) => Held { result: Err(error), epoch, wrote, limit }.wait(rules),
         }
     }
 
@@ -277,20 +304,25 @@ impl Seat {
         rules: &Rules,
         plan: Plan<'_>,
         refusals: u32,
+        outer: &[Outer],
         body: &mut impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> Attempt<T, E> {
-        let mut tx = match self.begin(rules, plan, refusals) {
+        let mut tx = match self.begin_again(rules, plan, refusals, outer) {
             Ok(tx) => tx,
             Err(error) => return Attempt::failed(error),
         };
         // The closure's own state may be left half-changed by a panic; it is the application's, and
         // it either sees the panic resumed or is called again, as it is after a conflict.
+        let inside = tx.enter();
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut tx)));
+        let overtaken = inside.is_overtaken();
+        drop(inside);
         if let Ok(Ok(value)) = outcome {
             return match tx.commit_now() {
                 Ok(Committed { epoch, wrote, .. }) => {
-                    Attempt::Over(Held { result: Ok(value), epoch, wrote })
+                    Attempt::Over(Held { result: Ok(value), epoch, wrote, limit: plan.limit() })
                 }
+                Err(Error::Conflict(reason)) => Attempt::Refused { reason, overtaken },
                 Err(error) => Attempt::failed(error),
             };
         }
@@ -299,10 +331,11 @@ impl Seat {
         let short = tx.is_short();
         tx.rollback();
         match (conflict, outcome) {
-            (Some(reason), _) => Attempt::Refused(reason),
+            (Some(reason), _) => Attempt::Refused { reason, overtaken },
             (None, Ok(Err(error))) => {
                 let epoch = rules.error_epoch();
-                let held = Held { result: Err(error), epoch, wrote: false };
+                let limit = plan.limit();
+                let held = Held { result: Err(error), epoch, wrote: false, limit };
                 if short { Attempt::Short(held) } else { Attempt::Over(held) }
             }
             (None, Ok(Ok(_))) => unreachable!("committed above"),
@@ -314,7 +347,7 @@ impl Seat {
 impl<T, E: From<Error>> Attempt<T, E> {
     fn failed(error: Error) -> Self {
         match error {
-            Error::Conflict(reason) => Self::Refused(reason),
+            Error::Conflict(reason) => Self::Refused { reason, overtaken: false },
             Error::OutOfMemory { .. } => Self::Short(Held::harmless(error)),
             other => Self::Over(Held::harmless(other)),
         }

@@ -3,6 +3,8 @@
 //! A thread that waits sleeps. A transaction that waits among others on one thread leaves it to them:
 //! nothing in this crate blocks a thread in another way while its siblings could run.
 
+use crate::backoff;
+use crate::cancel::{Cancel, Until};
 use chiliad_machine::{Interleaved, Machine, WorkerId};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
@@ -33,10 +35,31 @@ impl Sleeper {
     /// there may be one.
     pub fn until<T>(&self, mut poll: impl FnMut(&Waker) -> Option<T>) -> T {
         loop {
-            if let Some(answer) = poll(&self.0) {
+            if let Some(answer) = self.until_or(&Until::default(), &mut poll) {
                 return answer;
             }
-            Interleaved::park();
+        }
+    }
+
+    /// The same, but not beyond `limit`: `None` then.
+    pub fn until_or<T>(
+        &self,
+        limit: &Until,
+        mut poll: impl FnMut(&Waker) -> Option<T>,
+    ) -> Option<T> {
+        // Shown before the handle is looked at for the last time.
+        let _woken = limit.cancel.as_ref().map(Cancel::wakes_caller);
+        loop {
+            if let Some(answer) = poll(&self.0) {
+                return Some(answer);
+            }
+            if limit.check().is_err() {
+                return None;
+            }
+            match limit.deadline {
+                Some(deadline) => _ = Interleaved::park_until(backoff::ticks_at(deadline)),
+                None => Interleaved::park(),
+            }
         }
     }
 }

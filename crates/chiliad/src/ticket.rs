@@ -1,6 +1,7 @@
 //! The result of a transaction that another thread runs.
 
 use crate::acks::Acks;
+use crate::cancel::Until;
 use crate::seat::Held;
 use crate::sleeper::Sleeper;
 use crate::{Error, Result};
@@ -31,6 +32,7 @@ pub struct Ticket<T, E = Error> {
     answer: Option<Answer<T, E>>,
     /// `None`: results are not held back.
     acks: Option<Arc<Acks>>,
+    limit: Until,
 }
 
 /// Where the answer is handed over.
@@ -41,6 +43,16 @@ struct Desk<T, E> {
 struct State<T, E> {
     answer: Option<Answer<T, E>>,
     waiting: Option<Waker>,
+    stage: Stage,
+}
+
+/// How far the transaction is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Waits,
+    Runs,
+    /// Whoever has the ticket waited for as long as it was to: it is not to be run.
+    GivenUp,
 }
 
 /// The other end: whoever drops it without an answer leaves [`Error::Canceled`].
@@ -49,10 +61,13 @@ pub(crate) struct Promise<T, E: From<Error>> {
 }
 
 /// A ticket and its promise.
-pub(crate) fn pair<T, E: From<Error>>(acks: Option<Arc<Acks>>) -> (Promise<T, E>, Ticket<T, E>) {
-    let state = Mutex::new(State { answer: None, waiting: None });
+pub(crate) fn pair<T, E: From<Error>>(
+    acks: Option<Arc<Acks>>,
+    limit: Until,
+) -> (Promise<T, E>, Ticket<T, E>) {
+    let state = Mutex::new(State { answer: None, waiting: None, stage: Stage::Waits });
     let desk = Arc::new(Desk { state });
-    (Promise { desk: Some(Arc::clone(&desk)) }, Ticket { desk, answer: None, acks })
+    (Promise { desk: Some(Arc::clone(&desk)) }, Ticket { desk, answer: None, acks, limit })
 }
 
 impl<T, E> Desk<T, E> {
@@ -73,6 +88,17 @@ impl<T, E> Desk<T, E> {
 }
 
 impl<T, E: From<Error>> Promise<T, E> {
+    /// The transaction is about to be run; whether it still is to be.
+    pub fn begin(&self) -> bool {
+        let Some(desk) = &self.desk else { return false };
+        let mut state = desk.lock();
+        let runs = state.stage != Stage::GivenUp;
+        if runs {
+            state.stage = Stage::Runs;
+        }
+        runs
+    }
+
     pub fn keep(mut self, answer: Answer<T, E>) {
         if let Some(desk) = self.desk.take() {
             desk.put(answer);
@@ -89,7 +115,9 @@ impl<T, E: From<Error>> Drop for Promise<T, E> {
 }
 
 impl<T, E: From<Error>> Ticket<T, E> {
-    /// Waits for the result.
+    /// Waits for the result, until the transaction's deadline or until it is told to give up: one that nobody
+    /// has begun to run by then never is. (Who awaits a ticket waits on; the transaction has its deadline all the
+    /// same.)
     ///
     /// # Errors
     /// What the closure returned, and what [`Database::run_with`](crate::Database::run_with) can end
@@ -98,7 +126,37 @@ impl<T, E: From<Error>> Ticket<T, E> {
     /// # Panics
     /// With the closure's panic, if it has panicked.
     pub fn wait(mut self) -> core::result::Result<T, E> {
-        Sleeper::here().until(|waker| self.look(waker))
+        let limit = self.limit.clone();
+        match Sleeper::here().until_or(&limit, |waker| self.look(waker)) {
+            Some(result) => result,
+            None => self.give_up(&limit),
+        }
+    }
+
+    /// The result when it may be waited for no longer.
+    fn give_up(mut self, limit: &Until) -> core::result::Result<T, E> {
+        let mut state = self.desk.lock();
+        if self.answer.is_none() && state.answer.is_none() && state.stage == Stage::Waits {
+            state.stage = Stage::GivenUp;
+            let over = limit.check().err().unwrap_or(Error::DeadlineExceeded);
+            return Err(over.into());
+        }
+        drop(state);
+        // It runs, and ends when its own waits have; what it then has to say is told as far as it is known.
+        let answer = Sleeper::here().until(|waker| {
+            let mut state = self.desk.lock();
+            state.waiting = Some(waker.clone());
+            self.answer.take().or_else(|| state.answer.take())
+        });
+        let held = answer.unwrap_or_else(|panic| resume_unwind(panic));
+        let durable = self.durable(|acks| acks.look(held.epoch));
+        let epoch = held.epoch;
+        held.tell(durable.unwrap_or(Err(Error::NotYetDurable { epoch })))
+    }
+
+    /// How long it may be waited for.
+    pub(crate) fn limit(&self) -> &Until {
+        &self.limit
     }
 
     /// Whether the result may be had without waiting.

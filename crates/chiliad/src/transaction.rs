@@ -1,6 +1,7 @@
 //! Transactions that write, and snapshots that do not.
 
 use crate::key::Lookup;
+use crate::nest;
 use crate::raw::Transaction as _;
 use crate::seat::Rules;
 use crate::{Fetched, Pending, Reader, Reason, Result, Row, Table};
@@ -57,11 +58,11 @@ impl<'w> Transaction<'w> {
     /// [`Error::Conflict`](crate::Error::Conflict) if the scheme refuses it: nothing has happened,
     /// and it may be run again. [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded).
     /// [`Error::LogFailed`](crate::Error::LogFailed), for a transaction that has written: it may or may not be
-    /// durable.
+    /// durable. [`Error::NotYetDurable`](crate::Error::NotYetDurable).
     pub fn commit(self) -> Result<()> {
-        let rules = self.rules;
+        let (rules, limit) = (self.rules, self.reader.untyped().until().clone());
         let committed = self.commit_now()?;
-        rules.hold_back_end(committed)
+        rules.hold_back_end(committed, &limit)
     }
 
     /// As [`Transaction::commit`], without waiting: see [`Pending`].
@@ -75,7 +76,17 @@ impl<'w> Transaction<'w> {
     }
 
     pub(crate) fn commit_now(self) -> Result<Committed> {
-        self.reader.into_raw().commit()
+        let rules = self.rules;
+        let committed = self.reader.into_raw().commit()?;
+        if committed.wrote {
+            nest::has_written(rules.database);
+        }
+        Ok(committed)
+    }
+
+    /// Its closure is about to run.
+    pub(crate) fn enter(&mut self) -> nest::Inside {
+        nest::enter(self.rules.database, self.reader.raw().as_outer())
     }
 
     /// Undoes the transaction; dropping it does the same.

@@ -81,10 +81,21 @@ impl Worker {
     /// As for [`Database::snapshot`].
     pub fn snapshot<T>(
         &mut self,
-        mut body: impl FnMut(&mut Snapshot<'_, '_>) -> Result<T>,
+        body: impl FnMut(&mut Snapshot<'_, '_>) -> Result<T>,
     ) -> Result<T> {
-        let options = RunOptions::default();
-        let plan = Plan::snapshot(&options);
+        self.snapshot_with(&RunOptions::default(), body)
+    }
+
+    /// As [`Database::snapshot_with`].
+    ///
+    /// # Errors
+    /// As for [`Database::snapshot_with`].
+    pub fn snapshot_with<T, E: From<Error>>(
+        &mut self,
+        options: &RunOptions,
+        mut body: impl FnMut(&mut Snapshot<'_, '_>) -> core::result::Result<T, E>,
+    ) -> core::result::Result<T, E> {
+        let plan = Plan::snapshot(options);
         let rules = self.database.rules();
         self.own.with(|seat| seat.run_held(rules, plan, |tx| body(&mut Snapshot::new(tx))))
     }
@@ -96,6 +107,6 @@ impl Worker {
     /// # Errors
     /// [`Error::Conflict`] and others of the scheme.
     pub fn begin(&mut self, options: &RunOptions) -> Result<Transaction<'_>> {
-        self.own.seat().begin(self.database.rules(), Plan::now(options), 0)
+        self.own.seat().begin(self.database.rules(), Plan::now(options))
     }
 }

@@ -1,12 +1,9 @@
 //! Handles of rows, entries and scans are of use in the transaction that gave them out, and in no
 //! other: what the compiler cannot see fails with a typed error, and nothing is written.
 
-mod common;
-
 use chiliad::raw::{Entry, Range, Row, Scanned, Transaction as _};
 use chiliad::{Database, Error, Options, Result, RunOptions, Scheme, Table};
 use core::num::NonZeroU64;
-use core::ops::Bound::Included;
 
 /// Rows 0 to 9 of ten times their keys.
 fn filled(options: Options) -> (Database, Table<u64, i64>) {
@@ -176,70 +173,6 @@ fn refuses(
     assert_eq!(tx.entries(scanned), Err(Error::ForeignHandle));
     assert_eq!(tx.key(entry), Err(Error::ForeignHandle));
     Ok(())
-}
-
-/// What a transaction gave out.
-struct Kept {
-    /// Which it was, counted from 1.
-    of: u64,
-    handles: Handles,
-    /// The key of the row, which is its value, too.
-    key: u64,
-}
-
-/// Many transactions of several workers and two databases try the handles of one another. Only their
-/// own are of use, and each leads to its own row.
-#[test]
-fn random_handles_lead_to_their_own_rows_or_nowhere() {
-    let mut dice = common::Dice::new(28);
-    let databases = [Database::in_memory().unwrap(), Database::in_memory().unwrap()];
-    let tables = databases.each_ref().map(|db| {
-        let rows: Table<u64, u64> = db.create_table("rows").unwrap();
-        db.bulk_load(&rows, (0..40).map(|key| (key, key))).unwrap();
-        rows
-    });
-    let mut workers: Vec<_> = (0..6).map(|at| databases[at % 2].worker().unwrap()).collect();
-    let (mut kept, mut begun) = (Vec::<Kept>::new(), 0);
-    let mut told = [0; 2];
-    for _ in 0..400 {
-        // One transaction of one worker, with a look at all handles there are.
-        let at = dice.below(workers.len() as u64) as usize;
-        let rows = tables[at % 2].id();
-        let mut tx = workers[at].begin(&RunOptions::default()).unwrap();
-        begun += 1;
-        for _ in 0..dice.below(5) {
-            let key = dice.below(40);
-            let row = tx.raw().get(rows, &key.to_be_bytes()).unwrap().unwrap();
-            let range = Range { limit: 1, low: Included(&key.to_be_bytes()), ..Range::all() };
-            let scanned = tx.raw().scan(rows, range).unwrap();
-            let entry = tx.raw().entries(scanned).unwrap()[0];
-            kept.push(Kept { of: begun, handles: Handles { row, scanned, entry }, key });
-        }
-        for Kept { of, handles, key } in &kept {
-            let (raw, Handles { row, scanned, entry }) = (tx.raw(), *handles);
-            let expected = match *of == begun {
-                true => Ok(key.to_le_bytes()),
-                false => Err(Error::ForeignHandle),
-            };
-            told[usize::from(expected.is_ok())] += 1;
-            assert_eq!(raw.bytes(row), expected.as_ref().map(|it| &it[..]).map_err(Error::clone));
-            let foreign = expected.clone().map(drop);
-            assert_eq!(raw.entries(scanned).map(|entries| assert_eq!(entries, [entry])), foreign);
-            assert_eq!(raw.key(entry).map(|found| assert_eq!(found, key.to_be_bytes())), foreign);
-            assert_eq!(raw.modify(row).map(drop), foreign);
-        }
-        match dice.below(2) {
-            0 => tx.rollback(),
-            _ => tx.commit().unwrap(),
-        }
-        // The newest ones: those of the worker's transactions just before among them.
-        kept.drain(..kept.len().saturating_sub(30));
-    }
-    assert!(told[0] > 1_000 && told[1] > 100, "{told:?}");
-    for (db, rows) in databases.iter().zip(tables) {
-        let expected: Vec<(u64, u64)> = (0..40).map(|key| (key, key)).collect();
-        assert_eq!(db.run(|tx| tx.scan(&rows, ..).rows()), Ok(expected));
-    }
 }
 
 #[test]

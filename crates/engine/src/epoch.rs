@@ -16,6 +16,7 @@
 mod models;
 
 use crate::options::Snapshots;
+use crate::wait::{Ended, Limits};
 use chiliad_machine::{Fault, Latch, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{Slot, Slots};
 
@@ -228,9 +229,16 @@ impl<M: Machine> Epochs<M> {
     }
 
     /// Leases a snapshot boundary for `slot` and returns it. Waits for the next boundary if versions
-    /// were not being kept, for ever if nobody ticks; the caller holds nothing.
-    pub fn lease(&self, slots: &Slots<M>, slot: &Slot<M>, interval: u64) -> u64 {
+    /// were not being kept, as long as the `limits` allow if nobody ticks; the caller holds nothing.
+    pub fn lease(
+        &self,
+        slots: &Slots<M>,
+        slot: &Slot<M>,
+        interval: u64,
+        limits: &Limits<M>,
+    ) -> Result<u64, Ended> {
         let mut spin = Spin::<M>::new();
+        let mut wait = None;
         loop {
             let armed = self.armed.load(Ordering::Acquire);
             let boundary = self.boundary.load(Ordering::Acquire);
@@ -243,7 +251,8 @@ impl<M: Machine> Epochs<M> {
                 if spin.turns() == 0 && interval == 0 {
                     self.tick(slots);
                 } else {
-                    M::park_until(M::now() + interval);
+                    let wait = wait.get_or_insert_with(|| limits.wait());
+                    wait.asleep(Some(M::now() + interval))?;
                 }
                 spin.wait();
                 continue;
@@ -256,7 +265,7 @@ impl<M: Machine> Epochs<M> {
                 && self.armed.load(Ordering::Acquire) == armed
                 && self.closing.load(Ordering::Acquire) == 0;
             if unchanged {
-                return boundary;
+                return Ok(boundary);
             }
             slot.lease.store(0, Ordering::Release);
         }

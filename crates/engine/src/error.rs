@@ -81,6 +81,38 @@ impl Reason {
     }
 }
 
+/// How a transaction and one that runs inside it, in its closure, stand in each other's way. To run either again
+/// does not help.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nested {
+    /// The inner one would wait for what the outer one holds, which ends after it.
+    WaitsForOuter,
+    /// The inner one has waited, or was refused again and again, for a tenth of a second: for what the outer one
+    /// holds, or for somebody who waits for that, or for somebody slow.
+    HeldUp,
+    /// The outer one was refused again and again, each time after an inner one had committed writes: it reads what
+    /// these overwrite.
+    UndoneByInner,
+}
+
+impl fmt::Display for Nested {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WaitsForOuter => {
+                "a transaction would wait for the one that it runs inside, and that for it"
+            }
+            Self::HeldUp => {
+                "a transaction that runs inside another one was held up for too long, \
+                 by that one most likely"
+            }
+            Self::UndoneByInner => {
+                "a transaction is refused whenever it is run, since those that run inside it \
+                 overwrite what it reads"
+            }
+        })
+    }
+}
+
 /// A failed operation. Nothing stays latched, and the database goes on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Error {
@@ -144,12 +176,21 @@ pub enum Error {
     },
     /// The deadline passed before an attempt committed.
     DeadlineExceeded,
+    /// The transaction has committed, and is seen by others, but its wait for the disk has ended: its deadline has
+    /// passed, or it was told to give up. It will be durable in its turn, if nothing happens to the log.
+    NotYetDurable {
+        /// Its commit epoch.
+        epoch: u64,
+    },
+    /// It stands in the way of one that runs inside it, or the other way round.
+    Nested(Nested),
     /// The transaction has failed or ended already: only a rollback is left.
     TransactionOver,
     /// A row, an entry or a scan was given to a transaction that has not read it. Nothing has
     /// happened, and the transaction may go on.
     ForeignHandle,
-    /// The database is being closed.
+    /// It was told to give up before it had committed: by its handle, or because its queue or its database
+    /// is closed. Nothing has happened.
     Canceled,
     /// The database was opened for reading only.
     OpenedReadOnly,
@@ -231,11 +272,15 @@ impl fmt::Display for Error {
                 write!(f, "all {workers_max} workers that there may be are in use")
             }
             Self::DeadlineExceeded => write!(f, "the deadline passed before a commit"),
+            Self::NotYetDurable { epoch } => {
+                write!(f, "committed in epoch {epoch}, and not known to be durable yet")
+            }
+            Self::Nested(how) => write!(f, "{how}"),
             Self::TransactionOver => write!(f, "the transaction has failed or ended already"),
             Self::ForeignHandle => {
                 write!(f, "a row, entry or scan of another transaction: it ends with its own")
             }
-            Self::Canceled => write!(f, "the database is being closed"),
+            Self::Canceled => write!(f, "told to give up before a commit"),
             Self::OpenedReadOnly => write!(f, "the database was opened for reading only"),
             Self::LogFailed(error) => {
                 write!(f, "the log has failed, the database only reads: {error}")

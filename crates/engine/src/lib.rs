@@ -22,6 +22,7 @@
 mod access;
 mod arena;
 mod breakdown;
+mod cancel;
 mod catalog;
 mod commit;
 mod database;
@@ -47,10 +48,12 @@ mod table;
 mod transaction;
 mod tx;
 mod versions;
+mod wait;
 mod worker;
 mod write_ops;
 
 pub use breakdown::Part;
+pub use cancel::{Cancel, Sleeper};
 pub use chiliad_log::{CheckpointInfo, LogError, LogOptions, MANIFEST_NAME, Stepped};
 pub use chiliad_storage::{KEY_BYTES_MAX, Supply, Usage, VALUE_BYTES_MAX, WORKERS_MAX, key};
 pub use database::Database;
@@ -59,7 +62,7 @@ pub use durable::{
     Alone, Checkpointed, Contents, Copied, Crew, DurableOptions, Host, LogContents, LogRunner,
     Mode, Opened, Phase, READER_NOT_HELD_BACK, Recovered, copy_directory, declared, erase, inspect,
 };
-pub use error::{Error, Reason, Result};
+pub use error::{Error, Nested, Reason, Result};
 pub use layout::{Column, ColumnType, Layout, NoColumnType, TableLayout};
 pub use layout_differs::{Change, Difference, LayoutDiffers, Part as LayoutPart};
 pub use options::{Options, Snapshots, Timestamps};
@@ -73,12 +76,13 @@ pub use scheme::{
 };
 pub use stats::{Hold, HotRecord, Stats};
 pub use table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec, Writes};
-pub use transaction::{Entry, Get, Intent, Range, Row, Scanned, Transaction};
+pub use transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
 pub use tx::{Committed, Tx};
+pub use wait::NESTED_PATIENCE;
 pub use worker::Worker;
 
 /// The planted bugs of this room and of the log below it, for the rigs that must catch them.
 pub fn faults() -> impl Iterator<Item = &'static chiliad_machine::Fault> {
-    let others = [commit::FAULTS, durable::FAULTS, chiliad_log::FAULTS];
+    let others = [commit::FAULTS, wait::FAULTS, durable::FAULTS, chiliad_log::FAULTS];
     scheme::faults().chain(others.into_iter().flatten().copied())
 }

@@ -281,6 +281,15 @@ pub trait Transaction {
     }
 }
 
+/// A transaction, as those know it that run inside it: [`crate::Tx::as_outer`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outer {
+    /// The worker's slot.
+    pub(crate) slot: u32,
+    /// What the scheme knows it by.
+    pub(crate) name: u64,
+}
+
 /// What a transaction means to do, told before it begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Intent<'a> {
@@ -297,9 +306,12 @@ pub struct Intent<'a> {
     /// It fills tables that nobody uses yet: all who begin after it has ended find what it wrote,
     /// whatever timestamps the scheme gives them.
     pub loads: bool,
-    /// When its waits for locks end, in ticks of the machine, where they do not end before
-    /// ([`crate::Options::wait_timeout`]).
+    /// When its waits end, in ticks of the machine, where they do not end before
+    /// ([`crate::Options::wait_timeout`]): with [`crate::Error::DeadlineExceeded`].
     pub deadline: Option<Ticks>,
+    /// Transactions that cannot end before this one: it runs in their closures. It never waits for them:
+    /// [`crate::Error::Nested`].
+    pub outer: &'a [Outer],
 }
 
 impl Intent<'_> {

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::scheme::Scheme;
 use crate::scheme::ruins::hide_view;
 use crate::table::TableId;
-use crate::transaction::{Entry, Get, Range, Row, Scanned, Transaction};
+use crate::transaction::{Entry, Get, Outer, Range, Row, Scanned, Transaction};
 use crate::worker::{State, Worker};
 use chiliad_machine::Machine;
 
@@ -27,6 +27,14 @@ pub struct Tx<'w, M: Machine, S: Scheme<M>> {
 impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
     pub(crate) fn new(worker: &'w mut Worker<M, S>) -> Self {
         Self { worker }
+    }
+
+    /// What transactions that run inside this one know it by: [`crate::Intent::outer`].
+    #[must_use]
+    #[inline]
+    pub fn as_outer(&self) -> Outer {
+        let core = &self.worker.core;
+        Outer { slot: core.heap.slot_number(), name: core.scheme.name() }
     }
 
     /// Makes the changes visible to others, all or none.

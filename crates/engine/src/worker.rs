@@ -3,6 +3,7 @@
 use crate::access::{Access, WriteSet};
 use crate::arena::{Arena, Piece};
 use crate::breakdown::{Clockwork, Part};
+use crate::cancel::Cancel;
 use crate::catalog::View;
 use crate::database::Inner;
 use crate::error::{Error, Reason, Result};
@@ -16,8 +17,9 @@ use crate::stats::Tally;
 use crate::table::TableId;
 use crate::transaction::{Entry, Intent, Row};
 use crate::tx::Tx;
+use crate::wait::Limits;
 use chiliad_log::BufferRef;
-use chiliad_machine::{Cost, Machine, Ordering, Ticks, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Changes, Cursor, Flight, LeafRun, LocalHeap, RecordRef};
 use std::sync::Arc;
 
@@ -66,8 +68,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub loads: bool,
     /// The reclaim epoch at begin: see [`Core::commit`].
     pub begun_in: u64,
-    /// When the transaction's waits for locks end at the latest.
-    deadline: Ticks,
+    /// When the transaction's waits end at the latest.
+    pub limits: Limits<M>,
     /// Times that the scheme has waited in the middle of an operation, and so the pin has changed.
     pub waits: u64,
     /// Writes whose secondary index entries have to be brought in line.
@@ -132,7 +134,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             finished: false,
             loads: false,
             begun_in: 0,
-            deadline: Ticks::MAX,
+            limits: Limits::new(),
             waits: 0,
             dirty: 0,
             recorder: None,
@@ -165,8 +167,9 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             return Err(Error::InvalidOption(what));
         }
         debug_assert!(matches!(self.core.state, State::Idle), "a worker has one transaction");
+        self.core.limits.begin(intent);
         if !(intent.read_only || intent.snapshot) {
-            self.core.wait_for_log();
+            self.core.wait_for_log()?;
         }
         if intent.retries > 0 {
             // Siblings may have been in the way. They get a turn, then it runs as if alone: what it
@@ -192,6 +195,12 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
             self.core.unlogged.clear();
             self.core.unlogged.extend(self.view.unlogged());
         }
+    }
+
+    /// Who may tell this worker's transactions to give up, from the next one on: [`Error::Canceled`].
+    #[inline]
+    pub fn cancel_by(&mut self, cancel: Option<&Cancel<M>>) {
+        self.core.limits.cancel_by(cancel);
     }
 
     /// Inserts a row outside any transaction, for loading tables that nobody uses yet.
@@ -333,6 +342,7 @@ macro_rules! context {
             keys: &mut $core.keys,
             table: $core.table,
             clockwork: &mut $core.clockwork,
+            limits: &$core.limits,
             stamped: $core.stamped,
             opacity: $core.opacity,
             snapshots: $core.snapshots,
@@ -354,7 +364,6 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.loads = false;
         self.sequence = self.sequence.wrapping_add(1);
         self.begun_in = self.heap.epoch();
-        self.deadline = intent.deadline.unwrap_or(Ticks::MAX);
         self.clockwork.begin();
         if self.stamped {
             self.begin_stamped();
@@ -388,17 +397,19 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Waits while the log has enough to do. When it has failed there is nothing to wait for: the
     /// transaction may read, and its commit refuses what it has written.
     #[inline]
-    fn wait_for_log(&self) {
+    fn wait_for_log(&self) -> Result<()> {
         let (Some(durable), Some(buffer)) = (&self.inner.words.durable, &self.log) else {
-            return;
+            return Ok(());
         };
         while !durable.log.has_room(buffer) {
             M::mark("worker waited for the log");
             durable.log.wake();
+            self.limits.wait().check()?;
             if durable.nap().is_err() {
-                return;
+                break;
             }
         }
+        Ok(())
     }
 
     /// The transaction cannot go on.
@@ -407,6 +418,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let reason = match refusal.why {
             Why::Conflict(reason) => reason,
             Why::OutOfMemory => return self.doom(self.inner.out_of_memory()),
+            Why::Ended(ended) => return self.doom(ended.into()),
             Why::LocksExhausted { held } => {
                 let locks_max = self.inner.options.locks_max;
                 if held as u64 >= locks_max / 2 {
@@ -458,7 +470,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.waits += 1;
         self.heap.unpin();
         let part = self.clockwork.switch(Part::Wait);
-        let waited = self.scheme.wait(&mut context!(self), self.deadline);
+        let waited = self.scheme.wait(&mut context!(self));
         self.clockwork.switch(part);
         self.heap.pin();
         waited.map_err(|refusal| self.lose(refusal))

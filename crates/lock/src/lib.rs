@@ -72,6 +72,7 @@ mod release;
 mod session;
 mod stack;
 mod trace;
+mod until;
 mod valid;
 
 pub use agents::AGENTS_MAX;
@@ -86,3 +87,4 @@ pub use name::Name;
 pub use pool::Stock;
 pub use region::Reclaim;
 pub use session::Session;
+pub use until::Until;

@@ -4,6 +4,7 @@ use crate::answer::{Answer, Refused};
 use crate::cancel::Cancel;
 use crate::mode::Mode;
 use crate::name::Name;
+use crate::until::Until;
 use chiliad_machine::{Machine, Shared, Ticks};
 use std::sync::Arc;
 
@@ -41,12 +42,11 @@ pub trait Locks<M: Machine>: Sized + 'static {
     /// deadlock is spared before those that were not, or later.
     fn renew(&mut self);
 
-    /// Waits for what [`Locks::ask`] stands in line for, until `deadline` if there is one. The caller holds
-    /// no latch.
+    /// Waits for what [`Locks::ask`] stands in line for. The caller holds no latch.
     ///
     /// # Errors
     /// Why it is not to be had. The transaction stands in line no more, and keeps what else it holds.
-    fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused>;
+    fn wait(&mut self, until: Until<'_>) -> Result<(), Refused>;
 
     /// Stands in line no more, if it does. It keeps what it holds.
     fn stop_waiting(&mut self);
@@ -75,7 +75,7 @@ pub trait Locks<M: Machine>: Sized + 'static {
     fn acquire(&mut self, name: Name, mode: Mode, deadline: Option<Ticks>) -> Result<(), Refused> {
         match self.ask(name, mode)? {
             Answer::Granted => Ok(()),
-            Answer::Waits => self.wait(deadline),
+            Answer::Waits => self.wait(Until::time(deadline)),
         }
     }
 }

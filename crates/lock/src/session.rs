@@ -28,6 +28,7 @@ use crate::pool::Shortage;
 use crate::region::{Along, Epoch, Reclaim};
 use crate::release::Retired;
 use crate::trace::Own;
+use crate::until::Until;
 use chiliad_machine::{Link, Spin, Woken};
 use chiliad_machine::{Machine, Ordering, Patience, Shared, Tagged, Ticks, Word};
 use core::ptr::NonNull;
@@ -221,7 +222,7 @@ impl<M: Machine> Session<M> {
     ) -> Result<(), Refused> {
         match self.ask(name, mode)? {
             Answer::Granted => Ok(()),
-            Answer::Waits => self.wait(deadline),
+            Answer::Waits => self.wait(Until::time(deadline)),
         }
     }
 
@@ -537,15 +538,14 @@ impl<M: Machine> Session<M> {
         });
     }
 
-    /// Waits for what [`Session::ask`] stands in line for, until `deadline` if there is one. The caller holds
-    /// no latch.
+    /// Waits for what [`Session::ask`] stands in line for. The caller holds no latch.
     ///
     /// # Errors
     /// Why it is not to be had. The transaction stands in line no more, and keeps what else it holds.
     #[inline(never)]
-    pub fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused> {
+    pub fn wait(&mut self, until: Until<'_>) -> Result<(), Refused> {
         while let Some(pending) = self.pending {
-            let waited = self.sleep(pending, deadline);
+            let waited = self.sleep(pending, until);
             self.pending = None;
             self.show(pending.name);
             let answer = match waited {
@@ -577,7 +577,8 @@ impl<M: Machine> Session<M> {
     }
 
     /// Waits until nothing excludes what it stands in line for, awake at first.
-    fn sleep(&self, pending: Pending<M>, deadline: Option<Ticks>) -> Result<(), Refused> {
+    fn sleep(&self, pending: Pending<M>, until: Until<'_>) -> Result<(), Refused> {
+        let Until { deadline, given_up } = until;
         // A region is shown.
         let look = || {
             let excluded = self.is_excluded(pending);
@@ -600,6 +601,7 @@ impl<M: Machine> Session<M> {
             patience.wait();
         }
         let agent = self.agent();
+        let is_told = || agent.is_cancelled() || given_up();
         agent.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
         M::mark("slept for a lock");
         let slept = loop {
@@ -616,7 +618,7 @@ impl<M: Machine> Session<M> {
                 break Err(Refused::deadlock(pending.granted));
             }
             // Acquire pairs with the release in `rouse`.
-            while agent.sleeps.load(Ordering::Acquire) != 0 && !agent.is_cancelled() {
+            while agent.sleeps.load(Ordering::Acquire) != 0 && !is_told() {
                 match deadline {
                     None => M::park(),
                     Some(deadline) => {
@@ -626,7 +628,7 @@ impl<M: Machine> Session<M> {
                     }
                 }
             }
-            if agent.is_cancelled() {
+            if is_told() {
                 break Err(Refused::Cancelled);
             }
             if deadline.is_some_and(|deadline| M::now() >= deadline) {
@@ -767,8 +769,8 @@ impl<M: Machine> Locks<M> for Session<M> {
         Self::renew(self);
     }
 
-    fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused> {
-        Self::wait(self, deadline)
+    fn wait(&mut self, until: Until<'_>) -> Result<(), Refused> {
+        Self::wait(self, until)
     }
 
     fn stop_waiting(&mut self) {

@@ -3,7 +3,7 @@
 
 use chiliad_lock::{
     Answer, Latched, LatchedOptions, LatchedSession, Locks, Manager, Mode, Name, Options, Reclaim,
-    Refused, Session,
+    Refused, Session, Until,
 };
 use chiliad_machine::{Machine, Native, Shared};
 use std::sync::Arc;
@@ -154,12 +154,12 @@ fn the_oldest_goes_on<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>
         "of two without age, the last"
     );
     old.release_all();
-    assert_eq!(young.wait(None), Ok(()));
+    assert_eq!(young.wait(Until::time(None)), Ok(()));
     young.release_all();
     assert_eq!(circle(&mut young, &mut old), Ok(Answer::Waits), "the other is told to");
-    assert_eq!(young.wait(None), Err(Refused::Deadlock));
+    assert_eq!(young.wait(Until::time(None)), Err(Refused::Deadlock));
     young.release_all();
-    assert_eq!(old.wait(None), Ok(()));
+    assert_eq!(old.wait(Until::time(None)), Ok(()));
     old.renew();
     old.release_all();
     assert_eq!(
@@ -168,7 +168,7 @@ fn the_oldest_goes_on<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>
         "it has committed, and is young"
     );
     old.release_all();
-    assert_eq!(young.wait(None), Ok(()));
+    assert_eq!(young.wait(Until::time(None)), Ok(()));
     young.release_all();
 }
 

@@ -15,6 +15,8 @@ pub enum Rig {
     SimCrews,
     /// A loom model: acquire and release.
     Loom,
+    /// Simulated transactions in the engine's tests that are to stop waiting, for one reason or another.
+    Waits,
     /// Simulated crashes on a disk that loses what was not synced.
     Disk,
     /// Simulated loads on few rows, watched for commits: whether anybody gets on.

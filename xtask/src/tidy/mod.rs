@@ -39,6 +39,7 @@ const RULES: &[Rule] = &[
     sources::functions,
     words::unfinished,
     words::seam,
+    words::waits,
     words::schemes,
     words::unsafe_rooms,
     words::safety,
@@ -60,12 +61,13 @@ mod tests {
     #[test]
     fn every_rule_can_fail() {
         let long_body = format!("//! x\nfn f() {{\n{}}}\n", "    g();\n".repeat(80));
-        let cases: [(&str, &str, Rule); 9] = [
+        let cases: [(&str, &str, Rule); 10] = [
             ("crates/engine/src/a.rs", "fn f() {}\n", sources::heads),
             ("crates/engine/src/a.rs", &"//!\n".repeat(801), sources::lengths),
             ("src/a.rs", &long_body, sources::functions),
             ("src/a.rs", "//! x\n// TODO: y\n", words::unfinished),
             ("crates/storage/src/a.rs", "//! x\nuse std::thread;\n", words::seam),
+            ("crates/engine/src/scheme/a.rs", "//! x\nfn f() { M::park() }\n", words::waits),
             ("src/a.rs", "//! x\nfn f() { unsafe { g() } }\n", words::unsafe_rooms),
             ("src/a.rs", "//! x\nfn f() { unsafe { g() } }\n", words::safety),
             ("crates/engine/src/a.rs", "//! x\nstatic LOST: Fault = f();\n", faults::declared),

@@ -82,6 +82,21 @@ pub fn seam(sources: &[Source]) -> Complaints {
     complaints
 }
 
+/// Schemes wait for transactions in one way, which knows deadlines and who is told to give up.
+pub fn waits(sources: &[Source]) -> Complaints {
+    let mut complaints = Vec::new();
+    let schemes = |source: &&Source| source.is_in("crates/engine/src/scheme");
+    for source in sources.iter().filter(schemes) {
+        for (number, line) in source.code.lines().enumerate() {
+            let found =
+                ["Patience", "M::park", "M::yield_now"].iter().find(|it| line.contains(**it));
+            let what = found.map(|word| format!("{word}: a scheme waits by its `Limits`"));
+            complaints.extend(what.map(|what| complaint(source, number, &what)));
+        }
+    }
+    complaints
+}
+
 /// Adding a scheme is one file and one line: nobody else knows its name.
 pub fn schemes(sources: &[Source]) -> Complaints {
     let names: Vec<String> = sources.iter().flat_map(scheme_names).collect();

@@ -6,6 +6,7 @@
 mod line;
 
 use self::line::{Line, Offered};
+use crate::cancel::Until;
 use crate::run_options::check_in_flight;
 use crate::seat::{Plan, Rules, Seat};
 use crate::sleeper::Sleeper;
@@ -114,7 +115,8 @@ impl Queue {
     /// when all that are in flight do so, nobody is left to run what they wait for.
     ///
     /// # Errors
-    /// [`Refused::Closed`].
+    /// [`Refused::Closed`]; [`Refused::Full`] where it is full until the deadline, or until the transaction is told to
+    /// give up.
     pub fn submit<T, E>(
         &self,
         options: &RunOptions,
@@ -127,7 +129,11 @@ impl Queue {
         let (request, ticket) = self.request(options, body);
         let mut request = Some(request);
         let taken = match self.take(&mut request, None) {
-            None => Sleeper::here().until(|waker| self.take(&mut request, Some(waker))),
+            None => {
+                let limit = ticket.limit();
+                let taken = |waker: &Waker| self.take(&mut request, Some(waker));
+                Sleeper::here().until_or(limit, taken).unwrap_or(Err(Refused::Full))
+            }
             Some(taken) => taken,
         };
         taken.map(|()| ticket)
@@ -199,8 +205,12 @@ impl Queue {
     {
         let deadline = options.deadline_from_now();
         let options = options.clone();
-        let (promise, ticket) = ticket::pair(self.database.rules().holding().cloned());
+        let limit = Until { deadline, cancel: options.cancel.clone() };
+        let (promise, ticket) = ticket::pair(self.database.rules().holding().cloned(), limit);
         let request = move |seat: &mut Seat, rules: &Rules| {
+            if !promise.begin() {
+                return;
+            }
             let plan = Plan { deadline, ..Plan::now(&options) };
             let answer = catch_unwind(AssertUnwindSafe(|| seat.run(rules, plan, body)));
             if let (Some(acks), Ok(held)) = (rules.holding(), &answer) {

@@ -3,6 +3,7 @@
 
 use super::{COLLECT_TOO_EAGER, Epochs, SNAPSHOT_TOO_NEW, TICK_WITHOUT_FENCE};
 use crate::options::Snapshots;
+use crate::wait::Limits;
 use chiliad_loom::{Loom, LoomWord, Model, thread};
 use chiliad_machine::{Ordering, Shared, Word};
 use chiliad_storage::{Heap, Slots};
@@ -101,7 +102,8 @@ fn lease_holds_the_oldest(model: Model) {
             }
         });
         let slot = world.slots().get(WORKERS[1]);
-        let boundary = world.epochs.lease(world.slots(), slot, 0);
+        let boundary =
+            world.epochs.lease(world.slots(), slot, 0, &Limits::new()).expect("no limit");
         ticker.join().expect("no panic");
         assert!(world.epochs.oldest() <= boundary, "versions in use are collected");
         world.epochs.end_lease(slot);

@@ -39,6 +39,7 @@ use super::clock::{Clock, TimestampSource};
 use super::partitioned::{Exclusive, Policy};
 use super::{Info, Isolation, WAIT_TIMEOUT};
 use crate::Options;
+use crate::wait::{Ended, Limits};
 use chiliad_machine::{Array, Cost, Fault, Latch, Line, Machine, Ordering, Rig, Word, WorkerId};
 use chiliad_storage::LocalHeap;
 use core::cmp::Reverse;
@@ -108,8 +109,18 @@ impl<M: Machine> Policy<M> for Queueing<M> {
     }
 
     #[inline]
-    fn lock(&mut self, shared: &Queues<M>, partition: u32) {
-        shared.partitions.get(partition as usize).lock(self.timestamp);
+    fn lock(
+        &mut self,
+        shared: &Queues<M>,
+        partition: u32,
+        _slot: u32,
+        limits: &Limits<M>,
+    ) -> Result<(), Ended> {
+        shared.partitions.get(partition as usize).lock(self.timestamp, limits)
+    }
+
+    fn name(&self) -> u64 {
+        self.timestamp
     }
 
     #[inline]
@@ -124,10 +135,8 @@ impl<M: Machine> Partition<M> {
     }
 
     #[inline]
-    fn lock(&self, timestamp: u64) {
-        if !self.take(timestamp) {
-            self.wait(timestamp);
-        }
+    fn lock(&self, timestamp: u64, limits: &Limits<M>) -> Result<(), Ended> {
+        if self.take(timestamp) { Ok(()) } else { self.wait(timestamp, limits) }
     }
 
     /// Takes the lock if it is free, which it is only while nobody is queued.
@@ -147,18 +156,20 @@ impl<M: Machine> Partition<M> {
 
     /// Queues and waits for the grant, unless the lock has become free.
     #[cold]
-    fn wait(&self, timestamp: u64) {
+    fn wait(&self, timestamp: u64, limits: &Limits<M>) -> Result<(), Ended> {
+        // Relaxed: if it is this thread's own it stays.
+        limits.check_named(self.word.0.load(Ordering::Relaxed) >> 1)?;
         M::work(Cost::Queue, 1);
         let word = &self.word.0;
         let mut queue = self.queue.0.lock();
         loop {
             if self.take(timestamp) {
-                return;
+                return Ok(());
             }
             let found = word.load(Ordering::Relaxed);
             if found > timestamp << 1 && M::fault(&TAKEN_FROM_YOUNGER) {
                 word.store(timestamp << 1 | found & QUEUED, Ordering::Release);
-                return;
+                return Ok(());
             }
             // The bit tells the holder to look into the queue, for which it needs the latch.
             let queued = found | QUEUED;
@@ -180,14 +191,30 @@ impl<M: Machine> Partition<M> {
         let end = M::now() + spins;
         while M::now() < end {
             if self.is_granted(timestamp) {
-                return;
+                return Ok(());
             }
             M::pause();
         }
+        let mut wait = limits.wait();
         while !self.is_granted(timestamp) {
             M::mark("parked for a partition");
-            M::park();
+            if let Err(ended) = wait.asleep(None) {
+                return self.leave(timestamp, ended);
+            }
         }
+        Ok(())
+    }
+
+    /// Leaves the queue, unless the lock has been granted in the last moment. The word may go on saying
+    /// that somebody is queued.
+    fn leave(&self, timestamp: u64, ended: Ended) -> Result<(), Ended> {
+        let mut queue = self.queue.0.lock();
+        if self.is_granted(timestamp) {
+            return Ok(());
+        }
+        M::mark("left the queue of a partition");
+        queue.retain(|Reverse((waiter, _))| *waiter != timestamp);
+        Err(ended)
     }
 
     #[inline]

@@ -11,7 +11,7 @@
 //! All schemes defer their writes to `install`, so there is one commit for all of them
 //! (`commit.rs`). No hook waits for another transaction while it holds a latch or a pin; a hook
 //! that cannot go on says so by its [`Step`]; upon `Wait` the engine unpins, calls
-//! [`Scheme::wait`], and looks for the record again.
+//! [`Scheme::wait`], which waits as `wait.rs` says, and looks for the record again.
 
 mod chain;
 mod clock;
@@ -55,7 +55,8 @@ use crate::error::Reason;
 use crate::key_pool::KeyPool;
 use crate::table::TableId;
 use crate::transaction::Intent;
-use chiliad_machine::{Fault, Machine, Ticks};
+use crate::wait::{Ended, Limits};
+use chiliad_machine::{Fault, Machine};
 use chiliad_storage::{Change, Hooks, Index, LocalHeap, RecordRef, Seen};
 use std::time::Duration;
 
@@ -119,6 +120,8 @@ pub enum Why {
     OutOfMemory,
     /// There is no lock for what it does next, beyond so many that it has.
     LocksExhausted { held: usize },
+    /// A wait of it has ended without what it was for.
+    Ended(Ended),
 }
 
 /// Why a scheme refuses a transaction, and over which record if it can tell.
@@ -143,6 +146,12 @@ impl<M: Machine> Refusal<M> {
     /// The same, found by a look at what was read before the commit ([`opacity`]).
     fn early(self) -> Self {
         Self { why: Why::Conflict(Reason::Inconsistent), ..self }
+    }
+}
+
+impl<M: Machine> From<Ended> for Refusal<M> {
+    fn from(ended: Ended) -> Self {
+        Self { why: Why::Ended(ended), record: None }
     }
 }
 
@@ -199,6 +208,8 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub table: TableId,
     /// Times the parts of a sampled transaction.
     pub clockwork: &'a mut Clockwork<M>,
+    /// What ends the transaction's waits: the only way to wait for another one is [`Limits::wait`].
+    pub limits: &'a Limits<M>,
     /// Every version ends in a stamp.
     pub stamped: bool,
     pub opacity: bool,
@@ -277,11 +288,17 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         Step::Done(())
     }
 
-    /// Waits for what the last hook has answered `Wait` for. Nothing is latched or pinned. Waits for
-    /// locks end at the `deadline` at the latest.
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>, deadline: Ticks) -> Result<(), Refusal<M>> {
-        let _ = (cx, deadline);
+    /// Waits for what the last hook has answered `Wait` for, by [`Limits::wait`]. Nothing is latched or
+    /// pinned.
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
+        let _ = cx;
         unreachable!("a scheme whose hooks ask for it waits")
+    }
+
+    /// What the scheme knows the transaction in hand by, where that is not its worker's slot: for those that
+    /// run inside it ([`Limits::check_named`]).
+    fn name(&self) -> u64 {
+        0
     }
 
     /// The keys of a leaf were looked at: a key was not there, or a scan passed.

@@ -39,7 +39,8 @@ use crate::arena::Arena;
 use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Array, Cost, Line, Machine, Ordering, Patience, Word};
+use crate::wait::{Ended, Limits};
+use chiliad_machine::{Array, Cost, Line, Machine, Ordering, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
 use core::marker::PhantomData;
 
@@ -66,8 +67,19 @@ pub trait Policy<M: Machine>: Sized + 'static {
     /// A transaction arrives, before it asks for its first partition.
     fn arrive(&mut self, shared: &Self::Shared, heap: &LocalHeap<M>);
 
-    /// Waits for a partition. The caller has nothing latched or pinned.
-    fn lock(&mut self, shared: &Self::Shared, partition: u32);
+    /// Waits for a partition, on behalf of the worker in `slot`. The caller has nothing latched or pinned.
+    fn lock(
+        &mut self,
+        shared: &Self::Shared,
+        partition: u32,
+        slot: u32,
+        limits: &Limits<M>,
+    ) -> Result<(), Ended>;
+
+    /// What names the transaction in hand where its worker's slot does not: see [`Scheme::name`].
+    fn name(&self) -> u64 {
+        0
+    }
 
     /// Gives a partition back. Never waits for a transaction.
     fn unlock(&mut self, shared: &Self::Shared, partition: u32);
@@ -98,7 +110,7 @@ impl<M: Machine> Policy<M> for Spinning<M> {
         source: "maflingo-silo.txt 6.5",
     };
 
-    /// Whether each partition is held.
+    /// Who holds each partition: the worker's slot plus one, or nobody.
     type Shared = Array<M, Line<M::Word>>;
 
     fn shared(options: &Options) -> Self::Shared {
@@ -111,17 +123,30 @@ impl<M: Machine> Policy<M> for Spinning<M> {
 
     fn arrive(&mut self, _shared: &Self::Shared, _heap: &LocalHeap<M>) {}
 
-    fn lock(&mut self, shared: &Self::Shared, partition: u32) {
+    fn lock(
+        &mut self,
+        shared: &Self::Shared,
+        partition: u32,
+        slot: u32,
+        limits: &Limits<M>,
+    ) -> Result<(), Ended> {
         let held = &shared.get(partition as usize).0;
-        let mut patience = Patience::<M>::new();
-        // Acquire pairs with the release in `unlock`.
-        while held.load(Ordering::Relaxed) != 0
-            || held.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err()
-        {
+        let own = u64::from(slot) + 1;
+        let mut wait = None;
+        loop {
+            let mut holder = held.load(Ordering::Relaxed);
+            if holder == 0 {
+                // Acquire pairs with the release in `unlock`.
+                match held.compare_exchange(0, own, Ordering::Acquire, Ordering::Relaxed) {
+                    Ok(_) => return Ok(()),
+                    Err(found) => holder = found,
+                }
+            }
             if M::fault(&faults::SIBLING_SPUN_FOR) {
                 M::stall(true);
             } else {
-                patience.wait();
+                limits.check_holder((holder - 1) as u32)?;
+                wait.get_or_insert_with(|| limits.wait()).awake()?;
             }
         }
     }
@@ -166,7 +191,11 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
                 || number > 0 && M::fault(&faults::REMOTE_PARTITION_NOT_LOCKED);
             if !skipped {
                 M::work(Cost::Lock, 1);
-                self.policy.lock(cx.shared, partition);
+                let slot = cx.heap.slot_number();
+                if let Err(ended) = self.policy.lock(cx.shared, partition, slot, cx.limits) {
+                    cx.clockwork.switch(before);
+                    return Step::Abort(ended.into());
+                }
                 self.held.push(partition);
             }
         }
@@ -211,6 +240,10 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
     ) -> Step<M, ()> {
         floor::settle(placed, changes);
         Step::Done(())
+    }
+
+    fn name(&self) -> u64 {
+        self.policy.name()
     }
 
     fn hooks(&mut self) -> &mut dyn Hooks<M> {

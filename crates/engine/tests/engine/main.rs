@@ -20,3 +20,4 @@ mod tally;
 mod threads;
 mod timestamps;
 mod versions;
+mod waits;

@@ -11,8 +11,9 @@ use crate::lock::{Lock, State, Status};
 use crate::locks::Locks;
 use crate::mode::Mode;
 use crate::name::Name;
+use crate::until::Until;
 
-use chiliad_machine::{Link, Machine, Ordering, Shared, Tagged, Ticks, Woken, Word, WorkerId};
+use chiliad_machine::{Link, Machine, Ordering, Shared, Tagged, Woken, Word, WorkerId};
 use core::ptr::NonNull;
 use std::sync::Arc;
 
@@ -302,7 +303,7 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
         }
     }
 
-    fn wait(&mut self, deadline: Option<Ticks>) -> Result<(), Refused> {
+    fn wait(&mut self, Until { deadline, given_up }: Until<'_>) -> Result<(), Refused> {
         let Some(pending) = self.pending.take() else { return Ok(()) };
         M::mark("slept for a lock");
         // Whoever cancels sees whom to wake, or we see that it has: pairs with the fence in `Cancel::cancel`.
@@ -310,7 +311,7 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
         // Whoever grants writes the state, and wakes.
         while self.lock_at(pending.at).state().status() == Status::Waiting {
             let ends = match self.agent() {
-                agent if agent.is_cancelled() => Some(Refused::Cancelled),
+                agent if agent.is_cancelled() || given_up() => Some(Refused::Cancelled),
                 agent if agent.gives_up() => Some(Refused::deadlock(pending.granted)),
                 _ => None,
             };

@@ -95,7 +95,7 @@ fn running<'a>() -> Option<&'a Member> {
 
 /// The running member's number as a worker.
 pub(super) fn worker() -> Option<WorkerId> {
-    running().map(|member| member.registration().0)
+    running().map(Member::number)
 }
 
 /// Puts the running member to sleep.
@@ -234,6 +234,11 @@ impl Member {
             members.iter().for_each(|member| _ = member.aim(pace.way()));
             AWAITING.set(self.awaiting.get());
         }
+    }
+
+    fn number(&self) -> WorkerId {
+        let known = self.registered.borrow().as_ref().map(|registered| registered.0);
+        known.unwrap_or_else(|| self.registration().0)
     }
 
     fn registration(&self) -> (WorkerId, Arc<MemberBell>) {

@@ -4,6 +4,7 @@
 use super::{Partition, Queueing, TAKEN_IN_TWO_STEPS};
 use crate::Options;
 use crate::scheme::partitioned::Policy;
+use crate::wait::Limits;
 use chiliad_loom::{Loom, LoomWord, Model, thread};
 use chiliad_machine::{Machine, Ordering, Shared, Word};
 use chiliad_simulator::{Config, MemoryModel, Run, Sim};
@@ -23,12 +24,12 @@ fn the_oldest_is_next() {
         let mut run = Run::new(config);
         let lock = Rc::new(run.outside(|| Shared::<Sim, _>::new(Partition::<Sim>::new())));
         let granted = Rc::new(RefCell::new(Vec::new()));
-        run.outside(|| lock.lock(99));
+        run.outside(|| lock.lock(99, &Limits::new())).expect("free");
         for waiter in 1..=WAITERS {
             // Who begins first is the schedule's choice.
             let (lock, granted) = (lock.clone(), granted.clone());
             run.spawn(format!("waiter {waiter}"), move || {
-                lock.lock(waiter);
+                lock.lock(waiter, &Limits::new()).expect("no limit");
                 granted.borrow_mut().push(waiter);
                 Sim::pause();
                 assert_eq!(granted.borrow().last(), Some(&waiter), "alone, seed {seed}");
@@ -57,7 +58,7 @@ fn all_partitions_have_their_own_lock() {
         let options = Options { partitions: 3, ..Options::default() };
         let shared = <Queueing<Sim> as Policy<Sim>>::shared(&options);
         for partition in 0..3 {
-            shared.partitions.get(partition).lock(7);
+            shared.partitions.get(partition).lock(7, &Limits::new()).expect("free");
         }
         let words = [0, 1, 2].map(|it| shared.partitions.get(it).word.0.load(Ordering::Relaxed));
         assert_eq!(words, [14; 3]);
@@ -73,7 +74,7 @@ fn additions_are_kept(model: &Model) {
     model.check(setup, |shared| {
         let other = Rc::clone(&shared);
         let add = |shared: &(Partition<Loom>, LoomWord), timestamp| {
-            shared.0.lock(timestamp);
+            shared.0.lock(timestamp, &Limits::new()).expect("no limit");
             let seen = shared.1.load(Ordering::Relaxed);
             shared.1.store(seen + 1, Ordering::Relaxed);
             shared.0.unlock(timestamp);

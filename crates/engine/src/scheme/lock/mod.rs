@@ -57,14 +57,15 @@ use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::error::Reason;
 use crate::transaction::Intent;
-use chiliad_machine::{Cost, Machine, Ordering, Ticks, Word};
+use crate::wait::Ended;
+use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use deadlock::Search;
 use held::{Held, Lock};
 use queue::Answer;
 use seat::RequestId;
 use std::collections::VecDeque;
-use wait::{Detect, OldWait, Pending};
+use wait::{Detect, OldWait, Pending, Within};
 use word::Mode;
 
 const NO_WAIT: u8 = 0;
@@ -89,6 +90,8 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     transaction: u64,
     /// Its age among all, kept when it is run again.
     timestamp: u64,
+    /// What it asked for is held by a transaction that it runs inside.
+    met_outer: bool,
     clock: Clock<M>,
     search: Search,
     nodes: NodeSet<M>,
@@ -144,6 +147,9 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         match answer {
             Answer::Granted => {}
             Answer::Waiting => return Step::Wait,
+            Answer::Denied if core::mem::take(&mut self.met_outer) => {
+                return Step::Abort(Ended::Outer.into());
+            }
             Answer::Denied => {
                 let reason = if POLICY == WAIT_DIE { Reason::Younger } else { Reason::LockDenied };
                 return Step::Abort(Refusal::over(reason, record));
@@ -175,14 +181,18 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             None => RequestId::new(slot, self.requests),
         };
         let (word, timestamp, work) = (record.further(0), self.timestamp, self.held.count() as u64);
-        let mut detect = Detect { seat: seats.get(slot), work, waits: shared.wait_timeout > 0 };
+        let (limits, seat) = (cx.limits, seats.get(slot));
+        let mut old_wait = Within { limits, rules: OldWait, met_outer: false };
+        let rules = Detect { seat, work, waits: shared.wait_timeout > 0 };
+        let mut detect = Within { limits, rules, met_outer: false };
         let answer = match (POLICY, upgrades) {
             (_, true) if M::fault(&faults::UPGRADE_BESIDE_READERS) => Answer::Granted,
-            (WAIT_DIE, false) => queue::lock(seats, word, id, mode, timestamp, &mut OldWait),
-            (WAIT_DIE, true) => queue::upgrade(seats, word, id, &mut OldWait),
+            (WAIT_DIE, false) => queue::lock(seats, word, id, mode, timestamp, &mut old_wait),
+            (WAIT_DIE, true) => queue::upgrade(seats, word, id, &mut old_wait),
             (_, false) => queue::lock(seats, word, id, mode, timestamp, &mut detect),
             (_, true) => queue::upgrade(seats, word, id, &mut detect),
         };
+        self.met_outer = old_wait.met_outer || detect.met_outer;
         if answer != Answer::Denied && !upgrades {
             self.requests += 1;
         }
@@ -268,6 +278,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             requests: 0,
             transaction: 0,
             timestamp: 0,
+            met_outer: false,
             clock: Clock::new(),
             search: Search::default(),
             nodes: NodeSet::new(),
@@ -321,8 +332,8 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         self.lock(cx, record, Mode::Owned)
     }
 
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>, deadline: Ticks) -> Result<(), Refusal<M>> {
-        self.wait_for_lock(cx, deadline)
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
+        self.wait_for_lock(cx)
     }
 
     #[inline]

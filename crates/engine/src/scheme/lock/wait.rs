@@ -7,9 +7,10 @@ use super::word::Mode;
 use super::{Locking, NO_WAIT, WAIT_DIE, faults};
 use crate::breakdown::Part;
 use crate::error::Reason;
-use crate::scheme::{Context, Refusal};
+use crate::scheme::{Context, Refusal, Why};
 use crate::transaction::Intent;
-use chiliad_machine::{Machine, Ordering, Patience, Ticks, Word};
+use crate::wait::{Ended, Limits, Wait};
+use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::RecordRef;
 
 /// Looks at a request before its worker sleeps: about as long as a short transaction takes.
@@ -62,30 +63,41 @@ impl<M: Machine> Rules<M> for Detect<'_, M> {
     }
 }
 
+/// Rules under which nobody waits for a transaction that it runs inside.
+pub(super) struct Within<'a, M: Machine, R> {
+    pub limits: &'a Limits<M>,
+    pub rules: R,
+    /// Such a one was in the way.
+    pub met_outer: bool,
+}
+
+impl<M: Machine, R: Rules<M>> Rules<M> for Within<'_, M, R> {
+    fn judge(&mut self, seats: &Seats<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict {
+        self.met_outer = ahead.iter().any(|id| self.limits.check_holder(id.slot()).is_err());
+        if self.met_outer { Verdict::GiveUp } else { self.rules.judge(seats, own, ahead) }
+    }
+
+    fn stands_behind(&self, own: &Request<M>, waiter: &Request<M>) -> bool {
+        self.rules.stands_behind(own, waiter)
+    }
+}
+
 impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     /// Waits until the pending request is granted, or is not to be.
     pub(super) fn wait_for_lock(
         &mut self,
         cx: &mut Context<'_, M, Self>,
-        deadline: Ticks,
     ) -> Result<(), Refusal<M>> {
         let Some(Pending { record, id, mode }) = self.pending else { return Ok(()) };
         let (seats, slot) = (cx.shared.seats(), cx.heap.slot_number());
         let request = seats.request(id);
         let waited = match POLICY {
-            WAIT_DIE => {
-                let mut spin = Patience::<M>::new();
-                let mut looks = 0;
-                while !queue::is_granted(request) {
-                    sleep(&mut spin, &mut looks, None);
-                }
-                Ok(())
-            }
-            _ => self.wait_or_detect(cx.shared, slot, request, deadline),
+            WAIT_DIE => wait_until_granted(cx.limits, request).map_err(Why::Ended),
+            _ => self.wait_or_detect(cx.shared, slot, request, cx.limits),
         };
-        if let Err(reason) = waited {
+        if let Err(why) = waited {
             self.stop_waiting(cx);
-            return Err(Refusal::over(reason, record));
+            return Err(Refusal { why, record: Some(record) });
         }
         deadlock::hide(seats.get(slot));
         self.pending = None;
@@ -137,46 +149,55 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         shared: &super::Shared<M>,
         slot: u32,
         request: &Request<M>,
-        deadline: Ticks,
-    ) -> Result<(), Reason> {
+        limits: &Limits<M>,
+    ) -> Result<(), Why> {
         let seat = shared.seats().get(slot);
         let begun = M::now();
-        let (mut spin, mut looks) = (Patience::<M>::new(), 0);
+        let (mut wait, mut looks) = (limits.wait(), 0);
         let mut next_look = begun.saturating_add(shared.deadlock_check);
-        let end = begun.saturating_add(shared.wait_timeout).min(deadline);
+        let end = begun.saturating_add(shared.wait_timeout);
         while !queue::is_granted(request) {
             // Acquire pairs with the release in `Search::sacrifice`.
             let doomed = seat.doomed.load(Ordering::Acquire);
             if doomed != 0 && doomed == seat.transaction.load(Ordering::Relaxed) {
-                return Err(Reason::Deadlock);
+                return Err(Why::Conflict(Reason::Deadlock));
             }
             let now = M::now();
             if now >= end {
-                return Err(Reason::LockTimeout);
+                return Err(Why::Conflict(Reason::LockTimeout));
             }
             if now >= next_look {
                 if self.search.run(shared.seats(), slot) == Look::GiveUp {
                     M::mark("deadlock found");
-                    return Err(Reason::Deadlock);
+                    return Err(Why::Conflict(Reason::Deadlock));
                 }
                 next_look = M::now().saturating_add(shared.deadlock_check.max(1));
             }
             let until = next_look.min(end);
-            sleep(&mut spin, &mut looks, (until < u64::MAX).then_some(until));
+            sleep(&mut wait, &mut looks, (until < u64::MAX).then_some(until))
+                .map_err(Why::Ended)?;
         }
         Ok(())
     }
 }
 
 /// Waits a moment: awake at first, then asleep until it is woken, or until a time.
-fn sleep<M: Machine>(spin: &mut Patience<M>, looks: &mut u32, until: Option<u64>) {
+fn sleep<M: Machine>(
+    wait: &mut Wait<'_, M>,
+    looks: &mut u32,
+    until: Option<u64>,
+) -> Result<(), Ended> {
     if *looks < LOOKS_MAX {
         *looks += 1;
-        spin.wait();
-        return;
+        return wait.awake();
     }
-    match until {
-        Some(until) => _ = M::park_until(until),
-        None => M::park(),
+    wait.asleep(until)
+}
+
+fn wait_until_granted<M: Machine>(limits: &Limits<M>, request: &Request<M>) -> Result<(), Ended> {
+    let (mut wait, mut looks) = (limits.wait(), 0);
+    while !queue::is_granted(request) {
+        sleep(&mut wait, &mut looks, None)?;
     }
+    Ok(())
 }

@@ -46,7 +46,7 @@ use crate::error::Reason;
 use crate::table::TableId;
 use crate::transaction::Intent;
 use chiliad_lock::{Locks, Mode};
-use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Ticks, Word};
+use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -189,8 +189,8 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         self.seat.lock(cx.table, record, Mode::X)
     }
 
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>, deadline: Ticks) -> Result<(), Refusal<M>> {
-        self.seat.wait(cx.shared.wait_timeout, deadline)
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
+        self.seat.wait(cx.shared.wait_timeout, cx.limits)
     }
 
     #[inline]

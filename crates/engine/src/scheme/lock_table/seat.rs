@@ -4,7 +4,8 @@
 use crate::error::Reason;
 use crate::scheme::{Refusal, Step, Why, tid};
 use crate::table::TableId;
-use chiliad_lock::{Answer, Locks, Mode, Name, Refused};
+use crate::wait::{Ended, Limits};
+use chiliad_lock::{Answer, Locks, Mode, Name, Refused, Until};
 use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Ticks, Word};
 use chiliad_storage::RecordRef;
 use core::marker::PhantomData;
@@ -47,7 +48,8 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     fn refusal(&self, refused: Refused, record: Option<RecordRef<M>>) -> Refusal<M> {
         let why = match refused {
             Refused::Deadlock | Refused::UpgradeDeadlock => Why::Conflict(Reason::Deadlock),
-            Refused::Timeout | Refused::Cancelled => Why::Conflict(Reason::LockTimeout),
+            Refused::Timeout => Why::Conflict(Reason::LockTimeout),
+            Refused::Cancelled => Why::Ended(Ended::Canceled),
             Refused::Exhausted => {
                 Why::LocksExhausted { held: self.locks.as_ref().map_or(0, L::count) }
             }
@@ -125,15 +127,21 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         !stands && self.locks().try_lock(Name::gap(table.0, gap), Mode::S)
     }
 
-    /// Waits for what it stands in line for, for `timeout` ticks, and not beyond the transaction's `deadline`.
-    pub fn wait(&mut self, timeout: u64, deadline: Ticks) -> Result<(), Refusal<M>> {
-        let deadline = M::now().saturating_add(timeout).min(deadline);
-        let deadline = (deadline < Ticks::MAX).then_some(deadline);
-        let mut waited = self.locks().wait(deadline);
+    /// Waits for what it stands in line for, for `timeout` ticks at most.
+    pub fn wait(&mut self, timeout: u64, limits: &Limits<M>) -> Result<(), Refusal<M>> {
+        let mut wait = limits.wait();
+        wait.wakes_for_cancel();
+        let end = M::now().saturating_add(timeout);
+        let end = wait.end().map_or(end, |limit| limit.min(end));
+        let until =
+            Until { deadline: (end < Ticks::MAX).then_some(end), given_up: &|| wait.is_canceled() };
+        let mut waited = self.locks().wait(until);
         while waited.is_ok() && self.enter_gaps()? == Answer::Waits {
-            waited = self.locks().wait(deadline);
+            waited = self.locks().wait(until);
         }
-        waited.map_err(|refused| match timeout {
+        let Err(refused) = waited else { return Ok(()) };
+        wait.check()?;
+        Err(match timeout {
             0 => Refusal::new(Reason::LockDenied),
             _ => self.refusal(refused, None),
         })

@@ -166,8 +166,12 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         if intent.snapshot && cx.snapshots {
             let slots = &cx.heap.shared().slots;
             let part = cx.clockwork.switch(Part::Wait);
-            self.snapshot = cx.epochs.lease(slots, cx.heap.slot(), cx.shared.interval);
+            let leased = cx.epochs.lease(slots, cx.heap.slot(), cx.shared.interval, cx.limits);
             cx.clockwork.switch(part);
+            match leased {
+                Ok(boundary) => self.snapshot = boundary,
+                Err(ended) => return Step::Abort(ended.into()),
+            }
         } else if M::fault(&faults::EPOCH_AT_BEGIN) {
             self.first_epoch = cx.epochs.current();
         }

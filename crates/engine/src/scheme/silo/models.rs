@@ -12,6 +12,7 @@ use crate::options::Snapshots;
 use crate::scheme::{Context, Scheme, Step};
 use crate::table::TableId;
 use crate::transaction::Intent;
+use crate::wait::Limits;
 use chiliad_loom::{Loom, LoomWord, Model, thread};
 use chiliad_machine::{Machine, Ordering, Shared, Word};
 use chiliad_storage::{Heap, Kind as SlotKind, LocalHeap, RecordRef};
@@ -90,6 +91,7 @@ impl Worker {
             heap: &mut self.heap,
             keys: &mut KeyPool::default(),
             clockwork: &mut Clockwork::new(),
+            limits: &Limits::new(),
             stamped: false,
             opacity: false,
             snapshots: true,

@@ -49,7 +49,7 @@ use crate::breakdown::Part;
 use crate::error::Reason;
 use crate::scheme::in_place;
 use crate::transaction::Intent;
-use chiliad_machine::{Cost, Machine, Ordering, Patience, Spin, Ticks, Word};
+use chiliad_machine::{Cost, Machine, Ordering, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use gap::Gaps;
 use horizon::Horizon;
@@ -275,16 +275,17 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         }
     }
 
-    /// Until the transaction in the way has ended, however long that takes: it is older, and waits for
-    /// nobody who waits for this one.
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>, _deadline: Ticks) -> Result<(), Refusal<M>> {
+    /// Until the transaction in the way has ended: it is older, and waits for nobody who waits for this
+    /// one.
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
         let Some(Blocker { slot, timestamp }) = self.blocker.take() else { return Ok(()) };
         M::mark("waited for an older transaction");
         let shown = &cx.heap.shared().slots.get(slot).timestamp;
-        let mut patience = Patience::<M>::new();
+        cx.limits.check_holder(slot)?;
+        let mut wait = cx.limits.wait();
         // Acquire pairs with the release in `Horizon::leave`.
         while shown.load(Ordering::Acquire) == timestamp {
-            patience.wait();
+            wait.awake()?;
         }
         Ok(())
     }

@@ -5,9 +5,9 @@
 
 use crate::damage::{Script, change, put, reseal, reseal_claims, reseal_manifest};
 use chiliad_engine::{
-    Alone, Column, Database, DurableOptions, Error, Intent, KeyPart, Layout, LogError, LogOptions,
-    Mode, Opened, Options, PartType, Range, SecondarySpec, Silo, Source, Stepped, TableSpec,
-    Transaction, declared, inspect,
+    Alone, Database, DurableOptions, Error, Intent, KeyPart, LogError, LogOptions, Mode, Opened,
+    Options, PartType, Range, SecondarySpec, Silo, Source, Stepped, TableSpec, Transaction,
+    declared, inspect,
 };
 use chiliad_log::frame::Identity;
 use chiliad_log::{MANIFEST_NAME, Manifest, Name, SegmentId};
@@ -55,12 +55,7 @@ pub fn sound(compress: bool) -> Files {
         parts: vec![part(Source::Value, PartType::Text, 16), part(Source::Key, PartType::Bytes, 1)],
         unique: false,
     };
-    let column = |name: &str, of: &str| Column::new(name, of.parse().expect("a type"));
-    let layout = Layout {
-        key: vec![column("0", "u8"), column("1", "desc(option(u8))")],
-        row: vec![column("name", "text(15)"), column("rest", "custom(any::Bytes)")],
-    };
-    let rows = TableSpec::ordered("rows").with_index(index).with_layout(layout);
+    let rows = TableSpec::ordered("rows").with_index(index);
     db.database.create_table(rows).expect("new");
     db.database.create_table(TableSpec::hash("hashed", 50)).expect("new");
     work(&mut db, 0);

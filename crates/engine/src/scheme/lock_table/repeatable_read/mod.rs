@@ -48,7 +48,7 @@ use crate::scheme::{
 };
 use crate::transaction::Intent;
 use chiliad_lock::{Locks, Manager, Mode, Session};
-use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Spin, Ticks, Word};
+use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, NoHooks, RecordRef, Seen};
 use core::cell::Cell;
 use std::collections::VecDeque;
@@ -263,8 +263,8 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         }
     }
 
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>, deadline: Ticks) -> Result<(), Refusal<M>> {
-        self.seat.wait(cx.shared.wait_timeout, deadline)
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
+        self.seat.wait(cx.shared.wait_timeout, cx.limits)
     }
 
     #[inline]

@@ -1,0 +1,213 @@
+//! How a transaction waits, under every scheme: for what it waits for, and not beyond its deadline, nor once it
+//! is told from outside to give up, nor for a transaction that cannot end before it.
+//!
+//! Schemes have no other way to wait for transactions (`tidy` sees to that): a hook answers `Wait`, and
+//! [`crate::Scheme::wait`] asks the [`Limits`] of the transaction for a [`Wait`], whose steps say when it is over. Nothing
+//! of this is looked at by a transaction that does not wait.
+//!
+//! A transaction that runs *inside* another one, in its closure, ends before that one can. What the outer one
+//! holds it never gets: where the scheme knows who holds it, the inner one is refused at once. Where it does not,
+//! or where the circle leads through other threads, [`NESTED_PATIENCE`] ends the wait.
+
+use crate::cancel::{Cancel, Sleeper};
+use crate::error::{Error, Nested};
+use crate::transaction::{Intent, Outer};
+use chiliad_machine::{Fault, Machine, Patience, Rig, Ticks};
+
+/// Waits of one transaction inside another end after this part of a second.
+pub const NESTED_PATIENCE: u64 = 10;
+
+/// Why a wait has ended without what it was for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// The deadline has come.
+    Deadline,
+    /// It was told from outside to give up.
+    Canceled,
+    /// It could only end after the transaction that waits.
+    Outer,
+    /// It has lasted for long, inside another transaction.
+    HeldUp,
+}
+
+impl From<Ended> for Error {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Deadline => Self::DeadlineExceeded,
+            Ended::Canceled => Self::Canceled,
+            Ended::Outer => Self::Nested(Nested::WaitsForOuter),
+            Ended::HeldUp => Self::Nested(Nested::HeldUp),
+        }
+    }
+}
+
+/// What ends the waits of a worker's transaction besides what they are for.
+pub struct Limits<M: Machine> {
+    deadline: Ticks,
+    cancel: Option<Cancel<M>>,
+    /// The transactions that it runs inside.
+    outer: Vec<Outer>,
+}
+
+impl<M: Machine> Limits<M> {
+    pub(crate) fn new() -> Self {
+        Self { deadline: Ticks::MAX, cancel: None, outer: Vec::new() }
+    }
+
+    /// A transaction begins.
+    #[inline]
+    pub(crate) fn begin(&mut self, intent: &Intent<'_>) {
+        self.deadline = intent.deadline.unwrap_or(Ticks::MAX);
+        if !(self.outer.is_empty() && intent.outer.is_empty()) {
+            self.outer.clear();
+            self.outer.extend(intent.outer);
+        }
+    }
+
+    /// Who may tell the transactions from the next one on to give up.
+    #[inline]
+    pub(crate) fn cancel_by(&mut self, cancel: Option<&Cancel<M>>) {
+        if self.cancel.as_ref() != cancel {
+            self.cancel = cancel.cloned();
+        }
+    }
+
+    fn deadline(&self) -> Ticks {
+        if M::fault(&PAST_DEADLINE) { Ticks::MAX } else { self.deadline }
+    }
+
+    fn is_canceled(&self) -> bool {
+        let told = self.cancel.as_ref().is_some_and(Cancel::is_canceled);
+        told && !M::fault(&PAST_CANCEL)
+    }
+
+    /// Whether the transaction runs inside another one.
+    pub fn is_nested(&self) -> bool {
+        !self.outer.is_empty()
+    }
+
+    /// Refuses to wait for the worker in `slot` where that waits for this one.
+    pub fn check_holder(&self, slot: u32) -> Result<(), Ended> {
+        self.check_outer(|outer| outer.slot == slot)
+    }
+
+    /// The same for the transaction that the scheme calls by this name.
+    pub fn check_named(&self, name: u64) -> Result<(), Ended> {
+        self.check_outer(|outer| outer.name == name)
+    }
+
+    fn check_outer(&self, is: impl Fn(&Outer) -> bool) -> Result<(), Ended> {
+        match self.outer.iter().any(is) && !M::fault(&FOR_OUTER) {
+            true => Err(Ended::Outer),
+            false => Ok(()),
+        }
+    }
+
+    /// A wait begins. The caller has nothing latched or pinned.
+    pub fn wait(&self) -> Wait<'_, M> {
+        let held_up = match self.is_nested() && !M::fault(&FOR_OUTER) {
+            true => M::now().saturating_add(M::ticks_per_second() / NESTED_PATIENCE),
+            false => Ticks::MAX,
+        };
+        Wait { limits: self, held_up, patience: Patience::new(), sleeper: None }
+    }
+}
+
+/// One wait.
+pub struct Wait<'a, M: Machine> {
+    limits: &'a Limits<M>,
+    /// When it has lasted for too long inside another transaction.
+    held_up: Ticks,
+    patience: Patience<M>,
+    sleeper: Option<Sleeper<'a, M>>,
+}
+
+impl<M: Machine> Wait<'_, M> {
+    /// When it is over at the latest, if there is an end.
+    pub fn end(&self) -> Option<Ticks> {
+        let end = self.limits.deadline().min(self.held_up);
+        (end < Ticks::MAX).then_some(end)
+    }
+
+    /// Whether it may go on.
+    #[inline]
+    pub fn check(&self) -> Result<(), Ended> {
+        if self.is_canceled() {
+            return Err(Ended::Canceled);
+        }
+        let Some(end) = self.end() else { return Ok(()) };
+        match M::now() {
+            now if now >= self.limits.deadline() => Err(Ended::Deadline),
+            now if now >= end => Err(Ended::HeldUp),
+            _ => Ok(()),
+        }
+    }
+
+    /// From here on the caller is woken when the transaction is told to give up.
+    pub fn wakes_for_cancel(&mut self) {
+        if let (Some(cancel), None) = (&self.limits.cancel, &self.sleeper) {
+            self.sleeper = Some(cancel.wakes_caller());
+        }
+    }
+
+    /// Whether the transaction was told to give up.
+    pub fn is_canceled(&self) -> bool {
+        self.limits.is_canceled()
+    }
+
+    /// Waits a moment, awake: siblings may run.
+    #[inline]
+    pub fn awake(&mut self) -> Result<(), Ended> {
+        self.check()?;
+        self.patience.wait();
+        Ok(())
+    }
+
+    /// Sleeps until it is woken, `until` a time if there is one, or until it is over. May wake without reason.
+    pub fn asleep(&mut self, until: Option<Ticks>) -> Result<(), Ended> {
+        // Shown before it is asked for the last time.
+        self.wakes_for_cancel();
+        self.check()?;
+        match [until, self.end()].into_iter().flatten().min() {
+            Some(time) => _ = M::park_until(time),
+            None => M::park(),
+        }
+        Ok(())
+    }
+}
+
+/// What a rig of these sees: whoever should have given up waits on.
+const WAITS_ON: &[&str] = &["waits on"];
+
+static PAST_DEADLINE: Fault = Fault {
+    name: "waited-past-deadline",
+    step: "a wait ends at the transaction's deadline",
+    rig: Rig::Waits,
+    schemes: &[],
+    workload: "waits",
+    expected: WAITS_ON,
+    seeds: 20,
+};
+
+static PAST_CANCEL: Fault = Fault {
+    name: "waited-past-cancel",
+    step: "a wait ends when the transaction is told to give up",
+    rig: Rig::Waits,
+    schemes: &[],
+    workload: "waits",
+    expected: WAITS_ON,
+    seeds: 20,
+};
+
+static FOR_OUTER: Fault = Fault {
+    name: "outer-waited-for",
+    step: "nobody waits for the transaction that it runs inside",
+    rig: Rig::Waits,
+    schemes: &[],
+    workload: "waits",
+    expected: WAITS_ON,
+    seeds: 20,
+};
+
+/// The planted bugs of waiting.
+pub(crate) static FAULTS: &[&Fault] = &[&PAST_DEADLINE, &PAST_CANCEL, &FOR_OUTER];
