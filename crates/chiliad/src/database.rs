@@ -8,6 +8,7 @@ use crate::seat::{Plan, Rules, Seat, Seats};
 use crate::ticker::Ticker;
 use crate::{Durability, Error, Options, Pending, Result};
 use crate::{RunOptions, Snapshot, Stats, Transaction, Worker};
+use chiliad_machine::Pace;
 use core::fmt;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -90,6 +91,7 @@ impl Database {
             acks: home.as_ref().and_then(|home| home.acks.clone()),
             durability: options.durability,
             all_partitions: (0..options.partitions).collect(),
+            pace: Pace::new(),
         };
         let shared = Shared {
             ticker: Some(Ticker::start(engine.clone(), Arc::clone(&slots), options.epoch)?),

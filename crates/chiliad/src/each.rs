@@ -3,7 +3,7 @@
 use crate::run_options::check_in_flight;
 use crate::seat::{Held, Plan, Seat};
 use crate::{Database, Error, Result, RunOptions, Transaction};
-use chiliad_machine::{Interleaved, Machine, interleave};
+use chiliad_machine::{Interleaved, Machine};
 use core::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
@@ -16,13 +16,14 @@ impl Database {
     /// flight on the calling thread; the results are in the order of the inputs.
     ///
     /// Where one transaction would wait for main memory, another one runs. So this is faster than a loop
-    /// over [`Database::run`] where transactions wait for memory:
+    /// over [`Database::run`] where transactions wait for memory. How many in flight pay, from one on, the
+    /// threads of a database find out together by short trials while they work:
     ///
     /// | it helps | it does not |
     /// | --- | --- |
-    /// | a database far larger than the core's own cache: of ten million rows about twice the transactions per second with one look-up each, 2.7 times with four | one that fits the cache: up to a quarter slower |
+    /// | a database far larger than the core's own cache: of ten million rows about twice the transactions per second with one look-up each, 2.7 times with four | one that fits the cache: one is in flight then |
     /// | look-ups that depend on each other, one after the other | look-ups that are known together: [`Reader::get_many`](crate::Reader::get_many) lets their waits overlap within one transaction |
-    /// | transactions that rarely touch the same rows | transactions that conflict: those in flight conflict with each other too |
+    /// | transactions that rarely touch the same rows | transactions that conflict: those in flight conflict with each other too, so there are fewer |
     ///
     /// `cargo run --release -p chiliad --example in_flight` measures it on the machine at hand.
     ///
@@ -112,7 +113,7 @@ impl Database {
                 Interleaved::between();
             }
         };
-        let ended = interleave(members, |_| match left() {
+        let ended = self.rules().pace.interleave(members, |_| match left() {
             0 => Ok(()),
             _ => self.with_seat(drain),
         })?;

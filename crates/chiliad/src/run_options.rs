@@ -45,7 +45,7 @@ pub struct RunOptions {
     pub partitions: Vec<u32>,
     /// How often it may be run again; then the conflict is returned. `None`: for ever.
     pub retries_max: Option<u32>,
-    /// Transactions in flight at once, for [`Database::run_each_with`](crate::Database::run_each_with);
+    /// The most transactions in flight at once, for [`Database::run_each_with`](crate::Database::run_each_with);
     /// 8 by default, 1 to [`IN_FLIGHT_MAX`] are accepted. The others run one and ignore it.
     pub in_flight: usize,
 }

@@ -10,6 +10,7 @@ use crate::raw::{TableId, Untyped};
 use crate::reader::Scratch;
 use crate::{Durability, Error, Pending, Reader, Reason, Result, RunOptions, Transaction};
 use chiliad_engine::{Committed, Intent, Outer};
+use chiliad_machine::Pace;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -28,6 +29,8 @@ pub(crate) struct Rules {
     /// The workers, those of other threads among them.
     pub slots: Weak<Slots>,
     pub engine: AnyDatabase,
+    /// How many transactions its threads have in flight.
+    pub pace: Pace,
 }
 
 impl Rules {

@@ -99,10 +99,7 @@ impl<M: Machine, S: Scheme<M>> Drop for Tx<'_, M, S> {
         // Commit and rollback end here too, with what they have collected.
         core.let_go();
         hide_view(core.heap.slot());
-        M::keep_turn(false);
-        if core::mem::take(&mut core.finished) {
-            M::finished();
-        }
+        M::ended(core::mem::take(&mut core.finished));
     }
 }
 

@@ -171,16 +171,11 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         if !(intent.read_only || intent.snapshot) {
             self.core.wait_for_log()?;
         }
-        if intent.retries > 0 {
-            // Siblings may have been in the way. They get a turn, then it runs as if alone: what it
-            // looked at is in the cache by now.
-            M::give_way();
-            M::keep_turn(true);
-        }
+        M::begun(intent.retries > 0);
         self.catch_up();
         if let Err(error) = self.core.begin(intent) {
             hide_view(self.core.heap.slot());
-            M::keep_turn(false);
+            M::ended(false);
             return Err(error);
         }
         Ok(Tx::new(self))

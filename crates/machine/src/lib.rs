@@ -53,7 +53,7 @@ pub use bytes::{copy_in, copy_out, words_for};
 pub use cost::Cost;
 pub use fault::{Fault, Rig};
 pub use hollow::Hollow;
-pub use interleaved::{Interleaved, MEMBERS_MAX, interleave};
+pub use interleaved::{Interleaved, MEMBERS_MAX, Pace, interleave};
 pub use latch::{Latch, Latched};
 pub use link::{Link, Tagged};
 pub use mutex::{FAULTS, Mutex, MutexKind, Place};
@@ -283,9 +283,23 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn keep_turn(keep: bool) {
         let _ = keep;
     }
-    /// A transaction has committed, or its own logic has given it up: nothing of it is in hand any more.
-    fn finished() {}
-    /// The caller has answered a request and not taken up the next: siblings may run for longer.
+    /// The caller begins a transaction: `again` one that was refused, with nothing in its hands. Siblings may
+    /// have been in the way of that one: they get a turn, then it keeps its own, as what it looked at is in
+    /// the cache by now.
+    fn begun(again: bool) {
+        if again {
+            Self::give_way();
+            Self::keep_turn(true);
+        }
+    }
+    /// The transaction is over: nothing of it is in hand any more, and `finished` if it will not be run again,
+    /// since it has committed or its own logic has given it up.
+    fn ended(finished: bool) {
+        let _ = finished;
+        Self::keep_turn(false);
+    }
+    /// The caller has answered a request and not taken up the next: siblings may run for longer, and as many
+    /// transactions be in flight as pay.
     fn between() {}
     /// Begins a section: the caller holds a latch or its commit window is open, and no sibling may run
     /// until as many calls of [`Machine::leave_section`]. Nothing but a check, in simulation and where

@@ -13,11 +13,39 @@ enum Sleeper {
     Member(Arc<MemberBell>),
 }
 
+/// Tells a thread that one of the members of its crew was woken.
+pub(crate) struct CrewBell {
+    rung: AtomicBool,
+    /// Asleep, perhaps, since none of its members can run.
+    thread: Thread,
+}
+
+impl CrewBell {
+    /// The calling thread's.
+    pub(crate) fn new() -> Self {
+        Self { rung: AtomicBool::new(false), thread: thread::current() }
+    }
+
+    /// Whether a member was woken since it was hushed.
+    #[inline]
+    pub(crate) fn is_rung(&self) -> bool {
+        // Relaxed: who was woken is looked for after `hush`.
+        self.rung.load(Ordering::Relaxed)
+    }
+
+    /// The caller looks who was woken from here on.
+    pub(crate) fn hush(&self) {
+        if self.is_rung() {
+            // Acquire pairs with the release in `ring`: the permit that was given before is seen.
+            self.rung.swap(false, Ordering::Acquire);
+        }
+    }
+}
+
 /// Wakes one member.
 pub(crate) struct MemberBell {
     permit: AtomicBool,
-    /// Whose member it is: asleep, perhaps, since none of its members can run.
-    thread: Thread,
+    crew: Arc<CrewBell>,
 }
 
 impl MemberBell {
@@ -29,7 +57,9 @@ impl MemberBell {
 
     fn ring(&self) {
         self.permit.store(true, Ordering::Release);
-        self.thread.unpark();
+        // Release pairs with the acquire in `hush`.
+        self.crew.rung.store(true, Ordering::Release);
+        self.crew.thread.unpark();
     }
 }
 
@@ -48,9 +78,9 @@ pub(crate) fn enter_thread() -> WorkerId {
     enter(Sleeper::Thread(thread::current()))
 }
 
-/// Enters a member of a crew on `thread`.
-pub(crate) fn enter_member(thread: &Thread) -> (WorkerId, Arc<MemberBell>) {
-    let bell = Arc::new(MemberBell { permit: AtomicBool::new(false), thread: thread.clone() });
+/// Enters a member of a crew.
+pub(crate) fn enter_member(crew: &Arc<CrewBell>) -> (WorkerId, Arc<MemberBell>) {
+    let bell = Arc::new(MemberBell { permit: AtomicBool::new(false), crew: Arc::clone(crew) });
     (enter(Sleeper::Member(Arc::clone(&bell))), bell)
 }
 

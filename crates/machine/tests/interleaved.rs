@@ -1,7 +1,7 @@
 //! Members of one thread: whose turn it is, who sleeps, and what one's end does to the others.
 #![cfg(target_arch = "x86_64")]
 
-use chiliad_machine::{Interleaved, Machine, Patience, Woken, WorkerId, interleave};
+use chiliad_machine::{Interleaved, Machine, Pace, Patience, Woken, WorkerId, interleave};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -10,6 +10,21 @@ use std::thread;
 fn run<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<T> {
     let results = interleave(members, body).expect("room for stacks");
     results.into_iter().map(|result| result.expect("no panic")).collect()
+}
+
+/// The same with as many in flight as pay.
+fn run_paced<T>(pace: &Pace, members: usize, body: impl Fn(usize) -> T) -> Vec<T> {
+    let results = pace.interleave(members, body).expect("room for stacks");
+    results.into_iter().map(|result| result.expect("no panic")).collect()
+}
+
+/// A transaction, with `body` in its middle.
+fn transaction<T>(body: impl FnOnce() -> T) -> T {
+    Interleaved::begun(false);
+    let result = body();
+    Interleaved::ended(true);
+    Interleaved::between();
+    result
 }
 
 fn await_any_line() {
@@ -242,4 +257,192 @@ fn stacks_are_used_again() {
     for _ in 0..200 {
         run(64, |_| await_any_line());
     }
+}
+
+#[test]
+fn a_pace_that_knows_nothing_admits_one_after_the_other() {
+    let order = RefCell::new(Vec::new());
+    let results = run_paced(&Pace::new(), 3, |member| {
+        for turn in 0..3 {
+            transaction(|| {
+                order.borrow_mut().push((member, turn));
+                await_any_line();
+                Interleaved::pause();
+            });
+        }
+        member
+    });
+    assert_eq!(results, [0, 1, 2]);
+    let expected: Vec<(usize, i32)> = (0..3).flat_map(|it| (0..3).map(move |n| (it, n))).collect();
+    assert_eq!(order.into_inner(), expected);
+}
+
+#[test]
+fn who_sleeps_between_transactions_has_no_place() {
+    let pace = Pace::new();
+    let asleep = Cell::new(0);
+    // As they wait for the disk, all at once; the last one wakes them.
+    let workers: RefCell<Vec<WorkerId>> = RefCell::default();
+    let most = run_paced(&pace, 8, |_| {
+        transaction(|| ());
+        asleep.set(asleep.get() + 1);
+        let most = asleep.get();
+        if most < 8 {
+            workers.borrow_mut().push(Interleaved::worker());
+            while asleep.get() < 8 {
+                Interleaved::park();
+            }
+        } else {
+            workers.borrow().iter().for_each(|&worker| Interleaved::unpark(worker));
+        }
+        most
+    });
+    assert_eq!(most, [1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
+#[test]
+fn who_sleeps_in_a_transaction_does_not_keep_its_siblings_out_for_ever() {
+    let sleeper = Cell::new(None);
+    let done = Cell::new(0);
+    run_paced(&Pace::new(), 4, |member| {
+        transaction(|| {
+            if member == 0 {
+                sleeper.set(Some(Interleaved::worker()));
+                // It waits for what a sibling does that is not in flight yet.
+                while done.get() < 3 {
+                    Interleaved::park();
+                }
+            }
+            done.set(done.get() + 1);
+        });
+        sleeper.get().into_iter().for_each(Interleaved::unpark);
+    });
+    assert_eq!(done.get(), 4);
+}
+
+#[test]
+fn a_transaction_within_another_one_never_waits_at_the_gate() {
+    let held = Cell::new(0);
+    run_paced(&Pace::new(), 4, |_| {
+        for _ in 0..50 {
+            transaction(|| {
+                held.set(held.get() + 1);
+                // A sibling that were let in here would see that somebody is in the middle.
+                transaction(|| Interleaved::begun(true));
+                Interleaved::ended(false);
+                assert_eq!(held.replace(held.get() - 1), 1);
+            });
+        }
+    });
+}
+
+#[test]
+fn a_sleeper_is_woken_while_another_member_works() {
+    let (worker, woken) = (Cell::new(None), Cell::new(false));
+    let ended = run_paced(&Pace::new(), 2, |member| {
+        if member == 0 {
+            worker.set(Some(Interleaved::worker()));
+            Interleaved::park();
+            woken.set(true);
+            return 0;
+        }
+        // Woken at once, it has its turn after this transaction.
+        worker.get().into_iter().for_each(Interleaved::unpark);
+        let mut transactions = 0;
+        while !woken.get() {
+            transaction(|| transactions += 1);
+        }
+        transactions
+    });
+    assert_eq!(ended, [0, 1]);
+}
+
+#[test]
+fn whose_time_has_come_has_a_turn_though_another_member_works() {
+    let over = Cell::new(false);
+    let turns = run_paced(&Pace::new(), 2, |member| {
+        if member == 0 {
+            let until = Interleaved::now() + 1_000_000;
+            while Interleaved::park_until(until) == Woken::ByPeer {}
+            over.set(true);
+        }
+        let mut turns = 0_u64;
+        while !over.get() {
+            transaction(|| turns += 1);
+        }
+        turns
+    });
+    assert!(turns[1] > 0);
+}
+
+#[test]
+fn members_that_are_let_in_take_turns() {
+    let pace = Pace::new();
+    let longest = Cell::new(0_u64);
+    // Alone, nobody would come to an end: the turn is over some time.
+    let others = Cell::new(0_u64);
+    run_paced(&pace, 3, |_| {
+        let mut own = 0_u64;
+        others.set(others.get() + 1);
+        while others.get() < 3 {
+            transaction(|| own += 1);
+        }
+        longest.set(longest.get().max(own));
+    });
+    assert!(longest.get() > 1);
+}
+
+#[test]
+fn what_hides_waits_for_memory_is_found_to_pay() {
+    // A wait of which siblings see the end: as many finish in its time as are in flight.
+    let pace = Pace::new();
+    let with_eight = Cell::new(0);
+    run_paced(&pace, 8, |_| {
+        // Ends only if that is found.
+        while with_eight.get() < 5_000 {
+            transaction(|| {
+                let come = Interleaved::now() + 4_000;
+                while Interleaved::now() < come {
+                    await_any_line();
+                }
+            });
+            with_eight.set(with_eight.get() + u32::from(pace.in_flight() == 8));
+        }
+    });
+}
+
+#[test]
+fn threads_share_a_pace_and_crews_come_and_go() {
+    let pace = Pace::new();
+    let finished = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for members in [1, 2, 8, 3].repeat(20) {
+                    run_paced(&pace, members, |_| {
+                        for _ in 0..20 {
+                            transaction(await_any_line);
+                            finished.fetch_add(1, Ordering::Relaxed);
+                        }
+                    });
+                }
+            });
+        }
+    });
+    assert_eq!(finished.load(Ordering::Relaxed), 4 * 20 * 14 * 20);
+}
+
+#[test]
+fn a_panic_leaves_the_others_of_a_paced_crew_alone() {
+    let results = Pace::new()
+        .interleave(4, |member| {
+            for turn in 0..10 {
+                transaction(|| {
+                    await_any_line();
+                    assert!(member != 2 || turn != 5, "it is the third one");
+                });
+            }
+        })
+        .expect("room for stacks");
+    assert_eq!(results.iter().filter(|result| result.is_err()).count(), 1);
 }

@@ -11,7 +11,7 @@ use crate::run_options::check_in_flight;
 use crate::seat::{Plan, Rules, Seat};
 use crate::sleeper::Sleeper;
 use crate::{Database, Error, Result, RunOptions, Ticket, Transaction, ticket};
-use chiliad_machine::{Interleaved, Machine, interleave};
+use chiliad_machine::{Interleaved, Machine};
 use core::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -157,8 +157,8 @@ impl Queue {
         self.take(&mut Some(request), None).unwrap_or(Err(Refused::Full)).map(|()| ticket)
     }
 
-    /// Runs transactions of the queue on the calling thread, up to `in_flight` at once, until the queue is
-    /// closed and empty. Any number of threads may serve; the thread that has the fewest in flight is
+    /// Runs transactions of the queue on the calling thread, up to `in_flight` at once, as many as pay, until the
+    /// queue is closed and empty. Any number of threads may serve; the thread that has the fewest in flight is
     /// given the next one. A panic of one transaction's closure goes to its ticket alone.
     ///
     /// `in_flight` is 1 to [`IN_FLIGHT_MAX`](crate::IN_FLIGHT_MAX); 8 is a good number. Each takes a worker
@@ -171,7 +171,7 @@ impl Queue {
     pub fn serve(&self, in_flight: usize) -> Result<()> {
         check_in_flight(in_flight)?;
         let server = Serving { queue: self, number: self.lock().enter() };
-        let ended = interleave(in_flight, |_| {
+        let ended = self.database.rules().pace.interleave(in_flight, |_| {
             let held = self.database.hold_seat()?;
             self.lock().join(server.number);
             let sleeper = Sleeper::here();

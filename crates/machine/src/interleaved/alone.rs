@@ -31,7 +31,9 @@ pub(super) fn hand_on() -> bool {
 #[inline]
 pub(super) fn keep_turn(_keep: bool) {}
 #[inline]
-pub(super) fn finished() {}
+pub(super) fn begun(_again: bool) {}
+#[inline]
+pub(super) fn ended(_finished: bool) {}
 #[inline]
 pub(super) fn between() {}
 #[inline]
@@ -52,4 +54,37 @@ pub fn interleave<T>(
 ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
     assert!(members == 1, "{members} members: 1");
     Ok(vec![catch_unwind(AssertUnwindSafe(|| body(0)))])
+}
+
+/// One transaction in flight on each thread.
+#[derive(Clone, Default)]
+pub struct Pace(());
+
+impl Pace {
+    /// One.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(())
+    }
+
+    /// As [`interleave`].
+    ///
+    /// # Errors
+    /// As for [`interleave`].
+    ///
+    /// # Panics
+    /// As for [`interleave`].
+    pub fn interleave<T>(
+        &self,
+        members: usize,
+        body: impl Fn(usize) -> T,
+    ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
+        interleave(members, body)
+    }
+
+    /// One.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        1
+    }
 }

@@ -3,32 +3,51 @@
 //! ```text
 //!            +--> member --> member --> member --+   await_line, pause: the next in the round runs
 //!            |      |                            |   park: out of the round, until it is woken or its
-//!            |      | park, return, now and then |         time has come
-//!            |      v                            |   return, panic: gone
-//!            +--- leader <-----------------------+
+//!            |      | park, return, between,     |         time has come
+//!            |      v now and then               |   between: to the gate, if too many are in flight
+//!  gate ---> +--- leader <-----------------------+   return, panic: gone
 //! ```
 //!
 //! The leader is the thread's own stack, in [`interleave`]. Members hand on to each other without it;
-//! it keeps the round, wakes, and sleeps when nobody can run.
+//! it keeps the round, wakes, admits, and sleeps when nobody can run.
+//!
+//! At the *gate* are members that are not in flight: they have not begun, have nothing in hand, or are about
+//! to run again what was refused. So they hold nothing that others wait for, and whoever is in flight never
+//! waits for them. As many are admitted as a [`Pace`] says; one that sleeps in the middle of a transaction
+//! keeps its place for [`PLACE_KEPT`], as what it waits for comes soon as a rule; one that sleeps between
+//! two has none.
 
 use super::overflow;
-use super::pace::{Pace, Way};
+use super::pace::{Joined, Pace};
 use super::stack::MemberStack;
 use super::switch::{self, StackPointer};
-use crate::sleepers::{self, MemberBell};
+use crate::sleepers::{self, CrewBell, MemberBell};
 use crate::{Machine, Native, NoRoom, Ticks, Woken, WorkerId};
 use core::cell::{Cell, RefCell};
 use core::ptr;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::{self, Result, Thread};
+use std::thread::{self, Result};
 use std::time::Duration;
 
 /// The greatest number of members that a thread can have.
 pub const MEMBERS_MAX: usize = 256;
 
-/// Turns after which the leader looks whether somebody is to be woken, while there is somebody.
-const TURNS_PER_LOOK: u32 = 64;
+/// Turns after which a member looks whether somebody is to be woken, while there is somebody.
+const TURNS_PER_LOOK: u32 = 32;
+
+/// Transactions, and time, after which a member lets the next one at the gate have its place. Both: a member
+/// that was away finds its memory cold.
+const ROW: u32 = 1024;
+const TURN: Ticks = 50_000_000;
+
+/// How long a member keeps its place that sleeps in the middle of a transaction.
+const PLACE_KEPT: Ticks = 1_000_000;
+
+/// Ends of transactions between two looks at the clock: at most, and as many as come to this time.
+const STRIDE_MAX: u32 = 512;
+const STRIDE: Ticks = 60_000;
 
 thread_local! {
     /// The member that runs; null on the thread's own stack.
@@ -51,6 +70,10 @@ struct Member {
     awaiting: Cell<*const Member>,
     /// It keeps its turn while it waits for memory until its transaction is over.
     keeps: Cell<bool>,
+    /// Transactions that it has begun and not ended: those inside another one's closure count.
+    depth: Cell<u32>,
+    /// It is at the gate with a transaction in hand that was refused.
+    again: Cell<bool>,
     crew: *const Crew,
     /// Why it went back to the leader.
     said: Cell<Said>,
@@ -58,6 +81,8 @@ struct Member {
     registered: RefCell<Option<(WorkerId, Arc<MemberBell>)>>,
     until: Cell<Ticks>,
     woken: Cell<Woken>,
+    /// When it went to sleep; 0 where nobody asks.
+    slept: Cell<Ticks>,
     stack: MemberStack,
     body: Cell<Option<Body>>,
 }
@@ -70,6 +95,8 @@ type Body = Box<dyn FnOnce()>;
 enum Said {
     /// It is time to look who is to be woken.
     Look,
+    /// It has nothing in hand, or only what was refused.
+    Between,
     Park,
     Over,
 }
@@ -80,10 +107,24 @@ struct Crew {
     leader: Cell<StackPointer>,
     /// Turns until a look at who is to be woken.
     turns: Cell<u32>,
-    pace: RefCell<Pace>,
-    members: Cell<*const [Member]>,
-    /// The thread, to wake it when a member is.
-    thread: Thread,
+    /// Only one is in the round, and none asleep: it never hands on.
+    alone: Cell<bool>,
+    /// Members to admit, as it was when the leader looked last.
+    limit: Cell<usize>,
+    /// More are in flight.
+    crowded: Cell<bool>,
+    /// Transactions until the one in the round asks whether its turn is over.
+    row: Cell<u32>,
+    /// When the first of those that sleep is to be woken.
+    due: Cell<Ticks>,
+    /// Ends of transactions until the next look at the clock, between two such looks, and the last one.
+    left: Cell<u32>,
+    stride: Cell<u32>,
+    looked: Cell<Ticks>,
+    /// Rung when a member is woken.
+    bell: Arc<CrewBell>,
+    /// How many to admit, and who is told what the members finish; `None`: all, and nobody.
+    joined: Option<Joined>,
 }
 
 /// The running member; `None` on a thread's own stack.
@@ -124,24 +165,36 @@ pub(super) fn give_way() -> bool {
 /// Lets a sibling run; whether there was any.
 #[inline]
 pub(super) fn hand_on() -> bool {
-    running().is_some_and(Member::hand_on)
+    running().is_some_and(|member| match member.crew().bell.is_rung() {
+        true => member.look(),
+        false => member.hand_on(),
+    })
 }
 
 /// Lets the running member keep its turn while it waits for memory, or not.
 #[inline]
 pub(super) fn keep_turn(keep: bool) {
-    // Every transaction ends with a call of this, and few have kept their turn.
-    if let Some(member) = running().filter(|member| member.keeps.get() != keep) {
-        member.keeps.set(keep);
-        AWAITING.set(member.aim(member.crew().pace.borrow().way()));
+    if let Some(member) = running() {
+        member.keep(keep);
     }
 }
 
-/// The running member has finished a transaction.
+/// The running member begins a transaction, or does so `again`.
 #[inline]
-pub(super) fn finished() {
+pub(super) fn begun(again: bool) {
     if let Some(member) = running() {
-        member.finished();
+        if again {
+            member.begin_again();
+        }
+        member.depth.set(member.depth.get() + 1);
+    }
+}
+
+/// The running member's transaction is over, and `finished` if it will not be run again.
+#[inline]
+pub(super) fn ended(finished: bool) {
+    if let Some(member) = running() {
+        member.ended(finished);
     }
 }
 
@@ -149,10 +202,7 @@ pub(super) fn finished() {
 #[inline]
 pub(super) fn between() {
     if let Some(member) = running() {
-        let ends = member.crew().pace.borrow_mut().turn_ends();
-        if ends {
-            member.hand_on();
-        }
+        member.between();
     }
 }
 
@@ -174,6 +224,25 @@ pub(super) fn leave_section() {
 }
 
 impl Member {
+    fn new(crew: &Crew, stack: MemberStack, body: Body) -> Self {
+        Self {
+            left: Cell::new(ptr::null_mut()),
+            next: Cell::new(ptr::null()),
+            awaiting: Cell::new(ptr::null()),
+            keeps: Cell::new(false),
+            depth: Cell::new(0),
+            again: Cell::new(false),
+            crew,
+            said: Cell::new(Said::Look),
+            registered: RefCell::new(None),
+            until: Cell::new(Ticks::MAX),
+            woken: Cell::new(Woken::ByPeer),
+            slept: Cell::new(0),
+            stack,
+            body: Cell::new(Some(body)),
+        }
+    }
+
     fn crew(&self) -> &Crew {
         // SAFETY: the crew is in the leader's frame, which outlives the members.
         unsafe { &*self.crew }
@@ -188,6 +257,11 @@ impl Member {
         if turns.get() == 0 {
             return self.look();
         }
+        self.pass_on()
+    }
+
+    #[inline(always)]
+    fn pass_on(&self) -> bool {
         let next = self.next.get();
         if ptr::eq(next, self) || thread::panicking() {
             return false;
@@ -200,14 +274,20 @@ impl Member {
         true
     }
 
-    /// Goes to the leader, who looks who is to be woken and hands on.
+    /// Goes to the leader if somebody is to be woken, who hands on then; else hands on itself.
     #[cold]
+    #[inline(never)]
     fn look(&self) -> bool {
+        let crew = self.crew();
         if thread::panicking() {
             return false;
         }
-        self.report(Said::Look);
-        true
+        if crew.bell.is_rung() || crew.is_due() {
+            self.report(Said::Look);
+            return true;
+        }
+        crew.turns.set(TURNS_PER_LOOK);
+        self.pass_on()
     }
 
     #[inline(never)]
@@ -217,22 +297,77 @@ impl Member {
         unsafe { switch::switch(self.left.as_ptr(), self.crew().leader.get()) };
     }
 
-    /// Whether it hands on while it waits for memory, where the crew goes this way.
-    fn aim(&self, way: Way) -> *const Self {
-        let keeps = self.keeps.get() || way == Way::OneByOne;
+    /// Whether it hands on while it waits for memory.
+    fn aim(&self) -> *const Self {
+        let keeps = self.keeps.get() || self.crew().alone.get();
         self.awaiting.set(if keeps { ptr::null() } else { self });
         self.awaiting.get()
     }
 
+    /// Keeps its turn while it waits for memory, or not; most calls change nothing.
     #[inline]
-    fn finished(&self) {
+    fn keep(&self, keep: bool) {
+        if self.keeps.replace(keep) != keep {
+            AWAITING.set(self.aim());
+        }
+    }
+
+    /// Is about to run again what was refused, as if alone, once there is room for that.
+    #[cold]
+    fn begin_again(&self) {
         let crew = self.crew();
-        // SAFETY: the members live as long as their crew.
-        let members = unsafe { &*crew.members.get() };
-        let mut pace = crew.pace.borrow_mut();
-        if pace.finished(members.len()) {
-            members.iter().for_each(|member| _ = member.aim(pace.way()));
-            AWAITING.set(self.awaiting.get());
+        if self.depth.get() == 0 && (crew.crowded.get() || crew.has_new_limit()) {
+            self.again.set(true);
+            self.step_aside();
+            self.again.set(false);
+        }
+        self.keep(true);
+    }
+
+    #[inline]
+    fn ended(&self, finished: bool) {
+        self.depth.set(self.depth.get().saturating_sub(1));
+        self.keep(false);
+        let crew = self.crew();
+        if let Some(joined) = &crew.joined {
+            if finished {
+                joined.finished();
+            }
+            crew.left.set(crew.left.get() - 1);
+            if crew.left.get() == 0 {
+                crew.look_at_clock(joined);
+            }
+        }
+    }
+
+    #[inline]
+    fn between(&self) {
+        let crew = self.crew();
+        if crew.joined.is_none() {
+            return;
+        }
+        let row = crew.row.get();
+        if row == 0 || crew.bell.is_rung() || crew.has_new_limit() {
+            self.between_turns();
+        } else {
+            crew.row.set(row - 1);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn between_turns(&self) {
+        let crew = self.crew();
+        let asked = crew.crowded.get() || crew.bell.is_rung() || crew.has_new_limit();
+        if self.depth.get() == 0 && (asked || crew.is_due() || crew.row.get() == 0) {
+            self.step_aside();
+        }
+    }
+
+    /// Lets the leader say whether it goes on.
+    fn step_aside(&self) {
+        if !thread::panicking() {
+            self.report(Said::Between);
         }
     }
 
@@ -243,7 +378,7 @@ impl Member {
 
     fn registration(&self) -> (WorkerId, Arc<MemberBell>) {
         let mut registered = self.registered.borrow_mut();
-        registered.get_or_insert_with(|| sleepers::enter_member(&self.crew().thread)).clone()
+        registered.get_or_insert_with(|| sleepers::enter_member(&self.crew().bell)).clone()
     }
 
     /// Sleeps until it is woken or until a time.
@@ -273,6 +408,47 @@ impl Member {
     }
 }
 
+impl Crew {
+    fn new(joined: Option<Joined>) -> Self {
+        Self {
+            leader: Cell::new(ptr::null_mut()),
+            turns: Cell::new(0),
+            alone: Cell::new(false),
+            limit: Cell::new(0),
+            crowded: Cell::new(false),
+            row: Cell::new(0),
+            due: Cell::new(Ticks::MAX),
+            left: Cell::new(1),
+            stride: Cell::new(1),
+            looked: Cell::new(0),
+            bell: Arc::new(CrewBell::new()),
+            joined,
+        }
+    }
+
+    #[inline]
+    fn has_new_limit(&self) -> bool {
+        self.joined.as_ref().is_some_and(|joined| joined.limit() != self.limit.get())
+    }
+
+    /// Whether the time of one that sleeps has come.
+    fn is_due(&self) -> bool {
+        self.due.get() < Ticks::MAX && self.due.get() <= Native::now()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_at_clock(&self, joined: &Joined) {
+        let now = Native::now();
+        joined.look(now);
+        let stride = self.stride.get();
+        let passed = now.saturating_sub(self.looked.replace(now)).max(1);
+        let wanted = (Ticks::from(stride) * STRIDE / passed).min(Ticks::from(stride) * 4);
+        self.stride.set((wanted as u32).clamp(1, STRIDE_MAX));
+        self.left.set(self.stride.get());
+    }
+}
+
 /// The first and only call on a member's stack.
 extern "sysv64" fn begin(member: *const ()) -> ! {
     // SAFETY: prepared by `interleave` with the member itself, which outlives its stack.
@@ -291,6 +467,10 @@ struct Leader<'a> {
     /// Members that can run, in the order of their turns.
     round: Vec<&'a Member>,
     parked: Vec<&'a Member>,
+    /// Members that wait to be admitted, those first that run a transaction again.
+    gate: VecDeque<&'a Member>,
+    /// When the turn began of those in the round.
+    turn: Ticks,
 }
 
 impl Leader<'_> {
@@ -298,9 +478,7 @@ impl Leader<'_> {
     fn run(&mut self) {
         let mut place = 0;
         loop {
-            if !self.parked.is_empty() {
-                self.admit();
-            }
+            self.fill();
             if self.round.is_empty() {
                 return;
             }
@@ -309,7 +487,19 @@ impl Leader<'_> {
             place = self.round.iter().position(|&it| ptr::eq(it, member)).unwrap_or(0);
             match member.said.get() {
                 Said::Look => place += 1,
-                Said::Park => self.parked.push(self.round.remove(place)),
+                Said::Between => {
+                    self.wake();
+                    if self.steps_aside() {
+                        let member = self.round.remove(place);
+                        let urgent = self.gate.iter().take_while(|it| it.again.get()).count();
+                        let behind = if member.again.get() { urgent } else { self.gate.len() };
+                        self.gate.insert(behind, member);
+                    }
+                }
+                Said::Park => {
+                    member.slept.set(if self.crew.joined.is_some() { Native::now() } else { 0 });
+                    self.parked.push(self.round.remove(place));
+                }
                 Said::Over => {
                     self.round.remove(place);
                     if let Some((worker, _)) = member.registered.take() {
@@ -331,37 +521,108 @@ impl Leader<'_> {
         unsafe { &*RUNNING.replace(ptr::null()) }
     }
 
-    /// Puts the round into a ring.
+    /// Puts the round into a ring, and tells its members when to come back.
     fn link(&self) {
+        let crew = self.crew;
         let after = self.round.iter().cycle().skip(1);
         self.round.iter().zip(after).for_each(|(member, next)| member.next.set(*next));
+        crew.alone.set(self.round.len() == 1 && self.parked.is_empty());
+        self.round.iter().for_each(|member| _ = member.aim());
         // With everybody in the round there is nobody to look for.
-        self.crew.turns.set(if self.parked.is_empty() { u32::MAX } else { TURNS_PER_LOOK });
+        crew.turns.set(if self.parked.is_empty() { u32::MAX } else { TURNS_PER_LOOK });
+        let due = self.parked.iter().map(|member| member.until.get()).min();
+        crew.due.set(due.unwrap_or(Ticks::MAX));
+        crew.crowded.set(self.in_flight() > crew.limit.get());
+        let asks = crew.crowded.get() || crew.due.get() < Ticks::MAX || self.is_urgent();
+        if asks || crew.row.get() == 0 {
+            crew.row.set(if asks { 0 } else { ROW });
+        }
     }
 
-    /// Takes back into the round who was woken or whose time has come; sleeps while nobody can run.
-    fn admit(&mut self) {
+    /// Members that keep others at the gate.
+    fn in_flight(&self) -> usize {
+        self.round.len() + self.holders().count()
+    }
+
+    /// Who sleeps and keeps its place.
+    fn holders(&self) -> impl Iterator<Item = &Member> {
+        let mut asleep = self.parked.iter().copied().filter(|it| it.depth.get() > 0).peekable();
+        let now = if asleep.peek().is_some() { Native::now() } else { 0 };
+        asleep.filter(move |member| now < member.slept.get() + PLACE_KEPT)
+    }
+
+    /// Whether the first at the gate has a transaction in hand.
+    fn is_urgent(&self) -> bool {
+        self.gate.front().is_some_and(|member| member.again.get())
+    }
+
+    /// Whether one in the round, who asks, makes room for others.
+    fn steps_aside(&mut self) -> bool {
+        self.take_limit();
+        if self.in_flight() > self.crew.limit.get() || self.is_urgent() {
+            return true;
+        }
+        let now = Native::now();
+        let over = self.crew.row.get() == 0 && now.saturating_sub(self.turn) >= TURN;
+        self.turn = if over { now } else { self.turn };
+        over && !self.gate.is_empty()
+    }
+
+    fn take_limit(&self) {
+        let limit = self.crew.joined.as_ref().map_or(usize::MAX, Joined::limit);
+        self.crew.limit.set(limit);
+    }
+
+    /// Takes into the round who was woken, whose time has come, and whom there is room for; sleeps while
+    /// nobody can run.
+    fn fill(&mut self) {
+        self.take_limit();
         loop {
-            let due = self.parked.iter().map(|member| member.until.get()).min();
-            let due = due.unwrap_or(Ticks::MAX);
-            let now = if due < Ticks::MAX { Native::now() } else { 0 };
-            let round = &mut self.round;
-            self.parked.retain(|member| {
-                let woken = member.is_due(now);
-                woken.inspect(|&woken| {
-                    member.woken.set(woken);
-                    round.push(member);
-                });
-                woken.is_none()
-            });
+            let due = self.wake();
+            while !self.gate.is_empty() && self.in_flight() < self.crew.limit.get() {
+                self.round.extend(self.gate.pop_front());
+            }
             if !self.round.is_empty() || self.parked.is_empty() {
                 return;
             }
-            if due == Ticks::MAX {
-                thread::park();
-            } else if due > now {
-                thread::park_timeout(Duration::from_nanos(due - now));
-            }
+            self.sleep(due);
+        }
+    }
+
+    /// Takes back into the round who was woken or whose time has come; when the next one's will.
+    fn wake(&mut self) -> Ticks {
+        self.crew.bell.hush();
+        if self.parked.is_empty() {
+            return Ticks::MAX;
+        }
+        let first = |parked: &[&Member]| parked.iter().map(|member| member.until.get()).min();
+        let due = first(&self.parked).unwrap_or(Ticks::MAX);
+        let now = if due < Ticks::MAX { Native::now() } else { 0 };
+        let round = &mut self.round;
+        self.parked.retain(|member| {
+            let woken = member.is_due(now);
+            woken.inspect(|&woken| {
+                member.woken.set(woken);
+                round.push(member);
+            });
+            woken.is_none()
+        });
+        first(&self.parked).unwrap_or(Ticks::MAX)
+    }
+
+    /// Sleeps until somebody is woken, at most until the first one's time has come, or one's place is free.
+    fn sleep(&self, due: Ticks) {
+        let freed = self.holders().map(|member| member.slept.get() + PLACE_KEPT);
+        let due = freed.filter(|_| !self.gate.is_empty()).fold(due, Ticks::min);
+        let idle = self.parked.iter().all(|member| member.depth.get() == 0);
+        let begun = Native::now();
+        if due == Ticks::MAX {
+            thread::park();
+        } else if due > begun {
+            thread::park_timeout(Duration::from_nanos(due - begun));
+        }
+        if let Some(joined) = self.crew.joined.as_ref().filter(|_| idle) {
+            joined.idle(Native::now().saturating_sub(begun));
         }
     }
 }
@@ -384,6 +645,15 @@ pub fn interleave<T>(
     members: usize,
     body: impl Fn(usize) -> T,
 ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
+    run(members, None, body)
+}
+
+/// The same, with as many in flight as `pace` says, if there is one.
+pub(super) fn run<T>(
+    members: usize,
+    pace: Option<&Pace>,
+    body: impl Fn(usize) -> T,
+) -> core::result::Result<Vec<Result<T>>, NoRoom> {
     assert!((1..=MEMBERS_MAX).contains(&members), "{members} members: 1 to {MEMBERS_MAX}");
     let run = |index: usize| catch_unwind(AssertUnwindSafe(|| body(index)));
     if members == 1 || running().is_some() {
@@ -391,32 +661,14 @@ pub fn interleave<T>(
     }
     overflow::report_from_now_on();
     let results: Vec<Cell<Option<Result<T>>>> = (0..members).map(|_| Cell::new(None)).collect();
-    let crew = Crew {
-        leader: Cell::new(ptr::null_mut()),
-        turns: Cell::new(0),
-        pace: RefCell::new(Pace::new()),
-        members: Cell::new(ptr::slice_from_raw_parts(ptr::null(), 0)),
-        thread: thread::current(),
-    };
+    let crew = Crew::new(pace.map(|pace| pace.join(members)));
     let members: core::result::Result<Box<[Member]>, NoRoom> = (0..members)
         .map(|index| {
             let (run, result) = (&run, &results[index]);
             let body: Box<dyn FnOnce() + '_> = Box::new(move || result.set(Some(run(index))));
             // SAFETY: what it borrows outlives this function, which every member is over before.
             let body: Body = unsafe { core::mem::transmute(body) };
-            Ok(Member {
-                left: Cell::new(ptr::null_mut()),
-                next: Cell::new(ptr::null()),
-                awaiting: Cell::new(ptr::null()),
-                keeps: Cell::new(false),
-                crew: &raw const crew,
-                said: Cell::new(Said::Look),
-                registered: RefCell::new(None),
-                until: Cell::new(Ticks::MAX),
-                woken: Cell::new(Woken::ByPeer),
-                stack: MemberStack::obtain(index)?,
-                body: Cell::new(Some(body)),
-            })
+            Ok(Member::new(&crew, MemberStack::obtain(index)?, body))
         })
         .collect();
     let members = members?;
@@ -426,10 +678,14 @@ pub fn interleave<T>(
         let left =
             unsafe { switch::prepare(member.stack.base(), begin, (&raw const *member).cast()) };
         member.left.set(left);
-        member.awaiting.set(member);
     }
-    crew.members.set(&raw const *members);
-    Leader { crew: &crew, round: members.iter().collect(), parked: Vec::new() }.run();
+    // Who shares a pace begins when there is room.
+    let all = members.iter();
+    let (round, gate) = match crew.joined {
+        None => (all.collect(), VecDeque::new()),
+        Some(_) => (Vec::new(), all.collect()),
+    };
+    Leader { crew: &crew, round, parked: Vec::new(), gate, turn: 0 }.run();
     drop(members);
     Ok(results.into_iter().map(|result| result.into_inner().expect("it is over")).collect())
 }

@@ -18,7 +18,8 @@
 //! a section (under a latch, in a commit window), so whoever spins for a latch waits for another thread;
 //! a member that unwinds never switches, since `panicking()` is true of the whole thread.
 //!
-//! A crew finds out for itself whether taking turns within transactions pays ([`pace`]).
+//! How many members it pays to have in flight, crews that share a [`Pace`] find out by themselves
+//! ([`trials`]).
 //!
 //! Outside of [`interleave`] it is [`Native`]: each of these costs a load and a branch more. Stacks are
 //! switched by a few instructions written for x86-64; elsewhere a thread has one member.
@@ -36,8 +37,14 @@ mod pace;
 mod stack;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod switch;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod trials;
 
+#[cfg(not(all(target_arch = "x86_64", unix)))]
+pub use crew::Pace;
 pub use crew::{MEMBERS_MAX, interleave};
+#[cfg(all(target_arch = "x86_64", unix))]
+pub use pace::Pace;
 
 use crate::{Class, CoreId, Cost, Fault, Machine, Native, Ticks, Woken, WorkerId};
 use core::alloc::Layout;
@@ -166,8 +173,16 @@ impl Machine for Interleaved {
     }
 
     #[inline]
-    fn finished() {
-        crew::finished();
+    fn begun(again: bool) {
+        if again {
+            Self::give_way();
+        }
+        crew::begun(again);
+    }
+
+    #[inline]
+    fn ended(finished: bool) {
+        crew::ended(finished);
     }
 
     #[inline]
