@@ -237,6 +237,7 @@ fn storage(flags: &NativeFlags) -> Result<Option<Storage>, Stop> {
 
 fn show_native(settings: &mut Settings, flags: &NativeFlags) {
     settings.shown.insert("interleave_auto".into(), settings.choose_interleave.into());
+    settings.shown.insert("interleave_adaptive".into(), settings.plan.adaptive.into());
     settings.shown.insert("threads".into(), settings.plan.cores.into());
     settings.shown.insert("clients".into(), settings.plan.clients.into());
     settings.shown.insert("rate".into(), flags.rate.into());
@@ -261,9 +262,14 @@ pub fn simulated<W: WorkloadFlags + Args>(
     let clients = flags.clients.unwrap_or(cores);
     check_sharing(flags, clients)?;
     let scope = Scope { clients, scheme: scheme(&flags.run.scheme)?, on };
-    if flags.run.interleave == Some(InterleaveFlag::Auto) {
+    let word = match flags.run.interleave {
+        Some(InterleaveFlag::Auto) => Some("auto"),
+        Some(InterleaveFlag::Adaptive) => Some("adaptive"),
+        None | Some(InterleaveFlag::Number(_)) => None,
+    };
+    if let Some(word) = word {
         let problem =
-            format!("auto in simulation, which has no trials; accepted: 1 to {MEMBERS_MAX}");
+            format!("{word} in simulation, which has no trials; accepted: 1 to {MEMBERS_MAX}");
         return Err(Stop::bad("--interleave", problem));
     }
     let mut settings = resolve(&flags.workload, &flags.run, &scope)?;
@@ -421,13 +427,25 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
     Ok(Settings { workload, scheme, engine, plan, choose_interleave, storage: None, verify, shown })
 }
 
+/// The most transactions that each client has in flight where that is left to the clients.
+fn in_flight(scope: &Scope) -> usize {
+    let most = IN_FLIGHT.min(MEMBERS_MAX);
+    most.min(WORKERS_MAX / scope.clients).min(stacks_max() / scope.clients).max(1)
+}
+
+/// Whether clients find out for themselves how many transactions in flight pay.
+fn adaptive(run: &RunFlags, scope: &Scope) -> bool {
+    !scope.simulated() && matches!(run.interleave, None | Some(InterleaveFlag::Adaptive))
+}
+
 fn plan(run: &RunFlags, scope: &Scope) -> Plan {
     let interleave = match run.interleave {
         Some(InterleaveFlag::Number(number)) => number,
         // The trials say.
         Some(InterleaveFlag::Auto) => 1,
+        Some(InterleaveFlag::Adaptive) => in_flight(scope),
         None if scope.simulated() => 1,
-        None => in_flight(scope.clients),
+        None => in_flight(scope),
     };
     let length = match (run.transactions, run.duration) {
         (Some(transactions), _) => Length::Transactions(transactions),
@@ -448,6 +466,7 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
     Plan {
         clients: scope.clients,
         interleave,
+        adaptive: adaptive(run, scope),
         cores: scope.clients,
         seed: run.seed,
         warmup: run.warmup.unwrap_or(warmup),
@@ -482,13 +501,6 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
             On::Timed => Some(1),
         },
     }
-}
-
-/// Transactions in flight for each of so many native clients, where no number is asked for: fewer where there
-/// are not enough workers, or no room for so many stacks.
-fn in_flight(clients: usize) -> usize {
-    let most = IN_FLIGHT.min(MEMBERS_MAX).min(WORKERS_MAX / clients).min(stacks_max() / clients);
-    most.max(1)
 }
 
 /// Refuses waits that a deadlock would make endless.

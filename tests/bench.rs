@@ -107,6 +107,20 @@ fn transactions_in_flight_can_be_swept() {
 }
 
 #[test]
+fn by_default_as_many_transactions_are_in_flight_as_pay() {
+    let line = format!("bench ycsb --transactions 1001 --records 1000 --verify {SMALL}");
+    let results = results(&format!("{line} --sweep interleave=adaptive,3"));
+    for (result, (number, adaptive)) in
+        results.iter().zip([(8, true), (3, false)]).chain([(&result(&line), (8, true))])
+    {
+        assert_eq!(result["options"]["interleave"], number);
+        assert_eq!(result["options"]["interleave_adaptive"], adaptive);
+        assert_eq!(result["committed"], 1001);
+        assert_eq!(result["verified"]["passed"], true, "{}", result["verified"]);
+    }
+}
+
+#[test]
 fn trials_choose_how_many_transactions_are_in_flight() {
     let line = format!("bench ycsb --interleave auto --records 1000 {SMALL}");
     let chosen = |result: &serde_json::Value| {

@@ -25,8 +25,9 @@ pub struct RunFlags {
     pub transactions: Option<u64>,
     /// Transactions that each client has in flight, 1 to 256: while one waits for memory or for
     /// another transaction, the next runs; natively also `auto`, which tries 1, 2, 4, 8 and 16 on
-    /// the loaded database before the run [default: 8 natively, 1 in simulation].
-    #[arg(long, value_name = "N|auto", value_parser = InterleaveFlag::parse)]
+    /// the loaded database before the run, and `adaptive`: 1 to 8, as many as the clients find that
+    /// pay while they run [default: adaptive natively, 1 in simulation].
+    #[arg(long, value_name = "N|auto|adaptive", value_parser = InterleaveFlag::parse)]
     pub interleave: Option<InterleaveFlag>,
     /// Time before the measured window [default: 2s natively, none for --transactions and in
     /// simulation].
@@ -206,15 +207,18 @@ pub enum InterleaveFlag {
     Number(usize),
     /// As many as trials before the run say.
     Auto,
+    /// As many as the clients find that pay, while they run.
+    Adaptive,
 }
 
 impl InterleaveFlag {
     fn parse(text: &str) -> Result<Self, String> {
         match text {
             "auto" => Ok(Self::Auto),
+            "adaptive" => Ok(Self::Adaptive),
             _ => {
                 let number = values::count(text, 1, MEMBERS_MAX);
-                number.map(Self::Number).map_err(|refusal| refusal + ", or auto")
+                number.map(Self::Number).map_err(|refusal| refusal + ", or auto, or adaptive")
             }
         }
     }

@@ -25,11 +25,12 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 /// Options that a database does not depend on.
-const OF_THE_RUN: [&str; 16] = [
+const OF_THE_RUN: [&str; 17] = [
     "threads",
     "clients",
     "interleave",
     "interleave_auto",
+    "interleave_adaptive",
     "rate",
     "duration",
     "transactions",

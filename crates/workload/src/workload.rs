@@ -25,6 +25,8 @@ pub struct ClientSeat {
     pub index: usize,
     /// How many there are.
     pub of: usize,
+    /// What its home is chosen by, where clients have one: those that share this share a home.
+    pub home: usize,
     /// The seed of the run.
     pub seed: u64,
 }

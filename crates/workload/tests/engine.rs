@@ -104,7 +104,7 @@ fn try_out<W: Workload>(workload: &W, transactions: usize) -> [usize; 3] {
             }
         });
         let clients: Vec<_> = (0..CLIENTS)
-            .map(|index| ClientSeat { index, of: CLIENTS, seed: 1 })
+            .map(|index| ClientSeat { index, home: index, of: CLIENTS, seed: 1 })
             .map(|seat| {
                 let (base, tables) = (&base, &tables);
                 scope.spawn(move || client(workload, base, tables, seat, transactions))

@@ -29,6 +29,7 @@ fn plan() -> Plan {
     Plan {
         clients: 4,
         interleave: 1,
+        adaptive: false,
         cores: 4,
         seed: 1,
         warmup: Duration::ZERO,

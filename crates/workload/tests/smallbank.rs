@@ -146,7 +146,7 @@ fn declared_partitions_cover_the_accounts() {
     };
     let bank = Smallbank::new(options).unwrap();
     let model = Model::load(&bank, 1);
-    let seat = ClientSeat { index: 7, of: 8, seed: 1 };
+    let seat = ClientSeat { index: 7, home: 7, of: 8, seed: 1 };
     let mut client = bank.client(&model.ids(), seat);
     let (mut two, mut across) = (0, 0);
     for _ in 0..10_000 {

@@ -347,7 +347,7 @@ fn the_mixes_have_their_shares() {
 
 fn client(tpcc: &Tpcc, index: usize) -> Client {
     let tables: Vec<_> = (0..13).map(chiliad_engine::TableId).collect();
-    tpcc.client(&tables, ClientSeat { index, of: 8, seed: 3 })
+    tpcc.client(&tables, ClientSeat { index, home: index, of: 8, seed: 3 })
 }
 
 #[test]

@@ -137,7 +137,7 @@ impl Terminal {
         Self {
             workload: Arc::clone(&load.workload),
             tables: load.named(),
-            client: load.workload.client(&load.tables, ClientSeat { index, of, seed }),
+            client: load.workload.client(&load.tables, ClientSeat { index, of, home: index, seed }),
             partitions: Vec::new(),
         }
     }

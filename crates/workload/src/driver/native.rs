@@ -15,7 +15,7 @@ use super::slices::Slices;
 use super::target::{ClientReport, RunSignals};
 use super::{Bell, Failure, Length, NativeReport, Plan, Progress, Tally, Target, idle, load};
 use chiliad_machine::{
-    Interleaved, Machine, Native, Ticks, allowed_cores, interleave, restrict_to_cores,
+    Interleaved, Machine, Native, Pace, Ticks, allowed_cores, interleave, restrict_to_cores,
 };
 use std::any::Any;
 use std::io;
@@ -133,6 +133,27 @@ fn run_ticking(
     Ok(report)
 }
 
+/// Runs the members of client `index`: as many at once as pay, or all. Ends the run where there is no room for
+/// their stacks.
+fn run_crew(
+    target: &(dyn Target + Sync),
+    plan: &Plan,
+    pace: &Pace,
+    shared: &RunSignals,
+    index: usize,
+) -> Vec<Member> {
+    let run = |member| target.run_client(plan.seat(index, member), plan, shared);
+    let ran = match plan.adaptive {
+        true => pace.interleave(plan.interleave, run),
+        false => interleave(plan.interleave, run),
+    };
+    ran.unwrap_or_else(|refused| {
+        shared.0.set(Phase::Stop);
+        shared.0.wake::<Interleaved>();
+        vec![Ok(Err(Failure::doing("starting a client")(refused.into())))]
+    })
+}
+
 fn run_clients(
     target: &(dyn Target + Sync),
     plan: &Plan,
@@ -144,20 +165,14 @@ fn run_clients(
     let shared = RunSignals(signals.clone(), Arc::clone(bell));
     let logged = || (target.log_bytes(), checkpoints.load(Ordering::Relaxed));
     let cores = allowed_cores();
+    let pace = Pace::new();
     thread::scope(|scope| {
         let mut clients = Vec::with_capacity(plan.clients);
         for index in 0..plan.clients {
-            let (shared, cores) = (&shared, &cores);
+            let (shared, cores, pace) = (&shared, &cores, &pace);
             let client = thread::Builder::new().spawn_scoped(scope, move || {
                 place(cores, plan.cores, plan.clients, index);
-                let ran = interleave(plan.interleave, |member| {
-                    target.run_client(plan.seat(index, member), plan, shared)
-                });
-                ran.unwrap_or_else(|refused| {
-                    shared.0.set(Phase::Stop);
-                    shared.0.wake::<Interleaved>();
-                    vec![Ok(Err(Failure::doing("starting a client")(refused.into())))]
-                })
+                run_crew(target, plan, pace, shared, index)
             });
             match client {
                 Ok(client) => clients.push(client),

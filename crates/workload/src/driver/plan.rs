@@ -38,6 +38,8 @@ pub struct Plan {
     pub clients: usize,
     /// Transactions that each has in flight: members of its crew, each with a seat of its own.
     pub interleave: usize,
+    /// No more of them than pay, as the clients find out while they run; natively only.
+    pub adaptive: bool,
     /// Cores that they may run on.
     pub cores: usize,
     /// The seed of rows and requests.
@@ -94,10 +96,17 @@ impl Plan {
         self.clients * self.interleave
     }
 
-    /// The seat of one of a client's members. The members of one client are `clients` seats apart, so
-    /// that, dealt out by their seats, clients share homes only when there are fewer homes than clients.
+    /// The seat of one of a client's members, whose home is the client's.
     pub(crate) fn seat(&self, client: usize, member: usize) -> ClientSeat {
-        ClientSeat { index: client + member * self.clients, of: self.seats(), seed: self.seed }
+        let index = client + member * self.clients;
+        ClientSeat { index, of: self.seats(), home: client, seed: self.seed }
+    }
+
+    /// The same in simulation, where the members of a client have homes of their own, as clients have: a few
+    /// cores can show more that way. They share one only when there are fewer homes than clients.
+    pub(crate) fn seat_apart(&self, client: usize, member: usize) -> ClientSeat {
+        let seat = self.seat(client, member);
+        ClientSeat { home: seat.index, ..seat }
     }
 
     /// What driver and clients share in this run.

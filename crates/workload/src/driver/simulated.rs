@@ -194,12 +194,13 @@ fn spawn_clients(
         })
     };
     if plan.plan.interleave == 1 {
-        let thread = |client| (format!("client {client}"), body(plan.plan.seat(client, 0)));
+        let thread = |client| (format!("client {client}"), body(plan.plan.seat_apart(client, 0)));
         run.spawn_threads(plan.plan.cores, (0..plan.plan.clients).map(thread).collect());
         return;
     }
     for client in 0..plan.plan.clients {
-        let members = (0..plan.plan.interleave).map(|member| body(plan.plan.seat(client, member)));
+        let members =
+            (0..plan.plan.interleave).map(|member| body(plan.plan.seat_apart(client, member)));
         run.spawn_crew(&format!("client {client}"), members.collect());
     }
     for _ in plan.plan.clients..plan.plan.cores {

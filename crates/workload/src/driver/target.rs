@@ -336,7 +336,12 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
 
     fn run_stalled(&self, plan: &Plan, run: &RunSignals) -> Result<(), Failure> {
         M::clocked(false);
-        let seat = ClientSeat { index: plan.seats(), of: plan.seats(), seed: plan.seed };
+        let seat = ClientSeat {
+            index: plan.seats(),
+            of: plan.seats(),
+            home: plan.seats(),
+            seed: plan.seed,
+        };
         let client = self.workload.client(&self.tables, seat);
         let worker = self.database.worker().map_err(Failure::doing("starting a client"));
         let result = worker.and_then(|worker| {

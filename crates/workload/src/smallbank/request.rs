@@ -44,7 +44,7 @@ impl Client {
             tables,
             random: Random::new(seat.seed, 0x5b_0000_0000 + seat.index as u64),
             number: seat.index as u32,
-            home: seat.index as u32 % options.partitions,
+            home: seat.home as u32 % options.partitions,
             kind: BALANCE,
             customers: [0; 2],
             amount: 0,

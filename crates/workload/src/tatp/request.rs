@@ -47,7 +47,7 @@ pub struct Client {
 
 impl Client {
     pub(super) fn new(tatp: &Tatp, tables: Tables, seat: ClientSeat) -> Self {
-        let home = seat.index as u32 % tatp.options().partitions;
+        let home = seat.home as u32 % tatp.options().partitions;
         let range = tatp.subscribers_of(home);
         Self {
             tables,

@@ -104,13 +104,13 @@ struct Terminal {
 
 impl Terminal {
     fn new(tpcc: &Tpcc, seat: ClientSeat) -> Self {
-        let number = seat.index as u32;
+        let (number, client) = (seat.index as u32, seat.home as u32);
         let (warehouses, districts) = (tpcc.warehouses(), u32::from(tpcc.sizes.districts));
         Self {
             random: Random::new(seat.seed, 0x7e_0000_0000 + seat.index as u64),
             constants: Constants::of_run(seat.seed),
             number,
-            home: 1 + (number % warehouses) as u16,
+            home: 1 + (client % warehouses) as u16,
             district: 1 + (number / warehouses % districts) as u8,
             date: DATE_OF_LOAD,
             history: 0,

@@ -40,7 +40,7 @@ pub struct Client {
 impl Client {
     pub(super) fn new(txbench: &Txbench, tables: Tables, seat: ClientSeat) -> Self {
         let options = txbench.options();
-        let home = seat.index as u32 % options.partitions;
+        let home = seat.home as u32 % options.partitions;
         let updated = options.rows_updated();
         Self {
             tables,

@@ -51,7 +51,7 @@ impl Client {
         Self {
             table,
             random,
-            home: seat.index as u32 % options.partitions,
+            home: seat.home as u32 % options.partitions,
             keys: Vec::with_capacity(ops),
             reads: 0,
             modifies: 0,

@@ -131,7 +131,7 @@ impl Model {
     }
 
     pub fn clients<W: Workload>(&self, workload: &W, of: usize, seed: u64) -> Vec<W::Client> {
-        let seats = (0..of).map(|index| ClientSeat { index, of, seed });
+        let seats = (0..of).map(|index| ClientSeat { index, home: index, of, seed });
         seats.map(|seat| workload.client(&self.ids(), seat)).collect()
     }
 

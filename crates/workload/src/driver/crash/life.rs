@@ -46,7 +46,7 @@ pub(super) fn live(
     });
     for index in 0..plan.clients {
         let (living, common, end) = (living.clone(), common.clone(), plan.end);
-        let seat = ClientSeat { index, of: plan.clients, seed };
+        let seat = ClientSeat { index, of: plan.clients, home: index, seed };
         run.spawn(format!("client {index}"), move || {
             if let Err(failure) = living.run_client(seat, &common.shared) {
                 common.failures.borrow_mut().push(failure);
