@@ -78,7 +78,7 @@ fn summary(pairs: &[(f64, f64)]) -> String {
 }
 
 /// The middle value, or the mean of the two in the middle; there is at least one.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     let (low, high) = ((values.len() - 1) / 2, values.len() / 2);
@@ -108,7 +108,8 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     Ok(Path::new(target).join("release/chiliad"))
 }
 
-fn run_ours(binary: &Path, arguments: &str) -> Result<f64, String> {
+/// The throughput of one run of our command.
+pub(crate) fn run_ours(binary: &Path, arguments: &str) -> Result<f64, String> {
     let mut command = Command::new(binary);
     command.arg("bench").args(arguments.split_whitespace()).args(["--json", "-", "--quiet"]);
     let output = output(&mut command)?;

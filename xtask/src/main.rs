@@ -4,12 +4,14 @@
 //! - `deep`: what needs more than stable Rust, skipped with a printed line where it is missing;
 //! - `fuzz`: damaged files and directories, guided by coverage;
 //! - `compare`: our command and a peer's, in turn;
-//! - `instructions`: instructions per transaction, before and after a change.
+//! - `instructions`: instructions per transaction, before and after a change;
+//! - `interleaving`: whether the default number of transactions in flight costs anything.
 
 mod compare;
 mod deep;
 mod fuzz;
 mod instructions;
+mod interleaving;
 mod nightly;
 mod tidy;
 
@@ -36,6 +38,8 @@ enum Task {
     Compare(compare::Arguments),
     /// Count the instructions of a transaction, beside those of another build if told
     Instructions(instructions::Arguments),
+    /// Run loads with 1 and 8 transactions in flight and by default; fails where the default is behind
+    Interleaving(interleaving::Arguments),
 }
 
 /// The root of the repository.
@@ -51,6 +55,7 @@ fn main() -> ExitCode {
         Task::Fuzz(arguments) => fuzz::run(&arguments, &root()),
         Task::Compare(arguments) => compare::run(&arguments, &root()),
         Task::Instructions(arguments) => instructions::run(&arguments, &root()),
+        Task::Interleaving(arguments) => interleaving::run(&arguments, &root()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
