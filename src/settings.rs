@@ -427,7 +427,8 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
     Ok(Settings { workload, scheme, engine, plan, choose_interleave, storage: None, verify, shown })
 }
 
-/// The most transactions that each client has in flight where that is left to the clients.
+/// The most transactions that each client has in flight where that is left to the clients: fewer where there
+/// are not enough workers, or no room for so many stacks.
 fn in_flight(scope: &Scope) -> usize {
     let most = IN_FLIGHT.min(MEMBERS_MAX);
     most.min(WORKERS_MAX / scope.clients).min(stacks_max() / scope.clients).max(1)
