@@ -20,7 +20,7 @@
 //! The identity is that of frames, with 2 for the room and the numbers incarnation, writer, 0. Two of
 //! the blocks are written in turn and synced each time, so that one of them is always whole: when a
 //! segment begins and when the writer runs out of work. The third is written after each other sync of the log
-//! and not synced: it outlives the process, and the power too once the disk has written its cache.
+//! and not synced: it outlives the process, and the power once the system has written it.
 
 use crate::codec::Decoder;
 use crate::error::{LogError, Result};
@@ -74,7 +74,7 @@ impl Claims {
         let name = Name::Claims(incarnation).to_string();
         let doing = |what| LogError::io(format!("{what} {name} in {}", disk.place()));
         let bytes = u64::from(writers) * SLOTS * BLOCK_BYTES as u64;
-        let file = disk.create(&name, bytes).map_err(doing("creating"))?;
+        let file = disk.create_cached(&name, bytes).map_err(doing("creating"))?;
         let claims = Self { name: name.clone(), file, database, incarnation };
         let end = LogEnd { sequence: 0, bytes: BLOCK_BYTES as u64, epoch: 0 };
         for writer in 0..writers {

@@ -96,6 +96,15 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// The system's: [`io::ErrorKind::StorageFull`] among them.
     fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>>;
 
+    /// As [`Disk::create`], for a file whose writes are many, small and seldom synced: they may stay in
+    /// the system's memory until then, where they outlive the process.
+    ///
+    /// # Errors
+    /// As [`Disk::create`].
+    fn create_cached(&self, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>> {
+        self.create(name, bytes)
+    }
+
     /// Opens a file that exists.
     ///
     /// # Errors

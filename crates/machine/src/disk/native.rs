@@ -207,6 +207,15 @@ impl Disk for NativeDisk {
         Ok(file)
     }
 
+    fn create_cached(&self, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        let path = self.path.join(name);
+        let file = options.write(true).create(true).truncate(true).open(path)?;
+        let file = NativeFile { file };
+        file.write_at(0, &Blocks::zeroed(bytes as usize))?;
+        Ok(Box::new(file))
+    }
+
     fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
         let mut options = OpenOptions::new();
         let options = match access {

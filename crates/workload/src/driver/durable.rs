@@ -66,6 +66,9 @@ impl<D: Disk> Disk for TimedDisk<D> {
     fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>> {
         self.disk.create(name, bytes).map(|file| self.timed(file))
     }
+    fn create_cached(&self, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>> {
+        self.disk.create_cached(name, bytes).map(|file| self.timed(file))
+    }
     fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
         self.disk.open(name, access).map(|file| self.timed(file))
     }
