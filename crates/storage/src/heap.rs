@@ -717,15 +717,15 @@ impl<M: Machine> LocalHeap<M> {
         }
         let shared = Arc::clone(&self.shared);
         let mut central = shared.central.lock();
-        if M::fault(&LIMBO_GIVEN_BACK_AS_FREE) {
-            for retired in self.limbo.drain(..) {
-                central.free[retired.pool as usize].push(retired.place);
-            }
-        }
         let mut given_bytes = self.limbo_bytes();
         for (pool, own) in self.free.iter_mut().enumerate() {
             given_bytes += own.slots.len() * class_bytes((pool % CLASSES) as u8);
             central.free[pool].append(&mut core::mem::take(own).slots);
+        }
+        if M::fault(&LIMBO_GIVEN_BACK_AS_FREE) {
+            for retired in self.limbo.drain(..) {
+                central.free[retired.pool as usize].push(retired.place);
+            }
         }
         central.orphans.extend(self.limbo.drain(..));
         self.patience = limbo_try::<M>();
