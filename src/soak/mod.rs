@@ -11,6 +11,8 @@ pub use cell::{Cell, Load, Measured, On};
 use crate::args::SoakFlags;
 use crate::campaign::bar;
 use crate::failure::Stop;
+use crate::interrupt::{self, Listening};
+use crate::output::complain;
 use crate::runs::Sink;
 use crate::{host, settings};
 use chiliad_workload::driver::schemes;
@@ -39,6 +41,7 @@ pub fn run(flags: &SoakFlags) -> Result<(), Stop> {
         report: Mutex::new(Report::new(flags.seed)),
         bar: bar(cells.len() as u64 * flags.rounds, flags.quiet || flags.duration.is_some()),
     };
+    let listening = Listening::begin();
     let rounds = if flags.duration.is_some() { u64::MAX } else { flags.rounds };
     let mut seed = flags.seed;
     for _ in 0..rounds {
@@ -54,9 +57,9 @@ pub fn run(flags: &SoakFlags) -> Result<(), Stop> {
     sink.json(&report.json())?;
     sink.finish()?;
     match report.problem() {
-        None => Ok(()),
+        None => listening.check(),
         Some(problem) => {
-            eprintln!("{problem}");
+            complain(&format!("{problem}\n"));
             Err(Stop::FailedAndSaid)
         }
     }
@@ -112,7 +115,8 @@ struct Soak {
 
 impl Soak {
     fn is_over(&self) -> bool {
-        self.duration.is_some_and(|duration| self.begun.elapsed() >= duration)
+        let late = self.duration.is_some_and(|duration| self.begun.elapsed() >= duration);
+        late || interrupt::asked()
     }
 
     fn round(&self, cells: &[Cell], seed: u64) -> Result<(), Stop> {
@@ -165,7 +169,8 @@ impl Soak {
 
     fn add(&self, cell: Cell, seed: u64, measured: &Measured) {
         if let Some((verdict, text)) = &measured.wrong {
-            self.bar.suspend(|| eprintln!("FAILED, {verdict}: {}\n{text}", cell.line(seed)));
+            let line = format!("FAILED, {verdict}: {}\n{text}\n", cell.line(seed));
+            self.bar.suspend(|| complain(&line));
         }
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         report.add(cell, seed, measured);
@@ -177,7 +182,7 @@ impl Soak {
 fn guard(returned: &Receiver<()>, cell: Cell, seed: u64, load: &Load) {
     let most = load.length + load.idle_max + GRACE;
     if returned.recv_timeout(most) == Err(RecvTimeoutError::Timeout) {
-        eprintln!("FAILED, its clients do not return: {}", cell.line(seed));
+        complain(&format!("FAILED, its clients do not return: {}\n", cell.line(seed)));
         std::process::exit(1);
     }
 }
