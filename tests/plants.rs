@@ -75,7 +75,7 @@ const SEEDS: [(&str, u64); 94] = [
     ("read-without-lock", 0),
     ("released-before-install", 0),
     ("gaps-unlocked", 0),
-    ("divided-untold", 108),
+    ("divided-untold", 8),
     ("placed-without-lock", 13),
     ("inserted-apart", 4),
     ("wait-unfenced", 1),
