@@ -50,8 +50,8 @@ const GLARINGLY_BETTER: i32 = 3;
 const SCATTER_MIN: f64 = 0.02;
 /// How much better a greater number must be, and how much worse a smaller one may be: more in flight is a
 /// longer wait for each.
-const GREATER_GAINS: f64 = 0.005;
-const SMALLER_LOSES: f64 = 0.002;
+const GREATER_GAINS: f64 = 0.015;
+const SMALLER_LOSES: f64 = 0.01;
 
 /// The time until a challenger may try again: at first, doubled up to, and in what its last trial has cost, by
 /// the number of challengers, and has taken.
@@ -469,7 +469,7 @@ mod tests {
 
     #[test]
     fn a_small_difference_is_seen() {
-        for (gain, best) in [(0.97, 8), (1.03, 1)] {
+        for (gain, best) in [(0.95, 8), (1.03, 1)] {
             let mut run = Run::new(8);
             run.go(8_000 * MILLISECOND, |limit| 3000.0 * if limit == 8 { gain } else { 1.0 });
             run.go(8_000 * MILLISECOND, |limit| 3000.0 * if limit == 8 { gain } else { 1.0 });
