@@ -183,7 +183,10 @@ fn all<T>(of: Mutex<Vec<T>>) -> Vec<T> {
     of.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn tables(db: &Database) -> chiliad::Result<(Table<u64, i64>, Table<u64, Vec<u8>>)> {
+/// The accounts and the journal.
+pub type Tables = (Table<u64, i64>, Table<u64, Vec<u8>>);
+
+fn tables(db: &Database) -> chiliad::Result<Tables> {
     if let (Ok(accounts), Ok(journal)) = (db.table(ACCOUNTS_NAME), db.table(JOURNAL_NAME)) {
         return Ok((accounts, journal));
     }

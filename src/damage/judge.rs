@@ -1,10 +1,10 @@
 //! A copy damaged and looked at.
 
-use super::base::{self, ACCOUNTS, ACCOUNTS_NAME, Base, Files, INITIAL, JOURNAL_NAME};
+use super::base::{self, ACCOUNTS, ACCOUNTS_NAME, Base, Files, INITIAL, JOURNAL_NAME, Tables};
 use super::kinds::Kind;
 use super::trouble;
 use crate::failure::Stop;
-use chiliad::{Database, Error, LogError, Scheme, Table};
+use chiliad::{Database, Error, LogError, Scheme};
 use chiliad_workload::random::Random;
 use std::path::{Path, PathBuf};
 
@@ -110,7 +110,7 @@ impl Case<'_> {
 
     /// Compares the rows with the ledger.
     fn compare(&self, db: &Database) -> chiliad::Result<Verdict> {
-        let tables = || -> chiliad::Result<(Table<u64, i64>, Table<u64, Vec<u8>>)> {
+        let tables = || -> chiliad::Result<Tables> {
             Ok((db.table(ACCOUNTS_NAME)?, db.table(JOURNAL_NAME)?))
         };
         let Ok((accounts, journal)) = tables() else {

@@ -305,7 +305,7 @@ fn roll_back(
     }
     let time = random.below(base.before.len() as u32) as usize;
     let before = &base.before[time];
-    let name = pick(before, random, |name| wanted(name))?;
+    let name = pick(before, random, wanted)?;
     if !files.contains_key(&name) {
         return None;
     }

@@ -141,7 +141,7 @@ impl Cell {
         if workload == "ycsb" {
             line.push_str(" --records 100 --record-bytes 16 --ops 8 --theta 0.95 --rmw");
             line.push_str(" --scan-ratio 0 --index ");
-            line.push_str(if seed / 2 % 2 == 0 { "ordered" } else { "hash" });
+            line.push_str(if (seed / 2).is_multiple_of(2) { "ordered" } else { "hash" });
             if settings::scheme(scheme).is_ok_and(|info| info.needs_partitions) {
                 line.push_str(" --partitions 4 --multi-partition 20");
             }

@@ -267,7 +267,7 @@ mod tests {
         let unique = index(vec![part(4, 2, true), part(0, 4, false)], true);
         let expected = "the table t is opened as something that it is not: index 1 is none in the \
                         table, by_b(b desc, a), unique in the type";
-        assert_eq!(said(&spec, &[unique.clone()]), expected);
+        assert_eq!(said(&spec, core::slice::from_ref(&unique)), expected);
         spec.secondary = vec![index(vec![part(1, 2, false)], false)];
         let changed = said(&spec, &[unique]);
         assert!(changed.contains("is by_b(bytes 1 to 3 of the row) in the table"), "{changed}");

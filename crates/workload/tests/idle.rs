@@ -13,6 +13,7 @@ fn plan(length: Duration, idle_max: Duration) -> Plan {
     let mut plan = Plan {
         clients: 3,
         interleave: 1,
+        adaptive: false,
         cores: 3,
         seed: 1,
         warmup: Duration::ZERO,

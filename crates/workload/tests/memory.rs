@@ -54,6 +54,7 @@ fn one_transaction() -> Plan {
     Plan {
         clients: 1,
         interleave: 1,
+        adaptive: false,
         cores: 1,
         seed: 1,
         warmup: Duration::ZERO,
