@@ -49,6 +49,6 @@ impl Refused {
 pub enum Answer {
     /// The transaction has the lock.
     Granted,
-    /// It stands in line: [`Session::wait`] is to be called, where nothing is latched.
+    /// It stands in line: [`Session::wait`](crate::Session::wait) is to be called, where nothing is latched.
     Waits,
 }

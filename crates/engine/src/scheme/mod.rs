@@ -208,7 +208,7 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub table: TableId,
     /// Times the parts of a sampled transaction.
     pub clockwork: &'a mut Clockwork<M>,
-    /// What ends the transaction's waits: the only way to wait for another one is [`Limits::wait`].
+    /// What ends the transaction's waits: the only way to wait for another one is `Limits::wait`.
     pub limits: &'a Limits<M>,
     /// Every version ends in a stamp.
     pub stamped: bool,
@@ -288,7 +288,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         Step::Done(())
     }
 
-    /// Waits for what the last hook has answered `Wait` for, by [`Limits::wait`]. Nothing is latched or
+    /// Waits for what the last hook has answered `Wait` for, by `Limits::wait`. Nothing is latched or
     /// pinned.
     fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
         let _ = cx;
@@ -296,7 +296,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     }
 
     /// What the scheme knows the transaction in hand by, where that is not its worker's slot: for those that
-    /// run inside it ([`Limits::check_named`]).
+    /// run inside it (`Limits::check_named`).
     fn name(&self) -> u64 {
         0
     }
