@@ -5,7 +5,7 @@
 
 use crate::backoff;
 use crate::cancel::{Cancel, Until};
-use chiliad_machine::{Interleaved, Machine, WorkerId};
+use chiliad_machine::{Interleaved, Machine, WorkerId, park_for_long};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
@@ -56,10 +56,7 @@ impl Sleeper {
             if limit.check().is_err() {
                 return None;
             }
-            match limit.deadline {
-                Some(deadline) => _ = Interleaved::park_until(backoff::ticks_at(deadline)),
-                None => Interleaved::park(),
-            }
+            park_for_long(limit.deadline.map(backoff::ticks_at));
         }
     }
 }

@@ -53,7 +53,7 @@ pub use bytes::{copy_in, copy_out, words_for};
 pub use cost::Cost;
 pub use fault::{Fault, Rig};
 pub use hollow::Hollow;
-pub use interleaved::{Interleaved, MEMBERS_MAX, Pace, interleave};
+pub use interleaved::{Interleaved, MEMBERS_MAX, Pace, interleave, park_for_long};
 pub use latch::{Latch, Latched};
 pub use link::{Link, Tagged};
 pub use mutex::{FAULTS, Mutex, MutexKind, Place};

@@ -1,7 +1,9 @@
 //! Members of one thread: whose turn it is, who sleeps, and what one's end does to the others.
 #![cfg(target_arch = "x86_64")]
 
-use chiliad_machine::{Interleaved, Machine, Pace, Patience, Woken, WorkerId, interleave};
+use chiliad_machine::{
+    Interleaved, Machine, Pace, Patience, Woken, WorkerId, interleave, park_for_long,
+};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -298,6 +300,27 @@ fn who_sleeps_between_transactions_has_no_place() {
         most
     });
     assert_eq!(most, [1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
+#[test]
+fn a_long_wait_in_a_transaction_gives_up_the_place_at_once() {
+    let (waiting, most) = (Cell::new(0), Cell::new(0));
+    let workers: RefCell<Vec<WorkerId>> = RefCell::default();
+    run_paced(&Pace::new(), 200, |_| {
+        transaction(|| {
+            waiting.set(waiting.get() + 1);
+            workers.borrow_mut().push(Interleaved::worker());
+            // The last one wakes all; the others would be here for long.
+            if waiting.get() == 200 {
+                workers.borrow().iter().for_each(|&worker| Interleaved::unpark(worker));
+            }
+            while waiting.get() < 200 {
+                park_for_long(None);
+            }
+            most.set(most.get().max(waiting.get()));
+        });
+    });
+    assert_eq!(most.get(), 200);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Where stacks cannot be switched (see `switch`): a thread has one member, and nobody hands on.
 
-use crate::{NoRoom, Ticks, Woken, WorkerId};
+use crate::{Machine, Native, NoRoom, Ticks, Woken, WorkerId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::Result;
 
@@ -13,6 +13,14 @@ pub(super) fn worker() -> Option<WorkerId> {
 
 pub(super) fn park(_until: Option<Ticks>) -> Option<Woken> {
     None
+}
+
+/// Sleeps as [`Machine::park`] or [`Machine::park_until`] do. There is no sibling to give a place to.
+pub fn park_for_long(until: Option<Ticks>) {
+    match until {
+        Some(time) => _ = Native::park_until(time),
+        None => Native::park(),
+    }
 }
 
 #[inline(always)]

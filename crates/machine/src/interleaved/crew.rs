@@ -15,7 +15,7 @@
 //! to run again what was refused. So they hold nothing that others wait for, and whoever is in flight never
 //! waits for them. As many are admitted as a [`Pace`] says; one that sleeps in the middle of a transaction
 //! keeps its place for [`PLACE_KEPT`], as what it waits for comes soon as a rule; one that sleeps between
-//! two has none.
+//! two, or says that it waits for long ([`park_for_long`]), has none.
 
 use super::overflow;
 use super::pace::{Joined, Pace};
@@ -83,6 +83,8 @@ struct Member {
     woken: Cell<Woken>,
     /// When it went to sleep; 0 where nobody asks.
     slept: Cell<Ticks>,
+    /// It keeps a place while it sleeps: it is in the middle of a transaction, and waits for another one.
+    holds: Cell<bool>,
     stack: MemberStack,
     body: Cell<Option<Body>>,
 }
@@ -141,7 +143,17 @@ pub(super) fn worker() -> Option<WorkerId> {
 
 /// Puts the running member to sleep.
 pub(super) fn park(until: Option<Ticks>) -> Option<Woken> {
-    running().map(|member| member.park(until))
+    running().map(|member| member.park(until, member.depth.get() > 0))
+}
+
+/// Sleeps as [`Machine::park`] or [`Machine::park_until`] do, and a member gives up its place among those in
+/// flight meanwhile: for what takes long, as a device does and a transaction does not.
+pub fn park_for_long(until: Option<Ticks>) {
+    match (running(), until) {
+        (Some(member), _) => _ = member.park(until, false),
+        (None, Some(time)) => _ = Native::park_until(time),
+        (None, None) => Native::park(),
+    }
 }
 
 /// Asks for memory, and lets a sibling run until it has come.
@@ -238,6 +250,7 @@ impl Member {
             until: Cell::new(Ticks::MAX),
             woken: Cell::new(Woken::ByPeer),
             slept: Cell::new(0),
+            holds: Cell::new(false),
             stack,
             body: Cell::new(Some(body)),
         }
@@ -383,7 +396,7 @@ impl Member {
 
     /// Sleeps until it is woken or until a time.
     #[cold]
-    fn park(&self, until: Option<Ticks>) -> Woken {
+    fn park(&self, until: Option<Ticks>, holds: bool) -> Woken {
         debug_assert!(SECTIONS.get() == 0, "a park under a latch or in a commit window");
         let bell = self.registration().1;
         if bell.take_permit() {
@@ -394,6 +407,7 @@ impl Member {
             return Native::park_until(until.unwrap_or(0));
         }
         self.until.set(until.unwrap_or(Ticks::MAX));
+        self.holds.set(holds);
         self.report(Said::Park);
         self.woken.get()
     }
@@ -546,7 +560,7 @@ impl Leader<'_> {
 
     /// Who sleeps and keeps its place.
     fn holders(&self) -> impl Iterator<Item = &Member> {
-        let mut asleep = self.parked.iter().copied().filter(|it| it.depth.get() > 0).peekable();
+        let mut asleep = self.parked.iter().copied().filter(|it| it.holds.get()).peekable();
         let now = if asleep.peek().is_some() { Native::now() } else { 0 };
         asleep.filter(move |member| now < member.slept.get() + PLACE_KEPT)
     }
@@ -614,7 +628,7 @@ impl Leader<'_> {
     fn sleep(&self, due: Ticks) {
         let freed = self.holders().map(|member| member.slept.get() + PLACE_KEPT);
         let due = freed.filter(|_| !self.gate.is_empty()).fold(due, Ticks::min);
-        let idle = self.parked.iter().all(|member| member.depth.get() == 0);
+        let idle = self.parked.iter().all(|member| !member.holds.get());
         let begun = Native::now();
         if due == Ticks::MAX {
             thread::park();

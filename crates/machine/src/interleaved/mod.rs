@@ -42,7 +42,7 @@ mod trials;
 
 #[cfg(not(all(target_arch = "x86_64", unix)))]
 pub use crew::Pace;
-pub use crew::{MEMBERS_MAX, interleave};
+pub use crew::{MEMBERS_MAX, interleave, park_for_long};
 #[cfg(all(target_arch = "x86_64", unix))]
 pub use pace::Pace;
 
