@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Bugs that simulated runs catch, and a seed at which they do.
-const SEEDS: [(&str, u64); 94] = [
+const SEEDS: [(&str, u64); 93] = [
     ("no-read-validation", 0),
     ("foreign-latch-ignored", 0),
     ("no-node-set", 0),
@@ -90,7 +90,6 @@ const SEEDS: [(&str, u64); 94] = [
     ("region-unshown", 2),
     ("region-elsewhere", 2),
     ("chains-untold", 443),
-    ("doom-unheard", 0),
     ("snapshot-too-new", 14),
     ("collect-too-eager", 0),
     ("boundary-without-fence", 36),
@@ -111,7 +110,7 @@ const SEEDS: [(&str, u64); 94] = [
 ];
 
 /// Bugs that show in what a crash leaves behind, and a seed at which they do.
-const DISK_SEEDS: [(&str, u64); 16] = [
+const DISK_SEEDS: [(&str, u64); 20] = [
     ("incarnation-not-raised", 1),
     ("floor-at-the-end", 1),
     ("checkpoint-too-early", 1),
@@ -128,10 +127,20 @@ const DISK_SEEDS: [(&str, u64); 16] = [
     ("checkpoint-not-synced", 8),
     ("sync-retried", 12),
     ("end-not-rewritten", 193),
+    ("noted-before-sync", 20),
+    ("segment-not-noted", 8),
+    ("frame-not-noted", 5),
+    ("seal-not-checked", 43),
 ];
 
+/// Bugs that keep a load from getting on, and a seed at which they do.
+const SOAK_SEEDS: [(&str, u64); 1] = [("doom-unheard", 0)];
+
+/// Bugs that tests of the engine's waits catch.
+const BY_WAITS: [&str; 3] = ["waited-past-deadline", "waited-past-cancel", "outer-waited-for"];
+
 /// Bugs that the loom models of the crates catch.
-const BY_MODELS: [&str; 9] = [
+const BY_MODELS: [&str; 10] = [
     "no-fence",
     "tick-without-fence",
     "ruin-without-fence",
@@ -141,9 +150,10 @@ const BY_MODELS: [&str; 9] = [
     "waited-there",
     "picked-up-uncounted",
     "region-unfenced",
+    "limbo-given-back-as-free",
 ];
 
-/// The planted bugs, with the rigs that catch them: `sim`, `disk`, `loom`.
+/// The planted bugs, with the rigs that catch them: `sim`, `disk`, `soak`, `waits`, `loom`.
 fn listed() -> BTreeMap<String, String> {
     let said = stdout(&chiliad("campaign --plant list"));
     let bugs = said.lines().filter(|line| !line.starts_with(' '));
@@ -159,8 +169,10 @@ fn listed() -> BTreeMap<String, String> {
 fn every_planted_bug_has_its_rig() {
     let simulated = SEEDS.iter().map(|(name, _)| (name, "sim"));
     let crashed = DISK_SEEDS.iter().map(|(name, _)| (name, "disk"));
+    let stuck = SOAK_SEEDS.iter().map(|(name, _)| (name, "soak"));
     let others = BY_MODELS.iter().map(|name| (name, "loom"));
-    let all = simulated.chain(crashed).chain(others);
+    let others = others.chain(BY_WAITS.iter().map(|name| (name, "waits")));
+    let all = simulated.chain(crashed).chain(stuck).chain(others);
     assert_eq!(listed(), all.map(|(name, rig)| (name.to_string(), rig.to_owned())).collect());
 }
 
@@ -168,7 +180,7 @@ fn every_planted_bug_has_its_rig() {
 fn planted_bugs_are_caught() {
     let next = AtomicUsize::new(0);
     let search = || {
-        let all: Vec<_> = SEEDS.iter().chain(&DISK_SEEDS).collect();
+        let all: Vec<_> = SEEDS.iter().chain(&DISK_SEEDS).chain(&SOAK_SEEDS).collect();
         while let Some((name, seed)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
             let seeds = format!("{seed}..{}", seed + 1);
             let line = format!("campaign --plant {name} --seeds {seeds} --threads 1 --quiet");

@@ -84,8 +84,12 @@ mod tests {
                 tried += 1;
                 let line = std::iter::once("cargo xtask").chain(words.iter().map(String::as_str));
                 if let Err(error) = Arguments::try_parse_from(line) {
-                    use clap::error::ErrorKind::MissingRequiredArgument;
-                    let cut = command.inline && error.kind() == MissingRequiredArgument;
+                    use clap::error::ErrorKind as Kind;
+                    let missing = [
+                        Kind::MissingRequiredArgument,
+                        Kind::DisplayHelpOnMissingArgumentOrSubcommand,
+                    ];
+                    let cut = command.inline && missing.contains(&error.kind());
                     assert!(cut, "{}: {error}", command.place);
                 }
             }
