@@ -3,7 +3,7 @@
 use crate::options::{Options, Scheme};
 use crate::raw::{Entry, Get, Range, Row, Scanned, TableId, TableSpec};
 use crate::{Error, Layout, Result, Stats};
-use chiliad_engine::{Checkpointed, Committed, Copied, Host, Intent, Mode, Recovered};
+use chiliad_engine::{Checkpointed, Committed, Copied, Host, Intent, Mode, Outer, Recovered};
 use chiliad_machine::Interleaved;
 use chiliad_machine::disk::Disk;
 use std::sync::Arc;
@@ -193,8 +193,15 @@ impl AnyWorker {
         each!(self, worker => worker.cancel_by(cancel));
     }
 
-    pub fn load(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        each!(self, worker => worker.load(table, key, value))
+    /// As [`chiliad_engine::Worker::try_load`].
+    pub fn try_load(
+        &mut self,
+        outer: &[Outer],
+        table: TableId,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        each!(self, worker => worker.try_load(outer, table, key, value))
     }
 }
 
@@ -209,7 +216,7 @@ impl AnyTransaction<'_> {
     }
 
     /// What transactions in its closure know it by.
-    pub fn as_outer(&self) -> chiliad_engine::Outer {
+    pub fn as_outer(&self) -> Outer {
         each!(self, tx => tx.as_outer())
     }
 

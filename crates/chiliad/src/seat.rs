@@ -200,17 +200,38 @@ impl Seat {
         bytes > 0 || own_bytes > 0 && attempts == 0
     }
 
-    /// Puts one row into a table, however often that takes.
-    pub fn load(&mut self, rules: &Rules, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        let (mut refusals, mut reliefs) = (0, 0);
+    /// Loading begins: rows are put into tables one by one, by [`Seat::load`].
+    pub fn begin_load(&mut self, rules: &Rules) -> Vec<Outer> {
+        // Who told the last transaction of this worker to give up means nobody else.
+        self.worker.cancel_by(None);
+        nest::outer(rules.database)
+    }
+
+    /// Puts one row into a table, however often that takes; in the closures of these others, as often as any
+    /// transaction there.
+    pub fn load(
+        &mut self,
+        rules: &Rules,
+        outer: &[Outer],
+        table: TableId,
+        (key, value): (&[u8], &[u8]),
+    ) -> Result<()> {
+        let (mut refusals, mut reliefs, mut futile) = (0, 0, Refusals::default());
         loop {
-            match self.worker.load(table, key, value) {
+            match self.worker.try_load(outer, table, key, value) {
                 Err(Error::Conflict(_)) => refusals += 1,
                 Err(Error::OutOfMemory { .. }) if self.relieve(rules, reliefs) => {
                     reliefs += 1;
                     continue;
                 }
-                result => return result,
+                Ok(()) => {
+                    nest::has_written(rules.database);
+                    return Ok(());
+                }
+                error => return error,
+            }
+            if let Some(nested) = futile.add(!outer.is_empty(), false) {
+                return Err(Error::Nested(nested));
             }
             rules.backoff.wait(refusals, &Until::default());
         }

@@ -138,7 +138,8 @@ impl Database {
     /// It is no transaction: others see rows as they come, and nothing is undone. After an error (a
     /// [`DuplicateKey`](Error::DuplicateKey) names the row at which it stopped), and after a panic of
     /// the iterator, the rows before are there; to be rid of them, drop the table. Use it while nobody
-    /// else uses the table. Snapshots begun later see all of the rows.
+    /// else uses the table. Snapshots begun later see all of the rows. Inside a transaction's closure it is what
+    /// another transaction would be there: where it meets what that one holds, it ends with [`Error::Nested`].
     ///
     /// ```
     /// # use chiliad::{Database, Table};
@@ -150,7 +151,8 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// As for [`Transaction::insert`](crate::Transaction::insert), [`Error::DuplicateKey`] among them.
+    /// As for [`Transaction::insert`](crate::Transaction::insert), [`Error::DuplicateKey`] among them;
+    /// [`Error::Nested`].
     pub fn bulk_load<K: Key, V: Row>(
         &self,
         table: &Table<K, V>,
@@ -160,6 +162,7 @@ impl Database {
         let mut own = self.own()?;
         let seat = own.seat();
         let rules = self.rules();
+        let outer = seat.begin_load(rules);
         let (mut key, mut value) = (Vec::new(), Vec::new());
         let mut loaded = 0;
         for (k, v) in rows {
@@ -167,7 +170,8 @@ impl Database {
             value.clear();
             k.encode(&mut key);
             v.encode(&mut value);
-            seat.load(rules, table.id, &key, &value).map_err(|error| table.tell(error))?;
+            let loads = seat.load(rules, &outer, table.id, (&key, &value));
+            loads.map_err(|error| table.tell(error))?;
             loaded += 1;
         }
         self.shared.engine.settle();
@@ -186,9 +190,10 @@ impl Database {
         let mut own = self.own()?;
         let seat = own.seat();
         let rules = self.rules();
+        let outer = seat.begin_load(rules);
         let mut loaded = 0;
         for (key, value) in rows {
-            seat.load(rules, table, key.as_ref(), value.as_ref())?;
+            seat.load(rules, &outer, table, (key.as_ref(), value.as_ref()))?;
             loaded += 1;
         }
         self.shared.engine.settle();

@@ -3,7 +3,9 @@
 
 mod common;
 
-use chiliad::{Cancel, Database, Error, Nested, Options, Refused, RunOptions, Scheme, Table};
+use chiliad::{
+    Cancel, Database, Error, Nested, Options, Refused, RunOptions, Scheme, Table,
+};
 use chiliad::{Snapshots, Transaction};
 use common::{Scratch, counters, open, others_can_write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -175,6 +177,36 @@ fn what_waits_for_its_own_thread_is_told_at_once() {
 }
 
 #[test]
+fn what_cannot_know_who_holds_it_up_gives_up() {
+    let unknowing = [
+        (Scheme::NoWait, Touch::Write),
+        (Scheme::LockTable, Touch::Write),
+        (Scheme::LockTableGlobal, Touch::Write),
+        (Scheme::LockTableBucket, Touch::Write),
+        (Scheme::LockTableSli, Touch::Write),
+        (Scheme::LockTableNoEbr, Touch::Write),
+        // What they write they show when they commit, but for what is inserted.
+        (Scheme::Silo, Touch::Insert),
+        (Scheme::GlobalTid, Touch::Insert),
+        (Scheme::Occ, Touch::Insert),
+        (Scheme::OccSerial, Touch::Insert),
+    ];
+    for (scheme, how) in unknowing {
+        let db = open(scheme);
+        let rows = counters(&db, 2);
+        let mut attempts = 0;
+        let result = db.run(|tx| {
+            attempts += 1;
+            touch(tx, &rows, how)?;
+            db.run(|inner| touch(inner, &rows, how))
+        });
+        let expected = Err(Error::Nested(Nested::HeldUp));
+        assert_eq!((result, attempts), (expected, 1), "{scheme}");
+        others_can_write(&db, rows, [(0, 7), (100, 7)]);
+    }
+}
+
+#[test]
 fn what_its_inner_transactions_undo_is_not_run_for_ever() {
     for scheme in common::OPTIMISTIC {
         let db = open(scheme);
@@ -187,6 +219,35 @@ fn what_its_inner_transactions_undo_is_not_run_for_ever() {
         assert_eq!(result, Err(Error::Nested(Nested::UndoneByInner)), "{scheme}");
         assert_eq!(db.run(|tx| tx.get(&rows, &1)), Ok(Some(0)), "{scheme}");
     }
+}
+
+/// Rows are loaded outside of transactions, but not outside of time.
+#[test]
+fn a_load_that_meets_its_outer_transaction_ends() {
+    under_all_schemes(|scheme, first, second| {
+        let db = open(scheme);
+        let rows = counters(&db, 2);
+        let key = if second == Touch::Insert { 100 } else { 0 };
+        let result = db.run(|tx| {
+            touch(tx, &rows, first)?;
+            db.bulk_load(&rows, [(key, 1)])?;
+            touch(tx, &rows, first)
+        });
+        let good = matches!(result, Ok(()) | Err(Error::Nested(_) | Error::DuplicateKey(_)));
+        assert!(good, "{scheme}: {first:?}, a row loaded at {key}: {result:?}");
+        others_can_write(&db, rows, [(0, 7), (1, 7), (100, 7)]);
+        // One of its own rows after the other, each of which undoes what the transaction has seen.
+        let mut number = 200;
+        let result = db.run(|tx| {
+            tx.scan(&rows, 150..).count()?;
+            number += 1;
+            db.bulk_load(&rows, [(number, 1)])?;
+            touch(tx, &rows, Touch::Write)
+        });
+        let good = matches!(result, Ok(()) | Err(Error::Nested(_)));
+        assert!(good, "{scheme}: a row loaded at {number}: {result:?}");
+        others_can_write(&db, rows, [(0, 7), (1, 7), (300, 7)]);
+    });
 }
 
 /// Members of a crew are others to each other: one that waits lets the others run.
@@ -266,6 +327,20 @@ fn a_snapshot_waits_no_longer_than_it_may() {
         db.snapshot_with(&limit, |snapshot| snapshot.get(&rows, &0))
     });
     assert_eq!(told, Err(Error::Canceled));
+}
+
+/// The boundary of a snapshot comes with time, not by the end of the transaction that it is taken inside.
+#[test]
+fn a_snapshot_inside_a_transaction_waits_for_its_boundary() {
+    let options =
+        Options::default().snapshots(Snapshots::OnDemand).epoch(Duration::from_millis(20));
+    let db = Database::in_memory_with(options).unwrap();
+    let rows = counters(&db, 2);
+    let seen = db.run(|tx| {
+        tx.put(&rows, &0, &5)?;
+        db.snapshot(|snapshot| snapshot.get(&rows, &0))
+    });
+    assert_eq!(seen, Ok(Some(0)));
 }
 
 #[test]

@@ -251,7 +251,7 @@ impl<M: Machine> Epochs<M> {
                 if spin.turns() == 0 && interval == 0 {
                     self.tick(slots);
                 } else {
-                    let wait = wait.get_or_insert_with(|| limits.wait());
+                    let wait = wait.get_or_insert_with(|| limits.wait_for_time());
                     wait.asleep(Some(M::now() + interval))?;
                 }
                 spin.wait();

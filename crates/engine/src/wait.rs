@@ -109,7 +109,13 @@ impl<M: Machine> Limits<M> {
             true => M::now().saturating_add(M::ticks_per_second() / NESTED_PATIENCE),
             false => Ticks::MAX,
         };
-        Wait { limits: self, held_up, patience: Patience::new(), sleeper: None }
+        Wait { held_up, ..self.wait_for_time() }
+    }
+
+    /// A wait begins for what comes with time, whatever transactions do: the one that this one runs inside
+    /// cannot hold it up.
+    pub fn wait_for_time(&self) -> Wait<'_, M> {
+        Wait { limits: self, held_up: Ticks::MAX, patience: Patience::new(), sleeper: None }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::scheme::ruins::hide_view;
 use crate::scheme::{Context, Garbage, Refusal, Scheme, Step, Why};
 use crate::stats::Tally;
 use crate::table::TableId;
-use crate::transaction::{Entry, Intent, Row};
+use crate::transaction::{Entry, Intent, Outer, Row};
 use crate::tx::Tx;
 use crate::wait::Limits;
 use chiliad_log::BufferRef;
@@ -203,22 +203,43 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     /// # Errors
     /// As for [`crate::Transaction::insert`]; [`Error::ReadOnlyTable`] for a table that is sealed.
     pub fn load(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        let recorder = self.core.recorder.take();
-        let loaded = loop {
-            self.core.sequence = self.core.sequence.wrapping_sub(1);
-            match self.load_once(table, key, value) {
+        loop {
+            match self.try_load(&[], table, key, value) {
                 // Other loaders may be at work beside us.
                 Err(error) if error.is_retryable() => M::pause(),
-                done => break done,
+                done => return done,
             }
-        };
+        }
+    }
+
+    /// As [`Worker::load`], but tries once, for a caller that decides itself whether to try again, and that may be
+    /// in the closures of these other transactions.
+    ///
+    /// # Errors
+    /// As for [`Worker::load`]; [`Error::Conflict`], after which the row may be loaded again; [`Error::Nested`].
+    pub fn try_load(
+        &mut self,
+        outer: &[Outer],
+        table: TableId,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        let recorder = self.core.recorder.take();
+        self.core.sequence = self.core.sequence.wrapping_sub(1);
+        let loaded = self.load_once(outer, table, key, value);
         self.core.recorder = recorder;
         loaded
     }
 
-    fn load_once(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+    fn load_once(
+        &mut self,
+        outer: &[Outer],
+        table: TableId,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
         use crate::Transaction;
-        let mut tx = self.begin(&Intent { loads: true, ..Intent::update() })?;
+        let mut tx = self.begin(&Intent { loads: true, outer, ..Intent::update() })?;
         // Loaded rows count as versions from before the history.
         tx.worker.core.stamp = 0;
         tx.worker.core.loads = true;
@@ -399,7 +420,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         while !durable.log.has_room(buffer) {
             M::mark("worker waited for the log");
             durable.log.wake();
-            self.limits.wait().check()?;
+            self.limits.wait_for_time().check()?;
             if durable.nap().is_err() {
                 break;
             }

@@ -28,7 +28,8 @@ pub struct LogOptions {
     pub segment_bytes: u64,
     /// Compress what is written.
     pub compress: bool,
-    /// Bytes that a worker may have waiting before it has to wait itself.
+    /// Bytes that a worker may have waiting before it has to wait itself: when it begins its next transaction, as
+    /// long as that may last, and never while it commits.
     pub buffer_bytes_max: u64,
 }
 

@@ -2,15 +2,17 @@
 
 use crate::kit::index;
 use chiliad_engine::{
-    Alone, Database, DurableOptions, Error, GlobalTid, Intent, LogError, LogOptions, LogRunner,
-    Mode, Opened, Options, Partitioned, Scheme, Silo, Stepped, TableId, TableSpec, Transaction,
+    Alone, Cancel, Database, DurableOptions, Error, GlobalTid, Intent, LogError, LogOptions,
+    LogRunner, Mode, Opened, Options, Partitioned, Scheme, Silo, Stepped, TableId, TableSpec,
+    Transaction,
 };
 use chiliad_engine::{Range, Recovered};
-use chiliad_machine::Native;
 use chiliad_machine::disk::Disk;
+use chiliad_machine::{Machine, Native};
 use chiliad_simulator::{DiskFaults, FaultyDisk};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -406,4 +408,46 @@ fn the_end_of_a_checkpoint_cut_short_and_the_recovery_too() {
             }
         }
     }
+}
+
+/// A log that takes nothing, be it for a disk that hangs: who commits is not held up, and who begins is no longer than
+/// it may be.
+#[test]
+fn room_in_a_full_log_is_waited_for_within_the_limits() {
+    let disk = FaultyDisk::new(1, DiskFaults::default());
+    let log = LogOptions { buffer_bytes_max: 4096, ..LogOptions::default() };
+    let durable = DurableOptions { log, ..DurableOptions::default() };
+    let mut db: Open<Silo<Native>> = try_open_with(&disk, Mode::Write, durable).expect("sound");
+    let table = db.database.create_table(TableSpec::ordered("rows")).expect("new");
+    db.sync();
+    let mut worker = db.database.worker().expect("room");
+    // Nobody runs the writers from here on.
+    let mut tx = worker.begin(&Intent::update()).expect("begun");
+    tx.put(table, b"large", &[7; 20_000]).expect("written");
+    tx.commit().expect("whatever room there is");
+    let soon = Native::now() + Native::ticks_per_second() / 100;
+    let limited = Intent { deadline: Some(soon), ..Intent::update() };
+    assert_eq!(worker.begin(&limited).err(), Some(Error::DeadlineExceeded));
+    let cancel = Cancel::new();
+    worker.cancel_by(Some(&cancel));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(10));
+            cancel.cancel();
+        });
+        assert_eq!(worker.begin(&Intent::update()).err(), Some(Error::Canceled));
+    });
+    worker.cancel_by(None);
+    // Who says that it only reads waits for nothing.
+    let mut tx = worker.begin(&Intent::read_only()).expect("begun");
+    assert!(tx.get(table, b"large").expect("read").is_some());
+    assert!(tx.get(table, b"small").expect("read").is_none(), "what was given up has not happened");
+    tx.commit().expect("committed");
+    // Once the disk is there again, so is the room.
+    db.sync();
+    let mut tx = worker.begin(&Intent::update()).expect("begun");
+    tx.put(table, b"small", b"7").expect("written");
+    tx.commit().expect("committed");
+    drop(worker);
+    db.close();
 }
