@@ -53,8 +53,17 @@ impl Acks {
         if urgent {
             self.hurry(epoch);
         }
-        let durable = Sleeper::here().until_or(limit, |waker| self.poll(epoch, waker));
-        durable.unwrap_or(Err(Error::NotYetDurable { epoch }))
+        let sleeper = Sleeper::here();
+        let durable = sleeper.until_or(limit, |waker| self.poll(epoch, waker));
+        durable.unwrap_or_else(|| {
+            self.forget(sleeper.waker());
+            Err(Error::NotYetDurable { epoch })
+        })
+    }
+
+    /// Its owner waits no longer.
+    pub fn forget(&self, waker: &Waker) {
+        self.lock().retain(|(_, waiting)| !waiting.will_wake(waker));
     }
 
     /// Asks that an epoch end now rather than in its time.
@@ -73,8 +82,8 @@ impl Acks {
     }
 
     /// Waits until everything committed so far is durable.
-    pub fn sync(&self) -> Result<()> {
-        self.wait(self.epoch(), true, &Until::default())
+    pub fn sync(&self, limit: &Until) -> Result<()> {
+        self.wait(self.epoch(), true, limit)
     }
 
     /// Everything that is committed by now is of this epoch or before.

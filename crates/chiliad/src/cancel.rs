@@ -1,6 +1,6 @@
 //! Telling transactions from outside to give up, and what else ends their waits.
 
-use crate::{Error, Result};
+use crate::{Error, Result, RunOptions};
 use chiliad_engine::Sleeper;
 use chiliad_machine::Interleaved;
 use core::fmt;
@@ -72,6 +72,11 @@ pub(crate) struct Until {
 }
 
 impl Until {
+    /// A wait that begins now.
+    pub fn now(options: &RunOptions) -> Self {
+        Self { deadline: options.deadline_from_now(), cancel: options.cancel.clone() }
+    }
+
     /// Whether it may go on.
     #[inline]
     pub fn check(&self) -> Result<()> {

@@ -1,12 +1,14 @@
 //! A database in a directory: opened, checkpointed, copied, closed.
 
 use crate::acks::Acks;
+use crate::cancel::Until;
 use crate::dispatch::AnyDatabase;
 use crate::keeper::Keeper;
 use crate::target::{Target, refuse_foreign};
 use crate::threads::{Show, Threads};
 use crate::{
     Checkpointed, Database, Durability, Error, LogError, Options, Phase, Recovered, Result,
+    RunOptions,
 };
 use chiliad_engine::{Copied, Mode};
 use chiliad_machine::disk::{Lock, NativeDisk};
@@ -157,8 +159,21 @@ impl Database {
     /// # Errors
     /// [`Error::LogFailed`].
     pub fn sync(&self) -> Result<()> {
+        self.sync_until(&Until::default())
+    }
+
+    /// The same, but waits no longer than until the [`deadline`](RunOptions::deadline), counted from this call, or
+    /// until [`cancel`](RunOptions::cancel) is told; nothing else of the options counts.
+    ///
+    /// # Errors
+    /// [`Error::NotYetDurable`] then: everything becomes durable in its turn. [`Error::LogFailed`].
+    pub fn sync_with(&self, options: &RunOptions) -> Result<()> {
+        self.sync_until(&Until::now(options))
+    }
+
+    fn sync_until(&self, limit: &Until) -> Result<()> {
         match &self.shared.rules.acks {
-            Some(acks) => acks.sync(),
+            Some(acks) => acks.sync(limit),
             None => Ok(()),
         }
     }
@@ -183,7 +198,7 @@ impl Database {
         let target = Target::new(to.as_ref())?;
         if let Some(acks) = &self.shared.rules.acks {
             // Sooner than the epoch ends by itself; the backup waits for as much.
-            acks.sync()?;
+            acks.sync(&Until::default())?;
         }
         let copied = self.shared.engine.backup(target.disk())?;
         target.keep();

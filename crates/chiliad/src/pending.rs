@@ -1,9 +1,9 @@
 //! Results that are held back until they are durable.
 
-use crate::Result;
 use crate::acks::Acks;
 use crate::cancel::Until;
 use crate::seat::unless_it_only_read;
+use crate::{Error, Result, RunOptions};
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// [`Database::submit`](crate::Database::submit) returns.
 ///
 /// The value is given out when everything that the transaction wrote *and read* is on disk. Wait for
-/// it with [`wait`](Pending::wait), look with [`is_durable`](Pending::is_durable), or await it: it is a
+/// it with [`wait`](Pending::wait), or [for a time](Pending::wait_with), look with [`is_durable`](Pending::is_durable), or await it: it is a
 /// future of no particular runtime. Many of them are answered together, once an epoch. To drop one
 /// takes nothing back: the transaction has committed.
 ///
@@ -75,14 +75,46 @@ impl<T> Pending<T> {
     /// [`Error::LogFailed`](crate::Error::LogFailed), for a transaction that has written: whether it is on the
     /// disk will be known when the database is opened again.
     pub fn wait(mut self) -> Result<T> {
-        if let Some(acks) = &self.acks {
-            unless_it_only_read(self.wrote, acks.wait(self.epoch, false, &Until::default()))?;
-        }
-        Ok(self.take())
+        self.wait_until(&Until::default())
     }
 
-    fn take(&mut self) -> T {
-        self.value.take().expect("a future is not polled after it has ended")
+    /// Waits for the result until the [`deadline`](RunOptions::deadline), counted from this call, or until
+    /// [`cancel`](RunOptions::cancel) is told; nothing else of the options counts. Then nothing is lost: the
+    /// transaction has committed, becomes durable in its turn, and its result may be waited for again.
+    ///
+    /// ```
+    /// use chiliad::{Database, Durability, Error, Options, RunOptions, Table};
+    /// use std::time::Duration;
+    /// # let path = std::env::temp_dir().join(format!("chiliad-doc-wait-with-{}", std::process::id()));
+    /// # let _ = std::fs::remove_dir_all(&path);
+    /// let db = Database::open_with(&path, Options::default().durability(Durability::Epoch))?;
+    /// let hits: Table<u64, u64> = db.create_table("hits")?;
+    /// let mut pending = db.submit(|tx| tx.put(&hits, &7, &1))?;
+    /// let moment = RunOptions::default().deadline(Duration::from_millis(1));
+    /// while let Err(Error::NotYetDurable { .. }) = pending.wait_with(&moment) {
+    ///     // ... other work ...
+    /// }
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).unwrap();
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotYetDurable`] at the deadline, or when told; [`Error::LogFailed`] as for [`Pending::wait`];
+    /// [`Error::TransactionOver`] when the result was given out before.
+    pub fn wait_with(&mut self, options: &RunOptions) -> Result<T> {
+        self.wait_until(&Until::now(options))
+    }
+
+    fn wait_until(&mut self, limit: &Until) -> Result<T> {
+        if let Some(acks) = &self.acks {
+            unless_it_only_read(self.wrote, acks.wait(self.epoch, false, limit))?;
+        }
+        self.take()
+    }
+
+    fn take(&mut self) -> Result<T> {
+        self.value.take().ok_or(Error::TransactionOver)
     }
 }
 
@@ -98,8 +130,7 @@ impl<T> Unpin for Pending<T> {}
 impl<T> Future for Pending<T> {
     type Output = Result<T>;
 
-    /// # Panics
-    /// When polled after it has ended.
+    /// [`Error::TransactionOver`] when polled after the result was given out.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
         let epoch = self.epoch;
         let durable = match self.acks.as_ref().map(|acks| acks.poll(epoch, context.waker())) {
@@ -107,6 +138,6 @@ impl<T> Future for Pending<T> {
             Some(Some(durable)) => unless_it_only_read(self.wrote, durable),
             None => Ok(()),
         };
-        Poll::Ready(durable.map(|()| self.take()))
+        Poll::Ready(durable.and_then(|()| self.take()))
     }
 }

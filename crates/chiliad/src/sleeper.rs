@@ -31,6 +31,11 @@ impl Sleeper {
         Self(Waker::from(Arc::new(Bell(Interleaved::worker()))))
     }
 
+    /// What wakes it.
+    pub fn waker(&self) -> &Waker {
+        &self.0
+    }
+
     /// Sleeps until `poll` has an answer. While it has none it sees to it that the waker is woken when
     /// there may be one.
     pub fn until<T>(&self, mut poll: impl FnMut(&Waker) -> Option<T>) -> T {
@@ -42,21 +47,27 @@ impl Sleeper {
     }
 
     /// The same, but not beyond `limit`: `None` then.
-    pub fn until_or<T>(
+    pub fn until_or<T>(&self, limit: &Until, poll: impl FnMut(&Waker) -> Option<T>) -> Option<T> {
+        self.until_either([limit, &Until::default()], poll)
+    }
+
+    /// The same with two limits, whichever ends it first.
+    pub fn until_either<T>(
         &self,
-        limit: &Until,
+        limits: [&Until; 2],
         mut poll: impl FnMut(&Waker) -> Option<T>,
     ) -> Option<T> {
-        // Shown before the handle is looked at for the last time.
-        let _woken = limit.cancel.as_ref().map(Cancel::wakes_caller);
+        // Shown before the handles are looked at for the last time.
+        let _woken = limits.map(|limit| limit.cancel.as_ref().map(Cancel::wakes_caller));
+        let deadline = limits.iter().filter_map(|limit| limit.deadline).min();
         loop {
             if let Some(answer) = poll(&self.0) {
                 return Some(answer);
             }
-            if limit.check().is_err() {
+            if limits.iter().any(|limit| limit.check().is_err()) {
                 return None;
             }
-            park_for_long(limit.deadline.map(backoff::ticks_at));
+            park_for_long(deadline.map(backoff::ticks_at));
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::acks::Acks;
 use crate::cancel::Until;
 use crate::seat::Held;
 use crate::sleeper::Sleeper;
-use crate::{Error, Result};
+use crate::{Error, Result, RunOptions};
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
@@ -33,6 +33,8 @@ pub struct Ticket<T, E = Error> {
     /// `None`: results are not held back.
     acks: Option<Arc<Acks>>,
     limit: Until,
+    /// The result was given out.
+    given: bool,
 }
 
 /// Where the answer is handed over.
@@ -67,7 +69,10 @@ pub(crate) fn pair<T, E: From<Error>>(
 ) -> (Promise<T, E>, Ticket<T, E>) {
     let state = Mutex::new(State { answer: None, waiting: None, stage: Stage::Waits });
     let desk = Arc::new(Desk { state });
-    (Promise { desk: Some(Arc::clone(&desk)) }, Ticket { desk, answer: None, acks, limit })
+    (
+        Promise { desk: Some(Arc::clone(&desk)) },
+        Ticket { desk, answer: None, acks, limit, given: false },
+    )
 }
 
 impl<T, E> Desk<T, E> {
@@ -127,31 +132,108 @@ impl<T, E: From<Error>> Ticket<T, E> {
     /// With the closure's panic, if it has panicked.
     pub fn wait(mut self) -> core::result::Result<T, E> {
         let limit = self.limit.clone();
-        match Sleeper::here().until_or(&limit, |waker| self.look(waker)) {
-            Some(result) => result,
-            None => self.give_up(&limit),
+        let sleeper = Sleeper::here();
+        if let Some(result) = sleeper.until_or(&limit, |waker| self.look(waker)) {
+            return result;
+        }
+        let over = limit.check().err().unwrap_or(Error::DeadlineExceeded);
+        let told = self.give_up(over, &sleeper, &Until::default());
+        told.unwrap_or_else(|| Err(Error::TransactionOver.into()))
+    }
+
+    /// Waits for the result until the [`deadline`](RunOptions::deadline), counted from this call, or until
+    /// [`cancel`](RunOptions::cancel) is told; nothing else of the options counts. They end this wait and take
+    /// nothing back: the transaction is run all the same, and its result may be waited for again. (To take a
+    /// transaction back it is submitted with a deadline, or with a [`Cancel`](crate::Cancel), of its own; where those
+    /// come first, its result is what [`Ticket::wait`] would return.)
+    ///
+    /// ```
+    /// use chiliad::{Database, Error, RunOptions, Table};
+    /// use std::time::Duration;
+    ///
+    /// let db = Database::in_memory()?;
+    /// let hits: Table<u64, u64> = db.create_table("hits")?;
+    /// let queue = db.queue(100)?;
+    /// let put = queue.submit(&RunOptions::default(), move |tx| tx.put(&hits, &7, &1));
+    /// let mut ticket = put.expect("there is room");
+    /// let moment = RunOptions::default().deadline(Duration::from_millis(1));
+    /// assert_eq!(ticket.wait_with(&moment), Err(Error::DeadlineExceeded)); // nobody serves
+    /// queue.close();
+    /// queue.serve(1)?;
+    /// assert_eq!(ticket.wait_with(&moment), Ok(Ok(())));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::DeadlineExceeded`], [`Error::Canceled`]: the wait has ended, and the transaction not, for all that is
+    /// known here. [`Error::NotYetDurable`]: the wait has ended, and the transaction has committed.
+    /// [`Error::TransactionOver`]: its result was given out before. How the transaction itself ended is the inner result.
+    ///
+    /// # Panics
+    /// With the closure's panic, if it has panicked.
+    pub fn wait_with(&mut self, options: &RunOptions) -> Result<core::result::Result<T, E>> {
+        if self.given {
+            return Err(Error::TransactionOver);
+        }
+        let (own, wait) = (self.limit.clone(), Until::now(options));
+        let sleeper = Sleeper::here();
+        let ended = sleeper.until_either([&own, &wait], |waker| self.look(waker));
+        let ended = match own.check() {
+            Err(over) if ended.is_none() => self.give_up(over, &sleeper, &wait),
+            _ => ended,
+        };
+        ended.ok_or_else(|| {
+            self.forget(sleeper.waker());
+            self.not_yet(wait.check().err().unwrap_or(Error::DeadlineExceeded))
+        })
+    }
+
+    /// Why there is no result, after a wait that was `over` too early.
+    fn not_yet(&self, over: Error) -> Error {
+        match &self.answer {
+            Some(Ok(Held { result: Ok(_), epoch, .. })) => Error::NotYetDurable { epoch: *epoch },
+            _ => over,
         }
     }
 
-    /// The result when it may be waited for no longer.
-    fn give_up(mut self, limit: &Until) -> core::result::Result<T, E> {
+    /// Whoever waited does so no longer.
+    fn forget(&self, waker: &Waker) {
+        if let Some(acks) = &self.acks {
+            acks.forget(waker);
+        }
+        let mut state = self.desk.lock();
+        if state.waiting.as_ref().is_some_and(|waiting| waiting.will_wake(waker)) {
+            state.waiting = None;
+        }
+    }
+
+    /// The result when the transaction itself may last no longer, which is `over`; `None` if none comes in the time
+    /// that there is to `wait`.
+    fn give_up(
+        &mut self,
+        over: Error,
+        sleeper: &Sleeper,
+        wait: &Until,
+    ) -> Option<core::result::Result<T, E>> {
         let mut state = self.desk.lock();
         if self.answer.is_none() && state.answer.is_none() && state.stage == Stage::Waits {
             state.stage = Stage::GivenUp;
-            let over = limit.check().err().unwrap_or(Error::DeadlineExceeded);
-            return Err(over.into());
+            drop(state);
+            self.given = true;
+            return Some(Err(over.into()));
         }
         drop(state);
         // It runs, and ends when its own waits have; what it then has to say is told as far as it is known.
-        let answer = Sleeper::here().until(|waker| {
+        let answer = sleeper.until_or(wait, |waker| {
             let mut state = self.desk.lock();
             state.waiting = Some(waker.clone());
             self.answer.take().or_else(|| state.answer.take())
-        });
+        })?;
+        self.given = true;
         let held = answer.unwrap_or_else(|panic| resume_unwind(panic));
         let durable = self.durable(|acks| acks.look(held.epoch));
         let epoch = held.epoch;
-        held.tell(durable.unwrap_or(Err(Error::NotYetDurable { epoch })))
+        Some(held.tell(durable.unwrap_or(Err(Error::NotYetDurable { epoch }))))
     }
 
     /// How long it may be waited for.
@@ -172,6 +254,9 @@ impl<T, E: From<Error>> Ticket<T, E> {
 
     /// The result, or `waker` is woken when there may be one.
     fn look(&mut self, waker: &Waker) -> Option<core::result::Result<T, E>> {
+        if self.given {
+            return Some(Err(Error::TransactionOver.into()));
+        }
         if self.answer.is_none() {
             let mut state = self.desk.lock();
             self.answer = state.answer.take();
@@ -181,10 +266,16 @@ impl<T, E: From<Error>> Ticket<T, E> {
         }
         let held = match self.answer.take()? {
             Ok(held) => held,
-            Err(panic) => resume_unwind(panic),
+            Err(panic) => {
+                self.given = true;
+                resume_unwind(panic)
+            }
         };
         match self.durable(|acks| acks.poll(held.epoch, waker)) {
-            Some(durable) => Some(held.tell(durable)),
+            Some(durable) => {
+                self.given = true;
+                Some(held.tell(durable))
+            }
             None => {
                 self.answer = Some(Ok(held));
                 None

@@ -4,7 +4,7 @@
 mod common;
 
 use chiliad::{
-    Cancel, Database, Error, Nested, Options, Refused, RunOptions, Scheme, Table,
+    Cancel, Database, Durability, Error, Nested, Options, Refused, RunOptions, Scheme, Table,
 };
 use chiliad::{Snapshots, Transaction};
 use common::{Scratch, counters, open, others_can_write};
@@ -357,6 +357,103 @@ fn a_queue_that_nobody_serves_is_not_waited_for() {
     queue.close();
     queue.serve(1).unwrap();
     assert_eq!(db.run(|tx| tx.get(&rows, &0)), Ok(Some(0)));
+}
+
+/// Runs a wait that is told to give up in a moment.
+fn told_soon<T>(wait: impl FnOnce(&RunOptions) -> T) -> T {
+    let cancel = Cancel::new();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(30));
+            cancel.cancel();
+        });
+        wait(&RunOptions::default().cancel(&cancel))
+    })
+}
+
+/// The wait for a ticket ends, and its transaction goes on.
+#[test]
+fn a_ticket_is_waited_for_as_long_as_asked() {
+    let db = open(Scheme::Silo);
+    let rows = counters(&db, 2);
+    let queue = db.queue(4).unwrap();
+    let mut ticket = queue
+        .submit(&RunOptions::default(), move |tx| {
+            tx.put(&rows, &0, &5)?;
+            Ok::<_, Error>(50)
+        })
+        .unwrap();
+    let moment = RunOptions::default().deadline(Duration::from_millis(30));
+    assert_eq!(ticket.wait_with(&moment), Err(Error::DeadlineExceeded));
+    assert_eq!(told_soon(|limit| ticket.wait_with(limit)), Err(Error::Canceled));
+    // One whose transaction has a limit of its own, and one that panics.
+    let mut limited = queue.submit(&moment, move |tx| tx.put(&rows, &0, &6)).unwrap();
+    let patient = RunOptions::default().deadline(HANGS);
+    assert_eq!(limited.wait_with(&patient), Ok(Err(Error::DeadlineExceeded)));
+    assert_eq!(limited.wait_with(&patient), Err(Error::TransactionOver));
+    assert_eq!(limited.wait(), Err(Error::TransactionOver));
+    queue.close();
+    queue.serve(1).unwrap();
+    assert_eq!(ticket.wait_with(&moment), Ok(Ok(50)));
+    assert_eq!(ticket.wait_with(&moment), Err(Error::TransactionOver));
+    assert_eq!(ticket.wait(), Err(Error::TransactionOver));
+    assert_eq!(db.run(|tx| tx.get(&rows, &0)), Ok(Some(5)));
+}
+
+/// One that is being run is no more waited for than another, though its own limits have come.
+#[test]
+fn a_ticket_of_a_slow_closure_is_waited_for_as_long_as_asked() {
+    let db = open(Scheme::Silo);
+    let rows = counters(&db, 2);
+    let queue = db.queue(4).unwrap();
+    let (begins, begun) = mpsc::channel();
+    let (goes_on, go_on) = mpsc::channel();
+    let limit = RunOptions::default().deadline(Duration::from_millis(30));
+    thread::scope(|scope| {
+        scope.spawn(|| queue.serve(1));
+        let ticket = queue.submit(&RunOptions::default(), move |tx| {
+            let _ = begins.send(());
+            let _: Result<(), _> = go_on.recv();
+            tx.put(&rows, &0, &5)
+        });
+        let mut ticket = ticket.unwrap();
+        begun.recv().unwrap();
+        assert_eq!(ticket.wait_with(&limit), Err(Error::DeadlineExceeded));
+        assert_eq!(told_soon(|limit| ticket.wait_with(limit)), Err(Error::Canceled));
+        goes_on.send(()).unwrap();
+        assert_eq!(ticket.wait_with(&common::patience()), Ok(Ok(())));
+        queue.close();
+    });
+}
+
+/// Waits for a disk that takes its time; nothing of what has committed is lost by them.
+#[test]
+fn the_disk_is_waited_for_as_long_as_asked() {
+    let path = Scratch::new();
+    let options = Options::default().durability(Durability::Epoch).epoch(Duration::from_secs(5));
+    let db = Database::open_with(&path, options).unwrap();
+    let rows: Table<u64, u64> = db.create_table("rows").unwrap();
+    let mut pending = db.submit(|tx| tx.put(&rows, &0, &5).map(|()| 50)).unwrap();
+    let not_yet = Err(Error::NotYetDurable { epoch: pending.epoch() });
+    let moment = RunOptions::default().deadline(Duration::from_millis(30));
+    assert_eq!(pending.wait_with(&moment), not_yet);
+    assert_eq!(told_soon(|limit| pending.wait_with(limit)), not_yet);
+    db.sync_with(&common::patience()).unwrap();
+    assert_eq!(pending.wait_with(&moment), Ok(50));
+    assert_eq!(pending.wait_with(&moment), Err(Error::TransactionOver));
+    assert_eq!(pending.wait(), Err(Error::TransactionOver));
+    // Now and then the disk is quicker.
+    let over = Cancel::new();
+    over.cancel();
+    let limit = RunOptions::default().cancel(&over);
+    let told = (0..100).any(|turn| {
+        let committed = db.submit(|tx| tx.put(&rows, &0, &turn)).unwrap();
+        let told = db.sync_with(&limit);
+        assert!(matches!(told, Ok(()) | Err(Error::NotYetDurable { .. })), "{told:?}");
+        drop(committed);
+        told.is_err()
+    });
+    assert!(told, "never told while it waits for the disk");
 }
 
 /// Told in the moment between the commit and the disk, now and then.
