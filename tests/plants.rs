@@ -134,7 +134,7 @@ const DISK_SEEDS: [(&str, u64); 20] = [
 ];
 
 /// Bugs that keep a load from getting on, and a seed at which they do.
-const SOAK_SEEDS: [(&str, u64); 1] = [("doom-unheard", 0)];
+const SOAK_SEEDS: [(&str, u64); 2] = [("doom-unheard", 0), ("waits-stay-short", 100)];
 
 /// Bugs that tests of the engine's waits catch.
 const BY_WAITS: [&str; 3] = ["waited-past-deadline", "waited-past-cancel", "outer-waited-for"];

@@ -8,8 +8,8 @@ use chiliad_machine::{Fault, Rig};
 use chiliad_simulator::MemoryModel;
 use chiliad_workload::driver::{LockLoad, LockTableKind, LockTrial};
 
-/// Transactions that each client of a soak has in flight, unless told.
-const SOAKED: usize = 8;
+/// Transactions that each client of a soak has in flight, unless told, from seed to seed.
+const SOAKED: [usize; 4] = [1, 2, 4, 8];
 
 /// An interleaving, a crash, or a soak.
 #[derive(Clone)]
@@ -48,7 +48,8 @@ impl Trial {
         }
         match rig {
             Rig::Soak => {
-                let interleave = interleave.unwrap_or(SOAKED);
+                let drawn = SOAKED[seed as usize % SOAKED.len()];
+                let interleave = interleave.unwrap_or(drawn);
                 let cell = Cell { on: On::Timed, scheme, workload, interleave };
                 Self::Soak { cell, seed, plant: None }
             }

@@ -6,7 +6,7 @@
 //! spoils what another has read, and is refused for it, otherwise go on like that for ever.
 
 use super::sampling::Generator;
-use chiliad_machine::Machine;
+use chiliad_machine::{Fault, Machine, Rig};
 
 /// The policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +40,8 @@ impl Backoff {
     /// The longest exponential wait after the `retries`-th refusal.
     fn window<M: Machine>(retries: u32) -> u64 {
         // A schedule that is drawn keeps nobody in step with others.
-        let beyond = if M::explores() { 0 } else { retries.saturating_sub(PATIENT_RETRIES) };
+        let stays_short = M::explores() || M::fault(&WAITS_STAY_SHORT);
+        let beyond = if stays_short { 0 } else { retries.saturating_sub(PATIENT_RETRIES) };
         let window = (FIRST_PAUSES << retries.saturating_sub(1).min(16)).min(LONGEST_PAUSES);
         window << beyond.min(DOUBLINGS_MAX)
     }
@@ -63,3 +64,16 @@ impl Backoff {
         }
     }
 }
+
+static WAITS_STAY_SHORT: Fault = Fault {
+    name: "waits-stay-short",
+    step: "a client that is refused again and again waits longer and longer",
+    rig: Rig::Soak,
+    schemes: &["dl-detect"],
+    workload: "scan",
+    expected: &["starved"],
+    seeds: 200,
+};
+
+/// The planted bugs of clients.
+pub(super) static FAULTS: &[&Fault] = &[&WAITS_STAY_SHORT];

@@ -100,7 +100,8 @@ pub fn faults() -> Vec<&'static Fault> {
     let indexes = ordered::faults::FAULTS.iter().chain(hash::faults::FAULTS);
     let below =
         chiliad_storage::FAULTS.iter().chain(chiliad_machine::FAULTS).chain(chiliad_lock::FAULTS);
-    chiliad_engine::faults().chain(indexes.chain(below).copied()).collect()
+    let own = super::backoff::FAULTS;
+    chiliad_engine::faults().chain(indexes.chain(below).chain(own).copied()).collect()
 }
 
 /// A native database, to be shared by threads.
