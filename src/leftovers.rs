@@ -7,7 +7,8 @@
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Attempts to remove a directory to which other threads may still be adding files.
 const ATTEMPTS: usize = 1_000;
@@ -94,6 +95,23 @@ impl Drop for Leftover {
             removal();
         }
     }
+}
+
+/// Starts a process that ends with this one.
+pub fn process(command: &mut Command) -> io::Result<(Arc<Mutex<Child>>, Leftover)> {
+    Leftover::new(|| {
+        let child = Arc::new(Mutex::new(command.spawn()?));
+        let killed = Arc::clone(&child);
+        let kill = move || {
+            // Whoever holds it waits for its end already.
+            if let Ok(mut child) = killed.try_lock() {
+                // Both fail where it has ended, which is what is wanted.
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+        };
+        Ok((child, kill))
+    })
 }
 
 /// Removes everything, the newest first; from here on nobody can make more, and waits for the end of the

@@ -41,6 +41,7 @@ mod simulate;
 mod soak;
 mod summary;
 mod sweep;
+mod threads;
 mod timestamps;
 mod workloads;
 

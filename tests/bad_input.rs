@@ -311,6 +311,55 @@ fn limits_of_the_process_are_heeded() {
     }
 }
 
+/// The machines of campaigns and of soaks, too, and threads.
+#[test]
+fn what_a_campaign_needs_is_refused_in_a_line() {
+    let megabytes = |count: u64| format!("-v {}", count << 10);
+    for line in [
+        "campaign --disk --seeds 0..2 --scheme silo --workload bank --threads 1",
+        "campaign --plant inserted-apart --threads 1",
+        "campaign --seeds 0..2 --scheme silo --workload bank --threads 1",
+        "soak --simulated --scheme silo --workload bank --interleave 1",
+    ] {
+        refused_under(&megabytes(400), line, &["of address space", "ulimit -v"]);
+    }
+    let line = "campaign --disk --seeds 0..10000 --scheme silo --workload bank --threads 256";
+    refused_under(&megabytes(400), line, &["; accepted: less to run at once"]);
+}
+
+/// With fewer and fewer descriptors each line does what it is to do, or says why not; none dies of it.
+#[test]
+fn descriptors_that_run_out_are_a_line() {
+    let folder = Folder::new("descriptors");
+    let data = folder.file("data");
+    let mut refused = 0;
+    for most in [64, 16, 14, 12, 10, 8, 7, 6, 5] {
+        for line in [
+            format!(
+                "bench bank --accounts 100 --durability sync --warmup 0s --duration 20ms \
+                 --log-writers 4 --data {data}"
+            ),
+            format!("recover {data}"),
+            format!("recover {data} --rebuild"),
+        ] {
+            let chiliad = env!("CARGO_BIN_EXE_chiliad");
+            let script = format!("ulimit -n {most}; exec {chiliad} {line}");
+            let output =
+                std::process::Command::new("sh").args(["-c", &script]).output().expect("a shell");
+            let said = stderr(&output);
+            match output.status.code() {
+                Some(0) => {}
+                Some(1 | 2) => {
+                    assert_eq!(said.lines().count(), 1, "{most}: {line}: {said}");
+                    refused += 1;
+                }
+                other => panic!("{most}: {line}: {other:?}: {said}"),
+            }
+        }
+    }
+    assert!(refused > 5, "{refused}: there were enough");
+}
+
 #[test]
 fn more_threads_than_a_process_can_have_are_refused() {
     for (line, flag) in [

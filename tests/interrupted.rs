@@ -98,6 +98,12 @@ fn crash_and_campaign_tell_what_came_until_then() {
             "campaign --seeds 0..100000000 --scheme silo --workload bank --threads 1",
             "runs of seeds",
         ),
+        // While cells are simulated, and while one runs on the host.
+        (
+            "soak --simulated --scheme silo --workload bank --interleave 1 --duration 10min",
+            "longest without a commit",
+        ),
+        ("soak --native --scheme silo --workload bank --cell 10min", "longest without a commit"),
         ("simulate bank --schedule random --cores 2 --sweep seed=1:9999:1 --jobs 1", "throughput"),
     ] {
         let mut child = start(&folder, line);

@@ -1,10 +1,11 @@
 //! One case of the crash rig: a database that lives, crashes and recovers as its seed says.
 
 use super::case::Shown;
+use crate::bench;
 use crate::failure::Stop;
 use crate::plants;
 use crate::settings::{self, promised_isolation, promises_serializability};
-use chiliad_workload::driver::{AnyWorkload, CrashCase, run_crash, schemes};
+use chiliad_workload::driver::{AnyWorkload, CrashCase, Failure, run_crash, schemes};
 use chiliad_workload::micro::{BankOptions, ChurnOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -51,6 +52,9 @@ impl Crash {
             seed: self.seed,
             fault: self.plant.map(plants::find).transpose()?,
         });
+        if let Some(refused) = report.refused {
+            return Err(bench::stop(Failure::Host(refused)));
+        }
         let mut shown = Shown {
             marks: report.marks.iter().copied().collect::<Vec<_>>(),
             transactions: report.survivors + report.lost,

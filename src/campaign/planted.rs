@@ -11,6 +11,7 @@ use crate::host::BUILD;
 use crate::interrupt::Listening;
 use crate::plants;
 use crate::runs::Sink;
+use crate::threads::side_by_side;
 use chiliad_machine::{Fault, Rig};
 use chiliad_workload::driver::LockLoad;
 use serde_json::{Value, json};
@@ -39,26 +40,30 @@ pub fn run(name: &str, first_seed: u64, scope: &Scope, sink: &mut Sink) -> Resul
         Mutex::new(faults.iter().map(|_| None).collect());
     let bar = bar(faults.len() as u64, scope.quiet);
     let listening = Listening::begin();
-    thread::scope(|threads| {
-        for _ in 0..scope.threads {
-            threads.spawn(|| {
-                while let Some((number, fault)) = {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    faults.get(number).map(|&fault| (number, fault))
-                } {
-                    if listening.check().is_err() {
-                        return;
-                    }
-                    let search = search(fault.0, fault.1, first_seed, scope);
-                    if let Ok(mut found) = found.lock() {
-                        found[number] = Some(search);
-                    }
-                    bar.inc(1);
-                }
-            });
+    let searches = || {
+        while let Some((number, fault)) = {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            faults.get(number).map(|&fault| (number, fault))
+        } {
+            if listening.check().is_err() {
+                return;
+            }
+            let search = search(fault.0, fault.1, first_seed, scope);
+            if let Ok(mut found) = found.lock() {
+                found[number] = Some(search);
+            }
+            bar.inc(1);
         }
+    };
+    let started = thread::scope(|threads| {
+        let started = side_by_side(threads, scope.threads, searches);
+        if started.is_err() {
+            next.store(faults.len(), Ordering::Relaxed);
+        }
+        started
     });
     bar.finish_and_clear();
+    started?;
     let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut searches = Vec::new();
     for (&(fault, scheme), search) in faults.iter().zip(found) {

@@ -9,6 +9,7 @@ use crate::interrupt::{self, Listening};
 use crate::output::complain;
 use crate::runs::Sink;
 use crate::summary::thousands;
+use crate::threads::side_by_side;
 use chiliad_machine::Rig;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,29 +42,33 @@ pub fn run(seeds: Range<u64>, scope: &Scope, sink: &mut Sink) -> Result<bool, St
     let bar = bar(count, scope.quiet);
     let listening = Listening::begin();
     let started = Instant::now();
-    thread::scope(|threads| {
-        for _ in 0..scope.threads {
-            threads.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    // Cases before the first failure are run to the end, so that it is the first.
-                    if number >= last.load(Ordering::Relaxed) || listening.check().is_err() {
-                        return;
-                    }
-                    let case = case(number, seeds.start, scope);
-                    let shown = case.run();
-                    if shown.as_ref().map_or(true, |shown| !shown.passed()) {
-                        last.fetch_min(number, Ordering::Relaxed);
-                    }
-                    if let Ok(mut found) = found.lock() {
-                        found.add(number, case, shown);
-                    }
-                    bar.inc(1);
-                }
-            });
+    let cases = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            // Cases before the first failure are run to the end, so that it is the first.
+            if number >= last.load(Ordering::Relaxed) || listening.check().is_err() {
+                return;
+            }
+            let case = case(number, seeds.start, scope);
+            let shown = case.run();
+            if shown.as_ref().map_or(true, |shown| !shown.passed()) {
+                last.fetch_min(number, Ordering::Relaxed);
+            }
+            if let Ok(mut found) = found.lock() {
+                found.add(number, case, shown);
+            }
+            bar.inc(1);
         }
+    };
+    let begun = thread::scope(|threads| {
+        let begun = side_by_side(threads, scope.threads, cases);
+        if begun.is_err() {
+            last.store(0, Ordering::Relaxed);
+        }
+        begun
     });
     bar.finish_and_clear();
+    begun?;
     let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let seconds = started.elapsed().as_secs_f64();
     let passed = report(found, seeds, seconds, scope, sink)?;

@@ -2,6 +2,7 @@
 
 use super::case::{Case, Shown};
 use super::crash::Crash;
+use crate::bench;
 use crate::failure::Stop;
 use crate::soak::{Cell, Load, On};
 use chiliad_machine::{Fault, Rig};
@@ -94,7 +95,7 @@ impl Trial {
             Self::Interleaving(case) => case.run(),
             Self::Crash(crash) => crash.run(),
             Self::Locks(trial) => {
-                let verdict = trial.run();
+                let verdict = trial.run().map_err(bench::stop)?;
                 Ok(Shown {
                     verdicts: verdict.wrong.map(str::to_owned).into_iter().collect(),
                     text: verdict.text,

@@ -8,9 +8,10 @@ use super::{bank, plan, tpcc};
 use crate::args::{ChildFlags, CrashWorkload};
 use crate::directory::refusal;
 use crate::failure::Stop;
-use chiliad::{Database, Durability};
+use crate::threads;
+use chiliad::{Database, Durability, Error};
 use chiliad_workload::random::Random;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,11 +22,12 @@ use std::time::{Duration, Instant};
 pub fn child(flags: &ChildFlags) -> Result<(), Stop> {
     let stop = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&stop);
-    thread::spawn(move || {
+    let listen = move || {
         // Nothing is ever sent: what counts is the end.
         let _ = std::io::stdin().read(&mut [0]);
         told.store(true, Ordering::Relaxed);
-    });
+    };
+    thread::Builder::new().spawn(listen).map_err(threads::refused)?;
     work(flags, &stop).map_err(|trouble| told_trouble(&flags.data, trouble))
 }
 
@@ -75,19 +77,30 @@ fn run<C: client::Client>(
     thread::scope(|scope| {
         for index in 0..flags.threads {
             let (client, attempt) = (&client, &attempt);
-            scope.spawn(move || {
+            let work = move || {
                 let mut client = client(index);
                 attempt(client::run(db, &mut client, flags.durability, flags.plant, stop));
-            });
+            };
+            attempt(
+                thread::Builder::new().spawn_scoped(scope, work).map(|_| ()).map_err(no_thread),
+            );
         }
         if flags.checkpoints {
-            scope.spawn(|| attempt(checkpoints(db, stop)));
+            let work = || attempt(checkpoints(db, stop));
+            attempt(
+                thread::Builder::new().spawn_scoped(scope, work).map(|_| ()).map_err(no_thread),
+            );
         }
     });
     match trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(trouble) => Err(trouble),
         None => Ok(()),
     }
+}
+
+/// The system gave no thread.
+fn no_thread(error: io::Error) -> Trouble {
+    Trouble::Database(Error::HostExhausted(format!("a thread could not start: {error}")))
 }
 
 /// Writes one checkpoint after the other.

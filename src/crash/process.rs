@@ -3,8 +3,9 @@
 use super::said::Said;
 use crate::args::{CrashFlags, CrashPlant};
 use crate::failure::Stop;
-use crate::leftovers::Leftover;
-use std::io::{self, BufRead, BufReader, Read};
+use crate::leftovers::{self, Leftover};
+use crate::threads;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
@@ -68,16 +69,23 @@ impl Process {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Its end is decided here: what a terminal sends to all of its programs is not for it.
         command.process_group(0);
-        let (child, leftover) = start(&mut command).map_err(fail)?;
+        let (child, leftover) = leftovers::process(&mut command).map_err(fail)?;
         let (sender, said) = channel();
         let mut pipes = lock(&child);
-        let input = pipes.stdin.take();
-        if let Some(output) = pipes.stdout.take() {
-            thread::spawn(move || listen(output, &sender));
-        }
-        let errors = pipes.stderr.take().map(|errors| thread::spawn(move || read_all(errors)));
+        let (input, output, errors) =
+            (pipes.stdin.take(), pipes.stdout.take(), pipes.stderr.take());
         drop(pipes);
-        Ok(Self { child, leftover, input, said, errors })
+        // Dropped where a thread is refused: then it is killed.
+        let mut process = Self { child, leftover, input, said, errors: None };
+        if let Some(output) = output {
+            let listens = move || listen(output, &sender);
+            thread::Builder::new().spawn(listens).map_err(threads::refused)?;
+        }
+        if let Some(errors) = errors {
+            let reads = thread::Builder::new().spawn(move || read_all(errors));
+            process.errors = Some(reads.map_err(threads::refused)?);
+        }
+        Ok(process)
     }
 
     /// Waits for the next line: until `deadline`, if there is one.
@@ -118,23 +126,6 @@ impl Process {
 
 fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
     child.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Starts a process that ends with this one.
-fn start(command: &mut Command) -> io::Result<(Arc<Mutex<Child>>, Leftover)> {
-    Leftover::new(|| {
-        let child = Arc::new(Mutex::new(command.spawn()?));
-        let killed = Arc::clone(&child);
-        let kill = move || {
-            // Whoever holds it waits for its end already.
-            if let Ok(mut child) = killed.try_lock() {
-                // Both fail where it has ended, which is what is wanted.
-                let _ = child.kill();
-                let _ = child.wait();
-            }
-        };
-        Ok((child, kill))
-    })
 }
 
 /// Passes on what the child says. A line that was cut short is nothing said.

@@ -3,12 +3,14 @@
 
 use super::trouble;
 use crate::failure::Stop;
+use crate::threads;
 use chiliad::{Database, Options, Scheme, Table};
 use chiliad_workload::random::Random;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 /// Accounts.
 pub const ACCOUNTS: u64 = 32;
@@ -137,7 +139,7 @@ impl Base {
         std::thread::scope(|scope| {
             for client in 0..CLIENTS {
                 let (done, failures) = (&done, &failures);
-                scope.spawn(move || {
+                let transfers = move || {
                     let mut random = Random::new(seed, client);
                     for number in 0..each {
                         let transfer = Transfer::draw(&mut random);
@@ -156,9 +158,11 @@ impl Base {
                             Err(error) => return keep(failures, error),
                         }
                     }
-                });
+                };
+                Builder::new().spawn_scoped(scope, transfers).map_err(threads::refused)?;
             }
-        });
+            Ok::<_, Stop>(())
+        })?;
         if let Some(error) = all(failures).first() {
             return Err(trouble(error));
         }

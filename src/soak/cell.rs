@@ -5,10 +5,10 @@ use crate::args::{
 };
 use crate::bench::stop;
 use crate::failure::Stop;
-use crate::{bench, settings, simulate};
+use crate::{bench, interrupt, settings, simulate};
 use chiliad_engine::Reason;
 use chiliad_machine::Ticks;
-use chiliad_workload::driver::{NoProgress, Tally, run_loaded, run_native};
+use chiliad_workload::driver::{Failure, Progress, Tally, run_loaded, run_native};
 use std::time::Duration;
 
 /// Cores, and clients, of a simulated cell.
@@ -208,11 +208,22 @@ impl Cell {
     }
 }
 
+/// A signal ends a cell early.
+struct Listens;
+
+impl Progress for Listens {
+    fn interrupted(&self) -> bool {
+        interrupt::asked()
+    }
+}
+
 fn native(mut settings: settings::Settings, load: &Load) -> Result<Measured, Stop> {
     settings.plan.watched(load.length, load.idle_max);
     let target = bench::open(&settings)?;
-    let report = match run_native(&*target, &settings.plan, &NoProgress) {
+    let report = match run_native(&*target, &settings.plan, &Listens) {
         Ok(report) => report,
+        // No verdict on the scheme.
+        Err(failure @ (Failure::Host(_) | Failure::Interrupted)) => return Err(stop(failure)),
         Err(failure) => {
             let wrong = Some(("failed".to_owned(), failure.to_string()));
             return Ok(Measured { wrong, ..Measured::default() });

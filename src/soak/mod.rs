@@ -14,7 +14,7 @@ use crate::failure::Stop;
 use crate::interrupt::{self, Listening};
 use crate::output::complain;
 use crate::runs::Sink;
-use crate::{host, settings};
+use crate::{host, settings, threads};
 use chiliad_workload::driver::schemes;
 use indicatif::ProgressBar;
 use report::Report;
@@ -130,12 +130,17 @@ impl Soak {
             // Clients that all sleep do not return when they are told to: then nobody does but the process.
             let (returned, guarded) = channel();
             let measured = thread::scope(|scope| {
-                scope.spawn(move || guard(&guarded, cell, seed, &self.load));
+                let guards = move || guard(&guarded, cell, seed, &self.load);
+                thread::Builder::new().spawn_scoped(scope, guards).map_err(threads::refused)?;
                 let measured = cell.run(seed, &self.load, None);
                 drop(returned);
                 measured
-            })?;
-            self.add(cell, seed, &measured);
+            });
+            match measured {
+                // Before anything was measured: what came of the others is told.
+                Err(Stop::Interrupted) => break,
+                measured => self.add(cell, seed, &measured?),
+            }
         }
         Ok(())
     }
@@ -143,27 +148,27 @@ impl Soak {
     fn side_by_side(&self, cells: &[Cell], seed: u64) -> Result<(), Stop> {
         let next = AtomicUsize::new(0);
         let trouble = Mutex::new(None);
-        thread::scope(|scope| {
-            for _ in 0..self.load.cores {
-                scope.spawn(|| {
-                    while let Some(&cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        if self.is_over() {
-                            return;
-                        }
-                        match cell.run(seed, &self.load, None) {
-                            Ok(measured) => self.add(cell, seed, &measured),
-                            Err(stop) => {
-                                next.store(cells.len(), Ordering::Relaxed);
-                                trouble
-                                    .lock()
-                                    .unwrap_or_else(PoisonError::into_inner)
-                                    .replace(stop);
-                            }
-                        }
+        let runs = || {
+            while let Some(&cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if self.is_over() {
+                    return;
+                }
+                match cell.run(seed, &self.load, None) {
+                    Ok(measured) => self.add(cell, seed, &measured),
+                    Err(stop) => {
+                        next.store(cells.len(), Ordering::Relaxed);
+                        trouble.lock().unwrap_or_else(PoisonError::into_inner).replace(stop);
                     }
-                });
+                }
             }
-        });
+        };
+        thread::scope(|scope| {
+            let begun = threads::side_by_side(scope, self.load.cores, runs);
+            if begun.is_err() {
+                next.store(cells.len(), Ordering::Relaxed);
+            }
+            begun
+        })?;
         trouble.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 

@@ -52,10 +52,13 @@ pub struct NoMemory {
 
 impl fmt::Display for NoMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gibibytes = self.bytes as f64 / (1_u64 << 30) as f64;
+        let (size, unit) = match self.bytes >> 30 {
+            0 => (self.bytes >> 20, "MiB"),
+            gibibytes => (gibibytes, "GiB"),
+        };
         write!(
             f,
-            "the host refuses the {gibibytes:.0} GiB of address space of a simulated memory: it is limited by \
+            "the host refuses the {size} {unit} of address space of a simulated memory: it is limited by \
              ulimit -v and vm.overcommit_memory"
         )
     }

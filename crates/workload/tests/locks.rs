@@ -15,7 +15,7 @@ fn nobody_has_what_is_excluded(table: LockTableKind, seeds: u64) {
         let load = if seed % 5 == 4 { LockLoad::Conversions } else { LockLoad::Mixed };
         let model = if seed.is_multiple_of(2) { MemoryModel::Tso } else { MemoryModel::Sc };
         let trial = LockTrial { table, load, memory_model: model, seed, fault: None };
-        let verdict = trial.run();
+        let verdict = trial.run().expect("room");
         assert_eq!(verdict.wrong, None, "seed {seed} {table:?}: {}", verdict.text);
         all.add(&verdict.counts);
     }
@@ -42,7 +42,8 @@ fn who_has_one_lock_waits_for_others_only() {
     for table in [LockTableKind::Scalable, LockTableKind::Global, LockTableKind::Inheriting] {
         for seed in 0..2 * seeds() {
             let (load, memory_model) = (LockLoad::Single, MemoryModel::Sc);
-            let verdict = LockTrial { table, load, memory_model, seed, fault: None }.run();
+            let verdict = LockTrial { table, load, memory_model, seed, fault: None };
+            let verdict = verdict.run().expect("room");
             assert_eq!(verdict.wrong, None, "seed {seed} {table:?}: {}", verdict.text);
             let LockCounts { granted, deadlocks, upgrade_deadlocks, .. } = verdict.counts;
             assert!(granted > 0, "seed {seed} {table:?}");
@@ -68,11 +69,11 @@ fn planted_bugs_are_caught() {
             fault,
         };
         let caught = (0..u64::from(fault.seeds)).find(|&seed| {
-            let wrong = trial(seed, Some(fault)).run().wrong;
+            let wrong = trial(seed, Some(fault)).run().expect("room").wrong;
             wrong.is_some_and(|wrong| fault.expected.contains(&wrong))
         });
         println!("{} {caught:?}", fault.name);
         let seed = caught.unwrap_or_else(|| panic!("{}: not caught", fault.name));
-        assert_eq!(trial(seed, None).run().wrong, None, "{}", fault.name);
+        assert_eq!(trial(seed, None).run().expect("room").wrong, None, "{}", fault.name);
     }
 }

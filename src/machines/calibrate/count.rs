@@ -5,11 +5,14 @@ use super::fit::Row;
 use super::rooms::Spent;
 use crate::args::{self, Command as Asked, SimulateCommand, SimulateWorkload, each_workload};
 use crate::failure::Stop;
+use crate::leftovers::{self, Leftover};
 use crate::settings::{self, Settings};
 use chiliad_machine::Cost;
 use chiliad_simulator::Outcome;
 use chiliad_workload::driver::{SimulatedPlan, open_simulated, run_simulated};
-use std::process::Command;
+use std::io::{self, Read};
+use std::process::{Command, Output, Stdio};
+use std::sync::PoisonError;
 
 /// The tool that counts instructions where the processor's own counters are out of reach, as they are in
 /// most virtual machines.
@@ -50,15 +53,15 @@ pub fn count(case: &str) -> Result<Row, Stop> {
 
 /// The instructions of a native run.
 fn native(case: &str, transactions: u64) -> Result<Spent, Stop> {
-    let file = std::env::temp_dir().join(format!("chiliad-calibrate-{}.out", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("chiliad-calibrate-{}", std::process::id()));
+    // Goes whatever comes of it; what runs ends before, since it was begun after.
+    let _goes = Leftover::tree(&folder).map_err(|error| failed(&error))?;
+    let file = folder.join("counted");
     let mut command = Command::new(TOOL);
     command.args(["--tool=cachegrind", "--cache-sim=no"]);
     command.arg(format!("--cachegrind-out-file={}", file.display())).arg(own()?);
-    let counted = run(bench(&mut command, case, transactions).arg("--quiet"))
-        .and_then(|_| std::fs::read_to_string(&file).map_err(|error| failed(&error)));
-    // Whatever came of it.
-    let _ = std::fs::remove_file(&file);
-    Spent::read(&counted?)
+    run(bench(&mut command, case, transactions).arg("--quiet"))?;
+    Spent::read(&std::fs::read_to_string(&file).map_err(|error| failed(&error))?)
 }
 
 fn failed(what: &dyn std::fmt::Display) -> Stop {
@@ -87,12 +90,29 @@ fn bench<'a>(command: &'a mut Command, case: &str, transactions: u64) -> &'a mut
 
 /// Runs it to its end, and returns what it has printed.
 fn run(command: &mut Command) -> Result<String, Stop> {
-    let out = command.output().map_err(|error| failed(&error))?;
+    let out = output(command).map_err(|error| failed(&error))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match out.status.success() {
         true => Ok(text(&out.stdout)),
         false => Err(failed(&format!("{command:?}: {}", text(&out.stderr)))),
     }
+}
+
+/// As [`Command::output`], of a process that ends with this one.
+fn output(command: &mut Command) -> io::Result<Output> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (child, leftover) = leftovers::process(command)?;
+    let pipes = {
+        let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+        (child.stdout.take(), child.stderr.take())
+    };
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    // One after the other: what a run says besides its result is little.
+    pipes.0.map_or(Ok(0), |mut pipe| pipe.read_to_end(&mut stdout))?;
+    pipes.1.map_or(Ok(0), |mut pipe| pipe.read_to_end(&mut stderr))?;
+    let status = child.lock().unwrap_or_else(PoisonError::into_inner).wait()?;
+    leftover.keep();
+    Ok(Output { status, stdout, stderr })
 }
 
 /// The same run on one simulated core, of which only the steps count: when they happen does not matter.

@@ -6,7 +6,8 @@
 use chiliad_machine::{LINE_BYTES, allowed_cores, restrict_to_cores};
 use chiliad_workload::random::Random;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::Builder;
 use std::time::Instant;
 
 /// Steps of one chase: few milliseconds, which the system seldom takes from a program.
@@ -79,19 +80,25 @@ fn order(pages: usize) -> Vec<u32> {
 }
 
 /// Nanoseconds from one core's write until another core, which waits for it, has seen it; `None` where
-/// the process has one core only.
+/// the process has one core only, or gets no threads.
 pub fn hand_over_ns() -> Option<f64> {
     let cores = allowed_cores();
     let [one, other] = *cores.get(..2)? else { return None };
     let word = Line(AtomicU64::new(0));
-    let play = |core: usize, turn: u64| {
+    // Nobody else will come.
+    let alone = AtomicBool::new(false);
+    let play = &|core: usize, turn: u64| {
         // Where it is refused the system places the threads, on two cores if it is idle.
         let _ = restrict_to_cores(&[core]);
         for round in 0..HAND_OVERS {
             let mine = 2 * round + turn;
             // Acquire and release pair with each other on either side.
-            while word.0.load(Ordering::Acquire) != mine {
-                std::hint::spin_loop();
+            loop {
+                match word.0.load(Ordering::Acquire) {
+                    seen if seen == mine => break,
+                    _ if alone.load(Ordering::Relaxed) => return,
+                    _ => std::hint::spin_loop(),
+                }
             }
             word.0.store(mine + 1, Ordering::Release);
         }
@@ -100,10 +107,18 @@ pub fn hand_over_ns() -> Option<f64> {
     for _ in 0..ROUNDS {
         word.0.store(0, Ordering::Relaxed);
         let start = Instant::now();
-        std::thread::scope(|scope| {
-            scope.spawn(|| play(one, 0));
-            scope.spawn(|| play(other, 1));
+        let both = std::thread::scope(|scope| {
+            [(one, 0), (other, 1)].into_iter().all(|(core, turn)| {
+                let begun = Builder::new().spawn_scoped(scope, move || play(core, turn));
+                if begun.is_err() {
+                    alone.store(true, Ordering::Relaxed);
+                }
+                begun.is_ok()
+            })
         });
+        if !both {
+            return None;
+        }
         least = least.min(start.elapsed().as_nanos() as f64 / (2 * HAND_OVERS) as f64);
     }
     Some(least)

@@ -4,7 +4,7 @@
 //!
 //! The transactions have no database: each tells a ledger what it has, and the ledger is the judge.
 
-use super::LockTableKind;
+use super::{Failure, LockTableKind};
 use chiliad_lock::{
     Latched, LatchedOptions, LatchedSession, Locks, Manager, Mode, Name, Options, Reclaim, Refused,
     Session,
@@ -110,26 +110,29 @@ impl LockCounts {
 
 impl LockTrial {
     /// Runs it.
-    #[must_use]
-    pub fn run(&self) -> LockVerdict {
+    ///
+    /// # Errors
+    /// The host refuses the memory that it needs.
+    pub fn run(&self) -> Result<LockVerdict, Failure> {
         match self.table {
             LockTableKind::Scalable | LockTableKind::Oldest => self.simulate::<Session<Sim>>(),
             _ => self.simulate::<LatchedSession<Sim>>(),
         }
     }
 
-    fn simulate<L: Table>(&self) -> LockVerdict {
+    fn simulate<L: Table>(&self) -> Result<LockVerdict, Failure> {
         let schedule = match self.seed.is_multiple_of(3) {
             true => Schedule::few_preemptions(),
             false => Schedule::Random,
         };
-        let mut run = Run::new(Config {
+        let config = Config {
             schedule,
             fault: self.fault,
             memory_model: self.memory_model,
             events_max: 40_000_000,
             ..Config::new(self.seed)
-        });
+        };
+        let mut run = Run::try_new(config).map_err(|refused| Failure::Host(refused.to_string()))?;
         let world = run.outside(|| {
             Rc::new(World::<L> {
                 manager: Arc::new(Shared::new(L::make(self.seed, self.table))),
@@ -144,6 +147,10 @@ impl LockTrial {
         for core in 0..CORES {
             let world = Rc::clone(&world);
             run.spawn(format!("core {core}"), move || world.work(core));
+        }
+        if let Err(refused) = run.obtain_stacks() {
+            run.outside(|| drop(world));
+            return Err(Failure::Host(refused.to_string()));
         }
         let outcome = run.go();
         let mut wrong = (!outcome.verdict.is_completed()).then(|| outcome.verdict.name());
@@ -161,7 +168,7 @@ impl LockTrial {
             std::mem::forget(world);
         }
         let (text, marks) = (outcome.verdict.to_string(), outcome.marks.into_iter().collect());
-        LockVerdict { wrong, text, counts, marks, events: outcome.events }
+        Ok(LockVerdict { wrong, text, counts, marks, events: outcome.events })
     }
 }
 

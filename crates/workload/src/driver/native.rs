@@ -183,10 +183,7 @@ fn run_clients(
                 }
             }
         }
-        let looks = plan.idle_max.map(|limit| {
-            let signals = &signals;
-            scope.spawn(move || idle::watch(signals, limit))
-        });
+        let looks = spawn_watch(scope, plan, &signals)?;
         let stalled = spawn_stalled(scope, target, plan, &shared, &cores)?;
         let mut watch = Watch {
             plan,
@@ -226,6 +223,22 @@ fn run_clients(
             following_cost: measured.slices.cost(),
             idle,
         })
+    })
+}
+
+/// A thread that looks whether anybody gets on, if there is to be one.
+fn spawn_watch<'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    plan: &Plan,
+    signals: &'scope Signals,
+) -> Result<Option<thread::ScopedJoinHandle<'scope, idle::Idle>>, Failure> {
+    let Some(limit) = plan.idle_max else { return Ok(None) };
+    let watch = move || idle::watch(signals, limit);
+    let watch = thread::Builder::new().spawn_scoped(scope, watch);
+    watch.map(Some).map_err(|error| {
+        signals.set(Phase::Stop);
+        signals.wake::<Interleaved>();
+        no_thread(error)
     })
 }
 

@@ -9,7 +9,7 @@ use super::living::Living;
 use super::plan::{End, LifePlan};
 use crate::ClientSeat;
 use chiliad_engine::{Error, Stepped};
-use chiliad_machine::Machine;
+use chiliad_machine::{Machine, NoRoom};
 use chiliad_simulator::{DiskFaults, FaultyDisk, Outcome, Run, Sim, stopping};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -30,14 +30,14 @@ impl Common {
     }
 }
 
-/// Lives a life; what clients met that they should not have.
+/// Lives a life; what clients met that they should not have. Where the host has no room for stacks nobody has begun.
 pub(super) fn live(
     run: &mut Run,
     living: &Rc<dyn Living>,
     plan: &LifePlan,
     shared: Shared,
     seed: u64,
-) -> (Outcome, Vec<Error>) {
+) -> Result<(Outcome, Vec<Error>), NoRoom> {
     let common = Rc::new(Common {
         shared,
         clients_left: Cell::new(plan.clients),
@@ -82,9 +82,10 @@ pub(super) fn live(
             common.maintaining.set(false);
         });
     }
+    run.obtain_stacks()?;
     let outcome = run.go();
     let failures = common.failures.take();
-    (outcome, failures)
+    Ok((outcome, failures))
 }
 
 /// Prepares the log and makes a checkpoint. A disk that is full, or a write that failed, is no reason

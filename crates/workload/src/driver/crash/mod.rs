@@ -66,6 +66,8 @@ pub struct CrashCase {
 pub struct CrashReport {
     /// What is wrong.
     pub verdicts: Verdicts,
+    /// What the host refused, so that the case could not be run to its end; it says nothing then.
+    pub refused: Option<String>,
     /// Rare branches taken.
     pub marks: BTreeSet<&'static str>,
     /// Lives that were lived.

@@ -13,7 +13,7 @@ use crate::Workload;
 use chiliad_checker::Isolation;
 use chiliad_engine::{Error, LogError, Mode, Recovered};
 use chiliad_log::Manifest;
-use chiliad_simulator::{DiskFaults, FaultyDisk, Run};
+use chiliad_simulator::{Config, DiskFaults, FaultyDisk, Run};
 use std::collections::BTreeSet;
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ pub(super) struct Story<'a, W> {
     disk: FaultyDisk,
 }
 
-/// The story ends here, with a verdict.
+/// The story ends here, with a verdict, or since the host refused what it needs.
 struct Over;
 
 /// An open database. It can be dropped only inside of its run; elsewhere it is given up together with
@@ -75,7 +75,7 @@ impl<'a, W: Workload> Story<'a, W> {
     /// Makes a database, loses power meanwhile, and makes it again of what is left.
     fn make_in_vain(&mut self, operations: u64) -> Result<(), Over> {
         let plan = self.plan.life(0);
-        let run = Run::new(self.plan.config());
+        let run = self.run(self.plan.config())?;
         self.open_in_vain(&run, &plan, 0, operations)?;
         self.disk = self.disk.crash(self.case.seed);
         self.open(&run, &plan, 0)?.drop_in(&run);
@@ -86,20 +86,31 @@ impl<'a, W: Workload> Story<'a, W> {
     /// All lives, and the recovery after each.
     fn lives(&mut self) -> Result<Oracle, Over> {
         let plan = self.plan.life(0);
-        let mut run = Run::new(plan.config.clone());
+        let mut run = self.run(plan.config.clone())?;
         let mut held = self.open(&run, &plan, 0)?;
         let mut oracle = self.begin(&run, &**held.living)?;
         for life in 0..self.plan.lives {
             let plan = self.plan.life(life);
             let remains = self.live(&mut run, held, &plan, life)?;
             let plan = self.plan.life(life + 1);
-            run = Run::new(plan.config.clone());
+            run = self.run(plan.config.clone())?;
             self.between(&run, &plan, life, remains.closed)?;
             held = self.open(&run, &plan, life + 1)?;
             self.examine(&run, &held, &mut oracle, &remains)?;
         }
         held.drop_in(&run);
         Ok(oracle)
+    }
+
+    /// A machine, unless the host refuses its memory.
+    fn run(&mut self, config: Config) -> Result<Run, Over> {
+        Run::try_new(config).map_err(|refused| self.refused(&refused))
+    }
+
+    /// The story cannot be told here.
+    fn refused(&mut self, refused: &dyn std::fmt::Display) -> Over {
+        self.report.refused = Some(refused.to_string());
+        Over
     }
 
     /// Loads the database; what is there then is where the oracle begins.
@@ -139,7 +150,8 @@ impl<'a, W: Workload> Story<'a, W> {
             stalls: plan.stalls,
         };
         let seed = self.case.seed.wrapping_add(u64::from(life) << 32);
-        let (outcome, failures) = live(run, &held.living, plan, shared, seed);
+        let lived = live(run, &held.living, plan, shared, seed);
+        let (outcome, failures) = lived.map_err(|refused| self.refused(&refused))?;
         self.report.lives += 1;
         self.report.events += outcome.events;
         self.report.marks.extend(&outcome.marks);
