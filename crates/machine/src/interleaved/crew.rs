@@ -40,7 +40,7 @@ const TURNS_PER_LOOK: u32 = 32;
 /// Transactions, and time, after which a member lets the next one at the gate have its place. Both: a member
 /// that was away finds its memory cold.
 const ROW: u32 = 1024;
-const TURN: Ticks = 50_000_000;
+const TURN: Ticks = 500_000_000;
 
 /// How long a member keeps its place that sleeps in the middle of a transaction.
 const PLACE_KEPT: Ticks = 1_000_000;
