@@ -465,7 +465,8 @@ mod tests {
     fn slightly_better(limit: usize) -> f64 {
         3000.0 * (1.0 - 0.015 * (limit as f64).log2().min(3.0))
     }
-    const LOADS: [(&str, fn(usize) -> f64); 5] = [
+    type Load = fn(usize) -> f64;
+    const LOADS: [(&str, Load); 5] = [
         ("uniform", uniform),
         ("tpcc", tpcc),
         ("contended", contended),
@@ -491,7 +492,7 @@ mod tests {
     fn trials_cost_less_than_a_hundredth() {
         for members in [2, 8, 256] {
             for (name, load) in
-                [("uniform", uniform as fn(usize) -> f64), ("tpcc", tpcc), ("contended", contended)]
+                [("uniform", uniform as Load), ("tpcc", tpcc), ("contended", contended)]
             {
                 let mut run = Run::new(members);
                 let best = (0..9).map(|power| load(members.min(1 << power)));
@@ -524,7 +525,7 @@ mod tests {
     fn a_change_of_the_load_is_noticed() {
         let mut run = Run::new(8);
         for round in 0..3 {
-            for (load, best) in [(uniform as fn(usize) -> f64, 8), (contended, 1)] {
+            for (load, best) in [(uniform as Load, 8), (contended, 1)] {
                 run.go(3_000 * MILLISECOND, load);
                 run.go(500 * MILLISECOND, load);
                 assert!(run.lost < 0.01, "round {round}, best {best}: {} {:?}", run.lost, run.had);
