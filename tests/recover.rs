@@ -133,8 +133,8 @@ fn damage_is_told_with_its_place_and_what_is_sound_is_saved() {
     let (data, saved) = (folder.file("data"), folder.file("saved"));
     make(&data);
     let log = segment(&data);
-    flip(&format!("{data}/{log}"), 8192 + 40);
-    let parts = [data.as_str(), &log, "damaged at byte 4096", "--salvage"];
+    flip(&format!("{data}/{log}"), 20480 + 40);
+    let parts = [data.as_str(), &log, "damaged at byte 16384", "--salvage"];
     refused(&format!("recover {data}"), &data, &parts);
     refused(&format!("backup {data} {}", folder.file("copy")), &data, &[&log]);
     let before = files(&data);

@@ -14,7 +14,7 @@ use crate::failure::Stop;
 use crate::interrupt::{self, Listening};
 use crate::output::complain;
 use crate::runs::Sink;
-use crate::{host, settings, threads};
+use crate::{host, leftovers, settings, threads};
 use chiliad_workload::driver::schemes;
 use indicatif::ProgressBar;
 use report::Report;
@@ -23,6 +23,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// How often it is looked whether a native cell has ended.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// How long the clients of a native cell may take to return when they have been told to, beside the longest time
 /// without a commit.
@@ -186,8 +189,14 @@ impl Soak {
 /// Ends the process if a native cell does not end.
 fn guard(returned: &Receiver<()>, cell: Cell, seed: u64, load: &Load) {
     let most = load.length + load.idle_max + GRACE;
-    if returned.recv_timeout(most) == Err(RecvTimeoutError::Timeout) {
-        complain(&format!("FAILED, its clients do not return: {}\n", cell.line(seed)));
-        std::process::exit(1);
+    // Counted in short waits: a process that was stopped meanwhile has not waited.
+    let mut waited = Duration::ZERO;
+    while returned.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        waited += LOOK;
+        if waited >= most {
+            complain(&format!("FAILED, its clients do not return: {}\n", cell.line(seed)));
+            leftovers::clear();
+            std::process::exit(1);
+        }
     }
 }

@@ -75,7 +75,7 @@ impl Kind {
 pub struct Identity {
     /// The database's number.
     pub database: u128,
-    /// 0: log, 1: checkpoint, 2: claims.
+    /// 0: log, 1: checkpoint, 2: claims, 3: marks of a segment.
     pub room: u8,
     /// Incarnation, writer and sequence of a segment; number and part of a checkpoint.
     pub numbers: [u32; 3],

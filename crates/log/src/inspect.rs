@@ -1,12 +1,13 @@
 //! Where the log of one writer ends: found before anything is replayed, since what is durable
 //! depends on all writers.
 
-use crate::claims::{LogEnd, Promise};
+use crate::claims::Promise;
 use crate::error::{LogError, Result};
 use crate::faults;
 use crate::frame::Kind;
+use crate::marks::LogEnd;
 use crate::names::SegmentId;
-use crate::read::{Damage, SegmentReader};
+use crate::read::{Damage, Noted, SegmentReader};
 use chiliad_machine::Machine;
 use chiliad_machine::disk::{Access, CopyError, Disk, copy_blocks};
 
@@ -27,6 +28,8 @@ pub struct Tail {
     pub closed: bool,
     /// Whether something durable is missing behind what is sound.
     pub damaged: bool,
+    /// The manifest that was in place when its last segment was marked; 0 where that is not known.
+    pub generation: u64,
 }
 
 impl Tail {
@@ -91,13 +94,27 @@ pub fn tail<M: Machine>(
     let mut verdict = Verdict { losses };
     let needed = |id: &&SegmentId| id.sequence >= first.sequence && promise.allows(**id);
     let mut segments: Vec<SegmentId> = present.iter().filter(needed).copied().collect();
-    if let Some(missing) = missing(first, &segments, promise) {
+    if let Some(missing) = missing(first, &segments) {
         verdict.missing(LogError::damaged(&missing.to_string(), 0, "the file is missing"))?;
     }
     let mut later = None;
     while let Some(&id) = segments.last() {
         let name = id.to_string();
-        let end = read_end::<M>(disk, database, id, promise)?;
+        let mut end = read_end::<M>(disk, database, id, promise)?;
+        if end.is_bare && id.sequence > first.sequence && promise.names_before(id) {
+            // Its beginning may have failed, and then its name, or it, goes with the power.
+            end.epoch = None;
+        }
+        if later.is_none() && promise.least().is_some_and(|least| least.sequence > id.sequence) {
+            // One that goes on was copied before the next one began.
+            let is_moment =
+                matches!(promise, Promise::AtLeast(_)) && end.epoch.is_some() && !end.closed;
+            // The last one cannot be the greatest number.
+            let next = SegmentId { sequence: id.sequence + 1, ..id };
+            if !is_moment {
+                verdict.missing(LogError::damaged(&next.to_string(), 0, "the file is missing"))?;
+            }
+        }
         // A segment begins when the one before is complete.
         let damaged = end.lost || later.is_some() && !end.closed;
         if damaged {
@@ -122,6 +139,7 @@ pub fn tail<M: Machine>(
             torn: later.is_some() || end.torn,
             closed: end.closed && later.is_none(),
             damaged,
+            generation: end.generation,
         });
     }
     Ok(Tail {
@@ -132,6 +150,7 @@ pub fn tail<M: Machine>(
         torn: true,
         closed: false,
         damaged: true,
+        generation: 0,
     })
 }
 
@@ -157,16 +176,13 @@ impl Verdict<'_> {
 }
 
 /// The first segment that is needed and not there.
-fn missing(first: SegmentId, segments: &[SegmentId], promise: Promise) -> Option<SegmentId> {
+fn missing(first: SegmentId, segments: &[SegmentId]) -> Option<SegmentId> {
     let wanted = |place| SegmentId { sequence: first.sequence.saturating_add(place), ..first };
     let hole = segments.iter().zip((0..).map(wanted)).find(|(found, wanted)| **found != *wanted);
-    if let Some((_, wanted)) = hole {
-        return Some(wanted);
+    match hole {
+        Some((_, wanted)) => Some(wanted),
+        None => segments.is_empty().then_some(first),
     }
-    let Some(last) = segments.last() else { return Some(first) };
-    let least = promise.least().filter(|least| least.sequence > last.sequence);
-    // The last one cannot be the greatest number.
-    least.map(|_| SegmentId { sequence: last.sequence + 1, ..first })
 }
 
 /// The end of one segment.
@@ -177,8 +193,12 @@ struct SegmentEnd {
     synced_bytes: u64,
     torn: bool,
     closed: bool,
+    /// It has begun, and nothing was written to it.
+    is_bare: bool,
     /// Something durable is missing.
     lost: bool,
+    /// The manifest that its mark names.
+    generation: u64,
 }
 
 /// Reads a segment to its end.
@@ -200,11 +220,22 @@ fn read_end<M: Machine>(
         synced_bytes = frame.head.synced.max(synced_bytes);
     }
     let sound_bytes = reader.offset();
-    let epoch = last.map(|(_, epoch)| epoch);
+    let noted = match promise {
+        Promise::AtLeast(_) => reader.mark(&id.identity_of_marks(database))?,
+        Promise::Nothing | Promise::Exactly(_) => Noted::Unmarked,
+    };
+    // A crash came while it was begun, unless it is known that it has.
+    let begun = noted != Noted::Lost || promised.is_some();
+    let epoch = last.map(|(_, epoch)| epoch).filter(|_| begun);
     let closed = matches!(last, Some((Kind::End, _)));
     let kept = match exactly {
         Some(end) => sound_bytes == end.bytes && epoch == Some(end.epoch),
         None => promised.is_none_or(|least| sound_bytes >= least.bytes),
+    };
+    let (kept, generation) = match noted {
+        Noted::Unmarked => (kept, 0),
+        Noted::Lost => (!begun, 0),
+        Noted::Mark(mark) => (kept && sound_bytes >= mark.end.bytes, mark.generation),
     };
     let damage = match closed || exactly.is_some() {
         true => Damage::End { torn: false },
@@ -216,6 +247,8 @@ fn read_end<M: Machine>(
         synced_bytes,
         torn: damage == Damage::End { torn: true },
         closed,
+        is_bare: matches!(last, Some((Kind::Start, _))),
         lost: !kept || matches!(damage, Damage::Lost { .. }),
+        generation,
     })
 }

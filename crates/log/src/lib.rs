@@ -11,7 +11,7 @@
 //! | the formats, byte by byte | `docs/format.md`; `codec`, `frame`, `entry`, `manifest`, `names` |
 //! | from commit to disk | `buffer`, `shared`, `writer`, `segment` |
 //! | checkpoint parts | `part` |
-//! | what is durable, said elsewhere than in the log | `claims`, `manifest` |
+//! | what is durable, said elsewhere than in frames | `marks`, `claims`, `manifest` |
 //! | from disk back | `read`, `inspect` |
 //!
 //! What holds:
@@ -20,7 +20,7 @@
 //!   ever written over, but with the same bytes, and in a file that has been given a new name and
 //!   with it a new identity;
 //! - a writer claims an epoch only after everything of it that is its to write is synced;
-//! - how far each log is durable is noted beside it (`claims`) after the sync that made it so, never before;
+//! - how far each log is durable is noted in its head (`marks`) after the sync that made it so, never before;
 //! - after the first failed write or sync a log claims nothing more, for ever: what a later sync
 //!   would say about earlier writes is worth nothing.
 
@@ -33,6 +33,7 @@ mod faults;
 pub mod frame;
 mod inspect;
 mod manifest;
+mod marks;
 #[cfg(test)]
 mod models;
 mod names;
@@ -43,11 +44,12 @@ mod shared;
 mod writer;
 
 pub use buffer::{Buffer, BufferRef};
-pub use claims::{LogEnd, Mark, Promise, newest_generation, read_marks};
+pub use claims::{Promise, newest_generation, read_marks};
 pub use error::{LogError, Result};
 pub use faults::FAULTS;
 pub use inspect::{Sought, Tail, tail};
 pub use manifest::{CheckpointInfo, FORMAT_VERSION, Incarnation, MANIFEST_NAME, Manifest};
+pub use marks::{LogEnd, Mark};
 pub use names::{Name, SegmentId};
 pub use part::{PartReader, PartWriter};
 pub use read::{Damage, SegmentReader};

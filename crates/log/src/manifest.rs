@@ -14,12 +14,14 @@
 //! It is never changed in place: `MANIFEST.new` is written and synced, takes the name, and the name
 //! is synced. The first twelve bytes mean the same in every version of the format.
 
-use crate::claims::{self, LogEnd};
+use crate::claims;
 use crate::codec::{Decoder, put_blob};
 use crate::error::{LogError, Result};
 use crate::faults;
-use crate::frame::Identity;
+use crate::frame::{self, Head, Identity};
+use crate::marks::LogEnd;
 use crate::names::{Name, part_identity};
+use crate::segment;
 use chiliad_machine::Machine;
 use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk};
 use std::io;
@@ -301,11 +303,7 @@ fn begun(disk: &dyn Disk, names: &[String]) -> Result<bool> {
                 }
             }
             Name::Segment(id) if id.incarnation == 1 && id.sequence == 0 => {
-                let file = disk.open(name, Access::Read).and_then(|file| file.bytes());
-                let bytes =
-                    file.map_err(LogError::io(format!("opening {name} in {}", disk.place())))?;
-                // Its first frame.
-                if bytes > BLOCK_BYTES as u64 {
+                if has_frames(disk, name)? {
                     return Err(missing());
                 }
             }
@@ -313,6 +311,20 @@ fn begun(disk: &dyn Disk, names: &[String]) -> Result<bool> {
         }
     }
     Ok(true)
+}
+
+/// Whether a segment holds more than its head.
+fn has_frames(disk: &dyn Disk, name: &str) -> Result<bool> {
+    let doing = |what| LogError::io(format!("{what} {name} in {}", disk.place()));
+    let file = disk.open(name, Access::Read).map_err(doing("opening"))?;
+    let bytes = file.bytes().map_err(doing("looking at"))?;
+    if bytes <= BLOCK_BYTES as u64 || bytes > segment::HEAD_BYTES {
+        return Ok(bytes > BLOCK_BYTES as u64);
+    }
+    // Version 2 wrote no marks between the first frame and the next.
+    let mut second = Blocks::new();
+    file.read_at(BLOCK_BYTES as u64, BLOCK_BYTES, &mut second).map_err(doing("reading"))?;
+    Ok(second.bytes().get(..frame::HEAD_BYTES).and_then(Head::decode).is_some())
 }
 
 fn checksum(version: u32, body: &[u8]) -> u32 {

@@ -32,6 +32,11 @@ impl SegmentId {
     pub fn identity(self, database: u128) -> Identity {
         Identity { database, room: 0, numbers: [self.incarnation, self.writer, self.sequence] }
     }
+
+    /// What its marks are checked against.
+    pub(crate) fn identity_of_marks(self, database: u128) -> Identity {
+        Identity { room: 3, ..self.identity(database) }
+    }
 }
 
 impl fmt::Display for SegmentId {

@@ -7,7 +7,8 @@
 
 use crate::error::{LogError, Result};
 use crate::faults;
-use crate::frame::{HEAD_BYTES, Head, Identity};
+use crate::frame::{HEAD_BYTES, Head, Identity, Kind};
+use crate::marks::{self, MARKS_BYTES, Mark, SLOTS};
 use chiliad_machine::Machine;
 use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk, DiskFile};
 use core::marker::PhantomData;
@@ -30,6 +31,17 @@ pub enum Damage {
     },
 }
 
+/// What a segment says of how far it is durable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Noted {
+    /// Nothing: it is of a format that had no marks, or does not begin as it should.
+    Unmarked,
+    /// Its marks are not sound.
+    Lost,
+    /// This.
+    Mark(Mark),
+}
+
 /// A sound frame.
 #[derive(Debug)]
 pub struct Frame<'a> {
@@ -48,6 +60,8 @@ pub struct SegmentReader<M> {
     bytes: u64,
     /// Where the next frame should be.
     offset: u64,
+    /// Whether there are marks in its head.
+    has_marks: bool,
     /// What was read of the file, from `chunk_start` on.
     chunk: Blocks,
     chunk_start: u64,
@@ -73,6 +87,7 @@ impl<M: Machine> SegmentReader<M> {
             identity,
             bytes,
             offset: 0,
+            has_marks: false,
             chunk: Blocks::new(),
             chunk_start: 0,
             unpacked: Vec::new(),
@@ -124,12 +139,35 @@ impl<M: Machine> SegmentReader<M> {
         let start = (offset - self.chunk_start) as usize + HEAD_BYTES;
         let stored = &self.chunk.bytes()[start..start + head.stored_bytes()];
         match head.unpack(stored, &mut self.unpacked) {
-            Some(payload) => Ok(Some(Frame { head, payload })),
+            Some(payload) => {
+                if head.kind == Kind::Start && payload == [SLOTS as u8] {
+                    self.has_marks = true;
+                    self.offset += MARKS_BYTES;
+                    return Ok(Some(Frame { head, payload: &[] }));
+                }
+                Ok(Some(Frame { head, payload }))
+            }
             None => {
                 self.offset = offset;
                 Ok(None)
             }
         }
+    }
+
+    /// The newest of the marks in its head, with the identity that they have.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn mark(&self, identity: &Identity) -> Result<Noted> {
+        if !self.has_marks {
+            return Ok(Noted::Unmarked);
+        }
+        let mut blocks = Blocks::new();
+        let there = self.bytes.saturating_sub(BLOCK_BYTES as u64).min(MARKS_BYTES) as usize;
+        let wanted = there / BLOCK_BYTES * BLOCK_BYTES;
+        let read = self.file.read_at(BLOCK_BYTES as u64, wanted, &mut blocks);
+        read.map_err(LogError::io(format!("reading {}", self.name)))?;
+        Ok(marks::newest(blocks.bytes(), identity).map_or(Noted::Lost, Noted::Mark))
     }
 
     /// The head of the sound frame at `offset`, whose bytes are then in the chunk.

@@ -1,14 +1,14 @@
 //! The file that a writer writes to, and the next one.
 //!
-//! A segment begins with a `Start` frame and, once it is complete, ends with an `End` frame. It is
-//! complete, and synced, before the next one begins; so only the last segment of a writer can end
-//! in the middle of something. Files that are no longer needed become segments to come: their blocks
+//! A segment begins with its head, a `Start` frame and its marks, and, once it is complete, ends with an
+//! `End` frame. It is complete, and synced, before the next one begins; so only the last segment of a
+//! writer can end in the middle of something. Files that are no longer needed become segments to come: their blocks
 //! are allocated and written, so that a sync has nothing to tell the file system.
 
-use crate::claims::LogEnd;
 use crate::error::{LogError, Result};
 use crate::faults;
 use crate::frame::{Framer, Kind};
+use crate::marks::{Lasts, LogEnd, MARKS_BYTES, Mark, Marks, SLOTS};
 use crate::names::{Name, SegmentId};
 use chiliad_machine::Machine;
 use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk, DiskFile};
@@ -16,6 +16,14 @@ use std::sync::Arc;
 
 /// Bytes of a spare that is worth using, at least.
 pub(crate) const SPARE_BYTES_MIN: u64 = 64 << 10;
+
+/// Bytes before the first frame of transactions.
+pub(crate) const HEAD_BYTES: u64 = BLOCK_BYTES as u64 + MARKS_BYTES;
+
+/// The end of a segment that has just begun, after `epoch`.
+pub(crate) fn begun(sequence: u32, epoch: u64) -> LogEnd {
+    LogEnd { sequence, bytes: HEAD_BYTES, epoch }
+}
 
 /// Files ready to become segments.
 #[derive(Debug, Default)]
@@ -59,6 +67,11 @@ impl Spares {
 pub(crate) struct Segment {
     pub id: SegmentId,
     file: Box<dyn DiskFile>,
+    /// The same file, for marks, which need not reach the device at once.
+    head: Box<dyn DiskFile>,
+    marks: Marks,
+    /// Its end as it began.
+    pub begun: LogEnd,
     /// Where the next frame goes.
     pub offset: u64,
     /// Bytes known to be durable.
@@ -99,10 +112,25 @@ impl Segment {
         };
         // What is left of a spare that somebody cut short is of no use.
         let prepared_bytes = if bytes < SPARE_BYTES_MIN { 0 } else { bytes };
-        let mut segment =
-            Self { id, file, offset: 0, synced: 0, newest_epoch: 0, framer, prepared_bytes };
+        let begun = begun(id.sequence, claimed);
+        let first = Mark { end: begun, generation: 0 };
+        let marks =
+            Marks::new(BLOCK_BYTES as u64, id.identity_of_marks(database), id.writer, first);
+        let mut segment = Self {
+            id,
+            file,
+            head: disk.open_cached(&name).map_err(doing("opening"))?,
+            marks,
+            begun,
+            offset: 0,
+            synced: 0,
+            newest_epoch: 0,
+            framer,
+            prepared_bytes,
+        };
         let mut out = Blocks::new();
-        segment.frame(&mut out, Kind::Start, claimed, |_| {});
+        segment.frame(&mut out, Kind::Start, claimed, |payload| payload.push(&[SLOTS as u8]));
+        segment.marks.push_first(&mut out);
         segment.write(&out)?;
         segment.sync()?;
         if !M::fault(&faults::SEGMENT_NAME_NOT_SYNCED) {
@@ -140,6 +168,12 @@ impl Segment {
         Ok(())
     }
 
+    /// Notes in its head how far it is durable.
+    pub fn note(&mut self, mark: Mark, lasts: Lasts) -> Result<()> {
+        let doing = LogError::io(format!("writing {}", self.id));
+        self.marks.note(&*self.head, mark, lasts).map_err(doing)
+    }
+
     /// Ends the segment, of which `claimed` is the last epoch that is complete.
     pub fn end(&mut self, claimed: u64) -> Result<()> {
         let mut out = Blocks::new();
@@ -166,7 +200,7 @@ impl Segment {
 
     /// Whether it holds more than its beginning.
     pub fn has_content(&self) -> bool {
-        self.offset > BLOCK_BYTES as u64
+        self.offset > HEAD_BYTES
     }
 }
 

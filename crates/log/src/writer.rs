@@ -8,15 +8,15 @@
 //! at all was appended since the writer's last frame on the disk, the claim stands in memory alone.
 //! Recovery then finds an earlier epoch to be the last, and between the two there is nothing to lose.
 //!
-//! Beside the log the writer notes how far it is durable (`claims`): so that damage to the end is not
-//! taken for a write that a crash cut short. The note follows the claim, and delays nobody who waits for
-//! that; it precedes the next frame.
+//! In the head of its segment the writer notes how far the log is durable (`marks`): so that damage to the
+//! end is not taken for a write that a crash cut short. The note follows the claim, and delays nobody who
+//! waits for that; it precedes the next frame. Which segments have begun is noted beside them (`claims`).
 
 use crate::buffer::BufferRef;
-use crate::claims::{LogEnd, Mark};
 use crate::error::Result;
 use crate::faults;
 use crate::frame::Kind;
+use crate::marks::{Lasts, LogEnd, Mark, Marks};
 use crate::names::SegmentId;
 use crate::segment::Segment;
 use crate::shared::{Log, Retired};
@@ -62,10 +62,8 @@ pub struct LogWriter<M: Machine> {
     claimed: u64,
     /// The epoch of the last frame that is synced.
     marked: u64,
-    /// What was noted last so that it outlives a loss of power.
-    noted: Option<Mark>,
-    /// Marks that were noted.
-    notes: u64,
+    /// What it has noted in the claims.
+    claims: Marks,
 }
 
 impl<M: Machine> LogWriter<M> {
@@ -82,8 +80,7 @@ impl<M: Machine> LogWriter<M> {
             newest_taken: 0,
             claimed: 0,
             marked: 0,
-            noted: None,
-            notes: 0,
+            claims: log.claims.of(number),
         })
     }
 
@@ -136,7 +133,7 @@ impl<M: Machine> LogWriter<M> {
                 if M::fault(&faults::NOTED_BEFORE_SYNC) {
                     let end =
                         LogEnd { bytes: self.segment.offset, ..self.segment.durable_end(stable) };
-                    log.claims.note(self.number, self.notes + 1, Mark { end, generation: 0 })?;
+                    self.segment.note(Mark { end, generation: 0 }, Lasts::Process)?;
                 }
                 if !M::fault(&faults::ACKNOWLEDGED_BEFORE_SYNC) {
                     self.segment.sync()?;
@@ -151,30 +148,27 @@ impl<M: Machine> LogWriter<M> {
         // Release pairs with the acquire in `durable`.
         lane.durable.store(stable, Ordering::Release);
         if quiet {
-            self.note_synced(log)?;
+            self.note(log, Lasts::Power)?;
         } else if !M::fault(&faults::FRAME_NOT_NOTED) {
-            self.notes += 1;
-            log.claims.note(self.number, self.notes, self.mark(log))?;
+            self.note(log, Lasts::Process)?;
         }
         Ok(Stepped::Claimed)
     }
 
-    /// How far the log is durable.
-    fn mark(&self, log: &Log<M>) -> Mark {
+    /// Notes how far the log is durable.
+    fn note(&mut self, log: &Log<M>, lasts: Lasts) -> Result<()> {
         // Acquire pairs with the release in `Log::manifest_is`: that manifest is in place.
         let generation = log.generation.load(Ordering::Acquire);
-        Mark { end: self.segment.durable_end(self.marked), generation }
+        let end = self.segment.durable_end(self.marked);
+        self.segment.note(Mark { end, generation }, lasts)?;
+        let begun = Mark { end: self.segment.begun, generation };
+        log.claims.note(&mut self.claims, begun)
     }
 
-    /// Notes how far the log is durable, so that it outlives a loss of power: once, where nothing changes.
-    fn note_synced(&mut self, log: &Log<M>) -> Result<()> {
-        let mark = self.mark(log);
-        if self.noted != Some(mark) {
-            self.notes += 1;
-            log.claims.note_synced(self.number, self.notes, mark)?;
-            self.noted = Some(mark);
-        }
-        Ok(())
+    /// Ends the segment, and notes that it has.
+    fn end(&mut self, log: &Log<M>, lasts: Lasts) -> Result<()> {
+        self.segment.end(self.marked)?;
+        self.note(log, lasts)
     }
 
     /// Takes newcomers among the buffers on.
@@ -249,7 +243,7 @@ impl<M: Machine> LogWriter<M> {
     /// Completes the segment and begins the next.
     fn rotate(&mut self, log: &Log<M>) -> Result<()> {
         M::mark("log segment completed");
-        self.segment.end(self.marked)?;
+        self.end(log, Lasts::Process)?;
         let id = self.segment.id;
         log.complete.lock().push(Retired { id, newest_epoch: self.segment.newest_epoch });
         let next = SegmentId { sequence: id.sequence + 1, ..id };
@@ -262,7 +256,7 @@ impl<M: Machine> LogWriter<M> {
         if M::fault(&faults::SEGMENT_NOT_NOTED) {
             return Ok(());
         }
-        self.note_synced(log)
+        self.note(log, Lasts::Power)
     }
 
     /// Makes everything durable that has been appended, and completes the segment: nobody appends
@@ -271,8 +265,7 @@ impl<M: Machine> LogWriter<M> {
         if self.step(log) == Stepped::Failed {
             return None;
         }
-        let ended = self.segment.end(self.marked).and_then(|()| self.note_synced(log));
-        match ended {
+        match self.end(log, Lasts::Power) {
             Ok(()) => Some(self.segment.durable_end(self.marked)),
             Err(error) => {
                 log.fail(error);

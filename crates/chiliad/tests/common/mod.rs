@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use chiliad::{Database, Error, Options, Row, RunOptions, Scheme, Snapshots, Table};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
@@ -128,14 +129,22 @@ impl Drop for Scratch {
     }
 }
 
-/// What a process that is killed now would leave behind.
+/// Copies that were made, each in an order of its own.
+static SHUFFLES: AtomicU64 = AtomicU64::new(0);
+
+/// What a process that is killed now would leave behind, or a copy of a directory that is in use.
 pub fn killed(path: &Path) -> Scratch {
     let copy = Scratch::new();
     std::fs::create_dir(&copy).unwrap();
     let names = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name());
     let mut names: Vec<_> = names.collect();
-    // What has been claimed comes before the logs that it is claimed of.
-    names.sort_by_key(|name| (!name.to_string_lossy().starts_with("claims"), name.clone()));
+    // In any order: what comes later is what has been written meanwhile.
+    let turn = SHUFFLES.fetch_add(1, Ordering::Relaxed);
+    names.sort_by_key(|name| {
+        let mut hasher = DefaultHasher::new();
+        (turn, name).hash(&mut hasher);
+        hasher.finish()
+    });
     for name in names {
         std::fs::copy(path.join(&name), copy.join(&name)).unwrap();
     }

@@ -154,8 +154,7 @@ impl Look<'_> {
                 _ => false,
             };
             if later {
-                let what = format!("{name} is of a later manifest than this one");
-                return self.lose(LogError::damaged(MANIFEST_NAME, 0, what));
+                return self.lose(of_a_later_manifest(name));
             }
         }
         Ok(())
@@ -180,7 +179,12 @@ impl Look<'_> {
             present.sort();
             let first = SegmentId { incarnation: number, writer, sequence: first };
             let sought = Sought { database: manifest.database, first, present: &present, promise };
-            tails.push(tail::<M>(self.disk, sought, self.losses.as_mut())?);
+            let tail = tail::<M>(self.disk, sought, self.losses.as_mut())?;
+            if tail.generation > manifest.generation {
+                let name = tail.segments.last().map(ToString::to_string).unwrap_or_default();
+                self.lose(of_a_later_manifest(&name))?;
+            }
+            tails.push(tail);
         }
         let reached = tails.iter().map(|tail| tail.epoch).min().unwrap_or(0);
         let durable = incarnation.ended.unwrap_or(reached);
@@ -226,12 +230,15 @@ impl Look<'_> {
             Err(error) => return Err(error.into()),
         };
         if marks.iter().any(|mark| mark.generation > manifest.generation) {
-            let name = Name::Claims(number);
-            let what = format!("{name} is of a later manifest than this one");
-            self.lose(LogError::damaged(MANIFEST_NAME, 0, what))?;
+            self.lose(of_a_later_manifest(&Name::Claims(number).to_string()))?;
         }
         Ok(marks.into_iter().map(|mark| Promise::AtLeast(mark.end)).collect())
     }
+}
+
+fn of_a_later_manifest(name: &str) -> LogError {
+    let what = format!("{name} is of a later manifest than this one");
+    LogError::damaged(MANIFEST_NAME, 0, what)
 }
 
 /// The names of the tables in a directory; `None` if no database is in it yet. Reads the manifest only.

@@ -266,12 +266,12 @@ fn damage_is_told_with_file_and_place_and_can_be_salvaged() {
     }
     drop(db);
     let after = disk.kill();
-    after.flip("log-00000001-0000-00000000", 5 * 4096 + 60, 3).expect("flipped");
+    after.flip("log-00000001-0000-00000000", 8 * 4096 + 60, 3).expect("flipped");
     let before: Vec<_> = after.file_names().into_iter().map(|name| after.contents(&name)).collect();
     for mode in [Mode::Write, Mode::Read] {
         match try_open::<Silo<Native>>(&after, mode).err() {
             Some(Error::Data(LogError::Damaged { file, offset, .. })) => {
-                assert_eq!((file.as_str(), offset), ("log-00000001-0000-00000000", 5 * 4096));
+                assert_eq!((file.as_str(), offset), ("log-00000001-0000-00000000", 8 * 4096));
             }
             other => panic!("{other:?}"),
         }

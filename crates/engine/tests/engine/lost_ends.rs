@@ -38,11 +38,17 @@ fn put_row(db: &mut Db, key: u32) {
     sync(db);
 }
 
-fn rows(db: &Db) -> usize {
+fn keys(db: &Db) -> Vec<Vec<u8>> {
     let table = db.database.table("rows").expect("there");
     let mut worker = db.database.worker().expect("room");
     let mut tx = worker.begin(&Intent::read_only()).expect("begun");
-    tx.scan(table, Range::all()).expect("scanned").len()
+    let scanned = tx.scan(table, Range::all()).expect("scanned");
+    let entries = tx.entries(scanned).expect("its own").iter();
+    entries.map(|&entry| tx.key(entry).expect("its own").to_vec()).collect()
+}
+
+fn rows(db: &Db) -> usize {
+    keys(db).len()
 }
 
 fn files(disk: &FaultyDisk) -> Files {
@@ -86,13 +92,18 @@ fn sound(writers: u32, closed: bool) -> (Files, Vec<Files>) {
 
 /// Everything is there, or the damage is told: by looking and by opening alike, and nothing changes.
 fn told(files: &Files, what: &str) -> bool {
+    told_or(files, what, |keys| assert_eq!(keys.len(), ROWS, "lost without a word: {what}"))
+}
+
+/// The same, where `accepted` judges the keys that are there.
+fn told_or(files: &Files, what: &str, accepted: impl Fn(&[Vec<u8>])) -> bool {
     let disk = disk_of(files);
     let operations = disk.counters().operations;
     let looked = inspect::<Native>(&disk, &Alone).err();
     let opened = open(&disk, Mode::Read, 1);
     let refused = match opened {
         Ok(db) => {
-            assert_eq!(rows(&db), ROWS, "lost without a word: {what}");
+            accepted(&keys(&db));
             assert_eq!(db.database.tables().len(), 2, "lost without a word: {what}");
             assert_eq!(looked, None, "{what}");
             false
@@ -116,6 +127,10 @@ fn each(change: impl Fn(&Files, &[Files])) {
             change(&files, &before);
         }
     }
+}
+
+fn is_segment(name: &str) -> bool {
+    matches!(Name::parse(name), Name::Segment(_))
 }
 
 fn is_log(name: &str) -> bool {
@@ -161,14 +176,65 @@ fn a_log_that_is_cut_off_or_written_over_is_told() {
 #[test]
 fn files_of_an_earlier_time_are_told() {
     each(|files, before| {
+        let manifest = Manifest::parse(&files[MANIFEST_NAME]).expect("sound");
+        let sealed = manifest.incarnations.iter().all(|it| !it.ends.is_empty());
         for (time, earlier) in before.iter().enumerate() {
             for (name, bytes) in earlier {
                 let mut damaged = files.clone();
                 damaged.insert(name.clone(), bytes.clone());
-                told(&damaged, &format!("{name} of time {time}"));
+                let what = format!("{name} of time {time}");
+                if sealed || !is_log(name) {
+                    told(&damaged, &what);
+                } else {
+                    told_or(&damaged, &what, |keys| are_of_one_moment(keys, &what));
+                }
             }
         }
     });
+}
+
+/// The rows that were there at some moment: they were put one after the other, each durably.
+fn are_of_one_moment(keys: &[Vec<u8>], what: &str) {
+    let first = (0..keys.len() as u32).map(|key| key.to_be_bytes().to_vec());
+    assert_eq!(keys, first.collect::<Vec<_>>(), "{what}");
+}
+
+/// The files of an open directory after each of its rows.
+fn moments(writers: u32) -> Vec<Files> {
+    let disk = FaultyDisk::new(1, DiskFaults::default());
+    let mut db = open(&disk, Mode::Write, writers).expect("new");
+    db.database.create_table(TableSpec::ordered("rows")).expect("new");
+    db.database.create_table(TableSpec::ordered("more")).expect("new");
+    let after = |key| {
+        put_row(&mut db, key);
+        files(&disk)
+    };
+    (0..ROWS as u32).map(after).collect()
+}
+
+#[test]
+fn files_copied_one_after_the_other_while_it_is_in_use_are_a_moment() {
+    for writers in [1, 3] {
+        let moments = moments(writers);
+        for (early, late) in moments.iter().zip(&moments[6..]) {
+            // Copied are the files that were listed, each as it was then or later.
+            let logs: Vec<&String> = early.keys().filter(|name| is_segment(name)).collect();
+            for copied_late in 0..1_u32 << logs.len().min(5) {
+                let mut copy = late.clone();
+                copy.retain(|name, _| early.contains_key(name));
+                let newest = logs.iter().rev().zip(0..);
+                let chosen = newest.filter(|(_, bit)| copied_late >> bit.min(&31) & 1 == 0);
+                copy.extend(chosen.map(|(&name, _)| (name.clone(), early[name].clone())));
+                // One that has ended since says that there is another one.
+                let ended = logs
+                    .iter()
+                    .any(|&name| copy[name] != early[name] && !late.keys().eq(early.keys()));
+                let what = format!("{writers} writers, {copied_late:b} copied later");
+                let refused = told_or(&copy, &what, |keys| are_of_one_moment(keys, &what));
+                assert!(!refused || ended, "{what}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -102,12 +102,19 @@ fn place(file: &[u8], script: &mut Script<'_>) -> usize {
     block + script.below(reach)
 }
 
+/// What a mark begins with.
+const MARK_MAGIC: &[u8] = b"CHLC";
+
 /// Makes everything that looks like a frame sound: its place, its file, its length where it is more
 /// than there is, its checksum.
 pub fn reseal(file: &mut [u8], identity: &Identity) {
     let mut at = 0;
     while at + HEAD_BYTES <= file.len() {
         let frame = &mut file[at..];
+        if frame.starts_with(MARK_MAGIC) {
+            at += BLOCK_BYTES;
+            continue;
+        }
         frame[20..24].copy_from_slice(&identity.tag().to_le_bytes());
         frame[40..48].copy_from_slice(&(at as u64).to_le_bytes());
         let Some(head) = Head::decode(frame) else {
@@ -130,15 +137,15 @@ pub fn reseal(file: &mut [u8], identity: &Identity) {
     }
 }
 
-/// Makes the checksums of all marks fit.
-pub fn reseal_claims(file: &mut [u8], database: u128, incarnation: u32) {
-    for block in file.chunks_mut(BLOCK_BYTES).filter(|block| block.starts_with(b"CHLC")) {
+/// Makes the checksums of all marks fit, of the claims (room 2, sequence 0) or in a segment (room 3).
+pub fn reseal_marks(file: &mut [u8], database: u128, room: u8, incarnation: u32, sequence: u32) {
+    for block in file.chunks_mut(BLOCK_BYTES).filter(|block| block.starts_with(MARK_MAGIC)) {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&database.to_le_bytes());
-        hasher.update(&[2]);
+        hasher.update(&[room]);
         hasher.update(&incarnation.to_le_bytes());
         hasher.update(&block[8..12]);
-        hasher.update(&[0; 4]);
+        hasher.update(&sequence.to_le_bytes());
         hasher.update(&block[8..48]);
         let crc = hasher.finalize();
         block[4..8].copy_from_slice(&crc.to_le_bytes());

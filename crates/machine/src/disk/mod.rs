@@ -111,6 +111,14 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// The system's: [`io::ErrorKind::NotFound`] among them.
     fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>>;
 
+    /// As [`Disk::open`] for writing, as writes to a file of [`Disk::create_cached`] are.
+    ///
+    /// # Errors
+    /// As [`Disk::open`].
+    fn open_cached(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        self.open(name, Access::Write)
+    }
+
     /// Gives a file another name, in place of whatever has that.
     ///
     /// # Errors

@@ -225,6 +225,11 @@ impl Disk for NativeDisk {
         self.file(name, options)
     }
 
+    fn open_cached(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let file = OpenOptions::new().write(true).open(self.path.join(name))?;
+        Ok(Box::new(NativeFile { file }))
+    }
+
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path.join(from), self.path.join(to))
     }

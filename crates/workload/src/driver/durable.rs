@@ -72,6 +72,9 @@ impl<D: Disk> Disk for TimedDisk<D> {
     fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
         self.disk.open(name, access).map(|file| self.timed(file))
     }
+    fn open_cached(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        self.disk.open_cached(name).map(|file| self.timed(file))
+    }
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.disk.rename(from, to)
     }

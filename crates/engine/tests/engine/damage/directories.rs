@@ -3,7 +3,7 @@
 //! A small sound directory is made once, the same each time; a script changes its files; then it is
 //! inspected, opened to be read, salvaged, and opened to go on with. Each is an error or a database.
 
-use crate::damage::{Script, change, put, reseal, reseal_claims, reseal_manifest};
+use crate::damage::{Script, change, put, reseal, reseal_manifest, reseal_marks};
 use chiliad_engine::{
     Alone, Database, DurableOptions, Error, Intent, KeyPart, LogError, LogOptions, Mode, Opened,
     Options, PartType, Range, SecondarySpec, Silo, Source, Stepped, TableSpec, Transaction,
@@ -126,12 +126,15 @@ fn close(db: Opened<Native, Silo<Native>>) {
 fn seal(name: &str, bytes: &mut [u8]) {
     match Name::parse(name) {
         Name::Manifest => reseal_manifest(bytes),
-        Name::Segment(id) => reseal(bytes, &id.identity(DATABASE)),
+        Name::Segment(id) => {
+            reseal(bytes, &id.identity(DATABASE));
+            reseal_marks(bytes, DATABASE, 3, id.incarnation, id.sequence);
+        }
         Name::Part { checkpoint, part } => {
             let identity = Identity { database: DATABASE, room: 1, numbers: [checkpoint, part, 0] };
             reseal(bytes, &identity);
         }
-        Name::Claims(incarnation) => reseal_claims(bytes, DATABASE, incarnation),
+        Name::Claims(incarnation) => reseal_marks(bytes, DATABASE, 2, incarnation, 0),
         _ => {}
     }
 }
