@@ -18,10 +18,11 @@
 //!   +40  u64  marks of this writer before this one
 //! ```
 //!
-//! The identity is that of frames, with a room of its own. Two of the blocks are written in turn and synced
-//! each time, so that one of them is always whole: when the writer runs out of work. The third is
+//! The identity is that of frames, with a room of its own. The last two blocks are written in turn and synced
+//! each time, so that one of them is always whole: when the writer runs out of work. The first is
 //! written after each other sync of the log and not synced: it outlives the process, and the power once
-//! the system has written it.
+//! the system has written it. It is the first so that a file that was cut short, or overwritten from
+//! somewhere on, has it or has none.
 
 use crate::codec::Decoder;
 use crate::frame::Identity;
@@ -105,7 +106,7 @@ impl Marks {
         }
         self.noted += 1;
         // Of the two that are synced the older one: the other stays whole if power is lost.
-        let slot = if lasts == Lasts::Power { self.synced % SYNCED_SLOTS } else { SYNCED_SLOTS };
+        let slot = if lasts == Lasts::Power { 1 + self.synced % SYNCED_SLOTS } else { 0 };
         let mut block = Blocks::new();
         block.push(&encode(&self.identity, self.writer, self.noted, mark));
         block.pad();
@@ -156,13 +157,11 @@ pub(crate) fn decode(block: &[u8], identity: Option<&Identity>) -> Option<(u64, 
     fits.then_some((count, mark))
 }
 
-/// The newest mark in the blocks of a writer; `None` unless all of them are sound. A crash leaves them so: a
-/// mark lies in one sector.
+/// The newest sound mark in the blocks of a writer; `None` if there is none, or not all of the blocks.
 pub(crate) fn newest(blocks: &[u8], identity: &Identity) -> Option<Mark> {
     let blocks = blocks.get(..MARKS_BYTES as usize)?;
-    let marks = blocks.chunks(BLOCK_BYTES).map(|block| decode(block, Some(identity)));
-    let marks: Option<Vec<(u64, Mark)>> = marks.collect();
-    marks?.into_iter().max_by_key(|(count, _)| *count).map(|(_, mark)| mark)
+    let sound = blocks.chunks(BLOCK_BYTES).filter_map(|block| decode(block, Some(identity)));
+    sound.max_by_key(|(count, _)| *count).map(|(_, mark)| mark)
 }
 
 #[cfg(test)]
