@@ -110,7 +110,7 @@ const SEEDS: [(&str, u64); 93] = [
 ];
 
 /// Bugs that show in what a crash leaves behind, and a seed at which they do.
-const DISK_SEEDS: [(&str, u64); 20] = [
+const DISK_SEEDS: [(&str, u64); 21] = [
     ("incarnation-not-raised", 1),
     ("floor-at-the-end", 1),
     ("checkpoint-too-early", 1),
@@ -125,12 +125,13 @@ const DISK_SEEDS: [(&str, u64); 20] = [
     ("segment-name-not-synced", 0),
     ("manifest-not-synced", 2),
     ("checkpoint-not-synced", 8),
-    ("sync-retried", 12),
-    ("end-not-rewritten", 193),
-    ("noted-before-sync", 20),
-    ("segment-not-noted", 8),
+    ("sync-retried", 87),
+    ("end-not-rewritten", 200),
+    ("noted-before-sync", 17),
+    ("segment-not-noted", 0),
     ("frame-not-noted", 5),
     ("seal-not-checked", 43),
+    ("bare-segment-counts", 49),
 ];
 
 /// Bugs that keep a load from getting on, and a seed at which they do.

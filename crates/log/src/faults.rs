@@ -129,7 +129,7 @@ pub static SEGMENT_NOT_NOTED: Fault = Fault {
 /// What is durable is not noted beside the log.
 pub static FRAME_NOT_NOTED: Fault = Fault {
     name: "frame-not-noted",
-    step: "a writer notes beside its log that a frame is durable before it writes the next one",
+    step: "a writer notes in its segment that a frame is durable before it writes the next one",
     rig: Rig::Disk,
     schemes: &[],
     workload: "bank",
@@ -148,6 +148,17 @@ pub static SEAL_NOT_CHECKED: Fault = Fault {
     seeds: 400,
 };
 
+/// The name of a segment whose beginning has failed may go with the power.
+pub static BARE_SEGMENT_COUNTS: Fault = Fault {
+    name: "bare-segment-counts",
+    step: "a segment that nothing was written to and no claim names is none",
+    rig: Rig::Disk,
+    schemes: &[],
+    workload: "bank",
+    expected: &["recovery refused"],
+    seeds: 400,
+};
+
 /// The planted bugs of this room.
 pub static FAULTS: &[&Fault] = &[
     &ACKNOWLEDGED_BEFORE_SYNC,
@@ -163,4 +174,5 @@ pub static FAULTS: &[&Fault] = &[
     &SEGMENT_NOT_NOTED,
     &FRAME_NOT_NOTED,
     &SEAL_NOT_CHECKED,
+    &BARE_SEGMENT_COUNTS,
 ];
