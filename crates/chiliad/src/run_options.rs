@@ -34,7 +34,7 @@ pub struct RunOptions {
     /// ([`Durability::Sync`](crate::Durability::Sync)), that wait ends with [`Error::NotYetDurable`].
     /// A closure that does not use its transaction is not interrupted.
     pub deadline: Option<Duration>,
-    /// Who may tell it from outside to give up.
+    /// A handle by which another thread can cancel the transaction: it ends with [`Error::Canceled`].
     pub cancel: Option<Cancel>,
     /// It writes nothing: a write fails with [`Error::ReadOnly`]. Unlike a snapshot it sees the
     /// present, and may have to be run again.

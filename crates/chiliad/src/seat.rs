@@ -202,7 +202,7 @@ impl Seat {
 
     /// Loading begins: rows are put into tables one by one, by [`Seat::load`].
     pub fn begin_load(&mut self, rules: &Rules) -> Vec<Outer> {
-        // Who told the last transaction of this worker to give up means nobody else.
+        // The cancel handle of this worker's last transaction must not cancel the load.
         self.worker.cancel_by(None);
         nest::outer(rules.database)
     }

@@ -53,7 +53,7 @@ struct State<T, E> {
 enum Stage {
     Waits,
     Runs,
-    /// Whoever has the ticket waited for as long as it was to: it is not to be run.
+    /// The wait for the ticket reached its deadline or was cancelled: the transaction must not be run.
     GivenUp,
 }
 
@@ -196,7 +196,7 @@ impl<T, E: From<Error>> Ticket<T, E> {
         }
     }
 
-    /// Whoever waited does so no longer.
+    /// Removes the waker of a wait that has ended.
     fn forget(&self, waker: &Waker) {
         if let Some(acks) = &self.acks {
             acks.forget(waker);

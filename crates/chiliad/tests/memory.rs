@@ -212,7 +212,7 @@ fn workers_of_calls_that_have_ended_serve_other_threads() {
                 0
             });
         }
-        // What is in use is nobody else's.
+        // Workers in use are not shared: a fifth is refused.
         let workers = [0; 4].map(|_| db.worker().unwrap());
         let full = Error::TooManyWorkers { workers_max: 4 };
         assert_eq!(full.to_string(), "all 4 workers that there may be are in use");

@@ -29,7 +29,7 @@ fn calls_without_room_are_refused_and_the_database_goes_on() -> Result<()> {
             });
         }
         taken.wait();
-        // What is left is less than this.
+        // The address space that is left does not hold this many stacks.
         let many = RunOptions::default().in_flight(MEMBERS_MAX);
         let refused = db.run_each_with(&many, 0..1000, |tx, number| tx.get(&table, number));
         let served = queue.serve(MEMBERS_MAX);

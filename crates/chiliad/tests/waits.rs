@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Turns what hangs into a failure: no case takes a hundredth of it.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// What a transaction does with a row that another one uses.
+/// The operation of the transaction that has to wait, on a row that another transaction holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Touch {
     Read,
@@ -353,7 +353,7 @@ fn a_queue_that_nobody_serves_is_not_waited_for() {
     let full = queue.submit(&limit, move |tx| tx.put(&rows, &0, &6));
     assert_eq!(full.err(), Some(Refused::Full));
     assert_eq!(ticket.wait(), Err(Error::DeadlineExceeded));
-    // What was given up is not run.
+    // A transaction whose ticket reached its deadline is not run.
     queue.close();
     queue.serve(1).unwrap();
     assert_eq!(db.run(|tx| tx.get(&rows, &0)), Ok(Some(0)));

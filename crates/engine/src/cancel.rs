@@ -73,7 +73,7 @@ impl<M: Machine> PartialEq for Cancel<M> {
 
 impl<M: Machine> Eq for Cancel<M> {}
 
-/// Who is woken: see [`Cancel::wakes_caller`].
+/// A waiter that a cancel wakes: see [`Cancel::wakes_caller`].
 pub struct Sleeper<'a, M: Machine> {
     cancel: &'a Cancel<M>,
     worker: WorkerId,

@@ -64,7 +64,7 @@ impl<M: Machine> Limits<M> {
         }
     }
 
-    /// Who may tell the transactions from the next one on to give up.
+    /// Sets the handle that cancels transactions, from the next one on; `None`: no handle does.
     #[inline]
     pub(crate) fn cancel_by(&mut self, cancel: Option<&Cancel<M>>) {
         if self.cancel.as_ref() != cancel {
@@ -182,7 +182,7 @@ impl<M: Machine> Wait<'_, M> {
     }
 }
 
-/// What a rig of these sees: whoever should have given up waits on.
+/// The verdict of both: a transaction that should have been aborted goes on waiting.
 const WAITS_ON: &[&str] = &["waits on"];
 
 static PAST_DEADLINE: Fault = Fault {

@@ -192,7 +192,8 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         }
     }
 
-    /// Who may tell this worker's transactions to give up, from the next one on: [`Error::Canceled`].
+    /// Sets the handle that cancels this worker's transactions, from the next one on: they end with
+    /// [`Error::Canceled`]. `None`: no handle does.
     #[inline]
     pub fn cancel_by(&mut self, cancel: Option<&Cancel<M>>) {
         self.core.limits.cancel_by(cancel);

@@ -49,12 +49,15 @@ fn a_latch_that_is_held_is_not_taken() {
 const ALIVE: u64 = 7;
 const REUSED: u64 = 9;
 
+type Place = LoomLink<Record<Loom>>;
+type SharedHeap = Arc<Shared<Loom, Heap<Loom>>>;
+
 /// A heap, two workers' parts of it, and a place from which one record can be reached.
 struct World {
-    place: LoomLink<Record<Loom>>,
+    place: Place,
     writer: LocalHeap<Loom>,
     reader: LocalHeap<Loom>,
-    heap: Arc<Shared<Loom, Heap<Loom>>>,
+    heap: SharedHeap,
 }
 
 fn world() -> World {
@@ -67,13 +70,13 @@ fn world() -> World {
 
 /// Unlinks the record, retires it, advances the epoch as often as it goes, and fills whatever slot
 /// has become free.
-fn unlink_and_reuse(place: &LoomLink<Record<Loom>>, heap: &mut LocalHeap<Loom>, pinned: bool) {
+fn unlink_and_reuse(place: &Place, heap: &mut LocalHeap<Loom>, pinned: bool) {
     unlink(place, heap, pinned);
     reuse(heap);
 }
 
 /// Unlinks the record and retires it.
-fn unlink(place: &LoomLink<Record<Loom>>, heap: &mut LocalHeap<Loom>, pinned: bool) {
+fn unlink(place: &Place, heap: &mut LocalHeap<Loom>, pinned: bool) {
     heap.pin();
     let unlinked = place.swap(Tagged::null(), Ordering::AcqRel);
     // SAFETY: it was linked in `world`.
@@ -98,7 +101,7 @@ fn reuse(heap: &mut LocalHeap<Loom>) {
 }
 
 /// Follows the link, twice in one pin.
-fn look(place: &LoomLink<Record<Loom>>, heap: &LocalHeap<Loom>) {
+fn look(place: &Place, heap: &LocalHeap<Loom>) {
     heap.pin();
     if let Some(record) = NonNull::new(place.load(Ordering::Acquire).pointer()) {
         // SAFETY: we are pinned.
@@ -110,9 +113,16 @@ fn look(place: &LoomLink<Record<Loom>>, heap: &LocalHeap<Loom>) {
     heap.unpin();
 }
 
-fn reclaim(model: Model, pinned: bool) {
+/// Runs the writer's part beside a reader that follows the link. The heaps that it returns are dropped after both.
+fn beside_a_reader(
+    model: Model,
+    writes: impl Fn(&Place, LocalHeap<Loom>, &SharedHeap) -> Vec<LocalHeap<Loom>>
+    + Send
+    + Sync
+    + 'static,
+) {
     model.check(world, move |world| {
-        let World { place, mut writer, reader, heap } = world;
+        let World { place, writer, reader, heap } = world;
         let place = Rc::new(place);
         let peer = {
             let place = Rc::clone(&place);
@@ -121,30 +131,27 @@ fn reclaim(model: Model, pinned: bool) {
                 reader
             })
         };
-        unlink_and_reuse(&place, &mut writer, pinned);
+        let written = writes(&place, writer, &heap);
         let reader = peer.join().expect("no panic");
-        drop((reader, writer, heap));
+        drop((reader, written, heap));
     });
 }
 
-/// The same, where the writer goes idle and gives back what it has, and the next worker fills the slot.
+fn reclaim(model: Model, pinned: bool) {
+    beside_a_reader(model, move |place, mut writer, _| {
+        unlink_and_reuse(place, &mut writer, pinned);
+        vec![writer]
+    });
+}
+
+/// The same, where the writer goes idle and gives back its memory, and the next worker fills the slot.
 fn give_back(model: Model) {
-    model.check(world, move |world| {
-        let World { place, mut writer, reader, heap } = world;
-        let place = Rc::new(place);
-        let peer = {
-            let place = Rc::clone(&place);
-            thread::spawn(move || {
-                look(&place, &reader);
-                reader
-            })
-        };
-        unlink(&place, &mut writer, true);
+    beside_a_reader(model, |place, mut writer, heap| {
+        unlink(place, &mut writer, true);
         writer.give_back();
-        let mut other = LocalHeap::new(&heap).expect("a slot");
+        let mut other = LocalHeap::new(heap).expect("a slot");
         reuse(&mut other);
-        let reader = peer.join().expect("no panic");
-        drop((reader, writer, other, heap));
+        vec![writer, other]
     });
 }
 

@@ -110,7 +110,7 @@ impl<M: Machine> Policy<M> for Spinning<M> {
         source: "maflingo-silo.txt 6.5",
     };
 
-    /// Who holds each partition: the worker's slot plus one, or nobody.
+    /// The holder of each partition: the worker's slot plus one; 0 if it is free.
     type Shared = Array<M, Line<M::Word>>;
 
     fn shared(options: &Options) -> Self::Shared {
