@@ -5,7 +5,7 @@ use crate::directory::{Bar, refusal, whole_or_not_at_all};
 use crate::failure::Stop;
 use crate::limit;
 use crate::runs::Sink;
-use crate::summary::thousands;
+use crate::summary::{counted, thousands};
 use chiliad::directory::{Contents, LogContents};
 use chiliad::{Database, Options, Phase, Recovered};
 use chiliad_workload::memory::Estimate;
@@ -115,8 +115,11 @@ fn told_log(log: &LogContents) -> String {
         (false, false) => "not closed",
     };
     format!(
-        "incarnation {} writer {}: {} segments, through epoch {}, {end}",
-        log.incarnation, log.writer, log.segments, log.epoch
+        "incarnation {} writer {}: {}, through epoch {}, {end}",
+        log.incarnation,
+        log.writer,
+        counted(log.segments as u64, "segment"),
+        log.epoch
     )
 }
 

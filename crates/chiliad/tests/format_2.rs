@@ -122,7 +122,8 @@ fn copies_of_it_can_be_opened() {
     let path = unpacked();
     let to = Scratch::new();
     fs::create_dir(&to).unwrap();
-    directory::inspect(&path, &|_, _, _| {}).unwrap();
+    let format = |path: &Path| directory::inspect(path, &|_, _, _| {}).unwrap().format;
+    assert_eq!(format(&path), 2);
     directory::copy(&path, to.join("copy")).unwrap();
     directory::salvage(&path, to.join("salvaged"), &|_, _, _| {}).unwrap();
     assert_eq!(version(&path), 2, "the original is as it was");
@@ -134,6 +135,7 @@ fn copies_of_it_can_be_opened() {
         assert!(refused::<Turned>(&backup).contains("another order"));
         has_its_rows(&backup);
         drop(backup);
+        assert_eq!(format(&to.join("backup")), 3);
         fs::remove_dir_all(to.join("backup")).unwrap();
     }
 }

@@ -81,6 +81,8 @@ pub struct CheckpointInfo {
 /// What is in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Manifest {
+    /// The version of the format that it was read in: [`FORMAT_VERSION`] for a new one. All are written in that.
+    pub format: u32,
     /// A random number that tells databases apart.
     pub database: u128,
     /// Counts the manifests of the database: each has one more than the one that it replaces.
@@ -189,7 +191,8 @@ impl Manifest {
             incarnations.push(Incarnation::decode(version, &mut from)?);
         }
         let catalog = from.blob()?.to_vec();
-        let manifest = Self { database, generation, checkpoint, incarnations, catalog };
+        let manifest =
+            Self { format: version, database, generation, checkpoint, incarnations, catalog };
         (from.is_empty() && manifest.incarnation() == newest && manifest.is_sound())
             .then_some(manifest)
     }
@@ -350,6 +353,7 @@ mod tests {
     fn some() -> Manifest {
         let checkpoint = CheckpointInfo { number: 4, parts: 2, incarnation: 2, floor: 9, end: 11 };
         Manifest {
+            format: FORMAT_VERSION,
             database: 77,
             generation: 12,
             checkpoint: Some(checkpoint),

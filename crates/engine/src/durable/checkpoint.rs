@@ -287,6 +287,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         let info =
             CheckpointInfo { number: 1, parts: written.parts, incarnation: 1, floor: 0, end: 0 };
         let manifest = chiliad_log::Manifest {
+            format: chiliad_log::FORMAT_VERSION,
             database,
             generation: 1,
             checkpoint: Some(info),

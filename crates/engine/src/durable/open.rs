@@ -18,7 +18,7 @@ use crate::database::{Database, Inner};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::scheme::Scheme;
-use chiliad_log::{Incarnation, Log, LogError, LogWriter, Manifest, Name, Tail};
+use chiliad_log::{FORMAT_VERSION, Incarnation, Log, LogError, LogWriter, Manifest, Name, Tail};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Word};
 use std::sync::Arc;
@@ -116,6 +116,7 @@ fn begin<M: Machine>(
             manifest
         }
         None => Manifest {
+            format: FORMAT_VERSION,
             database: random_number::<M>(),
             generation: 0,
             checkpoint: None,

@@ -7,8 +7,8 @@ use super::shape::Shapes;
 use super::{Host, Phase, Recovered};
 use crate::error::{Error, Result};
 use chiliad_log::{
-    FORMAT_VERSION, Incarnation, LogError, MANIFEST_NAME, Manifest, Name, Promise, SegmentId,
-    Sought, Tail, newest_generation, read_marks, tail,
+    Incarnation, LogError, MANIFEST_NAME, Manifest, Name, Promise, SegmentId, Sought, Tail,
+    newest_generation, read_marks, tail,
 };
 use chiliad_machine::Machine;
 use chiliad_machine::disk::{Access, Disk};
@@ -300,7 +300,7 @@ pub fn inspect<M: Machine>(disk: &dyn Disk, host: &dyn Host<M>) -> Result<Conten
         bytes += file.map_err(LogError::io(format!("opening {name}")))?;
     }
     Ok(Contents {
-        format: FORMAT_VERSION,
+        format: plan.manifest.format,
         database: plan.manifest.database,
         tables: plan.blob.tables.iter().map(|(_, spec)| spec.name.clone()).collect(),
         logs: logs.collect(),

@@ -5,8 +5,8 @@
 use crate::damage::{Script, compact, manifest_file, put, reseal, spread};
 use chiliad_log::frame::{Framer, Identity, Kind};
 use chiliad_log::{
-    CheckpointInfo, Damage, LogEnd, LogError, Manifest, Name, PartReader, PartWriter, Promise,
-    SegmentId, SegmentReader, Sought, entry, tail,
+    CheckpointInfo, Damage, FORMAT_VERSION, LogEnd, LogError, Manifest, Name, PartReader,
+    PartWriter, Promise, SegmentId, SegmentReader, Sought, entry, tail,
 };
 use chiliad_machine::Native;
 use chiliad_machine::disk::{Blocks, Disk};
@@ -199,6 +199,7 @@ pub fn sound_manifest() -> Vec<u8> {
         chiliad_log::Incarnation { number, ended, first_segments, ends, claims }
     };
     let manifest = Manifest {
+        format: FORMAT_VERSION,
         database: DATABASE,
         generation: 3,
         checkpoint: Some(CheckpointInfo { number: 4, parts: 2, incarnation: 2, floor: 9, end: 11 }),

@@ -10,7 +10,7 @@ use chiliad_engine::{
     declared, inspect,
 };
 use chiliad_log::frame::Identity;
-use chiliad_log::{MANIFEST_NAME, Manifest, Name, SegmentId};
+use chiliad_log::{FORMAT_VERSION, MANIFEST_NAME, Manifest, Name, SegmentId};
 use chiliad_machine::Native;
 use chiliad_simulator::{DiskFaults, FaultyDisk};
 use std::collections::BTreeMap;
@@ -287,6 +287,7 @@ pub fn directories(bases: &[Files; 2], script: &[u8]) {
 pub fn catalogues(catalog: &[u8]) {
     let disk = FaultyDisk::new(1, DiskFaults::default());
     let manifest = Manifest {
+        format: FORMAT_VERSION,
         database: DATABASE,
         generation: 1,
         checkpoint: None,
