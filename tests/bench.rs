@@ -261,7 +261,7 @@ fn index_look_ups() {
     let line = "bench index --records 20000 --duration 100ms --warmup 0s --sweep group=1,16";
     for index in ["ordered", "hash"] {
         for result in results(&format!("{line} --index {index}")) {
-            assert!(result["throughput_tps"].as_f64() > Some(10_000.0), "{result}");
+            assert!(result["throughput_tps"].as_f64() > Some(0.0), "{result}");
             assert_eq!(result["options"]["index"], index);
         }
     }
@@ -269,12 +269,12 @@ fn index_look_ups() {
 
 #[test]
 fn locks_alone() {
-    let line = "bench locks --threads 3 --duration 50ms --warmup 0s --sweep mode=is,ix,s,six,x";
+    let line = "bench locks --threads 3 --transactions 2000 --sweep mode=is,ix,s,six,x";
     let tables = ["lock-table", "lock-table-global", "lock-table-bucket", "lock-table-sli"];
     for scheme in tables.into_iter().chain(["lock-table-no-ebr"]) {
         for hot in ["yes", "no"] {
             for result in results(&format!("{line} --scheme {scheme} --hot {hot}")) {
-                assert!(result["throughput_tps"].as_f64() > Some(1_000.0), "{result}");
+                assert_eq!(result["committed"], 6000, "{result}");
                 assert!(result["latency_us"]["p999"].as_f64() > Some(0.0), "{result}");
                 assert_eq!(
                     (&result["workload"], &result["scheme"]),
@@ -292,7 +292,7 @@ fn timestamps() {
     let line = "bench timestamps --threads 2 --duration 100ms --warmup 0s";
     let results = results(&format!("{line} --sweep timestamps=mutex,atomic,batched,clock"));
     for (result, kind) in results.iter().zip(["mutex", "atomic", "batched", "clock"]) {
-        assert!(result["throughput_tps"].as_f64() > Some(10_000.0), "{result}");
+        assert!(result["throughput_tps"].as_f64() > Some(0.0), "{result}");
         assert_eq!(result["options"]["timestamps"], kind);
         assert_eq!(result["workload"], "timestamps");
     }
