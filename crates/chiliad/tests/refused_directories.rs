@@ -115,3 +115,34 @@ fn a_small_database_takes_little_of_the_disk() {
     let bytes: usize = everything(&path).values().map(Vec::len).sum();
     assert!(bytes < 8 << 20, "{bytes} bytes");
 }
+
+#[test]
+fn of_several_damaged_segments_the_first_is_named() {
+    let path = Scratch::new();
+    let db = Database::open_with(&path, Options::default().log_segment_bytes(64 << 10)).unwrap();
+    let table: Table<u64, Vec<u8>> = db.create_table("rows").unwrap();
+    for key in 0..60 {
+        db.run(|tx| tx.insert(&table, &key, &vec![key as u8; 9000])).unwrap();
+    }
+    drop(db);
+    let is_segment = |name: &String| name.starts_with("log-");
+    let names = fs::read_dir(&path).unwrap();
+    let names = names.map(|it| it.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(is_segment).collect();
+    names.sort();
+    names.pop();
+    assert!(names.len() > 3, "{names:?}");
+    for name in &names {
+        let mut bytes = fs::read(path.join(name)).unwrap();
+        let last = bytes.len() - 4096;
+        bytes[16 << 10..last].fill(0);
+        fs::write(path.join(name), bytes).unwrap();
+    }
+    // Several threads read: whichever comes first to its damage.
+    for _ in 0..20 {
+        match refused(&path) {
+            Error::Data(LogError::Damaged { file, .. }) => assert_eq!(file, names[0]),
+            other => panic!("{other}"),
+        }
+    }
+}

@@ -60,7 +60,8 @@ struct Counts<M: Machine> {
     dropped: M::Word,
     rows: M::Word,
     failed: M::Word,
-    failure: Latch<M, Option<Error>>,
+    /// The failure of the first task that has one.
+    failure: Latch<M, Option<(usize, Error)>>,
     losses: Latch<M, Vec<LogError>>,
     /// Keys removed by something that was replayed, with their tables.
     removed: Latch<M, Removed>,
@@ -207,12 +208,17 @@ impl<'a, M: Machine> Replay<'a, M> {
     }
 
     fn verdict(&self) -> Result<()> {
-        self.counts.failure.lock().take().map_or(Ok(()), Err)
+        self.counts.failure.lock().take().map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    /// Keeps the first failure, and lets the others stop.
-    pub fn fail(&self, error: Error) {
-        self.counts.failure.lock().get_or_insert(error);
+    /// Reports the failure of a task, and lets the others stop. Of several failures that of the first task is
+    /// kept: however many threads read, the same file is named.
+    pub fn fail(&self, task: usize, error: Error) {
+        let mut failure = self.counts.failure.lock();
+        if failure.as_ref().is_none_or(|(first, _)| task < *first) {
+            *failure = Some((task, error));
+        }
+        drop(failure);
         self.counts.failed.store(1, Ordering::Relaxed);
     }
 
@@ -256,32 +262,31 @@ pub struct Readers<'a, M: Machine> {
 impl<M: Machine> Readers<'_, M> {
     /// Reads one file after the other.
     pub(super) fn take_part(&self) {
-        if let Err(error) = self.read_files() {
-            self.replay.fail(error);
-        }
-    }
-
-    fn read_files(&self) -> Result<()> {
-        let mut applier = self.replay.target.map(Applier::new).transpose()?;
-        while let Some(task) = self.tasks.get(self.next.take())
-            && !self.replay.has_failed()
-        {
-            match *task {
-                Task::Part(checkpoint, part) => {
-                    match self.read_part(applier.as_mut(), checkpoint, part) {
-                        Err(Error::Data(error @ LogError::Damaged { .. })) => {
-                            self.replay.lose(error)?;
-                        }
-                        other => other?,
-                    }
-                }
-                Task::Segment(id, end) => self.read_segment(applier.as_mut(), id, end)?,
+        let mut applier = match self.replay.target.map(Applier::new).transpose() {
+            Ok(applier) => applier,
+            Err(error) => return self.replay.fail(0, error),
+        };
+        // A task that was taken is read to its end, so that of all failures the first task's is met.
+        while !self.replay.has_failed() {
+            let at = self.next.take();
+            let Some(task) = self.tasks.get(at) else { break };
+            if let Err(error) = self.read_file(applier.as_mut(), *task) {
+                return self.replay.fail(at, error);
             }
         }
         if let Some(applier) = applier {
             self.replay.counts.removed.lock().extend(applier.removed);
         }
-        Ok(())
+    }
+
+    fn read_file(&self, applier: Option<&mut Applier<'_, M>>, task: Task) -> Result<()> {
+        match task {
+            Task::Part(checkpoint, part) => match self.read_part(applier, checkpoint, part) {
+                Err(Error::Data(error @ LogError::Damaged { .. })) => self.replay.lose(error),
+                other => other,
+            },
+            Task::Segment(id, end) => self.read_segment(applier, id, end),
+        }
     }
 
     fn read_part(

@@ -67,7 +67,7 @@ impl<'a, M: Machine> Settlers<'a, M> {
     /// Takes pieces of all tables until there are none.
     pub(super) fn take_part(&self) {
         if let Err(error) = self.settle_tables() {
-            self.replay.fail(error);
+            self.replay.fail(0, error);
         }
     }
 
