@@ -31,9 +31,6 @@ pub fn run(flags: &CalibrateFlags) -> Result<(), Stop> {
     let output = OutputFile::create_if("--out", flags.out.as_deref())?;
     let base = super::embedded("host", &found::this_computer())?;
     let rows = count_all()?;
-    for row in &rows {
-        complain(&format!("ROW {row:?}\n"));
-    }
     let prices = fit::solve(&rows);
     let measured = measure(&base.description, &found::this_computer())?;
     let description = Description { prices: file::rounded(&prices), ..measured };
