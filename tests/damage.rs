@@ -18,6 +18,14 @@ fn nothing_is_lost_without_a_word() {
     assert_eq!(kinds["remove-manifest"]["refused"], 3, "{report}");
 }
 
+/// A segment that was put back to an earlier moment is a moment's copy, and the rig asks no more of it.
+#[test]
+fn a_segment_put_back_is_a_moment() {
+    let report = result("damage --cycles 40 --seed 200040 --kind roll-back-segment");
+    assert!(report["unwitnessed"].as_u64() > Some(0), "{report}");
+    assert_eq!(report["lost"], 0, "{report}");
+}
+
 #[test]
 fn what_is_accepted_and_should_not_be_is_found() {
     let output =

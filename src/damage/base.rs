@@ -6,7 +6,7 @@ use crate::failure::Stop;
 use crate::threads;
 use chiliad::{Database, Options, Scheme, Table};
 use chiliad_workload::random::Random;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -61,10 +61,18 @@ pub struct Ledger {
 /// A directory's files, and what they must hold.
 pub struct Base {
     pub files: Files,
-    /// The files as they were at times before.
-    pub before: Vec<Files>,
+    /// The times before.
+    pub before: Vec<Moment>,
     pub ledger: Ledger,
     pub closed: bool,
+}
+
+/// A time at which nobody was at work.
+pub struct Moment {
+    /// The files as they were.
+    pub files: Files,
+    /// The transfers that had been acknowledged.
+    pub acknowledged: BTreeSet<u64>,
 }
 
 /// Clients.
@@ -116,7 +124,10 @@ impl Base {
             self.transfer(db, accounts, journal, each, seed, stream)?;
             match random.below(3) {
                 0 => drop(db.checkpoint().map_err(trouble)?),
-                _ => self.before.push(read_all(path)?),
+                _ => {
+                    let acknowledged = self.ledger.acknowledged.keys().copied().collect();
+                    self.before.push(Moment { files: read_all(path)?, acknowledged });
+                }
             }
         }
         // The last of them are those after which nothing begins.

@@ -1,7 +1,7 @@
 //! A copy damaged and looked at.
 
 use super::base::{self, ACCOUNTS, ACCOUNTS_NAME, Base, Files, INITIAL, JOURNAL_NAME, Tables};
-use super::kinds::Kind;
+use super::kinds::{Done, Kind};
 use super::trouble;
 use crate::failure::Stop;
 use chiliad::{Database, Error, LogError, Scheme};
@@ -16,7 +16,8 @@ pub enum Verdict {
     Refused,
     /// Everything acknowledged is there.
     Whole,
-    /// Everything is there but the last transfers before the kill, of which nothing was a witness yet.
+    /// Everything is there but the last transfers before the kill, of which nothing was a witness yet, or
+    /// those after the time that a segment was put back to.
     Unwitnessed,
     /// Something acknowledged is gone, and nobody said so.
     Lost(String),
@@ -44,18 +45,18 @@ impl Case<'_> {
     /// Damages a copy and looks at it.
     pub fn judge(&self, random: &mut Random) -> Result<Judged, Stop> {
         let mut files = self.base.files.clone();
-        let Some(what) = self.kind.apply(&mut files, self.base, random) else {
+        let Some(done) = self.kind.apply(&mut files, self.base, random) else {
             return Ok(Judged { verdict: Verdict::None, what: "nothing to damage".into() });
         };
         let path = self.place.join("copy");
         base::write_all(&path, &files)?;
         self.kind.finish(&path).map_err(trouble)?;
-        let verdict = self.look(&path, random)?;
-        Ok(Judged { verdict, what })
+        let verdict = self.look(&path, &done, random)?;
+        Ok(Judged { verdict, what: done.what })
     }
 
     /// Looks, and opens: both must say the same.
-    fn look(&self, path: &Path, random: &mut Random) -> Result<Verdict, Stop> {
+    fn look(&self, path: &Path, done: &Done, random: &mut Random) -> Result<Verdict, Stop> {
         let before = everything(path)?;
         let looked = chiliad::directory::inspect(path, &|_, _, _| {}).err();
         if everything(path)? != before {
@@ -76,12 +77,12 @@ impl Case<'_> {
                     return Ok(Verdict::Wrong(format!("refused ({error}), and changed")));
                 }
                 if self.skip_checks {
-                    return self.salvaged(path);
+                    return self.salvaged(path, done);
                 }
                 Ok(Verdict::Refused)
             }
             (Ok(db), None) => {
-                let verdict = self.compare(&db).map_err(trouble)?;
+                let verdict = self.compare(&db, done).map_err(trouble)?;
                 drop(db);
                 Ok(verdict)
             }
@@ -95,7 +96,7 @@ impl Case<'_> {
     }
 
     /// Compares what is saved of a directory that was refused.
-    fn salvaged(&self, path: &Path) -> Result<Verdict, Stop> {
+    fn salvaged(&self, path: &Path, done: &Done) -> Result<Verdict, Stop> {
         let to = self.place.join("saved");
         if to.exists() {
             std::fs::remove_dir_all(&to).map_err(trouble)?;
@@ -105,11 +106,11 @@ impl Case<'_> {
         }
         let options = base::small(self.scheme).read_only(true);
         let db = Database::open_with(&to, options).map_err(trouble)?;
-        Ok(self.compare(&db).unwrap_or(Verdict::Lost("a table is gone".into())))
+        Ok(self.compare(&db, done).unwrap_or(Verdict::Lost("a table is gone".into())))
     }
 
     /// Compares the rows with the ledger.
-    fn compare(&self, db: &Database) -> chiliad::Result<Verdict> {
+    fn compare(&self, db: &Database, done: &Done) -> chiliad::Result<Verdict> {
         let tables = || -> chiliad::Result<Tables> {
             Ok((db.table(ACCOUNTS_NAME)?, db.table(JOURNAL_NAME)?))
         };
@@ -132,7 +133,19 @@ impl Case<'_> {
         let there: std::collections::BTreeSet<u64> = rows.iter().map(|(key, _)| *key).collect();
         let gone: Vec<u64> =
             ledger.acknowledged.keys().copied().filter(|key| !there.contains(key)).collect();
-        let witnessed = gone.iter().filter(|key| !ledger.last.contains(key)).count();
+        // What a segment that was put back does not know of is not missed, as in a copy of that time; but a
+        // state that has one transfer has all those that had ended before it began.
+        let moment =
+            done.segment_of.filter(|_| !self.base.closed).map(|time| &self.base.before[time]);
+        let is_missed = |key: &&u64| match moment {
+            Some(moment) => {
+                let of_its_client = there.range(**key..=**key | 0xffff).next();
+                let of_later_streams = there.range((**key >> 32) + 1 << 32..).next();
+                moment.acknowledged.contains(key) || of_its_client.or(of_later_streams).is_some()
+            }
+            None => !ledger.last.contains(key),
+        };
+        let witnessed = gone.iter().filter(is_missed).count();
         if witnessed > 0 {
             let how = if self.base.closed { "closed" } else { "killed" };
             let all = ledger.acknowledged.len();

@@ -66,6 +66,15 @@ kinds! {
     TornWrite "torn-write",
 }
 
+/// What was done to a directory.
+pub struct Done {
+    /// In words.
+    pub what: String,
+    /// A segment was put back to this time of the base: no telling it from a copy made then, unless the
+    /// database was closed.
+    pub segment_of: Option<usize>,
+}
+
 impl Kind {
     /// The kind of this name.
     pub fn named(name: &str) -> Result<Self, Stop> {
@@ -81,7 +90,22 @@ impl Kind {
     }
 
     /// Does it to the files; says what was done, `None` where there is nothing to do it to.
-    pub fn apply(self, files: &mut Files, base: &Base, random: &mut Random) -> Option<String> {
+    pub fn apply(self, files: &mut Files, base: &Base, random: &mut Random) -> Option<Done> {
+        let wanted = match self {
+            Self::RollBack => |name: Name| matches!(name, Name::Segment(_)),
+            Self::RollBackManifest => |name| name == Name::Manifest,
+            Self::RollBackClaims => |name| matches!(name, Name::Claims(_)),
+            _ => {
+                let what = self.damage(files, random)?;
+                return Some(Done { what, segment_of: None });
+            }
+        };
+        let (what, time) = roll_back(files, base, random, wanted)?;
+        Some(Done { what, segment_of: (self == Self::RollBack).then_some(time) })
+    }
+
+    /// Does to the files what needs nothing but them.
+    fn damage(self, files: &mut Files, random: &mut Random) -> Option<String> {
         match self {
             Self::Nothing => Some("as it is".into()),
             Self::RemoveNewest => remove(files, newest(files, random)?),
@@ -102,11 +126,6 @@ impl Kind {
             }
             Self::Swap | Self::CopyOver | Self::CopyAsNext | Self::Rename => {
                 rename(self, files, random)
-            }
-            Self::RollBack => roll_back(files, base, random, |it| matches!(it, Name::Segment(_))),
-            Self::RollBackManifest => roll_back(files, base, random, |it| it == Name::Manifest),
-            Self::RollBackClaims => {
-                roll_back(files, base, random, |it| matches!(it, Name::Claims(_)))
             }
             Self::RemovePart => remove(files, pick(files, random, is_part)?),
             Self::DamagePart => damage(files, pick(files, random, is_part)?, random),
@@ -133,6 +152,7 @@ impl Kind {
             }
             // Done to the directory itself.
             Self::Directory | Self::Link => Some("log-000000ff-0000-00000000".into()),
+            Self::RollBack | Self::RollBackManifest | Self::RollBackClaims => None,
             Self::Grow => change(files, victim(files, random)?, |bytes| {
                 let more = random.range(1, 9000) as usize;
                 bytes.resize(bytes.len() + more, 0x5a);
@@ -293,22 +313,22 @@ fn tear(bytes: &mut Vec<u8>) -> String {
     format!("half a frame at {at}")
 }
 
-/// A file as it was at a time before.
+/// Puts a file back to what it was at a time before; says so, and which time.
 fn roll_back(
     files: &mut Files,
     base: &Base,
     random: &mut Random,
     wanted: impl Fn(Name) -> bool,
-) -> Option<String> {
+) -> Option<(String, usize)> {
     if base.before.is_empty() {
         return None;
     }
     let time = random.below(base.before.len() as u32) as usize;
-    let before = &base.before[time];
+    let before = &base.before[time].files;
     let name = pick(before, random, wanted)?;
     if !files.contains_key(&name) {
         return None;
     }
     files.insert(name.clone(), before[&name].clone());
-    Some(format!("{name} of time {time}"))
+    Some((format!("{name} of time {time}"), time))
 }

@@ -9,7 +9,7 @@
 //!
 //! What may be missing is decided by the ledger alone: where the database was closed nothing; where it was
 //! killed the last transfer of each client, since whatever a client began later shows that all before was
-//! witnessed.
+//! witnessed, or, where a segment was put back to an earlier moment of its own, the transfers after that.
 
 mod base;
 mod judge;
