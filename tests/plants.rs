@@ -141,7 +141,7 @@ const SOAK_SEEDS: [(&str, u64); 2] = [("doom-unheard", 0), ("waits-stay-short", 
 const BY_WAITS: [&str; 3] = ["waited-past-deadline", "waited-past-cancel", "outer-waited-for"];
 
 /// Bugs that the loom models of the crates catch.
-const BY_MODELS: [&str; 10] = [
+const BY_MODELS: [&str; 11] = [
     "no-fence",
     "tick-without-fence",
     "ruin-without-fence",
@@ -150,6 +150,7 @@ const BY_MODELS: [&str; 10] = [
     "gap-passed-over",
     "waited-there",
     "picked-up-uncounted",
+    "doom-taken-back",
     "region-unfenced",
     "limbo-given-back-as-free",
 ];

@@ -329,8 +329,13 @@ impl<M: Machine> Agent<M> {
 
     /// Tells it to give up a wait; it is to be woken.
     pub fn doom(&self, wait: u64) {
-        // Release pairs with the acquire in `is_doomed`.
-        self.doomed.store(wait, Ordering::Release);
+        // Release pairs with the acquire in `is_doomed`. A searcher that was slow tells of a wait that is over: it must
+        // not take back what another has told of a later one.
+        if M::fault(&faults::DOOM_TAKEN_BACK) {
+            self.doomed.store(wait, Ordering::Release);
+        } else {
+            self.doomed.fetch_max(wait, Ordering::Release);
+        }
         // Full: who looks for the last time before it sleeps sees that it was told, or we see that it sleeps. Pairs with
         // S4, and with the fence before a session behind a mutex sleeps.
         M::fence(Ordering::SeqCst);

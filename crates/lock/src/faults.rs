@@ -180,6 +180,15 @@ pub(crate) static PICKED_UP_UNCOUNTED: Fault = planted(
     1000,
 );
 
+pub(crate) static DOOM_TAKEN_BACK: Fault = planted(
+    "doom-taken-back",
+    Rig::Loom,
+    "locks",
+    "who tells a transaction late to give up takes back nothing that another has told it",
+    STUCK,
+    1000,
+);
+
 pub(crate) static DOOM_UNHEARD: Fault = Fault {
     name: "doom-unheard",
     step: "a transaction that is told to give up, to end a deadlock, does so",
@@ -209,5 +218,6 @@ pub static FAULTS: &[&Fault] = &[
     &REGION_ELSEWHERE,
     &CHAINS_UNTOLD,
     &PICKED_UP_UNCOUNTED,
+    &DOOM_TAKEN_BACK,
     &DOOM_UNHEARD,
 ];

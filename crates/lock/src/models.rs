@@ -341,6 +341,38 @@ fn a_sleep_without_fence_is_caught() {
     waits_and_is_woken(Some(&faults::SLEEP_UNFENCED));
 }
 
+/// One is told to give up its second wait, while a slow searcher still tells it to give up its first.
+fn told_by_two(fault: Option<&'static Fault>) {
+    let model = fault.map_or_else(Model::new, |fault| Model::new().plant(fault));
+    let setup = || {
+        let agents = Agents::<Loom>::new();
+        let number = agents.acquire().expect("none is in use");
+        let lock = Lock::new(Leaf::new(0, 0).place(0));
+        for _ in 0..2 {
+            agents.get(number).waits_by(&lock);
+        }
+        Arc::new(agents)
+    };
+    model.check(setup, |agents| {
+        let peer = Arc::clone(&agents);
+        let late = thread::spawn(move || peer.get(0).doom(1));
+        agents.get(0).doom(2);
+        late.join().expect("no panic");
+        assert!(agents.get(0).is_doomed(), "it waits on, and has been told");
+    });
+}
+
+#[test]
+fn who_was_told_to_give_up_stays_told() {
+    told_by_two(None);
+}
+
+#[test]
+#[should_panic(expected = "it waits on, and has been told")]
+fn who_tells_late_and_takes_it_back_is_caught() {
+    told_by_two(Some(&faults::DOOM_TAKEN_BACK));
+}
+
 /// One counts itself in, the other is strong.
 fn an_intention_beside_a_strong_request(light_fences: bool) {
     let model = Model::new();
