@@ -140,7 +140,7 @@ impl Case<'_> {
         let is_missed = |key: &&u64| match moment {
             Some(moment) => {
                 let of_its_client = there.range(**key..=**key | 0xffff).next();
-                let of_later_streams = there.range((**key >> 32) + 1 << 32..).next();
+                let of_later_streams = there.range(((**key >> 32) + 1) << 32..).next();
                 moment.acknowledged.contains(key) || of_its_client.or(of_later_streams).is_some()
             }
             None => !ledger.last.contains(key),
