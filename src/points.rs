@@ -10,7 +10,7 @@ use crate::runs::Files;
 use crate::settings::{Settings, Shown};
 use crate::{simulate, timestamps};
 use chiliad_simulator::fork::{Heard, Lost, Sender, in_children};
-use chiliad_workload::driver::{AnyWorkload, Length, Loaded, SimulatedPlan};
+use chiliad_workload::driver::{Length, Loaded, SimulatedPlan, WorkloadOptions};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -67,7 +67,7 @@ impl Point {
         plan.config.machine.as_ref()?;
         let mut key: Shown = settings.shown.clone();
         // The rows of YCSB do not know of partitions, which most schemes do not have.
-        let ycsb = matches!(settings.workload, AnyWorkload::Ycsb(_));
+        let ycsb = matches!(settings.workload, WorkloadOptions::Ycsb(_));
         let asked = ycsb && !settings.scheme.needs_partitions;
         let of_the_run = |name: &str| OF_THE_RUN.contains(&name) || asked && name == "partitions";
         key.retain(|name, _| !of_the_run(name));

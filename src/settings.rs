@@ -14,7 +14,7 @@ use chiliad_machine::{MEMBERS_MAX, stacks_max};
 use chiliad_simulator::description::Coherence;
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::driver::{
-    AnyWorkload, Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, schemes,
+    Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, WorkloadOptions, schemes,
 };
 use chiliad_workload::memory::Estimate;
 use clap::Args;
@@ -79,7 +79,7 @@ pub type Shown = Map<String, Value>;
 /// A run of a workload, native or simulated.
 pub struct Settings {
     /// The workload with its options.
-    pub workload: AnyWorkload,
+    pub workload: WorkloadOptions,
     /// The scheme.
     pub scheme: &'static Info,
     /// How the database is opened.
@@ -505,9 +505,9 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
 }
 
 /// Refuses waits that a deadlock would make endless.
-fn check_waits(run: &RunFlags, scope: &Scope, workload: &AnyWorkload) -> Result<(), Stop> {
+fn check_waits(run: &RunFlags, scope: &Scope, workload: &WorkloadOptions) -> Result<(), Stop> {
     let endless = run.wait_timeout == Some(Duration::MAX) && run.deadlock_check == Duration::MAX;
-    let in_order = matches!(workload, AnyWorkload::Ycsb(options) if options.key_order);
+    let in_order = matches!(workload, WorkloadOptions::Ycsb(options) if options.key_order);
     if scope.scheme.name != "dl-detect" || !endless || in_order {
         return Ok(());
     }

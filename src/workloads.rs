@@ -8,7 +8,7 @@ use crate::args::{
 };
 use crate::failure::Stop;
 use crate::settings::{Scope, Shown};
-use chiliad_workload::driver::AnyWorkload;
+use chiliad_workload::driver::WorkloadOptions;
 use chiliad_workload::micro::{BankOptions, ChurnOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::{self, TatpOptions};
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// A workload, resolved.
 pub struct Resolved {
     /// The workload.
-    pub workload: AnyWorkload,
+    pub workload: WorkloadOptions,
     /// Partitions of the database.
     pub partitions: u32,
     /// Some of its transactions read snapshots of the past.
@@ -132,7 +132,7 @@ impl WorkloadFlags for YcsbFlags {
             field_access,
             stalled_at: None,
             reads_snapshots: options.snapshot_reads,
-            workload: AnyWorkload::Ycsb(options),
+            workload: WorkloadOptions::Ycsb(options),
         })
     }
 }
@@ -219,7 +219,7 @@ impl WorkloadFlags for TpccFlags {
         shown.insert("read_only_tables".into(), yes_no(options.read_only_tables));
         Ok(Resolved {
             partitions: options.warehouses,
-            workload: AnyWorkload::Tpcc(options),
+            workload: WorkloadOptions::Tpcc(options),
             reads_snapshots: snapshot_reads,
             kept_payload: None,
             field_access: false,
@@ -254,7 +254,7 @@ impl WorkloadFlags for SmallbankFlags {
         Ok(Resolved {
             partitions: options.partitions,
             reads_snapshots: options.snapshot_reads,
-            workload: AnyWorkload::Smallbank(options),
+            workload: WorkloadOptions::Smallbank(options),
             kept_payload: None,
             field_access: false,
             stalled_at: None,
@@ -290,7 +290,7 @@ impl WorkloadFlags for TatpFlags {
         Ok(Resolved {
             partitions: options.partitions,
             reads_snapshots: options.snapshot_reads,
-            workload: AnyWorkload::Tatp(options),
+            workload: WorkloadOptions::Tatp(options),
             kept_payload: None,
             field_access: false,
             stalled_at: None,
@@ -328,7 +328,7 @@ impl WorkloadFlags for TxbenchFlags {
         Ok(Resolved {
             partitions: options.partitions,
             reads_snapshots: options.snapshot_reads,
-            workload: AnyWorkload::Txbench(options),
+            workload: WorkloadOptions::Txbench(options),
             kept_payload: kept_bytes(self.kept_bytes, scope)?,
             field_access: false,
             stalled_at: self.stalled_at,
@@ -375,7 +375,7 @@ fn churn(
     shown.insert("snapshot_reads".into(), yes_no(options.snapshot_reads));
     let reads_snapshots = options.snapshot_reads;
     Ok(Resolved {
-        workload: AnyWorkload::Churn(options),
+        workload: WorkloadOptions::Churn(options),
         partitions: 1,
         reads_snapshots,
         kept_payload: None,
@@ -401,7 +401,7 @@ impl WorkloadFlags for BankFlags {
         shown.insert("snapshot_reads".into(), yes_no(options.snapshot_reads));
         let reads_snapshots = options.snapshot_reads;
         Ok(Resolved {
-            workload: AnyWorkload::Bank(options),
+            workload: WorkloadOptions::Bank(options),
             partitions: 1,
             reads_snapshots,
             kept_payload: None,

@@ -5,7 +5,7 @@ use crate::bench;
 use crate::failure::Stop;
 use crate::plants;
 use crate::settings::{self, promised_isolation, promises_serializability};
-use chiliad_workload::driver::{AnyWorkload, CrashCase, Failure, run_crash, schemes};
+use chiliad_workload::driver::{CrashCase, Failure, WorkloadOptions, run_crash, schemes};
 use chiliad_workload::micro::{BankOptions, ChurnOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -68,35 +68,35 @@ impl Crash {
     }
 
     /// The workload in a size for simulation, with the partitions that it is divided into.
-    fn workload(&self) -> (AnyWorkload, u32) {
+    fn workload(&self) -> (WorkloadOptions, u32) {
         match self.workload {
             "tpcc" => {
                 let options = TpccOptions::micro();
                 let partitions = options.warehouses;
-                (AnyWorkload::Tpcc(options), partitions)
+                (WorkloadOptions::Tpcc(options), partitions)
             }
-            "ycsb" => (AnyWorkload::Ycsb(YcsbOptions::micro()), 1),
+            "ycsb" => (WorkloadOptions::Ycsb(YcsbOptions::micro()), 1),
             "smallbank" => {
                 let options = SmallbankOptions { partitions: 2, ..SmallbankOptions::micro() };
                 let partitions = options.partitions;
-                (AnyWorkload::Smallbank(options), partitions)
+                (WorkloadOptions::Smallbank(options), partitions)
             }
             "tatp" => {
                 let options = TatpOptions { partitions: 2, ..TatpOptions::micro() };
                 let partitions = options.partitions;
-                (AnyWorkload::Tatp(options), partitions)
+                (WorkloadOptions::Tatp(options), partitions)
             }
             "txbench" => {
                 let options = TxbenchOptions { partitions: 2, ..TxbenchOptions::micro() };
                 let partitions = options.partitions;
-                (AnyWorkload::Txbench(options), partitions)
+                (WorkloadOptions::Txbench(options), partitions)
             }
-            "scan" => (AnyWorkload::Churn(ChurnOptions::default()), 1),
+            "scan" => (WorkloadOptions::Churn(ChurnOptions::default()), 1),
             "hash" => {
                 let options = ChurnOptions { hash: true, ..ChurnOptions::default() };
-                (AnyWorkload::Churn(options), 1)
+                (WorkloadOptions::Churn(options), 1)
             }
-            _ => (AnyWorkload::Bank(BankOptions::default()), 1),
+            _ => (WorkloadOptions::Bank(BankOptions::default()), 1),
         }
     }
 }

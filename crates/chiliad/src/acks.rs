@@ -4,7 +4,7 @@
 //! waits for an epoch up to it. Whoever waits leaves a waker, be it a future or a thread.
 
 use crate::cancel::Until;
-use crate::dispatch::AnyDatabase;
+use crate::engine::Engine;
 use crate::sleeper::Sleeper;
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use std::task::Waker;
 
 /// What waiters and the log's threads share.
 pub(crate) struct Acks {
-    engine: AnyDatabase,
+    engine: Engine,
     /// Every transaction of this epoch and before is durable.
     durable: AtomicU64,
     /// Nothing more will be.
@@ -22,7 +22,7 @@ pub(crate) struct Acks {
 }
 
 impl Acks {
-    pub fn new(engine: AnyDatabase) -> Self {
+    pub fn new(engine: Engine) -> Self {
         Self {
             engine,
             durable: AtomicU64::new(0),

@@ -1,7 +1,7 @@
 //! The database, as an application embeds it.
 
 use crate::cache::{Held, Own, Slots};
-use crate::dispatch::AnyDatabase;
+use crate::engine::{self, Engine};
 use crate::home::Home;
 use crate::raw::{TableId, TableSpec};
 use crate::seat::{Plan, Rules, Seat, Seats};
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     /// Its directory, if it has one.
     pub(crate) home: Option<Home>,
-    pub(crate) engine: AnyDatabase,
+    pub(crate) engine: Engine,
 }
 
 impl Drop for Shared {
@@ -72,15 +72,11 @@ impl Database {
     /// [`Error::InvalidOption`].
     pub fn in_memory_with(options: Options) -> Result<Self> {
         options.check()?;
-        let engine = AnyDatabase::open(&options)?;
+        let engine = engine::open(&options)?;
         Self::assemble(Options { durability: Durability::None, ..options }, engine, None)
     }
 
-    pub(crate) fn assemble(
-        options: Options,
-        engine: AnyDatabase,
-        home: Option<Home>,
-    ) -> Result<Self> {
+    pub(crate) fn assemble(options: Options, engine: Engine, home: Option<Home>) -> Result<Self> {
         let slots = Arc::<Slots>::default();
         let rules = Rules {
             slots: Arc::downgrade(&slots),

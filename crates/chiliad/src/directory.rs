@@ -1,6 +1,6 @@
 //! Directories of databases that are not open: inspected, copied, salvaged.
 
-use crate::dispatch::AnyDatabase;
+use crate::engine;
 use crate::home::disk;
 use crate::target::Target;
 use crate::threads::Threads;
@@ -58,7 +58,7 @@ pub fn salvage(
     let target = Target::new(to.as_ref())?;
     let host = Threads::showing(Threads::two_per_core(), show);
     let (engine, _, recovered) =
-        AnyDatabase::open_on(source, Mode::Salvage, &Options::default(), &host)?;
+        engine::open_on(source, Mode::Salvage, &Options::default(), &host)?;
     engine.export(target.disk(), &host)?;
     target.keep();
     Ok(recovered)

@@ -2,7 +2,7 @@
 
 use crate::acks::Acks;
 use crate::cancel::Until;
-use crate::dispatch::AnyDatabase;
+use crate::engine;
 use crate::keeper::Keeper;
 use crate::target::{Target, refuse_foreign};
 use crate::threads::{Show, Threads};
@@ -120,7 +120,7 @@ impl Database {
         let disk = Arc::new(disk(path.as_ref(), lock)?);
         let readers = threads(&options, Threads::two_per_core());
         let host = Threads::showing(readers, show as Show<'_>);
-        let opened = AnyDatabase::open_on(disk.clone(), mode, &options, &host);
+        let opened = engine::open_on(disk.clone(), mode, &options, &host);
         let (engine, runners, recovered) = opened.inspect_err(|_| disk.leave_nothing())?;
         if let Some(made) = made {
             made.keep();

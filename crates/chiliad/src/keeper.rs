@@ -2,7 +2,7 @@
 //! checkpoints.
 
 use crate::acks::Acks;
-use crate::dispatch::{AnyDatabase, AnyRunner};
+use crate::engine::{Engine, Writer};
 use crate::threads::Threads;
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ const UPKEEP: Duration = Duration::from_millis(50);
 /// The threads. They end when it is dropped, after everything committed has become durable.
 pub(crate) struct Keeper {
     stop: Arc<AtomicBool>,
-    engine: AnyDatabase,
+    engine: Engine,
     upkeep: Vec<JoinHandle<()>>,
     writers: Vec<JoinHandle<()>>,
     /// What went wrong with the last checkpoint that nobody asked for.
@@ -25,8 +25,8 @@ pub(crate) struct Keeper {
 
 impl Keeper {
     pub fn start(
-        engine: &AnyDatabase,
-        runners: Vec<AnyRunner>,
+        engine: &Engine,
+        writers: Vec<Writer>,
         acks: &Arc<Acks>,
         threads: usize,
     ) -> Result<Self> {
@@ -37,10 +37,10 @@ impl Keeper {
             writers: Vec::new(),
             trouble: Arc::default(),
         };
-        for runner in runners {
+        for writer in writers {
             let (stop, acks) = (Arc::clone(&keeper.stop), Arc::clone(acks));
             // Acquire pairs with the release in `wind_down`.
-            let body = move || runner.run(|| stop.load(Ordering::Acquire), || acks.publish());
+            let body = move || writer.run(&|| stop.load(Ordering::Acquire), &|| acks.publish());
             keeper.writers.push(spawn("chiliad-log", body)?);
         }
         // Apart: the log needs room while a checkpoint takes its time.
@@ -99,7 +99,7 @@ fn upkeep(stop: &AtomicBool, task: impl Fn()) {
     }
 }
 
-fn checkpoint_if_due(engine: &AnyDatabase, host: &Threads<'_>, trouble: &Mutex<Option<Error>>) {
+fn checkpoint_if_due(engine: &Engine, host: &Threads<'_>, trouble: &Mutex<Option<Error>>) {
     if !engine.checkpoint_is_due() {
         return;
     }

@@ -68,8 +68,8 @@ mod cancel;
 mod column;
 mod database;
 pub mod directory;
-mod dispatch;
 mod each;
+mod engine;
 mod error;
 #[cfg(doctest)]
 mod handles;

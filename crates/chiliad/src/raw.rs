@@ -36,7 +36,7 @@ pub use chiliad_engine::{
 pub use chiliad_engine::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
 use crate::cancel::Until;
-use crate::dispatch::AnyTransaction;
+use crate::engine::InProgress;
 use crate::{Error, Reason, Result};
 
 /// A running transaction, untyped: use it through the trait [`Transaction`].
@@ -45,7 +45,7 @@ use crate::{Error, Reason, Result};
 /// of this database or not, their use fails with [`Error::ForeignHandle`], as does that of handles
 /// that no transaction has given out.
 pub struct Untyped<'w> {
-    any: AnyTransaction<'w>,
+    any: InProgress<'w>,
     watch: Watch,
 }
 
@@ -79,7 +79,7 @@ impl Watch {
 }
 
 impl<'w> Untyped<'w> {
-    pub(crate) fn new(any: AnyTransaction<'w>, until: Until) -> Self {
+    pub(crate) fn new(any: InProgress<'w>, until: Until) -> Self {
         Self { any, watch: Watch { until, conflict: None } }
     }
 

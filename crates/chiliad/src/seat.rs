@@ -4,12 +4,12 @@ use crate::acks::Acks;
 use crate::backoff::{self, Backoff};
 use crate::cache::Slots;
 use crate::cancel::{Cancel, Until};
-use crate::dispatch::{AnyDatabase, AnyWorker};
+use crate::engine::{Engine, Session};
 use crate::nest::{self, Refusals};
 use crate::raw::{TableId, Untyped};
 use crate::reader::Scratch;
 use crate::{Durability, Error, Pending, Reader, Reason, Result, RunOptions, Transaction};
-use chiliad_engine::{Committed, Intent, Outer};
+use chiliad_engine::{Committed, Intent, Outer, Running};
 use chiliad_machine::Pace;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +28,7 @@ pub(crate) struct Rules {
     pub all_partitions: Vec<u32>,
     /// The workers, those of other threads among them.
     pub slots: Weak<Slots>,
-    pub engine: AnyDatabase,
+    pub engine: Engine,
     /// How many transactions its threads have in flight.
     pub pace: Pace,
 }
@@ -102,7 +102,7 @@ const RELIEFS_MAX: u32 = 4;
 
 /// A worker with its scratch memory. One transaction at a time.
 pub(crate) struct Seat {
-    worker: AnyWorker,
+    worker: Session,
     scratch: Scratch,
     /// After the worker: a seat is free when its worker has gone.
     _taken: Taken,
@@ -177,9 +177,9 @@ impl<'a> Plan<'a> {
 }
 
 impl Seat {
-    pub fn new(engine: &AnyDatabase, seats: &Seats) -> Result<Self> {
+    pub fn new(engine: &Engine, seats: &Seats) -> Result<Self> {
         let taken = seats.take()?;
-        Ok(Self { worker: engine.worker()?, scratch: Scratch::default(), _taken: taken })
+        Ok(Self { worker: engine.native_session()?, scratch: Scratch::default(), _taken: taken })
     }
 
     /// Has the worker, which has nothing to do, collect up to `budget` items of what it has left behind and give
@@ -261,7 +261,7 @@ impl Seat {
             ..Intent::default()
         };
         self.worker.cancel_by(plan.options.cancel.as_ref().map(Cancel::engine));
-        let raw = Untyped::new(self.worker.begin(&intent)?, plan.limit());
+        let raw = Untyped::new(Running::begin(&mut *self.worker, &intent)?, plan.limit());
         Ok(Transaction::new(Reader::new(raw, &mut self.scratch, rules.database), rules))
     }
 

@@ -1,7 +1,7 @@
 //! The thread that advances a database's epochs, and has workers that are idle give back what they have.
 
 use crate::cache::Slots;
-use crate::dispatch::AnyDatabase;
+use crate::engine::Engine;
 use crate::{Error, Result};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -23,7 +23,7 @@ struct Stop {
 }
 
 impl Ticker {
-    pub fn start(engine: AnyDatabase, slots: Arc<Slots>, epoch: Duration) -> Result<Self> {
+    pub fn start(engine: Engine, slots: Arc<Slots>, epoch: Duration) -> Result<Self> {
         let stop = Arc::new(Stop::default());
         let seen = Arc::clone(&stop);
         let thread = std::thread::Builder::new()

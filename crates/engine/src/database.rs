@@ -8,6 +8,7 @@ use crate::layout::{Layout, TableLayout};
 use crate::options::Options;
 use crate::scheme::ruins::portion;
 use crate::scheme::{Garbage, Scheme};
+use crate::session::Session;
 use crate::stats::{Hold, Stats, Tally};
 use crate::table::{TableId, TableSpec};
 use crate::worker::Worker;

@@ -20,6 +20,7 @@
 //! rolled back; an ended one leaves nothing latched.
 
 mod access;
+pub mod any;
 mod arena;
 mod breakdown;
 mod cancel;
@@ -42,8 +43,10 @@ mod recorder;
 mod scheme;
 mod seal;
 mod secondary;
+mod session;
 mod stamp;
 mod stats;
+mod store;
 mod table;
 mod transaction;
 mod tx;
@@ -74,10 +77,14 @@ pub use scheme::{
     LockTableGlobal, LockTableNoEbr, LockTableRepeatableRead, LockTableSli, Mvcc, NoWait, Occ,
     OccSerial, Partitioned, Scheme, Silo, Timestamp, WaitDie,
 };
+pub use session::{Committed, Running, Session};
 pub use stats::{Hold, HotRecord, Stats};
+pub use store::{
+    LogTask, NativeSession, NativeStore, OpenedNatively, OpenedOn, OpenedStore, Store,
+};
 pub use table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec, Writes};
 pub use transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
-pub use tx::{Committed, Tx};
+pub use tx::Tx;
 pub use wait::NESTED_PATIENCE;
 pub use worker::Worker;
 

@@ -1,52 +1,40 @@
-//! A transaction in hand: the interface of [`Transaction`] on a worker, and its two endings.
+//! The transaction in progress on a worker: the interface of [`Transaction`], and its endings.
 
+use crate::breakdown::Part;
+use crate::cancel::Cancel;
 use crate::error::{Error, Result};
+use crate::recorder::Recorder;
 use crate::scheme::Scheme;
 use crate::scheme::ruins::hide_view;
+use crate::session::{Committed, Running, Session};
 use crate::table::TableId;
-use crate::transaction::{Entry, Get, Outer, Range, Row, Scanned, Transaction};
+use crate::transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
 use crate::worker::{State, Worker};
 use chiliad_machine::Machine;
 
-/// Where a committed transaction took place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Committed {
-    /// Its commit epoch.
-    pub epoch: u64,
-    /// Its place among the versions of each record that it wrote.
-    pub order: u64,
-    /// Whether it wrote anything.
-    pub wrote: bool,
-}
-
 /// A transaction in progress on a worker. Rolled back when dropped.
-pub struct Tx<'w, M: Machine, S: Scheme<M>> {
-    pub(crate) worker: &'w mut Worker<M, S>,
+pub type Tx<'w, M, S> = Running<'w, M, Worker<M, S>>;
+
+impl<M: Machine, S: Scheme<M>> Worker<M, S> {
+    /// The transaction in progress has ended: hands back what it has collected.
+    #[inline]
+    fn end(&mut self) {
+        let core = &mut self.core;
+        core.let_go();
+        hide_view(core.heap.slot());
+        M::ended(core::mem::take(&mut core.finished));
+    }
 }
 
-impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
-    pub(crate) fn new(worker: &'w mut Worker<M, S>) -> Self {
-        Self { worker }
+impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
+    #[inline]
+    fn start(&mut self, intent: &Intent<'_>) -> Result<()> {
+        self.start_with(intent)
     }
 
-    /// What transactions that run inside this one know it by: [`crate::Intent::outer`].
-    #[must_use]
     #[inline]
-    pub fn as_outer(&self) -> Outer {
-        let core = &self.worker.core;
-        Outer { slot: core.heap.slot_number(), name: core.scheme.name() }
-    }
-
-    /// Makes the changes visible to others, all or none.
-    ///
-    /// # Errors
-    /// The conflict or the lack of memory that the transaction met, now or at any earlier operation,
-    /// even if its caller ignored it; [`Error::UniqueViolation`] for changes made by
-    /// [`Transaction::modify`]; [`Error::LogFailed`] for changes that could not become durable. It is
-    /// rolled back then.
-    #[inline]
-    pub fn commit(self) -> Result<Committed> {
-        let Worker { view, core } = &mut *self.worker;
+    fn commit(&mut self) -> Result<Committed> {
+        let Self { view, core } = self;
         let committed = match &core.state {
             State::Active => core.commit(view),
             State::Lost(error) => Err(error.clone()),
@@ -57,24 +45,29 @@ impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
         }
         core.clean_up(view);
         core.finished = committed.is_ok();
+        self.end();
         committed
     }
 
-    /// Forgets all changes.
-    pub fn rollback(self) {
-        let Worker { view, core } = &mut *self.worker;
+    fn rollback(&mut self) {
+        let Self { view, core } = self;
         core.finished = matches!(core.state, State::Active);
         core.give_up(view, core.finished);
         core.clean_up(view);
+        self.end();
     }
 
-    /// Whether what was read so far is one state of the database. After a panic in user code this
-    /// tells a conflict from a bug.
-    ///
-    /// # Errors
-    /// The conflict.
-    pub fn validate(&mut self) -> Result<()> {
-        let core = &mut self.worker.core;
+    fn abandon(&mut self) {
+        match self.core.state {
+            State::Idle => {}
+            State::Active => self.core.roll_back(true),
+            State::Lost(_) => self.core.roll_back(false),
+        }
+        self.end();
+    }
+
+    fn validate(&mut self) -> Result<()> {
+        let core = &mut self.core;
         match &core.state {
             State::Active => {}
             State::Lost(error) => return Err(error.clone()),
@@ -85,102 +78,152 @@ impl<'w, M: Machine, S: Scheme<M>> Tx<'w, M, S> {
             Err(refusal) => Err(core.lose(refusal)),
         }
     }
-}
 
-impl<M: Machine, S: Scheme<M>> Drop for Tx<'_, M, S> {
     #[inline]
-    fn drop(&mut self) {
-        let core = &mut self.worker.core;
-        match core.state {
-            State::Idle => {}
-            State::Active => core.roll_back(true),
-            State::Lost(_) => core.roll_back(false),
+    fn as_outer(&self) -> Outer {
+        Outer { slot: self.core.heap.slot_number(), name: self.core.scheme.name() }
+    }
+
+    fn try_load(
+        &mut self,
+        outer: &[Outer],
+        table: TableId,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        let recorder = self.core.recorder.take();
+        self.core.sequence = self.core.sequence.wrapping_sub(1);
+        let loaded = self.load_once(outer, table, key, value);
+        self.core.recorder = recorder;
+        loaded
+    }
+
+    #[inline]
+    fn cancel_by(&mut self, cancel: Option<&Cancel<M>>) {
+        self.core.limits.cancel_by(cancel);
+    }
+
+    fn set_recorder(&mut self, recorder: Box<dyn Recorder>) {
+        self.core.recorder = Some(recorder);
+    }
+
+    fn take_recorder(&mut self) -> Option<Box<dyn Recorder>> {
+        self.core.recorder.take()
+    }
+
+    fn sample_next(&mut self) {
+        self.core.clockwork.arm();
+    }
+
+    fn take_sample(&mut self) -> [u64; Part::ALL.len()] {
+        self.core.clockwork.take()
+    }
+
+    #[inline]
+    fn durable_epoch(&self) -> u64 {
+        match &self.core.inner.words.durable {
+            Some(durable) => durable.log.durable(),
+            None => u64::MAX,
         }
-        // Commit and rollback end here too, with what they have collected.
-        core.let_go();
-        hide_view(core.heap.slot());
-        M::ended(core::mem::take(&mut core.finished));
+    }
+
+    fn hurry(&self, epoch: u64) {
+        if let Some(durable) = &self.core.inner.words.durable {
+            durable.log.hurry(epoch);
+        }
+    }
+
+    fn log_failure(&self) -> Option<Error> {
+        self.core.inner.words.durable.as_ref().and_then(|durable| durable.check().err())
+    }
+
+    fn rest(&mut self, budget: usize) -> (bool, u64) {
+        self.catch_up();
+        self.core.collect(&self.view, budget);
+        hide_view(self.core.heap.slot());
+        let given_bytes = self.core.heap.give_back();
+        (!self.core.scheme.has_garbage(), given_bytes)
     }
 }
 
-impl<M: Machine, S: Scheme<M>> Transaction for Tx<'_, M, S> {
+impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
     #[inline]
     fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
-        let Worker { view, core } = &mut *self.worker;
+        let Worker { view, core } = self;
         core.ready(false)?;
         core.get(view.readable(table, core.in_past)?, Get::read(table, key))
     }
 
     #[inline]
     fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
-        let Worker { view, core } = &mut *self.worker;
+        let Worker { view, core } = self;
         core.ready(true)?;
         core.get(view.writable(table, core.loads)?, Get::update(table, key))
     }
 
     #[inline]
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
-        let Worker { view, core } = &mut *self.worker;
+        let Worker { view, core } = self;
         core.ready(false)?;
         core.get_many(view, requests, rows)
     }
 
     fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {
-        let Worker { view, core } = &mut *self.worker;
+        let Worker { view, core } = self;
         core.ready(false)?;
         core.scan(table, view.readable(table, core.in_past)?, &range)
     }
 
     fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
-        let Worker { view, core } = &mut *self.worker;
+        let Worker { view, core } = self;
         core.ready(false)?;
         core.scan_index(view, table, index, &range)
     }
 
     #[inline]
     fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {
-        self.worker.core.entries_of(scanned)
+        self.core.entries_of(scanned)
     }
 
     #[inline]
     fn key(&self, entry: Entry) -> Result<&[u8]> {
-        let core = &self.worker.core;
+        let core = &self.core;
         Ok(core.arena.get(core.accesses[core.access_of(entry.key)?].key))
     }
 
     #[inline]
     fn bytes(&self, row: Row) -> Result<&[u8]> {
-        self.worker.core.bytes(row)
+        self.core.bytes(row)
     }
 
     #[inline]
     fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        let Worker { view, core } = &mut *self.worker;
+        let Worker { view, core } = self;
         core.ready(true)?;
         core.insert(view, table, key, value)
     }
 
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
-        let Worker { view, core } = &mut *self.worker;
+        let Worker { view, core } = self;
         core.ready(true)?;
         core.update(view, row, value)
     }
 
     #[inline]
     fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
-        let Worker { view, core } = &mut *self.worker;
+        let Worker { view, core } = self;
         core.ready(true)?;
         core.modify(view, row)
     }
 
     fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        let Worker { view, core } = &mut *self.worker;
+        let Worker { view, core } = self;
         core.ready(true)?;
         core.put(view, table, key, value)
     }
 
     fn remove_row(&mut self, row: Row) -> Result<()> {
-        let Worker { view, core } = &mut *self.worker;
+        let Worker { view, core } = self;
         core.ready(true)?;
         core.remove_row(view, row)
     }

@@ -3,7 +3,6 @@
 use crate::access::{Access, WriteSet};
 use crate::arena::{Arena, Piece};
 use crate::breakdown::{Clockwork, Part};
-use crate::cancel::Cancel;
 use crate::catalog::View;
 use crate::database::Inner;
 use crate::error::{Error, Reason, Result};
@@ -159,7 +158,12 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     /// # Errors
     /// A conflict, for schemes that can refuse this early; [`Error::InvalidOption`] for a partition
     /// that does not exist.
+    #[inline]
     pub fn begin(&mut self, intent: &Intent<'_>) -> Result<Tx<'_, M, S>> {
+        Tx::begin(self, intent)
+    }
+
+    pub(crate) fn start_with(&mut self, intent: &Intent<'_>) -> Result<()> {
         let partitions = self.core.inner.options.partitions;
         if S::INFO.needs_partitions && intent.partitions.iter().any(|&it| it >= partitions) {
             let given = intent.partitions;
@@ -173,17 +177,17 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         }
         M::begun(intent.retries > 0);
         self.catch_up();
-        if let Err(error) = self.core.begin(intent) {
+        let begun = self.core.begin(intent);
+        if begun.is_err() {
             hide_view(self.core.heap.slot());
             M::ended(false);
-            return Err(error);
         }
-        Ok(Tx::new(self))
+        begun
     }
 
     /// Takes note of tables created and dropped, and shows that what is there now is in use.
     #[inline]
-    fn catch_up(&mut self) {
+    pub(crate) fn catch_up(&mut self) {
         if self.view.show(&self.core.inner.words.catalog, self.core.heap.slot()) {
             self.core.present_only.clear();
             self.core.present_only.extend(self.view.present_only());
@@ -192,47 +196,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         }
     }
 
-    /// Sets the handle that cancels this worker's transactions, from the next one on: they end with
-    /// [`Error::Canceled`]. `None`: no handle does.
-    #[inline]
-    pub fn cancel_by(&mut self, cancel: Option<&Cancel<M>>) {
-        self.core.limits.cancel_by(cancel);
-    }
-
-    /// Inserts a row outside any transaction, for loading tables that nobody uses yet.
-    ///
-    /// # Errors
-    /// As for [`crate::Transaction::insert`]; [`Error::ReadOnlyTable`] for a table that is sealed.
-    pub fn load(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        loop {
-            match self.try_load(&[], table, key, value) {
-                // Other loaders may be at work beside us.
-                Err(error) if error.is_retryable() => M::pause(),
-                done => return done,
-            }
-        }
-    }
-
-    /// As [`Worker::load`], but tries once, for a caller that decides itself whether to try again, and that may be
-    /// in the closures of these other transactions.
-    ///
-    /// # Errors
-    /// As for [`Worker::load`]; [`Error::Conflict`], after which the row may be loaded again; [`Error::Nested`].
-    pub fn try_load(
-        &mut self,
-        outer: &[Outer],
-        table: TableId,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<()> {
-        let recorder = self.core.recorder.take();
-        self.core.sequence = self.core.sequence.wrapping_sub(1);
-        let loaded = self.load_once(outer, table, key, value);
-        self.core.recorder = recorder;
-        loaded
-    }
-
-    fn load_once(
+    pub(crate) fn load_once(
         &mut self,
         outer: &[Outer],
         table: TableId,
@@ -242,11 +206,11 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         use crate::Transaction;
         let mut tx = self.begin(&Intent { loads: true, outer, ..Intent::update() })?;
         // Loaded rows count as versions from before the history.
-        tx.worker.core.stamp = 0;
-        tx.worker.core.loads = true;
-        let door = tx.worker.view.door(table);
+        tx.session.core.stamp = 0;
+        tx.session.core.loads = true;
+        let door = tx.session.view.door(table);
         if door.as_ref().is_some_and(|door| !door.enter()) {
-            return Err(Error::ReadOnlyTable(tx.worker.view.get(table)?.spec.name.clone()));
+            return Err(Error::ReadOnlyTable(tx.session.view.get(table)?.spec.name.clone()));
         }
         let loaded = match tx.insert(table, key, value) {
             Ok(()) => tx.commit().map(|_| ()),
@@ -261,44 +225,10 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         loaded
     }
 
-    /// Reports the accesses of this worker's transactions to `recorder` from now on. Only useful
-    /// with `Options::verify`.
-    pub fn set_recorder(&mut self, recorder: Box<dyn Recorder>) {
-        self.core.recorder = Some(recorder);
-    }
-
-    /// Takes the recorder back.
-    pub fn take_recorder(&mut self) -> Option<Box<dyn Recorder>> {
-        self.core.recorder.take()
-    }
-
     /// The recorder in use.
     #[must_use]
     pub fn recorder(&self) -> Option<&dyn Recorder> {
         self.core.recorder.as_deref()
-    }
-
-    /// As [`crate::Database::durable_epoch`].
-    #[must_use]
-    #[inline]
-    pub fn durable_epoch(&self) -> u64 {
-        match &self.core.inner.words.durable {
-            Some(durable) => durable.log.durable(),
-            None => u64::MAX,
-        }
-    }
-
-    /// As [`crate::Database::hurry`].
-    pub fn hurry(&self, epoch: u64) {
-        if let Some(durable) = &self.core.inner.words.durable {
-            durable.log.hurry(epoch);
-        }
-    }
-
-    /// Why nothing more becomes durable; `None`: all is well.
-    #[must_use]
-    pub fn log_failure(&self) -> Option<Error> {
-        self.core.inner.words.durable.as_ref().and_then(|durable| durable.check().err())
     }
 
     /// Collects what this worker and those that have gone left behind. For a worker that is idle
@@ -312,29 +242,6 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         self.catch_up();
         self.core.collect(&self.view, usize::MAX);
         hide_view(self.core.heap.slot());
-    }
-
-    /// For a worker that has nothing to do: collects up to `budget` items of what it has left behind, and
-    /// gives all memory that is free to whoever asks next. Whether nothing is left to collect, and how many
-    /// bytes others have gained.
-    pub fn rest(&mut self, budget: usize) -> (bool, u64) {
-        self.catch_up();
-        self.core.collect(&self.view, budget);
-        hide_view(self.core.heap.slot());
-        let given_bytes = self.core.heap.give_back();
-        (!self.core.scheme.has_garbage(), given_bytes)
-    }
-
-    /// Follows the next transaction, through its retries, with the clock: see
-    /// [`Worker::take_sample`].
-    pub fn sample_next(&mut self) {
-        self.core.clockwork.arm();
-    }
-
-    /// Ticks that the sampled transaction spent in each [`crate::Part`], from its first attempt to
-    /// its end; ends the sample.
-    pub fn take_sample(&mut self) -> [u64; crate::Part::ALL.len()] {
-        self.core.clockwork.take()
     }
 }
 
@@ -576,7 +483,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.heap.reclaim();
     }
 
-    fn collect(&mut self, view: &View<M>, budget: usize) {
+    pub fn collect(&mut self, view: &View<M>, budget: usize) {
         self.heap.pin();
         self.scheme.collect(&mut context!(self), view, budget);
         self.heap.unpin();

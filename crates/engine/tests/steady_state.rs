@@ -2,8 +2,8 @@
 //! one to the next. A counting allocator looks on.
 
 use chiliad_engine::{
-    Database, Get, Intent, Options, Range, Silo, Snapshots, TableId, TableSpec, Transaction, Tx,
-    Worker,
+    Database, Get, Intent, Options, Range, Session, Silo, Snapshots, TableId, TableSpec,
+    Transaction, Tx, Worker,
 };
 use chiliad_machine::Native;
 use std::alloc::{GlobalAlloc, Layout, System};

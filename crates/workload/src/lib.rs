@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod any_workload;
 pub mod driver;
 pub mod memory;
 pub mod micro;
@@ -32,4 +33,5 @@ mod workload;
 pub mod ycsb;
 pub mod zipf;
 
+pub use any_workload::{AnyClient, AnyWorkload};
 pub use workload::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};

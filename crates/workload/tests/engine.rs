@@ -1,6 +1,8 @@
 //! The workloads on the engine itself: several native clients at once, and the conditions after.
 
-use chiliad_engine::{Database, Error, Intent, Options, Silo, Snapshots, TableId, Transaction};
+use chiliad_engine::{
+    Database, Error, Intent, Options, Session, Silo, Snapshots, TableId, Transaction,
+};
 use chiliad_machine::Native;
 use chiliad_workload::micro::{Bank, BankOptions, Churn, ChurnOptions};
 use chiliad_workload::smallbank::{Smallbank, SmallbankOptions};

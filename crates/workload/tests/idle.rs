@@ -3,7 +3,7 @@
 use chiliad_engine::Options;
 use chiliad_simulator::Config;
 use chiliad_workload::driver::{
-    AnyWorkload, Backoff, Durability, Idle, Length, NoProgress, Plan, Retry, SimulatedPlan,
+    Backoff, Durability, Idle, Length, NoProgress, Plan, Retry, SimulatedPlan, WorkloadOptions,
     open_native, open_simulated, run_native, run_simulated, schemes,
 };
 use chiliad_workload::ycsb::YcsbOptions;
@@ -43,7 +43,7 @@ fn simulated(events: u64, idle_max: u64) -> (Idle, u64, u64) {
     let plan = plan(Duration::from_micros(events), Duration::from_micros(idle_max));
     let plan = SimulatedPlan { plan, config: Config::new(1) };
     let info = &schemes()[0];
-    let workload = AnyWorkload::Ycsb(YcsbOptions::micro());
+    let workload = WorkloadOptions::Ycsb(YcsbOptions::micro());
     let report = run_simulated(&plan, || open_simulated(info, &workload, Options::default()));
     let report = report.expect("a run");
     assert!(report.outcome.verdict.is_completed(), "{}", report.outcome.verdict);
@@ -65,7 +65,7 @@ fn a_simulated_run_is_watched() {
 
 #[test]
 fn a_native_run_goes_on_until_somebody_commits() {
-    let workload = AnyWorkload::Ycsb(YcsbOptions::micro());
+    let workload = WorkloadOptions::Ycsb(YcsbOptions::micro());
     let target = open_native(&schemes()[0], &workload, Options::default(), None).expect("open");
     let plan = plan(Duration::from_millis(20), Duration::from_secs(600));
     let report = run_native(&*target, &plan, &NoProgress).expect("a run");

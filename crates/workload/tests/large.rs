@@ -6,7 +6,7 @@
 use chiliad_engine::{Options, names};
 use chiliad_simulator::{Config, Sim};
 use chiliad_workload::driver::{
-    AnyWorkload, Backoff, Durability, Length, Plan, Retry, SimulatedPlan, open_simulated,
+    Backoff, Durability, Length, Plan, Retry, SimulatedPlan, WorkloadOptions, open_simulated,
     resident_bytes, run_simulated,
 };
 use chiliad_workload::ycsb::YcsbOptions;
@@ -60,7 +60,8 @@ fn run(records: u64, checked: bool) -> u64 {
     let options = Options { kept_payload: Some(16), ..Options::default() };
     let config = Config { checked, region_bytes: 64 << 30, ..Config::new(1) };
     let plan = SimulatedPlan { plan: plan(), config };
-    let report = run_simulated(&plan, || open_simulated(&info, &AnyWorkload::Ycsb(ycsb), options));
+    let report =
+        run_simulated(&plan, || open_simulated(&info, &WorkloadOptions::Ycsb(ycsb), options));
     let report = report.expect("a run");
     assert!(report.outcome.verdict.is_completed(), "{}", report.outcome.verdict);
     assert_eq!(report.tally.committed(), 40);

@@ -4,8 +4,8 @@
 
 use chiliad_engine::Options;
 use chiliad_workload::driver::{
-    AnyWorkload, Backoff, Durability, Length, NoProgress, Plan, Retry, open_native, resident_bytes,
-    run_native, schemes,
+    Backoff, Durability, Length, NoProgress, Plan, Retry, WorkloadOptions, open_native,
+    resident_bytes, run_native, schemes,
 };
 use chiliad_workload::micro::BankOptions;
 use chiliad_workload::smallbank::SmallbankOptions;
@@ -21,7 +21,7 @@ const BESIDES: u64 = 16 << 20;
 #[test]
 fn estimates_are_near_what_is_resident() {
     let ycsb = |records, record_bytes, hash| {
-        AnyWorkload::Ycsb(YcsbOptions { records, record_bytes, hash, ..YcsbOptions::default() })
+        WorkloadOptions::Ycsb(YcsbOptions { records, record_bytes, hash, ..YcsbOptions::default() })
     };
     let bank = BankOptions { accounts: 40_000, cards: 40_004, ..BankOptions::default() };
     let tpcc = TpccOptions { scale: Scale::Small, warehouses: 2, ..TpccOptions::default() };
@@ -31,11 +31,11 @@ fn estimates_are_near_what_is_resident() {
         ycsb(70_000, 100, false),
         ycsb(70_000, 100, true),
         ycsb(7_000, 2000, false),
-        AnyWorkload::Bank(bank),
-        AnyWorkload::Smallbank(SmallbankOptions { accounts: 60_000, ..Default::default() }),
-        AnyWorkload::Tatp(TatpOptions { subscribers: 16_000, ..Default::default() }),
-        AnyWorkload::Txbench(TxbenchOptions { rows: 2_500, ..Default::default() }),
-        AnyWorkload::Tpcc(tpcc),
+        WorkloadOptions::Bank(bank),
+        WorkloadOptions::Smallbank(SmallbankOptions { accounts: 60_000, ..Default::default() }),
+        WorkloadOptions::Tatp(TatpOptions { subscribers: 16_000, ..Default::default() }),
+        WorkloadOptions::Txbench(TxbenchOptions { rows: 2_500, ..Default::default() }),
+        WorkloadOptions::Tpcc(tpcc),
     ] {
         let before = resident_bytes();
         let database = open_native(&schemes()[0], &workload, Options::default(), None);

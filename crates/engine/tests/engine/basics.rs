@@ -1,5 +1,6 @@
 //! One worker, every scheme, on the one-core machine: what each operation does.
 
+use chiliad_engine::Session;
 use chiliad_engine::names::{self, UnderScheme, under};
 use chiliad_engine::{
     Database, Error, Get, Info, Intent, KeyPart, Options, PartType, Range, Reason, Scheme,

@@ -1,6 +1,7 @@
 //! Where a followed transaction's time is booked, under each scheme: simulated cores that meet over a
 //! few rows, every transaction followed.
 
+use chiliad_engine::Session;
 use chiliad_engine::names::{self, UnderScheme};
 use chiliad_engine::{
     Database, Error, Intent, Options, Part, Scheme, TableId, TableSpec, Transaction, Worker,

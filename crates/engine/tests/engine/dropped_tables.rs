@@ -2,6 +2,7 @@
 //! who may still look at a table loses it; simulated under many seeds, natively by the byte.
 
 use crate::kit::index;
+use chiliad_engine::Session;
 use chiliad_engine::names::{UnderNativeScheme, UnderScheme, under, under_native};
 use chiliad_engine::{
     Database, Error, Intent, Options, Range, Result, Scheme, SecondarySpec, Silo, Snapshots,

@@ -1,6 +1,7 @@
 //! A database on a disk, closed and opened again: what was durable is there, under any scheme.
 
 use crate::kit::index;
+use chiliad_engine::Session;
 use chiliad_engine::{
     Alone, Cancel, Database, DurableOptions, Error, GlobalTid, Intent, LogError, LogOptions,
     LogRunner, Mode, Opened, Options, Partitioned, Scheme, Silo, Stepped, TableId, TableSpec,

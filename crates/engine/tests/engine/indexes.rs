@@ -2,6 +2,7 @@
 //! without its entries, and nothing stays latched. And the names of the tables that hold entries.
 
 use crate::kit::index;
+use chiliad_engine::Session;
 use chiliad_engine::names::{NativeScheme, UnderNativeScheme, all, under_native};
 use chiliad_engine::{
     Database, Error, Intent, KEY_BYTES_MAX, Options, Range, Silo, TableId, TableSpec, Transaction,

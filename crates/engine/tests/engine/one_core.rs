@@ -2,6 +2,7 @@
 //! take turns, so every run is the same.
 
 use crate::kit::Dice;
+use chiliad_engine::Session;
 use chiliad_engine::names::{UnderScheme, under};
 use chiliad_engine::{
     Committed, Database, Get, Intent, Options, Range, Scheme, Silo, Snapshots, TableId, TableSpec,

@@ -1,6 +1,7 @@
 //! A transaction that acts on a state that never was is refused before it has read half as much again
 //! (`Options::opacity`), under every scheme that looks at its reads once more.
 
+use chiliad_engine::Session;
 use chiliad_engine::{
     Database, DlDetect, Error, GlobalTid, Intent, NoWait, Occ, OccSerial, Options, Range, Reason,
     Scheme, Silo, TableId, TableSpec, Transaction, WaitDie,

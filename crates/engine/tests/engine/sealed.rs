@@ -2,6 +2,7 @@
 //! the scheme, and what is read is what was loaded.
 
 use crate::kit::index;
+use chiliad_engine::Session;
 use chiliad_engine::names::{self, UnderScheme};
 use chiliad_engine::{
     Alone, Database, DurableOptions, Error, Get, Intent, Isolation, Mode, Options, Range, Reason,

@@ -2,6 +2,7 @@
 //! threads than cores make progress; handles end in any order.
 
 use crate::kit::Dice;
+use chiliad_engine::Session;
 use chiliad_engine::names::NativeScheme;
 use chiliad_engine::{
     Database, Error, GlobalTid, Intent, Options, Range, Result, Silo, Snapshots, TableId,

@@ -1,6 +1,7 @@
 //! Every wait ends: at the deadline, when the transaction is told to give up, and at once where it is for a
 //! transaction that it runs inside. On simulated cores, under every scheme.
 
+use chiliad_engine::Session;
 use chiliad_engine::names::{UnderScheme, all, under};
 use chiliad_engine::{Cancel, Database, Error, Intent, Options, Result, Scheme, Transaction};
 use chiliad_engine::{TableId, TableSpec, Worker};

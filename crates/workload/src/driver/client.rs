@@ -7,13 +7,12 @@
 use super::open_loop::Arrivals;
 use super::sampling::{Generator, Sampler, TIMED_ONE_IN};
 use super::signals::{Phase, Signals};
-use super::target::{Call, ClientReport, RunSignals, unwrap_recorder};
+use super::target::{ClientReport, RunSignals, unwrap_recorder};
 use super::{Bell, Durability, Failure, Length, Plan, Retry, Tally};
-use crate::{ClientSeat, Shape, Workload};
-use chiliad_engine::{Error, Intent, Result, Scheme, Worker};
+use crate::{AnyClient, ClientSeat, Shape};
+use chiliad_engine::{Error, Intent, Result, Running, Session};
 use chiliad_machine::{Cost, Machine};
 use std::collections::VecDeque;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Transactions in flight from which on the client asks whether the log has failed.
@@ -28,11 +27,10 @@ enum Ended {
     Dropped,
 }
 
-/// A client on its worker.
-pub(crate) struct Client<'a, M: Machine, S: Scheme<M>, W: Workload, C> {
-    worker: Worker<M, S>,
-    workload: &'a W,
-    state: W::Client,
+/// A client on its session.
+pub(crate) struct Client<'a, M: Machine> {
+    session: Box<dyn Session<M>>,
+    requests: Box<dyn AnyClient + 'a>,
     seat: ClientSeat,
     plan: &'a Plan,
     signals: Arc<Signals>,
@@ -47,7 +45,6 @@ pub(crate) struct Client<'a, M: Machine, S: Scheme<M>, W: Workload, C> {
     /// The phase that it has seen last.
     phase: Phase,
     bell: Arc<Bell>,
-    call: PhantomData<fn() -> C>,
 }
 
 /// A transaction that has committed and is not durable yet.
@@ -59,12 +56,12 @@ struct InFlight {
     start: Option<u64>,
 }
 
-impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> {
+impl<'a, M: Machine> Client<'a, M> {
     /// A client that has done nothing yet.
     pub(crate) fn new(
-        worker: Worker<M, S>,
-        workload: &'a W,
-        state: W::Client,
+        session: Box<dyn Session<M>>,
+        requests: Box<dyn AnyClient + 'a>,
+        kinds: usize,
         seat: ClientSeat,
         plan: &'a Plan,
         run: &RunSignals,
@@ -72,9 +69,8 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
         // What is slow anyway, or must miss no arrival, is timed in full.
         let timed_in_full = plan.rate.is_some() || plan.recording.is_some() || M::SIMULATED;
         Self {
-            worker,
-            workload,
-            state,
+            session,
+            requests,
             seat,
             plan,
             signals: Arc::clone(&run.0),
@@ -82,12 +78,11 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             random: Generator::new(plan.seed, seat.index),
             timed: Sampler::new(if timed_in_full { 1 } else { TIMED_ONE_IN }),
             followed: Sampler::new(plan.follow.unwrap_or(1)),
-            tally: Tally::new(workload.kinds().len()),
+            tally: Tally::new(kinds),
             committed: 0,
             in_flight: VecDeque::new(),
             phase: Phase::Assemble,
             bell: Arc::clone(&run.1),
-            call: PhantomData,
         }
     }
 
@@ -160,9 +155,9 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
 
     /// Waits until an epoch is durable, or never will be, and asks for its end.
     fn wait_durable(&self, epoch: u64) {
-        let worker = &self.worker;
-        worker.hurry(epoch);
-        self.bell.wait::<M>(|| worker.durable_epoch() >= epoch || worker.log_failure().is_some());
+        let session = &self.session;
+        session.hurry(epoch);
+        self.bell.wait::<M>(|| session.durable_epoch() >= epoch || session.log_failure().is_some());
     }
 
     /// Waits until everything counts.
@@ -171,7 +166,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             self.wait_durable(last.epoch);
         }
         self.count_durable()?;
-        self.worker.log_failure().map_or(Ok(()), Err)
+        self.session.log_failure().map_or(Ok(()), Err)
     }
 
     /// The transactions that this client contributes to the measured window.
@@ -194,21 +189,21 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     #[inline]
     fn transaction(&mut self, arrival: Option<u64>) -> Result<()> {
         self.partitions.clear();
-        let shape = self.workload.next(&mut self.state, &mut self.partitions);
+        let shape = self.requests.next(&mut self.partitions);
         M::work(Cost::Request, 1);
-        M::work(Cost::Draw, self.workload.draws(&self.state));
+        M::work(Cost::Draw, self.requests.draws());
         let timed = self.timed.take(&mut self.random);
         // Looking at a simulated clock is an event.
         let followed = self.plan.follow.is_some()
             && self.signals.following()
             && self.followed.take(&mut self.random);
         if followed {
-            self.worker.sample_next();
+            self.session.sample_next();
         }
         let start = if timed { Some(arrival.unwrap_or_else(M::now)) } else { None };
         let ended = self.attempts(shape)?;
         if followed {
-            self.tally.add_parts(self.worker.take_sample());
+            self.tally.add_parts(self.session.take_sample());
         }
         if M::SIMULATED && self.signals.is_over() {
             // The window was over before the transaction was.
@@ -242,7 +237,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     /// Counts a committed transaction, now or when it will be durable.
     #[inline]
     fn committed_in(&mut self, epoch: u64, kind: usize, start: Option<u64>) -> Result<()> {
-        let unsuccessful = self.workload.unsuccessful(&self.state);
+        let unsuccessful = self.requests.unsuccessful();
         if self.plan.durability == Durability::None {
             self.count(kind, unsuccessful);
             return Ok(());
@@ -257,7 +252,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
     /// Counts what has become durable.
     #[inline]
     fn count_durable(&mut self) -> Result<()> {
-        let durable = self.worker.durable_epoch();
+        let durable = self.session.durable_epoch();
         while let Some(first) = self.in_flight.front().filter(|it| it.epoch <= durable) {
             if let Some(start) = first.start {
                 self.tally.durable_ns.saturating_record(Self::ns_since(start).max(1));
@@ -267,7 +262,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             self.count(kind, unsuccessful);
         }
         match self.in_flight.len() > IN_FLIGHT_CHECKED {
-            true => self.worker.log_failure().map_or(Ok(()), Err),
+            true => self.session.log_failure().map_or(Ok(()), Err),
             false => Ok(()),
         }
     }
@@ -313,8 +308,8 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
             retries,
             ..Intent::default()
         };
-        let mut tx = self.worker.begin(&intent)?;
-        match C::execute(self.workload, &mut self.state, &mut tx) {
+        let mut tx = Running::begin(&mut *self.session, &intent)?;
+        match self.requests.execute(&mut tx) {
             Ok(()) => tx.commit().map(|committed| committed.epoch),
             Err(error) => {
                 // What a transaction says that acted on a state that never was is no answer.
@@ -328,7 +323,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Client<'a, M, S, W, C> 
 
     /// What the client counted and recorded.
     pub(crate) fn finish(mut self) -> ClientReport {
-        let recorder = self.worker.take_recorder().and_then(unwrap_recorder);
+        let recorder = self.session.take_recorder().and_then(unwrap_recorder);
         ClientReport { tally: self.tally, recorder, ended: M::now() }
     }
 }

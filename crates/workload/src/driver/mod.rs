@@ -6,8 +6,7 @@
 //!        \                                          /
 //!         target.rs   a database with a workload's tables, its scheme forgotten
 //!             |
-//!         client.rs   one client's loop: with stalled.rs, a transaction that never ends, the only code
-//!             |       here that is compiled per scheme
+//!         client.rs   one client's loop; stalled.rs, a transaction that never ends
 //!             |
 //!         tally.rs    counts and histograms       history.rs  what a verified run records
 //! ```
@@ -46,7 +45,9 @@ mod verify;
 mod window;
 
 pub use backoff::Backoff;
-pub use catalog::{AnyWorkload, Home, NativeTarget, faults, open_native, open_simulated, schemes};
+pub use catalog::{
+    Home, NativeTarget, WorkloadOptions, faults, open_native, open_simulated, schemes,
+};
 pub use chiliad_lock::Mode as LockMode;
 pub use crash::{CrashCase, CrashReport, Verdicts, run_crash};
 pub use durable::{Bell, Durability, TimedDisk};
@@ -62,7 +63,7 @@ pub use series::{Sample, resident_bytes};
 pub use simulated::{Loaded, SimulatedPlan, load_simulated, run_loaded, run_simulated};
 pub use slices::FollowingCost;
 pub use tally::{KindTally, Tally};
-pub use target::{Bound, Direct, Natively, Target, Virtual};
+pub use target::Target;
 pub use timestamps::{Drawing, run_drawing, simulate_drawing};
 pub use verify::{Judgement, judge, write_history};
 pub use window::Counted;

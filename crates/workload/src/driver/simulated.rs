@@ -8,7 +8,7 @@
 
 use super::signals::{Phase, Signals};
 use super::target::{ClientReport, RunSignals};
-use super::{AnyWorkload, Failure, Length, Plan, SimulatedReport, Tally, Target};
+use super::{Failure, Length, Plan, SimulatedReport, Tally, Target, WorkloadOptions};
 use crate::ClientSeat;
 use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::{Config, Outcome, Run, Sim, stopping};
@@ -63,7 +63,7 @@ impl Loaded {
     ///
     /// # Errors
     /// Those of the workload's options. One of another kind is none that was loaded.
-    pub fn set_workload(&mut self, workload: &AnyWorkload) -> Result<(), Failure> {
+    pub fn set_workload(&mut self, workload: &WorkloadOptions) -> Result<(), Failure> {
         let made = workload.make()?;
         let set =
             |target: &mut Rc<dyn Target>| Rc::get_mut(target)?.set_workload(made).then_some(());

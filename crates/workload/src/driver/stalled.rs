@@ -7,12 +7,10 @@
 
 use super::sampling::Generator;
 use super::signals::Signals;
-use super::target::Call;
 use super::{Length, Plan};
-use crate::{Shape, Workload};
-use chiliad_engine::{Intent, Result, Scheme, Worker};
+use crate::{AnyClient, Shape};
+use chiliad_engine::{Intent, Result, Running, Session};
 use chiliad_machine::{Machine, Ticks};
-use std::marker::PhantomData;
 use std::time::Duration;
 
 /// How often it looks whether the run has ended before its time.
@@ -21,26 +19,23 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 /// The same when its time is over.
 const LOOK_INTERVAL_AT_END: Duration = Duration::from_micros(10);
 
-/// The transaction on its worker.
-pub(crate) struct Stalled<'a, M: Machine, S: Scheme<M>, W: Workload, C> {
-    worker: Worker<M, S>,
-    workload: &'a W,
-    client: W::Client,
+/// The transaction on its session.
+pub(crate) struct Stalled<'a, M: Machine> {
+    session: Box<dyn Session<M>>,
+    client: Box<dyn AnyClient + 'a>,
     plan: &'a Plan,
     signals: &'a Signals,
-    call: PhantomData<fn() -> C>,
 }
 
-impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Stalled<'a, M, S, W, C> {
+impl<'a, M: Machine> Stalled<'a, M> {
     /// One that has not begun.
     pub(crate) fn new(
-        worker: Worker<M, S>,
-        workload: &'a W,
-        client: W::Client,
+        session: Box<dyn Session<M>>,
+        client: Box<dyn AnyClient + 'a>,
         plan: &'a Plan,
         signals: &'a Signals,
     ) -> Self {
-        Self { worker, workload, client, plan, signals, call: PhantomData }
+        Self { session, client, plan, signals }
     }
 
     /// Waits for its time, begins, reads, and waits for the end of the run.
@@ -54,7 +49,7 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Stalled<'a, M, S, W, C>
             Length::Transactions(_) => Ticks::MAX,
         };
         let mut partitions = Vec::new();
-        let shape = self.workload.next_stalled(&mut self.client, &mut partitions);
+        let shape = self.client.next_stalled(&mut partitions);
         let mut random = Generator::new(self.plan.seed, self.plan.seats());
         let mut retries = 0;
         sleep::<M>(self.signals, begin);
@@ -78,8 +73,8 @@ impl<'a, M: Machine, S: Scheme<M>, W: Workload, C: Call> Stalled<'a, M, S, W, C>
     ) -> Result<()> {
         let Shape { read_only, snapshot, .. } = shape;
         let intent = Intent { read_only, snapshot, partitions, retries, ..Intent::default() };
-        let mut tx = self.worker.begin(&intent)?;
-        let read = C::execute(self.workload, &mut self.client, &mut tx);
+        let mut tx = Running::begin(&mut *self.session, &intent)?;
+        let read = self.client.execute(&mut tx);
         if read.is_ok() {
             sleep::<M>(self.signals, end);
             while !self.signals.is_over() {

@@ -1,22 +1,20 @@
 //! A database with a workload's tables in it, its scheme forgotten.
 //!
 //! A driver starts threads or simulated cores, and each makes one call here that lasts as long as
-//! the run: the only virtual call on the way. What is behind it is compiled once per machine,
-//! scheme and workload, and is nothing but [`super::client`] and [`super::stalled`].
+//! the run. One instance for each machine serves all schemes and workloads: see [`Bound`].
 
 use super::client::Client;
 use super::history::HistoryRecorder;
 use super::signals::{Phase, Signals};
 use super::stalled::Stalled;
 use super::{Bell, Failure, Plan, Tally};
-use crate::{ClientSeat, Condition, Workload};
+use crate::{AnyWorkload, ClientSeat, Condition};
 use chiliad_checker::Recorder;
 use chiliad_engine::{
-    Alone, Database, DurableOptions, Error, Intent, Isolation, LogRunner, Mode, Options,
+    Alone, Error, Intent, Isolation, LogTask, OpenedStore, Running, Session, Store, TableId,
+    Transaction, Writes,
 };
-use chiliad_engine::{Scheme, TableId, Transaction, Writes};
 use chiliad_machine::Machine;
-use chiliad_machine::disk::Disk;
 use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,7 +41,7 @@ pub trait Target {
     fn tables(&self) -> Vec<(u32, String)>;
     /// Takes another workload of the same kind, whose rows are those that there are; whether it is of that
     /// kind.
-    fn set_workload(&mut self, workload: Arc<dyn Any + Send + Sync>) -> bool;
+    fn set_workload(&mut self, workload: Arc<dyn AnyWorkload>) -> bool;
     /// The number of parts that the rows can be loaded in.
     fn load_parts(&self) -> usize;
     /// Loads the parts that `next` hands out, on the calling worker.
@@ -110,109 +108,41 @@ pub trait Target {
 #[derive(Clone)]
 pub struct RunSignals(pub(crate) Arc<Signals>, pub(crate) Arc<Bell>);
 
-/// How a procedure reaches its transaction.
-pub trait Call: 'static {
-    /// Runs the client's request in hand inside `tx`.
-    ///
-    /// # Errors
-    /// Those of the transaction.
-    fn execute<W: Workload, T: Transaction>(
-        workload: &W,
-        client: &mut W::Client,
-        tx: &mut T,
-    ) -> chiliad_engine::Result<()>;
-}
-
-/// Compiled for the scheme: native runs.
-pub struct Direct;
-
-impl Call for Direct {
-    #[inline]
-    fn execute<W: Workload, T: Transaction>(
-        workload: &W,
-        client: &mut W::Client,
-        tx: &mut T,
-    ) -> chiliad_engine::Result<()> {
-        workload.execute(client, tx)
-    }
-}
-
-/// One instance for all schemes: simulated runs, in which a virtual call does not show.
-pub struct Virtual;
-
-/// How native runs call: directly, but in debug builds, which measure nothing and are built often. An instance of
-/// each procedure for each scheme takes longer to compile than all the rest.
-#[cfg(debug_assertions)]
-pub type Natively = Virtual;
-
-/// How native runs call: compiled for the scheme.
-#[cfg(not(debug_assertions))]
-pub type Natively = Direct;
-
-impl Call for Virtual {
-    fn execute<W: Workload, T: Transaction>(
-        workload: &W,
-        client: &mut W::Client,
-        tx: &mut T,
-    ) -> chiliad_engine::Result<()> {
-        workload.execute::<dyn Transaction + '_>(client, tx)
-    }
-}
-
-/// A [`Target`]: a database under scheme `S` and a workload, with procedures called as `C` says.
-pub struct Bound<M: Machine, S: Scheme<M>, W, C> {
-    database: Database<M, S>,
-    workload: Arc<W>,
+/// A [`Target`]: a database, as the trait object `D`, with the writers of its log, as `L`, and a workload.
+pub(crate) struct Bound<M: Machine, D: ?Sized, L: ?Sized> {
+    store: Box<D>,
+    workload: Arc<dyn AnyWorkload>,
     tables: Vec<TableId>,
     names: Vec<String>,
     /// The writers of its log, until somebody runs them.
-    runners: Vec<Mutex<Option<LogRunner<M, S>>>>,
-    call: PhantomData<fn() -> C>,
+    log_tasks: Vec<Mutex<Option<Box<L>>>>,
+    machine: PhantomData<fn() -> M>,
 }
 
-impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Bound<M, S, W, C> {
-    /// Opens a database and creates the workload's tables.
+impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Bound<M, D, L> {
+    /// Creates the workload's tables in a database that is empty.
     ///
     /// # Errors
     /// The engine's.
-    pub fn open(workload: Arc<W>, options: Options) -> Result<Self, Failure> {
-        let database = Database::open(options).map_err(Failure::doing("opening the database"))?;
-        Self::bind(workload, database, Vec::new())
-    }
-
-    /// The same on a disk that is empty.
-    ///
-    /// # Errors
-    /// The engine's.
-    pub fn open_on(
-        workload: Arc<W>,
-        options: Options,
-        durable: DurableOptions,
-        disk: Arc<dyn Disk>,
-    ) -> Result<Self, Failure> {
-        let opened = Database::open_on(disk, Mode::Write, options, durable, &Alone);
-        let opened = opened.map_err(Failure::doing("opening the database"))?;
-        Self::bind(workload, opened.database, opened.runners)
-    }
-
-    fn bind(
-        workload: Arc<W>,
-        database: Database<M, S>,
-        runners: Vec<LogRunner<M, S>>,
-    ) -> Result<Self, Failure> {
+    pub fn new(workload: Arc<dyn AnyWorkload>, opened: OpenedStore<D, L>) -> Result<Self, Failure> {
+        let OpenedStore { store, log_tasks, .. } = opened;
         let specs = workload.tables();
         let names = specs.iter().map(|spec| spec.name.clone()).collect();
         let tables = specs
             .into_iter()
-            .map(|spec| database.create_table(spec))
+            .map(|spec| store.create_table(spec))
             .collect::<Result<Vec<_>, _>>()
             .map_err(Failure::doing("creating the tables"))?;
-        let runners = runners.into_iter().map(|runner| Mutex::new(Some(runner))).collect();
-        Ok(Self { database, workload, tables, names, runners, call: PhantomData })
+        let log_tasks = log_tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
+        Ok(Self { store, workload, tables, names, log_tasks, machine: PhantomData })
+    }
+
+    fn session(&self, doing: &'static str) -> Result<Box<dyn Session<M>>, Failure> {
+        self.store.session().map_err(Failure::doing(doing))
     }
 }
 
-impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C> {
+impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<M, D, L> {
     fn workload(&self) -> &'static str {
         self.workload.name()
     }
@@ -225,8 +155,12 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
         self.tables.iter().map(|table| table.0).zip(self.names.iter().cloned()).collect()
     }
 
-    fn set_workload(&mut self, workload: Arc<dyn Any + Send + Sync>) -> bool {
-        workload.downcast().map(|workload| self.workload = workload).is_ok()
+    fn set_workload(&mut self, workload: Arc<dyn AnyWorkload>) -> bool {
+        let is_of_its_kind = workload.name() == self.workload.name();
+        if is_of_its_kind {
+            self.workload = workload;
+        }
+        is_of_its_kind
     }
 
     fn load_parts(&self) -> usize {
@@ -234,16 +168,16 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
     }
 
     fn load(&self, seed: u64, next: &mut dyn FnMut() -> Option<usize>) -> Result<(), Failure> {
-        let mut worker = self.database.worker().map_err(Failure::doing("loading"))?;
+        let mut session = self.session("loading")?;
         let mut rows = 0_u64;
         while let Some(part) = next() {
             let mut insert = |table: TableId, key: &[u8], value: &[u8]| {
                 rows += 1;
                 // Nobody turns the epochs of a simulated machine while it is loaded.
                 if M::SIMULATED && rows.is_multiple_of(EPOCH_ROWS) {
-                    self.database.tick();
+                    self.store.tick();
                 }
-                worker.load(table, key, value)
+                session.load(table, key, value)
             };
             self.workload
                 .load(&self.tables, part, seed, &mut insert)
@@ -253,31 +187,31 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
     }
 
     fn tick(&self) {
-        self.database.tick();
+        self.store.tick();
     }
 
     fn log_writers(&self) -> usize {
-        self.runners.len()
+        self.log_tasks.len()
     }
 
     fn run_log(&self, number: usize, over: &AtomicBool, bell: &Bell) {
-        let mut place = self.runners[number].lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(runner) = place.take() else { return };
+        let mut place = self.log_tasks[number].lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(task) = place.take() else { return };
         drop(place);
         // Acquire pairs with the release of who stops us.
-        runner.run(|| over.load(Ordering::Acquire), || bell.ring::<M>());
+        task.run(&|| over.load(Ordering::Acquire), &|| bell.ring::<M>());
     }
 
     fn prepare_log(&self) -> Result<(), Failure> {
-        while self.database.prepare_log().map_err(Failure::doing("making room for the log"))? {}
+        while self.store.prepare_log().map_err(Failure::doing("making room for the log"))? {}
         Ok(())
     }
 
     fn checkpoint(&self) -> Result<bool, Failure> {
-        if !self.database.checkpoint_is_due() {
+        if !self.store.checkpoint_is_due() {
             return Ok(false);
         }
-        match self.database.checkpoint(&Alone) {
+        match self.store.checkpoint(&Alone) {
             Ok(_) => Ok(true),
             Err(Error::Canceled) => Ok(false),
             Err(error) => Err(Failure::doing("writing a checkpoint")(error)),
@@ -285,24 +219,24 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
     }
 
     fn cancel_checkpoints(&self) {
-        self.database.cancel_checkpoints();
+        self.store.cancel_checkpoints();
     }
 
     fn log_bytes(&self) -> u64 {
-        self.database.log_bytes()
+        self.store.log_bytes()
     }
 
     fn versions(&self) -> Result<Vec<u64>, Failure> {
-        self.database.count_versions().map_err(Failure::doing("counting versions"))
+        self.store.count_versions().map_err(Failure::doing("counting versions"))
     }
 
     fn settle(&self) -> Result<(), Failure> {
-        for (_, spec) in self.database.tables() {
+        for (_, spec) in self.store.tables() {
             if spec.writes == Writes::Loads {
-                self.database.seal(&spec.name).map_err(Failure::doing("sealing a table"))?;
+                self.store.seal(&spec.name).map_err(Failure::doing("sealing a table"))?;
             }
         }
-        self.database.settle();
+        self.store.settle();
         Ok(())
     }
 
@@ -313,17 +247,18 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
         run: &RunSignals,
     ) -> Result<ClientReport, Failure> {
         M::clocked(false);
-        let worker = self.database.worker().map_err(Failure::doing("starting a client"));
-        let mut worker = worker.inspect_err(|_| {
+        let session = self.session("starting a client");
+        let mut session = session.inspect_err(|_| {
             run.0.set(Phase::Stop);
             run.0.wake::<M>();
         })?;
         if plan.recording.is_some() {
             let recorder = HistoryRecorder::new(seat.index, run.0.clone());
-            worker.set_recorder(Box::new(recorder));
+            session.set_recorder(Box::new(recorder));
         }
-        let state = self.workload.client(&self.tables, seat);
-        let mut client = Client::<M, S, W, C>::new(worker, &*self.workload, state, seat, plan, run);
+        let requests = self.workload.any_client(&self.tables, seat);
+        let kinds = self.workload.kinds().len();
+        let mut client = Client::<M>::new(session, requests, kinds, seat, plan, run);
         let rehearsed = client.rehearse();
         run.0.assemble::<M>(seat.index);
         let result = rehearsed.and_then(|()| client.run());
@@ -342,10 +277,9 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
             home: plan.seats(),
             seed: plan.seed,
         };
-        let client = self.workload.client(&self.tables, seat);
-        let worker = self.database.worker().map_err(Failure::doing("starting a client"));
-        let result = worker.and_then(|worker| {
-            Stalled::<M, S, W, C>::new(worker, &*self.workload, client, plan, &run.0)
+        let client = self.workload.any_client(&self.tables, seat);
+        let result = self.session("starting a client").and_then(|session| {
+            Stalled::<M>::new(session, client, plan, &run.0)
                 .run()
                 .map_err(Failure::doing("running the transaction that stalls"))
         });
@@ -358,11 +292,12 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
     }
 
     fn conditions(&self) -> Result<Vec<Condition>, Failure> {
-        let mut worker = self.database.worker().map_err(Failure::doing("checking conditions"))?;
+        let mut session = self.session("checking conditions")?;
         let mut run = |body: &mut dyn FnMut(&mut dyn Transaction) -> chiliad_engine::Result<()>| {
             let mut retries = 0;
             loop {
-                let mut tx = worker.begin(&Intent { retries, ..Intent::read_only() })?;
+                let intent = Intent { retries, ..Intent::read_only() };
+                let mut tx = Running::begin(&mut *session, &intent)?;
                 match body(&mut tx) {
                     Ok(()) => match tx.commit() {
                         Ok(_) => return Ok(()),
@@ -379,7 +314,7 @@ impl<M: Machine, S: Scheme<M>, W: Workload, C: Call> Target for Bound<M, S, W, C
                 }
             }
         };
-        let serializable = S::INFO.isolation == Isolation::Serializable;
+        let serializable = self.store.info().isolation == Isolation::Serializable;
         self.workload
             .conditions_kept(serializable, &self.tables, &mut run)
             .map_err(Failure::doing("checking conditions"))

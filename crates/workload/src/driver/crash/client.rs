@@ -1,11 +1,10 @@
 //! One client: commits, goes on, and learns later what has become durable.
 
 use super::ledger::{Ledger, Stalls};
-use crate::driver::target::Call;
 use crate::driver::{Backoff, sampling::Generator};
 use crate::random::Random;
-use crate::{ClientSeat, Shape, Workload};
-use chiliad_engine::{Database, Error, Intent, READER_NOT_HELD_BACK, Result, Scheme, Worker};
+use crate::{AnyClient, ClientSeat, Shape};
+use chiliad_engine::{Error, Intent, READER_NOT_HELD_BACK, Result, Running, Session, Store};
 use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::{FaultyDisk, Sim, stopping};
 use std::collections::VecDeque;
@@ -25,9 +24,9 @@ pub(super) struct Shared {
 }
 
 /// A client at work.
-struct Client<'a, S: Scheme<Sim>> {
-    database: &'a Database<Sim, S>,
-    worker: Worker<Sim, S>,
+struct Client<'a> {
+    store: &'a dyn Store<Sim>,
+    session: Box<dyn Session<Sim>>,
     shared: &'a Shared,
     number: usize,
     random: Generator,
@@ -36,28 +35,27 @@ struct Client<'a, S: Scheme<Sim>> {
 }
 
 /// Runs a client to its end: it has done its share, or nothing becomes durable any more.
-pub(super) fn run<S: Scheme<Sim>, W: Workload, C: Call>(
-    database: &Database<Sim, S>,
-    workload: &W,
-    mut state: W::Client,
+pub(super) fn run(
+    store: &dyn Store<Sim>,
+    requests: &mut dyn AnyClient,
     seat: ClientSeat,
     shared: &Shared,
 ) -> Result<()> {
-    let mut worker = database.worker()?;
+    let mut session = store.session()?;
     let stalls = shared.stalls.map(|(one_in, ticks)| {
         let random = Random::new(seat.seed, 0x57a1_0000 + seat.index as u64);
         Stalls { random, one_in, ticks }
     });
     let (number, recorder) = shared.ledger.recorder(stalls);
-    worker.set_recorder(recorder);
+    session.set_recorder(recorder);
     let random = Generator::new(seat.seed, seat.index);
     let waiting = VecDeque::new();
-    let mut client = Client { database, worker, shared, number, random, waiting };
+    let mut client = Client { store, session, shared, number, random, waiting };
     let mut partitions = Vec::new();
     for _ in 0..shared.transactions {
         partitions.clear();
-        let shape = workload.next(&mut state, &mut partitions);
-        match client.transaction::<W, C>(workload, &mut state, shape, &partitions) {
+        let shape = requests.next(&mut partitions);
+        match client.transaction(requests, shape, &partitions) {
             Err(Error::LogFailed(_)) => return Ok(()),
             other => other?,
         }
@@ -74,12 +72,11 @@ pub(super) fn run<S: Scheme<Sim>, W: Workload, C: Call>(
     Ok(())
 }
 
-impl<S: Scheme<Sim>> Client<'_, S> {
+impl Client<'_> {
     /// Runs a request until it goes through, unless the run is over first.
-    fn transaction<W: Workload, C: Call>(
+    fn transaction(
         &mut self,
-        workload: &W,
-        state: &mut W::Client,
+        requests: &mut dyn AnyClient,
         shape: Shape,
         partitions: &[u32],
     ) -> Result<()> {
@@ -87,8 +84,8 @@ impl<S: Scheme<Sim>> Client<'_, S> {
         let Shape { read_only, snapshot, .. } = shape;
         loop {
             let intent = Intent { read_only, snapshot, partitions, retries, ..Intent::default() };
-            let mut tx = self.worker.begin(&intent)?;
-            let done = match C::execute(workload, state, &mut tx) {
+            let mut tx = Running::begin(&mut *self.session, &intent)?;
+            let done = match requests.execute(&mut tx) {
                 Ok(()) => tx.commit(),
                 Err(error) => {
                     // What was read may be no state that ever was: no answer then.
@@ -120,7 +117,7 @@ impl<S: Scheme<Sim>> Client<'_, S> {
 
     /// Learns what has become durable, unless power is lost: whoever looks then is gone.
     fn power_is_lost(&mut self) -> bool {
-        let durable = self.database.durable_epoch();
+        let durable = self.store.durable_epoch();
         if self.shared.disk.is_off() {
             return true;
         }

@@ -33,7 +33,7 @@ impl Common {
 /// Lives a life; what clients met that they should not have. Where the host has no room for stacks nobody has begun.
 pub(super) fn live(
     run: &mut Run,
-    living: &Rc<dyn Living>,
+    living: &Rc<Living>,
     plan: &LifePlan,
     shared: Shared,
     seed: u64,
@@ -76,7 +76,7 @@ pub(super) fn live(
     if let Some(pause) = plan.checkpoints {
         let (living, common) = (living.clone(), common.clone());
         run.spawn_daemon("checkpoints", move || {
-            while !stopping() && maintain(&*living).is_ok() {
+            while !stopping() && maintain(&living).is_ok() {
                 Sim::park_until(Sim::now() + pause);
             }
             common.maintaining.set(false);
@@ -90,7 +90,7 @@ pub(super) fn live(
 
 /// Prepares the log and makes a checkpoint. A disk that is full, or a write that failed, is no reason
 /// to give up: the database goes on, and so does whoever maintains it.
-fn maintain(living: &dyn Living) -> Result<(), Error> {
+fn maintain(living: &Living) -> Result<(), Error> {
     for step in [living.prepare_log().map(|_| ()), living.checkpoint()] {
         if let Err(Error::LogFailed(error)) = step {
             return Err(Error::LogFailed(error));

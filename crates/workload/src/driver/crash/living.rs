@@ -1,13 +1,12 @@
-//! A database on a disk with a workload's tables, its scheme forgotten: one life of it.
+//! A database on a disk with a workload's tables: one life of it.
 
 use super::client::{self, Shared};
 use super::ledger::{Key, Ledger, Op};
-use crate::driver::target::Virtual;
-use crate::{ClientSeat, Workload};
-use chiliad_engine::names::{self, UnderScheme};
+use crate::{AnyWorkload, ClientSeat};
+use chiliad_engine::any::{self, Place};
 use chiliad_engine::{
-    Alone, Database, DurableOptions, Error, IndexKind, Intent, LogRunner, Mode, Opened, Options,
-    Range, Recovered, Result, Scheme, Stamp, Stepped, TableId, TableSpec, Transaction,
+    Alone, DurableOptions, Error, IndexKind, Intent, LogTask, Mode, OpenedStore, Options, Range,
+    Recovered, Result, Running, Stamp, Stepped, Store, TableId, TableSpec, Transaction,
 };
 use chiliad_simulator::{FaultyDisk, Sim};
 use std::cell::RefCell;
@@ -33,32 +32,6 @@ pub(super) struct Survey {
     pub failed_conditions: Vec<String>,
 }
 
-/// An open database. Calls are made on simulated cores, or outside the schedule.
-pub(super) trait Living {
-    /// Its tables with those of its secondary indexes, by number.
-    fn tables(&self) -> Vec<(TableId, TableSpec)>;
-    /// Loads the initial rows and makes them durable, outside the schedule.
-    fn load(&self, seed: u64) -> Result<()>;
-    /// The keys that [`Living::load`] has inserted.
-    fn loaded_keys(&self, seed: u64, keys: &mut BTreeSet<(u32, Key)>) -> Result<()>;
-    /// Advances the epoch.
-    fn tick(&self);
-    /// Runs one of the log's writers.
-    fn step(&self, writer: usize) -> Stepped;
-    /// Why nothing more becomes durable.
-    fn failure(&self) -> Option<Error>;
-    /// Runs a client.
-    fn run_client(&self, seat: ClientSeat, shared: &Shared) -> Result<()>;
-    /// Makes a checkpoint.
-    fn checkpoint(&self) -> Result<()>;
-    /// Makes room for the log.
-    fn prepare_log(&self) -> Result<bool>;
-    /// Looks at everything there is; hash tables are asked for `keys`.
-    fn survey(&self, keys: &BTreeSet<(u32, Key)>) -> Result<Survey>;
-    /// Ends the logs as it should be; whether everything is durable then.
-    fn close(&self) -> bool;
-}
-
 /// How a life begins.
 pub(super) struct Opening {
     pub scheme: &'static str,
@@ -70,68 +43,41 @@ pub(super) struct Opening {
     pub serializable: bool,
 }
 
-/// Opens what is on a disk, with `workload`'s tables where there are none yet.
-pub(super) fn open<W: Workload>(
-    workload: &Arc<W>,
-    opening: &Opening,
-) -> Result<(Box<dyn Living>, Recovered)> {
-    let it = Open { workload: Arc::clone(workload), opening };
-    names::under::<Sim, _>(opening.scheme, it)
-        .unwrap_or_else(|| Err(Error::InvalidOption(format!("scheme {}", opening.scheme))))
-}
-
-struct Open<'a, W> {
-    workload: Arc<W>,
-    opening: &'a Opening,
-}
-
-impl<W: Workload> UnderScheme<Sim> for Open<'_, W> {
-    type Output = Result<(Box<dyn Living>, Recovered)>;
-
-    fn run<S: Scheme<Sim>>(self) -> Self::Output {
-        let Opening { disk, mode, options, durable, .. } = self.opening;
-        let opened =
-            Database::open_on(Arc::new(disk.clone()), *mode, options.clone(), *durable, &Alone)?;
-        let Opened { database, runners, recovered } = opened;
-        let tables = match mode {
-            Mode::Write => tables::<S, W>(&database, &*self.workload)?,
-            _ => Vec::new(),
-        };
-        let runners = runners.into_iter().map(|runner| RefCell::new(Some(runner))).collect();
-        let workload = self.workload;
-        let serializable = self.opening.serializable;
-        let incarnation = Incarnation::<S, W> { database, workload, tables, runners, serializable };
-        Ok((Box::new(incarnation), recovered))
-    }
-}
-
-fn tables<S: Scheme<Sim>, W: Workload>(
-    database: &Database<Sim, S>,
-    workload: &W,
-) -> Result<Vec<TableId>> {
-    let table = |spec: TableSpec| match database.table(&spec.name) {
-        Err(Error::UnknownTable(_)) => database.create_table(spec),
-        found => found,
-    };
-    workload.tables().into_iter().map(table).collect()
-}
-
-struct Incarnation<S: Scheme<Sim>, W> {
-    database: Database<Sim, S>,
-    workload: Arc<W>,
+/// An open database. Calls are made on simulated cores, or outside the schedule.
+pub(super) struct Living {
+    store: Box<dyn Store<Sim>>,
+    workload: Arc<dyn AnyWorkload>,
     tables: Vec<TableId>,
     /// Each is run by one core.
-    runners: Vec<RefCell<Option<LogRunner<Sim, S>>>>,
+    log_tasks: Vec<RefCell<Option<Box<dyn LogTask<Sim>>>>>,
     serializable: bool,
 }
 
-impl<S: Scheme<Sim>, W: Workload> Living for Incarnation<S, W> {
-    fn tables(&self) -> Vec<(TableId, TableSpec)> {
-        self.database.tables()
+impl Living {
+    /// Opens what is on a disk, with `workload`'s tables where there are none yet.
+    pub fn open(workload: &Arc<dyn AnyWorkload>, opening: &Opening) -> Result<(Self, Recovered)> {
+        let Opening { scheme, disk, mode, options, durable, serializable } = opening;
+        let disk = Arc::new(disk.clone());
+        let place = Place { disk, mode: *mode, durable: *durable, host: &Alone };
+        let opened = any::open::<Sim>(scheme, options.clone(), Some(place))?;
+        let OpenedStore { store, log_tasks, recovered } = opened;
+        let tables = match mode {
+            Mode::Write => tables(&*store, &**workload)?,
+            _ => Vec::new(),
+        };
+        let log_tasks = log_tasks.into_iter().map(|task| RefCell::new(Some(task))).collect();
+        let (workload, serializable) = (Arc::clone(workload), *serializable);
+        Ok((Self { store, workload, tables, log_tasks, serializable }, recovered))
     }
 
-    fn load(&self, seed: u64) -> Result<()> {
-        let mut worker = self.database.worker()?;
+    /// Its tables with those of its secondary indexes, by number.
+    pub fn tables(&self) -> Vec<(TableId, TableSpec)> {
+        self.store.tables()
+    }
+
+    /// Loads the initial rows and makes them durable, outside the schedule.
+    pub fn load(&self, seed: u64) -> Result<()> {
+        let mut session = self.store.session()?;
         let mut unwritten = 0;
         let mut insert = |table: TableId, key: &[u8], value: &[u8]| {
             // Outside the schedule nobody makes room in the worker's buffer but we.
@@ -140,22 +86,23 @@ impl<S: Scheme<Sim>, W: Workload> Living for Incarnation<S, W> {
                 unwritten = 0;
             }
             unwritten += ROW_BYTES + key.len() + value.len();
-            worker.load(table, key, value)
+            session.load(table, key, value)
         };
         for part in 0..self.workload.load_parts() {
             self.workload.load(&self.tables, part, seed, &mut insert)?;
         }
-        drop(worker);
-        self.database.settle();
-        let loaded = self.database.epoch() - 1;
-        while self.database.durable_epoch() < loaded {
+        drop(session);
+        self.store.settle();
+        let loaded = self.store.epoch() - 1;
+        while self.store.durable_epoch() < loaded {
             self.flush();
-            self.database.log_failure().map_or(Ok(()), Err)?;
+            self.store.log_failure().map_or(Ok(()), Err)?;
         }
         Ok(())
     }
 
-    fn loaded_keys(&self, seed: u64, keys: &mut BTreeSet<(u32, Key)>) -> Result<()> {
+    /// The keys that [`Living::load`] has inserted.
+    pub fn loaded_keys(&self, seed: u64, keys: &mut BTreeSet<(u32, Key)>) -> Result<()> {
         let mut note = |table: TableId, key: &[u8], _: &[u8]| {
             keys.insert((table.0, key.into()));
             Ok(())
@@ -164,34 +111,41 @@ impl<S: Scheme<Sim>, W: Workload> Living for Incarnation<S, W> {
         parts.try_for_each(|part| self.workload.load(&self.tables, part, seed, &mut note))
     }
 
-    fn tick(&self) {
-        self.database.tick();
+    /// Advances the epoch.
+    pub fn tick(&self) {
+        self.store.tick();
     }
 
-    fn step(&self, writer: usize) -> Stepped {
-        self.runners[writer].borrow_mut().as_mut().map_or(Stepped::Idle, LogRunner::step)
+    /// Runs one of the log's writers.
+    pub fn step(&self, writer: usize) -> Stepped {
+        self.log_tasks[writer].borrow_mut().as_mut().map_or(Stepped::Idle, |task| task.step())
     }
 
-    fn failure(&self) -> Option<Error> {
-        self.database.log_failure()
+    /// Why nothing more becomes durable.
+    pub fn failure(&self) -> Option<Error> {
+        self.store.log_failure()
     }
 
-    fn run_client(&self, seat: ClientSeat, shared: &Shared) -> Result<()> {
-        let state = self.workload.client(&self.tables, seat);
-        client::run::<S, W, Virtual>(&self.database, &*self.workload, state, seat, shared)
+    /// Runs a client.
+    pub fn run_client(&self, seat: ClientSeat, shared: &Shared) -> Result<()> {
+        let mut requests = self.workload.any_client(&self.tables, seat);
+        client::run(&*self.store, &mut *requests, seat, shared)
     }
 
-    fn checkpoint(&self) -> Result<()> {
-        self.database.checkpoint(&Alone).map(|_| ())
+    /// Makes a checkpoint.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.store.checkpoint(&Alone).map(|_| ())
     }
 
-    fn prepare_log(&self) -> Result<bool> {
-        self.database.prepare_log()
+    /// Makes room for the log.
+    pub fn prepare_log(&self) -> Result<bool> {
+        self.store.prepare_log()
     }
 
-    fn survey(&self, keys: &BTreeSet<(u32, Key)>) -> Result<Survey> {
+    /// Looks at everything there is; hash tables are asked for `keys`.
+    pub fn survey(&self, keys: &BTreeSet<(u32, Key)>) -> Result<Survey> {
         let mut survey = Survey::default();
-        for (table, spec) in self.database.tables() {
+        for (table, spec) in self.store.tables() {
             if !spec.name.contains('/') {
                 self.survey_table(table, &spec, keys, &mut survey)?;
             }
@@ -200,18 +154,17 @@ impl<S: Scheme<Sim>, W: Workload> Living for Incarnation<S, W> {
         Ok(survey)
     }
 
-    fn close(&self) -> bool {
-        let runners = self.runners.iter().filter_map(|runner| runner.borrow_mut().take());
-        let ends: Vec<Stepped> = runners.map(LogRunner::finish).collect();
+    /// Ends the logs as it should be; whether everything is durable then.
+    pub fn close(&self) -> bool {
+        let tasks = self.log_tasks.iter().filter_map(|task| task.borrow_mut().take());
+        let ends: Vec<Stepped> = tasks.map(LogTask::finish).collect();
         !ends.contains(&Stepped::Failed)
     }
-}
 
-impl<S: Scheme<Sim>, W: Workload> Incarnation<S, W> {
     /// Makes what was committed durable, outside the schedule.
     fn flush(&self) {
-        self.database.tick();
-        for writer in 0..self.runners.len() {
+        self.store.tick();
+        for writer in 0..self.log_tasks.len() {
             self.step(writer);
         }
     }
@@ -224,10 +177,10 @@ impl<S: Scheme<Sim>, W: Workload> Incarnation<S, W> {
         keys: &BTreeSet<(u32, Key)>,
         survey: &mut Survey,
     ) -> Result<()> {
-        let mut worker = self.database.worker()?;
+        let mut session = self.store.session()?;
         let ledger = Ledger::default();
-        worker.set_recorder(ledger.recorder(None).1);
-        let mut tx = worker.begin(&Intent::read_only())?;
+        session.set_recorder(ledger.recorder(None).1);
+        let mut tx = Running::begin(&mut *session, &Intent::read_only())?;
         let mut values: Vec<(Key, Box<[u8]>)> = Vec::new();
         if spec.index == IndexKind::Ordered {
             let all = tx.scan(table, Range::all())?;
@@ -249,7 +202,7 @@ impl<S: Scheme<Sim>, W: Workload> Incarnation<S, W> {
         });
         let stamps: BTreeMap<Key, Stamp> = stamps.into_iter().collect();
         for (at, index) in spec.secondary.iter().enumerate() {
-            let mut tx = worker.begin(&Intent::read_only())?;
+            let mut tx = Running::begin(&mut *session, &Intent::read_only())?;
             let found = tx.scan_index(table, at, Range::all())?.len();
             tx.commit()?;
             let mut rows = seen(&ledger, |op| match op {
@@ -275,9 +228,9 @@ impl<S: Scheme<Sim>, W: Workload> Incarnation<S, W> {
     }
 
     fn failed_conditions(&self) -> Result<Vec<String>> {
-        let mut worker = self.database.worker()?;
+        let mut session = self.store.session()?;
         let mut run = |body: &mut dyn FnMut(&mut dyn Transaction) -> Result<()>| {
-            let mut tx = worker.begin(&Intent::read_only())?;
+            let mut tx = Running::begin(&mut *session, &Intent::read_only())?;
             body(&mut tx)?;
             tx.commit().map(|_| ())
         };
@@ -291,4 +244,12 @@ impl<S: Scheme<Sim>, W: Workload> Incarnation<S, W> {
 /// What was recorded since the last call, as far as it is `wanted`.
 fn seen<T>(ledger: &Ledger, wanted: impl Fn(Op) -> Option<T>) -> Vec<T> {
     ledger.take().into_iter().flat_map(|attempt| attempt.ops).filter_map(wanted).collect()
+}
+
+fn tables(store: &dyn Store<Sim>, workload: &dyn AnyWorkload) -> Result<Vec<TableId>> {
+    let table = |spec: TableSpec| match store.table(&spec.name) {
+        Err(Error::UnknownTable(_)) => store.create_table(spec),
+        found => found,
+    };
+    workload.tables().into_iter().map(table).collect()
 }

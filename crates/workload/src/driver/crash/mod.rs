@@ -26,21 +26,12 @@ mod serial;
 mod story;
 mod verdicts;
 
-use super::AnyWorkload;
-use super::catalog::valid;
-use crate::Workload;
-use crate::micro::{Bank, Churn};
-use crate::smallbank::Smallbank;
-use crate::tatp::Tatp;
-use crate::tpcc::Tpcc;
-use crate::txbench::Txbench;
-use crate::ycsb::Ycsb;
+use super::WorkloadOptions;
 use chiliad_checker::Isolation;
 use chiliad_machine::Fault;
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use story::Story;
 pub use verdicts::Verdicts;
 
@@ -48,7 +39,7 @@ pub use verdicts::Verdicts;
 #[derive(Clone, Debug)]
 pub struct CrashCase {
     /// The workload, in a size for simulation.
-    pub workload: AnyWorkload,
+    pub workload: WorkloadOptions,
     /// Partitions of the database, for schemes that need them.
     pub partitions: u32,
     /// Names of schemes: the first life is ruled by the first one, later ones by any of them.
@@ -89,7 +80,7 @@ pub struct CrashReport {
 #[must_use]
 pub fn run_crash(case: &CrashCase) -> CrashReport {
     let mut report = CrashReport::default();
-    let made = catch_unwind(AssertUnwindSafe(|| dispatch(case, &mut report)));
+    let made = catch_unwind(AssertUnwindSafe(|| tell(case, &mut report)));
     if let Err(payload) = made {
         report.verdicts.add("panicked", || message(&*payload));
     }
@@ -101,20 +92,9 @@ fn message(payload: &(dyn Any + Send)) -> String {
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a word").to_owned()
 }
 
-fn dispatch(case: &CrashCase, report: &mut CrashReport) {
-    fn told<W: Workload>(workload: Result<W, String>, case: &CrashCase, report: &mut CrashReport) {
-        match valid(workload) {
-            Ok(workload) => Story::new(case, Arc::new(workload), report).tell(),
-            Err(failure) => report.verdicts.add("not begun", || failure.to_string()),
-        }
-    }
-    match &case.workload {
-        AnyWorkload::Tpcc(options) => told(Tpcc::new(options.clone()), case, report),
-        AnyWorkload::Ycsb(options) => told(Ycsb::new(options.clone()), case, report),
-        AnyWorkload::Smallbank(options) => told(Smallbank::new(options.clone()), case, report),
-        AnyWorkload::Tatp(options) => told(Tatp::new(options.clone()), case, report),
-        AnyWorkload::Txbench(options) => told(Txbench::new(options.clone()), case, report),
-        AnyWorkload::Churn(options) => told(Churn::new(options.clone()), case, report),
-        AnyWorkload::Bank(options) => told(Bank::new(options.clone()), case, report),
+fn tell(case: &CrashCase, report: &mut CrashReport) {
+    match case.workload.make() {
+        Ok(workload) => Story::new(case, workload, report).tell(),
+        Err(failure) => report.verdicts.add("not begun", || failure.to_string()),
     }
 }

@@ -5,11 +5,11 @@ use super::cut::{Cut, Ended};
 use super::damage::Damage;
 use super::ledger::Ledger;
 use super::life::live;
-use super::living::{self, Living, Opening};
+use super::living::{Living, Opening};
 use super::oracle::Oracle;
 use super::plan::{Between, CrashPlan, End, LifePlan};
 use super::{CrashCase, CrashReport, serial};
-use crate::Workload;
+use crate::AnyWorkload;
 use chiliad_checker::Isolation;
 use chiliad_engine::{Error, LogError, Mode, Recovered};
 use chiliad_log::Manifest;
@@ -20,10 +20,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// A case on its way.
-pub(super) struct Story<'a, W> {
+pub(super) struct Story<'a> {
     case: &'a CrashCase,
     plan: CrashPlan,
-    workload: Arc<W>,
+    workload: Arc<dyn AnyWorkload>,
     report: &'a mut CrashReport,
     disk: FaultyDisk,
 }
@@ -34,7 +34,7 @@ struct Over;
 /// An open database. It can be dropped only inside of its run; elsewhere it is given up together with
 /// the memory of the run.
 struct Held {
-    living: ManuallyDrop<Rc<dyn Living>>,
+    living: ManuallyDrop<Rc<Living>>,
     recovered: Recovered,
 }
 
@@ -52,8 +52,12 @@ struct Remains {
     closed: bool,
 }
 
-impl<'a, W: Workload> Story<'a, W> {
-    pub fn new(case: &'a CrashCase, workload: Arc<W>, report: &'a mut CrashReport) -> Self {
+impl<'a> Story<'a> {
+    pub fn new(
+        case: &'a CrashCase,
+        workload: Arc<dyn AnyWorkload>,
+        report: &'a mut CrashReport,
+    ) -> Self {
         let plan = CrashPlan::new(case.seed, case.fault);
         let disk = FaultyDisk::new(case.seed, DiskFaults::default());
         Self { case, plan, workload, report, disk }
@@ -88,7 +92,7 @@ impl<'a, W: Workload> Story<'a, W> {
         let plan = self.plan.life(0);
         let mut run = self.run(plan.config.clone())?;
         let mut held = self.open(&run, &plan, 0)?;
-        let mut oracle = self.begin(&run, &**held.living)?;
+        let mut oracle = self.begin(&run, &held.living)?;
         for life in 0..self.plan.lives {
             let plan = self.plan.life(life);
             let remains = self.live(&mut run, held, &plan, life)?;
@@ -114,7 +118,7 @@ impl<'a, W: Workload> Story<'a, W> {
     }
 
     /// Loads the database; what is there then is where the oracle begins.
-    fn begin(&mut self, run: &Run, living: &dyn Living) -> Result<Oracle, Over> {
+    fn begin(&mut self, run: &Run, living: &Living) -> Result<Oracle, Over> {
         let seed = self.case.seed;
         let loaded = run.outside(|| {
             living.load(seed)?;
@@ -347,8 +351,8 @@ impl<'a, W: Workload> Story<'a, W> {
             durable: plan.durable,
             serializable: self.case.isolation == Isolation::Serializable,
         };
-        let (living, recovered) = run.outside(|| living::open(&self.workload, &opening))?;
-        Ok(Held { living: ManuallyDrop::new(Rc::from(living)), recovered })
+        let (living, recovered) = run.outside(|| Living::open(&self.workload, &opening))?;
+        Ok(Held { living: ManuallyDrop::new(Rc::new(living)), recovered })
     }
 
     fn stop(&mut self, verdict: &str, what: &dyn std::fmt::Display) -> Over {

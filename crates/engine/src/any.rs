@@ -1,0 +1,225 @@
+//! Databases whose scheme is chosen by name at run time: one instance of the engine for each machine and
+//! scheme, which the facade, the drivers and the rigs share.
+
+use crate::database::Database;
+use crate::durable::{Checkpointed, Copied, DurableOptions, Host, LogRunner, Mode, Opened};
+use crate::error::{Error, Result};
+use crate::layout::Layout;
+use crate::options::Options;
+use crate::scheme::names::{NativeScheme, UnderNativeScheme, UnderScheme, under, under_native};
+use crate::scheme::{Info, Scheme};
+use crate::session::Session;
+use crate::stats::Stats;
+use crate::store::{
+    LogTask, NativeSession, NativeStore, OpenedNatively, OpenedOn, OpenedStore, Store,
+};
+use crate::table::{TableId, TableSpec};
+use chiliad_log::Stepped;
+use chiliad_machine::disk::Disk;
+use chiliad_machine::{Interleaved, Machine};
+use std::sync::Arc;
+
+/// A directory to open, and how.
+pub struct Place<'a, M: Machine> {
+    /// What it lies on.
+    pub disk: Arc<dyn Disk>,
+    /// What it is opened for.
+    pub mode: Mode,
+    /// How it is used.
+    pub durable: DurableOptions,
+    /// Runs what opening has to do.
+    pub host: &'a dyn Host<M>,
+}
+
+/// Opens a database that threads share, under the scheme called `name`: in memory, or in a directory.
+///
+/// # Errors
+/// [`Error::InvalidOption`] for a name that no scheme has; those of [`Database::open`] and
+/// [`Database::open_on`].
+pub fn open_native(
+    name: &str,
+    options: Options,
+    place: Option<Place<'_, Interleaved>>,
+) -> Result<OpenedNatively> {
+    under_native(name, Open { options, place }).unwrap_or_else(|| Err(unknown(name)))
+}
+
+/// Opens a database on machine `M` under the scheme called `name`: in memory, or in a directory.
+///
+/// # Errors
+/// As for [`open_native`].
+pub fn open<M: Machine>(
+    name: &str,
+    options: Options,
+    place: Option<Place<'_, M>>,
+) -> Result<OpenedOn<M>> {
+    under::<M, _>(name, Open { options, place }).unwrap_or_else(|| Err(unknown(name)))
+}
+
+fn unknown(name: &str) -> Error {
+    Error::InvalidOption(format!("scheme {name}: unknown"))
+}
+
+struct Open<'a, M: Machine> {
+    options: Options,
+    place: Option<Place<'a, M>>,
+}
+
+impl<M: Machine> Open<'_, M> {
+    fn open<S: Scheme<M>>(self) -> Result<Opened<M, S>> {
+        match self.place {
+            None => Ok(Opened {
+                database: Database::open(self.options)?,
+                runners: Vec::new(),
+                recovered: Default::default(),
+            }),
+            Some(Place { disk, mode, durable, host }) => {
+                Database::open_on(disk, mode, self.options, durable, host)
+            }
+        }
+    }
+}
+
+impl UnderNativeScheme for Open<'_, Interleaved> {
+    type Output = Result<OpenedNatively>;
+
+    fn run<S: NativeScheme>(self) -> Self::Output {
+        let Opened { database, runners, recovered } = self.open::<S>()?;
+        let mut log_tasks: Vec<Box<dyn LogTask<Interleaved> + Send>> = Vec::new();
+        for runner in runners {
+            log_tasks.push(Box::new(runner));
+        }
+        Ok(OpenedStore { store: Box::new(database), log_tasks, recovered })
+    }
+}
+
+impl<M: Machine> UnderScheme<M> for Open<'_, M> {
+    type Output = Result<OpenedOn<M>>;
+
+    fn run<S: Scheme<M>>(self) -> Self::Output {
+        let Opened { database, runners, recovered } = self.open::<S>()?;
+        let mut log_tasks: Vec<Box<dyn LogTask<M>>> = Vec::new();
+        for runner in runners {
+            log_tasks.push(Box::new(runner));
+        }
+        Ok(OpenedStore { store: Box::new(database), log_tasks, recovered })
+    }
+}
+
+impl<S: NativeScheme> NativeStore for Database<Interleaved, S> {
+    fn native_session(&self) -> Result<Box<NativeSession>> {
+        Ok(Box::new(self.worker()?))
+    }
+}
+
+impl<M: Machine, S: Scheme<M>> Store<M> for Database<M, S> {
+    fn info(&self) -> Info {
+        S::INFO
+    }
+
+    fn create_table(&self, spec: TableSpec) -> Result<TableId> {
+        Self::create_table(self, spec)
+    }
+
+    fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()> {
+        Self::adopt_layout(self, table, layout)
+    }
+
+    fn seal(&self, name: &str) -> Result<()> {
+        Self::seal(self, name)
+    }
+
+    fn tables(&self) -> Vec<(TableId, TableSpec)> {
+        Self::tables(self)
+    }
+
+    fn table(&self, name: &str) -> Result<TableId> {
+        Self::table(self, name)
+    }
+
+    fn drop_table(&self, name: &str) -> Result<()> {
+        Self::drop_table(self, name)
+    }
+
+    fn session(&self) -> Result<Box<dyn Session<M>>> {
+        Ok(Box::new(self.worker()?))
+    }
+
+    fn tick(&self) {
+        Self::tick(self);
+    }
+
+    fn epoch(&self) -> u64 {
+        Self::epoch(self)
+    }
+
+    fn settle(&self) {
+        Self::settle(self);
+    }
+
+    fn tidy(&self) -> u64 {
+        Self::tidy(self)
+    }
+
+    fn stats(&self) -> Stats {
+        Self::stats(self)
+    }
+
+    fn count_versions(&self) -> Result<Vec<u64>> {
+        Self::count_versions(self)
+    }
+
+    fn durable_epoch(&self) -> u64 {
+        Self::durable_epoch(self)
+    }
+
+    fn hurry(&self, epoch: u64) {
+        Self::hurry(self, epoch);
+    }
+
+    fn log_failure(&self) -> Option<Error> {
+        Self::log_failure(self)
+    }
+
+    fn log_bytes(&self) -> u64 {
+        Self::log_bytes(self)
+    }
+
+    fn prepare_log(&self) -> Result<bool> {
+        Self::prepare_log(self)
+    }
+
+    fn checkpoint_is_due(&self) -> bool {
+        Self::checkpoint_is_due(self)
+    }
+
+    fn checkpoint(&self, host: &dyn Host<M>) -> Result<Checkpointed> {
+        Self::checkpoint(self, host)
+    }
+
+    fn cancel_checkpoints(&self) {
+        Self::cancel_checkpoints(self);
+    }
+
+    fn backup(&self, to: &dyn Disk) -> Result<Copied> {
+        Self::backup(self, to)
+    }
+
+    fn export(&self, to: &dyn Disk, host: &dyn Host<M>) -> Result<Checkpointed> {
+        Self::export(self, to, host)
+    }
+}
+
+impl<M: Machine, S: Scheme<M>> LogTask<M> for LogRunner<M, S> {
+    fn run(self: Box<Self>, over: &dyn Fn() -> bool, claimed: &dyn Fn()) {
+        Self::run(*self, over, claimed);
+    }
+
+    fn step(&mut self) -> Stepped {
+        Self::step(self)
+    }
+
+    fn finish(self: Box<Self>) -> Stepped {
+        Self::finish(*self)
+    }
+}

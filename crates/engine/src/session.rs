@@ -1,0 +1,257 @@
+//! A session of any engine: runs one transaction at a time.
+//!
+//! Clients, crash rigs and applications speak this interface and [`crate::Store`]; what orders the
+//! transactions behind it is not seen. Both traits are object-safe, so that a driver is compiled once
+//! for each machine and not once for each scheme.
+
+use crate::breakdown::Part;
+use crate::cancel::Cancel;
+use crate::error::{Error, Result};
+use crate::recorder::Recorder;
+use crate::table::TableId;
+use crate::transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
+use chiliad_machine::Machine;
+use core::marker::PhantomData;
+use core::mem;
+
+/// Where a committed transaction took place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Committed {
+    /// Its commit epoch.
+    pub epoch: u64,
+    /// Its place among the versions of each record that it wrote.
+    pub order: u64,
+    /// Whether it wrote anything.
+    pub wrote: bool,
+}
+
+/// Runs one transaction at a time on a [`crate::Store`]. Any thread may use it, one at a time.
+///
+/// The operations of [`Transaction`] act on the transaction in progress, and report
+/// [`Error::TransactionOver`] where there is none. [`Running`] begins one and ends it in any case:
+/// callers use that instead of [`Session::start`], [`Session::commit`] and [`Session::rollback`].
+pub trait Session<M: Machine>: Transaction {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// A conflict, for schemes that can refuse this early; [`Error::InvalidOption`] for a partition
+    /// that does not exist.
+    fn start(&mut self, intent: &Intent<'_>) -> Result<()>;
+
+    /// Makes the changes of the transaction in progress visible to others, all or none, and ends it.
+    ///
+    /// # Errors
+    /// As for [`Running::commit`].
+    fn commit(&mut self) -> Result<Committed>;
+
+    /// Forgets the changes of the transaction in progress and ends it.
+    fn rollback(&mut self);
+
+    /// As [`Session::rollback`], for a caller that may be unwinding: collects nothing on the way.
+    fn abandon(&mut self);
+
+    /// Whether what was read so far is one state of the database.
+    ///
+    /// # Errors
+    /// The conflict.
+    fn validate(&mut self) -> Result<()>;
+
+    /// What transactions that run inside the one in progress know it by: [`Intent::outer`].
+    fn as_outer(&self) -> Outer;
+
+    /// Inserts a row outside any transaction, for loading tables that nobody uses yet.
+    ///
+    /// # Errors
+    /// As for [`Transaction::insert`]; [`Error::ReadOnlyTable`] for a table that is sealed.
+    fn load(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        loop {
+            match self.try_load(&[], table, key, value) {
+                // Other loaders may be at work beside us.
+                Err(error) if error.is_retryable() => M::pause(),
+                done => return done,
+            }
+        }
+    }
+
+    /// As [`Session::load`], but tries once, for a caller that decides itself whether to try again,
+    /// and that may be in the closures of these other transactions.
+    ///
+    /// # Errors
+    /// As for [`Session::load`]; [`Error::Conflict`], after which the row may be loaded again;
+    /// [`Error::Nested`].
+    fn try_load(&mut self, outer: &[Outer], table: TableId, key: &[u8], value: &[u8])
+    -> Result<()>;
+
+    /// Sets the handle that cancels this session's transactions, from the next one on: they end with
+    /// [`Error::Canceled`]. `None`: no handle does.
+    fn cancel_by(&mut self, cancel: Option<&Cancel<M>>);
+
+    /// Reports the accesses of this session's transactions to `recorder` from now on. Only useful
+    /// with `Options::verify`.
+    fn set_recorder(&mut self, recorder: Box<dyn Recorder>);
+
+    /// Takes the recorder back.
+    fn take_recorder(&mut self) -> Option<Box<dyn Recorder>>;
+
+    /// Follows the next transaction, through its retries, with the clock: see
+    /// [`Session::take_sample`]. An engine without a clock of its own does nothing.
+    fn sample_next(&mut self) {}
+
+    /// Ticks that the sampled transaction spent in each [`Part`], from its first attempt to its end;
+    /// ends the sample. All zero where nothing was sampled.
+    fn take_sample(&mut self) -> [u64; Part::ALL.len()] {
+        [0; Part::ALL.len()]
+    }
+
+    /// As [`crate::Store::durable_epoch`].
+    fn durable_epoch(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// As [`crate::Store::hurry`].
+    fn hurry(&self, epoch: u64) {
+        let _ = epoch;
+    }
+
+    /// As [`crate::Store::log_failure`].
+    fn log_failure(&self) -> Option<Error> {
+        None
+    }
+
+    /// For a session that has nothing to do: collects up to `budget` items of what it has left behind,
+    /// and gives free memory to others. Returns whether nothing is left to collect, and how many
+    /// bytes others have gained.
+    fn rest(&mut self, budget: usize) -> (bool, u64) {
+        let _ = budget;
+        (true, 0)
+    }
+}
+
+/// A transaction in progress on a session. Rolled back when dropped.
+pub struct Running<'s, M: Machine, S: Session<M> + ?Sized> {
+    pub(crate) session: &'s mut S,
+    machine: PhantomData<M>,
+}
+
+impl<'s, M: Machine, S: Session<M> + ?Sized> Running<'s, M, S> {
+    /// Begins a transaction on `session`.
+    ///
+    /// # Errors
+    /// As for [`Session::start`].
+    #[inline]
+    pub fn begin(session: &'s mut S, intent: &Intent<'_>) -> Result<Self> {
+        session.start(intent)?;
+        Ok(Self { session, machine: PhantomData })
+    }
+
+    /// Makes the changes visible to others, all or none.
+    ///
+    /// # Errors
+    /// The conflict or the lack of memory that the transaction met, now or at any earlier operation,
+    /// even if its caller ignored it; [`Error::UniqueViolation`] for changes made by
+    /// [`Transaction::modify`]; [`Error::LogFailed`] for changes that could not become durable. It is
+    /// rolled back then.
+    #[inline]
+    pub fn commit(self) -> Result<Committed> {
+        let committed = self.session.commit();
+        // It has ended. Were the commit to panic, the drop would end it.
+        mem::forget(self);
+        committed
+    }
+
+    /// Forgets all changes.
+    pub fn rollback(self) {
+        self.session.rollback();
+        mem::forget(self);
+    }
+
+    /// Whether what was read so far is one state of the database. After a panic in user code this
+    /// tells a conflict from a bug.
+    ///
+    /// # Errors
+    /// The conflict.
+    pub fn validate(&mut self) -> Result<()> {
+        self.session.validate()
+    }
+
+    /// What transactions that run inside this one know it by: [`Intent::outer`].
+    #[must_use]
+    #[inline]
+    pub fn as_outer(&self) -> Outer {
+        self.session.as_outer()
+    }
+}
+
+impl<M: Machine, S: Session<M> + ?Sized> Drop for Running<'_, M, S> {
+    #[inline]
+    fn drop(&mut self) {
+        self.session.abandon();
+    }
+}
+
+impl<M: Machine, S: Session<M> + ?Sized> Transaction for Running<'_, M, S> {
+    #[inline]
+    fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
+        self.session.get(table, key)
+    }
+
+    #[inline]
+    fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
+        self.session.get_for_update(table, key)
+    }
+
+    #[inline]
+    fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
+        self.session.get_many(requests, rows)
+    }
+
+    #[inline]
+    fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {
+        self.session.scan(table, range)
+    }
+
+    #[inline]
+    fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
+        self.session.scan_index(table, index, range)
+    }
+
+    #[inline]
+    fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {
+        self.session.entries(scanned)
+    }
+
+    #[inline]
+    fn key(&self, entry: Entry) -> Result<&[u8]> {
+        self.session.key(entry)
+    }
+
+    #[inline]
+    fn bytes(&self, row: Row) -> Result<&[u8]> {
+        self.session.bytes(row)
+    }
+
+    #[inline]
+    fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        self.session.insert(table, key, value)
+    }
+
+    #[inline]
+    fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
+        self.session.update(row, value)
+    }
+
+    #[inline]
+    fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
+        self.session.modify(row)
+    }
+
+    #[inline]
+    fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        self.session.put(table, key, value)
+    }
+
+    #[inline]
+    fn remove_row(&mut self, row: Row) -> Result<()> {
+        self.session.remove_row(row)
+    }
+}

@@ -1,0 +1,199 @@
+//! A database of any engine: what drivers, crash rigs and the facade use of it.
+
+use crate::durable::{Checkpointed, Copied, Host, Recovered};
+use crate::error::{Error, Result};
+use crate::layout::Layout;
+use crate::scheme::Info;
+use crate::session::Session;
+use crate::stats::Stats;
+use crate::table::{TableId, TableSpec};
+use chiliad_log::Stepped;
+use chiliad_machine::disk::Disk;
+use chiliad_machine::{Interleaved, Machine};
+
+/// A database, whatever its engine and scheme. The methods about a log and a directory have the answers
+/// of a database in memory where an engine says nothing else.
+pub trait Store<M: Machine> {
+    /// What orders its transactions.
+    fn info(&self) -> Info;
+
+    /// Creates a table.
+    ///
+    /// # Errors
+    /// [`Error::TableExists`], [`Error::InvalidOption`] for a declaration that makes no sense,
+    /// [`Error::OutOfMemory`]; [`Error::LogFailed`], [`Error::OpenedReadOnly`].
+    fn create_table(&self, spec: TableSpec) -> Result<TableId>;
+
+    /// Declares the columns of a table of which none are known, as it is opened for the first time as a
+    /// table of columns. From then on they are those it has.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`]; [`Error::InvalidOption`] for a table whose columns are known, and for
+    /// columns that no table can have; [`Error::LogFailed`], [`Error::OpenedReadOnly`].
+    fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()>;
+
+    /// Ends the loading of a table that is declared read-only.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`]; [`Error::InvalidOption`] for a table not declared read-only;
+    /// [`Error::LogFailed`], [`Error::OpenedReadOnly`].
+    fn seal(&self, name: &str) -> Result<()>;
+
+    /// The tables that were created and not dropped, with their numbers.
+    fn tables(&self) -> Vec<(TableId, TableSpec)>;
+
+    /// The number of the table of this name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`].
+    fn table(&self, name: &str) -> Result<TableId>;
+
+    /// Drops a table and its secondary indexes.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`]; [`Error::LogFailed`], [`Error::OpenedReadOnly`].
+    fn drop_table(&self, name: &str) -> Result<()>;
+
+    /// A session: runs one transaction at a time.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`].
+    fn session(&self) -> Result<Box<dyn Session<M>>>;
+
+    /// Advances the commit epoch: called every `options.epoch` by a ticker that the owner of the
+    /// machine runs.
+    fn tick(&self);
+
+    /// The commit epoch now.
+    fn epoch(&self) -> u64;
+
+    /// Advances epochs until a snapshot begun from now on sees everything committed before the call;
+    /// for the time between loading tables and using them.
+    fn settle(&self);
+
+    /// Collects what sessions that have gone have left behind. Returns the bytes that others gained.
+    fn tidy(&self) -> u64 {
+        0
+    }
+
+    /// What the database has done, what it holds and who holds it back.
+    fn stats(&self) -> Stats;
+
+    /// How many records have how many older versions.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`].
+    fn count_versions(&self) -> Result<Vec<u64>> {
+        Ok(Vec::new())
+    }
+
+    /// The newest epoch of which every transaction is durable: as many as there are where nothing is.
+    fn durable_epoch(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Asks that an epoch end soon, for somebody who waits until it is durable.
+    fn hurry(&self, epoch: u64) {
+        let _ = epoch;
+    }
+
+    /// Why the database only reads since its log has failed; `None` if it has not.
+    fn log_failure(&self) -> Option<Error> {
+        None
+    }
+
+    /// Bytes of log written since the database was opened.
+    fn log_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Makes room for the log to come, a step at a time; returns whether there is more to do.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`].
+    fn prepare_log(&self) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Whether the log has grown enough for a checkpoint.
+    fn checkpoint_is_due(&self) -> bool {
+        false
+    }
+
+    /// Makes a checkpoint.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for a database in memory; [`Error::Canceled`]; [`Error::LogFailed`].
+    fn checkpoint(&self, host: &dyn Host<M>) -> Result<Checkpointed> {
+        let _ = host;
+        Err(in_memory())
+    }
+
+    /// Ends the checkpoint that is being made.
+    fn cancel_checkpoints(&self) {}
+
+    /// Copies the directory to another one while the database is in use.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] for a database in memory; those of the two directories.
+    fn backup(&self, to: &dyn Disk) -> Result<Copied> {
+        let _ = to;
+        Err(in_memory())
+    }
+
+    /// Writes what the database holds to an empty directory as a database of its own.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] where the engine cannot; those of the directory.
+    fn export(&self, to: &dyn Disk, host: &dyn Host<M>) -> Result<Checkpointed> {
+        let _ = (to, host);
+        Err(in_memory())
+    }
+}
+
+fn in_memory() -> Error {
+    Error::InvalidOption("the database is in memory; it has no directory".into())
+}
+
+/// A database that threads share.
+pub trait NativeStore: Store<Interleaved> + Send + Sync {
+    /// As [`Store::session`], for a session that moves between threads.
+    ///
+    /// # Errors
+    /// As for [`Store::session`].
+    fn native_session(&self) -> Result<Box<NativeSession>>;
+}
+
+/// A session that moves between threads.
+pub type NativeSession = dyn Session<Interleaved> + Send;
+
+/// A writer of a database's log. Somebody gives it a thread by [`LogTask::run`], or calls
+/// [`LogTask::step`] after every tick, and now and then between.
+pub trait LogTask<M: Machine> {
+    /// Runs the writer until `over`, which is asked after every wake-up, and ends its log. `claimed` is
+    /// called whenever an epoch may have become durable, and when the log has failed.
+    fn run(self: Box<Self>, over: &dyn Fn() -> bool, claimed: &dyn Fn());
+
+    /// Writes what is due, and says what it did.
+    fn step(&mut self) -> Stepped;
+
+    /// Ends the log as it should be: everything committed becomes durable. Nobody is at work any
+    /// more, and nobody ticks.
+    fn finish(self: Box<Self>) -> Stepped;
+}
+
+/// A database that was opened on a disk.
+pub struct OpenedStore<D: ?Sized, L: ?Sized> {
+    /// The database.
+    pub store: Box<D>,
+    /// The writers of its log, which somebody has to run.
+    pub log_tasks: Vec<Box<L>>,
+    /// What recovery found.
+    pub recovered: Recovered,
+}
+
+/// What [`crate::any`] opens natively.
+pub type OpenedNatively = OpenedStore<dyn NativeStore, dyn LogTask<Interleaved> + Send>;
+
+/// What [`crate::any`] opens on any machine.
+pub type OpenedOn<M> = OpenedStore<dyn Store<M>, dyn LogTask<M>>;

@@ -1,0 +1,125 @@
+//! A workload with its types erased: one driver serves all of them.
+
+use crate::workload::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
+use chiliad_engine::{Result, TableId, TableSpec, Transaction};
+
+/// A [`Workload`] as drivers see it: object-safe.
+pub trait AnyWorkload: Send + Sync + 'static {
+    /// As [`Workload::name`].
+    fn name(&self) -> &'static str;
+    /// As [`Workload::kinds`].
+    fn kinds(&self) -> &'static [&'static str];
+    /// As [`Workload::tables`].
+    fn tables(&self) -> Vec<TableSpec>;
+    /// As [`Workload::load_parts`].
+    fn load_parts(&self) -> usize;
+    /// As [`Workload::load`].
+    ///
+    /// # Errors
+    /// Those of `insert`.
+    fn load(
+        &self,
+        tables: &[TableId],
+        part: usize,
+        seed: u64,
+        insert: &mut InsertRow<'_>,
+    ) -> Result<()>;
+    /// A client at `seat`, made once and used for every request.
+    fn any_client<'w>(&'w self, tables: &[TableId], seat: ClientSeat) -> Box<dyn AnyClient + 'w>;
+    /// As [`Workload::conditions_kept`].
+    ///
+    /// # Errors
+    /// Those of the transactions.
+    fn conditions_kept(
+        &self,
+        serializable: bool,
+        tables: &[TableId],
+        run: &mut RunReadOnly<'_>,
+    ) -> Result<Vec<Condition>>;
+}
+
+/// One client of a workload, with the request in hand.
+pub trait AnyClient {
+    /// As [`Workload::next`].
+    fn next(&mut self, partitions: &mut Vec<u32>) -> Shape;
+    /// As [`Workload::next_stalled`].
+    fn next_stalled(&mut self, partitions: &mut Vec<u32>) -> Shape;
+    /// As [`Workload::draws`].
+    fn draws(&self) -> u32;
+    /// As [`Workload::unsuccessful`].
+    fn unsuccessful(&self) -> bool;
+    /// As [`Workload::execute`].
+    ///
+    /// # Errors
+    /// Those of the transaction.
+    fn execute(&mut self, tx: &mut dyn Transaction) -> Result<()>;
+}
+
+impl<W: Workload> AnyWorkload for W {
+    fn name(&self) -> &'static str {
+        Workload::name(self)
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        Workload::kinds(self)
+    }
+
+    fn tables(&self) -> Vec<TableSpec> {
+        Workload::tables(self)
+    }
+
+    fn load_parts(&self) -> usize {
+        Workload::load_parts(self)
+    }
+
+    fn load(
+        &self,
+        tables: &[TableId],
+        part: usize,
+        seed: u64,
+        insert: &mut InsertRow<'_>,
+    ) -> Result<()> {
+        Workload::load(self, tables, part, seed, insert)
+    }
+
+    fn any_client<'w>(&'w self, tables: &[TableId], seat: ClientSeat) -> Box<dyn AnyClient + 'w> {
+        Box::new(Erased { workload: self, client: self.client(tables, seat) })
+    }
+
+    fn conditions_kept(
+        &self,
+        serializable: bool,
+        tables: &[TableId],
+        run: &mut RunReadOnly<'_>,
+    ) -> Result<Vec<Condition>> {
+        Workload::conditions_kept(self, serializable, tables, run)
+    }
+}
+
+/// A client with its workload.
+struct Erased<'w, W: Workload> {
+    workload: &'w W,
+    client: W::Client,
+}
+
+impl<W: Workload> AnyClient for Erased<'_, W> {
+    fn next(&mut self, partitions: &mut Vec<u32>) -> Shape {
+        self.workload.next(&mut self.client, partitions)
+    }
+
+    fn next_stalled(&mut self, partitions: &mut Vec<u32>) -> Shape {
+        self.workload.next_stalled(&mut self.client, partitions)
+    }
+
+    fn draws(&self) -> u32 {
+        self.workload.draws(&self.client)
+    }
+
+    fn unsuccessful(&self) -> bool {
+        self.workload.unsuccessful(&self.client)
+    }
+
+    fn execute(&mut self, tx: &mut dyn Transaction) -> Result<()> {
+        self.workload.execute(&mut self.client, tx)
+    }
+}
