@@ -249,7 +249,7 @@ fn the_guide_names_every_error_and_option() {
     let quoted = |text: &str, name: &str| {
         text.contains(&format!("`{name}`")) || text.contains(&format!("`{name}("))
     };
-    let errors = names(item(&source("crates/engine/src/error.rs"), "pub enum Error"), "    ");
+    let errors = names(item(&source("crates/api/src/error.rs"), "pub enum Error"), "    ");
     assert!(errors.len() > 20 && errors.contains(&"Conflict".to_owned()), "{errors:?}");
     for error in errors {
         assert!(quoted(section(&guide, "Errors"), &error), "Error::{error} is missing");

@@ -2,7 +2,7 @@
 
 use crate::arena::Piece;
 use crate::record_slots::RecordSlots;
-use crate::table::TableId;
+use chiliad_api::TableId;
 use chiliad_machine::{Cost, Machine};
 use chiliad_storage::RecordRef;
 

@@ -2,18 +2,14 @@
 //! scheme, which the facade, the drivers and the rigs share.
 
 use crate::database::Database;
-use crate::durable::{Checkpointed, Copied, DurableOptions, Host, LogRunner, Mode, Opened};
-use crate::error::{Error, Result};
-use crate::layout::Layout;
+use crate::durable::{DurableOptions, LogRunner, Mode, Opened};
 use crate::options::Options;
+use crate::scheme::Scheme;
 use crate::scheme::names::{NativeScheme, UnderNativeScheme, UnderScheme, under, under_native};
-use crate::scheme::{Info, Scheme};
-use crate::session::Session;
-use crate::stats::Stats;
-use crate::store::{
-    LogTask, NativeSession, NativeStore, OpenedNatively, OpenedOn, OpenedStore, Store,
+use chiliad_api::{
+    Checkpointed, Copied, Error, Host, Info, Layout, LogTask, NativeSession, NativeStore,
+    OpenedNatively, OpenedOn, OpenedStore, Result, Session, Stats, Store, TableId, TableSpec,
 };
-use crate::table::{TableId, TableSpec};
 use chiliad_log::Stepped;
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Interleaved, Machine};

@@ -9,14 +9,13 @@
 //! to the second.
 
 use crate::durable::{CatalogBlob as Blob, TABLE_NUMBERS_MAX, Walk};
-use crate::error::{Error, Result};
-use crate::layout::{Layout, TableLayout};
 use crate::scheme::UseIndex;
 use crate::scheme::ruins::{Ruins, show_view};
 use crate::seal::Seal;
-use crate::secondary::Secondary;
-use crate::stamp::Graveyard;
-use crate::table::{IndexKind, TableId, TableSpec, Writes};
+use chiliad_api::stamp::Graveyard;
+use chiliad_api::{
+    Error, IndexKind, Layout, Result, Secondary, TableId, TableLayout, TableSpec, Writes,
+};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
 use chiliad_storage::{HashIndex, Heap, Index, LocalHeap, OrderedIndex, Slot};
 use std::sync::Arc;

@@ -1,15 +1,11 @@
 //! The commit, the same for all schemes, on one screen: prepare, append, install, release.
 
 use crate::access::{Kind, Write};
-use crate::breakdown::Part;
 use crate::catalog::View;
 use crate::durable::{APPENDED_AFTER_ITS_WINDOW, TRANSACTION_BYTES_MAX};
-use crate::error::{Error, Reason, Result};
-use crate::recorder::WriteKind;
 use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
-use crate::session::Committed;
-use crate::stamp;
 use crate::worker::{Core, State, context};
+use chiliad_api::{Committed, Error, Part, Reason, Result, WriteKind, stamp};
 use chiliad_log::entry;
 use chiliad_machine::{Cost, Fault, Machine, Rig};
 use chiliad_storage::Found;

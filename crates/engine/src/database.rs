@@ -3,15 +3,13 @@
 use crate::catalog::Catalog;
 use crate::durable::{CatalogBlob, Durable, Turn};
 use crate::epoch::Epochs;
-use crate::error::{Error, Result};
-use crate::layout::{Layout, TableLayout};
 use crate::options::Options;
 use crate::scheme::ruins::portion;
 use crate::scheme::{Garbage, Scheme};
-use crate::session::Session;
-use crate::stats::{Hold, Stats, Tally};
-use crate::table::{TableId, TableSpec};
 use crate::worker::Worker;
+use chiliad_api::{
+    Error, Hold, Layout, Result, Session, Stats, TableId, TableLayout, TableSpec, Tally,
+};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
 use chiliad_storage::Heap;
 use std::sync::Arc;

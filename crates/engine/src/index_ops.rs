@@ -10,10 +10,9 @@
 use crate::access::Kind;
 use crate::arena::Piece;
 use crate::catalog::{Table, View};
-use crate::error::{Error, Result};
 use crate::scheme::Scheme;
-use crate::transaction::Get;
 use crate::worker::Core;
+use chiliad_api::{Error, Get, Result};
 use chiliad_machine::Machine;
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
@@ -56,7 +55,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         before: Piece,
         after: Piece,
     ) -> Result<()> {
-        let same = |core: &Self, secondary: &crate::secondary::Secondary| {
+        let same = |core: &Self, secondary: &chiliad_api::Secondary| {
             secondary.same_key(core.arena.get(before), core.arena.get(after))
         };
         if table.secondary.iter().all(|secondary| same(self, secondary)) {
@@ -126,13 +125,13 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     fn insert_entry(
         &mut self,
         view: &View<M>,
-        secondary: &crate::secondary::Secondary,
+        secondary: &chiliad_api::Secondary,
         entry: &[u8],
         key: &[u8],
     ) -> Result<()> {
         match self.insert(view, secondary.table, entry, key) {
             Err(Error::DuplicateKey(_)) => {
-                Err(self.lose(crate::scheme::Refusal::new(crate::error::Reason::Phantom)))
+                Err(self.lose(crate::scheme::Refusal::new(chiliad_api::Reason::Phantom)))
             }
             // The row is written already, or another entry of it.
             other => other.map_err(|error| self.doom(error)),

@@ -23,67 +23,48 @@ mod access;
 pub mod any;
 mod arena;
 mod breakdown;
-mod cancel;
 mod catalog;
 mod commit;
 mod database;
-mod duplicate;
 mod durable;
 mod epoch;
-mod error;
 mod index_ops;
 mod key_pool;
-mod layout;
-mod layout_differs;
-mod numbers;
 mod options;
 mod read_ops;
 mod record_slots;
-mod recorder;
 mod scheme;
 mod seal;
-mod secondary;
-mod session;
-mod stamp;
-mod stats;
-mod store;
-mod table;
-mod transaction;
 mod tx;
 mod versions;
 mod wait;
 mod worker;
 mod write_ops;
 
-pub use breakdown::Part;
-pub use cancel::{Cancel, Sleeper};
+pub use chiliad_api::{
+    Alone, Cancel, Change, Checkpointed, Column, ColumnType, Committed, Contents, Copied, Crew,
+    Difference, DuplicateKey, Entry, Error, Get, Hold, Host, HotRecord, IndexKind, Info, Intent,
+    Isolation, KeyPart, Layout, LayoutDiffers, LayoutPart, LogContents, LogTask, NativeSession,
+    NativeStore, Nested, NoColumnType, OpenedNatively, OpenedOn, OpenedStore, Outer, Part,
+    PartType, Phase, Range, Reason, Recorder, Recovered, Result, Row, Running, Scanned,
+    SecondarySpec, Session, Sleeper, Source, Stamp, Stats, Store, TableId, TableLayout, TableSpec,
+    Transaction, WriteKind, Writes,
+};
 pub use chiliad_log::{CheckpointInfo, LogError, LogOptions, MANIFEST_NAME, Stepped};
 pub use chiliad_storage::{KEY_BYTES_MAX, Supply, Usage, VALUE_BYTES_MAX, WORKERS_MAX, key};
 pub use database::Database;
-pub use duplicate::DuplicateKey;
 pub use durable::{
-    Alone, Checkpointed, Contents, Copied, Crew, DurableOptions, Host, LogContents, LogRunner,
-    Mode, Opened, Phase, READER_NOT_HELD_BACK, Recovered, copy_directory, declared, erase, inspect,
+    DurableOptions, LogRunner, Mode, Opened, READER_NOT_HELD_BACK, copy_directory, declared, erase,
+    inspect,
 };
-pub use error::{Error, Nested, Reason, Result};
-pub use layout::{Column, ColumnType, Layout, NoColumnType, TableLayout};
-pub use layout_differs::{Change, Difference, LayoutDiffers, Part as LayoutPart};
 pub use options::{Options, Snapshots, Timestamps};
-pub use recorder::{Recorder, Stamp, WriteKind};
 pub use scheme::names;
 pub use scheme::{Clock, TIMESTAMP_BITS, TimestampSource};
 pub use scheme::{
-    DlDetect, GlobalTid, HStore, Info, Isolation, KeyValue, LockTable, LockTableBucket,
-    LockTableGlobal, LockTableNoEbr, LockTableRepeatableRead, LockTableSli, Mvcc, NoWait, Occ,
-    OccSerial, Partitioned, Scheme, Silo, Timestamp, WaitDie,
+    DlDetect, GlobalTid, HStore, KeyValue, LockTable, LockTableBucket, LockTableGlobal,
+    LockTableNoEbr, LockTableRepeatableRead, LockTableSli, Mvcc, NoWait, Occ, OccSerial,
+    Partitioned, Scheme, Silo, Timestamp, WaitDie,
 };
-pub use session::{Committed, Running, Session};
-pub use stats::{Hold, HotRecord, Stats};
-pub use store::{
-    LogTask, NativeSession, NativeStore, OpenedNatively, OpenedOn, OpenedStore, Store,
-};
-pub use table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec, Writes};
-pub use transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
 pub use tx::Tx;
 pub use wait::NESTED_PATIENCE;
 pub use worker::Worker;

@@ -1,8 +1,8 @@
 //! How a database is opened.
 
-use crate::error::{Error, Result};
 use crate::scheme::Scheme;
-use crate::stamp::STAMP_BYTES;
+use chiliad_api::stamp::STAMP_BYTES;
+use chiliad_api::{Error, Result};
 use chiliad_machine::{Machine, MutexKind, Shared};
 use chiliad_storage::{Heap, Kept, Supply};
 use std::sync::Arc;

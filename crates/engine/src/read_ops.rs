@@ -4,14 +4,11 @@
 
 use crate::access::{Access, Kind, NONE};
 use crate::arena::Piece;
-use crate::breakdown::Part;
 use crate::catalog::{Table, View};
-use crate::error::{Error, Reason, Result};
 use crate::scheme::{Context, Refusal, Scheme, Step};
-use crate::stamp::{self, STAMP_BYTES};
-use crate::table::TableId;
-use crate::transaction::{Entry, Get, Range, Row, Scanned};
 use crate::worker::{Core, context};
+use chiliad_api::stamp::{self, STAMP_BYTES};
+use chiliad_api::{Entry, Error, Get, Part, Range, Reason, Result, Row, Scanned, TableId};
 use chiliad_machine::{Cost, Machine};
 use chiliad_storage::{Direction, Found, Index, KEY_BYTES_MAX, LeafRun, RecordRef, Seen};
 
@@ -200,7 +197,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// The entries behind a scan.
     #[inline]
     pub fn entries_of(&self, scanned: Scanned) -> Result<&[Entry]> {
-        let start = self.numbers.place(scanned.start);
+        let start = self.numbers.place(scanned.parts().0);
         self.entries
             .get(start..)
             .and_then(|rest| rest.get(..scanned.len()))
@@ -355,7 +352,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             match looked? {
                 Looked::Row(row) => {
                     *left -= 1;
-                    self.entries.push(Entry { key: row, row });
+                    self.entries.push(Entry::new(row, row));
                     self.meet(record);
                 }
                 Looked::Absent => {
@@ -394,7 +391,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if let Some(row) = found? {
             *left -= 1;
             let record = self.accesses[self.access_of(row)?].record;
-            self.entries.push(Entry { key: row, row });
+            self.entries.push(Entry::new(row, row));
             self.meet(record);
         }
         Ok(())
@@ -469,7 +466,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.key = key;
             // An entry whose row is gone belongs to a state that will not validate.
             if let Some(row) = row? {
-                self.entries[kept] = Entry { row, ..entry };
+                self.entries[kept] = Entry::new(entry.key(), row);
                 kept += 1;
             }
         }
@@ -480,7 +477,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// The entries from `start` on, which are those of one scan.
     fn scanned(&self, start: usize) -> Scanned {
         let length = (self.entries.len() - start) as u32;
-        Scanned { start: self.numbers.first() + start as u64, length }
+        Scanned::from_parts(self.numbers.first() + start as u64, length)
     }
 
     /// The bytes of a row in the scratch key, which the caller puts back.

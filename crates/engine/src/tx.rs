@@ -1,15 +1,12 @@
 //! The transaction in progress on a worker: the interface of [`Transaction`], and its endings.
 
-use crate::breakdown::Part;
-use crate::cancel::Cancel;
-use crate::error::{Error, Result};
-use crate::recorder::Recorder;
 use crate::scheme::Scheme;
 use crate::scheme::ruins::hide_view;
-use crate::session::{Committed, Running, Session};
-use crate::table::TableId;
-use crate::transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
 use crate::worker::{State, Worker};
+use chiliad_api::{
+    Cancel, Committed, Entry, Error, Get, Intent, Outer, Part, Range, Recorder, Result, Row,
+    Running, Scanned, Session, TableId, Transaction,
+};
 use chiliad_machine::Machine;
 
 /// A transaction in progress on a worker. Rolled back when dropped.
@@ -81,7 +78,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
 
     #[inline]
     fn as_outer(&self) -> Outer {
-        Outer { slot: self.core.heap.slot_number(), name: self.core.scheme.name() }
+        Outer::new(self.core.heap.slot_number(), self.core.scheme.name())
     }
 
     fn try_load(
@@ -188,7 +185,7 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
     #[inline]
     fn key(&self, entry: Entry) -> Result<&[u8]> {
         let core = &self.core;
-        Ok(core.arena.get(core.accesses[core.access_of(entry.key)?].key))
+        Ok(core.arena.get(core.accesses[core.access_of(entry.key())?].key))
     }
 
     #[inline]

@@ -3,9 +3,9 @@
 
 use crate::catalog::View;
 use crate::database::Database;
-use crate::error::{Error, Result};
 use crate::scheme::ruins::hide_view;
 use crate::scheme::{Scheme, Tables as _};
+use chiliad_api::{Error, Result};
 use chiliad_machine::{Machine, Ordering};
 use chiliad_storage::{LeafRun, LocalHeap, RecordRef};
 

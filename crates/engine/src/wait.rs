@@ -9,9 +9,7 @@
 //! holds it never gets: where the scheme knows who holds it, the inner one is refused at once. Where it does not,
 //! or where the circle leads through other threads, [`NESTED_PATIENCE`] ends the wait.
 
-use crate::cancel::{Cancel, Sleeper};
-use crate::error::{Error, Nested};
-use crate::transaction::{Intent, Outer};
+use chiliad_api::{Cancel, Error, Intent, Nested, Outer, Sleeper};
 use chiliad_machine::{Fault, Machine, Patience, Rig, Ticks};
 
 /// Waits of one transaction inside another end after this part of a second.
@@ -88,12 +86,12 @@ impl<M: Machine> Limits<M> {
 
     /// Refuses to wait for the worker in `slot` where that waits for this one.
     pub fn check_holder(&self, slot: u32) -> Result<(), Ended> {
-        self.check_outer(|outer| outer.slot == slot)
+        self.check_outer(|outer| outer.slot() == slot)
     }
 
     /// The same for the transaction that the scheme calls by this name.
     pub fn check_named(&self, name: u64) -> Result<(), Ended> {
-        self.check_outer(|outer| outer.name == name)
+        self.check_outer(|outer| outer.name() == name)
     }
 
     fn check_outer(&self, is: impl Fn(&Outer) -> bool) -> Result<(), Ended> {

@@ -2,21 +2,19 @@
 
 use crate::access::{Access, WriteSet};
 use crate::arena::{Arena, Piece};
-use crate::breakdown::{Clockwork, Part};
+use crate::breakdown::Clockwork;
 use crate::catalog::View;
 use crate::database::Inner;
-use crate::error::{Error, Reason, Result};
 use crate::key_pool::KeyPool;
-use crate::numbers::Numbers;
 use crate::options::Snapshots;
-use crate::recorder::{Recorder, Stamp};
 use crate::scheme::ruins::hide_view;
 use crate::scheme::{Context, Garbage, Refusal, Scheme, Step, Why};
-use crate::stats::Tally;
-use crate::table::TableId;
-use crate::transaction::{Entry, Intent, Outer, Row};
 use crate::tx::Tx;
 use crate::wait::Limits;
+use chiliad_api::{
+    Entry, Error, Intent, Numbers, Outer, Part, Reason, Recorder, Result, Row, Stamp, TableId,
+    Tally,
+};
 use chiliad_log::BufferRef;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Changes, Cursor, Flight, LeafRun, LocalHeap, RecordRef};
@@ -110,7 +108,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         let log = inner.words.durable.as_ref().map(|durable| durable.log.buffer());
         let core = Core {
             stamped: options.verify,
-            stamp_reach: crate::stamp::reach(options.kept_payload),
+            stamp_reach: chiliad_api::stamp::reach(options.kept_payload),
             opacity: options.opacity,
             snapshots: S::INFO.snapshots && options.snapshots != Snapshots::Off,
             serial: inner.words.workers.fetch_add(1, Ordering::Relaxed) + 1,
@@ -203,14 +201,15 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
-        use crate::Transaction;
+        use chiliad_api::Transaction;
         let mut tx = self.begin(&Intent { loads: true, outer, ..Intent::update() })?;
         // Loaded rows count as versions from before the history.
-        tx.session.core.stamp = 0;
-        tx.session.core.loads = true;
-        let door = tx.session.view.door(table);
+        let worker = tx.session();
+        worker.core.stamp = 0;
+        worker.core.loads = true;
+        let door = worker.view.door(table);
         if door.as_ref().is_some_and(|door| !door.enter()) {
-            return Err(Error::ReadOnlyTable(tx.session.view.get(table)?.spec.name.clone()));
+            return Err(Error::ReadOnlyTable(tx.session().view.get(table)?.spec.name.clone()));
         }
         let loaded = match tx.insert(table, key, value) {
             Ok(()) => tx.commit().map(|_| ()),
@@ -498,7 +497,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Remembers a record found for later use by its [`Row`].
     #[inline]
     pub fn note(&mut self, access: Access<M>) -> Row {
-        let row = Row { number: self.numbers.number(self.accesses.len()) };
+        let row = Row::from_number(self.numbers.number(self.accesses.len()));
         self.accesses.push(access);
         row
     }
@@ -509,7 +508,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// [`Error::ForeignHandle`]: it is none of this transaction's.
     #[inline]
     pub fn access_of(&self, row: Row) -> Result<usize> {
-        let place = self.numbers.place(row.number.get());
+        let place = self.numbers.place(row.number().get());
         if place < self.accesses.len() { Ok(place) } else { Err(Error::ForeignHandle) }
     }
 }

@@ -3,15 +3,12 @@
 
 use crate::access::{Access, Kind, NONE, Write};
 use crate::arena::Piece;
-use crate::breakdown::Part;
 use crate::catalog::{Table, View};
-use crate::error::{Error, Result};
 use crate::read_ops::check_key;
 use crate::scheme::{Context, Refusal, Scheme};
-use crate::stamp::{self, STAMP_BYTES};
-use crate::table::TableId;
-use crate::transaction::{Get, Row};
 use crate::worker::{Core, context};
+use chiliad_api::stamp::{self, STAMP_BYTES};
+use chiliad_api::{Error, Get, Part, Result, Row, TableId};
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Found, Inserted, Kind as SlotKind, RecordRef, VALUE_BYTES_MAX};
 

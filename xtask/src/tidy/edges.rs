@@ -15,7 +15,11 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("chiliad-storage", &["chiliad-machine"]),
     ("chiliad-log", &["chiliad-machine"]),
     ("chiliad-lock", &["chiliad-machine"]),
-    ("chiliad-engine", &["chiliad-machine", "chiliad-storage", "chiliad-lock", "chiliad-log"]),
+    ("chiliad-api", &["chiliad-machine", "chiliad-storage", "chiliad-log"]),
+    (
+        "chiliad-engine",
+        &["chiliad-machine", "chiliad-storage", "chiliad-lock", "chiliad-log", "chiliad-api"],
+    ),
     ("chiliad", &["chiliad-machine", "chiliad-engine", "chiliad-derive"]),
     (
         "chiliad-workload",
@@ -53,6 +57,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("chiliad-storage", &[]),
     ("chiliad-lock", &[]),
     ("chiliad-log", &["crc32fast", "lz4_flex"]),
+    ("chiliad-api", &[]),
     ("chiliad-engine", &[]),
     ("chiliad-checker", &["crc32fast"]),
 ];

@@ -2,8 +2,8 @@
 
 use super::replay::Target;
 use crate::catalog::Table;
-use crate::error::{Error, Result};
 use crate::scheme::restore::{self, Restored};
+use chiliad_api::{Error, Result};
 use chiliad_log::entry::Write;
 use chiliad_machine::{Fault, Machine, Rig, Shared};
 use chiliad_storage::{Changes, Flight, LocalHeap};

@@ -3,27 +3,17 @@
 //! A copy is the checkpoint, the logs as far as they are sound, and a manifest last that says where
 //! those end: a directory like one that was closed. Every frame is checked on its way.
 
-use super::Host;
 use super::plan::Plan;
 use super::replay::Replay;
 use crate::database::Database;
-use crate::error::Result;
 use crate::scheme::Scheme;
+use chiliad_api::{Copied, Host, Result};
 use chiliad_log::frame::{Identity, Kind};
 use chiliad_log::{
     Damage, LogEnd, LogError, MANIFEST_NAME, Manifest, Name, SegmentId, SegmentReader,
 };
 use chiliad_machine::Machine;
 use chiliad_machine::disk::{Access, CopyError, Disk, copy_blocks};
-
-/// What was copied.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Copied {
-    /// Files, the manifest apart.
-    pub files: usize,
-    /// Their bytes.
-    pub bytes: u64,
-}
 
 impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// Copies the database to an empty directory while transactions go on. The copy has everything

@@ -17,8 +17,10 @@
 //! Version 1 has no word for its version, and begins with the next table number, which is below 2^31.
 //! It says nothing of columns: those of its tables are unknown.
 
-use crate::layout::{Column, Layout, TableLayout};
-use crate::table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableSpec, Writes};
+use chiliad_api::{
+    Column, IndexKind, KeyPart, Layout, PartType, SecondarySpec, Source, TableLayout, TableSpec,
+    Writes,
+};
 use chiliad_log::codec::{Decoder, put_blob};
 
 /// The numbers that the tables of a database have in its whole life, at most: some of the memory of

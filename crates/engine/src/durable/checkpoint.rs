@@ -8,16 +8,16 @@
 //! floor on. Removed rows are not met; the log has their removal if it is above the floor, and nothing
 //! of them if it is not.
 
+use super::Durable;
 use super::apply::{CHECKPOINT_TOO_EARLY, FLOOR_AT_THE_END, LOG_REMOVED_TOO_EARLY};
-use super::host::Crew;
+use super::crew::Parallel;
 use super::replay::Next;
 use super::walk::Walk;
-use super::{Durable, Host};
 use crate::catalog::{Catalog, View};
 use crate::database::Database;
-use crate::error::{Error, Result};
 use crate::scheme::ruins::hide_view;
 use crate::scheme::{Scheme, Tables as _};
+use chiliad_api::{Checkpointed, Error, Host, Result};
 use chiliad_log::entry::Write;
 use chiliad_log::{CheckpointInfo, LogError, Name, PartWriter};
 use chiliad_machine::disk::Disk;
@@ -52,19 +52,6 @@ struct Written {
     rows: u64,
     bytes: u64,
     failure: Option<Error>,
-}
-
-/// A checkpoint that counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Checkpointed {
-    /// Which.
-    pub info: CheckpointInfo,
-    /// Its rows.
-    pub rows: u64,
-    /// Its bytes.
-    pub bytes: u64,
-    /// Files of logs and of older checkpoints that are gone, or room for new logs.
-    pub released: usize,
 }
 
 impl<M: Machine> Walkers<'_, M> {
@@ -150,7 +137,7 @@ impl<M: Machine> Walkers<'_, M> {
     }
 
     fn finish(self, host: &dyn Host<M>) -> Result<Written> {
-        host.parallel(&Crew::Walkers(&self));
+        Parallel::Walkers(&self).run(host);
         let mut written = core::mem::take(&mut *self.result.lock());
         match written.failure.take() {
             Some(error) => {

@@ -12,12 +12,12 @@
 use super::plan::Plan;
 use super::replay::{Replay, Target};
 use super::runner::LogRunner;
-use super::{CatalogBlob, Durable, DurableOptions, Host, Recovered};
+use super::{CatalogBlob, Durable, DurableOptions};
 use crate::catalog::Catalog;
 use crate::database::{Database, Inner};
-use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::scheme::Scheme;
+use chiliad_api::{Error, Host, Recovered, Result};
 use chiliad_log::{FORMAT_VERSION, Incarnation, Log, LogError, LogWriter, Manifest, Name, Tail};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Word};

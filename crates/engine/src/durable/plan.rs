@@ -2,10 +2,8 @@
 
 use super::blob::Blob;
 use super::replay::Replay;
-use super::report::{Contents, LogContents};
 use super::shape::Shapes;
-use super::{Host, Phase, Recovered};
-use crate::error::{Error, Result};
+use chiliad_api::{Contents, Error, Host, LogContents, Phase, Recovered, Result};
 use chiliad_log::{
     Incarnation, LogError, MANIFEST_NAME, Manifest, Name, Promise, SegmentId, Sought, Tail,
     newest_generation, read_marks, tail,
@@ -309,20 +307,18 @@ pub fn inspect<M: Machine>(disk: &dyn Disk, host: &dyn Host<M>) -> Result<Conten
     })
 }
 
-impl Recovered {
-    /// What is known before anything is replayed.
-    pub(super) fn begin(plan: &Plan) -> Self {
-        let last = plan.lives.last();
-        let tails = || plan.lives.iter().flat_map(|life| &life.tails);
-        Self {
-            durable_epoch: last.map_or(0, |life| life.durable),
-            checkpoint: plan.manifest.checkpoint,
-            torn: tails().any(|tail| tail.torn),
-            closed: last.is_some_and(|life| {
-                // Of a format in which nobody pinned the ends, the logs say so alone.
-                life.tails.iter().all(|tail| tail.closed) && (life.closed || !life.claims)
-            }),
-            ..Self::default()
-        }
+/// What is known before anything is replayed.
+pub(super) fn begin(plan: &Plan) -> Recovered {
+    let last = plan.lives.last();
+    let tails = || plan.lives.iter().flat_map(|life| &life.tails);
+    Recovered {
+        durable_epoch: last.map_or(0, |life| life.durable),
+        checkpoint: plan.manifest.checkpoint,
+        torn: tails().any(|tail| tail.torn),
+        closed: last.is_some_and(|life| {
+            // Of a format in which nobody pinned the ends, the logs say so alone.
+            life.tails.iter().all(|tail| tail.closed) && (life.closed || !life.claims)
+        }),
+        ..Recovered::default()
     }
 }

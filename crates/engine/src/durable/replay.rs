@@ -6,12 +6,11 @@
 //! (`settle`).
 
 use super::apply::{Applier, Group, INCARNATION_NOT_RAISED, Item, Removed, Tables};
-use super::host::Crew;
+use super::crew::Parallel;
 use super::plan::{Life, Plan};
 use super::settle::Settlers;
-use super::{Host, Phase, Recovered};
-use crate::error::{Error, Result};
 use crate::scheme::restore;
+use chiliad_api::{Error, Host, Phase, Recovered, Result};
 use chiliad_log::entry;
 use chiliad_log::{CheckpointInfo, Damage, LogError, Name, PartReader, SegmentId, SegmentReader};
 use chiliad_machine::disk::{Access, Disk};
@@ -156,7 +155,7 @@ impl<'a, M: Machine> Replay<'a, M> {
                 let met = core::mem::take(&mut *counts.losses.lock());
                 self.plan.losses.iter().cloned().chain(met).collect()
             },
-            ..Recovered::begin(self.plan)
+            ..super::plan::begin(self.plan)
         })
     }
 
@@ -176,7 +175,7 @@ impl<'a, M: Machine> Replay<'a, M> {
             }));
         }
         let readers = Readers { replay: self, life, tasks, next: Next::new() };
-        self.host.parallel(&Crew::Readers(&readers));
+        Parallel::Readers(&readers).run(self.host);
         self.verdict()
     }
 
@@ -187,7 +186,7 @@ impl<'a, M: Machine> Replay<'a, M> {
             self.clear_away(target)?;
         }
         let settlers = Settlers::new(self, target, last);
-        self.host.parallel(&Crew::Settlers(&settlers));
+        Parallel::Settlers(&settlers).run(self.host);
         add(&self.counts.rows, settlers.rows());
         self.verdict()
     }

@@ -1,14 +1,13 @@
 //! The walk over all tables that ends an incarnation: words are reset, and after the last one the
 //! entries of secondary indexes are made.
 
-use super::Phase;
 use super::apply::Tables;
 use super::replay::{Next, Replay, Target};
 use super::walk::Walk;
 use crate::catalog::Table;
-use crate::error::{Error, Result};
 use crate::scheme::restore::{self, Restored};
-use crate::stamp::STAMP_BYTES;
+use chiliad_api::stamp::STAMP_BYTES;
+use chiliad_api::{Error, Phase, Result};
 use chiliad_machine::{Machine, Ordering, Shared, Word};
 use chiliad_storage::{Changes, KEY_BYTES_MAX, LeafRun, LocalHeap};
 

@@ -3,9 +3,8 @@
 
 use super::blob::Blob;
 use crate::scheme::restore;
-use crate::secondary::reach;
-use crate::stamp::STAMP_BYTES;
-use crate::table::Source;
+use chiliad_api::stamp::STAMP_BYTES;
+use chiliad_api::{Source, reach};
 use chiliad_log::entry::Write;
 use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use std::collections::BTreeMap;
@@ -56,7 +55,7 @@ impl Shapes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{KeyPart, PartType, SecondarySpec, TableSpec};
+    use chiliad_api::{KeyPart, PartType, SecondarySpec, TableSpec};
 
     #[test]
     fn only_what_a_transaction_can_have_written_is_admitted() {

@@ -56,7 +56,7 @@ pub(super) fn read_old<M: Machine>(
 
 /// The key did not exist yet: stamp zero, in a verified run.
 pub(super) fn unborn(arena: &mut Arena, stamped: bool) -> Version {
-    let stamp = crate::stamp::make_absent(0);
+    let stamp = chiliad_api::stamp::make_absent(0);
     Version { absent: true, bytes: arena.push(if stamped { &stamp } else { &[] }) }
 }
 

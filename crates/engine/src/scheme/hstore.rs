@@ -35,11 +35,12 @@
 #[cfg(test)]
 mod models;
 
+use super::WAIT_TIMEOUT;
 use super::clock::{Clock, TimestampSource};
 use super::partitioned::{Exclusive, Policy};
-use super::{Info, Isolation, WAIT_TIMEOUT};
 use crate::Options;
 use crate::wait::{Ended, Limits};
+use chiliad_api::{Info, Isolation};
 use chiliad_machine::{Array, Cost, Fault, Latch, Line, Machine, Ordering, Rig, Word, WorkerId};
 use chiliad_storage::LocalHeap;
 use core::cmp::Reverse;

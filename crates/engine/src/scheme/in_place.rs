@@ -8,8 +8,7 @@ use super::tid;
 use super::{CommitPoint, Context, Refusal, Scheme, Step, Version};
 use crate::access::{Kind, Write, WriteSet};
 use crate::arena::Arena;
-use crate::error::Reason;
-use crate::stamp;
+use chiliad_api::{Reason, stamp};
 use chiliad_machine::{Cost, Machine, Ordering, Spin, Word};
 use chiliad_storage::{Kind as SlotKind, RecordRef};
 

@@ -1,10 +1,11 @@
 //! The list of schemes: one line per name.
 
 use super::{
-    DlDetect, GlobalTid, HStore, Info, KeyValue, LockTable, LockTableBucket, LockTableGlobal,
+    DlDetect, GlobalTid, HStore, KeyValue, LockTable, LockTableBucket, LockTableGlobal,
     LockTableNoEbr, LockTableRepeatableRead, LockTableSli, Mvcc, NoWait, Occ, OccSerial,
     Partitioned, Scheme, Silo, Timestamp, WaitDie,
 };
+use chiliad_api::Info;
 use chiliad_machine::{Interleaved, Machine};
 
 /// Something to do under a scheme whose name is known at run time.

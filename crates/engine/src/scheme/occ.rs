@@ -30,17 +30,12 @@ use super::floor::{self, Floors};
 use super::node_set::NodeSet;
 use super::opacity::Opacity;
 use super::silo::read;
-use super::{
-    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
-    WAIT_TIMEOUT,
-};
+use super::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, Version, WAIT_TIMEOUT};
 use super::{in_place, tid, unlink};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::breakdown::Part;
-use crate::error::Reason;
-use crate::transaction::Intent;
+use chiliad_api::{Info, Intent, Isolation, Part, Reason};
 use chiliad_machine::{Cost, Fault, Machine, Ordering, Rig, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;

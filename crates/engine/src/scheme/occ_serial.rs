@@ -12,17 +12,12 @@ use super::in_place;
 use super::node_set::NodeSet;
 use super::opacity::Opacity;
 use super::silo::read;
-use super::{
-    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
-    WAIT_TIMEOUT,
-};
+use super::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, Version, WAIT_TIMEOUT};
 use super::{tid, unlink};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::breakdown::Part;
-use crate::error::Reason;
-use crate::transaction::Intent;
+use chiliad_api::{Info, Intent, Isolation, Part, Reason};
 use chiliad_machine::{Cost, Fault, Line, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;

@@ -28,18 +28,13 @@ mod faults;
 
 use super::floor::{self, Floors};
 use super::in_place;
-use super::{
-    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
-    WAIT_TIMEOUT,
-};
+use super::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, Version, WAIT_TIMEOUT};
 use super::{tid, unlink};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::breakdown::Part;
-use crate::error::Reason;
-use crate::transaction::Intent;
 use crate::wait::{Ended, Limits};
+use chiliad_api::{Info, Intent, Isolation, Part, Reason};
 use chiliad_machine::{Array, Cost, Line, Machine, Ordering, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
 use core::marker::PhantomData;

@@ -6,7 +6,7 @@
 //! zero: a version from before the incarnation, whichever scheme runs it.
 
 use super::tid;
-use crate::stamp::{self, Graveyard};
+use chiliad_api::stamp::{self, Graveyard};
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{
     Changes, Found, Index, Inserted, Kind as SlotKind, LocalHeap, NoHooks, OutOfMemory, RecordRef,

@@ -5,7 +5,7 @@
 
 use super::floor;
 use super::{Context, Garbage, Scheme, Tables, tid};
-use crate::stamp;
+use chiliad_api::stamp;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Guard, Hooks, Kind as SlotKind, LocalHeap};
 use std::collections::VecDeque;

@@ -48,16 +48,12 @@ use super::in_place;
 use super::node_set::NodeSet;
 use super::opacity::Opacity;
 use super::tid;
-use super::{
-    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
-    WAIT_TIMEOUT,
-};
+use super::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, Version, WAIT_TIMEOUT};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::error::Reason;
-use crate::transaction::Intent;
 use crate::wait::Ended;
+use chiliad_api::{Info, Intent, Isolation, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use deadlock::Search;

@@ -5,11 +5,9 @@ use super::queue::{self, Rules, Verdict};
 use super::seat::{Request, RequestId, Seat, Seats};
 use super::word::Mode;
 use super::{Locking, NO_WAIT, WAIT_DIE, faults};
-use crate::breakdown::Part;
-use crate::error::Reason;
 use crate::scheme::{Context, Refusal, Why};
-use crate::transaction::Intent;
 use crate::wait::{Ended, Limits, Wait};
+use chiliad_api::{Intent, Part, Reason};
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::RecordRef;
 

@@ -36,15 +36,11 @@ use seat::Seat;
 use super::floor;
 use super::in_place;
 use super::unlink;
-use super::{
-    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version, tid,
-};
+use super::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, Version, tid};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::error::Reason;
-use crate::table::TableId;
-use crate::transaction::Intent;
+use chiliad_api::{Info, Intent, Isolation, Reason, TableId};
 use chiliad_lock::{Locks, Mode};
 use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};

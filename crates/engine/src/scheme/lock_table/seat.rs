@@ -1,10 +1,9 @@
 //! A worker's seat at the lock table: what it asks for on behalf of a transaction, and how the answers are those
 //! of hooks.
 
-use crate::error::Reason;
 use crate::scheme::{Refusal, Step, Why, tid};
-use crate::table::TableId;
 use crate::wait::{Ended, Limits};
+use chiliad_api::{Reason, TableId};
 use chiliad_lock::{Answer, Locks, Mode, Name, Refused, Until};
 use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Ticks, Word};
 use chiliad_storage::RecordRef;

@@ -3,10 +3,9 @@
 
 use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back, refused_latch, tid};
 use crate::access::{Kind, Write, WriteSet};
-use crate::breakdown::Part;
-use crate::error::Reason;
 use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
 use crate::scheme::{chain, in_place};
+use chiliad_api::{Part, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
 

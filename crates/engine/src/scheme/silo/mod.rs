@@ -37,16 +37,11 @@ use super::floor::{self, Floors};
 use super::node_set::NodeSet;
 use super::opacity::Opacity;
 use super::tid;
-use super::{
-    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
-    WAIT_TIMEOUT,
-};
+use super::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, Version, WAIT_TIMEOUT};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::breakdown::Part;
-use crate::error::Reason;
-use crate::transaction::Intent;
+use chiliad_api::{Info, Intent, Isolation, Part, Reason};
 use chiliad_machine::{Machine, Word};
 use chiliad_storage::{Change, Hooks, LocalHeap, RecordRef, Seen};
 use std::collections::VecDeque;

@@ -69,7 +69,7 @@ fn absent<M: Machine>(
     let bytes = copy(record, arena);
     M::fence(Ordering::Acquire);
     let intact = record.word().load(Ordering::Relaxed) == before
-        && crate::stamp::read_absent(arena.get(bytes)) != crate::stamp::TORN;
+        && chiliad_api::stamp::read_absent(arena.get(bytes)) != chiliad_api::stamp::TORN;
     intact.then_some(Version { absent: true, bytes })
 }
 

@@ -38,17 +38,12 @@ pub use faults::FAULTS;
 use super::chain;
 use super::clock::{Clock, TimestampSource};
 use super::tid;
-use super::{
-    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version,
-    WAIT_TIMEOUT,
-};
+use super::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, Version, WAIT_TIMEOUT};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::breakdown::Part;
-use crate::error::Reason;
 use crate::scheme::in_place;
-use crate::transaction::Intent;
+use chiliad_api::{Info, Intent, Isolation, Part, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use gap::Gaps;

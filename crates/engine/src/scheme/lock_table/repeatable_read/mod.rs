@@ -38,15 +38,12 @@ use super::variants::{Scalable, Variant};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::breakdown::Part;
-use crate::error::Reason;
 use crate::scheme::timestamp::horizon::Horizon;
 use crate::scheme::timestamp::install;
 use crate::scheme::{
-    CommitPoint, Context, Garbage, Info, Isolation, Refusal, Scheme, Step, Tables, Version, chain,
-    in_place, tid,
+    CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, Version, chain, in_place, tid,
 };
-use crate::transaction::Intent;
+use chiliad_api::{Info, Intent, Isolation, Part, Reason};
 use chiliad_lock::{Locks, Manager, Mode, Session};
 use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, NoHooks, RecordRef, Seen};

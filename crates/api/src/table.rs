@@ -70,7 +70,7 @@ pub enum Writes {
     /// Transactions, and loads.
     #[default]
     Transactions,
-    /// Loads alone ([`crate::Worker::load`]), until the table is sealed ([`crate::Database::seal`]).
+    /// Loads alone ([`crate::Session::load`]), until the table is sealed ([`crate::Store::seal`]).
     Loads,
     /// Nobody any more: it was sealed. Transactions of the present read its rows without the scheme:
     /// without locks, timestamps, read or node sets.
@@ -100,7 +100,7 @@ pub struct TableSpec<L = TableLayout> {
 
 impl<L> TableSpec<L> {
     /// The same declaration with something else for its columns, and what it had for them.
-    pub(crate) fn exchange<N>(self, layout: N) -> (TableSpec<N>, L) {
+    pub fn exchange<N>(self, layout: N) -> (TableSpec<N>, L) {
         let Self { name, index, rows_expected, secondary, present_only, writes, layout: had } =
             self;
         (TableSpec { name, index, rows_expected, secondary, present_only, writes, layout }, had)

@@ -21,7 +21,15 @@ pub struct Numbers {
     end: u64,
 }
 
+impl Default for Numbers {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Numbers {
+    /// Numbers that no other transaction of the process has.
+    #[must_use]
     pub fn new() -> Self {
         // Of all databases of the process: a handle may be carried from one to another.
         let start = serial() * BLOCK;
@@ -43,18 +51,22 @@ impl Numbers {
         *self = Self::new();
     }
 
+    /// The number of the first access of the transaction in hand.
+    #[must_use]
     #[inline]
     pub fn first(&self) -> u64 {
         self.first.get()
     }
 
     /// The number of an access.
+    #[must_use]
     #[inline]
     pub fn number(&self, place: usize) -> NonZeroU64 {
         self.first.saturating_add(place as u64)
     }
 
     /// The place of the access of this number: beyond all of them, if it is another transaction's.
+    #[must_use]
     #[inline]
     pub fn place(&self, number: u64) -> usize {
         number.wrapping_sub(self.first.get()) as usize

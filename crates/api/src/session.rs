@@ -4,9 +4,9 @@
 //! transactions behind it is not seen. Both traits are object-safe, so that a driver is compiled once
 //! for each machine and not once for each scheme.
 
-use crate::breakdown::Part;
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
+use crate::part::Part;
 use crate::recorder::Recorder;
 use crate::table::TableId;
 use crate::transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};
@@ -129,7 +129,7 @@ pub trait Session<M: Machine>: Transaction {
 
 /// A transaction in progress on a session. Rolled back when dropped.
 pub struct Running<'s, M: Machine, S: Session<M> + ?Sized> {
-    pub(crate) session: &'s mut S,
+    session: &'s mut S,
     machine: PhantomData<M>,
 }
 
@@ -179,6 +179,13 @@ impl<'s, M: Machine, S: Session<M> + ?Sized> Running<'s, M, S> {
     #[inline]
     pub fn as_outer(&self) -> Outer {
         self.session.as_outer()
+    }
+
+    /// The session that it runs on: its operations are the transaction's.
+    #[must_use]
+    #[inline]
+    pub fn session(&mut self) -> &mut S {
+        self.session
     }
 }
 

@@ -68,3 +68,25 @@ pub struct LogContents {
     /// Whether it was closed as it should be.
     pub closed: bool,
 }
+
+/// A checkpoint that counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Checkpointed {
+    /// Which.
+    pub info: CheckpointInfo,
+    /// Its rows.
+    pub rows: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Files of logs and of older checkpoints that are gone, or room for new logs.
+    pub released: usize,
+}
+
+/// What was copied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Copied {
+    /// Files, the manifest apart.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}

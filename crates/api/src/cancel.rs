@@ -8,7 +8,7 @@ use chiliad_machine::{Latch, Machine, Ordering, Shared, Word, WorkerId};
 use std::sync::Arc;
 
 /// Tells transactions to give up, from any thread, before they begin or while they run: those of each worker that was
-/// given it ([`crate::Worker::cancel_by`]). Told once, it stays told. A handle: clones tell the same.
+/// given it ([`crate::Session::cancel_by`]). Told once, it stays told. A handle: clones tell the same.
 pub struct Cancel<M: Machine>(Arc<Shared<M, Told<M>>>);
 
 struct Told<M: Machine> {

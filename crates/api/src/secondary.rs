@@ -16,6 +16,7 @@ pub fn reach(spec: &SecondarySpec, source: Source) -> usize {
 
 /// A secondary index in use.
 pub struct Secondary {
+    /// Its declaration.
     pub spec: SecondarySpec,
     /// The table that holds its rows.
     pub table: TableId,
@@ -25,6 +26,8 @@ pub struct Secondary {
 }
 
 impl Secondary {
+    /// An index declared as `spec`, whose entries are rows of `table`.
+    #[must_use]
     pub fn new(spec: SecondarySpec, table: TableId) -> Self {
         let value_bytes_min = reach(&spec, Source::Value);
         let key_bytes_min = reach(&spec, Source::Key);
@@ -87,7 +90,7 @@ fn encode_part(part: &KeyPart, field: &[u8], out: &mut Vec<u8>) {
 
 impl TableSpec {
     /// Refuses declarations that no row could satisfy.
-    pub(crate) fn validate(&self) -> Result<()> {
+    pub fn validate(&self) -> Result<()> {
         let refuse = |what: String| Err(Error::InvalidOption(what));
         if self.name.is_empty() || self.name.contains('/') {
             return refuse(format!("table name {:?}: not empty and without '/'", self.name));

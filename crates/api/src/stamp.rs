@@ -5,7 +5,7 @@
 //!   value bytes | stamp (8) | check (8): a hash of stamp and value
 //! ```
 //!
-//! The check covers of a value what exists of it ([`crate::Options::kept_payload`]).
+//! The check covers of a value what exists of it (`Options::kept_payload`).
 //!
 //! A copy torn by a scheme that forgot to validate has a check that does not fit and is reported as
 //! a version that nobody wrote.
@@ -15,16 +15,16 @@ use chiliad_machine::{Latch, Machine};
 use std::collections::BTreeMap;
 
 /// Bytes that a stamp adds to each version.
-pub(crate) const STAMP_BYTES: usize = 16;
+pub const STAMP_BYTES: usize = 16;
 
 /// Reported for bytes that no transaction wrote as they are.
-pub(crate) const TORN: Stamp = u64::MAX;
+pub const TORN: Stamp = u64::MAX;
 
 /// Enters the check of a tombstone, so that a half-written version is not taken for one.
 const ABSENT_SALT: u64 = 0x5bd1_e995_9d1c_4e6b;
 
 /// How many bytes of a value a check covers.
-pub(crate) fn reach(kept_payload: Option<usize>) -> usize {
+pub fn reach(kept_payload: Option<usize>) -> usize {
     kept_payload.unwrap_or(usize::MAX)
 }
 
@@ -46,12 +46,12 @@ fn check(stamp: Stamp, value: &[u8], reach: usize, absent: bool) -> u64 {
 }
 
 /// The stamp of `value`, to be put behind it.
-pub(crate) fn make(stamp: Stamp, value: &[u8], reach: usize) -> [u8; STAMP_BYTES] {
+pub fn make(stamp: Stamp, value: &[u8], reach: usize) -> [u8; STAMP_BYTES] {
     encode(stamp, check(stamp, value, reach, false))
 }
 
 /// The stamp of a tombstone, which is all there is of it.
-pub(crate) fn make_absent(stamp: Stamp) -> [u8; STAMP_BYTES] {
+pub fn make_absent(stamp: Stamp) -> [u8; STAMP_BYTES] {
     encode(stamp, check(stamp, &[], 0, true))
 }
 
@@ -64,7 +64,7 @@ fn encode(stamp: Stamp, check: u64) -> [u8; STAMP_BYTES] {
 
 /// Reads the stamp off the end of a version's `bytes`; [`TORN`] if it does not fit what is before
 /// it, as far as `reach`, or if it is not of the kind that `absent` says.
-pub(crate) fn read(bytes: &[u8], reach: usize, absent: bool) -> Stamp {
+pub fn read(bytes: &[u8], reach: usize, absent: bool) -> Stamp {
     let Some(split) = bytes.len().checked_sub(STAMP_BYTES) else {
         return TORN;
     };
@@ -77,7 +77,7 @@ pub(crate) fn read(bytes: &[u8], reach: usize, absent: bool) -> Stamp {
 }
 
 /// Reads the stamp of a tombstone, which is all there is of it; [`TORN`] if it is none.
-pub(crate) fn read_absent(bytes: &[u8]) -> Stamp {
+pub fn read_absent(bytes: &[u8]) -> Stamp {
     read(bytes, 0, true)
 }
 
@@ -90,7 +90,15 @@ pub struct Graveyard<M: Machine> {
     stones: Latch<M, Stones>,
 }
 
+impl<M: Machine> Default for Graveyard<M> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<M: Machine> Graveyard<M> {
+    /// An empty one.
+    #[must_use]
     pub fn new() -> Self {
         Self { stones: Latch::new(BTreeMap::new()) }
     }

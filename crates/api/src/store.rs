@@ -1,9 +1,10 @@
 //! A database of any engine: what drivers, crash rigs and the facade use of it.
 
-use crate::durable::{Checkpointed, Copied, Host, Recovered};
 use crate::error::{Error, Result};
+use crate::host::Host;
+use crate::info::Info;
 use crate::layout::Layout;
-use crate::scheme::Info;
+use crate::report::{Checkpointed, Copied, Recovered};
 use crate::session::Session;
 use crate::stats::Stats;
 use crate::table::{TableId, TableSpec};
@@ -192,8 +193,8 @@ pub struct OpenedStore<D: ?Sized, L: ?Sized> {
     pub recovered: Recovered,
 }
 
-/// What [`crate::any`] opens natively.
+/// What an engine opens natively.
 pub type OpenedNatively = OpenedStore<dyn NativeStore, dyn LogTask<Interleaved> + Send>;
 
-/// What [`crate::any`] opens on any machine.
+/// What an engine opens on any machine.
 pub type OpenedOn<M> = OpenedStore<dyn Store<M>, dyn LogTask<M>>;

@@ -14,9 +14,13 @@ const HOT_KEYS_MAX: usize = 32;
 /// Counts of one worker, or of all that have handed theirs over.
 #[derive(Clone, Default, Debug)]
 pub struct Tally {
+    /// Transactions committed.
     pub committed: u64,
+    /// Transactions rolled back by their own logic.
     pub rolled_back: u64,
+    /// Attempts refused, by [`Reason::index`].
     pub refused: [u64; Reason::ALL.len()],
+    /// The same where one record was at issue, by table.
     pub refused_by_table: BTreeMap<(TableId, Reason), u64>,
     /// The records over which most conflicts arose, by the space-saving method: a count may be too
     /// great by what it replaced, never too small.
@@ -118,7 +122,9 @@ pub struct Stats {
 }
 
 impl Stats {
-    pub(crate) fn new(tally: Tally, name: impl Fn(TableId) -> Option<String>) -> Self {
+    /// Those counts of a tally; `name` tells the names of tables that still exist.
+    #[must_use]
+    pub fn new(tally: Tally, name: impl Fn(TableId) -> Option<String>) -> Self {
         let name = |table: TableId| name(table).unwrap_or_else(|| format!("dropped {}", table.0));
         let mut hot = tally.hot;
         hot.sort_by_key(|hot| core::cmp::Reverse(hot.2));

@@ -166,7 +166,7 @@ pub enum Error {
     /// The lock table has as many locks as it may have, and the transaction half of them: it needs more than there
     /// are. (One that has fewer meets [`Reason::LocksExhausted`], and may do better when others have ended.)
     LocksExhausted {
-        /// The limit ([`crate::Options::locks_max`]).
+        /// The limit (`Options::locks_max`).
         locks_max: u64,
     },
     /// As many workers are in use as there may be.

@@ -15,7 +15,7 @@ use core::num::NonZeroU64;
 /// (`numbers.rs`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
-    pub(crate) number: NonZeroU64,
+    number: NonZeroU64,
 }
 
 impl Row {
@@ -38,7 +38,7 @@ impl Row {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
     /// The access whose key is the entry's: that of the row, or of the entry in a secondary index.
-    pub(crate) key: Row,
+    key: Row,
     /// The row.
     pub row: Row,
 }
@@ -64,8 +64,8 @@ impl Entry {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scanned {
     /// The number of the first entry, counted from that of the transaction's first access.
-    pub(crate) start: u64,
-    pub(crate) length: u32,
+    start: u64,
+    length: u32,
 }
 
 impl Scanned {
@@ -281,13 +281,36 @@ pub trait Transaction {
     }
 }
 
-/// A transaction, as those know it that run inside it: [`crate::Tx::as_outer`].
+/// A transaction, as those know it that run inside it: [`crate::Running::as_outer`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outer {
     /// The worker's slot.
-    pub(crate) slot: u32,
+    slot: u32,
     /// What the scheme knows it by.
-    pub(crate) name: u64,
+    name: u64,
+}
+
+impl Outer {
+    /// A handle of an implementation of [`crate::Session`].
+    #[must_use]
+    #[inline]
+    pub fn new(slot: u32, name: u64) -> Self {
+        Self { slot, name }
+    }
+
+    /// The worker's slot.
+    #[must_use]
+    #[inline]
+    pub fn slot(self) -> u32 {
+        self.slot
+    }
+
+    /// The number that the scheme knows the transaction by.
+    #[must_use]
+    #[inline]
+    pub fn name(self) -> u64 {
+        self.name
+    }
 }
 
 /// What a transaction means to do, told before it begins.
@@ -307,7 +330,7 @@ pub struct Intent<'a> {
     /// whatever timestamps the scheme gives them.
     pub loads: bool,
     /// When its waits end, in ticks of the machine, where they do not end before
-    /// ([`crate::Options::wait_timeout`]): with [`crate::Error::DeadlineExceeded`].
+    /// (`Options::wait_timeout`): with [`crate::Error::DeadlineExceeded`].
     pub deadline: Option<Ticks>,
     /// Transactions that cannot end before this one: it runs in their closures. It never waits for them:
     /// [`crate::Error::Nested`].

@@ -71,13 +71,13 @@ pub enum TableLayout {
     /// It has these columns.
     Columns(Layout),
     /// It was created when catalogues said nothing of columns: whoever opens it first, as a table of
-    /// columns, declares them ([`crate::Database::adopt_layout`]).
+    /// columns, declares them ([`crate::Store::adopt_layout`]).
     Unknown,
 }
 
 impl Layout {
     /// Refuses names that no column can have, and two of one name.
-    pub(crate) fn validate(&self, table: &str) -> Result<()> {
+    pub fn validate(&self, table: &str) -> Result<()> {
         for columns in [&self.key, &self.row] {
             for (at, column) in columns.iter().enumerate() {
                 let Column { name, column_type } = column;

@@ -1,0 +1,51 @@
+//! What an engine and its scheme promise, as `chiliad schemes` prints it.
+
+use core::time::Duration;
+
+/// The strongest isolation that all histories of a scheme have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Isolation {
+    /// Equivalent to some serial order.
+    Serializable,
+    /// Each transaction reads one state of the past, and nobody has overwritten since what it writes.
+    Snapshot,
+    /// Each operation is atomic, a transaction is not.
+    None,
+}
+
+impl Isolation {
+    /// The name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Serializable => "serializable",
+            Self::Snapshot => "snapshot",
+            Self::None => "none",
+        }
+    }
+}
+
+/// What a scheme is, as `chiliad schemes` prints it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Info {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// What all its histories have.
+    pub isolation: Isolation,
+    /// Whether the serial order agrees with real time.
+    pub strict: bool,
+    /// Whether the order that a writer claims exceeds those of all versions that it read, not only of
+    /// those that it overwrote.
+    pub order_follows_reads: bool,
+    /// Whether snapshot transactions read the past without being tracked.
+    pub snapshots: bool,
+    /// Whether the partitions must be declared before a transaction begins.
+    pub needs_partitions: bool,
+    /// How long transactions wait for a lock where `Options::wait_timeout` does not say, under schemes that wait
+    /// for a limited time.
+    pub wait_timeout: Duration,
+    /// Where it comes from.
+    pub source: &'static str,
+}

@@ -1,0 +1,56 @@
+//! What an engine offers: databases, sessions, transactions, tables, and the errors of all of them.
+//!
+//! Clients, crash harnesses and the facade speak these types and none of an engine's own, so that an engine is
+//! added beneath them without a change of theirs. Everything is object-safe: callers are compiled once for each
+//! machine.
+//!
+//! | to see | look into |
+//! | --- | --- |
+//! | a database, its log and its directory | `store`, `report`, `host`, `stats` |
+//! | a session, and the transaction in progress on it | `session`, `transaction`, `numbers`, `cancel` |
+//! | tables, their columns and secondary indexes | `table`, `layout`, `layout_differs`, `secondary` |
+//! | what a verified run reports | `recorder`, `stamp` |
+//! | errors | `error`, `duplicate` |
+//! | what a scheme promises | `info` |
+//! | where the time goes | `part` |
+
+mod cancel;
+mod duplicate;
+mod error;
+mod host;
+mod info;
+mod layout;
+mod layout_differs;
+mod numbers;
+mod part;
+mod recorder;
+mod report;
+mod secondary;
+mod session;
+pub mod stamp;
+mod stats;
+mod store;
+mod table;
+mod transaction;
+
+pub use cancel::{Cancel, Sleeper};
+pub use chiliad_log::Stepped;
+pub use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
+pub use duplicate::DuplicateKey;
+pub use error::{Error, Nested, Reason, Result};
+pub use host::{Alone, Crew, Host, Phase, Work};
+pub use info::{Info, Isolation};
+pub use layout::{Column, ColumnType, Layout, NoColumnType, TableLayout};
+pub use layout_differs::{Change, Difference, LayoutDiffers, Part as LayoutPart};
+pub use numbers::Numbers;
+pub use part::Part;
+pub use recorder::{Recorder, Stamp, WriteKind};
+pub use report::{Checkpointed, Contents, Copied, LogContents, Recovered};
+pub use secondary::{Secondary, reach};
+pub use session::{Committed, Running, Session};
+pub use stats::{Hold, HotRecord, Stats, Tally};
+pub use store::{
+    LogTask, NativeSession, NativeStore, OpenedNatively, OpenedOn, OpenedStore, Store,
+};
+pub use table::{IndexKind, KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec, Writes};
+pub use transaction::{Entry, Get, Intent, Outer, Range, Row, Scanned, Transaction};

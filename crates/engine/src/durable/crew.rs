@@ -1,0 +1,46 @@
+//! Work that a host runs on several threads at once.
+
+use super::checkpoint::Walkers;
+use super::replay::Readers;
+use super::settle::Settlers;
+use chiliad_api::{Crew, Host, Work};
+use chiliad_machine::{Interleaved, Machine};
+
+/// What threads do together.
+pub enum Parallel<'a, M: Machine> {
+    /// Reading checkpoint and logs.
+    Readers(&'a Readers<'a, M>),
+    /// Making records ready.
+    Settlers(&'a Settlers<'a, M>),
+    /// Writing a checkpoint.
+    Walkers(&'a Walkers<'a, M>),
+}
+
+/// What it leads to is shared by threads on the machine that has them.
+const _: () = {
+    const fn is_sync<T: Sync>() {}
+    is_sync::<Readers<'static, Interleaved>>();
+    is_sync::<Settlers<'static, Interleaved>>();
+    is_sync::<Walkers<'static, Interleaved>>();
+};
+
+// SAFETY: on the machine of threads all that it leads to is `Sync`, as the constant above shows; the cores of the
+// others take turns on one thread. (No bound says so: a generic engine does not know which machine it is on.)
+unsafe impl<M: Machine> Sync for Parallel<'_, M> {}
+
+impl<M: Machine> Work for Parallel<'_, M> {
+    fn take_part(&self) {
+        match self {
+            Self::Readers(work) => work.take_part(),
+            Self::Settlers(work) => work.take_part(),
+            Self::Walkers(work) => work.take_part(),
+        }
+    }
+}
+
+impl<M: Machine> Parallel<'_, M> {
+    /// Has the threads of `host` do it, and returns when all have returned.
+    pub fn run(&self, host: &dyn Host<M>) {
+        host.parallel(&Crew::new(self));
+    }
+}
