@@ -2,6 +2,7 @@
 
 use crate::arena::Piece;
 use crate::record_slots::RecordSlots;
+use crate::record_word;
 use chiliad_api::TableId;
 use chiliad_machine::{Cost, Machine};
 use chiliad_storage::RecordRef;
@@ -50,6 +51,15 @@ pub struct Write<M: Machine> {
     pub latched: bool,
     /// Blocks put by for the old version and for a value that outgrows the record.
     pub spare: [Option<RecordRef<M>>; 2],
+}
+
+impl<M: Machine> Write<M> {
+    /// Whether a prepared write removes what is absent already: a row inserted and removed again by the same
+    /// transaction. There is nothing to install then.
+    #[inline]
+    pub fn is_void(&self) -> bool {
+        self.kind == Kind::Remove && self.prior & record_word::ABSENT != 0
+    }
 }
 
 /// The deferred writes, found by record.

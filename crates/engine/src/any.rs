@@ -1,10 +1,10 @@
 //! Databases whose scheme is chosen by name at run time: one instance of the engine for each machine and
 //! scheme, which the facade, the drivers and the rigs share.
 
+use crate::contract::Scheme;
 use crate::database::Database;
 use crate::durable::{DurableOptions, LogRunner, Mode, Opened};
 use crate::options::Options;
-use crate::scheme::Scheme;
 use crate::scheme::names::{NativeScheme, UnderNativeScheme, UnderScheme, under, under_native};
 use chiliad_api::{
     Checkpointed, Copied, Error, Host, Info, Layout, LogTask, NativeSession, NativeStore,

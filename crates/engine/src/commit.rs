@@ -1,9 +1,10 @@
 //! The commit, the same for all schemes, on one screen: prepare, append, install, release.
 
 use crate::access::{Kind, Write};
-use crate::catalog::View;
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme};
 use crate::durable::{APPENDED_AFTER_ITS_WINDOW, TRANSACTION_BYTES_MAX};
-use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
+use crate::tables::catalog::View;
+use crate::version;
 use crate::worker::{Core, State, context};
 use chiliad_api::{Committed, Error, Part, Reason, Result, WriteKind, stamp};
 use chiliad_log::entry;
@@ -65,7 +66,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             if M::fault(&SWITCH_IN_COMMIT_WINDOW) {
                 M::await_line(write.record.as_ptr().cast_const().cast(), 1);
             }
-            if S::is_void(write) {
+            if write.is_void() {
                 self.scheme.withdraw(write.record);
                 continue;
             }
@@ -139,7 +140,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         };
         let logged = |write: &&Write<M>| {
             let index = self.unlogged.get(write.table.0 as usize).copied().unwrap_or(false);
-            !index && !S::is_void(write)
+            !index && !write.is_void()
         };
         let writes = self.writes.entries.iter().filter(logged);
         if writes.clone().next().is_none() {
@@ -181,8 +182,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let Some(mut recorder) = self.recorder.take() else {
             return;
         };
-        for write in self.writes.entries.iter().filter(|write| !S::is_void(write)) {
-            let absent = S::current_version(write.record, &mut old);
+        for write in self.writes.entries.iter().filter(|write| !write.is_void()) {
+            let absent = version::current_version(write.record, &mut old);
             let overwritten = stamp::read(&old, self.stamp_reach, absent);
             let kind = match write.kind {
                 Kind::Remove => WriteKind::Remove,
@@ -203,7 +204,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     fn leave_tombstones(&mut self, point: CommitPoint) {
         let kept = self.inner.words.epochs.keeps_versions();
         for write in &self.writes.entries {
-            let void = S::is_void(write);
+            let void = write.is_void();
             if write.kind == Kind::Remove && (write.placed || !void) {
                 self.scheme.leave_garbage(Garbage {
                     table: write.table.0,

@@ -1,21 +1,15 @@
 //! A database: tables, epochs and the memory they live in, under one scheme.
 
-use crate::catalog::Catalog;
-use crate::durable::{CatalogBlob, Durable, Turn};
-use crate::epoch::Epochs;
+use crate::contract::Scheme;
+use crate::durable::CatalogBlob;
 use crate::options::Options;
-use crate::scheme::ruins::portion;
-use crate::scheme::{Garbage, Scheme};
+use crate::shared::Inner;
+use crate::tables::catalog::Catalog;
+use crate::tables::dropped::portion;
 use crate::worker::Worker;
-use chiliad_api::{
-    Error, Hold, Layout, Result, Session, Stats, TableId, TableLayout, TableSpec, Tally,
-};
-use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
-use chiliad_storage::Heap;
+use chiliad_api::{Error, Hold, Layout, Result, Session, Stats, TableId, TableLayout, TableSpec};
+use chiliad_machine::{Machine, Ordering, Word};
 use std::sync::Arc;
-
-/// Serial numbers of workers set aside for each incarnation, in verified runs.
-const WORKERS_PER_LIFE: u64 = 1 << 12;
 
 /// A handle to a database; clones lead to the same one.
 pub struct Database<M: Machine, S: Scheme<M>> {
@@ -28,30 +22,6 @@ impl<M: Machine, S: Scheme<M>> Clone for Database<M, S> {
     }
 }
 
-/// What all handles and workers share.
-pub struct Inner<M: Machine, S: Scheme<M>> {
-    pub options: Options,
-    pub heap: Arc<Shared<M, Heap<M>>>,
-    pub words: Shared<M, Words<M, S>>,
-}
-
-/// The part that lives in the machine's memory.
-pub struct Words<M: Machine, S: Scheme<M>> {
-    pub epochs: Epochs<M>,
-    pub catalog: Catalog<M>,
-    pub scheme: S::Shared,
-    /// Held by who creates or drops a table.
-    pub declaring: Turn<M>,
-    /// What keeps it on a disk, if it is on one.
-    pub durable: Option<Durable<M>>,
-    /// Workers ever made: their serial numbers name them in stamps, since slots are used again.
-    pub workers: M::Word,
-    /// What workers that have gone have left to collect.
-    pub orphans: Latch<M, Vec<Garbage<M>>>,
-    /// The tallies of workers that have gone.
-    pub retired: Latch<M, Tally>,
-}
-
 impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// Opens an empty database in memory.
     ///
@@ -61,7 +31,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// [`Error::InvalidOption`]; [`Error::OutOfMemory`] when `memory_bytes_ready` is too much.
     pub fn open(options: Options) -> Result<Self> {
         options.validate::<M>()?;
-        let heap = options.heap::<M, S>()?;
+        let heap = options.heap::<M>(S::RECORD_WORDS, S::COPIES_ROWS)?;
         Ok(Self::from_inner(Inner::assemble(
             options,
             heap,
@@ -198,7 +168,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             durable.change_catalog(&words.catalog.blob_without(dropped))?;
         }
         words.catalog.drop_table(name)?;
-        words.catalog.ruins.take_apart::<S>(heap, usize::MAX);
+        words.catalog.ruins.take_apart(heap, usize::MAX);
         Ok(())
     }
 
@@ -227,7 +197,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         if let Some(durable) = &words.durable {
             durable.log.advance(stable);
         }
-        words.catalog.ruins.take_apart::<S>(heap, portion::<M>());
+        words.catalog.ruins.take_apart(heap, portion::<M>());
         S::tend(&words.scheme);
     }
 
@@ -323,34 +293,5 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             })
             .collect();
         stats
-    }
-}
-
-impl<M: Machine, S: Scheme<M>> Inner<M, S> {
-    /// What all handles share.
-    pub fn assemble(
-        options: Options,
-        heap: Arc<Shared<M, Heap<M>>>,
-        catalog: Catalog<M>,
-        durable: Option<Durable<M>>,
-    ) -> Arc<Self> {
-        // Stamps must not repeat from one incarnation to the next.
-        let life = durable.as_ref().map_or(0, |durable| u64::from(durable.log.incarnation()));
-        let words = Words {
-            epochs: Epochs::new(options.snapshots, options.snapshot_every),
-            catalog,
-            scheme: S::shared(&options),
-            declaring: Turn::new(),
-            durable,
-            workers: M::Word::new(life * WORKERS_PER_LIFE),
-            orphans: Latch::new(Vec::new()),
-            retired: Latch::new(Tally::default()),
-        };
-        Arc::new(Self { options, heap, words: Shared::new(words) })
-    }
-
-    /// The typed error for a memory limit that is reached.
-    pub fn out_of_memory(&self) -> Error {
-        Error::OutOfMemory { limit_bytes: self.options.memory_bytes_max }
     }
 }

@@ -9,8 +9,9 @@
 
 use crate::access::Kind;
 use crate::arena::Piece;
-use crate::catalog::{Table, View};
-use crate::scheme::Scheme;
+use crate::contract::Scheme;
+use crate::tables::catalog::View;
+use crate::tables::table::Table;
 use crate::worker::Core;
 use chiliad_api::{Error, Get, Result};
 use chiliad_machine::Machine;
@@ -131,7 +132,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     ) -> Result<()> {
         match self.insert(view, secondary.table, entry, key) {
             Err(Error::DuplicateKey(_)) => {
-                Err(self.lose(crate::scheme::Refusal::new(chiliad_api::Reason::Phantom)))
+                Err(self.lose(crate::contract::Refusal::new(chiliad_api::Reason::Phantom)))
             }
             // The row is written already, or another entry of it.
             other => other.map_err(|error| self.doom(error)),

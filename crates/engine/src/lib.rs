@@ -23,8 +23,9 @@ mod access;
 pub mod any;
 mod arena;
 mod breakdown;
-mod catalog;
 mod commit;
+mod contract;
+mod count_versions;
 mod database;
 mod durable;
 mod epoch;
@@ -33,10 +34,13 @@ mod key_pool;
 mod options;
 mod read_ops;
 mod record_slots;
+mod record_word;
 mod scheme;
-mod seal;
+mod shared;
+mod tables;
+mod timestamps;
 mod tx;
-mod versions;
+mod version;
 mod wait;
 mod worker;
 mod write_ops;
@@ -52,6 +56,7 @@ pub use chiliad_api::{
 };
 pub use chiliad_log::{CheckpointInfo, LogError, LogOptions, MANIFEST_NAME, Stepped};
 pub use chiliad_storage::{KEY_BYTES_MAX, Supply, Usage, VALUE_BYTES_MAX, WORKERS_MAX, key};
+pub use contract::Scheme;
 pub use database::Database;
 pub use durable::{
     DurableOptions, LogRunner, Mode, Opened, READER_NOT_HELD_BACK, copy_directory, declared, erase,
@@ -59,15 +64,14 @@ pub use durable::{
 };
 pub use options::{Options, Snapshots, Timestamps};
 pub use scheme::names;
-pub use scheme::{Clock, TIMESTAMP_BITS, TimestampSource};
 pub use scheme::{
     DlDetect, GlobalTid, HStore, KeyValue, LockTable, LockTableBucket, LockTableGlobal,
     LockTableNoEbr, LockTableRepeatableRead, LockTableSli, Mvcc, NoWait, Occ, OccSerial,
-    Partitioned, Scheme, Silo, Timestamp, WaitDie,
+    Partitioned, Silo, Timestamp, WaitDie,
 };
-pub use tx::Tx;
+pub use timestamps::{Clock, TIMESTAMP_BITS, TimestampSource};
 pub use wait::NESTED_PATIENCE;
-pub use worker::Worker;
+pub use worker::{Tx, Worker};
 
 /// The planted bugs of this room and of the log below it, for the rigs that must catch them.
 pub fn faults() -> impl Iterator<Item = &'static chiliad_machine::Fault> {

@@ -1,6 +1,5 @@
 //! How a database is opened.
 
-use crate::scheme::Scheme;
 use chiliad_api::stamp::STAMP_BYTES;
 use chiliad_api::{Error, Result};
 use chiliad_machine::{Machine, MutexKind, Shared};
@@ -100,7 +99,7 @@ pub struct Options {
     /// secondary indexes. Simulated machines only; `None`: everything exists.
     pub kept_payload: Option<usize>,
     /// Transactions access of each value only the bytes that [`Options::kept_payload`] keeps, and so do
-    /// schemes under which they may: one that copies rows ([`Scheme::COPIES_ROWS`]) accesses all.
+    /// schemes under which they may: one that copies rows (`Scheme::COPIES_ROWS`) accesses all.
     pub field_access: bool,
     /// When old versions are kept.
     pub snapshots: Snapshots,
@@ -163,13 +162,18 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Memory as the options and the scheme want it.
-    pub(crate) fn heap<M: Machine, S: Scheme<M>>(&self) -> Result<Arc<Shared<M, Heap<M>>>> {
+    /// Memory as the options and the scheme want it, which has `record_words` of its own in each record, and
+    /// reads and writes private copies of rows if it `copies_rows`.
+    pub(crate) fn heap<M: Machine>(
+        &self,
+        record_words: usize,
+        copies_rows: bool,
+    ) -> Result<Arc<Shared<M, Heap<M>>>> {
         // A stamp stands behind its value.
         let last_bytes = if self.verify { STAMP_BYTES } else { 0 };
-        let spared = self.field_access && !S::COPIES_ROWS;
+        let spared = self.field_access && !copies_rows;
         let kept = self.kept_payload.map(|first_bytes| Kept { first_bytes, last_bytes, spared });
-        let heap = Heap::for_scheme(self.memory_bytes_max, S::RECORD_WORDS, self.supply, kept);
+        let heap = Heap::for_scheme(self.memory_bytes_max, record_words, self.supply, kept);
         heap.prepare(self.memory_bytes_ready)
             .map_err(|_| Error::OutOfMemory { limit_bytes: self.memory_bytes_max })?;
         Ok(heap)

@@ -4,8 +4,9 @@
 
 use crate::access::{Access, Kind, NONE};
 use crate::arena::Piece;
-use crate::catalog::{Table, View};
-use crate::scheme::{Context, Refusal, Scheme, Step};
+use crate::contract::{Context, Refusal, Scheme, Step};
+use crate::tables::catalog::View;
+use crate::tables::table::Table;
 use crate::worker::{Core, context};
 use chiliad_api::stamp::{self, STAMP_BYTES};
 use chiliad_api::{Entry, Error, Get, Part, Range, Reason, Result, Row, Scanned, TableId};

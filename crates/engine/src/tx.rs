@@ -1,16 +1,13 @@
 //! The transaction in progress on a worker: the interface of [`Transaction`], and its endings.
 
-use crate::scheme::Scheme;
-use crate::scheme::ruins::hide_view;
+use crate::contract::Scheme;
+use crate::tables::dropped::hide_view;
 use crate::worker::{State, Worker};
 use chiliad_api::{
     Cancel, Committed, Entry, Error, Get, Intent, Outer, Part, Range, Recorder, Result, Row,
-    Running, Scanned, Session, TableId, Transaction,
+    Scanned, Session, TableId, Transaction,
 };
 use chiliad_machine::Machine;
-
-/// A transaction in progress on a worker. Rolled back when dropped.
-pub type Tx<'w, M, S> = Running<'w, M, Worker<M, S>>;
 
 impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     /// The transaction in progress has ended: hands back what it has collected.

@@ -3,14 +3,14 @@
 use crate::access::{Access, WriteSet};
 use crate::arena::{Arena, Piece};
 use crate::breakdown::Clockwork;
-use crate::catalog::View;
-use crate::database::Inner;
+use crate::contract::{Context, Garbage, Refusal, Scheme, Step, Why};
 use crate::key_pool::KeyPool;
 use crate::options::Snapshots;
-use crate::scheme::ruins::hide_view;
-use crate::scheme::{Context, Garbage, Refusal, Scheme, Step, Why};
-use crate::tx::Tx;
+use crate::shared::Inner;
+use crate::tables::catalog::View;
+use crate::tables::dropped::hide_view;
 use crate::wait::Limits;
+use chiliad_api::Running;
 use chiliad_api::{
     Entry, Error, Intent, Numbers, Outer, Part, Reason, Recorder, Result, Row, Stamp, TableId,
     Tally,
@@ -100,6 +100,9 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub met: Vec<(Piece, Stamp, bool)>,
     pub clockwork: Clockwork<M>,
 }
+
+/// A transaction in progress on a worker. Rolled back when dropped.
+pub type Tx<'w, M, S> = Running<'w, M, Worker<M, S>>;
 
 impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     pub(crate) fn new(inner: Arc<Inner<M, S>>) -> Result<Self> {

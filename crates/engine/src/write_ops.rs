@@ -3,9 +3,10 @@
 
 use crate::access::{Access, Kind, NONE, Write};
 use crate::arena::Piece;
-use crate::catalog::{Table, View};
+use crate::contract::{Context, Refusal, Scheme};
 use crate::read_ops::check_key;
-use crate::scheme::{Context, Refusal, Scheme};
+use crate::tables::catalog::View;
+use crate::tables::table::Table;
 use crate::worker::{Core, context};
 use chiliad_api::stamp::{self, STAMP_BYTES};
 use chiliad_api::{Error, Get, Part, Result, Row, TableId};

@@ -47,7 +47,12 @@ pub const ALL: [Room; 7] = [
         sites: &[Cost::Begin, Cost::Operation, Cost::Commit, Cost::Allocate, Cost::Free],
     },
     Room {
-        files: &["crates/engine/src/scheme/"],
+        files: &[
+            "crates/engine/src/scheme/",
+            "crates/engine/src/timestamps.rs",
+            "crates/engine/src/record_word.rs",
+            "crates/engine/src/version.rs",
+        ],
         sites: &[
             Cost::Begin,
             Cost::Read,
@@ -63,7 +68,7 @@ pub const ALL: [Room; 7] = [
         ],
     },
     Room {
-        files: &["crates/engine/src/"],
+        files: &["crates/engine/src/", "crates/api/src/"],
         sites: &[
             Cost::Begin,
             Cost::Operation,

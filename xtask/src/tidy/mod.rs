@@ -1,6 +1,7 @@
 //! The rules of the architecture that the compiler does not check. Each is one function from what
 //! was read to complaints, and each has a test that it can fail.
 
+mod circles;
 mod edges;
 mod faults;
 mod sources;
@@ -44,6 +45,7 @@ const RULES: &[Rule] = &[
     words::unsafe_rooms,
     words::safety,
     faults::declared,
+    circles::grown,
 ];
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Versions into tables, in groups, so that the cache misses of their look-ups overlap.
 
-use super::replay::Target;
-use crate::catalog::Table;
-use crate::scheme::restore::{self, Restored};
+use super::target::Tables;
+use super::target::{Removed, Target};
+use crate::durable::restore::{self, Restored};
+use crate::tables::table::Table;
 use chiliad_api::{Error, Result};
 use chiliad_log::entry::Write;
-use chiliad_machine::{Fault, Machine, Rig, Shared};
+use chiliad_machine::{Fault, Machine, Rig};
 use chiliad_storage::{Changes, Flight, LocalHeap};
-use std::sync::Arc;
 
 /// Look-ups in flight together.
 const GROUP: usize = 32;
@@ -88,12 +88,6 @@ pub static FAULTS: &[&Fault] = &[
     &READER_NOT_HELD_BACK,
     &restore::REPLAYED_AS_FOUND,
 ];
-
-/// Tables by number; those that were dropped leave a gap.
-pub type Tables<M> = Vec<Option<Arc<Shared<M, Table<M>>>>>;
-
-/// Keys with their tables.
-pub type Removed = Vec<(u32, Box<[u8]>)>;
 
 /// One thread's part in the recovery.
 pub struct Applier<'a, M: Machine> {

@@ -4,9 +4,9 @@
 //! those end: a directory like one that was closed. Every frame is checked on its way.
 
 use super::plan::Plan;
-use super::replay::Replay;
+use super::recovery::Replay;
+use crate::contract::Scheme;
 use crate::database::Database;
-use crate::scheme::Scheme;
 use chiliad_api::{Copied, Host, Result};
 use chiliad_log::frame::{Identity, Kind};
 use chiliad_log::{

@@ -11,131 +11,17 @@
 use super::Durable;
 use super::apply::{CHECKPOINT_TOO_EARLY, FLOOR_AT_THE_END, LOG_REMOVED_TOO_EARLY};
 use super::crew::Parallel;
-use super::replay::Next;
-use super::walk::Walk;
-use crate::catalog::{Catalog, View};
+use super::next::Next;
+use super::number::random_number;
+use super::walkers::{Walkers, Written};
+use crate::contract::Scheme;
 use crate::database::Database;
-use crate::scheme::ruins::hide_view;
-use crate::scheme::{Scheme, Tables as _};
 use chiliad_api::{Checkpointed, Error, Host, Result};
-use chiliad_log::entry::Write;
-use chiliad_log::{CheckpointInfo, LogError, Name, PartWriter};
+use chiliad_log::{CheckpointInfo, LogError, Name};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
-use chiliad_storage::{Heap, LeafRun, LocalHeap, RecordRef};
-use std::sync::Arc;
-
-/// How records are read outside transactions.
-type StableRead<M> = fn(RecordRef<M>, &mut Vec<u8>) -> Option<u64>;
-
-/// Tables whose rows are being written, for those who do it.
-pub struct Walkers<'a, M: Machine> {
-    disk: &'a dyn Disk,
-    database: u128,
-    number: u32,
-    compress: bool,
-    effort: u32,
-    /// Tells when nobody wants it any more.
-    durable: Option<&'a Durable<M>>,
-    catalog: &'a Catalog<M>,
-    heap: &'a Arc<Shared<M, Heap<M>>>,
-    read: StableRead<M>,
-    tables: Vec<(u32, Shared<M, Walk<M>>)>,
-    next_part: Shared<M, Next<M>>,
-    result: Shared<M, Latch<M, Written>>,
-}
-
-/// What was written.
-#[derive(Default)]
-struct Written {
-    parts: u32,
-    rows: u64,
-    bytes: u64,
-    failure: Option<Error>,
-}
 
 impl<M: Machine> Walkers<'_, M> {
-    /// Writes pieces of all tables until there are none.
-    pub(super) fn take_part(&self) {
-        if let Err(error) = self.write_part() {
-            self.result.lock().failure.get_or_insert(error);
-        }
-    }
-
-    fn write_part(&self) -> Result<()> {
-        let mut heap = LocalHeap::new(self.heap).ok_or(Error::NO_SLOT)?;
-        let mut view = View::new();
-        let mut run = LeafRun::default();
-        let mut value = Vec::new();
-        let mut part: Option<PartWriter<M>> = None;
-        let mut pace = Pace::new(self.effort);
-        for (number, walk) in &self.tables {
-            let mut more = true;
-            while more {
-                let writer = match &mut part {
-                    Some(part) => part,
-                    None => part.insert(self.begin_part()?),
-                };
-                more =
-                    self.piece(&mut heap, &mut view, *number, walk, &mut run, &mut value, writer);
-                hide_view(heap.slot());
-                writer.write_if_full()?;
-                heap.reclaim();
-                pace.keep::<M>();
-                let canceled = self.durable.is_some_and(Durable::is_canceled);
-                if canceled || self.result.lock().failure.is_some() {
-                    return if canceled { Err(Error::Canceled) } else { Ok(()) };
-                }
-            }
-        }
-        if let Some(part) = part {
-            let (bytes, rows) = part.finish()?;
-            let mut written = self.result.lock();
-            written.bytes += bytes;
-            written.rows += rows;
-        }
-        Ok(())
-    }
-
-    fn begin_part(&self) -> Result<PartWriter<M>> {
-        let part = self.next_part.take() as u32;
-        let made = PartWriter::create(self.disk, self.database, self.number, part, self.compress)?;
-        self.result.lock().parts += 1;
-        Ok(made)
-    }
-
-    /// Takes the rows of one piece; `false` when nothing is left of the table. Until the view is
-    /// hidden, the table is not taken apart.
-    #[expect(clippy::too_many_arguments, reason = "one worker's scratch memory")]
-    fn piece(
-        &self,
-        heap: &mut LocalHeap<M>,
-        view: &mut View<M>,
-        number: u32,
-        walk: &Walk<M>,
-        run: &mut LeafRun<M>,
-        value: &mut Vec<u8>,
-        part: &mut PartWriter<M>,
-    ) -> bool {
-        view.show(self.catalog, heap.slot());
-        let mut more = false;
-        view.with_index(number, &mut |index, _| {
-            heap.pin();
-            more = walk.next(heap, index, run);
-            for (_, record) in run.iter() {
-                record.prefetch(128);
-            }
-            for (key, record) in run.iter() {
-                value.clear();
-                if let Some(order) = (self.read)(record, value) {
-                    part.add(order, &Write { table: number, removed: false, key, value });
-                }
-            }
-            heap.unpin();
-        });
-        more
-    }
-
     fn finish(self, host: &dyn Host<M>) -> Result<Written> {
         Parallel::Walkers(&self).run(host);
         let mut written = core::mem::take(&mut *self.result.lock());
@@ -149,31 +35,6 @@ impl<M: Machine> Walkers<'_, M> {
                 Err(error)
             }
             None => Ok(written),
-        }
-    }
-}
-
-/// Works for a share of its time only.
-struct Pace {
-    effort: u64,
-    begun: u64,
-}
-
-impl Pace {
-    fn new(effort: u32) -> Self {
-        Self { effort: effort.into(), begun: 0 }
-    }
-
-    /// Sleeps, now and then, as long as the share wants.
-    fn keep<M: Machine>(&mut self) {
-        let now = M::now();
-        if self.begun == 0 {
-            self.begun = now;
-        }
-        let worked = now.saturating_sub(self.begun);
-        if self.effort < 100 && worked >= M::ticks_per_second() / 1000 {
-            M::park_until(now + worked * (100 - self.effort) / self.effort);
-            self.begun = M::now();
         }
     }
 }
@@ -268,7 +129,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         if chiliad_log::Manifest::read(disk)?.is_some() {
             return Err(LogError::NotEmpty { place: disk.place() }.into());
         }
-        let database = super::open::random_number::<M>();
+        let database = random_number::<M>();
         let written = self.walkers(disk, database, 1, 100).finish(host)?;
         disk.sync_names().map_err(LogError::io("syncing the names of a checkpoint"))?;
         let info =
@@ -309,7 +170,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             durable: words.durable.as_ref(),
             catalog: &words.catalog,
             heap: &self.inner.heap,
-            read: S::stable_read,
+            read: super::restore::stable_read,
             tables,
             next_part: Next::new(),
             result: Shared::new(Latch::new(Written::default())),
@@ -329,7 +190,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
 }
 
 impl<M: Machine> Durable<M> {
-    fn is_canceled(&self) -> bool {
+    pub(super) fn is_canceled(&self) -> bool {
         self.canceled.load(Ordering::Relaxed) != 0
     }
 

@@ -1,8 +1,8 @@
 //! Work that a host runs on several threads at once.
 
-use super::checkpoint::Walkers;
-use super::replay::Readers;
+use super::readers::Readers;
 use super::settle::Settlers;
+use super::walkers::Walkers;
 use chiliad_api::{Crew, Host, Work};
 use chiliad_machine::{Interleaved, Machine};
 

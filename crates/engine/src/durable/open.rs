@@ -9,14 +9,17 @@
 //! 3. the manifest names the new incarnation, and pins where the logs of the one before end;
 //! 4. what nothing needs is removed.
 
+use super::number::random_number;
 use super::plan::Plan;
-use super::replay::{Replay, Target};
+use super::recovery::Replay;
 use super::runner::LogRunner;
+use super::target::Target;
 use super::{CatalogBlob, Durable, DurableOptions};
-use crate::catalog::Catalog;
-use crate::database::{Database, Inner};
+use crate::contract::Scheme;
+use crate::database::Database;
 use crate::options::Options;
-use crate::scheme::Scheme;
+use crate::shared::Inner;
+use crate::tables::catalog::Catalog;
 use chiliad_api::{Error, Host, Recovered, Result};
 use chiliad_log::{FORMAT_VERSION, Incarnation, Log, LogError, LogWriter, Manifest, Name, Tail};
 use chiliad_machine::disk::Disk;
@@ -68,7 +71,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             return Err(LogError::Missing { place: disk.place() }.into());
         }
         options.read_only = mode == Mode::Read;
-        let heap = options.heap::<M, S>()?;
+        let heap = options.heap::<M>(S::RECORD_WORDS, S::COPIES_ROWS)?;
         let empty = CatalogBlob::default();
         let blob = plan.as_ref().map_or(&empty, |plan| &plan.blob);
         let tables = Catalog::restore(&heap, blob, options.verify)?;
@@ -90,11 +93,6 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             writers.into_iter().map(|it| LogRunner::new(Arc::clone(&inner), it)).collect();
         Ok(Opened { database: Self::from_inner(inner), runners, recovered })
     }
-}
-
-/// A number that no other database has.
-pub(super) fn random_number<M: Machine>() -> u128 {
-    u128::from(M::random()) << 64 | u128::from(M::random())
 }
 
 /// Begins a new incarnation.

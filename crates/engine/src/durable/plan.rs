@@ -1,15 +1,14 @@
 //! What a directory holds, and in which order recovery reads it. Changes nothing.
 
 use super::blob::Blob;
-use super::replay::Replay;
 use super::shape::Shapes;
-use chiliad_api::{Contents, Error, Host, LogContents, Phase, Recovered, Result};
+use chiliad_api::{Host, Phase, Recovered, Result};
 use chiliad_log::{
     Incarnation, LogError, MANIFEST_NAME, Manifest, Name, Promise, SegmentId, Sought, Tail,
     newest_generation, read_marks, tail,
 };
 use chiliad_machine::Machine;
-use chiliad_machine::disk::{Access, Disk};
+use chiliad_machine::disk::Disk;
 
 /// What is to be read of one incarnation.
 pub struct Life {
@@ -271,40 +270,6 @@ pub fn erase(disk: &dyn Disk) -> Result<()> {
 fn catalogue(manifest: &Manifest) -> Result<Blob> {
     let broken = || LogError::damaged(MANIFEST_NAME, 0, "its catalogue does not parse");
     Ok(Blob::decode(&manifest.catalog).ok_or_else(broken)?)
-}
-
-/// Says what a directory holds, and whether it is sound, by reading all of it. Changes nothing.
-///
-/// # Errors
-/// [`Error::Data`] with the first thing that is wrong.
-pub fn inspect<M: Machine>(disk: &dyn Disk, host: &dyn Host<M>) -> Result<Contents> {
-    let missing = || Error::Data(LogError::Missing { place: disk.place() });
-    let plan = Plan::make::<M>(disk, false, host)?.ok_or_else(missing)?;
-    let recovered = Replay::<M>::new(disk, &plan, host).run()?;
-    let logs = plan.lives.iter().flat_map(|life| {
-        life.tails.iter().enumerate().map(|(writer, tail)| LogContents {
-            incarnation: life.number,
-            writer: writer as u32,
-            segments: tail.segments.len(),
-            epoch: tail.epoch,
-            torn: tail.torn,
-            closed: tail.closed,
-        })
-    });
-    let mut bytes = 0;
-    let ours = |name: &String| Name::parse(name) != Name::Foreign;
-    for name in disk.names().map_err(LogError::io("listing"))?.into_iter().filter(ours) {
-        let file = disk.open(&name, Access::Read).and_then(|file| file.bytes());
-        bytes += file.map_err(LogError::io(format!("opening {name}")))?;
-    }
-    Ok(Contents {
-        format: plan.manifest.format,
-        database: plan.manifest.database,
-        tables: plan.blob.tables.iter().map(|(_, spec)| spec.name.clone()).collect(),
-        logs: logs.collect(),
-        bytes,
-        recovered,
-    })
 }
 
 /// What is known before anything is replayed.

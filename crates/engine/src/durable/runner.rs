@@ -1,7 +1,8 @@
 //! A writer of the log with the database that it belongs to, for whoever runs it.
 
-use crate::database::{Database, Inner};
-use crate::scheme::Scheme;
+use crate::contract::Scheme;
+use crate::database::Database;
+use crate::shared::Inner;
 use chiliad_log::{LogWriter, Stepped};
 use chiliad_machine::Machine;
 use std::sync::Arc;

@@ -1,11 +1,13 @@
 //! The walk over all tables that ends an incarnation: words are reset, and after the last one the
 //! entries of secondary indexes are made.
 
-use super::apply::Tables;
-use super::replay::{Next, Replay, Target};
+use super::next::Next;
+use super::recovery::Replay;
+use super::target::Tables;
+use super::target::Target;
 use super::walk::Walk;
-use crate::catalog::Table;
-use crate::scheme::restore::{self, Restored};
+use crate::durable::restore::{self, Restored};
+use crate::tables::table::Table;
 use chiliad_api::stamp::STAMP_BYTES;
 use chiliad_api::{Error, Phase, Result};
 use chiliad_machine::{Machine, Ordering, Shared, Word};

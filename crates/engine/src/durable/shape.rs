@@ -2,7 +2,7 @@
 //! it was written, and not that we have written it.
 
 use super::blob::Blob;
-use crate::scheme::restore;
+use crate::durable::restore;
 use chiliad_api::stamp::STAMP_BYTES;
 use chiliad_api::{Source, reach};
 use chiliad_log::entry::Write;

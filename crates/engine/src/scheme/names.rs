@@ -3,8 +3,9 @@
 use super::{
     DlDetect, GlobalTid, HStore, KeyValue, LockTable, LockTableBucket, LockTableGlobal,
     LockTableNoEbr, LockTableRepeatableRead, LockTableSli, Mvcc, NoWait, Occ, OccSerial,
-    Partitioned, Scheme, Silo, Timestamp, WaitDie,
+    Partitioned, Silo, Timestamp, WaitDie,
 };
+use crate::contract::Scheme;
 use chiliad_api::Info;
 use chiliad_machine::{Interleaved, Machine};
 

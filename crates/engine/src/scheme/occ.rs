@@ -25,16 +25,18 @@
 //! - A record that was only read is latched, as in the paper, and so is kept from all others meanwhile;
 //!   Silo's look at the word without a latch is what this scheme is compared with.
 
-use super::clock::{Clock, TimestampSource};
-use super::floor::{self, Floors};
-use super::node_set::NodeSet;
-use super::opacity::Opacity;
-use super::silo::read;
-use super::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, Version, WAIT_TIMEOUT};
-use super::{in_place, tid, unlink};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, WAIT_TIMEOUT};
+use crate::record_word;
+use crate::scheme::parts::floor::{self, Floors};
+use crate::scheme::parts::node_set::NodeSet;
+use crate::scheme::parts::opacity::Opacity;
+use crate::scheme::parts::versioned_read;
+use crate::scheme::parts::{in_place, unlink};
+use crate::timestamps::{Clock, TimestampSource};
+use crate::version::Version;
 use chiliad_api::{Info, Intent, Isolation, Part, Reason};
 use chiliad_machine::{Cost, Fault, Machine, Ordering, Rig, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
@@ -133,7 +135,7 @@ impl<M: Machine> Occ<M> {
             self.clock.draw(cx.shared, cx.heap)
         };
         cx.clockwork.switch(part);
-        tid::word_of(timestamp)
+        record_word::word_of(timestamp)
     }
 
     /// Latches what was read or will be written, each record once.
@@ -163,7 +165,7 @@ impl<M: Machine> Occ<M> {
     fn unlatch_all(&mut self) {
         M::work(Cost::Unlock, self.latched.len() as u32);
         for record in self.latched.drain(..) {
-            tid::unlatch(record.word());
+            record_word::unlatch(record.word());
         }
     }
 
@@ -173,9 +175,9 @@ impl<M: Machine> Occ<M> {
         for read in &self.reads {
             // Acquire: what we conclude from the word holds for what we look at afterwards.
             let word = read.record.word().load(Ordering::Acquire);
-            let changed = !tid::same_version(word, read.word)
-                || word & !tid::FLAGS > self.start
-                || !own && word & tid::LATCH != 0;
+            let changed = !record_word::same_version(word, read.word)
+                || word & !record_word::FLAGS > self.start
+                || !own && word & record_word::LATCH != 0;
             if changed && !M::fault(&READS_NOT_VALIDATED) {
                 return Err(Refusal::over(Reason::ReadChanged, read.record));
             }
@@ -251,11 +253,11 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         arena: &mut Arena,
         _writes: &WriteSet<M>,
     ) -> Step<M, Version> {
-        let (word, version) = match read::present(record, arena, cx.stamped).done() {
+        let (word, version) = match versioned_read::present(record, arena, cx.stamped).done() {
             Ok(found) => found,
             Err(other) => return other,
         };
-        if word & !tid::FLAGS > self.start {
+        if word & !record_word::FLAGS > self.start {
             return Step::Abort(Refusal::over(Reason::TooLate, record));
         }
         self.reads.push(Read { record, word });
@@ -269,13 +271,13 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     }
 
     fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        tid::begin_life(record.word(), tid::LATCH);
+        record_word::begin_life(record.word(), record_word::LATCH);
     }
 
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         let word = record.word();
         // A life that nobody has seen does not count: words must not run ahead of timestamps.
-        word.store(tid::life_before(word.load(Ordering::Relaxed)), Ordering::Relaxed);
+        word.store(record_word::life_before(word.load(Ordering::Relaxed)), Ordering::Relaxed);
         // SAFETY: the index has not taken it, so nobody else has seen it.
         unsafe { cx.heap.free_record(SlotKind::Record, record) };
     }
@@ -316,7 +318,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
             return Ok(CommitPoint { epoch, order: end });
         }
         let overwritten = in_place::prepare(cx, writes)?;
-        if end <= overwritten | tid::FLAGS && !M::fault(&END_NOT_ABOVE) {
+        if end <= overwritten | record_word::FLAGS && !M::fault(&END_NOT_ABOVE) {
             return Err(Refusal::new(Reason::TooLate));
         }
         if M::fault(&UNLATCHED_BEFORE_INSTALL) {
@@ -339,7 +341,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     }
 
     fn withdraw(&mut self, record: RecordRef<M>) {
-        tid::unlatch(record.word());
+        record_word::unlatch(record.word());
     }
 
     #[inline]

@@ -7,16 +7,18 @@
 //! since nobody else writes meanwhile it is the smallest scheme there is with scans and insertions: the
 //! book's guide goes through it (`docs/adding-a-scheme.md`).
 
-use super::floor::{self, Floors};
-use super::in_place;
-use super::node_set::NodeSet;
-use super::opacity::Opacity;
-use super::silo::read;
-use super::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, Version, WAIT_TIMEOUT};
-use super::{tid, unlink};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, WAIT_TIMEOUT};
+use crate::record_word;
+use crate::scheme::parts::floor::{self, Floors};
+use crate::scheme::parts::in_place;
+use crate::scheme::parts::node_set::NodeSet;
+use crate::scheme::parts::opacity::Opacity;
+use crate::scheme::parts::unlink;
+use crate::scheme::parts::versioned_read;
+use crate::version::Version;
 use chiliad_api::{Info, Intent, Isolation, Part, Reason};
 use chiliad_machine::{Cost, Fault, Line, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
@@ -87,9 +89,9 @@ impl<M: Machine> OccSerial<M> {
         for &(record, seen) in &self.reads {
             // Acquire: what we conclude from the word holds for what we look at afterwards.
             let word = record.word().load(Ordering::Acquire);
-            let foreign =
-                word & tid::LATCH != 0 && writes.is_none_or(|writes| writes.find(record).is_none());
-            let changed = !tid::same_version(word, seen) || foreign;
+            let foreign = word & record_word::LATCH != 0
+                && writes.is_none_or(|writes| writes.find(record).is_none());
+            let changed = !record_word::same_version(word, seen) || foreign;
             if changed && !M::fault(&READS_NOT_COMPARED) {
                 return Err(Refusal::over(Reason::ReadChanged, record));
             }
@@ -159,7 +161,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         arena: &mut Arena,
         _writes: &WriteSet<M>,
     ) -> Step<M, Version> {
-        match read::present(record, arena, cx.stamped).done() {
+        match versioned_read::present(record, arena, cx.stamped).done() {
             Ok((word, version)) => {
                 self.reads.push((record, word));
                 self.stay_opaque(cx, version)
@@ -176,7 +178,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
 
     fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         // Latched: nobody else inserts the key meanwhile.
-        tid::begin_life(record.word(), tid::LATCH);
+        record_word::begin_life(record.word(), record_word::LATCH);
     }
 
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
@@ -219,13 +221,14 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         }
         let overwritten = in_place::prepare(cx, writes)?;
         // Without the commit latch only placed records are latched: somebody inserts the same key.
-        let taken = writes.entries.iter().find(|it| !it.placed && it.prior & tid::LATCH != 0);
+        let taken =
+            writes.entries.iter().find(|it| !it.placed && it.prior & record_word::LATCH != 0);
         if let Some(taken) = taken {
             return Err(Refusal::over(Reason::WriteLatched, taken.record));
         }
         let read = self.reads.iter().map(|&(_, word)| word).max().unwrap_or(0);
         let greatest = self.last.max(overwritten).max(read);
-        self.last = tid::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
+        self.last = record_word::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
         Ok(CommitPoint { epoch, order: self.last })
     }
 
@@ -241,7 +244,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
     }
 
     fn withdraw(&mut self, record: RecordRef<M>) {
-        tid::unlatch(record.word());
+        record_word::unlatch(record.word());
     }
 
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {

@@ -5,8 +5,10 @@
 //! is thus paid where the garbage is made, and space is bounded by what one or two snapshot epochs
 //! overwrite.
 
-use super::{Optimistic, drop_version, faults, tid};
-use crate::scheme::{Context, Garbage, Tables, unlink};
+use super::{Optimistic, drop_version, faults};
+use crate::contract::{Context, Garbage, Tables};
+use crate::record_word;
+use crate::scheme::parts::unlink;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::Kind as SlotKind;
 
@@ -61,10 +63,10 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     fn shorten(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> Next {
         let record = garbage.record;
         let word = record.word();
-        let found = match tid::try_latch(word) {
+        let found = match record_word::try_latch(word) {
             Ok(found) => found,
             // A dead record's chain goes with it.
-            Err(found) if found & tid::DEAD != 0 => return Next::Done,
+            Err(found) if found & record_word::DEAD != 0 => return Next::Done,
             Err(_) => return Next::Held,
         };
         M::enter_section();
@@ -74,7 +76,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         let above = record.value();
         let first = self.cut(cx, above.next(Ordering::Relaxed), found);
         above.set_next(first, Ordering::Release);
-        tid::publish(word, found);
+        record_word::publish(word, found);
         M::leave_section();
         Next::Done
     }
@@ -89,19 +91,20 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         let record = garbage.record;
         let found = record.word().load(Ordering::Acquire);
         // Whoever has overwritten it since leaves garbage of their own.
-        if !tid::is_absence(found, garbage.order) {
+        if !record_word::is_absence(found, garbage.order) {
             return Next::Done;
         }
-        if found & tid::LATCH != 0 {
+        if found & record_word::LATCH != 0 {
             return Next::Held;
         }
-        let removed = tid::epoch(found);
+        let removed = record_word::epoch(found);
         if removed >= cx.epochs.oldest() && record.value().next(Ordering::Acquire).is_some() {
             // The row has come back since and was removed again: snapshots may need what it was.
             M::mark("tombstone of a later removal left alone");
             return Next::After(removed);
         }
-        let dead = if M::fault(&faults::UNLINK_NOT_DEAD) { found } else { found | tid::DEAD };
+        let dead =
+            if M::fault(&faults::UNLINK_NOT_DEAD) { found } else { found | record_word::DEAD };
         let words = [found, dead];
         let gone = unlink::take_out(cx.heap, tables, garbage, words, &mut self.floors);
         if gone {

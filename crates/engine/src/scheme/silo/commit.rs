@@ -1,10 +1,12 @@
 //! The three phases of a commit (thesis 4.2, figure 4-1) and the installation of one write
 //! (chapter 5, figure 5-1).
 
-use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back, refused_latch, tid};
+use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back};
 use crate::access::{Kind, Write, WriteSet};
-use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme};
-use crate::scheme::{chain, in_place};
+use crate::contract::{CommitPoint, Context, Garbage, Refusal};
+use crate::record_word;
+use crate::scheme::parts::versioned_read::refused_latch;
+use crate::scheme::parts::{chain, in_place};
 use chiliad_api::{Part, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
@@ -52,7 +54,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         for &mut at in order {
             let write = &mut entries[at as usize];
             if M::fault(&faults::NO_WRITE_LATCH) {
-                write.prior = write.record.word().load(Ordering::Relaxed) & !tid::LATCH;
+                write.prior = write.record.word().load(Ordering::Relaxed) & !record_word::LATCH;
                 continue;
             }
             write.prior = in_place::latch(write.record)?;
@@ -67,10 +69,11 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         for read in &self.reads {
             // Acquire: what we conclude from the word holds for what we look at afterwards.
             let word = read.record.word().load(Ordering::Acquire);
-            if !tid::same_version(word, read.word) && !M::fault(&faults::NO_READ_VALIDATION) {
+            if !record_word::same_version(word, read.word) && !M::fault(&faults::NO_READ_VALIDATION)
+            {
                 return Err(Refusal::over(Reason::ReadChanged, read.record));
             }
-            if word & tid::LATCH != 0
+            if word & record_word::LATCH != 0
                 && writes.is_none_or(|writes| writes.find(read.record).is_none())
                 && !M::fault(&faults::FOREIGN_LATCH_IGNORED)
             {
@@ -95,7 +98,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             let part = cx.clockwork.switch(Part::Timestamp);
             let count = cx.shared.counter.fetch_add(1, Ordering::Relaxed);
             cx.clockwork.switch(part);
-            return Ok(tid::word_of(count));
+            return Ok(record_word::word_of(count));
         }
         let mut greatest = 0;
         if !M::fault(&faults::TID_NOT_ABOVE_READ) {
@@ -104,8 +107,8 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         if !M::fault(&faults::TID_NOT_ABOVE_OVERWRITTEN) {
             greatest = writes.entries.iter().map(|write| write.prior).fold(greatest, u64::max);
         }
-        debug_assert!(tid::epoch(greatest) <= epoch || M::SIMULATED);
-        tid::next(greatest, epoch).ok_or_else(|| {
+        debug_assert!(record_word::epoch(greatest) <= epoch || M::SIMULATED);
+        record_word::next(greatest, epoch).ok_or_else(|| {
             M::mark("epoch full");
             Refusal::new(Reason::EpochFull)
         })
@@ -129,7 +132,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 let block = cx.heap.alloc_record(SlotKind::Version, new_bytes);
                 write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
             }
-            let news = write.placed && !cx.stamped || Self::is_void(write);
+            let news = write.placed && !cx.stamped || write.is_void();
             let due = keeps && write.keep && !news;
             let due = due && cx.epochs.must_keep(old_epoch(write), epoch);
             if due {
@@ -149,9 +152,9 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         value: &[u8],
     ) {
         let record = write.record;
-        let absent = if write.kind == Kind::Remove { tid::ABSENT } else { 0 };
+        let absent = if write.kind == Kind::Remove { record_word::ABSENT } else { 0 };
         if M::fault(&faults::UNLATCHED_BEFORE_TID) {
-            tid::publish(record.word(), write.prior & !tid::LATCH);
+            record_word::publish(record.word(), write.prior & !record_word::LATCH);
         }
         let plain = write.spare[0].is_none()
             && write.spare[1].is_none()
@@ -161,7 +164,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         } else {
             self.install_chained(cx, point, write, value);
         }
-        tid::publish(record.word(), point.order | absent);
+        record_word::publish(record.word(), point.order | absent);
     }
 
     /// The same where older versions hang on the record, or its value does not fit.
@@ -184,7 +187,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                 Some(block) => Some(block),
                 None => {
                     let block = write.spare[0].take().expect("checked");
-                    let prior = if write.placed { tid::ABSENT } else { write.prior };
+                    let prior = if write.placed { record_word::ABSENT } else { write.prior };
                     Some(chain::put_by(record, block, chain, prior))
                 }
             };
@@ -222,7 +225,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         chain: Option<RecordRef<M>>,
         above: u64,
     ) -> Option<RecordRef<M>> {
-        let oldest = tid::first_of(cx.epochs.oldest());
+        let oldest = record_word::first_of(cx.epochs.oldest());
         chain::cut(chain, above, oldest, |block| drop_version(cx, block))
     }
 }
@@ -230,12 +233,12 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
 /// The epoch of the version that a write overwrites. A record that the transaction has placed had
 /// none: the key was absent for ever. (In verified runs that absence has a stamp worth keeping.)
 fn old_epoch<M: Machine>(write: &Write<M>) -> u64 {
-    if write.placed { 0 } else { tid::epoch(write.prior) }
+    if write.placed { 0 } else { record_word::epoch(write.prior) }
 }
 
 /// Gives up a version that nothing leads to any more, or is about to: the caller holds the record's
 /// latch.
-pub(super) fn drop_version<M: Machine, const VARIANT: u8>(
+pub fn drop_version<M: Machine, const VARIANT: u8>(
     cx: &mut Context<'_, M, Optimistic<M, VARIANT>>,
     block: RecordRef<M>,
 ) {
@@ -268,7 +271,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         }
         let size = self.reads.len() + self.nodes.len();
         // The TIDs of `global-tid` have no epoch.
-        let younger = VARIANT == SILO && tid::epoch(word) > self.first_epoch;
+        let younger = VARIANT == SILO && record_word::epoch(word) > self.first_epoch;
         if self.opacity.is_due(size, younger) { self.look(cx, size) } else { Ok(()) }
     }
 

@@ -3,7 +3,7 @@
 use crate::epoch::{
     BOUNDARY_WITHOUT_FENCE, COLLECT_TOO_EAGER, SNAPSHOT_TOO_NEW, TICK_WITHOUT_FENCE,
 };
-use crate::scheme::ruins::RUIN_WITHOUT_FENCE;
+use crate::tables::dropped::RUIN_WITHOUT_FENCE;
 use chiliad_machine::{Fault, Rig};
 
 const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
@@ -108,17 +108,6 @@ pub(super) static NO_FENCE: Fault = Fault {
     seeds: 0,
 };
 
-pub(super) static TORN_READ: Fault = Fault {
-    name: "torn-read",
-    step: "a copy is checked against the word after it was made",
-    rig: Rig::SimSc,
-    schemes: &[],
-    workload: "scan",
-    // Half a version, or a whole one that the snapshot does not contain.
-    expected: &["read of unknown version", "G-single", "G2", "G2-item"],
-    seeds: 1000,
-};
-
 pub(super) static NO_WRITE_LATCH: Fault = Fault {
     name: "no-write-latch",
     step: "records that are only overwritten are latched",
@@ -198,7 +187,6 @@ pub static FAULTS: &[&Fault] = &[
     &EPOCH_AT_BEGIN,
     &UNLATCHED_BEFORE_TID,
     &NO_FENCE,
-    &TORN_READ,
     &NO_WRITE_LATCH,
     &OLD_VERSION_LOST,
     &UNLINK_NOT_DEAD,

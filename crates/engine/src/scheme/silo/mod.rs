@@ -27,21 +27,21 @@ mod commit;
 mod faults;
 #[cfg(test)]
 mod models;
-pub(super) mod read;
-
-use commit::drop_version;
+pub(super) use commit::drop_version;
 
 pub use faults::FAULTS;
 
-use super::floor::{self, Floors};
-use super::node_set::NodeSet;
-use super::opacity::Opacity;
-use super::tid;
-use super::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, Version, WAIT_TIMEOUT};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use chiliad_api::{Info, Intent, Isolation, Part, Reason};
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, WAIT_TIMEOUT};
+use crate::record_word;
+use crate::scheme::parts::floor::{self, Floors};
+use crate::scheme::parts::node_set::NodeSet;
+use crate::scheme::parts::opacity::Opacity;
+use crate::scheme::parts::versioned_read;
+use crate::version::Version;
+use chiliad_api::{Info, Intent, Isolation, Part};
 use chiliad_machine::{Machine, Word};
 use chiliad_storage::{Change, Hooks, LocalHeap, RecordRef, Seen};
 use std::collections::VecDeque;
@@ -182,9 +182,9 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         _writes: &WriteSet<M>,
     ) -> Step<M, Version> {
         if self.snapshot != 0 {
-            return read::snapshot(record, self.snapshot, arena, cx.stamped);
+            return versioned_read::snapshot(record, self.snapshot, arena, cx.stamped);
         }
-        let (word, version) = match read::present(record, arena, cx.stamped).done() {
+        let (word, version) = match versioned_read::present(record, arena, cx.stamped).done() {
             Ok(found) => found,
             Err(other) => return other,
         };
@@ -214,7 +214,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
 
     #[inline]
     fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        tid::begin_life(record.word(), tid::LATCH);
+        record_word::begin_life(record.word(), record_word::LATCH);
     }
 
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
@@ -263,7 +263,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     }
 
     fn withdraw(&mut self, record: RecordRef<M>) {
-        tid::unlatch(record.word());
+        record_word::unlatch(record.word());
     }
 
     #[inline]
@@ -322,9 +322,4 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
 fn give_back<M: Machine>(heap: &mut LocalHeap<M>, block: RecordRef<M>) {
     // SAFETY: the block was put by for this transaction and never linked anywhere.
     unsafe { heap.free_record(chiliad_storage::Kind::Version, block) };
-}
-
-/// A refusal because `record` is latched by another transaction.
-fn refused_latch<M: Machine>(record: RecordRef<M>) -> Refusal<M> {
-    Refusal::over(Reason::ReadLatched, record)
 }

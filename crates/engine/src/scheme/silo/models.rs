@@ -1,15 +1,17 @@
 //! loom models of the TID word and of the commit: the scheme's own hooks on two records and two
 //! workers, in every execution that the memory model allows.
 
-use super::{Global, Silo, faults, tid};
+use super::{Global, Silo, faults};
 use crate::Options;
 use crate::access::{Kind, Write, WriteSet};
 use crate::arena::{Arena, Piece};
 use crate::breakdown::Clockwork;
+use crate::contract::{Context, Scheme, Step};
 use crate::epoch::Epochs;
 use crate::key_pool::KeyPool;
 use crate::options::Snapshots;
-use crate::scheme::{Context, Scheme, Step};
+use crate::record_word;
+use crate::scheme::parts::versioned_read;
 use crate::wait::Limits;
 use chiliad_api::{Intent, TableId};
 use chiliad_loom::{Loom, LoomWord, Model, thread};
@@ -47,7 +49,7 @@ fn workers_with(mode: Snapshots, snapshot_every: u64) -> [Worker; 2] {
     let records = [0, 1].map(|_| {
         let record = locals[0].alloc_record(SlotKind::Record, 16).expect("memory");
         record.write(&both(FIRST));
-        record.word().store(snapshot_every << tid::EPOCH_SHIFT, Ordering::Relaxed);
+        record.word().store(snapshot_every << record_word::EPOCH_SHIFT, Ordering::Relaxed);
         record
     });
     let world = Rc::new(World {
@@ -217,7 +219,7 @@ fn a_reader_never_gets_half_a_write() {
 #[test]
 #[should_panic(expected = "torn")]
 fn a_copy_that_is_not_checked_is_caught() {
-    reader_and_writer(exact().plant(&faults::TORN_READ));
+    reader_and_writer(exact().plant(&versioned_read::TORN_READ));
 }
 
 #[test]
@@ -311,7 +313,7 @@ fn a_writer_that_is_late_keeps_what_a_snapshot_reads() {
         let (_, boundary, _) = writer.world.epochs.overview();
         reader.begin_as(&Intent::snapshot());
         reader.heap.pin();
-        let expected = if tid::epoch(order) < boundary { 5 } else { FIRST };
+        let expected = if record_word::epoch(order) < boundary { 5 } else { FIRST };
         assert_eq!(reader.read(0), Some(expected));
         reader.heap.unpin();
     });
@@ -325,14 +327,18 @@ fn latched_words_pass_on_what_was_written() {
         value: LoomWord,
     }
     fn add(cell: &Cell) -> bool {
-        let Ok(found) = tid::try_latch(&cell.word) else {
+        let Ok(found) = record_word::try_latch(&cell.word) else {
             return false;
         };
         Loom::fence(Ordering::Release);
         let value = cell.value.load(Ordering::Relaxed);
-        assert_eq!(value, found / (tid::FLAGS + 1), "the last holder's value is not visible");
+        assert_eq!(
+            value,
+            found / (record_word::FLAGS + 1),
+            "the last holder's value is not visible"
+        );
         cell.value.store(value + 1, Ordering::Relaxed);
-        tid::publish(&cell.word, found + tid::FLAGS + 1);
+        record_word::publish(&cell.word, found + record_word::FLAGS + 1);
         true
     }
     let setup = || Rc::new(Cell { word: LoomWord::new(0), value: LoomWord::new(0) });

@@ -6,7 +6,9 @@
 //! claimed meanwhile, so that nobody writes it.
 
 use super::{Ordered, faults, gap, install, record};
-use crate::scheme::{Context, Garbage, IDLE_BUDGET, Tables, tid, unlink};
+use crate::contract::{Context, Garbage, IDLE_BUDGET, Tables};
+use crate::record_word;
+use crate::scheme::parts::unlink;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::Guard;
 
@@ -60,7 +62,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         // Acquire: a record that is found alive is not freed while we are pinned.
         let word = record.word().load(Ordering::Acquire);
         // Whoever has replaced the version since has left garbage of their own.
-        if word & tid::DEAD != 0 || !tid::same_order(word, garbage.order) {
+        if word & record_word::DEAD != 0 || !record_word::same_order(word, garbage.order) {
             return true;
         }
         if !record::claim_for_collection(record) {
@@ -80,7 +82,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
     ) -> bool {
         let record = garbage.record;
         // Acquire: as above. Whoever has overwritten it since leaves garbage of their own.
-        if !tid::is_absence(record.word().load(Ordering::Acquire), garbage.order) {
+        if !record_word::is_absence(record.word().load(Ordering::Acquire), garbage.order) {
             return true;
         }
         let claimed =
@@ -89,8 +91,8 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
             return false;
         }
         let found = record.word().load(Ordering::Relaxed);
-        let due = tid::is_absence(found, garbage.order);
-        let words = [found, found | tid::DEAD];
+        let due = record_word::is_absence(found, garbage.order);
+        let words = [found, found | record_word::DEAD];
         // What was read as absent stays so for those who have read it.
         let leave = |guard: &Guard<M>| gap::inherit(guard, record::last_read(record));
         if !due || !unlink::take_out_and(cx.heap, tables, garbage, words, &mut self.gaps, &leave) {

@@ -18,7 +18,7 @@ use chiliad_machine::{Latch, Line, Machine, Ordering, Word};
 use chiliad_storage::Slots;
 
 /// What all workers share. Lives in the machine's memory.
-pub(in crate::scheme) struct Horizon<M: Machine> {
+pub struct Horizon<M: Machine> {
     /// Nobody begins below.
     open: Line<M::Word>,
     /// Versions that only readers below needed may be gone.

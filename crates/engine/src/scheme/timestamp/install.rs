@@ -5,7 +5,9 @@
 
 use super::faults;
 use crate::access::{Kind, Write, WriteSet};
-use crate::scheme::{CommitPoint, Context, Garbage, Refusal, Scheme, chain, tid};
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme};
+use crate::record_word;
+use crate::scheme::parts::chain;
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
 
@@ -19,7 +21,7 @@ fn drop_version<M: Machine>(heap: &mut LocalHeap<M>, block: RecordRef<M>) {
 /// Sets a block by for each version that is to join a chain, since an installation cannot fail. Where
 /// there is no memory for it the version goes if `nobody_reads` what the transaction overwrites: rows can
 /// be removed when memory is full.
-pub(in crate::scheme) fn set_blocks_by<M: Machine, S: Scheme<M>>(
+pub fn set_blocks_by<M: Machine, S: Scheme<M>>(
     cx: &mut Context<'_, M, S>,
     writes: &mut WriteSet<M>,
     nobody_reads: impl Fn(&mut Context<'_, M, S>) -> bool,
@@ -28,7 +30,7 @@ pub(in crate::scheme) fn set_blocks_by<M: Machine, S: Scheme<M>>(
     for write in &mut writes.entries {
         // Of a key that was never there nobody reads an old version. (In a verified run the stamp
         // of its absence is one.) A value that has outgrown its record is in a block already.
-        let news = write.placed && !cx.stamped || S::is_void(write);
+        let news = write.placed && !cx.stamped || write.is_void();
         if news || write.record.overflow().is_some() {
             continue;
         }
@@ -47,7 +49,7 @@ pub(in crate::scheme) fn set_blocks_by<M: Machine, S: Scheme<M>>(
 
 /// Installs a write; what it replaces joins the chain, which is cut to what readers at `horizon` and
 /// later need. What is left of it is garbage later.
-pub(in crate::scheme) fn install_before_old<M: Machine, S: Scheme<M>>(
+pub fn install_before_old<M: Machine, S: Scheme<M>>(
     cx: &mut Context<'_, M, S>,
     point: CommitPoint,
     write: &mut Write<M>,
@@ -55,7 +57,7 @@ pub(in crate::scheme) fn install_before_old<M: Machine, S: Scheme<M>>(
     horizon: u64,
 ) -> Option<Garbage<M>> {
     let record = write.record;
-    record.word().store(write.prior | tid::LATCH, Ordering::Relaxed);
+    record.word().store(write.prior | record_word::LATCH, Ordering::Relaxed);
     // Release: pairs with the acquire fences of readers, who look at the word again.
     M::fence(Ordering::Release);
     let head = record.overflow();
@@ -86,17 +88,13 @@ pub(in crate::scheme) fn install_before_old<M: Machine, S: Scheme<M>>(
         }
         None => record.write_before(value, chain),
     }
-    let absent = if write.kind == Kind::Remove { tid::ABSENT } else { 0 };
-    tid::publish(record.word(), point.order | absent);
+    let absent = if write.kind == Kind::Remove { record_word::ABSENT } else { 0 };
+    record_word::publish(record.word(), point.order | absent);
     left
 }
 
 /// Cuts the chain behind the version in place to what readers at `horizon` and later need.
-pub(in crate::scheme) fn shorten<M: Machine>(
-    heap: &mut LocalHeap<M>,
-    record: RecordRef<M>,
-    horizon: u64,
-) {
+pub fn shorten<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>, horizon: u64) {
     let above = record.value();
     let (chain, word) = (above.next(Ordering::Relaxed), record.word().load(Ordering::Relaxed));
     let left = chain::cut(chain, word, horizon, |block| drop_version(heap, block));
@@ -109,10 +107,7 @@ pub(in crate::scheme) fn shorten<M: Machine>(
 ///
 /// # Safety
 /// It has left its index during this pin, by the caller's hand alone.
-pub(in crate::scheme) unsafe fn retire_whole<M: Machine>(
-    heap: &mut LocalHeap<M>,
-    record: RecordRef<M>,
-) {
+pub unsafe fn retire_whole<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
     M::mark("record unlinked");
     let mut next = record.next(Ordering::Acquire);
     record.set_next(None, Ordering::Release);

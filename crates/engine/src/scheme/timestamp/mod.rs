@@ -35,14 +35,16 @@ mod record;
 
 pub use faults::FAULTS;
 
-use super::chain;
-use super::clock::{Clock, TimestampSource};
-use super::tid;
-use super::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, Version, WAIT_TIMEOUT};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::scheme::in_place;
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, WAIT_TIMEOUT};
+use crate::record_word;
+use crate::scheme::parts::chain;
+use crate::scheme::parts::in_place;
+use crate::timestamps::{Clock, TimestampSource};
+use crate::version;
+use crate::version::Version;
 use chiliad_api::{Info, Intent, Isolation, Part, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
@@ -89,7 +91,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         let part = cx.clockwork.switch(Part::Timestamp);
         let timestamp = self.clock.draw(&cx.shared.timestamps, cx.heap);
         cx.clockwork.switch(part);
-        tid::word_of(timestamp)
+        record_word::word_of(timestamp)
     }
 
     #[inline]
@@ -106,7 +108,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
     #[cold]
     fn is_oldest(&self, cx: &mut Context<'_, M, Self>) -> bool {
         let (slots, slot) = (&cx.heap.shared().slots, cx.heap.slot_number());
-        let above = self.now + tid::word_of(1);
+        let above = self.now + record_word::word_of(1);
         cx.shared.horizon.look(slots, slot, above) == above
     }
 
@@ -206,13 +208,13 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         loop {
             // Acquire pairs with the release of who has installed it: the payload is visible.
             let word = record.word().load(Ordering::Acquire);
-            if word & tid::DEAD != 0 {
+            if word & record_word::DEAD != 0 {
                 return Step::Redo;
             }
             let younger = word >= self.limit
                 && !M::fault(&faults::YOUNGER_VERSION_READ)
                 && !M::fault(&faults::NEWEST_VERSION_READ);
-            if word & tid::LATCH != 0 {
+            if word & record_word::LATCH != 0 {
                 // It is being installed.
             } else if !younger {
                 match reader.read(record, word, arena, !self.snapshot) {
@@ -244,7 +246,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         stamped: bool,
     ) -> Step<M, Version> {
         if record.word().load(Ordering::Acquire) < self.limit {
-            return in_place::read_sealed(record, arena, stamped);
+            return version::read_sealed(record, arena, stamped).map_or(Step::Redo, Step::Done);
         }
         match VERSIONS {
             true => Step::Done(chain::unborn(arena, stamped)),
@@ -298,13 +300,13 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         // Absent since ever: of an earlier row of this key, if there was one, nobody at work knows.
         // Release: a collector who remembers the slot for its last life, and finds it alive, finds it
         // claimed.
-        record.word().store(tid::ABSENT, Ordering::Release);
+        record.word().store(record_word::ABSENT, Ordering::Release);
         self.claims.push(record);
     }
 
     fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         self.claims.pop();
-        record.word().store(tid::DEAD, Ordering::Relaxed);
+        record.word().store(record_word::DEAD, Ordering::Relaxed);
         // SAFETY: the index has not taken it, so nobody else has seen it.
         unsafe { cx.heap.free_record(SlotKind::Record, record) };
     }

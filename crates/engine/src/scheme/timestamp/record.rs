@@ -15,7 +15,9 @@
 
 use super::faults;
 use crate::arena::Arena;
-use crate::scheme::{Version, in_place, tid};
+use crate::record_word;
+use crate::version;
+use crate::version::Version;
 use chiliad_machine::{Cost, Machine, Ordering, Spin, Word};
 use chiliad_storage::{RecordRef, Slots};
 
@@ -100,7 +102,7 @@ impl<M: Machine> Reader<'_, M> {
                 }
             }
         }
-        in_place::copy_whole(record, word, arena, self.stamped).map(Outcome::Done)
+        version::copy_whole(record, word, arena, self.stamped).map(Outcome::Done)
     }
 
     /// Announces that the transaction will write the record: nobody else may until it has ended, nobody
@@ -112,7 +114,7 @@ impl<M: Machine> Reader<'_, M> {
         loop {
             // Acquire: a record that is found alive is not freed while we are pinned.
             let word = record.word().load(Ordering::Acquire);
-            if word & tid::DEAD != 0 {
+            if word & record_word::DEAD != 0 {
                 return Outcome::Gone;
             }
             match claim.compare_exchange(0, self.own_claim(), Ordering::SeqCst, Ordering::SeqCst) {
@@ -127,7 +129,7 @@ impl<M: Machine> Reader<'_, M> {
         }
         let word = record.word().load(Ordering::SeqCst);
         let read = read_timestamp(record).load(Ordering::SeqCst);
-        let outcome = if word & tid::DEAD != 0 {
+        let outcome = if word & record_word::DEAD != 0 {
             Outcome::Gone
         } else if word > self.now || read > self.now && !M::fault(&faults::WRITTEN_INTO_THE_PAST) {
             Outcome::TooLate

@@ -1,0 +1,44 @@
+//! What a directory holds, without opening it.
+
+use super::plan::Plan;
+use super::recovery::Replay;
+use chiliad_api::Error;
+use chiliad_api::{Contents, Host, LogContents, Result};
+use chiliad_log::{LogError, Name};
+use chiliad_machine::Machine;
+use chiliad_machine::disk::Access;
+use chiliad_machine::disk::Disk;
+
+/// Says what a directory holds, and whether it is sound, by reading all of it. Changes nothing.
+///
+/// # Errors
+/// [`Error::Data`] with the first thing that is wrong.
+pub fn inspect<M: Machine>(disk: &dyn Disk, host: &dyn Host<M>) -> Result<Contents> {
+    let missing = || Error::Data(LogError::Missing { place: disk.place() });
+    let plan = Plan::make::<M>(disk, false, host)?.ok_or_else(missing)?;
+    let recovered = Replay::<M>::new(disk, &plan, host).run()?;
+    let logs = plan.lives.iter().flat_map(|life| {
+        life.tails.iter().enumerate().map(|(writer, tail)| LogContents {
+            incarnation: life.number,
+            writer: writer as u32,
+            segments: tail.segments.len(),
+            epoch: tail.epoch,
+            torn: tail.torn,
+            closed: tail.closed,
+        })
+    });
+    let mut bytes = 0;
+    let ours = |name: &String| Name::parse(name) != Name::Foreign;
+    for name in disk.names().map_err(LogError::io("listing"))?.into_iter().filter(ours) {
+        let file = disk.open(&name, Access::Read).and_then(|file| file.bytes());
+        bytes += file.map_err(LogError::io(format!("opening {name}")))?;
+    }
+    Ok(Contents {
+        format: plan.manifest.format,
+        database: plan.manifest.database,
+        tables: plan.blob.tables.iter().map(|(_, spec)| spec.name.clone()).collect(),
+        logs: logs.collect(),
+        bytes,
+        recovered,
+    })
+}

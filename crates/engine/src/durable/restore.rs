@@ -1,0 +1,200 @@
+//! Records outside transactions: read as they stand, for checkpoints; and put back in place, by
+//! recovery.
+//!
+//! While a database is recovered no scheme is at work, and the header word holds the order of the
+//! version that is in place: the greatest one wins, whatever comes first. At the end the words become
+//! zero: a version from before the incarnation, whichever scheme runs it.
+
+use crate::record_word;
+use chiliad_api::stamp::{self, Graveyard};
+use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
+use chiliad_storage::{
+    Changes, Found, Index, Inserted, Kind as SlotKind, LocalHeap, NoHooks, OutOfMemory, RecordRef,
+};
+
+/// What is read last wins, instead of what has the greatest order.
+pub static REPLAYED_AS_FOUND: Fault = Fault {
+    name: "replayed-as-found",
+    step: "of two versions of a key the one with the greater order is replayed",
+    rig: Rig::Disk,
+    schemes: &[],
+    workload: "bank",
+    expected: &["wrong state", "consistency"],
+    seeds: 400,
+};
+
+/// The word that a record leaves in its slot. Transactions to come commit above what they find there,
+/// and an order of an incarnation that is over may be ahead of all their epochs.
+const FREED: u64 = record_word::DEAD;
+
+/// A version to be put in place.
+#[derive(Clone, Copy)]
+pub struct Restored<'a> {
+    pub order: u64,
+    pub absent: bool,
+    pub value: &'a [u8],
+}
+
+/// The newest version of a record, without a transaction: appends its value to `out` and returns its
+/// order; `None` if the key is absent. Waits for a writer that is installing. Pinned.
+pub fn stable_read<M: Machine>(record: RecordRef<M>, out: &mut Vec<u8>) -> Option<u64> {
+    let word = record.word();
+    let start = out.len();
+    let mut spin = Spin::<M>::new();
+    loop {
+        // Acquire pairs with the release of the word by whoever installed: the payload is visible.
+        let before = word.load(Ordering::Acquire);
+        if before & (record_word::ABSENT | record_word::DEAD) != 0 {
+            return None;
+        }
+        if before & record_word::LATCH == 0 {
+            let source = record.value();
+            out.resize(start + source.length(), 0);
+            source.read(&mut out[start..]);
+            // Acquire: the copy happens before the check; pairs with the release fence of writers.
+            M::fence(Ordering::Acquire);
+            if word.load(Ordering::Relaxed) == before {
+                return Some(before & !record_word::FLAGS);
+            }
+            out.truncate(start);
+        }
+        spin.wait();
+    }
+}
+
+/// Puts a version in place at `key`, which the index may or may not have, unless a newer one is
+/// there. `found` is what the index has told; `changes` is room that is used and left empty.
+pub fn put<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    changes: &mut Changes<M>,
+    index: &Index<M>,
+    key: &[u8],
+    found: Found<M>,
+    version: Restored<'_>,
+) -> Result<(), OutOfMemory> {
+    let record = match found {
+        Found::Record(record) => record,
+        Found::Absent(_) => {
+            let fresh = heap.alloc_record(SlotKind::Record, version.value.len())?;
+            fresh.write(version.value);
+            fresh.word().store(word_of(version), Ordering::Relaxed);
+            let inserted = index.insert(heap, key, fresh, &mut NoHooks, changes);
+            changes.clear();
+            match inserted {
+                Ok(Inserted::Yes) => return Ok(()),
+                Ok(Inserted::Exists(record)) => {
+                    fresh.word().store(FREED, Ordering::Relaxed);
+                    // SAFETY: the index has not taken it, so nobody else has seen it.
+                    unsafe { heap.free_record(SlotKind::Record, fresh) };
+                    record
+                }
+                Err(error) => {
+                    fresh.word().store(FREED, Ordering::Relaxed);
+                    // SAFETY: as above.
+                    unsafe { heap.free_record(SlotKind::Record, fresh) };
+                    return Err(error);
+                }
+            }
+        }
+    };
+    replace(heap, record, version)
+}
+
+/// Whether a number can be the order of a version: orders leave room for the flags of a word.
+pub fn is_order(number: u64) -> bool {
+    number & record_word::FLAGS == 0
+}
+
+fn word_of(version: Restored<'_>) -> u64 {
+    debug_assert!(version.order & record_word::FLAGS == 0, "{}", version.order);
+    version.order | if version.absent { record_word::ABSENT } else { 0 }
+}
+
+/// Puts a version in the place of an older one.
+fn replace<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    record: RecordRef<M>,
+    version: Restored<'_>,
+) -> Result<(), OutOfMemory> {
+    let word = record.word();
+    let mut spin = Spin::<M>::new();
+    let prior = loop {
+        match record_word::try_latch(word) {
+            Ok(prior) => break prior,
+            Err(_) => spin.wait(),
+        }
+    };
+    M::enter_section();
+    let replaced = replace_latched(heap, record, version, prior);
+    record_word::publish(word, *replaced.as_ref().unwrap_or(&prior));
+    M::leave_section();
+    replaced.map(|_| ())
+}
+
+/// The same under the record's latch; the word that it is to have.
+fn replace_latched<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    record: RecordRef<M>,
+    version: Restored<'_>,
+    prior: u64,
+) -> Result<u64, OutOfMemory> {
+    if prior & !record_word::FLAGS >= version.order && !M::fault(&REPLAYED_AS_FOUND) {
+        return Ok(prior);
+    }
+    let block = match version.value.len() > heap.room(record) {
+        true => Some(heap.alloc_record(SlotKind::Version, version.value.len())?),
+        false => None,
+    };
+    if let Some(old) = record.overflow() {
+        // SAFETY: it leaves the record here; nobody reads records that are being recovered but under
+        // their latch.
+        unsafe { heap.free_record(SlotKind::Version, old) };
+    }
+    match block {
+        Some(block) => {
+            block.write(version.value);
+            // Where it is put by as an older version, it is one from before the incarnation.
+            block.word().store(0, Ordering::Relaxed);
+            record.set_next(None, Ordering::Relaxed);
+            record.set_overflow(block);
+        }
+        None => record.write_before(version.value, None),
+    }
+    Ok(word_of(version))
+}
+
+/// The incarnation that the version in place belongs to is over: whatever comes is newer.
+pub fn settle<M: Machine>(record: RecordRef<M>) {
+    let word = record.word();
+    word.store(word.load(Ordering::Relaxed) & record_word::ABSENT, Ordering::Relaxed);
+}
+
+/// Takes the record of `key` out of its index if its version is absent.
+pub fn clear_away<M: Machine>(
+    heap: &mut LocalHeap<M>,
+    index: &Index<M>,
+    graveyard: Option<&Graveyard<M>>,
+    key: &[u8],
+) {
+    let Found::Record(record) = index.get(heap, key) else {
+        return;
+    };
+    let word = record.word().load(Ordering::Relaxed);
+    if word & (record_word::ABSENT | record_word::DEAD) != record_word::ABSENT {
+        return;
+    }
+    if let Some(graveyard) = graveyard {
+        let tombstone = record.value();
+        let mut bytes = vec![0; tombstone.length()];
+        tombstone.read(&mut bytes);
+        graveyard.bury(key, 1, stamp::read_absent(&bytes));
+    }
+    let mut confirm = |_: &_| {
+        record.word().store(FREED, Ordering::Release);
+        true
+    };
+    if index.unlink(heap, key, record, &mut NoHooks, &mut confirm) {
+        // SAFETY: it has left its index during this pin, by our hand.
+        unsafe { heap.retire_record(SlotKind::Record, record) };
+    }
+}

@@ -1,0 +1,187 @@
+//! Gaps: the keys that are not there. What is locked is a leaf's or bucket's part of the key space, by the
+//! address of its guard: shared (S) by who has scanned it or has missed a key in it, with the intention to
+//! exclude (IX) by who inserts there. So those who insert go together, and wait for those who look, as
+//! next-key locks have it with a gap of one key's width.
+//!
+//! A part becomes another one when its leaf is divided or leaves the tree. Who inserts asks before it touches the
+//! leaf, so that this happens seldom while somebody looks; where it does, the one who looked is refused when it
+//! commits. For that each guard has a *stamp*, which who looks puts there if there is none, and which goes when the
+//! part changes. No stamp is used twice, so that a leaf that lives again has another.
+//!
+//! Who looks locks the gap, sees to the stamp, and then asks whether the keys are still those that it has seen.
+//! Who divides a leaf counts the change, or shows that it is latched, and then takes the stamp away. One of the two
+//! notices.
+
+use super::faults;
+use crate::scheme::parts::floor::Floors;
+use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
+use chiliad_storage::{Change, Guard, Hooks, Record, Seen};
+use core::ptr::NonNull;
+
+/// Stamps that a worker draws at a time.
+const STAMPS: u64 = 1024;
+
+/// Room for tags below a stamp.
+const STAMP_SHIFT: u32 = 3;
+
+/// The number that stands for a guard among the locks.
+pub(super) fn number<M: Machine>(guard: NonNull<Guard<M>>) -> u64 {
+    M::address(guard.as_ptr().cast())
+}
+
+/// The parts at which a transaction has looked, with the stamps that they had.
+pub(super) struct Gaps<M: Machine> {
+    looked_at: Vec<Stamped<M>>,
+    /// Stamps that the worker has drawn: the next, and where they end.
+    next: u64,
+    end: u64,
+}
+
+// SAFETY: it names guards, which may be reached from any thread where their words may; stamps lead nowhere.
+unsafe impl<M: Machine> Send for Gaps<M> where M::Word: Sync {}
+
+impl<M: Machine> Gaps<M> {
+    pub fn new() -> Self {
+        Self { looked_at: Vec::with_capacity(32), next: 0, end: 0 }
+    }
+
+    #[inline]
+    pub fn clear(&mut self) {
+        self.looked_at.clear();
+    }
+
+    /// The transaction has looked at a part, and has locked it; whether its keys are still those that it has
+    /// seen. `stamps` is the source of stamps.
+    pub fn add(&mut self, seen: &Seen<M>, stamps: &M::Word) -> bool {
+        let (stamp, holds) = self.look_again(seen, stamps);
+        self.looked_at.push((seen.guard_ptr(), stamp));
+        holds
+    }
+
+    /// The stamp of a part that is locked, and whether its keys are still those that were seen.
+    fn look_again(&mut self, seen: &Seen<M>, stamps: &M::Word) -> (Tagged<Record<M>>, bool) {
+        let link = &seen.guard().header.link;
+        // Acquire pairs with the release in `Ranges::changes`: who finds that it has gone finds the change.
+        let mut stamp = link.load(Ordering::Acquire);
+        if stamp.is_null() {
+            let fresh = self.draw(stamps);
+            stamp = match link.compare_exchange(stamp, fresh, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => fresh,
+                Err(other) => other,
+            };
+        }
+        // Full: the lock and the stamp are there before the keys are looked at again. Pairs with the one in
+        // `Ranges::changes`, and with the exchange by which the lock of who inserts comes into its chain.
+        M::fence(Ordering::SeqCst);
+        (stamp, seen.holds())
+    }
+
+    /// The transaction's own insertion has made these changes, and divided parts. Where it had looked at one of
+    /// them it now has looked at what that was divided into, if `lock` can lock the new part at once and nobody else
+    /// was there in between; else it stays what is refused.
+    pub fn fix_up(
+        &mut self,
+        ranges: &mut Ranges<M>,
+        changes: &[Change<M>],
+        stamps: &M::Word,
+        mut lock: impl FnMut(NonNull<Guard<M>>) -> bool,
+    ) {
+        for divided in ranges.divided.drain(..) {
+            if !self.looked_at.contains(&divided) {
+                continue;
+            }
+            let Some(rest) = latest(changes, divided.0) else { continue };
+            let (stamp, mut holds) = self.look_again(&rest, stamps);
+            for change in changes {
+                if let Change::Handed { from, to } = change
+                    && *from == divided.0
+                {
+                    let part = latest(changes, to.guard_ptr()).unwrap_or(*to);
+                    holds = holds && lock(part.guard_ptr()) && self.add(&part, stamps);
+                }
+            }
+            for entry in self.looked_at.iter_mut().filter(|entry| holds && **entry == divided) {
+                entry.1 = stamp;
+            }
+        }
+    }
+
+    fn draw(&mut self, stamps: &M::Word) -> Tagged<Record<M>> {
+        if self.next == self.end {
+            // Relaxed: nothing but different from all others.
+            self.next = stamps.fetch_add(STAMPS, Ordering::Relaxed).max(1);
+            self.end = self.next / STAMPS * STAMPS + STAMPS;
+        }
+        let stamp = (self.next as usize) << STAMP_SHIFT;
+        self.next += 1;
+        Tagged::new(core::ptr::without_provenance_mut(stamp), 0)
+    }
+
+    /// Whether all are what they were.
+    #[inline]
+    pub fn hold(&self) -> bool {
+        self.looked_at.iter().all(|&(guard, stamp)| {
+            // SAFETY: leaf slots are type-stable in their guard for the life of the heap.
+            let link = unsafe { &guard.as_ref().header.link };
+            link.load(Ordering::Acquire) == stamp
+        })
+    }
+}
+
+/// The last of these changes of a part.
+fn latest<M: Machine>(changes: &[Change<M>], guard: NonNull<Guard<M>>) -> Option<Seen<M>> {
+    let seen = changes.iter().map(|change| match change {
+        Change::Counted { after, .. } => *after,
+        Change::Handed { to, .. } => *to,
+    });
+    let mut seen = seen.rev();
+    seen.find(|seen| seen.guard_ptr() == guard)
+}
+
+/// A part, and the stamp that it had.
+type Stamped<M> = (NonNull<Guard<M>>, Tagged<Record<M>>);
+
+/// Carries floors along (`floor.rs`), and takes stamps away. Called under the leaf latches.
+pub(super) struct Ranges<M: Machine> {
+    /// Parts that the last insertion has divided.
+    divided: Vec<Stamped<M>>,
+}
+
+// SAFETY: as of `Gaps`.
+unsafe impl<M: Machine> Send for Ranges<M> where M::Word: Sync {}
+
+impl<M: Machine> Ranges<M> {
+    pub fn new() -> Self {
+        Self { divided: Vec::new() }
+    }
+
+    /// What was divided is of no interest.
+    pub fn forget(&mut self) {
+        self.divided.clear();
+    }
+
+    /// The part becomes another one; the stamp that it had.
+    fn changes(guard: &Guard<M>) -> Tagged<Record<M>> {
+        if M::fault(&faults::DIVIDED_UNTOLD) {
+            return Tagged::null();
+        }
+        // Full: the change is visible before the stamp goes; pairs with the one in `Gaps::look_again`.
+        M::fence(Ordering::SeqCst);
+        guard.header.link.swap(Tagged::null(), Ordering::AcqRel)
+    }
+}
+
+impl<M: Machine> Hooks<M> for Ranges<M> {
+    fn hand_on(&mut self, old: &Guard<M>, new: &Guard<M>) {
+        Floors.hand_on(old, new);
+        let stamp = Self::changes(old);
+        if !stamp.is_null() {
+            self.divided.push((NonNull::from(old), stamp));
+        }
+    }
+
+    fn merge(&mut self, dying: &Guard<M>, heir: &Guard<M>) {
+        Floors.merge(dying, heir);
+        Self::changes(dying);
+    }
+}

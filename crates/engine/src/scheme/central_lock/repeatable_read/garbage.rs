@@ -1,0 +1,116 @@
+//! What no snapshot can show any more is collected, as under `mvcc` (`timestamp/garbage.rs`): versions
+//! behind a younger one, tombstones, placeholders of insertions that were given up.
+//!
+//! A chain is cut under the record's latch, for which writers and readers spin. A record leaves its index
+//! under its lock, so that nobody who means to write it loses it; where the lock is not to be had at once
+//! the record stays until later.
+
+use super::{GIVEN_UP, RepeatableRead};
+use crate::contract::{Context, Garbage, Tables};
+use crate::record_word;
+use crate::scheme::parts::unlink;
+use crate::scheme::timestamp::install;
+use chiliad_machine::{Cost, Machine, Ordering, Word};
+
+/// Transactions of a worker between two looks for the horizon, which reads the slots of all.
+const LOOK_EVERY: u32 = 16;
+
+impl<M: Machine> RepeatableRead<M> {
+    /// Handles up to `budget` items whose time has come. The worker's snapshot is not in use any more.
+    pub(super) fn collect_some(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        tables: &dyn Tables<M>,
+        budget: usize,
+    ) {
+        self.since += 1;
+        if self.since >= LOOK_EVERY || budget == usize::MAX {
+            let (slots, slot) = (&cx.heap.shared().slots, cx.heap.slot_number());
+            self.horizon = cx.shared.horizon.for_collection(slots, slot, cx.shared.next());
+            self.since = 0;
+        }
+        for _ in 0..budget.min(self.garbage.len()) {
+            let Some(garbage) = self.garbage.pop_front() else { return };
+            if garbage.order >= self.horizon {
+                self.garbage.push_front(garbage);
+                return;
+            }
+            M::work(Cost::Collect, 1);
+            // A table that was dropped takes its garbage along.
+            let done = !tables.contains(garbage.table)
+                || match garbage.key.is_some() {
+                    true => self.unlink(cx, tables, &garbage),
+                    false => self.shorten(cx, &garbage),
+                };
+            match done {
+                true => cx.keys.give(garbage.key),
+                false => self.garbage.push_back(garbage),
+            }
+        }
+    }
+
+    /// Cuts the chain behind a version; whether nothing is left to do. If the slot holds another record by
+    /// now, the word is another one.
+    fn shorten(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> bool {
+        let word = garbage.record.word();
+        // Acquire: a record that is found alive is not freed while we are pinned.
+        let found = word.load(Ordering::Acquire);
+        // Whoever has replaced the version since has left garbage of their own.
+        if found & record_word::DEAD != 0 || !record_word::same_order(found, garbage.order) {
+            return true;
+        }
+        if found & record_word::LATCH != 0 {
+            return false;
+        }
+        // Whoever meets the latch spins.
+        M::enter_section();
+        // Acquire pairs with the release of who had it before.
+        let latched = word
+            .compare_exchange(
+                found,
+                found | record_word::LATCH,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            )
+            .is_ok();
+        if latched {
+            install::shorten(cx.heap, garbage.record, self.horizon);
+            record_word::publish(word, found);
+        }
+        M::leave_section();
+        latched
+    }
+
+    /// Takes a tombstone or a placeholder out of its index; whether nothing is left to do.
+    fn unlink(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        tables: &dyn Tables<M>,
+        garbage: &Garbage<M>,
+    ) -> bool {
+        let record = garbage.record;
+        let order = if garbage.placeholder { GIVEN_UP } else { garbage.order };
+        // Acquire: as above. Whoever has overwritten it since leaves garbage of their own.
+        if !record_word::is_absence(record.word().load(Ordering::Acquire), order) {
+            return true;
+        }
+        if !self.seat.can_lock(garbage.table, record) {
+            return false;
+        }
+        let found = record.word().load(Ordering::Relaxed);
+        if !record_word::is_absence(found, order) {
+            return true;
+        }
+        // Somebody may be at its chain, before the word is looked at here or after it.
+        let words = [found & !record_word::LATCH, found | record_word::DEAD];
+        // Orders come from one counter, so those of the key's next record are above this one's.
+        let nothing = |_: &_| {};
+        let gone = found & record_word::LATCH == 0
+            && unlink::take_out_and(cx.heap, tables, garbage, words, &mut self.hooks, &nothing);
+        if gone {
+            // SAFETY: it has left its index during this pin, by our hand alone.
+            unsafe { install::retire_whole(cx.heap, record) };
+        }
+        gone
+    }
+}

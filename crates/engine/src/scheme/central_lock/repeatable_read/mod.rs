@@ -1,0 +1,392 @@
+//! Two-phase locking for writes, and reads of a snapshot without locks (scalable-lock-manager.txt 5.1:
+//! "REPEATABLE READ", and 5.3.3 for the versions that it has to keep).
+//!
+//! A transaction's snapshot is what was committed when it began: versions of commits up to a number, which
+//! it reads off the counter of commits. Reads and scans find versions of the snapshot, in place or in the
+//! chain behind (`chain.rs`), take no locks and are not tracked. A write locks the record in the lock table
+//! (X, after IX on the database and the table), and keeps the lock until the transaction has ended. Who
+//! finds then that the version in place is younger than its snapshot gives up: the first to update wins, as
+//! in PostgreSQL under the same name. So histories have snapshot isolation. Write skew is possible, and
+//! phantoms beside it: **not serializable**. (The paper's system, InnoDB, lets the second one overwrite what
+//! it has not seen.)
+//!
+//! **Commit.** Who commits marks each record that it writes, by the latch in its word; *then* it counts the
+//! commit, and so has its number; then it installs, which ends the marks. A reader that meets a mark waits
+//! for its end, a commit's length and never for a lock. So of a commit that its snapshot has counted it
+//! finds either the mark or the version, and what is marked after it looked is of a later one. Numbers come
+//! from a counter, whatever the options say of timestamps: those of batches and clocks may be lower than
+//! some that were given out before, and a snapshot must be complete when it is taken.
+//!
+//! **Versions** are those of `mvcc` (`timestamp/install.rs`), and so is the horizon below which nobody reads
+//! (`timestamp/horizon.rs`): a transaction shows the first number that is not in its snapshot. Versions and
+//! tombstones go when they are below (`garbage.rs`). A key that is not in its index is therefore absent in
+//! every snapshot at work, and what a transaction has found in one stays in its index until the transaction
+//! has ended. Where memory is full and a version cannot be kept, its successor is refused, unless every snapshot at
+//! work has the successor.
+//!
+//! **Insertions.** A record is placed as an absent one of [`PLACED`], which is in every snapshot, and
+//! nobody takes it out of its index until its transaction has ended. One that was given up is of order zero.
+
+mod faults;
+mod garbage;
+
+pub use faults::FAULTS;
+
+use super::check_placed;
+use super::seat::Seat;
+use super::variants::{Scalable, Variant};
+use crate::Options;
+use crate::access::WriteSet;
+use crate::arena::Arena;
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
+use crate::record_word;
+use crate::scheme::parts::{chain, in_place};
+use crate::scheme::timestamp::horizon::Horizon;
+use crate::scheme::timestamp::install;
+use crate::version;
+use crate::version::Version;
+use chiliad_api::{Info, Intent, Isolation, Part, Reason};
+use chiliad_lock::{Locks, Manager, Mode, Session};
+use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Spin, Word};
+use chiliad_storage::{Change, Hooks, Kind as SlotKind, NoHooks, RecordRef, Seen};
+use core::cell::Cell;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The word of a record whose insertion is at work: below all numbers of commits.
+const PLACED: u64 = (record_word::FLAGS + 1) | record_word::ABSENT;
+/// The word of one whose insertion was given up.
+const GIVEN_UP: u64 = record_word::ABSENT;
+/// What the counter of commits begins at: the last number that no commit has.
+const FIRST: u64 = 1;
+
+/// What all workers share.
+pub struct Shared<M: Machine> {
+    manager: Arc<Boxed<M, Manager<M>>>,
+    /// Ticks after which a wait ends.
+    wait_timeout: u64,
+    /// The number of the last commit.
+    commits: Line<M::Word>,
+    horizon: Horizon<M>,
+}
+
+impl<M: Machine> Shared<M> {
+    /// The first number, as a header word, that no commit has yet.
+    #[inline]
+    fn next(&self) -> u64 {
+        // Acquire pairs with the release in `RepeatableRead::count`: of whatever commit is counted the
+        // marks are visible, or what came of them.
+        record_word::word_of(self.commits.0.load(Ordering::Acquire) + 1)
+    }
+}
+
+/// One worker's part.
+pub struct RepeatableRead<M: Machine> {
+    seat: Seat<M, Session<M>>,
+    /// Versions whose words are below are in its snapshot.
+    limit: u64,
+    hooks: NoHooks,
+    garbage: VecDeque<Garbage<M>>,
+    /// What is older than this is read by nobody.
+    horizon: u64,
+    /// Transactions since the horizon was looked for.
+    since: u32,
+}
+
+impl<M: Machine> RepeatableRead<M> {
+    /// Counts a commit; its number as a header word.
+    fn count(cx: &mut Context<'_, M, Self>) -> u64 {
+        let part = cx.clockwork.switch(Part::Timestamp);
+        M::work(Cost::Timestamp, 1);
+        // Release: the marks are set before; pairs with the acquire in `Shared::next`. Acquire: the number
+        // exceeds that of every version below, whose writer has counted before it let go of its lock.
+        let number = cx.shared.commits.0.fetch_add(1, Ordering::AcqRel) + 1;
+        cx.clockwork.switch(part);
+        record_word::word_of(number)
+    }
+
+    /// Whether what was counted as `order` is in the snapshots of all others at work, and of those to come.
+    fn is_in_all_snapshots(cx: &mut Context<'_, M, Self>, order: u64) -> bool {
+        let (slots, slot) = (&cx.heap.shared().slots, cx.heap.slot_number());
+        let next = order + record_word::word_of(1);
+        cx.shared.horizon.look(slots, slot, next) == next
+    }
+
+    /// The commit is refused after all.
+    fn unmark(writes: &WriteSet<M>) {
+        for write in writes.entries.iter().filter(|write| !write.is_void()) {
+            record_word::publish(write.record.word(), write.prior);
+        }
+    }
+
+    /// Marks the records that are to be written, and notes the words that they had.
+    fn mark(writes: &mut WriteSet<M>) {
+        for write in &mut writes.entries {
+            if write.is_void() {
+                if write.placed {
+                    give_up(write.record);
+                }
+                continue;
+            }
+            // The lock excludes all writers, so that somebody is at the chain for a moment, or gives up what
+            // it has placed.
+            let mut spin = Spin::<M>::new();
+            write.prior = loop {
+                match record_word::try_latch(write.record.word()) {
+                    Ok(prior) => break prior,
+                    Err(_) => spin.wait(),
+                }
+            };
+        }
+    }
+}
+
+/// The insertion that has placed the record is at work no more. If somebody else is about to write the
+/// record, or has, that stays: the insertion was refused the lock.
+fn give_up<M: Machine>(record: RecordRef<M>) {
+    // Release pairs with the acquire of the collector who takes it out of its index.
+    _ = record.word().compare_exchange(PLACED, GIVEN_UP, Ordering::Release, Ordering::Relaxed);
+}
+
+impl<M: Machine> Scheme<M> for RepeatableRead<M> {
+    const INFO: Info = Info {
+        name: "lock-table-repeatable-read",
+        summary: "two-phase locking of writes by a lock table; reads see a snapshot, unlocked",
+        isolation: Isolation::Snapshot,
+        strict: false,
+        order_follows_reads: true,
+        snapshots: true,
+        needs_partitions: false,
+        wait_timeout: Duration::MAX,
+        source: "scalable-lock-manager.txt 5.1 (REPEATABLE READ)",
+    };
+    const INTENDS: bool = true;
+    const WAITS: bool = true;
+
+    type Shared = Shared<M>;
+
+    fn shared(options: &Options) -> Shared<M> {
+        Shared {
+            manager: Arc::new(Boxed::new(<Scalable as Variant<M>>::table(options))),
+            wait_timeout: options.wait_ticks::<M>(Self::INFO.wait_timeout),
+            commits: Line(M::Word::new(FIRST)),
+            horizon: Horizon::new(),
+        }
+    }
+
+    fn tend(shared: &Shared<M>) {
+        <Session<M> as Locks<M>>::tend(&shared.manager);
+    }
+
+    fn new() -> Self {
+        Self {
+            seat: Seat::new(),
+            limit: 0,
+            hooks: NoHooks,
+            garbage: VecDeque::new(),
+            horizon: 0,
+            since: 0,
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
+        if let Err(other) = self.seat.begin(&cx.shared.manager).done() {
+            return other;
+        }
+        let slot = cx.heap.slot_number();
+        self.limit = cx.shared.next();
+        while !cx.shared.horizon.enter(&cx.heap.shared().slots, slot, self.limit) {
+            M::mark("snapshot below the horizon");
+            self.limit = cx.shared.next();
+        }
+        Step::Done(())
+    }
+
+    #[inline]
+    fn read(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+        _writes: &WriteSet<M>,
+    ) -> Step<M, Version> {
+        let mark = arena.used();
+        let mut spin = Spin::<M>::new();
+        loop {
+            // Acquire pairs with the release of who has installed it: the payload is visible.
+            let word = record.word().load(Ordering::Acquire);
+            if word & record_word::DEAD != 0 {
+                return Step::Redo;
+            }
+            let marked = word & record_word::LATCH != 0 && !M::fault(&faults::MARK_PASSED_BY);
+            let version = match word < self.limit {
+                _ if marked => None,
+                true => version::copy_whole(record, word, arena, cx.stamped),
+                false => chain::read_old(record, word, self.limit, arena, cx.stamped),
+            };
+            if let Some(version) = version {
+                return Step::Done(version);
+            }
+            arena.truncate(mark);
+            M::mark("read waited for a commit");
+            spin.wait();
+        }
+    }
+
+    /// What was loaded since the transaction began is not in its snapshot, in a sealed table either.
+    #[inline]
+    fn read_sealed(
+        &self,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+        stamped: bool,
+    ) -> Step<M, Version> {
+        match record.word().load(Ordering::Acquire) < self.limit {
+            true => version::read_sealed(record, arena, stamped).map_or(Step::Redo, Step::Done),
+            false => Step::Done(chain::unborn(arena, stamped)),
+        }
+    }
+
+    #[inline]
+    fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
+        if let Err(other) = self.seat.lock(cx.table, record, Mode::X).done() {
+            return other;
+        }
+        // Relaxed: the lock has acquired it. It stays what it is until the lock is let go of.
+        let younger = record.word().load(Ordering::Relaxed) >= self.limit;
+        match younger && !M::fault(&faults::YOUNGER_OVERWRITTEN) {
+            true => Step::Abort(Refusal::over(Reason::TooLate, record)),
+            false => Step::Done(()),
+        }
+    }
+
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
+        self.seat.wait(cx.shared.wait_timeout, cx.limits)
+    }
+
+    #[inline]
+    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, _seen: Seen<M>) -> Step<M, ()> {
+        // What is not there now is in no snapshot at work.
+        Step::Done(())
+    }
+
+    fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        record.word().store(PLACED, Ordering::Relaxed);
+        self.seat.place(cx.table, record);
+    }
+
+    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        self.seat.give_up();
+        record.word().store(record_word::DEAD, Ordering::Relaxed);
+        // SAFETY: the index has not taken it, so nobody else has seen it.
+        unsafe { cx.heap.free_record(SlotKind::Record, record) };
+    }
+
+    fn inserted(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: Option<RecordRef<M>>,
+        _changes: &[Change<M>],
+    ) -> Step<M, ()> {
+        self.seat.placed(cx.table, record, core::iter::empty())
+    }
+
+    fn hooks(&mut self) -> &mut dyn Hooks<M> {
+        &mut self.hooks
+    }
+
+    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        // What was read was one state all along: that of the snapshot.
+        Ok(())
+    }
+
+    #[inline]
+    fn prepare(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &mut WriteSet<M>,
+    ) -> Result<CommitPoint, Refusal<M>> {
+        // Whoever reads what this window installs opens a window later, and so in this epoch at least.
+        let epoch = cx.epochs.open_window(cx.heap.slot());
+        if writes.is_empty() {
+            // Behind the last commit of the snapshot.
+            return Ok(CommitPoint { epoch, order: self.limit - record_word::word_of(1) });
+        }
+        check_placed(writes)?;
+        in_place::prepare(cx, writes)?;
+        // Whoever begins before this commit is counted reads what it overwrites: whether nobody does is known
+        // afterwards.
+        let lost = Cell::new(false);
+        install::set_blocks_by(cx, writes, |_| {
+            lost.set(true);
+            true
+        })?;
+        let early = M::fault(&faults::COUNTED_BEFORE_MARKS).then(|| Self::count(cx));
+        Self::mark(writes);
+        let order = early.unwrap_or_else(|| Self::count(cx));
+        if lost.get() && !Self::is_in_all_snapshots(cx, order) {
+            Self::unmark(writes);
+            return Err(Refusal::out_of_memory());
+        }
+        Ok(CommitPoint { epoch, order })
+    }
+
+    #[inline]
+    fn install(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        point: CommitPoint,
+        writes: &mut WriteSet<M>,
+        index: usize,
+        value: &[u8],
+    ) {
+        let write = &mut writes.entries[index];
+        let left = install::install_before_old(cx, point, write, value, self.horizon);
+        self.garbage.extend(left);
+    }
+
+    fn withdraw(&mut self, _record: RecordRef<M>) {
+        // It was not marked, and is unlocked with the others.
+    }
+
+    #[inline]
+    fn release(&mut self, cx: &mut Context<'_, M, Self>) {
+        self.seat.committed();
+        cx.epochs.close_window(cx.heap.slot());
+        Horizon::leave(&cx.heap.shared().slots, cx.heap.slot_number());
+    }
+
+    fn let_go(&mut self, _cx: &mut Context<'_, M, Self>) {
+        self.seat.unlock_all();
+    }
+
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
+        in_place::give_back(cx, writes);
+        for write in writes.entries.iter().filter(|write| write.placed) {
+            give_up(write.record);
+        }
+        cx.epochs.close_window(cx.heap.slot());
+        // Last: what it has placed is not taken out of an index by others while it is shown.
+        Horizon::leave(&cx.heap.shared().slots, cx.heap.slot_number());
+    }
+
+    fn leave_garbage(&mut self, garbage: Garbage<M>) {
+        self.garbage.push_back(garbage);
+    }
+
+    fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
+        self.collect_some(cx, tables, budget);
+        self.seat.unlock_collected();
+    }
+
+    #[inline]
+    fn has_garbage(&self) -> bool {
+        !self.garbage.is_empty()
+    }
+
+    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
+        heir.extend(self.garbage.drain(..));
+    }
+}

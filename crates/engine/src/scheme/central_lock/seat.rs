@@ -1,0 +1,228 @@
+//! A worker's seat at the lock table: what it asks for on behalf of a transaction, and how the answers are those
+//! of hooks.
+
+use crate::contract::{Refusal, Step, Why};
+use crate::record_word;
+use crate::wait::{Ended, Limits};
+use chiliad_api::{Reason, TableId};
+use chiliad_lock::{Answer, Locks, Mode, Name, Refused, Until};
+use chiliad_machine::{Cost, Machine, Ordering, Shared as Boxed, Ticks, Word};
+use chiliad_storage::RecordRef;
+use core::marker::PhantomData;
+use std::sync::Arc;
+
+/// One worker's.
+pub(super) struct Seat<M: Machine, L: Locks<M>> {
+    /// Taken when the worker's first transaction begins.
+    locks: Option<L>,
+    /// A transaction is in hand.
+    active: bool,
+    /// The table in which it locked last, and the intention that it has there.
+    intended: Option<(TableId, Mode)>,
+    /// How it went to lock a fresh record that the index has not taken yet.
+    placing: Option<Result<Answer, Refused>>,
+    /// Gaps into which it has inserted, and for whose locks it has not asked yet.
+    gaps: Vec<Name>,
+    machine: PhantomData<fn() -> M>,
+}
+
+impl<M: Machine, L: Locks<M>> Seat<M, L> {
+    pub fn new() -> Self {
+        Self {
+            locks: None,
+            active: false,
+            intended: None,
+            placing: None,
+            gaps: Vec::new(),
+            machine: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn locks(&mut self) -> &mut L {
+        self.locks.as_mut().expect("a transaction has begun")
+    }
+
+    /// Why the transaction gives up that was refused a lock, perhaps one of a record.
+    #[cold]
+    fn refusal(&self, refused: Refused, record: Option<RecordRef<M>>) -> Refusal<M> {
+        let why = match refused {
+            Refused::Deadlock | Refused::UpgradeDeadlock => Why::Conflict(Reason::Deadlock),
+            Refused::Timeout => Why::Conflict(Reason::LockTimeout),
+            Refused::Cancelled => Why::Ended(Ended::Canceled),
+            Refused::Exhausted => {
+                Why::LocksExhausted { held: self.locks.as_ref().map_or(0, L::count) }
+            }
+        };
+        Refusal { why, record }
+    }
+
+    /// A transaction begins.
+    #[inline]
+    pub fn begin(&mut self, manager: &Arc<Boxed<M, L::Manager>>) -> Step<M, ()> {
+        if self.locks.is_none() {
+            self.locks = L::session(manager);
+        }
+        match &mut self.locks {
+            Some(locks) => locks.begin(),
+            None => return Step::Abort(Refusal::out_of_memory()),
+        }
+        self.active = true;
+        Step::Done(())
+    }
+
+    /// Asks for a lock of something in the table, and for the intentions before it.
+    #[inline]
+    fn ask(&mut self, table: TableId, part: Name, mode: Mode) -> Result<Answer, Refused> {
+        M::work(Cost::Lock, 1);
+        let intention = if mode == Mode::S { Mode::Is } else { Mode::Ix };
+        if !self.intended.is_some_and(|(last, had)| last == table && had.covers(intention)) {
+            for name in [Name::DATABASE, Name::table(table.0)] {
+                if self.locks().ask(name, intention)? == Answer::Waits {
+                    return Ok(Answer::Waits);
+                }
+            }
+            self.intended = Some((table, intention));
+        }
+        self.locks().ask(part, mode)
+    }
+
+    /// The record will be locked soon.
+    #[inline]
+    pub fn expect(&self, table: TableId, record: RecordRef<M>) {
+        if let Some(locks) = &self.locks {
+            locks.expect(Name::record(table.0, record.address()));
+        }
+    }
+
+    /// Locks the record.
+    #[inline]
+    pub fn lock(&mut self, table: TableId, record: RecordRef<M>, mode: Mode) -> Step<M, ()> {
+        match self.ask(table, Name::record(table.0, record.address()), mode) {
+            Ok(Answer::Waits) => Step::Wait,
+            Err(refused) => Step::Abort(self.refusal(refused, Some(record))),
+            // Relaxed: the lock has acquired it.
+            Ok(Answer::Granted) => {
+                match record.word().load(Ordering::Relaxed) & record_word::DEAD {
+                    0 => Step::Done(()),
+                    // It has left its index since the caller found it there.
+                    _ => Step::Redo,
+                }
+            }
+        }
+    }
+
+    /// Locks the gap of this number.
+    #[inline]
+    pub fn lock_gap(&mut self, table: TableId, gap: u64, mode: Mode) -> Step<M, ()> {
+        match self.ask(table, Name::gap(table.0, gap), mode) {
+            Ok(Answer::Waits) => Step::Wait,
+            Err(refused) => Step::Abort(self.refusal(refused, None)),
+            Ok(Answer::Granted) => Step::Done(()),
+        }
+    }
+
+    /// Whether it could share the gap of this number at once. It stands in line for nothing afterwards, unless it
+    /// did before.
+    pub fn try_gap(&mut self, table: TableId, gap: u64) -> bool {
+        let stands = matches!(self.placing, Some(Ok(Answer::Waits)));
+        !stands && self.locks().try_lock(Name::gap(table.0, gap), Mode::S)
+    }
+
+    /// Waits for what it stands in line for, for `timeout` ticks at most.
+    pub fn wait(&mut self, timeout: u64, limits: &Limits<M>) -> Result<(), Refusal<M>> {
+        let mut wait = limits.wait();
+        wait.wakes_for_cancel();
+        let end = M::now().saturating_add(timeout);
+        let end = wait.end().map_or(end, |limit| limit.min(end));
+        let until =
+            Until { deadline: (end < Ticks::MAX).then_some(end), given_up: &|| wait.is_canceled() };
+        let mut waited = self.locks().wait(until);
+        while waited.is_ok() && self.enter_gaps()? == Answer::Waits {
+            waited = self.locks().wait(until);
+        }
+        let Err(refused) = waited else { return Ok(()) };
+        wait.check()?;
+        Err(match timeout {
+            0 => Refusal::new(Reason::LockDenied),
+            _ => self.refusal(refused, None),
+        })
+    }
+
+    /// Locks a fresh record, which no index has taken yet: it may stand in line, and is not waited for.
+    pub fn place(&mut self, table: TableId, record: RecordRef<M>) {
+        self.placing = Some(self.ask(table, Name::record(table.0, record.address()), Mode::X));
+    }
+
+    /// The index has not taken it.
+    pub fn give_up(&mut self) {
+        self.placing = None;
+        self.locks().stop_waiting();
+    }
+
+    /// What follows from how it went to lock the record that an insertion has placed, if it has, into these gaps.
+    pub fn placed(
+        &mut self,
+        table: TableId,
+        record: Option<RecordRef<M>>,
+        gaps: impl Iterator<Item = u64>,
+    ) -> Step<M, ()> {
+        self.gaps.clear();
+        self.gaps.extend(gaps.map(|gap| Name::gap(table.0, gap)));
+        match (record, self.placing.take()) {
+            (Some(_), Some(Ok(Answer::Waits))) => return Step::Wait,
+            (Some(record), Some(Err(refused))) => {
+                return Step::Abort(self.refusal(refused, Some(record)));
+            }
+            _ => {}
+        }
+        match self.enter_gaps() {
+            Ok(Answer::Granted) => Step::Done(()),
+            Ok(Answer::Waits) => Step::Wait,
+            Err(refusal) => Step::Abort(refusal),
+        }
+    }
+
+    /// Asks for the locks of the gaps that are left, until it has to wait for one.
+    fn enter_gaps(&mut self) -> Result<Answer, Refusal<M>> {
+        while let Some(gap) = self.gaps.pop() {
+            let asked = self.locks().ask(gap, Mode::Ix);
+            if asked.map_err(|refused| self.refusal(refused, None))? == Answer::Waits {
+                return Ok(Answer::Waits);
+            }
+        }
+        Ok(Answer::Granted)
+    }
+
+    /// Whether it can lock what was left behind, without waiting, perhaps in a section. It is unlocked with the
+    /// others.
+    pub fn can_lock(&mut self, table: u32, record: RecordRef<M>) -> bool {
+        let Some(locks) = &mut self.locks else { return false };
+        locks.try_lock(Name::record(table, record.address()), Mode::X)
+    }
+
+    /// The transaction has committed.
+    #[inline]
+    pub fn committed(&mut self) {
+        self.locks().renew();
+    }
+
+    /// The transaction has ended.
+    #[inline]
+    pub fn unlock_all(&mut self) {
+        self.active = false;
+        self.intended = None;
+        self.gaps.clear();
+        if let Some(locks) = &mut self.locks {
+            M::work(Cost::Unlock, locks.count() as u32);
+            locks.release_all();
+        }
+    }
+
+    /// What was left behind by transactions that could not take it along has been looked at.
+    pub fn unlock_collected(&mut self) {
+        if !self.active {
+            self.unlock_all();
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Chains of older versions: blocks behind a record's value, from new to old, each with the header word
+//! that it had when it was in place.
+//!
+//! Nobody changes a version that is in a chain. Whoever changes the chain holds the record, for the
+//! scheme to say how; readers follow it at any time, and a version that leaves it is retired, so that
+//! they can finish.
+
+use crate::arena::Arena;
+use crate::record_word;
+use crate::version::Version;
+use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_storage::RecordRef;
+
+/// The newest version in a chain whose word is below `limit`.
+pub fn version_below<M: Machine>(
+    chain: Option<RecordRef<M>>,
+    limit: u64,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Option<Version> {
+    let mut next = chain;
+    while let Some(block) = next {
+        let word = block.word().load(Ordering::Relaxed);
+        if word < limit {
+            M::mark("old version read");
+            let absent = word & record_word::ABSENT != 0;
+            let length = if absent && !stamped { 0 } else { block.length() };
+            let bytes = arena.reserve(length);
+            block.read(arena.get_mut(bytes));
+            return Some(Version { absent, bytes });
+        }
+        next = block.next(Ordering::Acquire);
+    }
+    None
+}
+
+/// The version whose word is below `limit`, of a record whose version in place is not: that one's word
+/// is `word`. `None`: it has changed.
+#[cold]
+pub fn read_old<M: Machine>(
+    record: RecordRef<M>,
+    word: u64,
+    limit: u64,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Option<Version> {
+    let chain = record.value().next(Ordering::Acquire);
+    // Acquire: the link is looked at before the word.
+    M::fence(Ordering::Acquire);
+    if record.word().load(Ordering::Relaxed) != word {
+        return None;
+    }
+    let version = version_below(chain, limit, arena, stamped);
+    Some(version.unwrap_or_else(|| unborn(arena, stamped)))
+}
+
+/// The key did not exist yet: stamp zero, in a verified run.
+pub fn unborn(arena: &mut Arena, stamped: bool) -> Version {
+    let stamp = chiliad_api::stamp::make_absent(0);
+    Version { absent: true, bytes: arena.push(if stamped { &stamp } else { &[] }) }
+}
+
+/// Copies the version in place, whose word is `word`, to `block`, at the head of `chain`.
+pub fn put_by<M: Machine>(
+    record: RecordRef<M>,
+    block: RecordRef<M>,
+    chain: Option<RecordRef<M>>,
+    word: u64,
+) -> RecordRef<M> {
+    block.copy_from(record);
+    block.word().store(word & !record_word::LATCH, Ordering::Relaxed);
+    block.set_next(chain, Ordering::Relaxed);
+    block
+}
+
+/// Shortens the chain of the versions below one whose word is `above` to those that readers at `oldest`
+/// and later need, gives the others to `drop`, and returns what is left.
+pub fn cut<M: Machine>(
+    chain: Option<RecordRef<M>>,
+    mut above: u64,
+    oldest: u64,
+    mut drop: impl FnMut(RecordRef<M>),
+) -> Option<RecordRef<M>> {
+    let mut kept: Option<RecordRef<M>> = None;
+    let mut next = chain;
+    // A version is needed while the one above it is not old enough for the oldest reader.
+    while let Some(block) = next.filter(|_| above >= oldest) {
+        above = block.word().load(Ordering::Relaxed);
+        kept = Some(block);
+        next = block.next(Ordering::Relaxed);
+    }
+    // Release: nothing to publish, but readers may be on their way along the link.
+    if let Some(last) = kept {
+        last.set_next(None, Ordering::Release);
+    }
+    while let Some(block) = next {
+        next = block.next(Ordering::Relaxed);
+        M::mark("version collected");
+        drop(block);
+    }
+    kept.and(chain)
+}

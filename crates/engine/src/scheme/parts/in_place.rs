@@ -1,0 +1,98 @@
+//! What schemes have in common under which whoever writes a record is alone with it: the payload is
+//! read without a second look and written in place.
+//!
+//! The TID word (`record_word.rs`) names the version, and its latch is held for the moment of the
+//! installation only, for those who read outside transactions (`restore::stable_read`).
+
+use crate::access::{Kind, Write, WriteSet};
+use crate::contract::{CommitPoint, Context, Refusal, Scheme};
+use crate::record_word;
+use chiliad_api::{Reason, stamp};
+use chiliad_machine::{Cost, Machine, Ordering, Spin, Word};
+use chiliad_storage::{Kind as SlotKind, RecordRef};
+
+/// Waits on a latched record before the writer gives up: holders keep a latch for microseconds.
+const PATIENCE: u32 = 256;
+
+/// Latches a record to be written, waiting for a moment.
+pub fn latch<M: Machine>(record: RecordRef<M>) -> Result<u64, Refusal<M>> {
+    M::work(Cost::Lock, 1);
+    let mut spin = Spin::<M>::new();
+    for _ in 0..PATIENCE {
+        match record_word::try_latch(record.word()) {
+            Ok(prior) => return Ok(prior),
+            Err(found) if found & record_word::DEAD != 0 => {
+                return Err(Refusal::over(Reason::Vanished, record));
+            }
+            // A placeholder's holder may be in user code.
+            Err(found)
+                if found & (record_word::ABSENT | record_word::LATCH)
+                    == record_word::ABSENT | record_word::LATCH =>
+            {
+                break;
+            }
+            Err(_) => spin.wait(),
+        }
+    }
+    Err(Refusal::over(Reason::WriteLatched, record))
+}
+
+/// Notes the words of the versions that the writes replace, and puts blocks by for values that do not
+/// fit in place, since an installation cannot fail. Returns the greatest of the words.
+pub fn prepare<M: Machine, S: Scheme<M>>(
+    cx: &mut Context<'_, M, S>,
+    writes: &mut WriteSet<M>,
+) -> Result<u64, Refusal<M>> {
+    let stamp = if cx.stamped { stamp::STAMP_BYTES } else { 0 };
+    let mut greatest = 0;
+    for write in &mut writes.entries {
+        let word = write.record.word().load(Ordering::Relaxed);
+        if word & record_word::DEAD != 0 {
+            return Err(Refusal::over(Reason::Vanished, write.record));
+        }
+        write.prior = word;
+        greatest = greatest.max(word);
+        let bytes = write.value.length as usize;
+        if write.kind == Kind::Put && bytes.max(stamp) > cx.heap.room(write.record) {
+            let block = cx.heap.alloc_record(SlotKind::Version, bytes);
+            write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
+        }
+    }
+    Ok(greatest)
+}
+
+/// Gives back what has been put by for the writes.
+pub fn give_back<M: Machine, S: Scheme<M>>(cx: &mut Context<'_, M, S>, writes: &mut WriteSet<M>) {
+    let spare = writes.entries.iter_mut().flat_map(|write| &mut write.spare);
+    for block in spare.filter_map(Option::take) {
+        // SAFETY: put by for this transaction and never linked.
+        unsafe { cx.heap.free_record(SlotKind::Version, block) };
+    }
+}
+
+/// Installs a write that [`prepare`] has seen.
+#[inline]
+pub fn install<M: Machine, S: Scheme<M>>(
+    cx: &mut Context<'_, M, S>,
+    point: CommitPoint,
+    write: &mut Write<M>,
+    value: &[u8],
+) {
+    let record = write.record;
+    record.word().store(write.prior | record_word::LATCH, Ordering::Relaxed);
+    // Release: pairs with the acquire fence in `restore::stable_read`.
+    M::fence(Ordering::Release);
+    if let Some(block) = record.overflow() {
+        // SAFETY: it leaves the record here, during this pin.
+        unsafe { cx.heap.retire_record(SlotKind::Version, block) };
+    }
+    match write.spare[1].take() {
+        Some(block) => {
+            block.write(value);
+            record.set_overflow(block);
+        }
+        None => record.write_before(value, None),
+    }
+    let absent = if write.kind == Kind::Remove { record_word::ABSENT } else { 0 };
+    record_word::publish(record.word(), point.order | absent);
+}

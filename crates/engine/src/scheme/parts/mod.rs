@@ -1,0 +1,22 @@
+//! What several schemes are made of.
+//!
+//! | part | of |
+//! | --- | --- |
+//! | `in_place`: versions that are read and overwritten where they are | all but the multi-version schemes |
+//! | `versioned_read`: reading what may be overwritten meanwhile, in the present and in the past | silo, occ |
+//! | `node_set`: the leaves that a transaction has seen | schemes that validate |
+//! | `floor`: the least TID of an insert into a leaf | silo, occ |
+//! | `opacity`: looking at the reads before the commit | schemes that validate |
+//! | `chain`: older versions of a record | silo, mvcc |
+//! | `unlink`: taking a row out of its index | all |
+
+pub mod chain;
+pub mod floor;
+pub mod in_place;
+pub mod node_set;
+pub mod opacity;
+pub mod unlink;
+pub mod versioned_read;
+
+pub use floor::FAULTS as FLOOR_FAULTS;
+pub use versioned_read::FAULTS as READ_FAULTS;

@@ -1,0 +1,162 @@
+//! Reading a record that may be modified in place (thesis chapter 5, figure 5-2), in the present and
+//! in the past.
+
+use crate::arena::Arena;
+use crate::contract::{Refusal, Step};
+use crate::record_word;
+use crate::scheme::parts::chain;
+use crate::version::Version;
+use chiliad_api::Reason;
+use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
+use chiliad_storage::RecordRef;
+
+/// Waits on a latched record before the reader gives up. A holder is between its first latch and
+/// its last write; one that lost its core may take longer than it is worth.
+const PATIENCE: u32 = 4096;
+
+pub static TORN_READ: Fault = Fault {
+    name: "torn-read",
+    step: "a copy is checked against the word after it was made",
+    rig: Rig::SimSc,
+    schemes: &[],
+    workload: "scan",
+    // Half a version, or a whole one that the snapshot does not contain.
+    expected: &["read of unknown version", "G-single", "G2", "G2-item"],
+    seeds: 1000,
+};
+
+/// The planted bugs of reading.
+pub static FAULTS: &[&Fault] = &[&TORN_READ];
+
+/// A refusal because `record` is latched by another transaction.
+pub fn refused_latch<M: Machine>(record: RecordRef<M>) -> Refusal<M> {
+    Refusal::over(Reason::ReadLatched, record)
+}
+
+/// The newest version, with the word that names it.
+#[inline]
+pub fn present<M: Machine>(
+    record: RecordRef<M>,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Step<M, (u64, Version)> {
+    let word = record.word();
+    let mark = arena.used();
+    let mut spin = Spin::<M>::new();
+    let mut waits = 0;
+    loop {
+        // Acquire pairs with `record_word::publish`: the payload of this word is visible.
+        let before = word.load(Ordering::Acquire);
+        if before & record_word::DEAD != 0 {
+            return Step::Redo;
+        }
+        if before & record_word::ABSENT != 0 {
+            match absent(record, before, arena, stamped) {
+                Some(version) => return Step::Done((before & !record_word::LATCH, version)),
+                None if before & record_word::LATCH != 0 => {
+                    return Step::Abort(refused_latch(record));
+                }
+                None => {}
+            }
+        } else if before & record_word::LATCH == 0 {
+            let bytes = copy(record, arena);
+            // Acquire: the copy above happens before the check below; pairs with the fence between
+            // latching and writing in `commit_point`.
+            M::fence(Ordering::Acquire);
+            if word.load(Ordering::Relaxed) == before || M::fault(&TORN_READ) {
+                return Step::Done((before, Version { absent: false, bytes }));
+            }
+        } else {
+            waits += 1;
+            if waits > PATIENCE {
+                return Step::Abort(refused_latch(record));
+            }
+            M::mark("read waited for a latch");
+            spin.wait();
+        }
+        arena.truncate(mark);
+    }
+}
+
+/// An absent version needs no waiting for a latch: there is nothing to tear but the stamp, whose
+/// check tells. `None`: the stamp is being changed.
+fn absent<M: Machine>(
+    record: RecordRef<M>,
+    before: u64,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Option<Version> {
+    let none = Version { absent: true, bytes: arena.reserve(0) };
+    if !stamped {
+        return Some(none);
+    }
+    let bytes = copy(record, arena);
+    M::fence(Ordering::Acquire);
+    let intact = record.word().load(Ordering::Relaxed) == before
+        && chiliad_api::stamp::read_absent(arena.get(bytes)) != chiliad_api::stamp::TORN;
+    intact.then_some(Version { absent: true, bytes })
+}
+
+/// Copies the payload of the newest version, which may be torn: the check tells. In line always, as every
+/// read of the present does nothing else.
+#[inline(always)]
+fn copy<M: Machine>(record: RecordRef<M>, arena: &mut Arena) -> crate::arena::Piece {
+    let source = record.value();
+    let bytes = arena.reserve(source.length());
+    source.read(arena.get_mut(bytes));
+    bytes
+}
+
+/// The version that the snapshot at `boundary` contains: the newest of an epoch below it
+/// (thesis 4.7). Never aborts.
+pub fn snapshot<M: Machine>(
+    record: RecordRef<M>,
+    boundary: u64,
+    arena: &mut Arena,
+    stamped: bool,
+) -> Step<M, Version> {
+    let word = record.word();
+    let limit = record_word::first_of(boundary);
+    let mark = arena.used();
+    let mut spin = Spin::<M>::new();
+    loop {
+        arena.truncate(mark);
+        let before = word.load(Ordering::Acquire);
+        if before & record_word::DEAD != 0 {
+            return Step::Redo;
+        }
+        if before < limit {
+            if before & record_word::ABSENT != 0 {
+                if let Some(version) = absent(record, before, arena, stamped) {
+                    return Step::Done(version);
+                }
+            } else if before & record_word::LATCH == 0 {
+                let bytes = copy(record, arena);
+                M::fence(Ordering::Acquire);
+                if word.load(Ordering::Relaxed) == before || M::fault(&TORN_READ) {
+                    return Step::Done(Version { absent: false, bytes });
+                }
+            }
+        } else if before & record_word::ABSENT != 0 {
+            // A tombstone, or a placeholder whose slot's last life was late. Its holder may be in
+            // user code, and need not be waited for: versions below the boundary stay in the chain
+            // whatever is put in front of them.
+            let chain = record.value().next(Ordering::Acquire);
+            if let Some(version) = chain::version_below(chain, limit, arena, stamped) {
+                return Step::Done(version);
+            }
+            if let Some(version) = absent(record, before, arena, stamped) {
+                return Step::Done(version);
+            }
+        } else if before & record_word::LATCH == 0 {
+            let chain = record.value().next(Ordering::Acquire);
+            M::fence(Ordering::Acquire);
+            if word.load(Ordering::Relaxed) == before {
+                let version = chain::version_below(chain, limit, arena, stamped);
+                return Step::Done(version.unwrap_or_else(|| chain::unborn(arena, stamped)));
+            }
+        }
+        // A holder is about to overwrite what we came for: it will put it by.
+        spin.wait();
+    }
+}

@@ -1,0 +1,73 @@
+//! Tombstones and abandoned placeholders leave their indexes, each under its lock.
+
+use super::{Locking, NO_WAIT, faults, queue, word};
+use crate::contract::{Context, Garbage, Tables};
+use crate::record_word;
+use crate::scheme::parts::unlink;
+use chiliad_machine::{Cost, Machine, Ordering, Word};
+
+impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
+    /// Handles up to `budget` items; one that is locked comes back later.
+    pub(super) fn collect_some(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        tables: &dyn Tables<M>,
+        budget: usize,
+    ) {
+        for _ in 0..budget.min(self.garbage.len()) {
+            let Some(garbage) = self.garbage.pop_front() else { return };
+            M::work(Cost::Collect, 1);
+            // A table that was dropped takes its garbage along.
+            if !tables.contains(garbage.table) || self.unlink(cx, tables, &garbage) {
+                cx.keys.give(garbage.key);
+            } else {
+                self.garbage.push_back(garbage);
+            }
+        }
+    }
+
+    /// Takes a lock that nobody has or waits for, for as long as an index takes to forget a key.
+    fn try_take(lock: &M::Word) -> bool {
+        match POLICY {
+            NO_WAIT => word::try_lock(lock, word::Mode::Owned),
+            _ => queue::try_take(lock),
+        }
+    }
+
+    fn give_back(lock: &M::Word) {
+        match POLICY {
+            NO_WAIT => word::unlock(lock, word::Mode::Owned),
+            _ => queue::give_back(lock),
+        }
+    }
+
+    /// Takes a record out of its index if it is what was left there; whether nothing is left to do.
+    fn unlink(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        tables: &dyn Tables<M>,
+        garbage: &Garbage<M>,
+    ) -> bool {
+        let record = garbage.record;
+        // Acquire: a record that is found alive is not freed while we are pinned.
+        if !record_word::is_absence(record.word().load(Ordering::Acquire), garbage.order) {
+            return true;
+        }
+        let lock = record.further(0);
+        let unlocked = M::fault(&faults::COLLECTED_UNLOCKED);
+        if !unlocked && !Self::try_take(lock) {
+            return false;
+        }
+        // Whoever wants the lock meanwhile spins.
+        M::enter_section();
+        let found = record.word().load(Ordering::Relaxed);
+        if record_word::is_absence(found, garbage.order) {
+            unlink::unlink(cx.heap, tables, garbage, found, &mut self.floors);
+        }
+        if !unlocked {
+            Self::give_back(lock);
+        }
+        M::leave_section();
+        true
+    }
+}

@@ -1,0 +1,452 @@
+//! Two-phase locking with a lock per record (thousand-cores.txt 2.1, 4.1.2, 4.2).
+//!
+//! A record is locked before it is read or is to be written, by readers together or by one writer
+//! alone, and stays so until the transaction has ended. The lock is a word beside the header word;
+//! the header word names the version, as in the other schemes, and orders it in the log.
+//!
+//! What a transaction does that meets a lock is its *policy*:
+//!
+//! - `no-wait` gives up at once (2.1.2). Its lock word (`word.rs`) counts readers.
+//! - `wait-die` waits for younger transactions and gives up before older ones (2.1.3). A transaction
+//!   that is run again keeps its timestamp, and so gets older until nobody is in its way.
+//! - `dl-detect` waits for anybody, for a limited time, and looks for deadlocks (2.1.1, 4.2.1, 4.2.3;
+//!   `deadlock.rs`).
+//!
+//! Those who wait stand in a list that the lock word leads to (`queue.rs`), and sleep until whoever
+//! gives the lock back hands it to them. Between being granted and being used a lock is as good as
+//! any: the record cannot leave its index meanwhile.
+//!
+//! Where we depart from the paper: writes are deferred to the commit, as in all schemes here; a write
+//! still takes its lock when it is declared. And gaps are not locked but watched: leaves in which a
+//! key was missed or that a scan has passed are remembered with their counts of membership changes,
+//! and compared when all locks are held (`node_set.rs`). The paper protects nobody from phantoms.
+//! Serializable: let a transaction take place when, all its locks held, its counts are compared.
+//! Whatever it has read is locked from before until after; whoever inserts into a gap counts before
+//! taking place, and so is noticed, or takes place later.
+//!
+//! An insertion puts a locked, absent record into its index. A tombstone leaves its index under its
+//! lock; what it leaves behind is a floor (`floor.rs`).
+
+mod deadlock;
+mod faults;
+mod garbage;
+mod held;
+#[cfg(test)]
+mod models;
+mod queue;
+mod seat;
+mod shared;
+mod wait;
+mod word;
+
+pub use faults::FAULTS;
+pub use shared::Shared;
+
+use crate::Options;
+use crate::access::WriteSet;
+use crate::arena::Arena;
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, WAIT_TIMEOUT};
+use crate::record_word;
+use crate::scheme::parts::floor::{self, Floors};
+use crate::scheme::parts::in_place;
+use crate::scheme::parts::node_set::NodeSet;
+use crate::scheme::parts::opacity::Opacity;
+use crate::timestamps::Clock;
+use crate::version;
+use crate::version::Version;
+use crate::wait::Ended;
+use chiliad_api::{Info, Intent, Isolation, Reason};
+use chiliad_machine::{Cost, Machine, Ordering, Word};
+use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
+use deadlock::Search;
+use held::{Held, Lock};
+use queue::Answer;
+use seat::RequestId;
+use std::collections::VecDeque;
+use wait::{Detect, OldWait, Pending, Within};
+use word::Mode;
+
+const NO_WAIT: u8 = 0;
+const WAIT_DIE: u8 = 1;
+const DL_DETECT: u8 = 2;
+
+/// Two-phase locking that never waits.
+pub type NoWait<M> = Locking<M, NO_WAIT>;
+/// Two-phase locking in which the old wait for the young.
+pub type WaitDie<M> = Locking<M, WAIT_DIE>;
+/// Two-phase locking with deadlock detection.
+pub type DlDetect<M> = Locking<M, DL_DETECT>;
+
+/// One worker's part of two-phase locking under one of the policies.
+pub struct Locking<M: Machine, const POLICY: u8> {
+    held: Held<M>,
+    /// What the transaction waits for.
+    pending: Option<Pending<M>>,
+    /// Requests made by the transaction.
+    requests: u32,
+    /// The transaction's number among those of the worker.
+    transaction: u64,
+    /// Its age among all, kept when it is run again.
+    timestamp: u64,
+    /// What it asked for is held by a transaction that it runs inside.
+    met_outer: bool,
+    clock: Clock<M>,
+    search: Search,
+    nodes: NodeSet<M>,
+    opacity: Opacity,
+    /// The last TID given out by this worker.
+    last: u64,
+    /// The greatest TID that the transaction has read.
+    newest: u64,
+    floors: Floors,
+    garbage: VecDeque<Garbage<M>>,
+}
+
+impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
+    /// Looks at the leaves that were passed when that is due: records read are locked, gaps are not.
+    #[inline]
+    fn stay_opaque<T>(&mut self, cx: &Context<'_, M, Self>, done: T) -> Step<M, T> {
+        let size = self.held.count() + self.nodes.len();
+        if !cx.opacity || !self.opacity.is_due(size, false) {
+            return Step::Done(done);
+        }
+        if !self.nodes.holds() {
+            return Step::Abort(Refusal::new(Reason::Phantom).early());
+        }
+        self.opacity.looked(size);
+        Step::Done(done)
+    }
+
+    /// Locks a record if it is not locked like this already.
+    #[inline]
+    fn lock(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        mode: Mode,
+    ) -> Step<M, ()> {
+        M::work(Cost::Lock, 1);
+        let held = self.held.find(record);
+        if held.as_ref().is_some_and(|held| held.mode == Mode::Owned || mode == Mode::Shared) {
+            return Step::Done(());
+        }
+        let upgrades = held.is_some();
+        let (answer, id) = match POLICY {
+            NO_WAIT => {
+                let word = record.further(0);
+                let locked = match upgrades {
+                    true => word::try_upgrade(word) || M::fault(&faults::UPGRADE_BESIDE_READERS),
+                    false => word::try_lock(word, mode),
+                };
+                (if locked { Answer::Granted } else { Answer::Denied }, RequestId::NONE)
+            }
+            _ => self.ask(cx, record, mode, upgrades),
+        };
+        match answer {
+            Answer::Granted => {}
+            Answer::Waiting => return Step::Wait,
+            Answer::Denied if core::mem::take(&mut self.met_outer) => {
+                return Step::Abort(Ended::Outer.into());
+            }
+            Answer::Denied => {
+                let reason = if POLICY == WAIT_DIE { Reason::Younger } else { Reason::LockDenied };
+                return Step::Abort(Refusal::over(reason, record));
+            }
+        }
+        self.granted(record, mode, id);
+        // Relaxed: the lock has acquired it.
+        if !upgrades && record.word().load(Ordering::Relaxed) & record_word::DEAD != 0 {
+            // It has left its index since the caller found it there.
+            let lock = self.held.forget(record);
+            Self::unlock(cx.shared, &lock);
+            return Step::Redo;
+        }
+        Step::Done(())
+    }
+
+    /// Puts a request for a lock to those who have it.
+    fn ask(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        mode: Mode,
+        upgrades: bool,
+    ) -> (Answer, RequestId) {
+        let (shared, slot) = (cx.shared, cx.heap.slot_number());
+        let seats = shared.seats();
+        let id = match self.held.find(record) {
+            Some(held) => held.id,
+            None => RequestId::new(slot, self.requests),
+        };
+        let (word, timestamp, work) = (record.further(0), self.timestamp, self.held.count() as u64);
+        let (limits, seat) = (cx.limits, seats.get(slot));
+        let mut old_wait = Within { limits, rules: OldWait, met_outer: false };
+        let rules = Detect { seat, work, waits: shared.wait_timeout > 0 };
+        let mut detect = Within { limits, rules, met_outer: false };
+        let answer = match (POLICY, upgrades) {
+            (_, true) if M::fault(&faults::UPGRADE_BESIDE_READERS) => Answer::Granted,
+            (WAIT_DIE, false) => queue::lock(seats, word, id, mode, timestamp, &mut old_wait),
+            (WAIT_DIE, true) => queue::upgrade(seats, word, id, &mut old_wait),
+            (_, false) => queue::lock(seats, word, id, mode, timestamp, &mut detect),
+            (_, true) => queue::upgrade(seats, word, id, &mut detect),
+        };
+        self.met_outer = old_wait.met_outer || detect.met_outer;
+        if answer != Answer::Denied && !upgrades {
+            self.requests += 1;
+        }
+        if answer == Answer::Waiting {
+            self.pending = Some(Pending { record, id, mode });
+        }
+        (answer, id)
+    }
+
+    /// Takes note of a lock that the transaction has got.
+    #[inline]
+    fn granted(&mut self, record: RecordRef<M>, mode: Mode, id: RequestId) {
+        match self.held.find(record) {
+            Some(held) => held.mode = mode,
+            None => self.held.add(record, mode, id),
+        }
+    }
+
+    #[inline]
+    fn unlock(shared: &Shared<M>, lock: &Lock<M>) {
+        M::work(Cost::Unlock, 1);
+        let word = lock.record.further(0);
+        match POLICY {
+            NO_WAIT => word::unlock(word, lock.mode),
+            _ => queue::unlock(shared.seats(), word, lock.id),
+        }
+    }
+
+    #[inline]
+    fn unlock_all(&mut self, shared: &Shared<M>) {
+        for lock in self.held.drain() {
+            Self::unlock(shared, &lock);
+        }
+        self.requests = 0;
+    }
+}
+
+impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
+    const INFO: Info = {
+        let (name, summary, source) = match POLICY {
+            NO_WAIT => (
+                "no-wait",
+                "two-phase locking; who meets a lock gives up",
+                "thousand-cores.txt 2.1.2",
+            ),
+            WAIT_DIE => (
+                "wait-die",
+                "two-phase locking; the old wait for the young, the young give up",
+                "thousand-cores.txt 2.1.3",
+            ),
+            _ => (
+                "dl-detect",
+                "two-phase locking; who meets a lock waits, deadlocks are looked for",
+                "thousand-cores.txt 2.1.1, 4.2",
+            ),
+        };
+        Info {
+            name,
+            summary,
+            isolation: Isolation::Serializable,
+            strict: true,
+            order_follows_reads: true,
+            snapshots: false,
+            needs_partitions: false,
+            wait_timeout: WAIT_TIMEOUT,
+            source,
+        }
+    };
+    const RECORD_WORDS: usize = 1;
+    const INTENDS: bool = true;
+    const WAITS: bool = POLICY != NO_WAIT;
+
+    type Shared = Shared<M>;
+
+    fn shared(options: &Options) -> Shared<M> {
+        Shared::new(options, POLICY != NO_WAIT, Self::INFO.wait_timeout)
+    }
+
+    fn new() -> Self {
+        Self {
+            held: Held::new(),
+            pending: None,
+            requests: 0,
+            transaction: 0,
+            timestamp: 0,
+            met_outer: false,
+            clock: Clock::new(),
+            search: Search::default(),
+            nodes: NodeSet::new(),
+            opacity: Opacity::new(),
+            last: 0,
+            newest: 0,
+            floors: Floors,
+            garbage: VecDeque::new(),
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
+        self.nodes.clear();
+        self.opacity = Opacity::new();
+        self.newest = 0;
+        if POLICY != NO_WAIT {
+            self.take_seat(cx, intent);
+        }
+        Step::Done(())
+    }
+
+    #[inline]
+    fn read(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+        arena: &mut Arena,
+        _writes: &WriteSet<M>,
+    ) -> Step<M, Version> {
+        if !M::fault(&faults::NO_READ_LOCK)
+            && let Err(other) = self.lock(cx, record, Mode::Shared).done()
+        {
+            return other;
+        }
+        // Relaxed: the lock has acquired it.
+        let word = record.word().load(Ordering::Relaxed);
+        self.newest = self.newest.max(word);
+        let version = version::copy(record, word, arena, cx.stamped);
+        if M::fault(&faults::READ_LOCK_DROPPED)
+            && self.held.find(record).is_some_and(|held| held.mode == Mode::Shared)
+        {
+            let lock = self.held.forget(record);
+            Self::unlock(cx.shared, &lock);
+        }
+        self.stay_opaque(cx, version)
+    }
+
+    #[inline]
+    fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
+        self.lock(cx, record, Mode::Owned)
+    }
+
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
+        self.wait_for_lock(cx)
+    }
+
+    #[inline]
+    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+        if !M::fault(&faults::GAPS_NOT_WATCHED) {
+            self.nodes.add(seen);
+        }
+        self.stay_opaque(cx, ())
+    }
+
+    fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        record_word::begin_life(record.word(), 0);
+        if M::fault(&faults::PLACED_UNLOCKED) {
+            return;
+        }
+        let placed = self.lock(cx, record, Mode::Owned);
+        debug_assert!(matches!(placed, Step::Done(())), "nobody else knows it");
+    }
+
+    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        if !M::fault(&faults::PLACED_UNLOCKED) {
+            let lock = self.held.forget(record);
+            Self::unlock(cx.shared, &lock);
+        }
+        // SAFETY: the index has not taken it, so nobody else has seen it.
+        unsafe { cx.heap.free_record(SlotKind::Record, record) };
+    }
+
+    fn inserted(
+        &mut self,
+        _cx: &mut Context<'_, M, Self>,
+        placed: Option<RecordRef<M>>,
+        changes: &[Change<M>],
+    ) -> Step<M, ()> {
+        floor::settle(placed, changes);
+        self.nodes.fix_up(changes, false);
+        Step::Done(())
+    }
+
+    fn hooks(&mut self) -> &mut dyn Hooks<M> {
+        &mut self.floors
+    }
+
+    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        if self.nodes.holds() { Ok(()) } else { Err(Refusal::new(Reason::Phantom)) }
+    }
+
+    #[inline]
+    fn prepare(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        writes: &mut WriteSet<M>,
+    ) -> Result<CommitPoint, Refusal<M>> {
+        // Full: what this transaction has inserted counts before it looks at any count; pairs with
+        // the same fence of peers, one of which therefore sees the other's.
+        M::fence(Ordering::SeqCst);
+        let epoch = cx.epochs.open_window(cx.heap.slot());
+        self.validate(writes)?;
+        if writes.is_empty() {
+            return Ok(CommitPoint { epoch, order: self.last });
+        }
+        let overwritten = in_place::prepare(cx, writes)?;
+        let greatest = self.last.max(self.newest).max(overwritten);
+        self.last = record_word::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
+        Ok(CommitPoint { epoch, order: self.last })
+    }
+
+    #[inline]
+    fn install(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        point: CommitPoint,
+        writes: &mut WriteSet<M>,
+        index: usize,
+        value: &[u8],
+    ) {
+        if M::fault(&faults::UNLOCKED_BEFORE_INSTALL) {
+            self.unlock_all(cx.shared);
+        }
+        in_place::install(cx, point, &mut writes.entries[index], value);
+    }
+
+    fn withdraw(&mut self, _record: RecordRef<M>) {
+        // It is unlocked with the others.
+    }
+
+    #[inline]
+    fn release(&mut self, cx: &mut Context<'_, M, Self>) {
+        cx.epochs.close_window(cx.heap.slot());
+        self.unlock_all(cx.shared);
+        self.leave_seat(cx);
+    }
+
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
+        in_place::give_back(cx, writes);
+        cx.epochs.close_window(cx.heap.slot());
+        self.stop_waiting(cx);
+        self.unlock_all(cx.shared);
+        self.leave_seat(cx);
+    }
+
+    fn leave_garbage(&mut self, garbage: Garbage<M>) {
+        self.garbage.push_back(garbage);
+    }
+
+    fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
+        self.collect_some(cx, tables, budget);
+    }
+
+    #[inline]
+    fn has_garbage(&self) -> bool {
+        !self.garbage.is_empty()
+    }
+
+    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
+        heir.extend(self.garbage.drain(..));
+    }
+}

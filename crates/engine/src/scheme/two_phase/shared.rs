@@ -1,0 +1,34 @@
+//! What all workers share under two-phase locking.
+
+use super::seat::Seats;
+use crate::Options;
+use crate::timestamps::TimestampSource;
+use chiliad_machine::Machine;
+use std::time::Duration;
+
+/// Seats, and how long to wait.
+pub struct Shared<M: Machine> {
+    /// For policies under which anybody waits.
+    seats: Option<Seats<M>>,
+    pub(super) timestamps: TimestampSource<M>,
+    /// Ticks after which a wait ends.
+    pub(super) wait_timeout: u64,
+    /// Ticks between two looks for a deadlock, and before the first.
+    pub(super) deadlock_check: u64,
+}
+
+impl<M: Machine> Shared<M> {
+    pub(super) fn new(options: &Options, waits: bool, wait_timeout: Duration) -> Self {
+        Self {
+            seats: waits.then(Seats::new),
+            timestamps: TimestampSource::new(options),
+            wait_timeout: options.wait_ticks::<M>(wait_timeout),
+            deadlock_check: Options::ticks::<M>(options.deadlock_check),
+        }
+    }
+
+    #[inline]
+    pub(super) fn seats(&self) -> &Seats<M> {
+        self.seats.as_ref().expect("a policy under which anybody waits")
+    }
+}

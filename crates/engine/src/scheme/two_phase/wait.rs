@@ -1,0 +1,201 @@
+//! The policies under which a transaction waits for a lock, and the waiting itself.
+
+use super::deadlock::{self, Look};
+use super::queue::{self, Rules, Verdict};
+use super::seat::{Request, RequestId, Seat, Seats};
+use super::word::Mode;
+use super::{Locking, NO_WAIT, WAIT_DIE, faults};
+use crate::contract::{Context, Refusal, Why};
+use crate::wait::{Ended, Limits, Wait};
+use chiliad_api::{Intent, Part, Reason};
+use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_storage::RecordRef;
+
+/// Looks at a request before its worker sleeps: about as long as a short transaction takes.
+const LOOKS_MAX: u32 = 128;
+
+/// What a request waits for.
+#[derive(Clone, Copy)]
+pub(super) struct Pending<M: Machine> {
+    pub record: RecordRef<M>,
+    pub id: RequestId,
+    pub mode: Mode,
+}
+
+/// Wait-die (2.1.3): who is older than all in its way waits. Waiters stand from young to old, so that
+/// whoever waits does so for younger ones only, and nobody waits in a circle.
+pub(super) struct OldWait;
+
+impl<M: Machine> Rules<M> for OldWait {
+    fn judge(&mut self, seats: &Seats<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict {
+        let born = |request: &Request<M>| request.timestamp.load(Ordering::Relaxed);
+        let oldest = ahead.iter().all(|&id| born(own) < born(seats.request(id)));
+        if oldest || M::fault(&faults::YOUNGER_WAITS) { Verdict::Wait } else { Verdict::GiveUp }
+    }
+
+    fn stands_behind(&self, own: &Request<M>, waiter: &Request<M>) -> bool {
+        own.timestamp.load(Ordering::Relaxed) < waiter.timestamp.load(Ordering::Relaxed)
+    }
+}
+
+/// Deadlock detection (2.1.1): everybody waits, first come first served, and shows for whom.
+pub(super) struct Detect<'a, M: Machine> {
+    pub seat: &'a Seat<M>,
+    /// Locks held.
+    pub work: u64,
+    /// Whether there is time to wait at all.
+    pub waits: bool,
+}
+
+impl<M: Machine> Rules<M> for Detect<'_, M> {
+    fn judge(&mut self, seats: &Seats<M>, _own: &Request<M>, ahead: &[RequestId]) -> Verdict {
+        if !self.waits {
+            return Verdict::GiveUp;
+        }
+        deadlock::show(seats, self.seat, ahead, self.work);
+        Verdict::Wait
+    }
+
+    fn stands_behind(&self, _own: &Request<M>, _waiter: &Request<M>) -> bool {
+        true
+    }
+}
+
+/// Rules under which nobody waits for a transaction that it runs inside.
+pub(super) struct Within<'a, M: Machine, R> {
+    pub limits: &'a Limits<M>,
+    pub rules: R,
+    /// Such a one was in the way.
+    pub met_outer: bool,
+}
+
+impl<M: Machine, R: Rules<M>> Rules<M> for Within<'_, M, R> {
+    fn judge(&mut self, seats: &Seats<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict {
+        self.met_outer = ahead.iter().any(|id| self.limits.check_holder(id.slot()).is_err());
+        if self.met_outer { Verdict::GiveUp } else { self.rules.judge(seats, own, ahead) }
+    }
+
+    fn stands_behind(&self, own: &Request<M>, waiter: &Request<M>) -> bool {
+        self.rules.stands_behind(own, waiter)
+    }
+}
+
+impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
+    /// Waits until the pending request is granted, or is not to be.
+    pub(super) fn wait_for_lock(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+    ) -> Result<(), Refusal<M>> {
+        let Some(Pending { record, id, mode }) = self.pending else { return Ok(()) };
+        let (seats, slot) = (cx.shared.seats(), cx.heap.slot_number());
+        let request = seats.request(id);
+        let waited = match POLICY {
+            WAIT_DIE => wait_until_granted(cx.limits, request).map_err(Why::Ended),
+            _ => self.wait_or_detect(cx.shared, slot, request, cx.limits),
+        };
+        if let Err(why) = waited {
+            self.stop_waiting(cx);
+            return Err(Refusal { why, record: Some(record) });
+        }
+        deadlock::hide(seats.get(slot));
+        self.pending = None;
+        self.granted(record, mode, id);
+        Ok(())
+    }
+
+    /// Takes back what the transaction waits for, if it does.
+    pub(super) fn stop_waiting(&mut self, cx: &mut Context<'_, M, Self>) {
+        let Some(Pending { record, id, mode }) = self.pending.take() else { return };
+        M::mark("wait given up");
+        let seats = cx.shared.seats();
+        deadlock::hide(seats.get(cx.heap.slot_number()));
+        if !queue::give_up(seats, record.further(0), id) {
+            // It has come in the last moment, and is released with the others.
+            self.granted(record, mode, id);
+        }
+    }
+
+    /// Shows that a transaction begins.
+    pub(super) fn take_seat(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) {
+        let slot = cx.heap.slot_number();
+        let seats = cx.shared.seats();
+        if self.transaction == 0 {
+            seats.make(slot);
+        }
+        let seat = seats.get(slot);
+        self.transaction = (self.transaction + 1) & deadlock::TRANSACTION_MASK;
+        if POLICY == WAIT_DIE && intent.retries == 0 {
+            let part = cx.clockwork.switch(Part::Timestamp);
+            self.timestamp = self.clock.draw(&cx.shared.timestamps, cx.heap);
+            cx.clockwork.switch(part);
+        }
+        seat.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
+        // Release: whoever takes it for active reads what it has shown before.
+        seat.transaction.store(self.transaction, Ordering::Release);
+    }
+
+    /// Shows that it has ended.
+    pub(super) fn leave_seat(&self, cx: &mut Context<'_, M, Self>) {
+        if POLICY != NO_WAIT {
+            cx.shared.seats().get(cx.heap.slot_number()).transaction.store(0, Ordering::Release);
+        }
+    }
+
+    /// Waits, and looks for deadlocks from time to time.
+    fn wait_or_detect(
+        &mut self,
+        shared: &super::Shared<M>,
+        slot: u32,
+        request: &Request<M>,
+        limits: &Limits<M>,
+    ) -> Result<(), Why> {
+        let seat = shared.seats().get(slot);
+        let begun = M::now();
+        let (mut wait, mut looks) = (limits.wait(), 0);
+        let mut next_look = begun.saturating_add(shared.deadlock_check);
+        let end = begun.saturating_add(shared.wait_timeout);
+        while !queue::is_granted(request) {
+            // Acquire pairs with the release in `Search::sacrifice`.
+            let doomed = seat.doomed.load(Ordering::Acquire);
+            if doomed != 0 && doomed == seat.transaction.load(Ordering::Relaxed) {
+                return Err(Why::Conflict(Reason::Deadlock));
+            }
+            let now = M::now();
+            if now >= end {
+                return Err(Why::Conflict(Reason::LockTimeout));
+            }
+            if now >= next_look {
+                if self.search.run(shared.seats(), slot) == Look::GiveUp {
+                    M::mark("deadlock found");
+                    return Err(Why::Conflict(Reason::Deadlock));
+                }
+                next_look = M::now().saturating_add(shared.deadlock_check.max(1));
+            }
+            let until = next_look.min(end);
+            sleep(&mut wait, &mut looks, (until < u64::MAX).then_some(until))
+                .map_err(Why::Ended)?;
+        }
+        Ok(())
+    }
+}
+
+/// Waits a moment: awake at first, then asleep until it is woken, or until a time.
+fn sleep<M: Machine>(
+    wait: &mut Wait<'_, M>,
+    looks: &mut u32,
+    until: Option<u64>,
+) -> Result<(), Ended> {
+    if *looks < LOOKS_MAX {
+        *looks += 1;
+        return wait.awake();
+    }
+    wait.asleep(until)
+}
+
+fn wait_until_granted<M: Machine>(limits: &Limits<M>, request: &Request<M>) -> Result<(), Ended> {
+    let (mut wait, mut looks) = (limits.wait(), 0);
+    while !queue::is_granted(request) {
+        sleep(&mut wait, &mut looks, None)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! What all handles and workers of a database share.
+
+use crate::contract::{Garbage, Scheme};
+use crate::durable::{Durable, Turn};
+use crate::epoch::Epochs;
+use crate::options::Options;
+use crate::tables::catalog::Catalog;
+use chiliad_api::{Error, Tally};
+use chiliad_machine::{Latch, Machine, Shared, Word};
+use chiliad_storage::Heap;
+use std::sync::Arc;
+
+/// Serial numbers of workers set aside for each incarnation, in verified runs.
+const WORKERS_PER_LIFE: u64 = 1 << 12;
+
+/// What all handles and workers share.
+pub struct Inner<M: Machine, S: Scheme<M>> {
+    pub options: Options,
+    pub heap: Arc<Shared<M, Heap<M>>>,
+    pub words: Shared<M, Words<M, S>>,
+}
+
+/// The part that lives in the machine's memory.
+pub struct Words<M: Machine, S: Scheme<M>> {
+    pub epochs: Epochs<M>,
+    pub catalog: Catalog<M>,
+    pub scheme: S::Shared,
+    /// Held by who creates or drops a table.
+    pub declaring: Turn<M>,
+    /// What keeps it on a disk, if it is on one.
+    pub durable: Option<Durable<M>>,
+    /// Workers ever made: their serial numbers name them in stamps, since slots are used again.
+    pub workers: M::Word,
+    /// What workers that have gone have left to collect.
+    pub orphans: Latch<M, Vec<Garbage<M>>>,
+    /// The tallies of workers that have gone.
+    pub retired: Latch<M, Tally>,
+}
+
+impl<M: Machine, S: Scheme<M>> Inner<M, S> {
+    /// What all handles share.
+    pub fn assemble(
+        options: Options,
+        heap: Arc<Shared<M, Heap<M>>>,
+        catalog: Catalog<M>,
+        durable: Option<Durable<M>>,
+    ) -> Arc<Self> {
+        // Stamps must not repeat from one incarnation to the next.
+        let life = durable.as_ref().map_or(0, |durable| u64::from(durable.log.incarnation()));
+        let words = Words {
+            epochs: Epochs::new(options.snapshots, options.snapshot_every),
+            catalog,
+            scheme: S::shared(&options),
+            declaring: Turn::new(),
+            durable,
+            workers: M::Word::new(life * WORKERS_PER_LIFE),
+            orphans: Latch::new(Vec::new()),
+            retired: Latch::new(Tally::default()),
+        };
+        Arc::new(Self { options, heap, words: Shared::new(words) })
+    }
+
+    /// The typed error for a memory limit that is reached.
+    pub fn out_of_memory(&self) -> Error {
+        Error::OutOfMemory { limit_bytes: self.options.memory_bytes_max }
+    }
+}
