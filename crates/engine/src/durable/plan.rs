@@ -241,7 +241,7 @@ fn of_a_later_manifest(name: &str) -> LogError {
 /// The names of the tables in a directory; `None` if no database is in it yet. Reads the manifest only.
 ///
 /// # Errors
-/// [`Error::Data`].
+/// [`chiliad_api::Error::Data`].
 pub fn declared(disk: &dyn Disk) -> Result<Option<Vec<String>>> {
     let Some(manifest) = Manifest::read(disk)? else {
         return Ok(None);
@@ -253,7 +253,7 @@ pub fn declared(disk: &dyn Disk) -> Result<Option<Vec<String>>> {
 /// Removes a database: every file of ours, the manifest first.
 ///
 /// # Errors
-/// [`Error::Data`].
+/// [`chiliad_api::Error::Data`].
 pub fn erase(disk: &dyn Disk) -> Result<()> {
     let names = disk.names().map_err(LogError::io(format!("listing {}", disk.place())))?;
     let ours = names.iter().filter(|name| !matches!(Name::parse(name), Name::Foreign | Name::Lock));

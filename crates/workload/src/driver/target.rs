@@ -71,7 +71,7 @@ pub trait Target {
     fn cancel_checkpoints(&self);
     /// Bytes of log written so far.
     fn log_bytes(&self) -> u64;
-    /// How many records have how many older versions: see [`Database::count_versions`].
+    /// How many records have how many older versions: see [`chiliad_engine::Store::count_versions`].
     ///
     /// # Errors
     /// The engine's.
