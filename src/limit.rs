@@ -5,6 +5,7 @@ use chiliad_machine::mappings_max;
 use chiliad_workload::memory::Estimate;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 /// Mappings of a thread: its stack, the one that it handles signals on, and the pages below both.
 const MAPPINGS_OF_A_THREAD: usize = 4;
@@ -22,8 +23,14 @@ pub struct Limit {
 
 impl Limit {
     /// Of this process: the least of its control groups', its own limits, and what the computer has. `None`
-    /// where the system does not say.
-    pub fn of_this_process() -> Option<Self> {
+    /// where the system does not say. The system's files are read once: the list of figures checks
+    /// thousands of points.
+    pub fn of_this_process() -> Option<&'static Self> {
+        static LIMIT: LazyLock<Option<Limit>> = LazyLock::new(Limit::read);
+        LIMIT.as_ref()
+    }
+
+    fn read() -> Option<Self> {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let groups = of_groups(&read("/proc/self/cgroup"), Path::new("/sys/fs/cgroup"));
         let own = of_process(&read("/proc/self/limits"));

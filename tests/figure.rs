@@ -16,6 +16,29 @@ fn the_list_names_every_figure() {
     }
 }
 
+/// The list estimates thousands of points, and asks the system for its limits once: the kernel counts the reads of
+/// an ended process until it is waited for.
+#[test]
+fn the_list_reads_the_limits_of_the_system_once() {
+    use std::process::{Command, Stdio};
+    let mut command = Command::new(env!("CARGO_BIN_EXE_chiliad"));
+    command.args(["figure", "list"]).stdout(Stdio::null());
+    let mut child = command.spawn().expect("the command runs");
+    let of_child = |file: &str| fs::read_to_string(format!("/proc/{}/{file}", child.id()));
+    while !of_child("stat").expect("not waited for yet").contains(") Z ") {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let counts = of_child("io");
+    assert!(child.wait().expect("it ends").success());
+    let Ok(counts) = counts else {
+        println!("skipped: this kernel does not count a process's reads");
+        return;
+    };
+    let reads = counts.lines().find_map(|line| line.strip_prefix("syscr: ")).expect("counted");
+    let reads: u64 = reads.parse().expect("a number");
+    assert!(reads < 1_000, "{reads} reads");
+}
+
 #[test]
 fn a_figure_becomes_numbers_a_picture_and_a_page() {
     let folder = Folder::new("figure-run");
