@@ -3,7 +3,6 @@
 //! number.
 
 use crate::lock::Lock;
-use crate::region::OUTSIDE;
 use chiliad_machine::{Array, Latch, Line, Link, Machine, Ordering, Tagged, Word};
 
 /// Agents at most: as many as a lock's state can name.
@@ -14,10 +13,14 @@ const GROUP_AGENTS: usize = 64;
 /// Intentions that an agent can show; what a transaction has beyond them it takes as locks in chains.
 pub(crate) const INTENTIONS_MAX: usize = 8;
 
+/// What an agent shows outside of any critical region. In one it is the epoch in which that began, and in
+/// the lower bits what it goes along.
+pub(crate) const OUTSIDE: u64 = 0;
+
 /// One agent.
 #[repr(C, align(64))]
 pub(crate) struct Agent<M: Machine> {
-    /// The epoch in which its critical region began.
+    /// The epoch in which its critical region began, and what it goes along: see `region.rs`.
     pub region: M::Word,
     /// It sleeps, or is about to: whoever releases what it waits for clears this and wakes it.
     pub sleeps: M::Word,
@@ -95,6 +98,7 @@ impl<M: Machine> Agents<M> {
     #[inline]
     pub fn get(&self, number: u32) -> &Agent<M> {
         let number = number as usize;
+        // Acquire pairs with the release in `acquire`: the group's agents are constructed.
         let group = self.groups.get(number / GROUP_AGENTS).load(Ordering::Acquire);
         assert!(!group.is_null(), "an agent that never was");
         // SAFETY: groups live as long as `self`, and have this many agents.
@@ -103,6 +107,7 @@ impl<M: Machine> Agents<M> {
 
     /// All that were ever in use, with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Agent<M>)> {
+        // Acquire pairs with the release in `acquire`: the groups of all agents below are linked.
         let high = self.high.load(Ordering::Acquire) as u32;
         (0..high).map(|number| (number, self.get(number)))
     }

@@ -74,13 +74,14 @@ impl<M: Machine> Bucket<M> {
         _ = self.sweeper.compare_exchange(NOBODY, NOBODY, order, order);
         // Locks that come in behind wait for the link.
         M::enter_section();
-        // Release publishes what the lock is; acquire shows us the one ahead.
+        // Pairs with itself, in whoever comes in next, and with the release in `unlink_last`: release publishes what the
+        // lock is, acquire shows us the one ahead, or that what was before us has been unlinked.
         let ahead = if M::fault(&faults::INSERTED_APART) {
             let ahead = self.tail.load(Ordering::Acquire);
             self.tail.store(lock.tagged(), Ordering::Release);
             ahead
         } else {
-            // S1.
+            // S1. Pairs with the swap of whoever comes in next, and with the release in `unlink_last`.
             self.tail.swap(lock.tagged(), Ordering::AcqRel)
         };
         // SAFETY: what was the tail is in the chain until the link that we set next leads on from it, since who unlinks
@@ -148,8 +149,10 @@ impl<M: Machine> Bucket<M> {
         let (mut link, mut at) = (first, owner);
         _ = visit(None);
         loop {
+            // Acquire pairs with the release in `insert`, and with that of a sweeper which links past a lock.
             let found = link.load(Ordering::Acquire);
-            // SAFETY: as in `ahead`.
+            // SAFETY: links lead to locks that were in the chain when they were read, and the caller is in a
+            // critical region, which keeps their memory.
             let Some(lock) = (unsafe { found.pointer().as_ref() }) else {
                 // Relaxed: what came in before the caller's full fence is seen.
                 if self.tail.load(Ordering::Relaxed) == at || M::fault(&faults::GAP_PASSED_OVER) {
@@ -199,6 +202,7 @@ impl<M: Machine> Bucket<M> {
     #[inline]
     fn end_sweeping(&self, retire: &mut impl FnMut(&Lock<M>)) {
         for _ in 0..ROUNDS_MAX {
+            // Release pairs with the acquire in `begin_sweeping`: the next sweeper sees what we did to the links.
             let order = (Ordering::Release, Ordering::Relaxed);
             if self.sweeper.compare_exchange(SWEEPING, NOBODY, order.0, order.1).is_ok() {
                 return;
@@ -223,6 +227,7 @@ impl<M: Machine> Bucket<M> {
         let mut link = &self.head;
         let mut spin = Spin::<M>::new();
         loop {
+            // Acquire pairs with the release in `insert`: the lock is prepared.
             let found = link.load(Ordering::Acquire);
             // SAFETY: it was in the chain when the link was read, and we are in a critical region.
             let Some(lock) = (unsafe { found.pointer().as_ref() }) else {
@@ -238,9 +243,10 @@ impl<M: Machine> Bucket<M> {
                 (behind, link) = (found, &lock.next);
                 continue;
             }
+            // Acquire pairs with the release in `insert`: the lock behind is prepared.
             let next = lock.next.load(Ordering::Acquire);
             if !next.is_null() {
-                // Release: whoever follows sees the one behind as we do.
+                // Release pairs with the acquires of those who walk: they see the one behind as we do.
                 link.store(next, Ordering::Release);
                 retire(lock);
                 continue;
@@ -256,11 +262,13 @@ impl<M: Machine> Bucket<M> {
     /// Unlinks `lock`, to which `link` of the one ahead leads, if it is the last.
     fn unlink_last(&self, lock: &Lock<M>, ahead: Tagged<Lock<M>>, link: &M::Link<Lock<M>>) -> bool {
         M::enter_section();
-        // Release: whoever comes in next finds the one ahead as we do. Relaxed: somebody has come in.
+        // Release pairs with the swap in `insert`: whoever comes in next finds the one ahead as we do. Relaxed: somebody
+        // has come in.
         let moved =
             self.tail.compare_exchange(lock.tagged(), ahead, Ordering::Release, Ordering::Relaxed);
         if moved.is_ok() {
-            // Somebody may have linked itself to the one ahead already.
+            // Somebody may have linked itself to the one ahead already. Acquire pairs with the release in `insert`, release
+            // with the acquires of those who walk.
             let null = Tagged::null();
             _ = link.compare_exchange(lock.tagged(), null, Ordering::AcqRel, Ordering::Relaxed);
         }

@@ -83,6 +83,7 @@ impl<M: Machine> Grounds<M> {
         }
         let group = Array::new(GROUP_GROUNDS, Ground::new);
         let first = Tagged::new(group.first(), 0);
+        // Release pairs with the acquire in `of`: the group is constructed.
         link.store(first, Ordering::Release);
         owned.push(group);
         first
@@ -103,7 +104,7 @@ impl<M: Machine> Ground<M> {
     /// and wait for its end then.
     #[inline]
     pub fn enter(&self, agent: u32, mode: Mode) -> bool {
-        // Acquire: what the last strong one did is seen. The fence orders the rest.
+        // Release pairs with the acquire in `counted`. The fence orders the rest.
         self.stripe(agent).fetch_add(unit(mode), Ordering::AcqRel);
         // Pairs with the heavy fence in `come`.
         M::light_fence();
@@ -126,6 +127,7 @@ impl<M: Machine> Ground<M> {
 
     /// A strong request is about to come.
     pub fn come(&self) {
+        // Acquire pairs with the release in `go`, release with the acquire in `enter`.
         self.strong.0.fetch_add(1, Ordering::AcqRel);
         // Pairs with the light fences of those who count.
         M::heavy_fence();
@@ -157,7 +159,8 @@ impl<M: Machine> Ground<M> {
 
 /// Counts down.
 pub(crate) fn subtract<W: Word>(word: &W, value: u64) {
-    // Release: what the caller did before is seen by whoever finds the count lower.
+    // Release pairs with the acquires of those who read the count, such as `Ground::enter` and `Ground::counted`: whoever
+    // finds it lower sees what the caller did before.
     word.fetch_add(value.wrapping_neg(), Ordering::AcqRel);
 }
 
@@ -197,6 +200,7 @@ impl Intentions {
     /// Forgets all of them.
     pub fn clear<M: Machine>(&mut self, agent: &Agent<M>) {
         for at in 0..self.0.len() {
+            // Release pairs with the acquire in `shown`.
             agent.intentions[at].store(0, Ordering::Release);
         }
         self.0.clear();

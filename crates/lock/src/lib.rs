@@ -69,6 +69,7 @@ mod name;
 mod pool;
 mod region;
 mod release;
+mod retired;
 mod session;
 mod stack;
 mod trace;

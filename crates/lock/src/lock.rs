@@ -247,6 +247,7 @@ impl<M: Machine> Lock<M> {
 
     /// Tells its owner that somebody waits: it is to be released under the mutex. Where it stood then.
     pub fn tell_wanted(&self) -> State {
+        // Acquire pairs with the releases in `set` and `exchange`; release with the acquires in `state` and `exchange`.
         State(self.state.fetch_or(WANTED, Ordering::AcqRel))
     }
 
@@ -280,6 +281,7 @@ impl<M: Machine> Lock<M> {
     }
 
     fn exchange(&self, from: State, to: State) -> bool {
+        // Acquire pairs with the releases in `set` and `tell_wanted`; release with the acquire in `state`.
         self.state.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 

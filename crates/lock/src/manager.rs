@@ -163,6 +163,7 @@ impl<M: Machine> Manager<M> {
         let wake = || M::unpark(WorkerId(agent.thread.load(Ordering::Relaxed) as u32));
         if M::fault(&faults::WAKE_UNORDERED) {
             wake();
+            // Pairs with the acquire of the sleeper, too late for it.
             agent.sleeps.store(0, Ordering::Release);
             return;
         }

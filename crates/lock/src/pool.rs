@@ -174,6 +174,7 @@ impl<M: Machine> Pool<M> {
                 },
             };
             if let Some(leaf) = self.install(number) {
+                // Release pairs with the acquire in `shortage`.
                 let before = self.counts.0.installed.fetch_add(1, Ordering::AcqRel);
                 if before.is_multiple_of(RECYCLED_EVERY) {
                     self.try_recycle(epoch, agents);
@@ -244,6 +245,7 @@ impl<M: Machine> Pool<M> {
     #[inline]
     pub fn retire(&self, leaf: Leaf, locks: u64) {
         if self.segment(leaf.segment()).valid.clear(leaf.number(), locks) {
+            // Release pairs with the acquire in `shortage`.
             self.counts.0.emptied.fetch_add(1, Ordering::AcqRel);
             self.emptied.push(&self.below, leaf.segment());
         }
@@ -276,7 +278,9 @@ impl<M: Machine> Pool<M> {
 
     /// Why there was nothing, while this was the current segment, used up.
     fn shortage(&self, current: u64) -> Shortage {
-        // Acquire, and in this order: what was found empty meanwhile makes it fewer, never more.
+        // Acquires, in this order: what was found empty meanwhile makes it fewer, never more. Those of the counts pair with
+        // the releases where they are counted up (`retire` and where a segment is installed), that of the segment with the
+        // release in `install`.
         let installed = self.counts.0.installed.load(Ordering::Acquire);
         let in_use = installed.wrapping_sub(self.counts.0.emptied.load(Ordering::Acquire));
         let is_same = self.current.0.load(Ordering::Acquire) >> 32 == current >> 32;
@@ -382,6 +386,7 @@ impl<M: Machine> Pool<M> {
     /// Gives back to the machine a segment that the caller has.
     fn free(&self, number: u32) {
         let link = self.index.get(number as usize);
+        // Acquire pairs with the release in `make`: the segment is constructed.
         let place = link.swap(Tagged::null(), Ordering::Acquire);
         if let Some(place) = NonNull::new(place.pointer()) {
             // SAFETY: it is one that `make` has made, and nobody else can come by its number.

@@ -20,7 +20,7 @@
 //! memory to the next, so that who goes along another does not come to it. The paper lets the epoch move only when everybody
 //! who reads has caught up, and then waits for two steps; comparing with the oldest reader directly is the same promise.
 
-use crate::agents::Agents;
+use crate::agents::{Agents, OUTSIDE};
 use crate::faults;
 use chiliad_machine::{Line, Machine, Ordering, Word};
 
@@ -35,9 +35,6 @@ pub enum Reclaim {
 
 /// The epoch. It begins with one, and never comes round.
 pub(crate) struct Epoch<M: Machine>(Line<M::Word>);
-
-/// No region. Else the epoch in which it began, and in the lower bits what it goes along.
-pub(crate) const OUTSIDE: u64 = 0;
 
 /// What a region goes along, or where a lock was: the chain of a bucket, several of which share a value where there are
 /// very many; or any.
@@ -135,17 +132,20 @@ impl<M: Machine> Epoch<M> {
 
     /// Moves on, and returns the epoch that is over.
     pub fn step(&self) -> u64 {
+        // Release pairs with the acquires in `show` and `readers`.
         self.0.0.fetch_add(1, Ordering::AcqRel)
     }
 
     /// The regions that last. It stays true: who begins later begins in this epoch or a later one, or sees the chains as
     /// they are now.
     pub fn readers(&self, agents: &Agents<M>) -> Readers {
+        // Acquire pairs with the release in `step`: what was noticed in earlier epochs is known.
         let now = self.0.0.load(Ordering::Acquire);
         // Pairs with the fence of who has shown a region.
         M::fence(Ordering::SeqCst);
         let mut readers = Readers { oldest: now, anywhere: now, chains: Chains::default() };
         for (_, agent) in agents.iter() {
+            // Acquire pairs with the releases in `show` and `leave`: who has left reads nothing any more.
             let shown = agent.region.load(Ordering::Acquire);
             if shown == OUTSIDE {
                 continue;

@@ -6,41 +6,10 @@
 
 use crate::faults;
 use crate::held::Entry;
-use crate::lock::{self, State};
-use crate::pool::Pool;
+use crate::lock::State;
 use crate::region::Epoch;
 use crate::session::{Place, Session, is_strong};
 use chiliad_machine::{Machine, Ordering};
-
-/// Locks of a leaf to which nobody comes any more, and of which the pool does not know yet.
-#[derive(Default)]
-pub(crate) struct Retired {
-    /// One of them.
-    place: lock::Place,
-    /// A flag for each.
-    flags: u64,
-}
-
-impl Retired {
-    /// One more.
-    #[inline]
-    fn add<M: Machine>(&mut self, place: lock::Place, pool: &Pool<M>) {
-        if place.leaf() != self.place.leaf() {
-            self.hand_back(pool);
-            self.place = place;
-        }
-        self.flags |= place.flag();
-    }
-
-    /// Lets the pool know.
-    #[cold]
-    pub fn hand_back<M: Machine>(&mut self, pool: &Pool<M>) {
-        let flags = core::mem::take(&mut self.flags);
-        if flags != 0 {
-            pool.retire(self.place.leaf(), flags);
-        }
-    }
-}
 
 impl<M: Machine> Session<M> {
     /// The transaction has ended: releases all that it holds, and what it stands in line for.
@@ -103,7 +72,7 @@ impl<M: Machine> Session<M> {
     #[inline(never)]
     fn release_shared(&mut self) {
         for held in &self.shared {
-            // SAFETY: as in `release_all`.
+            // SAFETY: the lock is in its chain and not released, so its memory is the session's.
             unsafe { held.place.0.as_ref() }.set(State::RELEASED);
             self.go_if_strong(held);
         }

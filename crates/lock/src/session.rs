@@ -26,7 +26,7 @@ use crate::mode::{Mode, Modes};
 use crate::name::Name;
 use crate::pool::Shortage;
 use crate::region::{Along, Epoch, Reclaim};
-use crate::release::Retired;
+use crate::retired::Retired;
 use crate::trace::Own;
 use crate::until::Until;
 use chiliad_machine::{Link, Spin, Woken};
@@ -365,7 +365,7 @@ impl<M: Machine> Session<M> {
             self.wake_strong(name);
             return false;
         }
-        // SAFETY: as in `agent`.
+        // SAFETY: agents live as long as the manager, which the session keeps.
         self.intentions.set(unsafe { self.agent.as_ref() }, name, mode);
         if let Some(weaker) = counted {
             _ = ground.leave(self.number, weaker);
@@ -605,7 +605,7 @@ impl<M: Machine> Session<M> {
         agent.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
         M::mark("slept for a lock");
         let slept = loop {
-            agent.sleeps.store(1, Ordering::Release);
+            agent.sleeps.store(1, Ordering::Release); // S4 pairs with the fence before `rouse`.
             self.show(pending.name);
             // S4: whoever releases sees that it sleeps, or we see what was released.
             if !M::fault(&faults::SLEEP_UNFENCED) {
@@ -660,7 +660,7 @@ impl<M: Machine> Session<M> {
         }
     }
 
-    /// The transaction waits for nothing.
+    /// The transaction waits for nothing. The release pairs with the acquire of those who look for deadlocks.
     #[inline]
     fn stop_showing(&mut self) {
         if core::mem::take(&mut self.shows) {

@@ -55,7 +55,7 @@ impl<M: Machine> Stack<M> {
 
     /// Picks up the number on top.
     pub fn pop(&self, below: &Below<M>) -> Option<u32> {
-        // Acquire, here and below: what was done before it was put down is known.
+        // Acquire, here and below, pairs with the release in `push`: what was done before it was put down is known.
         let mut top = self.0.0.load(Ordering::Acquire);
         loop {
             let number = (top & NUMBER).checked_sub(1)? as u32;
@@ -63,6 +63,7 @@ impl<M: Machine> Stack<M> {
             let next = below.get(number as usize).load(Ordering::Relaxed);
             let times = if M::fault(&faults::PICKED_UP_UNCOUNTED) { 0 } else { PICKED_UP };
             let next = (top & !NUMBER).wrapping_add(times) | next;
+            // Acquire pairs with the release in `push`.
             match self.0.0.compare_exchange(top, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return Some(number),
                 Err(found) => top = found,
@@ -72,7 +73,7 @@ impl<M: Machine> Stack<M> {
 
     /// Picks up all of them, the last one first. Nobody picks up a single one from such a stack.
     pub fn take<'a>(&self, below: &'a Below<M>) -> impl Iterator<Item = u32> + use<'a, M> {
-        // Acquire as in `pop`.
+        // Acquire pairs with the release in `push`, as in `pop`.
         let mut top = self.0.0.swap(0, Ordering::Acquire);
         core::iter::from_fn(move || {
             let number = top.checked_sub(1)? as u32;

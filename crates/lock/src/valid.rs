@@ -50,7 +50,8 @@ impl<M: Machine> Valid<M> {
     #[inline]
     #[must_use]
     pub fn clear(&self, leaf: u32, locks: u64) -> bool {
-        // AcqRel, both: whoever finds the last one gone knows what all have done who cleared flags.
+        // Both pair with themselves, in the others who clear flags here: whoever finds the last one gone knows what all of
+        // them have done.
         let left = self.leaves.get(leaf as usize).0.fetch_and(!locks, Ordering::AcqRel) & !locks;
         left == 0 && self.top.0.fetch_and(!(1 << leaf), Ordering::AcqRel) == 1 << leaf
     }

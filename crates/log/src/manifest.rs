@@ -20,15 +20,11 @@ use crate::error::{LogError, Result};
 use crate::faults;
 use crate::frame::{self, Head, Identity};
 use crate::marks::LogEnd;
-use crate::names::{Name, part_identity};
+use crate::names::{MANIFEST_NAME, MANIFEST_NEW, Name, part_identity};
 use crate::segment;
 use chiliad_machine::Machine;
 use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk};
 use std::io;
-
-/// The name of the manifest.
-pub const MANIFEST_NAME: &str = "MANIFEST";
-pub(crate) const MANIFEST_NEW: &str = "MANIFEST.new";
 
 /// The version of the format that is written. Older ones are read as long as there is a reader for
 /// them; newer ones are refused.

@@ -11,9 +11,13 @@
 //! ```
 
 use crate::frame::Identity;
-use crate::manifest::{MANIFEST_NAME, MANIFEST_NEW};
 use chiliad_machine::disk::LOCK_NAME;
 use core::fmt;
+
+/// The name of the manifest.
+pub const MANIFEST_NAME: &str = "MANIFEST";
+/// The name of the next manifest, until it takes the place of that.
+pub(crate) const MANIFEST_NEW: &str = "MANIFEST.new";
 
 /// One file of the log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -14,7 +14,6 @@ use crate::error::{LogError, Result};
 use crate::faults;
 use crate::names::{Name, SegmentId};
 use crate::segment::Spares;
-use crate::writer::LogWriter;
 use chiliad_machine::disk::{Access, Disk};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word, WorkerId};
 use std::sync::Arc;
@@ -93,22 +92,18 @@ pub struct Log<M: Machine> {
 }
 
 impl<M: Machine> Log<M> {
-    /// Begins the log of an incarnation, with a file of claims and a durable first segment for each
-    /// writer. The writers
-    /// are for whoever runs them. `spares` are the numbers of spare files that are left from before.
+    /// The log of an incarnation, with a file of claims and no writers yet. `spares` are what is left of
+    /// the spare files once each writer has one.
     ///
     /// # Errors
     /// The system's.
-    pub fn begin(
+    pub(crate) fn new(
         disk: Arc<dyn Disk>,
         database: u128,
         incarnation: u32,
         options: LogOptions,
-        spares: impl IntoIterator<Item = u32>,
-    ) -> Result<(Self, Vec<LogWriter<M>>)> {
-        let mut ready = Spares::default();
-        spares.into_iter().for_each(|number| ready.add(number));
-        let first: Vec<Option<u32>> = (0..options.writers).map(|_| ready.take()).collect();
+        spares: Spares,
+    ) -> Result<Self> {
         let lane = || Lane {
             durable: M::Word::new(0),
             runner: M::Word::new(0),
@@ -116,7 +111,7 @@ impl<M: Machine> Log<M> {
             newcomers: Latch::new(Vec::new()),
         };
         let claims = Claims::create(&*disk, database, incarnation, options.writers)?;
-        let log = Self {
+        Ok(Self {
             claims,
             generation: M::Word::new(0),
             disk,
@@ -131,12 +126,9 @@ impl<M: Machine> Log<M> {
             written: M::Word::new(0),
             dealt: M::Word::new(0),
             lanes: (0..options.writers).map(|_| Shared::new(lane())).collect(),
-            spares: Latch::new(ready),
+            spares: Latch::new(spares),
             complete: Latch::new(Vec::new()),
-        };
-        let writers = (0..).zip(first).map(|(number, spare)| LogWriter::begin(&log, number, spare));
-        let writers = writers.collect::<Result<Vec<_>>>()?;
-        Ok((log, writers))
+        })
     }
 
     /// The manifest that names this incarnation is in place, durably. The log may not be in the machine's
@@ -147,7 +139,7 @@ impl<M: Machine> Log<M> {
 
     /// A manifest of this generation is in place, durably.
     pub fn manifest_is(&self, generation: u64) {
-        // Release pairs with the acquire in `LogWriter::mark`.
+        // Release pairs with the acquire in `LogWriter::note`.
         self.generation.store(generation, Ordering::Release);
     }
 
@@ -211,6 +203,7 @@ impl<M: Machine> Log<M> {
     /// the writers see to it without more ticks.
     #[must_use]
     pub fn is_urgent(&self) -> bool {
+        // Acquire pairs with the release in `hurry`.
         self.urgent.load(Ordering::Acquire) > self.stable() && !self.has_failed()
     }
 

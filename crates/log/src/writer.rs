@@ -18,10 +18,11 @@ use crate::faults;
 use crate::frame::Kind;
 use crate::marks::{Lasts, LogEnd, Mark, Marks};
 use crate::names::SegmentId;
-use crate::segment::Segment;
-use crate::shared::{Log, Retired};
-use chiliad_machine::disk::{BLOCK_BYTES, Blocks};
+use crate::segment::{Segment, Spares};
+use crate::shared::{Log, LogOptions, Retired};
+use chiliad_machine::disk::{BLOCK_BYTES, Blocks, Disk};
 use chiliad_machine::{Machine, Ordering, Word};
+use std::sync::Arc;
 
 /// Bytes waiting in buffers that are worth writing before their epoch ends.
 const EARLY_BYTES: u64 = 1 << 20;
@@ -66,9 +67,33 @@ pub struct LogWriter<M: Machine> {
     claims: Marks,
 }
 
+impl<M: Machine> Log<M> {
+    /// Begins the log of an incarnation, with a file of claims and a durable first segment for each
+    /// writer. The writers are for whoever runs them. `spares` are the numbers of spare files that are
+    /// left from before.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn begin(
+        disk: Arc<dyn Disk>,
+        database: u128,
+        incarnation: u32,
+        options: LogOptions,
+        spares: impl IntoIterator<Item = u32>,
+    ) -> Result<(Self, Vec<LogWriter<M>>)> {
+        let mut ready = Spares::default();
+        spares.into_iter().for_each(|number| ready.add(number));
+        let first: Vec<Option<u32>> = (0..options.writers).map(|_| ready.take()).collect();
+        let log = Self::new(disk, database, incarnation, options, ready)?;
+        let writers = (0..).zip(first).map(|(number, spare)| LogWriter::begin(&log, number, spare));
+        let writers = writers.collect::<Result<Vec<_>>>()?;
+        Ok((log, writers))
+    }
+}
+
 impl<M: Machine> LogWriter<M> {
     /// A writer and its first segment; `log` may not be in the machine's memory yet.
-    pub(crate) fn begin(log: &Log<M>, number: u32, spare: Option<u32>) -> Result<Self> {
+    fn begin(log: &Log<M>, number: u32, spare: Option<u32>) -> Result<Self> {
         let id = SegmentId { incarnation: log.incarnation, writer: number, sequence: 0 };
         let compress = log.options.compress;
         let segment = Segment::begin::<M>(&log.disk, spare, id, log.database, compress, 0)?;

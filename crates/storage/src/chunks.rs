@@ -4,7 +4,7 @@
 //! taken: a latch for which a thousand cores wait costs each hand-over a message to every one of them, and
 //! all of them wait at once when all began at once (thousand-cores.txt 4.1.1).
 
-use crate::heap::{Heap, OutOfMemory};
+use crate::budget::{Budget, OutOfMemory};
 use crate::pool::{Pool, batch_slots};
 use chiliad_machine::{Class, Hollow, Machine};
 use core::alloc::Layout;
@@ -60,21 +60,24 @@ impl Chunks {
     /// An ordinary block from the machine.
     ///
     /// # Errors
-    /// When that would exceed the heap's limit, or the machine has no more; so do all others here.
-    pub fn obtain<M: Machine>(&mut self, heap: &Heap<M>) -> Result<NonNull<u8>, OutOfMemory> {
-        self.block(heap, self.bytes, self.bytes.min(2 << 20))
+    /// When that would exceed the limit, or the machine has no more; so do all others here.
+    pub fn obtain<M: Machine>(
+        &mut self,
+        budget: Budget<'_, M>,
+    ) -> Result<NonNull<u8>, OutOfMemory> {
+        self.block(budget, self.bytes, self.bytes.min(2 << 20))
     }
 
     fn block<M: Machine>(
         &mut self,
-        heap: &Heap<M>,
+        budget: Budget<'_, M>,
         bytes: usize,
         align: usize,
     ) -> Result<NonNull<u8>, OutOfMemory> {
         let layout = Layout::from_size_align(bytes, align).map_err(|_| OutOfMemory)?;
-        heap.reserve(bytes)?;
+        budget.reserve(bytes)?;
         let Some(start) = M::alloc(layout, Class::Chunk) else {
-            heap.unreserve(bytes);
+            budget.unreserve(bytes);
             return Err(OutOfMemory);
         };
         self.blocks.push((start, layout));
@@ -84,17 +87,17 @@ impl Chunks {
     /// Carves `count` slots of `bytes`, or fewer near the limit.
     pub fn carve_slots<M: Machine>(
         &mut self,
-        heap: &Heap<M>,
+        budget: Budget<'_, M>,
         bytes: usize,
         count: usize,
         target: &mut Pool,
     ) -> Result<(), OutOfMemory> {
         let mut count = count;
-        let mut start = self.carve(heap, (bytes * count).next_multiple_of(64));
+        let mut start = self.carve(budget, (bytes * count).next_multiple_of(64));
         if start.is_err() {
             // Near the limit a little may be had where much may not.
             count = batch_slots(bytes);
-            start = self.carve(heap, (bytes * count).next_multiple_of(64));
+            start = self.carve(budget, (bytes * count).next_multiple_of(64));
         }
         let start = start?;
         // SAFETY: what was carved has room for `count` slots.
@@ -105,7 +108,7 @@ impl Chunks {
     /// Carves `count` hollow slots or more, as the machine has them; fewer near the limit of memory.
     pub fn carve_hollow<M: Machine>(
         &mut self,
-        heap: &Heap<M>,
+        budget: Budget<'_, M>,
         shape: Hollow,
         count: usize,
         target: &mut Pool,
@@ -115,7 +118,7 @@ impl Chunks {
             let Some(layout) = shape.layout(made) else { break };
             self.blocks.push((start, layout));
             let mut within = made;
-            while within > 0 && heap.reserve(within * shape.whole_bytes as usize).is_err() {
+            while within > 0 && budget.reserve(within * shape.whole_bytes as usize).is_err() {
                 within /= 2;
             }
             let held = shape.held_bytes();
@@ -131,17 +134,17 @@ impl Chunks {
     /// `batch` bytes that were never used before, at a line's boundary.
     fn carve<M: Machine>(
         &mut self,
-        heap: &Heap<M>,
+        budget: Budget<'_, M>,
         batch: usize,
     ) -> Result<NonNull<u8>, OutOfMemory> {
         // What would waste much of a block gets one of its own, and the last one stays in use.
         if 2 * batch > self.bytes {
-            return self.block(heap, batch, 64);
+            return self.block(budget, batch, 64);
         }
         if self.left_bytes < batch {
             self.cursor = match self.spare.pop() {
                 Some(block) => block,
-                None => self.obtain(heap)?,
+                None => self.obtain(budget)?,
             };
             self.left_bytes = self.bytes;
         }

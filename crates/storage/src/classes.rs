@@ -1,4 +1,10 @@
-//! The sizes that slots have.
+//! The sizes that slots have, and what of a record's slot is not its value.
+
+/// The bytes of a record before its payload.
+pub(crate) const HEAD_BYTES: usize = 16;
+
+/// The most further words that a scheme may ask for in each record.
+pub const SCHEME_WORDS_MAX: usize = 2;
 
 /// Steps of a word up to a cache line, of two up to 512 bytes, then four to each doubling up to
 /// 2 MiB.

@@ -20,12 +20,13 @@
 //! Type stability: the first [`Kind::stable_bytes`] of a freed slot stay readable for ever. A slot keeps its size, and
 //! its kind, but that a block of a version may become a record where memory is short.
 
+use crate::budget::{Budget, OutOfMemory};
 use crate::chunks::Chunks;
-use crate::classes::{CLASSES, class_bytes, class_for};
+use crate::classes::{CLASSES, HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes, class_for};
+use crate::guard::GUARD_BYTES;
 use crate::hollow::{self, Kept};
-use crate::index::GUARD_BYTES;
 use crate::pool::{Pool, batch_slots};
-use crate::record::{HEAD_BYTES, Record, RecordRef, SCHEME_WORDS_MAX};
+use crate::record::{Record, RecordRef};
 use crate::slots::{Slot, Slots};
 use crate::supply::Supply;
 use chiliad_machine::{
@@ -99,10 +100,6 @@ impl Kind {
         }
     }
 }
-
-/// The memory limit is reached, or the machine has no more.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OutOfMemory;
 
 /// Memory in use, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -246,7 +243,7 @@ impl<M: Machine> Heap<M> {
     /// When that would exceed the limit; what was obtained stays.
     pub fn prepare(&self, bytes: u64) -> Result<(), OutOfMemory> {
         for _ in 0..bytes.div_ceil(M::chunk_bytes() as u64) {
-            let chunk = self.central.lock().chunks.obtain(self)?;
+            let chunk = self.central.lock().chunks.obtain(self.budget())?;
             // SAFETY: the chunk is ours alone and this long.
             unsafe { chunk.write_bytes(0, M::chunk_bytes()) };
             self.central.lock().chunks.keep(chunk);
@@ -266,17 +263,16 @@ impl<M: Machine> Heap<M> {
     /// # Errors
     /// When that would exceed the limit.
     pub fn reserve(&self, bytes: usize) -> Result<(), OutOfMemory> {
-        let before = self.reserved_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        if before.saturating_add(bytes as u64) > self.limit_bytes {
-            self.unreserve(bytes);
-            return Err(OutOfMemory);
-        }
-        Ok(())
+        self.budget().reserve(bytes)
     }
 
     /// Takes a [`Heap::reserve`] back.
     pub fn unreserve(&self, bytes: usize) {
-        self.reserved_bytes.fetch_add((bytes as u64).wrapping_neg(), Ordering::Relaxed);
+        self.budget().unreserve(bytes);
+    }
+
+    fn budget(&self) -> Budget<'_, M> {
+        Budget { limit_bytes: self.limit_bytes, reserved_bytes: &self.reserved_bytes }
     }
 
     /// Advances the reclaim epoch if no pinned worker stands in its way.
@@ -298,7 +294,8 @@ impl<M: Machine> Heap<M> {
         if lagging {
             return false;
         }
-        // Release: whoever sees the new epoch also sees that the pins were passed.
+        // Release pairs with the acquires in `pin` and `reclaim_now`: whoever sees the new epoch also sees
+        // that the pins were passed.
         self.epoch.store(epoch + 1, Ordering::Release);
         true
     }
@@ -327,8 +324,8 @@ impl<M: Machine> Heap<M> {
             target.grow(bytes, M::chunk_bytes());
         }
         let carve = |chunks: &mut Chunks, target: &mut Pool| match shape {
-            None => chunks.carve_slots(self, bytes, wanted, target),
-            Some(shape) => chunks.carve_hollow(self, shape, wanted, target),
+            None => chunks.carve_slots(self.budget(), bytes, wanted, target),
+            Some(shape) => chunks.carve_hollow(self.budget(), shape, wanted, target),
         };
         let mut central = self.central.try_lock();
         // Near the limit only what others have given back may be left.
@@ -364,7 +361,7 @@ impl<M: Machine> Drop for Heap<M> {
         unsafe { central.chunks.free_all::<M>() };
         if let Some(source) = self.supply.allocator() {
             for (start, layout) in central.singles.drain(..) {
-                // SAFETY: as above.
+                // SAFETY: `source` gave it with this layout, and the heap's owner outlives all references.
                 unsafe { source.free(start, layout) };
             }
         }

@@ -14,9 +14,9 @@
 //! - The last bytes of the value have a fixed place, wherever the value ends.
 //! - On other machines than the simulated one no slot is hollow, and none of this is compiled in.
 
-use crate::classes::class_bytes;
-use crate::record::{HEAD_BYTES, RecordRef, SCHEME_WORDS_MAX, copy_words};
-use chiliad_machine::{Cost, Hollow, Machine, copy_in, copy_out, words_for};
+use crate::classes::{HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes};
+use chiliad_machine::{Cost, Hollow, Machine, Word, copy_in, copy_out, words_for};
+use core::ptr::NonNull;
 
 /// How much of each value exists on a machine that can leave out the rest. Where that would save
 /// nothing a value exists whole.
@@ -50,18 +50,18 @@ pub(crate) fn shape<M: Machine>(kept: Option<Kept>, class: u8) -> Option<Hollow>
     (hollow.saves() && hollow.held_bytes() <= M::CHUNK_BYTES).then_some(hollow)
 }
 
-/// A record in a hollow slot.
-pub(crate) struct HollowRecord<M: Machine> {
-    record: RecordRef<M>,
+/// A record's slot that is hollow.
+pub(crate) struct HollowSlot<M: Machine> {
+    start: NonNull<M::Word>,
     shape: Hollow,
 }
 
-impl<M: Machine> HollowRecord<M> {
-    /// The record, if its slot is hollow.
+impl<M: Machine> HollowSlot<M> {
+    /// The record's slot at `start`, if it is hollow.
     #[inline]
-    pub(crate) fn new(record: RecordRef<M>) -> Option<Self> {
-        let shape = M::hollow(record.as_ptr().cast())?;
-        Some(Self { record, shape })
+    pub(crate) fn new(start: NonNull<M::Word>) -> Option<Self> {
+        let shape = M::hollow(start.as_ptr().cast())?;
+        Some(Self { start, shape })
     }
 
     /// Words from byte `from` of the slot's memory on.
@@ -69,7 +69,7 @@ impl<M: Machine> HollowRecord<M> {
         debug_assert!(from + count * 8 <= self.shape.held_bytes());
         // SAFETY: the slot's memory is this long, and constructed as words.
         unsafe {
-            let first = self.record.as_ptr().byte_add(from).cast::<M::Word>();
+            let first = self.start.as_ptr().byte_add(from);
             core::slice::from_raw_parts(first, count)
         }
     }
@@ -99,7 +99,7 @@ impl<M: Machine> HollowRecord<M> {
     fn touch(&self, bytes: usize, write: bool) {
         let (first, last) = self.kept();
         let hole = bytes.saturating_sub(first + last);
-        M::touch(self.record.as_ptr().cast(), HEAD_BYTES + first, hole, write);
+        M::touch(self.start.as_ptr().cast(), HEAD_BYTES + first, hole, write);
     }
 
     /// The same for an access that may be in place, and what copying costs.
@@ -113,7 +113,7 @@ impl<M: Machine> HollowRecord<M> {
         }
     }
 
-    /// As [`RecordRef::read`].
+    /// As [`crate::RecordRef::read`].
     pub(crate) fn read(&self, target: &mut [u8]) {
         let (first, last) = self.kept();
         let bytes = target.len();
@@ -135,25 +135,27 @@ impl<M: Machine> HollowRecord<M> {
             copy_in(self.last(), &source[bytes - last..]);
         }
     }
+
+    /// Copies a value of `bytes` from `source`, but not its length; `false`, and nothing is copied, if
+    /// different parts of it exist there.
+    pub(crate) fn copy_from(&self, source: &Self, bytes: usize) -> bool {
+        if self.kept() != source.kept() {
+            return false;
+        }
+        let (first, _) = source.kept();
+        copy_words(self.first(), &source.first()[..bytes.min(first).div_ceil(8)]);
+        if bytes > first {
+            source.touch(bytes, false);
+            self.touch(bytes, true);
+            copy_words(self.last(), source.last());
+        }
+        true
+    }
 }
 
-/// Copies the value of `source`, of `bytes`, but not its length, to `target`, where one of the two is in a hollow slot.
-#[cold]
-pub(crate) fn copy<M: Machine>(target: RecordRef<M>, source: RecordRef<M>, bytes: usize) {
-    match (HollowRecord::new(target), HollowRecord::new(source)) {
-        (Some(target), Some(source)) if target.kept() == source.kept() => {
-            let (first, _) = source.kept();
-            copy_words(target.first(), &source.first()[..bytes.min(first).div_ceil(8)]);
-            if bytes > first {
-                source.touch(bytes, false);
-                target.touch(bytes, true);
-                copy_words(target.last(), source.last());
-            }
-        }
-        _ => {
-            let mut value = vec![0; bytes];
-            source.read(&mut value);
-            target.fill(&value);
-        }
-    }
+/// Copies as many words as both have.
+#[inline]
+pub(crate) fn copy_words<W: Word>(target: &[W], source: &[W]) {
+    let words = target.len().min(source.len());
+    W::copy_words(&target[..words], &source[..words]);
 }

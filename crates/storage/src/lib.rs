@@ -10,8 +10,10 @@
 //!   each, so that a scheme can protect what is *not* there;
 //! - [`key`]: order-preserving encoding of composite keys.
 
+mod budget;
 mod chunks;
 mod classes;
+mod guard;
 mod heap;
 mod hollow;
 pub mod index;
@@ -21,13 +23,15 @@ mod record;
 mod slots;
 mod supply;
 
-pub use heap::{FAULTS, Heap, Kind, LocalHeap, OutOfMemory, Usage};
+pub use budget::OutOfMemory;
+pub use classes::SCHEME_WORDS_MAX;
+pub use guard::{Guard, Header, Seen};
+pub use heap::{FAULTS, Heap, Kind, LocalHeap, Usage};
 pub use hollow::Kept;
 pub use index::{
-    Change, Changes, Cursor, Demolition, Direction, Flight, Found, Guard, HashIndex, Header, Hooks,
-    Index,
+    Change, Changes, Cursor, Demolition, Direction, Flight, Found, HashIndex, Hooks, Index,
 };
-pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe, Seen};
-pub use record::{Record, RecordRef, SCHEME_WORDS_MAX, VALUE_BYTES_MAX};
+pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe};
+pub use record::{Record, RecordRef, VALUE_BYTES_MAX};
 pub use slots::{Slot, Slots, WORKERS_MAX};
 pub use supply::Supply;

@@ -20,16 +20,13 @@
 //! - A slot may have a hole (`hollow.rs`); what touches the payload asks for that first.
 //! - Addresses have 48 bits, as those of user space have wherever nobody asks for more.
 
-use crate::classes::{CLASSES, class_bytes};
-use crate::hollow::{self, HollowRecord};
+use crate::classes::{CLASSES, HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes};
+use crate::hollow::{HollowSlot, copy_words};
 use chiliad_machine::{Cost, Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
 use core::ptr::NonNull;
 
 /// The longest value in bytes.
 pub const VALUE_BYTES_MAX: usize = 1 << 20;
-
-/// The most further words that a scheme may ask for.
-pub const SCHEME_WORDS_MAX: usize = 2;
 
 const POINTER_MASK: usize = (1 << 48) - 1;
 const SLACK_SHIFT: u32 = 48;
@@ -46,9 +43,6 @@ pub struct Record<M: Machine> {
     word: M::Word,
     link: M::Link<Record<M>>,
 }
-
-/// The bytes before the payload.
-pub(crate) const HEAD_BYTES: usize = 16;
 
 /// A record, by address. Valid as long as its heap lives, whatever happens to the record.
 pub struct RecordRef<M: Machine>(NonNull<Record<M>>);
@@ -79,7 +73,7 @@ impl<M: Machine> core::fmt::Debug for RecordRef<M> {
 
 // SAFETY: a record is words; it may be reached from any thread where the words may.
 unsafe impl<M: Machine> Send for RecordRef<M> where M::Word: Sync {}
-// SAFETY: as above.
+// SAFETY: its methods go through words alone, which may be used from several threads at once.
 unsafe impl<M: Machine> Sync for RecordRef<M> where M::Word: Sync {}
 
 impl<M: Machine> RecordRef<M> {
@@ -195,7 +189,7 @@ impl<M: Machine> RecordRef<M> {
     #[inline]
     fn back<'a>(self, capacity: usize, index: usize) -> &'a M::Word {
         if M::HOLLOW
-            && let Some(hollow) = HollowRecord::new(self)
+            && let Some(hollow) = self.hollow()
         {
             return hollow.back(index);
         }
@@ -279,7 +273,7 @@ impl<M: Machine> RecordRef<M> {
     #[inline]
     pub fn read(self, target: &mut [u8]) {
         if M::HOLLOW
-            && let Some(hollow) = HollowRecord::new(self)
+            && let Some(hollow) = self.hollow()
         {
             hollow.read(target);
             return;
@@ -292,7 +286,7 @@ impl<M: Machine> RecordRef<M> {
     #[inline]
     pub(crate) fn fill(self, source: &[u8]) {
         if M::HOLLOW
-            && let Some(hollow) = HollowRecord::new(self)
+            && let Some(hollow) = self.hollow()
         {
             hollow.write(source);
             return;
@@ -320,12 +314,33 @@ impl<M: Machine> RecordRef<M> {
     /// caller excludes.
     pub fn copy_from(self, source: Self) {
         let bytes = source.length();
-        if M::HOLLOW && (HollowRecord::new(self).is_some() || HollowRecord::new(source).is_some()) {
-            hollow::copy(self, source, bytes);
+        if M::HOLLOW && (self.hollow().is_some() || source.hollow().is_some()) {
+            self.copy_hollow(source, bytes);
         } else {
             copy_words(self.payload(bytes), source.payload(bytes));
         }
         self.set_length(bytes);
+    }
+
+    /// Copies the value of `source`, of `bytes`, but not its length, where one of the two is in a hollow
+    /// slot.
+    #[cold]
+    fn copy_hollow(self, source: Self, bytes: usize) {
+        let copied = match (self.hollow(), source.hollow()) {
+            (Some(target), Some(source)) => target.copy_from(&source, bytes),
+            _ => false,
+        };
+        if !copied {
+            let mut value = vec![0; bytes];
+            source.read(&mut value);
+            self.fill(&value);
+        }
+    }
+
+    /// The slot, if it has a hole.
+    #[inline]
+    fn hollow(self) -> Option<HollowSlot<M>> {
+        HollowSlot::new(self.0.cast())
     }
 
     /// Starts loading the record's lines: the head and up to `bytes` of payload.
@@ -333,13 +348,6 @@ impl<M: Machine> RecordRef<M> {
     pub fn prefetch(self, bytes: usize) {
         M::prefetch(self.0.as_ptr().cast(), (HEAD_BYTES + bytes).div_ceil(64) as u32);
     }
-}
-
-/// Copies as many words as both have.
-#[inline]
-pub(crate) fn copy_words<W: Word>(target: &[W], source: &[W]) {
-    let words = target.len().min(source.len());
-    W::copy_words(&target[..words], &source[..words]);
 }
 
 /// The block that a link leads to, its note left aside.

@@ -107,6 +107,7 @@ impl<M: Machine> Slots<M> {
     /// When it never did.
     pub fn get(&self, slot: u32) -> &Slot<M> {
         let slot = slot as usize;
+        // Acquire pairs with the release in `acquire`: the slots are constructed.
         let segment = self.segments[slot / SEGMENT_SLOTS].load(Ordering::Acquire);
         assert!(!segment.is_null(), "a slot that was never acquired");
         // SAFETY: segments live as long as `self`, which owns them.
@@ -115,6 +116,7 @@ impl<M: Machine> Slots<M> {
 
     /// All slots ever in use, with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Slot<M>)> {
+        // Acquire pairs with the release in `acquire`: the segments of all slots below are linked.
         let high = u32::try_from(self.high.load(Ordering::Acquire)).expect("few slots");
         (0..high).map(|slot| (slot, self.get(slot)))
     }

@@ -170,7 +170,7 @@ impl<M: Machine> Chain<M> {
     fn append(&self, lock: &Lock<M>) {
         lock.next.store(Tagged::null(), Ordering::Relaxed);
         let last = self.tail.load(Ordering::Relaxed);
-        // SAFETY: as in `each`.
+        // SAFETY: memory of locks lives as long as the table.
         let link = unsafe { last.pointer().as_ref() }.map_or(&self.head, |last| &last.next);
         link.store(lock.tagged(), Ordering::Relaxed);
         self.tail.store(lock.tagged(), Ordering::Relaxed);
@@ -183,7 +183,7 @@ impl<M: Machine> Chain<M> {
             if found == lock.tagged() {
                 break;
             }
-            // SAFETY: as in `each`; the lock is in its chain, so it is come to before the end.
+            // SAFETY: memory of locks lives as long as the table, and `lock` is in its chain, so we come to it before the end.
             link = unsafe { &(*found.pointer()).next };
             ahead = found;
         }

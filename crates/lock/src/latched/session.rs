@@ -65,10 +65,10 @@ impl<M: Machine> LatchedSession<M> {
     fn request(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         let manager = &**self.manager;
         let bucket = manager.bucket(name);
-        // SAFETY: as in `agent`.
+        // SAFETY: agents live as long as the manager, which the session keeps.
         let (number, agent) = (self.number, unsafe { self.agent.as_ref() });
         let place = manager.memory.take(&mut self.spare)?;
-        // SAFETY: as in `lock_at`.
+        // SAFETY: memory of locks lives as long as the manager, which the session keeps.
         let lock = unsafe { place.as_ref() };
         let tries = self.queue.awake;
         let excluded = manager.hold(bucket, &mut self.queue, |chain| {
@@ -106,7 +106,7 @@ impl<M: Machine> LatchedSession<M> {
         let held = self.held.find(name).expect("what is converted is held");
         let (granted, wanted, at) = (held.mode, held.mode.join(mode), held.place);
         let manager = &**self.manager;
-        // SAFETY: as in `agent` and `lock_at`.
+        // SAFETY: agents and memory of locks live as long as the manager, which the session keeps.
         let (number, agent, lock) = unsafe { (self.number, self.agent.as_ref(), at.0.as_ref()) };
         let tries = self.queue.awake;
         let excluded = manager.hold(at.1, &mut self.queue, |chain: &Chain<M>| {
@@ -137,7 +137,7 @@ impl<M: Machine> LatchedSession<M> {
     fn stand(&mut self, pending: Pending<At<M>>) -> Result<Answer, Refused> {
         loop {
             let mut lines = UnderMutexes { manager: &**self.manager, queue: &mut self.queue };
-            // SAFETY: as in `lock_at`.
+            // SAFETY: memory of locks lives as long as the manager, which the session keeps.
             let lock = unsafe { pending.at.0.as_ref() };
             let Some(victim) = self.search.victim(&mut lines, self.number, lock) else { break };
             M::mark("deadlock found");
@@ -170,7 +170,7 @@ impl<M: Machine> LatchedSession<M> {
     /// Stands in line no more; `false` if it has been granted by now.
     fn withdraw(&mut self, pending: Pending<At<M>>) -> bool {
         let manager = &**self.manager;
-        // SAFETY: as in `lock_at`.
+        // SAFETY: memory of locks lives as long as the manager, which the session keeps.
         let lock = unsafe { pending.at.0.as_ref() };
         let withdrawn = manager.hold(pending.at.1, &mut self.queue, |chain| {
             let state = lock.state();
@@ -191,6 +191,7 @@ impl<M: Machine> LatchedSession<M> {
             if pending.granted.is_none() {
                 self.spare.push(pending.at.0);
             }
+            // Release pairs with the acquire of those who look for deadlocks.
             self.agent().waits_for.store(Tagged::null(), Ordering::Release);
         }
         withdrawn
@@ -198,6 +199,7 @@ impl<M: Machine> LatchedSession<M> {
 
     /// Takes note of what has been granted.
     fn granted(&mut self, pending: Pending<At<M>>) {
+        // Release pairs with the acquire of those who look for deadlocks.
         self.agent().waits_for.store(Tagged::null(), Ordering::Release);
         match self.held.find(pending.name) {
             Some(held) => held.mode = pending.wanted,
@@ -232,7 +234,7 @@ impl<M: Machine> LatchedSession<M> {
             manager.hold(first.place.1, &mut self.queue, |_| {
                 for entry in now {
                     let chain = manager.chains.get(entry.place.1);
-                    // SAFETY: as in `lock_at`.
+                    // SAFETY: memory of locks lives as long as the manager, which the session keeps.
                     chain.remove(unsafe { entry.place.0.as_ref() });
                     manager.grant(chain, entry.name);
                 }

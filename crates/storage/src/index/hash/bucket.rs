@@ -11,7 +11,8 @@
 //! and no node is empty. An entry is empty when its link is null, whatever its word. Only the
 //! holder of the bucket's latch writes any of it, its nodes included.
 
-use crate::{Guard, Record, Seen};
+use crate::Record;
+use crate::guard::{Guard, Seen};
 use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
 use core::ptr::NonNull;
 

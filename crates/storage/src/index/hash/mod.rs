@@ -15,7 +15,7 @@
 //!   instructions; two buckets are latched together only by a division, whose new one is private;
 //! - nothing is left latched when memory runs out; growth that finds none is put off, for the table
 //!   is correct at any load;
-//! - buckets live until the index is taken apart or dropped; a [`super::Seen`] of one must not be
+//! - buckets live until the index is taken apart or dropped; a [`crate::Seen`] of one must not be
 //!   looked at after that.
 //!
 //! The table does not shrink, but nodes and cells are given back as keys go.
@@ -28,6 +28,7 @@ pub mod faults;
 #[cfg(test)]
 mod models;
 mod protocol;
+mod spare;
 mod split;
 mod table;
 mod walk;
@@ -38,7 +39,7 @@ use self::bucket::{Bucket, Entry, Node, Scan, Walk, follow, scan};
 use self::cell::CellRef;
 use self::digest::Digest;
 use self::table::Table;
-use super::Found;
+use crate::index::contract::Found;
 use crate::{Heap, LocalHeap, OutOfMemory, Record, RecordRef};
 use chiliad_machine::{Cost, Machine, Ordering, Shared, Spin, Tagged, Word};
 use core::ptr::NonNull;

@@ -1,10 +1,10 @@
 //! Growth: the division of one bucket into two.
 
 use super::bucket::{Bucket, Walk, follow};
-use super::change::{Spare, retire_nodes};
+use super::spare::{Spare, retire_nodes};
 use super::table::Table;
 use super::{HashIndex, digest, faults, protocol};
-use crate::index::{Change, Changes, Hooks};
+use crate::index::contract::{Change, Changes, Hooks};
 use crate::{LocalHeap, OutOfMemory};
 use chiliad_machine::{Machine, Ordering, Word};
 use core::ptr::NonNull;

@@ -160,6 +160,7 @@ impl<M: Machine> Table<M> {
     fn construct(&self, index: u64, version: u64) -> Result<&Bucket<M>, OutOfMemory> {
         let (piece, at) = self.locate(index);
         let link = self.root.pieces.get(piece).ok_or(OutOfMemory)?;
+        // Acquire pairs with the release in `alloc_piece`.
         let place = match NonNull::new(link.load(Ordering::Acquire).pointer()) {
             Some(place) => place,
             None => self.alloc_piece(piece)?,

@@ -78,7 +78,7 @@ impl<M: Machine> HashIndex<M> {
     ///
     /// # Safety
     /// As for [`super::super::Index::dismantle_some`].
-    pub(in crate::index) unsafe fn dismantle_some(
+    pub(crate) unsafe fn dismantle_some(
         &self,
         heap: &mut LocalHeap<M>,
         demolition: &mut Demolition,
@@ -99,7 +99,7 @@ impl<M: Machine> HashIndex<M> {
                     each(heap, record_of(link));
                 }
             }
-            super::change::free_nodes(heap, bucket);
+            super::spare::free_nodes(heap, bucket);
             demolition.0 += 1;
             *budget = budget.saturating_sub(1 + entries);
         }

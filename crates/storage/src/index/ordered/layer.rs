@@ -8,7 +8,7 @@
 //! Membership: the leaf above changes, and each new leaf takes over part of what it covered.
 
 use super::cell::Cell;
-use super::insert::{Insertion, count_change, hand_on};
+use super::insertion::{Insertion, count_change, hand_on};
 use super::node::{Entry, KIND_CELL, KIND_LAYER, Leaf, leaf_of};
 use super::path::Path;
 use super::slice::{RANK_LONGER, SLICE_BYTES, rank_at, slice_at};

@@ -16,6 +16,7 @@
 //! | `version`, `node` | the version word; the two kinds of node |
 //! | `path` | the way down, as writers remember it |
 //! | `get`, `scan` | the readers |
+//! | `insertion` | what an insertion carries down and reports |
 //! | `insert`, `split`, `layer`, `remove` | the writers |
 //! | `shape` | walking the whole tree: checking, measuring, dismantling |
 //! | `faults` | planted bugs |
@@ -45,6 +46,7 @@ mod cell;
 pub mod faults;
 mod get;
 mod insert;
+mod insertion;
 mod layer;
 #[cfg(test)]
 mod models;

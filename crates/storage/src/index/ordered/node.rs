@@ -148,7 +148,7 @@ pub(super) unsafe fn leaf_of<'t, M: Machine>(target: Tagged<Target>) -> &'t Leaf
 #[inline]
 pub(super) unsafe fn inner_of<'t, M: Machine>(target: Tagged<Target>) -> &'t Inner<M> {
     debug_assert!(target.tag() == TAG_INNER);
-    // SAFETY: as in `leaf_of`.
+    // SAFETY: such links lead to living nodes, whose words are all atomic.
     unsafe { &*target.pointer().cast() }
 }
 

@@ -149,7 +149,7 @@ impl<M: Machine> OrderedIndex<M> {
                 place = Place { holder: Holder::Inner(node, node.search(slice)), stamp };
                 continue;
             }
-            // SAFETY: as above.
+            // SAFETY: the holder was validated after the link was read; we are pinned.
             let leaf: &'t Leaf<M> = unsafe { leaf_of(child) };
             let stamp = leaf.version.read();
             if !place.holds() {

@@ -248,7 +248,7 @@ impl<'t, M: Machine> Heir<'t, M> {
                 *held = Undo(Some(leaf.version.try_latch_now()?));
                 return Some(Self { leaf, _held: path });
             }
-            // SAFETY: as above.
+            // SAFETY: a child of a node that was latched just now, or by the caller; we are pinned.
             let inner: &'t Inner<M> = unsafe { inner_of(target) };
             let latched = inner.version.try_latch_now()?;
             let child = if rightmost { latched.count() } else { 0 };

@@ -314,7 +314,7 @@ impl<M: Machine> OrderedIndex<M> {
             }
             (version, stamp) = (&inner.version, below);
         }
-        // SAFETY: as above.
+        // SAFETY: the holder was validated after the link was read; we are pinned.
         let leaf = unsafe { leaf_of::<M>(child) };
         let below = leaf.version.read();
         if !version.holds(stamp) {

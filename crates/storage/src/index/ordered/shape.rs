@@ -72,7 +72,7 @@ impl<M: Machine> OrderedIndex<M> {
                 check_inner::<M>(unsafe { inner_of(visit.target) }, &visit, &mut open);
                 shape.inners += 1;
             } else {
-                // SAFETY: as above.
+                // SAFETY: a link of the tree, which the caller keeps still.
                 check_leaf::<M>(unsafe { leaf_of(visit.target) }, &visit, &mut open, &mut shape);
             }
         }
@@ -84,7 +84,7 @@ impl<M: Machine> OrderedIndex<M> {
     ///
     /// # Safety
     /// As for [`super::super::Index::dismantle_some`].
-    pub(in crate::index) unsafe fn dismantle_some(
+    pub(crate) unsafe fn dismantle_some(
         &self,
         heap: &mut LocalHeap<M>,
         demolition: &mut Demolition,
@@ -106,7 +106,7 @@ impl<M: Machine> OrderedIndex<M> {
                 inner.free(heap);
                 continue;
             }
-            // SAFETY: as above.
+            // SAFETY: a link of a tree that is ours alone.
             let leaf: &Leaf<M> = unsafe { leaf_of(target) };
             let count = leaf.version.read().count();
             *budget = budget.saturating_sub(1 + count);

@@ -4,7 +4,7 @@
 //! *rank*: the number of bytes they have in the slice, with [`RANK_LONGER`] for all that go on.
 //! (slice, rank) orders as the keys do, but for the longer ones among themselves.
 
-use super::super::KEY_BYTES_MAX;
+use crate::index::contract::KEY_BYTES_MAX;
 
 /// Bytes of a slice.
 pub(super) const SLICE_BYTES: usize = 8;

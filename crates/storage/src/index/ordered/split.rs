@@ -13,7 +13,7 @@
 //! Masstree does the former at the right end of the tree only (section 4.3 of its paper). Entries
 //! that share a slice stay together, so that separators are plain slices.
 
-use super::insert::{Insertion, Supplies, count_change, hand_on};
+use super::insertion::{Insertion, Supplies, count_change, hand_on};
 use super::node::{Entry, Inner, LEAF_SLOTS, Target};
 use super::path::{Full, Holder, Path, Place};
 use super::version::Held;

@@ -69,7 +69,7 @@ impl<M: Machine> NodeVersion<M> {
         let mut spin = Spin::<M>::new();
         loop {
             spin.wait();
-            // Acquire as in `read`.
+            // Acquire pairs with the release in `Held::drop`, as in `read`.
             let word = self.word.load(Ordering::Acquire);
             if word & LATCHED == 0 {
                 return Stamp(word);

@@ -1,0 +1,164 @@
+//! What every index offers and asks for, whatever its kind: what look-ups and insertions answer, what
+//! changes they report, what scans carry, and the hooks that a scheme has.
+//!
+//! Both kinds build on this, and the list of the kinds (`index/mod.rs`) on both.
+
+use crate::guard::{Guard, Seen};
+use crate::record::RecordRef;
+use chiliad_machine::Machine;
+use core::ptr::NonNull;
+
+/// The longest key in bytes.
+pub const KEY_BYTES_MAX: usize = 4096;
+
+/// What a look-up found.
+pub enum Found<M: Machine> {
+    /// The key has a record (which the scheme may consider absent).
+    Record(RecordRef<M>),
+    /// It has none, as the guard testifies.
+    Absent(Seen<M>),
+}
+
+impl<M: Machine> Clone for Found<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Machine> Copy for Found<M> {}
+
+/// What an insertion did.
+pub enum Inserted<M: Machine> {
+    /// The record is in the index.
+    Yes,
+    /// The key had a record already; nothing changed.
+    Exists(RecordRef<M>),
+}
+
+/// A change of membership that an operation made, for the fix-up of the caller's own node set
+/// (thesis 4.5): whoever had seen `before` may count as having seen `after`.
+pub enum Change<M: Machine> {
+    /// The count of `guard` went from `before` to `after`.
+    Counted {
+        /// The leaf as it is now.
+        after: Seen<M>,
+        /// Its count before.
+        before: u64,
+    },
+    /// Some of the keys that `from` stood for are now covered by `to`, a new leaf.
+    Handed {
+        /// The leaf that was divided.
+        from: NonNull<Guard<M>>,
+        /// The new one.
+        to: Seen<M>,
+    },
+}
+
+// SAFETY: it names guards, which may be reached from any thread where the words may.
+unsafe impl<M: Machine> Send for Change<M> where M::Word: Sync {}
+
+/// The changes of one operation, in order. Reused, so that steady state does not allocate.
+pub type Changes<M> = Vec<Change<M>>;
+
+/// A scheme's say in the reorganisation of leaves: called under the leaf latches, so these only
+/// copy words, and when the old leaf's count has changed already (or shows that it is latched, for a
+/// bucket). A scheme that validates counts needs none of them.
+pub trait Hooks<M: Machine> {
+    /// `new` takes over part of the keys of `old` (a split, or a layer made below it).
+    fn hand_on(&mut self, old: &Guard<M>, new: &Guard<M>) {
+        let _ = (old, new);
+    }
+    /// `dying` leaves the tree and `heir` takes over its key range.
+    fn merge(&mut self, dying: &Guard<M>, heir: &Guard<M>) {
+        let _ = (dying, heir);
+    }
+}
+
+/// No scheme, or one that needs no hooks.
+pub struct NoHooks;
+
+impl<M: Machine> Hooks<M> for NoHooks {}
+
+/// Which way a scan goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Direction {
+    /// From low keys to high ones.
+    #[default]
+    Forward,
+    /// From high keys to low ones.
+    Reverse,
+}
+
+/// Where a scan stands. Owns its bounds, so that nothing is held between two leaves.
+#[derive(Debug, Default)]
+pub struct Cursor {
+    /// The next key to look at lies at or beyond this one, as `inclusive` says. Forward scans move
+    /// it up, reverse scans move it down; `None` is the end of the key space it started from.
+    pub position: Option<Vec<u8>>,
+    /// Whether `position` itself is still to be looked at.
+    pub inclusive: bool,
+    /// Where the scan ends: `None` is the end of the key space.
+    pub end: Option<Vec<u8>>,
+    /// Whether `end` itself belongs to the scan.
+    pub end_inclusive: bool,
+    /// Which way it goes.
+    pub direction: Direction,
+    /// Nothing is left.
+    pub finished: bool,
+    /// Room for the bytes of the layers above a leaf.
+    pub(crate) prefix: Vec<u8>,
+}
+
+impl Clone for Cursor {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Keeps the room that there is.
+    fn clone_from(&mut self, source: &Self) {
+        let Self { position, inclusive, end, end_inclusive, direction, finished, prefix } = self;
+        position.clone_from(&source.position);
+        end.clone_from(&source.end);
+        prefix.clone_from(&source.prefix);
+        (*inclusive, *end_inclusive) = (source.inclusive, source.end_inclusive);
+        (*direction, *finished) = (source.direction, source.finished);
+    }
+}
+
+/// One leaf's worth of a scan, as it stood at one moment: the caller tracks `seen`, then reads the
+/// records. Reused between leaves.
+pub struct LeafRun<M: Machine> {
+    /// The leaf, and its count at that moment.
+    pub seen: Option<Seen<M>>,
+    /// The records in scan order, with the end of each key in `keys`.
+    pub records: Vec<(u32, RecordRef<M>)>,
+    /// The keys, one behind the other.
+    pub keys: Vec<u8>,
+}
+
+impl<M: Machine> Default for LeafRun<M> {
+    fn default() -> Self {
+        Self { seen: None, records: Vec::new(), keys: Vec::new() }
+    }
+}
+
+impl<M: Machine> LeafRun<M> {
+    /// Forgets the leaf, keeping the room.
+    pub fn clear(&mut self) {
+        self.seen = None;
+        self.records.clear();
+        self.keys.clear();
+    }
+
+    /// The records with their keys, in scan order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], RecordRef<M>)> {
+        let mut start = 0;
+        self.records.iter().map(move |&(end, record)| {
+            let key = &self.keys[start..end as usize];
+            start = end as usize;
+            (key, record)
+        })
+    }
+}
