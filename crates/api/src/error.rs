@@ -208,6 +208,13 @@ pub enum Error {
     },
     /// The system gave no thread, or had no room for a stack: what, and what limits it. Nothing was run.
     HostExhausted(String),
+    /// The program was built without this scheme (a Cargo feature of `chiliad`).
+    SchemeNotCompiledIn {
+        /// The scheme asked for.
+        scheme: &'static str,
+        /// The schemes that there are.
+        there: Vec<&'static str>,
+    },
     /// An option is out of range: which, and what is accepted.
     InvalidOption(String),
 }
@@ -288,6 +295,9 @@ impl fmt::Display for Error {
             Self::Data(error) => write!(f, "{error}"),
             Self::TransactionTooLarge { bytes, accepted } => {
                 write!(f, "a transaction of {bytes} bytes; at most {accepted} are accepted")
+            }
+            Self::SchemeNotCompiledIn { scheme, there } => {
+                write!(f, "the scheme {scheme} is not compiled in: there are {}", there.join(", "))
             }
             Self::HostExhausted(what) | Self::InvalidOption(what) => write!(f, "{what}"),
         }

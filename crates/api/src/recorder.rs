@@ -20,7 +20,15 @@ pub enum WriteKind {
     Remove,
 }
 
-/// Receives the accesses of one worker's transactions, in order.
+/// Receives the accesses of one session's transactions, in order: of each attempt [`Recorder::begin`], then reads
+/// and scans as they happen; then, when nothing can refuse it any more, its writes, [`Recorder::prepared`] and
+/// [`Recorder::commit`]; or [`Recorder::abort`] at any time after its beginning.
+///
+/// - What a transaction reads of its own writes is not reported by [`Recorder::read`]. A scan reports it, with the
+///   transaction's own stamp.
+/// - A row that one transaction inserts and removes again is no version: no write of it is reported.
+/// - Entries of secondary indexes are reported as rows of tables with numbers of their own.
+/// - Loaded rows are versions from before the history: their stamp is zero, and nobody reports their writes.
 pub trait Recorder: Send {
     /// A transaction attempt begins at time `start`. `stamp` names it.
     fn begin(&mut self, stamp: Stamp, start: u64, snapshot: bool);

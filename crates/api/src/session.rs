@@ -33,9 +33,13 @@ pub struct Committed {
 pub trait Session<M: Machine>: Transaction {
     /// Begins a transaction.
     ///
+    /// An engine calls [`Machine::begun`] before it waits for anything, and [`Machine::ended`] when the
+    /// transaction is over or has failed to begin.
+    ///
     /// # Errors
     /// A conflict, for schemes that can refuse this early; [`Error::InvalidOption`] for a partition
-    /// that does not exist.
+    /// that does not exist; what has ended a wait: [`Error::DeadlineExceeded`], [`Error::Canceled`],
+    /// [`Error::Nested`].
     fn start(&mut self, intent: &Intent<'_>) -> Result<()>;
 
     /// Makes the changes of the transaction in progress visible to others, all or none, and ends it.
@@ -75,6 +79,8 @@ pub trait Session<M: Machine>: Transaction {
 
     /// As [`Session::load`], but tries once, for a caller that decides itself whether to try again,
     /// and that may be in the closures of these other transactions.
+    ///
+    /// In a verified run the row has stamp zero, and no recorder hears of it.
     ///
     /// # Errors
     /// As for [`Session::load`]; [`Error::Conflict`], after which the row may be loaded again;

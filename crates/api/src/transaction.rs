@@ -229,7 +229,8 @@ pub trait Transaction {
     /// [`crate::Error::ForeignHandle`] for an entry of another transaction.
     fn key(&self, entry: Entry) -> Result<&[u8]>;
 
-    /// The bytes of a row, with the transaction's own changes to it.
+    /// The bytes of a row, with the changes made through this handle or before it was got. Whether it
+    /// shows those made later through another handle of the same row is the engine's choice.
     ///
     /// # Errors
     /// [`crate::Error::ForeignHandle`] for a row of another transaction.

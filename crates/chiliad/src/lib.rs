@@ -101,7 +101,7 @@ pub use cancel::Cancel;
 pub use column::Typed;
 pub use database::Database;
 pub use key::{Desc, Key, Lookup, Part, PartOf, Prefix};
-pub use options::{Durability, Options, Scheme};
+pub use options::{Durability, Options};
 pub use pending::Pending;
 pub use queue::{Queue, Refused};
 pub use reader::{Fetched, Reader};
@@ -119,3 +119,5 @@ pub use chiliad_engine::{CheckpointInfo, Checkpointed, LogError, Phase, Recovere
 pub use chiliad_engine::{Column, ColumnType, Layout, NoColumnType};
 pub use chiliad_engine::{Error, Nested, Reason, Result, Snapshots, Timestamps};
 pub use chiliad_engine::{Hold, HotRecord, Stats, Usage};
+#[doc(inline)]
+pub use chiliad_engine::{Info, Isolation, SchemeName as Scheme};

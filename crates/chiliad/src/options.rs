@@ -1,133 +1,10 @@
 //! How a database is opened, and how a transaction is run.
 
 use crate::backoff::Backoff;
-use chiliad_engine::{DurableOptions, Error, LogOptions, Snapshots, Timestamps};
-use core::fmt;
-use core::str::FromStr;
+use chiliad_engine::{
+    DurableOptions, Error, LogOptions, SchemeName as Scheme, Snapshots, Timestamps,
+};
 use std::time::Duration;
-
-/// The concurrency-control scheme of a database: chosen when it is opened, never by recompiling.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
-pub enum Scheme {
-    /// Optimistic, with decentralised commit and epochs; the one to use unless you know better.
-    #[default]
-    Silo,
-    /// As `Silo`, but every commit draws its number from one shared counter. Serializable; there to
-    /// measure what a shared counter costs.
-    GlobalTid,
-    /// No transactions at all: each operation is atomic by itself. **Not serializable**; there to
-    /// measure what transactions cost.
-    KeyValue,
-    /// A lock per partition, taken before the transaction begins. Serializable, and fast when
-    /// transactions stay in one partition and say so ([`RunOptions::partitions`](crate::RunOptions::partitions)).
-    Partitioned,
-    /// As `Partitioned`, with partitions granted in the order of timestamps, to the oldest of those who
-    /// wait, who sleep meanwhile.
-    HStore,
-    /// Two-phase locking: a row is locked when it is read or written, until the transaction ends; who
-    /// meets a lock gives up and starts again. Serializable.
-    NoWait,
-    /// Two-phase locking: who meets the lock of a younger transaction waits, who meets that of an
-    /// older one gives up. Serializable.
-    WaitDie,
-    /// Two-phase locking: who meets a lock waits, for a limited time ([`Options::wait_timeout`]), and
-    /// looks for deadlocks. Serializable.
-    DlDetect,
-    /// Timestamp ordering: who comes too late for a row that somebody younger has read or written gives
-    /// up and starts again. Serializable. Who reads a row that an older transaction is about to write
-    /// waits for that one to end, however long it stays open.
-    Timestamp,
-    /// As `Timestamp`, with old versions of rows for those who come late to read. Serializable, with
-    /// snapshots that read the past without being tracked. What the oldest open transaction may read is
-    /// kept, however long it stays open.
-    Mvcc,
-    /// Optimistic: rows read and written are latched at the commit and validated by timestamps.
-    /// Serializable; there to be compared with `Silo`.
-    Occ,
-    /// Optimistic, with one transaction at a time that validates and writes. Serializable; there to
-    /// measure what `Occ` and `Silo` gain.
-    OccSerial,
-    /// Two-phase locking by a central lock table without latches, whose throughput does not fall where there are
-    /// far more threads than cores. Who meets a lock waits; deadlocks are found at once. Serializable.
-    LockTable,
-    /// As `LockTable`, with one mutex for the whole table; there to measure what latches cost.
-    LockTableGlobal,
-    /// As `LockTableGlobal`, with a mutex for each bucket of the table.
-    LockTableBucket,
-    /// As `LockTableBucket`; locks of tables stay with their worker for its next transaction.
-    LockTableSli,
-    /// As `LockTable`; memory of released locks is held back by the oldest transaction.
-    LockTableNoEbr,
-    /// Two-phase locking of writes by the same table; reads see a snapshot and take no locks, and who would write over
-    /// what is not in it is refused. Snapshot isolation: **not serializable**.
-    LockTableRepeatableRead,
-}
-
-impl Scheme {
-    /// All of them.
-    pub const ALL: [Self; 18] = [
-        Self::Silo,
-        Self::GlobalTid,
-        Self::KeyValue,
-        Self::Partitioned,
-        Self::HStore,
-        Self::NoWait,
-        Self::WaitDie,
-        Self::DlDetect,
-        Self::Timestamp,
-        Self::Mvcc,
-        Self::Occ,
-        Self::OccSerial,
-        Self::LockTable,
-        Self::LockTableGlobal,
-        Self::LockTableBucket,
-        Self::LockTableSli,
-        Self::LockTableNoEbr,
-        Self::LockTableRepeatableRead,
-    ];
-
-    /// The name on command lines.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Silo => "silo",
-            Self::GlobalTid => "global-tid",
-            Self::KeyValue => "key-value",
-            Self::Partitioned => "partitioned",
-            Self::HStore => "h-store",
-            Self::NoWait => "no-wait",
-            Self::WaitDie => "wait-die",
-            Self::DlDetect => "dl-detect",
-            Self::Timestamp => "timestamp",
-            Self::Mvcc => "mvcc",
-            Self::Occ => "occ",
-            Self::OccSerial => "occ-serial",
-            Self::LockTable => "lock-table",
-            Self::LockTableGlobal => "lock-table-global",
-            Self::LockTableBucket => "lock-table-bucket",
-            Self::LockTableSli => "lock-table-sli",
-            Self::LockTableNoEbr => "lock-table-no-ebr",
-            Self::LockTableRepeatableRead => "lock-table-repeatable-read",
-        }
-    }
-}
-
-impl fmt::Display for Scheme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Scheme {
-    type Err = Error;
-
-    fn from_str(name: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|scheme| scheme.name() == name).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            Error::InvalidOption(format!("no scheme {name}: there are {names}"))
-        })
-    }
-}
 
 /// When the result of a transaction is given out, in a database in a directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
@@ -428,19 +305,5 @@ impl Options {
             timestamps: self.timestamps,
             ..chiliad_engine::Options::default()
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Scheme;
-
-    #[test]
-    fn schemes_have_names() {
-        for scheme in Scheme::ALL {
-            assert_eq!(scheme.to_string().parse::<Scheme>().unwrap(), scheme);
-        }
-        let error = "optimistic".parse::<Scheme>().unwrap_err();
-        assert!(error.to_string().contains("silo, global-tid"), "{error}");
     }
 }

@@ -27,7 +27,7 @@ fn what_has_returned_is_there_again() {
     let path = Scratch::new();
     let mut expected = Vec::new();
     for round in 0..4_u64 {
-        let scheme = common::SERIALIZABLE[round as usize % 3];
+        let scheme = common::serializable()[round as usize % 3];
         let options = Options::default().scheme(scheme).log_writers(1 + round as u32 % 2);
         let db = Database::open_with(&path, options).unwrap();
         let table: Table<u64, Item> = match round {

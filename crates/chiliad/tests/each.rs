@@ -7,7 +7,7 @@ use chiliad::{
     Backoff, Database, Error, IN_FLIGHT_MAX, Options, Result, RunOptions, Scheme, Snapshots, Table,
     Transaction,
 };
-use common::{Dice, SERIALIZABLE, counters, open, others_can_write};
+use common::{Dice, counters, open, others_can_write, serializable};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -56,7 +56,7 @@ fn results_are_in_the_order_of_the_inputs_and_equal_a_model() {
 
 #[test]
 fn siblings_that_conflict_on_one_row_add_up() {
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         for backoff in
             [Backoff::None, Backoff::default(), Backoff::Random(Duration::from_millis(2))]
         {
@@ -89,7 +89,7 @@ fn siblings_that_conflict_on_one_row_add_up() {
 fn siblings_and_threads_that_lock_in_any_order_all_commit() {
     const THREADS: u64 = 3;
     const EACH: u64 = 300;
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         let db = open(scheme);
         let rows = counters(&db, 5);
         std::thread::scope(|scope| {
@@ -138,7 +138,7 @@ fn an_error_rolls_back_its_own_transaction_alone() {
             Self::Database(error)
         }
     }
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         let db = open(scheme);
         let rows = counters(&db, 40);
         let results = db.run_each_with(&in_flight(8), 0..40, |tx, key| {
@@ -163,7 +163,7 @@ fn an_error_rolls_back_its_own_transaction_alone() {
 
 #[test]
 fn a_panic_goes_on_when_all_others_have_run() {
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         let db = open(scheme);
         let rows = counters(&db, 40);
         let panicked = catch_unwind(AssertUnwindSafe(|| {
@@ -186,7 +186,7 @@ fn a_panic_goes_on_when_all_others_have_run() {
 
 #[test]
 fn the_deadline_of_one_is_nothing_to_the_others() {
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         let db = open(scheme);
         let rows = counters(&db, 20);
         let options = in_flight(4).deadline(Duration::from_millis(200));
@@ -295,7 +295,7 @@ fn a_number_in_flight_that_no_thread_can_have_is_refused() {
 
 #[test]
 fn with_few_workers_left_there_are_fewer_in_flight() {
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         let db =
             Database::in_memory_with(Options::default().scheme(scheme).workers_max(4)).unwrap();
         let rows = counters(&db, 1);
@@ -358,7 +358,7 @@ fn snapshots_wait_for_their_boundary_without_the_thread() {
 
 #[test]
 fn a_closure_that_blocks_the_thread_keeps_its_siblings_waiting_and_no_more() {
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         let db = open(scheme);
         let rows = counters(&db, 12);
         let order = RefCell::new(Vec::new());

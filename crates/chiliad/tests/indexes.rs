@@ -4,7 +4,7 @@ mod common;
 
 use chiliad::raw::TableSpec;
 use chiliad::{Database, Error, Row, RunOptions, Scheme, Table, Text};
-use common::{Dice, SERIALIZABLE, open, others_can_write};
+use common::{Dice, open, others_can_write, serializable};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -190,7 +190,7 @@ fn indexes_agree_with_a_model() {
 
 #[test]
 fn a_unique_violation_leaves_nothing_behind() {
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         let db = open(scheme);
         let people: Table<u64, Person> = db.create_table("people").unwrap();
         let mut dice = Dice::new(9);
@@ -242,7 +242,7 @@ fn a_row_stored_after_its_removal_has_its_entries() {
 
 #[test]
 fn threads_keep_indexes_in_line() {
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         let db = open(scheme);
         let people: Table<u64, Person> = db.create_table("people").unwrap();
         std::thread::scope(|scope| {

@@ -7,14 +7,10 @@ use chiliad::{Database, Error, Options, Reason, RunOptions, Scheme};
 use common::{counters, others_can_write};
 use std::time::Duration;
 
-const LOCK_TABLES: [Scheme; 6] = [
-    Scheme::LockTable,
-    Scheme::LockTableGlobal,
-    Scheme::LockTableBucket,
-    Scheme::LockTableSli,
-    Scheme::LockTableNoEbr,
-    Scheme::LockTableRepeatableRead,
-];
+/// They alone wait for as long as it takes.
+fn lock_tables() -> impl Iterator<Item = Scheme> {
+    Scheme::ALL.into_iter().filter(|scheme| scheme.info().wait_timeout == Duration::MAX)
+}
 
 fn open(scheme: Scheme, with: impl FnOnce(Options) -> Options) -> Database {
     Database::in_memory_with(with(Options::default().scheme(scheme))).unwrap()
@@ -24,7 +20,7 @@ fn open(scheme: Scheme, with: impl FnOnce(Options) -> Options) -> Database {
 #[test]
 fn the_limit_of_locks() {
     const LOCKS: u64 = 1024;
-    for scheme in LOCK_TABLES {
+    for scheme in lock_tables() {
         let db = open(scheme, |options| options.locks_max(LOCKS));
         let rows = counters(&db, 3 * LOCKS);
         let all = || db.run(|tx| (0..3 * LOCKS).try_for_each(|key| tx.put(&rows, &key, &1)));
@@ -53,7 +49,7 @@ fn the_limit_of_locks() {
 /// A wait that ends by its time is a conflict, which may go better the next time.
 #[test]
 fn the_time_to_wait() {
-    for scheme in LOCK_TABLES {
+    for scheme in lock_tables() {
         let db = open(scheme, |options| options.wait_timeout(Duration::from_millis(1)));
         let rows = counters(&db, 2);
         let once = RunOptions::default().retries_max(0);
@@ -78,7 +74,7 @@ fn the_time_to_wait() {
 /// Who waits for as long as it takes does so until the transaction's deadline.
 #[test]
 fn the_deadline() {
-    for scheme in LOCK_TABLES {
+    for scheme in lock_tables() {
         let db = open(scheme, |options| options.wait_timeout(Duration::MAX));
         let rows = counters(&db, 2);
         let late = RunOptions::default().deadline(Duration::from_millis(5));

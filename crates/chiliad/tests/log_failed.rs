@@ -112,7 +112,7 @@ fn refuses_to_write(db: &Database, rows: &Rows) {
 }
 
 fn survives(durability: Durability) {
-    for scheme in common::SERIALIZABLE {
+    for scheme in common::serializable() {
         let path = Scratch::new();
         let (db, rows, last) = failed(path.as_ref(), scheme, durability);
         reads(&db, &rows, last);

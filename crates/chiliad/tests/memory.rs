@@ -194,7 +194,7 @@ fn nested(db: &Database, rows: &Rows, depth: u64) -> Result<()> {
 /// As many workers as there may be serve one thread after the other.
 #[test]
 fn workers_of_calls_that_have_ended_serve_other_threads() {
-    for scheme in common::SERIALIZABLE {
+    for scheme in common::serializable() {
         // One partition, which one transaction holds, is all that there is.
         if matches!(scheme, Scheme::Partitioned | Scheme::HStore) {
             continue;

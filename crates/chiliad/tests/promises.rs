@@ -4,7 +4,7 @@ mod common;
 
 use chiliad::raw::{TableSpec, Transaction as _};
 use chiliad::{Database, Durability, Error, Options, RunOptions, Scheme, Table, Transaction, raw};
-use common::{OPTIMISTIC, SERIALIZABLE, Scratch, counters, killed, open, open_with_snapshots};
+use common::{OPTIMISTIC, Scratch, counters, killed, open, open_with_snapshots, serializable};
 use std::cell::RefCell;
 
 /// A small database in a directory.
@@ -50,7 +50,7 @@ fn a_limited_scan_conflicts_with_no_row_beyond() {
 /// "may go on": what a transaction does after such an error is committed.
 #[test]
 fn errors_that_let_a_transaction_go_on() {
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         let db = open(scheme);
         let rows = counters(&db, 2);
         let hash: Table<u64, u64> = db.create_table_with(TableSpec::hash("hash", 8)).unwrap();
@@ -85,7 +85,7 @@ fn errors_that_let_a_transaction_go_on() {
 #[test]
 fn a_directory_goes_through_all_schemes() {
     let path = Scratch::new();
-    for (number, scheme) in (0..).zip(SERIALIZABLE) {
+    for (number, scheme) in (0..).zip(serializable()) {
         let db = open_in(&path, Options::default().scheme(scheme));
         let rows: Table<u64, u64> =
             if number == 0 { db.create_table("rows") } else { db.table("rows") }.unwrap();

@@ -3,7 +3,7 @@
 mod common;
 
 use chiliad::{Database, Error, Options, Queue, Refused, RunOptions, Scheme, Table, Ticket};
-use common::{SERIALIZABLE, block_on, counters, open};
+use common::{block_on, counters, open, serializable};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ fn add(queue: &Queue, rows: Table<u64, u64>) -> Result<Ticket<u64>, Refused> {
 fn what_many_threads_submit_is_run_once_each() {
     const SUBMITTERS: u64 = 4;
     const EACH: u64 = 200;
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         for in_flight in [1, 8] {
             let db = open(scheme);
             let rows = counters(&db, 1);

@@ -3,7 +3,7 @@
 mod common;
 
 use chiliad::{Backoff, Database, Error, Options, Reason, RunOptions, Scheme, Timestamps};
-use common::{Dice, OPTIMISTIC, SERIALIZABLE, counters, open, others_can_write};
+use common::{Dice, OPTIMISTIC, counters, open, others_can_write, serializable};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -98,7 +98,7 @@ impl From<Error> for Refusal {
 
 #[test]
 fn an_error_of_the_application_rolls_back() {
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         let db = open(scheme);
         let rows = counters(&db, 2);
         let result = db.run_with(&RunOptions::default(), |tx| {
@@ -138,7 +138,7 @@ fn an_error_that_came_of_a_conflict_does_not_come_out() {
 
 #[test]
 fn a_panic_in_a_valid_transaction_goes_on() {
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         let db = open(scheme);
         let rows = counters(&db, 2);
         let mut attempts = 0;
@@ -220,7 +220,7 @@ fn a_transaction_in_a_transaction_is_one_of_its_own() {
 
 #[test]
 fn no_attempt_outlives_the_deadline() {
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         let db = open(scheme);
         let rows = counters(&db, 2);
         let options = RunOptions::default().deadline(Duration::from_millis(30));
@@ -278,7 +278,7 @@ fn retries_end_at_the_deadline() {
 fn no_update_is_lost_between_threads() {
     const THREADS: u64 = 4;
     const EACH: u64 = 2_000;
-    for scheme in SERIALIZABLE {
+    for scheme in serializable() {
         for backoff in
             [Backoff::None, Backoff::Random(Duration::from_micros(50)), Backoff::default()]
         {

@@ -84,6 +84,7 @@ impl<M: Machine> WriteSet<M> {
     #[inline]
     pub fn clear(&mut self) {
         if self.entries.is_empty() {
+            debug_assert!(self.order.is_empty(), "nothing is latched that is not written");
             return;
         }
         self.slots.clear();
@@ -98,13 +99,20 @@ impl<M: Machine> WriteSet<M> {
             return None;
         }
         M::work(Cost::OwnWrite, 1);
-        self.slots.find(record, |at| self.entries[at].record)
+        let found = self.slots.find(record, |at| self.entries[at].record);
+        debug_assert!(
+            found.is_none_or(|at| self.entries[at as usize].record == record),
+            "the entry is the record's"
+        );
+        found
     }
 
     /// Adds a write of a record that has none yet, and returns its index.
     pub fn push(&mut self, write: Write<M>) -> u32 {
         M::work(Cost::Write, 1);
         let index = self.entries.len();
+        debug_assert!(index < NONE as usize, "an index that is one");
+        debug_assert!(!write.latched, "latches are taken at the commit");
         self.slots.add(write.record, index, |at| self.entries[at].record);
         self.entries.push(write);
         index as u32

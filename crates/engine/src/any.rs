@@ -5,6 +5,7 @@ use crate::contract::Scheme;
 use crate::database::Database;
 use crate::durable::{DurableOptions, LogRunner, Mode, Opened};
 use crate::options::Options;
+use crate::scheme::SchemeName;
 use crate::scheme::names::{NativeScheme, UnderNativeScheme, UnderScheme, under, under_native};
 use chiliad_api::{
     Checkpointed, Copied, Error, Host, Info, Layout, LogTask, NativeSession, NativeStore,
@@ -30,14 +31,14 @@ pub struct Place<'a, M: Machine> {
 /// Opens a database that threads share, under the scheme called `name`: in memory, or in a directory.
 ///
 /// # Errors
-/// [`Error::InvalidOption`] for a name that no scheme has; those of [`Database::open`] and
+/// [`Error::InvalidOption`] for a name that no scheme has, [`Error::SchemeNotCompiledIn`]; those of [`Database::open`] and
 /// [`Database::open_on`].
 pub fn open_native(
     name: &str,
     options: Options,
     place: Option<Place<'_, Interleaved>>,
 ) -> Result<OpenedNatively> {
-    under_native(name, Open { options, place }).unwrap_or_else(|| Err(unknown(name)))
+    under_native(name, Open { options, place }).unwrap_or_else(|| Err(missing(name)))
 }
 
 /// Opens a database on machine `M` under the scheme called `name`: in memory, or in a directory.
@@ -49,11 +50,15 @@ pub fn open<M: Machine>(
     options: Options,
     place: Option<Place<'_, M>>,
 ) -> Result<OpenedOn<M>> {
-    under::<M, _>(name, Open { options, place }).unwrap_or_else(|| Err(unknown(name)))
+    under::<M, _>(name, Open { options, place }).unwrap_or_else(|| Err(missing(name)))
 }
 
-fn unknown(name: &str) -> Error {
-    Error::InvalidOption(format!("scheme {name}: unknown"))
+/// Why no database can be opened under the scheme called `name`.
+fn missing(name: &str) -> Error {
+    match name.parse::<SchemeName>() {
+        Ok(scheme) => scheme.not_compiled_in(),
+        Err(unknown) => unknown,
+    }
 }
 
 struct Open<'a, M: Machine> {

@@ -68,6 +68,7 @@ impl Arena {
         }
         let piece = Piece { start: self.used as u32, length: length as u32 };
         self.used = end;
+        debug_assert!(self.used <= self.buffer.len(), "pieces lie in the buffer");
         piece
     }
 
@@ -75,11 +76,13 @@ impl Arena {
     fn grow(&mut self, end: usize) {
         assert!(u32::try_from(end).is_ok(), "a transaction holds at most 4 GiB");
         self.buffer = self.buffer.grown(end.next_power_of_two());
+        debug_assert!(end <= self.buffer.len(), "it has grown enough");
     }
 
     /// Gives back what was reserved since `mark`, an earlier [`Arena::used`].
     #[inline]
     pub fn truncate(&mut self, mark: usize) {
+        debug_assert!(mark <= self.used, "only what was reserved is given back");
         self.used = mark;
     }
 
@@ -100,6 +103,7 @@ impl Arena {
     /// Copies a piece to the end.
     #[inline]
     pub fn duplicate(&mut self, piece: Piece) -> Piece {
+        debug_assert!(piece.range().end <= self.used, "a piece in use");
         let copy = self.reserve(piece.length as usize);
         self.buffer.copy_within(piece.range(), copy.start as usize);
         copy
@@ -107,11 +111,13 @@ impl Arena {
 
     #[inline]
     pub fn get(&self, piece: Piece) -> &[u8] {
+        debug_assert!(piece.range().end <= self.used, "a piece in use");
         &self.buffer[piece.range()]
     }
 
     #[inline]
     pub fn get_mut(&mut self, piece: Piece) -> &mut [u8] {
+        debug_assert!(piece.range().end <= self.used, "a piece in use");
         &mut self.buffer[piece.range()]
     }
 }

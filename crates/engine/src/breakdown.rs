@@ -36,24 +36,35 @@ impl<M: Machine> Clockwork<M> {
     #[inline]
     pub fn begin(&mut self) {
         if self.on {
-            let now = M::now();
-            if self.since != 0 {
-                self.total[Part::Wait as usize] += now - self.since;
-            }
-            self.since = now;
-            self.part = Part::Useful;
-            self.attempt = [0; Part::ALL.len()];
+            self.begin_attempt();
         }
     }
 
-    /// What follows belongs to `part`. Returns the part until now.
+    #[cold]
+    fn begin_attempt(&mut self) {
+        let now = M::now();
+        if self.since != 0 {
+            self.total[Part::Wait as usize] += now - self.since;
+        }
+        self.since = now;
+        self.part = Part::Useful;
+        self.attempt = [0; Part::ALL.len()];
+    }
+
+    /// What follows belongs to `part`. Returns the part until now, which means nothing where no
+    /// transaction is followed.
     #[inline]
     pub fn switch(&mut self, part: Part) -> Part {
-        if self.on {
-            let now = M::now();
-            self.attempt[self.part as usize] += now - self.since;
-            self.since = now;
-        }
+        if self.on { self.book(part) } else { Part::Useful }
+    }
+
+    /// Books the time since the last switch.
+    #[cold]
+    fn book(&mut self, part: Part) -> Part {
+        debug_assert!(self.on, "only a sampled transaction is booked");
+        let now = M::now();
+        self.attempt[self.part as usize] += now - self.since;
+        self.since = now;
         core::mem::replace(&mut self.part, part)
     }
 
@@ -61,7 +72,7 @@ impl<M: Machine> Clockwork<M> {
     #[inline]
     pub fn abort(&mut self) {
         if self.on {
-            self.switch(Part::Wait);
+            self.book(Part::Wait);
             self.total[Part::Abort as usize] += self.attempt.iter().sum::<u64>();
             self.attempt = [0; Part::ALL.len()];
         }

@@ -2,11 +2,11 @@
 
 use crate::access::{Kind, Write};
 use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme};
+use crate::core::{Core, State, context};
 use crate::durable::{APPENDED_AFTER_ITS_WINDOW, TRANSACTION_BYTES_MAX};
+use crate::record_word;
 use crate::tables::catalog::View;
-use crate::version;
-use crate::worker::{Core, State, context};
-use chiliad_api::{Committed, Error, Part, Reason, Result, WriteKind, stamp};
+use chiliad_api::{Committed, Error, Part, Reason, Result};
 use chiliad_log::entry;
 use chiliad_machine::{Cost, Fault, Machine, Rig};
 use chiliad_storage::Found;
@@ -30,34 +30,23 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         M::work(Cost::Commit, 1);
         self.align_indexes(view)?;
         self.check_log()?;
+        self.debug_check_writes(view);
         self.clockwork.switch(Part::Manager);
-        if self.stamped {
-            self.stamp_values();
-        }
+        self.verification.stamp_values(&mut self.writes, &mut self.arena);
         self.heap.pin();
         self.find_again(view)?;
         // Prepare: conflicting transactions are excluded from here on, and who is kept off spins.
         M::enter_section();
         let point = match self.scheme.prepare(&mut context!(self), &mut self.writes) {
             Ok(point) => point,
-            Err(refusal) => {
-                self.heap.unpin();
-                let error = self.lose(refusal);
-                self.give_up(view, false);
-                M::leave_section();
-                return Err(error);
-            }
+            Err(refusal) => return Err(self.refuse(view, refusal)),
         };
-        if self.recorder.is_some() && self.stamped {
-            self.record_writes(point);
-        }
+        self.verification.writes(point, &self.writes, &self.arena);
         // Append: before the window closes, so that an epoch is complete when its windows have.
         if M::fault(&APPENDED_AFTER_ITS_WINDOW) {
             self.inner.words.epochs.close_window(self.heap.slot());
         }
-        if let Some(recorder) = self.recorder.as_mut().filter(|_| self.stamped) {
-            recorder.prepared(point.epoch, point.order);
-        }
+        self.verification.prepared(point);
         self.append(point);
         // Install.
         for at in 0..self.writes.entries.len() {
@@ -70,9 +59,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 self.scheme.withdraw(write.record);
                 continue;
             }
-            // A tombstone holds nothing but its stamp: the value removed may not fit in the record.
-            let empty = write.kind == Kind::Remove && !self.stamped;
-            let value = if empty { &[][..] } else { self.arena.get(write.value) };
+            let value = self.verification.payload(write, &self.arena);
             self.scheme.install(&mut context!(self), point, &mut self.writes, at, value);
         }
         let wrote = !self.writes.is_empty();
@@ -86,20 +73,47 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.scheme.release(&mut context!(self));
         M::leave_section();
         self.heap.unpin();
-        if let Some(recorder) = self.recorder.as_mut().filter(|_| self.stamped) {
-            recorder.commit(M::now(), point.epoch, point.order);
-        }
+        self.verification.committed(point);
         self.tally.committed += 1;
-        self.state = State::Idle;
+        self.attempt.state = State::Idle;
         // What follows until the next begin is the scheme's too: collecting, reclaiming.
         Ok(Committed { epoch: point.epoch, order: point.order, wrote })
+    }
+
+    /// What holds of every write set that is about to be prepared.
+    #[inline]
+    fn debug_check_writes(&self, view: &View<M>) {
+        debug_assert!(
+            matches!(self.attempt.state, State::Active),
+            "only a transaction in hand commits"
+        );
+        debug_assert!(!self.heap.is_pinned(), "no operation is in progress");
+        debug_assert!(self.attempt.dirty == 0, "indexes are in line with their rows");
+        debug_assert!(!self.attempt.read_only || self.writes.is_empty(), "it only reads");
+        debug_assert!(!self.attempt.in_past || self.writes.is_empty(), "the past does not change");
+        let known = |write: &Write<M>| view.get(write.table).is_ok();
+        debug_assert!(self.writes.entries.iter().all(known), "each record is of a table it sees");
+        let fresh = |write: &Write<M>| !write.latched && write.spare.iter().all(Option::is_none);
+        debug_assert!(self.writes.entries.iter().all(fresh), "nothing is prepared yet");
+    }
+
+    /// The scheme refuses the commit that it was to prepare: gives the transaction up.
+    #[cold]
+    fn refuse(&mut self, view: &View<M>, refusal: Refusal<M>) -> Error {
+        self.heap.unpin();
+        let error = self.lose(refusal);
+        self.give_up(view, false);
+        M::leave_section();
+        debug_assert!(matches!(self.attempt.state, State::Idle), "it is rolled back");
+        error
     }
 
     /// Looks the records to be written up again if their slots may have changed hands since they were
     /// found, which takes a reclaim epoch. From here on the pin keeps them.
     #[inline]
     fn find_again(&mut self, view: &View<M>) -> Result<()> {
-        if self.heap.pin_epoch() == self.begun_in || self.writes.is_empty() {
+        debug_assert!(self.heap.is_pinned(), "what is found stays from here on");
+        if self.heap.pin_epoch() == self.attempt.begun_in || self.writes.is_empty() {
             return Ok(());
         }
         let gone = self.writes.entries.iter().filter(|write| !write.placed).find(|write| {
@@ -138,65 +152,19 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let (Some(durable), Some(buffer)) = (&self.inner.words.durable, &self.log) else {
             return;
         };
-        let logged = |write: &&Write<M>| {
-            let index = self.unlogged.get(write.table.0 as usize).copied().unwrap_or(false);
-            !index && !write.is_void()
-        };
+        let logged = |write: &&Write<M>| !self.rules.is_unlogged(write.table) && !write.is_void();
         let writes = self.writes.entries.iter().filter(logged);
         if writes.clone().next().is_none() {
             return;
         }
-        let writes = writes.map(|write| {
-            let removed = write.kind == Kind::Remove;
-            // As for the installation.
-            let empty = removed && !self.stamped;
-            let value = if empty { &[][..] } else { self.arena.get(write.value) };
-            entry::Write { table: write.table.0, removed, key: self.arena.get(write.key), value }
+        debug_assert!(point.order & record_word::FLAGS == 0, "an order leaves room for flags");
+        let writes = writes.map(|write| entry::Write {
+            table: write.table.0,
+            removed: write.kind == Kind::Remove,
+            key: self.arena.get(write.key),
+            value: self.verification.payload(write, &self.arena),
         });
         durable.log.append(buffer, point.epoch, point.order, writes);
-    }
-
-    /// Puts the stamp behind each new value; a tombstone's value is its stamp.
-    #[cold]
-    fn stamp_values(&mut self) {
-        for at in 0..self.writes.entries.len() {
-            let write = &self.writes.entries[at];
-            let value = write.value;
-            let stamped = match write.kind {
-                Kind::Put => {
-                    let stamp = stamp::make(self.stamp, self.arena.get(value), self.stamp_reach);
-                    let copy = self.arena.duplicate(value);
-                    let behind = self.arena.push(&stamp);
-                    crate::arena::Piece { length: copy.length + behind.length, ..copy }
-                }
-                Kind::Remove => self.arena.push(&stamp::make_absent(self.stamp)),
-            };
-            self.writes.entries[at].value = stamped;
-        }
-    }
-
-    /// Reports the writes and the versions that they are about to overwrite.
-    #[cold]
-    fn record_writes(&mut self, point: CommitPoint) {
-        let mut old = core::mem::take(&mut self.key);
-        let Some(mut recorder) = self.recorder.take() else {
-            return;
-        };
-        for write in self.writes.entries.iter().filter(|write| !write.is_void()) {
-            let absent = version::current_version(write.record, &mut old);
-            let overwritten = stamp::read(&old, self.stamp_reach, absent);
-            let kind = match write.kind {
-                Kind::Remove => WriteKind::Remove,
-                Kind::Put if absent => WriteKind::Insert,
-                Kind::Put => WriteKind::Update,
-            };
-            let key = self.arena.get(write.key);
-            recorder.write(write.table, key, kind, overwritten, point.order);
-            let stamped = self.arena.get(write.value);
-            recorder.value(&stamped[..stamped.len() - stamp::STAMP_BYTES]);
-        }
-        self.recorder = Some(recorder);
-        self.key = old;
     }
 
     /// Rows removed leave their index later.

@@ -1,7 +1,7 @@
 //! A concurrency-control scheme: what it promises and the hooks that the engine calls.
 //!
 //! The engine finds records and keeps the write set; the scheme decides what a reader may see and
-//! who may write. One file per idea, one line per name (see [`names`]). The life of a transaction:
+//! who may write. One file per idea, one row per name (`scheme/list.rs`). The life of a transaction:
 //!
 //! ```text
 //! begin -> { read | passed | place, inserted | intend }* -> prepare -> install* -> release
@@ -25,10 +25,6 @@ use chiliad_api::stamp::Graveyard;
 use chiliad_api::{Info, Intent, Reason, TableId};
 use chiliad_machine::Machine;
 use chiliad_storage::{Change, Hooks, Index, LocalHeap, RecordRef, Seen};
-use std::time::Duration;
-
-/// [`Info::wait_timeout`] of schemes under which most who wait for long wait for each other.
-pub const WAIT_TIMEOUT: Duration = Duration::from_micros(100);
 
 /// Why a scheme refuses a transaction.
 #[derive(Clone, Copy)]

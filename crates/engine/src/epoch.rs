@@ -94,6 +94,7 @@ struct Ticking {
 
 impl<M: Machine> Epochs<M> {
     pub fn new(mode: Snapshots, snapshot_every: u64) -> Self {
+        debug_assert!(snapshot_every > 0, "there are boundaries");
         // A run starts just above a boundary, so that the first snapshot is the empty database.
         let armed = if mode == Snapshots::Always { snapshot_every } else { 0 };
         Self {
@@ -111,12 +112,14 @@ impl<M: Machine> Epochs<M> {
     /// The epoch now.
     #[inline]
     pub fn current(&self) -> u64 {
+        // Acquire pairs with the release in `tick`: what was armed before the epoch is visible.
         self.current.load(Ordering::Acquire)
     }
 
     /// Snapshots below this boundary are over.
     #[inline]
     pub fn oldest(&self) -> u64 {
+        // Acquire pairs with the release in `advance_boundary`: the readers below are done.
         self.oldest.load(Ordering::Acquire)
     }
 
@@ -144,7 +147,10 @@ impl<M: Machine> Epochs<M> {
     #[inline]
     pub fn open_window(&self, slot: &Slot<M>) -> u64 {
         loop {
+            // Acquire, here and below, pairs with the release in `tick`: what was armed before the epoch is
+            // visible.
             let epoch = self.current.load(Ordering::Acquire);
+            debug_assert!(epoch >= FIRST_EPOCH, "zero stands for no window");
             slot.window.store(epoch, Ordering::Relaxed);
             // Pairs with the heavy fence in `tick`: either the ticker sees our window, or we see
             // its new epoch here and open the window anew.
@@ -168,7 +174,8 @@ impl<M: Machine> Epochs<M> {
     pub fn tick(&self, slots: &Slots<M>) -> u64 {
         let mut ticking = self.ticking.lock();
         let epoch = self.current.load(Ordering::Relaxed) + 1;
-        // Release: who sees the epoch sees what was armed before it.
+        // Release pairs with the acquires in `open_window` and `current`: who sees the epoch sees what was
+        // armed before it.
         self.current.store(epoch, Ordering::Release);
         // Pairs with the light fences in `open_window` and `lease`.
         if !M::fault(&TICK_WITHOUT_FENCE) {
@@ -181,6 +188,7 @@ impl<M: Machine> Epochs<M> {
             let windows = slots.iter().map(|(_, slot)| slot.window.load(Ordering::Acquire));
             windows.filter(|&window| window != 0).min().unwrap_or(epoch) - 1
         };
+        debug_assert!(stable <= epoch, "a window is never ahead of the epoch");
         self.advance_boundary(&mut ticking, stable, slots);
         stable
     }
@@ -188,6 +196,7 @@ impl<M: Machine> Epochs<M> {
     fn advance_boundary(&self, ticking: &mut Ticking, stable: u64, slots: &Slots<M>) {
         let reached = stable + 1;
         let boundary = reached - reached % self.snapshot_every;
+        debug_assert!(boundary <= reached, "no window below a boundary is open");
         if boundary > self.boundary.load(Ordering::Relaxed) {
             // Release pairs with the acquire in `lease`: the windows below are closed.
             self.boundary.store(boundary, Ordering::Release);
@@ -197,8 +206,13 @@ impl<M: Machine> Epochs<M> {
             }
         }
         let boundary = self.boundary.load(Ordering::Relaxed);
+        // Acquire pairs with the releases in `end_lease` and `lease`: a reader that is gone is done.
         let leases = slots.iter().map(|(_, slot)| slot.lease.load(Ordering::Acquire));
         let oldest_lease = leases.filter(|&lease| lease != 0).min();
+        debug_assert!(
+            oldest_lease.is_none_or(|lease| lease <= boundary),
+            "leases are of boundaries"
+        );
         if oldest_lease.is_some() || ticking.last_lease == 0 {
             ticking.last_lease = boundary;
         }
@@ -211,7 +225,8 @@ impl<M: Machine> Epochs<M> {
         } else {
             oldest_lease.unwrap_or(boundary)
         };
-        // Release: the collector that sees it also sees that the readers have gone.
+        // Release pairs with the acquire in `oldest`: the collector that sees it also sees that the readers
+        // have gone.
         self.oldest.store(oldest.max(self.oldest.load(Ordering::Relaxed)), Ordering::Release);
     }
 
@@ -225,6 +240,8 @@ impl<M: Machine> Epochs<M> {
         if idle && closing {
             self.armed.store(0, Ordering::Relaxed);
         }
+        // Release pairs with the acquires in `lease`: a snapshot that finds it clear again finds `armed`
+        // cleared at its second look.
         self.closing.store(u64::from(idle && !closing), Ordering::Release);
     }
 
@@ -240,6 +257,9 @@ impl<M: Machine> Epochs<M> {
         let mut spin = Spin::<M>::new();
         let mut wait = None;
         loop {
+            // Acquire, each at both looks. `armed` pairs with its store in `keep_versions`, `boundary` with
+            // the one in `advance_boundary`: the windows below are closed; `closing` pairs with its stores
+            // in `disarm_if` and `keep_versions`.
             let armed = self.armed.load(Ordering::Acquire);
             let boundary = self.boundary.load(Ordering::Acquire);
             if armed == 0 || self.closing.load(Ordering::Acquire) != 0 {
@@ -259,14 +279,16 @@ impl<M: Machine> Epochs<M> {
             }
             slot.lease.store(boundary, Ordering::Relaxed);
             // Pairs with the heavy fence in `advance_boundary`: either our lease is seen, or the
-            // boundary has moved and we take the new one.
+            // boundary has moved and we take the new one. The loads pair as the first ones do.
             M::light_fence();
             let unchanged = self.boundary.load(Ordering::Acquire) == boundary
                 && self.armed.load(Ordering::Acquire) == armed
                 && self.closing.load(Ordering::Acquire) == 0;
             if unchanged {
+                debug_assert!(boundary.is_multiple_of(self.snapshot_every), "a snapshot's epoch");
                 return Ok(boundary);
             }
+            // Release pairs with the acquire in `advance_boundary`; nothing was read under the lease.
             slot.lease.store(0, Ordering::Release);
         }
     }
@@ -284,13 +306,16 @@ impl<M: Machine> Epochs<M> {
             return;
         }
         let mut ticking = self.ticking.lock();
+        // Release pairs with the acquires of `closing` in `lease`, which asks again until it is clear.
         self.closing.store(0, Ordering::Release);
         if self.armed.load(Ordering::Relaxed) == 0 {
             // Writers of the current epoch may have looked already, and the boundary must lie
             // above every epoch in which they did.
             let next = self.current.load(Ordering::Relaxed) + 1;
             let boundary = next.next_multiple_of(self.snapshot_every);
+            debug_assert!(boundary >= next, "above every epoch in which writers have looked");
             ticking.last_lease = boundary;
+            // Release pairs with the acquires of `armed` in `lease`.
             self.armed.store(boundary, Ordering::Release);
         }
     }

@@ -10,9 +10,9 @@
 use crate::access::Kind;
 use crate::arena::Piece;
 use crate::contract::Scheme;
+use crate::core::Core;
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
-use crate::worker::Core;
 use chiliad_api::{Error, Get, Result};
 use chiliad_machine::Machine;
 
@@ -20,7 +20,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Brings the entries of all changed rows in line.
     #[inline]
     pub fn align_indexes(&mut self, view: &View<M>) -> Result<()> {
-        if self.dirty == 0 {
+        if self.attempt.dirty == 0 {
             return Ok(());
         }
         self.align_dirty(view)
@@ -42,8 +42,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 self.writes.entries[at].before = now;
             }
             self.writes.entries[at].dirty = false;
-            self.dirty -= 1;
+            self.attempt.dirty -= 1;
         }
+        debug_assert!(self.attempt.dirty == 0, "all that was counted was met");
         Ok(())
     }
 
@@ -130,6 +131,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         entry: &[u8],
         key: &[u8],
     ) -> Result<()> {
+        debug_assert!(
+            view.get(secondary.table).is_ok_and(Table::is_index),
+            "entries are in tables of their own"
+        );
         match self.insert(view, secondary.table, entry, key) {
             Err(Error::DuplicateKey(_)) => {
                 Err(self.lose(crate::contract::Refusal::new(chiliad_api::Reason::Phantom)))
@@ -156,6 +161,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     fn remove_entry(&mut self, view: &View<M>, table: crate::TableId, entry: &[u8]) -> Result<()> {
+        debug_assert!(
+            view.get(table).is_ok_and(Table::is_index),
+            "entries are in tables of their own"
+        );
         match self.get(view.get(table)?, Get::read(table, entry))? {
             Some(row) => self.remove_row(view, row).map_err(|error| self.doom(error)),
             // Belongs to a state that will not validate.

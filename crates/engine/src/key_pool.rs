@@ -14,6 +14,7 @@ impl KeyPool {
     /// A copy of `key`.
     pub fn take(&mut self, key: &[u8]) -> Vec<u8> {
         let mut buffer = self.spare.pop().unwrap_or_default();
+        debug_assert!(buffer.is_empty(), "spare buffers are empty");
         buffer.extend_from_slice(key);
         buffer
     }

@@ -9,6 +9,7 @@ use chiliad_storage::RecordRef;
 const SLOTS_INITIAL: usize = 64;
 /// Slots kept after a transaction that touched more records than usual.
 const SLOTS_KEPT: usize = 1024;
+const _: () = assert!(SLOTS_INITIAL.is_power_of_two() && SLOTS_KEPT.is_power_of_two());
 
 /// Positions plus one, zero for nothing; a power of two long, and never more than half full.
 pub struct RecordSlots(Vec<u32>);
@@ -31,6 +32,7 @@ impl RecordSlots {
 
     #[inline]
     fn first<M: Machine>(&self, record: RecordRef<M>) -> usize {
+        debug_assert!(self.0.len().is_power_of_two(), "a mask finds the slot");
         let hash = (record.address() >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         hash as usize & (self.0.len() - 1)
     }
@@ -68,6 +70,7 @@ impl RecordSlots {
                 self.put(at(position), position);
             }
         }
+        debug_assert!((length + 1) * 2 <= self.0.len(), "never more than half full: a search ends");
         self.put(record, length);
     }
 

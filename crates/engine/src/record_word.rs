@@ -39,6 +39,7 @@ pub(crate) fn epoch(word: u64) -> u64 {
 /// The smallest TID of an epoch: those of earlier ones are below it, flags and all.
 #[inline]
 pub(crate) fn first_of(epoch: u64) -> u64 {
+    debug_assert!(epoch >> (u64::BITS - EPOCH_SHIFT) == 0, "an epoch has 40 bits");
     epoch << EPOCH_SHIFT
 }
 
@@ -48,6 +49,7 @@ pub(crate) fn first_of(epoch: u64) -> u64 {
 pub(crate) fn next(greatest: u64, epoch: u64) -> Option<u64> {
     let first = first_of(epoch);
     let above = (greatest | FLAGS) + 1;
+    debug_assert!(above > greatest && above & FLAGS == 0, "TIDs grow, flags clear");
     if above <= first {
         return Some(first);
     }
@@ -64,18 +66,21 @@ pub(crate) fn next_life(word: u64) -> u64 {
 /// nothing.
 #[inline]
 pub(crate) fn begin_life<W: Word>(word: &W, latch: u64) {
+    debug_assert!(latch & !LATCH == 0, "the latch or nothing");
     word.store(next_life(word.load(Ordering::Relaxed)) | ABSENT | latch, Ordering::Relaxed);
 }
 
 /// A timestamp as it stands in a word, flags clear.
 #[inline]
 pub(crate) fn word_of(timestamp: u64) -> u64 {
+    debug_assert!(timestamp <= u64::MAX / (FLAGS + 1), "flags fit beside it");
     timestamp * (FLAGS + 1)
 }
 
 /// A word from which [`next_life`] comes to the life that `word` has begun.
 #[inline]
 pub(crate) fn life_before(word: u64) -> u64 {
+    debug_assert!(word > FLAGS, "a life has begun");
     (word & !FLAGS) - 1
 }
 

@@ -121,7 +121,7 @@ impl<M: Machine> Clock<M> {
         may_sleep: bool,
     ) -> u64 {
         M::work(Cost::Timestamp, 1);
-        match source.kind {
+        let timestamp = match source.kind {
             Timestamps::Latched => {
                 source.count_alone(self.place.get_or_insert_with(Place::new), may_sleep)
             }
@@ -131,12 +131,16 @@ impl<M: Machine> Clock<M> {
                     self.next = source.count(source.batch);
                     self.end = self.next + source.batch;
                 }
+                debug_assert!(self.next < self.end, "a timestamp is left of the batch");
                 self.next += 1;
                 self.next - 1
             }
             Timestamps::Clock => by_clock(source, heap),
             Timestamps::Hardware => M::counter().expect("options refuse what the chip lacks"),
-        }
+        };
+        debug_assert!(timestamp != 0, "zero stands for no timestamp");
+        debug_assert!(timestamp >> TIMESTAMP_BITS == 0, "flags fit beside it");
+        timestamp
     }
 }
 
@@ -162,6 +166,7 @@ fn by_clock<M: Machine>(source: &TimestampSource<M>, heap: &LocalHeap<M>) -> u64
 /// The tick of the time `now` of a clock of `rate`, or the one after `last` if that is later.
 #[inline]
 fn tick_after(last: u64, now: u64, rate: u64) -> u64 {
+    debug_assert!(rate > 0, "the clock runs");
     let tick = now >> rate.ilog2().saturating_sub(RATE_BITS);
     tick.max(last + 1)
 }
@@ -169,6 +174,7 @@ fn tick_after(last: u64, now: u64, rate: u64) -> u64 {
 /// A tick with a slot's number behind; `None` if the tick is too large.
 #[inline]
 fn concatenate(tick: u64, slot: u32) -> Option<u64> {
+    debug_assert!(slot >> SLOT_BITS == 0, "slot numbers fit behind ticks");
     (tick < AFTER_CLOCK >> SLOT_BITS).then_some(tick << SLOT_BITS | u64::from(slot))
 }
 

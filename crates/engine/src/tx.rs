@@ -1,8 +1,9 @@
 //! The transaction in progress on a worker: the interface of [`Transaction`], and its endings.
 
 use crate::contract::Scheme;
+use crate::core::State;
 use crate::tables::dropped::hide_view;
-use crate::worker::{State, Worker};
+use crate::worker::Worker;
 use chiliad_api::{
     Cancel, Committed, Entry, Error, Get, Intent, Outer, Part, Range, Recorder, Result, Row,
     Scanned, Session, TableId, Transaction,
@@ -16,7 +17,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         let core = &mut self.core;
         core.let_go();
         hide_view(core.heap.slot());
-        M::ended(core::mem::take(&mut core.finished));
+        M::ended(core::mem::take(&mut core.attempt.finished));
     }
 }
 
@@ -29,30 +30,31 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
     #[inline]
     fn commit(&mut self) -> Result<Committed> {
         let Self { view, core } = self;
-        let committed = match &core.state {
+        let committed = match &core.attempt.state {
             State::Active => core.commit(view),
             State::Lost(error) => Err(error.clone()),
             State::Idle => Err(Error::TransactionOver),
         };
-        if committed.is_err() && !matches!(core.state, State::Idle) {
+        if committed.is_err() && !matches!(core.attempt.state, State::Idle) {
             core.give_up(view, false);
         }
+        debug_assert!(matches!(core.attempt.state, State::Idle), "no commit leaves one in hand");
         core.clean_up(view);
-        core.finished = committed.is_ok();
+        core.attempt.finished = committed.is_ok();
         self.end();
         committed
     }
 
     fn rollback(&mut self) {
         let Self { view, core } = self;
-        core.finished = matches!(core.state, State::Active);
-        core.give_up(view, core.finished);
+        core.attempt.finished = matches!(core.attempt.state, State::Active);
+        core.give_up(view, core.attempt.finished);
         core.clean_up(view);
         self.end();
     }
 
     fn abandon(&mut self) {
-        match self.core.state {
+        match self.core.attempt.state {
             State::Idle => {}
             State::Active => self.core.roll_back(true),
             State::Lost(_) => self.core.roll_back(false),
@@ -62,7 +64,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
 
     fn validate(&mut self) -> Result<()> {
         let core = &mut self.core;
-        match &core.state {
+        match &core.attempt.state {
             State::Active => {}
             State::Lost(error) => return Err(error.clone()),
             State::Idle => return Err(Error::TransactionOver),
@@ -85,10 +87,10 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
-        let recorder = self.core.recorder.take();
-        self.core.sequence = self.core.sequence.wrapping_sub(1);
+        let recorder = self.core.verification.take_recorder();
+        self.core.attempt.sequence = self.core.attempt.sequence.wrapping_sub(1);
         let loaded = self.load_once(outer, table, key, value);
-        self.core.recorder = recorder;
+        self.core.verification.report_to(recorder);
         loaded
     }
 
@@ -98,11 +100,11 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
     }
 
     fn set_recorder(&mut self, recorder: Box<dyn Recorder>) {
-        self.core.recorder = Some(recorder);
+        self.core.verification.report_to(Some(recorder));
     }
 
     fn take_recorder(&mut self) -> Option<Box<dyn Recorder>> {
-        self.core.recorder.take()
+        self.core.verification.take_recorder()
     }
 
     fn sample_next(&mut self) {
@@ -145,14 +147,14 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
     fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         let Worker { view, core } = self;
         core.ready(false)?;
-        core.get(view.readable(table, core.in_past)?, Get::read(table, key))
+        core.get(view.readable(table, core.attempt.in_past)?, Get::read(table, key))
     }
 
     #[inline]
     fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         let Worker { view, core } = self;
         core.ready(true)?;
-        core.get(view.writable(table, core.loads)?, Get::update(table, key))
+        core.get(view.writable(table, core.attempt.loads)?, Get::update(table, key))
     }
 
     #[inline]
@@ -165,7 +167,7 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
     fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {
         let Worker { view, core } = self;
         core.ready(false)?;
-        core.scan(table, view.readable(table, core.in_past)?, &range)
+        core.scan(table, view.readable(table, core.attempt.in_past)?, &range)
     }
 
     fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
@@ -176,13 +178,13 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
 
     #[inline]
     fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {
-        self.core.entries_of(scanned)
+        self.core.handles.entries_of(scanned)
     }
 
     #[inline]
     fn key(&self, entry: Entry) -> Result<&[u8]> {
         let core = &self.core;
-        Ok(core.arena.get(core.accesses[core.access_of(entry.key())?].key))
+        Ok(core.arena.get(core.handles.access(entry.key())?.key))
     }
 
     #[inline]

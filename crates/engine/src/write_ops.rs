@@ -1,21 +1,20 @@
 //! Writing: everything is deferred; an insertion alone shows in the index before the commit, as an
 //! absent record that only this transaction may write (thesis 4.5).
 
-use crate::access::{Access, Kind, NONE, Write};
+use crate::access::{Kind, NONE, Write};
 use crate::arena::Piece;
 use crate::contract::{Context, Refusal, Scheme};
+use crate::core::{Core, context};
 use crate::read_ops::check_key;
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
-use crate::worker::{Core, context};
-use chiliad_api::stamp::{self, STAMP_BYTES};
 use chiliad_api::{Error, Get, Part, Result, Row, TableId};
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Found, Inserted, Kind as SlotKind, RecordRef, VALUE_BYTES_MAX};
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn insert(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        let table = view.writable(id, self.loads)?;
+        let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
         check_value(value)?;
         if table.secondary.is_empty() {
@@ -36,7 +35,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let before = self.arena.push(value);
         let arena = &self.arena;
         let mut writes = self.writes.entries.iter_mut().rev();
-        if let Some(write) = writes.find(|it| it.table == id && arena.get(it.key) == key) {
+        let write = writes.find(|it| it.table == id && arena.get(it.key) == key);
+        debug_assert!(write.is_some(), "the row was just inserted");
+        if let Some(write) = write {
             write.before = before;
         }
     }
@@ -110,15 +111,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         value: &[u8],
     ) -> Result<Placed<M>> {
-        let bytes = value.len() + if self.stamped { STAMP_BYTES } else { 0 };
+        debug_assert!(self.heap.is_pinned(), "nodes stay");
+        debug_assert!(value.len() <= VALUE_BYTES_MAX, "values are checked");
+        let bytes = self.verification.stored_bytes(value.len());
         let Ok(record) = self.heap.alloc_record(SlotKind::Record, bytes) else {
             return Err(self.lose(Refusal::out_of_memory()));
         };
         self.scheme.place(&mut context!(self), record);
-        if self.stamped {
-            // Not a stamp yet: who reads it in this instant is refused.
-            record.write(&[0; STAMP_BYTES]);
-        }
+        self.verification.placing(record);
         self.changes.clear();
         let hooks = self.scheme.hooks();
         let inserted = table.index.insert(&mut self.heap, key, record, hooks, &mut self.changes);
@@ -130,9 +130,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let placed = matches!(done, Ok(Placed::Fresh)).then_some(record);
         if placed.is_none() {
             self.scheme.give_up(&mut context!(self), record);
-        } else if let Some(graveyard) = &table.graveyard {
-            // The key is in the index now, so no other tombstone of it can be buried.
-            record.write(&stamp::make_absent(graveyard.stamp(key)));
+        } else {
+            self.verification.placed(record, table, key);
         }
         // Even a failed insertion may have split leaves.
         let changes = core::mem::take(&mut self.changes);
@@ -178,18 +177,15 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let present = self.writes.entries[write as usize].kind == Kind::Put;
             return Ok(if present { Claim::Present } else { Claim::Own(write) });
         }
+        debug_assert!(self.heap.is_pinned(), "the record stays");
         let mark = self.arena.used();
-        let part = self.clockwork.switch(Part::Manager);
-        let step = self.scheme.read(&mut context!(self), record, &mut self.arena, &self.writes);
-        self.clockwork.switch(part);
+        let step = self.timed(Part::Manager, |core| {
+            core.scheme.read(&mut context!(core), record, &mut core.arena, &core.writes)
+        });
         let Some(version) = self.settle(step)? else {
             return Ok(Claim::Redo);
         };
-        if let Some(recorder) = self.recorder.as_mut().filter(|_| self.stamped) {
-            let bytes = self.arena.get(version.bytes);
-            let stamp = stamp::read(bytes, self.stamp_reach, version.absent);
-            recorder.read(id, key, stamp, version.absent);
-        }
+        let version = self.verification.read(id, key, version, &self.arena);
         self.arena.truncate(mark);
         Ok(if version.absent { Claim::Absent } else { Claim::Present })
     }
@@ -197,9 +193,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// The write of a row's record: the one there is, or a new one that keeps the value.
     #[inline]
     fn write_of(&mut self, row: Row, keep_before: bool) -> Result<u32> {
-        let place = self.access_of(row)?;
-        let access = &self.accesses[place];
+        let place = self.handles.place(row)?;
+        let access = &self.handles.accesses[place];
         if access.write != NONE {
+            let own = &self.writes.entries[access.write as usize];
+            debug_assert!(
+                own.record == access.record && own.table == access.table,
+                "its own write"
+            );
             return Ok(access.write);
         }
         let (record, id, key, value) = (access.record, access.table, access.key, access.value);
@@ -228,26 +229,14 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 })
             }
         };
-        self.accesses[place].write = write;
+        self.handles.accesses[place].write = write;
         Ok(write)
-    }
-
-    /// Tells the scheme that a record that was read will be written.
-    fn intend_read(&mut self, record: RecordRef<M>) -> Result<()> {
-        loop {
-            self.heap.pin();
-            let settled = self.intend(record);
-            self.heap.unpin();
-            if settled? {
-                return Ok(());
-            }
-        }
     }
 
     pub fn update(&mut self, view: &View<M>, row: Row, value: &[u8]) -> Result<()> {
         check_value(value)?;
-        let access: &Access<M> = &self.accesses[self.access_of(row)?];
-        let table = view.writable(access.table, self.loads)?;
+        let access = self.handles.access(row)?;
+        let table = view.writable(access.table, self.attempt.loads)?;
         let indexed = !table.secondary.is_empty();
         let key = access.key;
         for secondary in &table.secondary {
@@ -271,6 +260,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// indexes cannot take stays removed.
     fn restore(&mut self, view: &View<M>, write: u32, value: Piece) -> Result<()> {
         let own = &self.writes.entries[write as usize];
+        debug_assert!(own.kind == Kind::Remove, "only what was removed comes back");
         let (id, key) = (own.table, self.arena.get(own.key).to_vec());
         let bytes = self.arena.get(value).to_vec();
         let table = view.get(id)?;
@@ -283,8 +273,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     #[inline]
     pub fn modify(&mut self, view: &View<M>, row: Row) -> Result<&mut [u8]> {
-        let table = self.accesses[self.access_of(row)?].table;
-        let indexed = !view.writable(table, self.loads)?.secondary.is_empty();
+        let table = self.handles.access(row)?.table;
+        let indexed = !view.writable(table, self.attempt.loads)?.secondary.is_empty();
         let write = self.write_of(row, indexed)?;
         let own = &mut self.writes.entries[write as usize];
         if own.kind == Kind::Remove {
@@ -304,13 +294,17 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     fn mark_dirty(&mut self, write: u32, indexed: bool) {
         if indexed {
             let own = &mut self.writes.entries[write as usize];
-            self.dirty += usize::from(!own.dirty);
+            self.attempt.dirty += usize::from(!own.dirty);
             own.dirty = true;
+            debug_assert!(
+                self.attempt.dirty <= self.writes.entries.len(),
+                "each write counts once"
+            );
         }
     }
 
     pub fn put(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        let table = view.writable(id, self.loads)?;
+        let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
         check_value(value)?;
         if !table.secondary.is_empty() {
@@ -361,7 +355,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     pub fn remove_row(&mut self, view: &View<M>, row: Row) -> Result<()> {
-        let table = view.writable(self.accesses[self.access_of(row)?].table, self.loads)?;
+        let table = view.writable(self.handles.access(row)?.table, self.attempt.loads)?;
         let indexed = !table.secondary.is_empty();
         if indexed {
             // Its entries must be those of the value that they are removed for.

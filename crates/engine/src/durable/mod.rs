@@ -3,13 +3,14 @@
 //! | to see | look into |
 //! | --- | --- |
 //! | what is kept while a database is open | here; `runner` for the writers |
-//! | opening: what the directory holds, replay, indexes, the new incarnation | `open`, `plan`, `shape`, `replay`, `apply` |
-//! | checkpoints, and the end of old logs | `checkpoint`, `walk` |
-//! | copies | `backup` |
-//! | the catalogue on disk | `blob` |
+//! | opening, and the new incarnation that begins | `open` |
+//! | what a directory holds; copies; the catalogue on disk | `directory` |
+//! | replay of logs and checkpoints, the entries of indexes | `recover` |
+//! | checkpoints, and the end of old logs | `checkpoint` |
+//! | work for several threads | `parallel` |
 //!
 //! None of it knows a scheme: it sees write sets with their commit epoch and order, and records by
-//! `Scheme::stable_read`. A directory written under one scheme is opened under any other.
+//! `restore::stable_read`. A directory written under one scheme is opened under any other.
 //!
 //! The order that makes it right (SiloR, sections 3 to 5):
 //!
@@ -22,44 +23,32 @@
 //! 4. recovery takes the newest checkpoint and replays what the logs have above its floor; of the
 //!    versions of a key the one with the greatest (incarnation, order) wins.
 
-mod apply;
-mod backup;
-mod blob;
 mod checkpoint;
-mod crew;
-mod inspect;
-mod next;
-mod number;
+mod directory;
+mod faults;
 mod open;
-mod plan;
-mod readers;
-mod recovery;
-mod replay;
-pub(crate) mod restore;
+mod parallel;
+mod recover;
 mod runner;
-mod settle;
-mod shape;
-mod target;
 mod turn;
-mod walk;
-mod walkers;
 
-pub(crate) use apply::APPENDED_AFTER_ITS_WINDOW;
-pub(crate) use apply::FAULTS;
-pub use apply::READER_NOT_HELD_BACK;
-pub use backup::copy_directory;
-pub use inspect::inspect;
+pub use directory::backup::copy_directory;
+pub(crate) use directory::blob::{Blob as CatalogBlob, TABLE_NUMBERS_MAX};
+pub use directory::inspect::inspect;
+pub use directory::plan::{declared, erase};
+pub use faults::READER_NOT_HELD_BACK;
+pub(crate) use faults::{APPENDED_AFTER_ITS_WINDOW, FAULTS};
 pub use open::{Mode, Opened};
-pub use plan::{declared, erase};
+pub(crate) use parallel::walk::Walk;
 pub use runner::LogRunner;
+pub(crate) use turn::Turn;
 
-use blob::Blob;
 use chiliad_api::{Error, Result};
 use chiliad_log::{Log, LogEnd, LogError, LogOptions, Manifest};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Ordering, Word};
+use directory::blob::Blob;
 use std::sync::Arc;
-pub(crate) use turn::Turn;
 use turn::nap;
 
 /// How a database uses its disk.
@@ -163,6 +152,7 @@ impl<M: Machine> Durable<M> {
     fn finish(&self, writer: u32, end: LogEnd) -> Result<()> {
         let ends: Option<Vec<LogEnd>> = {
             let mut finished = self.finished.lock();
+            debug_assert!(finished[writer as usize].is_none(), "a log ends once");
             finished[writer as usize] = Some(end);
             finished.iter().copied().collect()
         };
@@ -217,6 +207,3 @@ impl<M: Machine> Durable<M> {
         since >= self.options.checkpoint_log_bytes.max(last)
     }
 }
-
-pub(crate) use blob::{Blob as CatalogBlob, TABLE_NUMBERS_MAX};
-pub(crate) use walk::Walk;

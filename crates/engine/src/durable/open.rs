@@ -9,14 +9,14 @@
 //! 3. the manifest names the new incarnation, and pins where the logs of the one before end;
 //! 4. what nothing needs is removed.
 
-use super::number::random_number;
-use super::plan::Plan;
-use super::recovery::Replay;
-use super::runner::LogRunner;
-use super::target::Target;
-use super::{CatalogBlob, Durable, DurableOptions};
 use crate::contract::Scheme;
 use crate::database::Database;
+use crate::durable::directory::number::random_number;
+use crate::durable::directory::plan::Plan;
+use crate::durable::recover::recovery::Replay;
+use crate::durable::recover::target::Target;
+use crate::durable::runner::LogRunner;
+use crate::durable::{CatalogBlob, Durable, DurableOptions};
 use crate::options::Options;
 use crate::shared::Inner;
 use crate::tables::catalog::Catalog;
@@ -149,8 +149,8 @@ fn begin<M: Machine>(
         options,
         log,
         manifest: Latch::new(manifest),
-        changing: super::Turn::new(),
-        copying: super::Turn::new(),
+        changing: crate::durable::Turn::new(),
+        copying: crate::durable::Turn::new(),
         checkpointed_at: M::Word::new(0),
         canceled: M::Word::new(0),
         finished: Latch::new(vec![None; options.log.writers as usize]),

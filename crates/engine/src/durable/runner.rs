@@ -21,7 +21,7 @@ pub struct LogRunner<M: Machine, S: Scheme<M>> {
 }
 
 impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
-    pub(super) fn new(inner: Arc<Inner<M, S>>, writer: LogWriter<M>) -> Self {
+    pub(in crate::durable) fn new(inner: Arc<Inner<M, S>>, writer: LogWriter<M>) -> Self {
         Self { inner, writer }
     }
 

@@ -1,42 +1,46 @@
-//! The schemes, and what they share.
+//! The schemes, and what they share. Each is compiled if its Cargo feature is on, as its row in `list.rs` says.
 
+#[cfg(test)]
+mod alone;
+#[cfg(feature = "central-lock")]
 mod central_lock;
+mod list;
 pub mod names;
+#[cfg(feature = "occ")]
 mod occ;
+#[cfg(feature = "occ")]
 mod occ_serial;
+#[cfg(feature = "partition")]
 mod partition;
 mod parts;
+#[cfg(feature = "silo")]
 mod silo;
+#[cfg(feature = "timestamp")]
 mod timestamp;
+#[cfg(feature = "two-phase")]
 mod two_phase;
 
-pub use central_lock::{
-    LockTable, LockTableBucket, LockTableGlobal, LockTableNoEbr, LockTableSli,
-    RepeatableRead as LockTableRepeatableRead,
-};
-pub use occ::Occ;
-pub use occ_serial::OccSerial;
-pub use partition::{HStore, Partitioned};
-pub use silo::{GlobalTid, KeyValue, Silo};
-pub use timestamp::{Mvcc, Timestamp};
-pub use two_phase::{DlDetect, NoWait, WaitDie};
+pub use list::SchemeName;
 
 use chiliad_machine::Fault;
+use list::for_each_scheme;
 
-/// The planted bugs of all schemes.
-pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
-    let tables = [
-        parts::FLOOR_FAULTS,
-        parts::READ_FAULTS,
-        silo::FAULTS,
-        partition::PARTITIONED_FAULTS,
-        partition::HSTORE_FAULTS,
-        two_phase::FAULTS,
-        central_lock::FAULTS,
-        occ::FAULTS,
-        occ_serial::FAULTS,
-        timestamp::FAULTS,
-        central_lock::REPEATABLE_READ_FAULTS,
-    ];
-    tables.into_iter().flatten().copied()
+macro_rules! export {
+    ($($family:ident, $feature:literal { $($(#[$meta:meta])* $scheme:ident: $info:expr;)* })*) => {
+        $(#[cfg(feature = $feature)] pub use $family::{$($scheme),*};)*
+
+        /// The planted bugs of all schemes.
+        pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
+            let shared = [
+                parts::floor::FAULTS,
+                parts::versioned_read::FAULTS,
+                parts::install::FAULTS,
+                parts::horizon::FAULTS,
+            ];
+            let own = vec![$(#[cfg(feature = $feature)] $family::FAULTS),*];
+            shared.into_iter().chain(own).flatten().copied()
+        }
+    };
 }
+
+for_each_scheme!(export);

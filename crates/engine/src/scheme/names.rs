@@ -1,10 +1,6 @@
-//! The list of schemes: one line per name.
+//! A scheme by its name.
 
-use super::{
-    DlDetect, GlobalTid, HStore, KeyValue, LockTable, LockTableBucket, LockTableGlobal,
-    LockTableNoEbr, LockTableRepeatableRead, LockTableSli, Mvcc, NoWait, Occ, OccSerial,
-    Partitioned, Silo, Timestamp, WaitDie,
-};
+use super::list::for_each_scheme;
 use crate::contract::Scheme;
 use chiliad_api::Info;
 use chiliad_machine::{Interleaved, Machine};
@@ -30,49 +26,30 @@ pub trait UnderNativeScheme {
     fn run<S: NativeScheme>(self) -> Self::Output;
 }
 
-macro_rules! schemes {
-    ($($scheme:ident),*) => {
-        /// All schemes, in the order of reports.
+macro_rules! by_name {
+    ($($family:ident, $feature:literal { $($(#[$meta:meta])* $scheme:ident: $info:expr;)* })*) => {
+        /// All schemes that are compiled in, in the order of reports.
         #[must_use]
         pub fn all<M: Machine>() -> Vec<Info> {
-            vec![$(<$scheme<M> as Scheme<M>>::INFO),*]
+            vec![$($(#[cfg(feature = $feature)] <super::$scheme<M> as Scheme<M>>::INFO,)*)*]
         }
 
-        /// Does `it` under the scheme called `name`; `None` if there is none.
+        /// Does `it` under the scheme called `name`; `None` if none that is compiled in is.
         pub fn under<M: Machine, U: UnderScheme<M>>(name: &str, it: U) -> Option<U::Output> {
-            $(if <$scheme<M> as Scheme<M>>::INFO.name == name {
-                return Some(it.run::<$scheme<M>>());
-            })*
+            $($(#[cfg(feature = $feature)] if <super::$scheme<M> as Scheme<M>>::INFO.name == name {
+                return Some(it.run::<super::$scheme<M>>());
+            })*)*
             None
         }
 
         /// As [`under`], on threads.
         pub fn under_native<U: UnderNativeScheme>(name: &str, it: U) -> Option<U::Output> {
-            $(if <$scheme<Interleaved> as Scheme<Interleaved>>::INFO.name == name {
-                return Some(it.run::<$scheme<Interleaved>>());
-            })*
+            $($(#[cfg(feature = $feature)] if <super::$scheme<Interleaved> as Scheme<Interleaved>>::INFO.name == name {
+                return Some(it.run::<super::$scheme<Interleaved>>());
+            })*)*
             None
         }
     };
 }
 
-schemes!(
-    Silo,
-    GlobalTid,
-    KeyValue,
-    Partitioned,
-    HStore,
-    NoWait,
-    WaitDie,
-    DlDetect,
-    Timestamp,
-    Mvcc,
-    Occ,
-    OccSerial,
-    LockTable,
-    LockTableGlobal,
-    LockTableBucket,
-    LockTableSli,
-    LockTableNoEbr,
-    LockTableRepeatableRead
-);
+for_each_scheme!(by_name);

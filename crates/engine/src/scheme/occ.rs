@@ -28,8 +28,9 @@
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, WAIT_TIMEOUT};
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
 use crate::record_word;
+use crate::scheme::SchemeName;
 use crate::scheme::parts::floor::{self, Floors};
 use crate::scheme::parts::node_set::NodeSet;
 use crate::scheme::parts::opacity::Opacity;
@@ -37,7 +38,7 @@ use crate::scheme::parts::versioned_read;
 use crate::scheme::parts::{in_place, unlink};
 use crate::timestamps::{Clock, TimestampSource};
 use crate::version::Version;
-use chiliad_api::{Info, Intent, Isolation, Part, Reason};
+use chiliad_api::{Info, Intent, Part, Reason};
 use chiliad_machine::{Cost, Fault, Machine, Ordering, Rig, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
@@ -173,7 +174,8 @@ impl<M: Machine> Occ<M> {
     fn check(&self, own: bool) -> Result<(), Refusal<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for read in &self.reads {
-            // Acquire: what we conclude from the word holds for what we look at afterwards.
+            // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
+            // at afterwards.
             let word = read.record.word().load(Ordering::Acquire);
             let changed = !record_word::same_version(word, read.word)
                 || word & !record_word::FLAGS > self.start
@@ -204,17 +206,7 @@ impl<M: Machine> Occ<M> {
 }
 
 impl<M: Machine> Scheme<M> for Occ<M> {
-    const INFO: Info = Info {
-        name: "occ",
-        summary: "optimistic, validated per tuple by start and end timestamps",
-        isolation: Isolation::Serializable,
-        strict: true,
-        order_follows_reads: true,
-        snapshots: false,
-        needs_partitions: false,
-        wait_timeout: WAIT_TIMEOUT,
-        source: "thousand-cores.txt 2.2.3, 4.3.2",
-    };
+    const INFO: Info = SchemeName::Occ.info();
     const COPIES_ROWS: bool = true;
 
     type Shared = TimestampSource<M>;

@@ -10,8 +10,9 @@
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, WAIT_TIMEOUT};
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
 use crate::record_word;
+use crate::scheme::SchemeName;
 use crate::scheme::parts::floor::{self, Floors};
 use crate::scheme::parts::in_place;
 use crate::scheme::parts::node_set::NodeSet;
@@ -19,7 +20,7 @@ use crate::scheme::parts::opacity::Opacity;
 use crate::scheme::parts::unlink;
 use crate::scheme::parts::versioned_read;
 use crate::version::Version;
-use chiliad_api::{Info, Intent, Isolation, Part, Reason};
+use chiliad_api::{Info, Intent, Part, Reason};
 use chiliad_machine::{Cost, Fault, Line, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
@@ -68,7 +69,7 @@ impl<M: Machine> OccSerial<M> {
         }
         let part = cx.clockwork.switch(Part::Wait);
         let mut spin = Spin::<M>::new();
-        // Acquire pairs with the release in `end`: we see what earlier commits have installed.
+        // Acquire pairs with the releases in `end` and `collect`: we see what earlier commits have installed.
         while cx.shared.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             spin.wait();
         }
@@ -79,6 +80,7 @@ impl<M: Machine> OccSerial<M> {
     fn end(&mut self, cx: &mut Context<'_, M, Self>) {
         cx.epochs.close_window(cx.heap.slot());
         if core::mem::take(&mut self.commits) {
+            // Release pairs with the acquires in `take_latch` and `collect`.
             cx.shared.0.store(0, Ordering::Release);
         }
     }
@@ -87,7 +89,8 @@ impl<M: Machine> OccSerial<M> {
     fn check(&self, writes: Option<&WriteSet<M>>) -> Result<(), Refusal<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for &(record, seen) in &self.reads {
-            // Acquire: what we conclude from the word holds for what we look at afterwards.
+            // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
+            // at afterwards.
             let word = record.word().load(Ordering::Acquire);
             let foreign = word & record_word::LATCH != 0
                 && writes.is_none_or(|writes| writes.find(record).is_none());
@@ -115,17 +118,7 @@ impl<M: Machine> OccSerial<M> {
 }
 
 impl<M: Machine> Scheme<M> for OccSerial<M> {
-    const INFO: Info = Info {
-        name: "occ-serial",
-        summary: "optimistic, validated one at a time under the database's commit latch",
-        isolation: Isolation::Serializable,
-        strict: true,
-        order_follows_reads: true,
-        snapshots: false,
-        needs_partitions: false,
-        wait_timeout: WAIT_TIMEOUT,
-        source: "thousand-cores.txt 2.2.3, 4.3.2",
-    };
+    const INFO: Info = SchemeName::OccSerial.info();
 
     /// The commit latch.
     type Shared = Line<M::Word>;
@@ -265,11 +258,13 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
 
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
         // Under the commit latch, so that nobody is about to write what leaves its index; if it is not to
-        // be had, some other time.
+        // be had, some other time. Acquire pairs with the releases in `end` and below: what is installed is
+        // visible.
         if cx.shared.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return;
         }
         unlink::sweep(cx, tables, budget, &mut self.garbage, &mut self.floors);
+        // Release pairs with the acquires in `take_latch` and above.
         cx.shared.0.store(0, Ordering::Release);
     }
 

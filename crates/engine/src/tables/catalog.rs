@@ -55,6 +55,7 @@ impl<M: Machine> Catalog<M> {
     pub fn new(tables: Vec<Entry<M>>, blob: &Blob) -> Self {
         let place = |table| Place { table, layout: TableLayout::Bytes };
         let mut places: Vec<Place<M>> = tables.into_iter().map(place).collect();
+        debug_assert!(places.len() == blob.next as usize, "a place for each number given out");
         for (number, spec) in &blob.tables {
             places[*number as usize].layout = spec.layout.clone();
         }
@@ -97,7 +98,11 @@ impl<M: Machine> Catalog<M> {
             // The first one's: the others are its indexes.
             layout: layout.take().unwrap_or_default(),
         });
-        self.tables.lock().extend(places);
+        {
+            let mut tables = self.tables.lock();
+            debug_assert!(tables.len() == made.id.0 as usize, "whoever declares takes turns");
+            tables.extend(places);
+        }
         // Release pairs with the acquire in `show_view`.
         self.version.fetch_add(1, Ordering::Release);
         made.id
@@ -141,6 +146,7 @@ impl<M: Machine> Catalog<M> {
     /// The same with a table that was made.
     pub fn blob_with(&self, made: &Made<M>) -> Blob {
         let mut blob = self.blob();
+        debug_assert!(blob.next == made.id.0, "whoever declares takes turns");
         blob.next += made.tables.len() as u32;
         let declared = made.tables.first().map(|table| table.spec_now(&made.layout));
         blob.tables.extend(declared.map(|spec| (made.id.0, spec)));
@@ -196,6 +202,10 @@ impl<M: Machine> Catalog<M> {
         let indexes: Vec<_> = indexes.map(|index| index.table.0 as usize).collect();
         dropped.extend(indexes.into_iter().filter_map(|index| tables[index].table.take()));
         drop(tables);
+        debug_assert!(
+            dropped.first().is_some_and(|table| dropped.len() == 1 + table.secondary.len()),
+            "a table goes with all its indexes"
+        );
         // Release pairs with the acquire in `show_view`.
         let version = self.version.fetch_add(1, Ordering::Release) + 1;
         self.ruins.add(dropped, version);
@@ -254,6 +264,7 @@ fn make<M: Machine>(
     specs.insert(0, (spec, secondary));
     let made = indexes(heap, &mut local, specs.iter().map(|(spec, _)| spec));
     let made = made.ok_or(Error::OutOfMemory { limit_bytes })?;
+    debug_assert!(made.len() == specs.len(), "an index for each declaration");
     let table = |((spec, secondary), index): ((TableSpec<()>, _), _)| Table {
         seal: (spec.writes != Writes::Transactions)
             .then(|| Arc::new(Shared::new(Seal::new(spec.writes == Writes::Nobody)))),
@@ -311,6 +322,7 @@ impl<M: Machine> View<M> {
         if version == self.version {
             return false;
         }
+        debug_assert!(version > self.version, "the version of a catalog grows");
         // What these are newer than what is shown does no harm: no table is held too short.
         let tables = catalog.tables.lock();
         self.tables.clear();

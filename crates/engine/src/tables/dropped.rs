@@ -87,6 +87,7 @@ impl<M: Machine> Ruins<M> {
     /// Takes over tables that workers no longer see from `version` of the catalog on, which is
     /// published.
     pub fn add(&self, tables: Vec<Arc<Shared<M, Table<M>>>>, version: u64) {
+        debug_assert!(version > 1, "the first version has dropped nothing");
         self.count.fetch_add(tables.len() as u64, Ordering::Relaxed);
         self.newest.store(version, Ordering::Relaxed);
         self.waiting.lock().extend(tables.into_iter().map(|table| {

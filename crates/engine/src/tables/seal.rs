@@ -42,7 +42,8 @@ impl<M: Machine> Seal<M> {
     /// A load has ended, either way.
     pub fn leave(&self) {
         // Release pairs with the acquire in `is_closed`.
-        self.0.fetch_add(LOAD.wrapping_neg(), Ordering::Release);
+        let found = self.0.fetch_add(LOAD.wrapping_neg(), Ordering::Release);
+        debug_assert!(found >= LOAD, "a load has begun");
     }
 
     /// Lets no load begin any more, and waits for those that have.

@@ -65,6 +65,8 @@ impl<M: Machine> Gaps<M> {
         let mut stamp = link.load(Ordering::Acquire);
         if stamp.is_null() {
             let fresh = self.draw(stamps);
+            // Release pairs with the acquire of the swap in `Ranges::changes`; acquire pairs with the release
+            // of this exchange by whoever came first, and of that swap.
             stamp = match link.compare_exchange(stamp, fresh, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => fresh,
                 Err(other) => other,
@@ -123,6 +125,7 @@ impl<M: Machine> Gaps<M> {
         self.looked_at.iter().all(|&(guard, stamp)| {
             // SAFETY: leaf slots are type-stable in their guard for the life of the heap.
             let link = unsafe { &guard.as_ref().header.link };
+            // Acquire pairs with the release of the swap in `Ranges::changes`.
             link.load(Ordering::Acquire) == stamp
         })
     }
@@ -147,7 +150,7 @@ pub(super) struct Ranges<M: Machine> {
     divided: Vec<Stamped<M>>,
 }
 
-// SAFETY: as of `Gaps`.
+// SAFETY: it names guards, which may be reached from any thread where their words may; stamps lead nowhere.
 unsafe impl<M: Machine> Send for Ranges<M> where M::Word: Sync {}
 
 impl<M: Machine> Ranges<M> {
@@ -167,6 +170,8 @@ impl<M: Machine> Ranges<M> {
         }
         // Full: the change is visible before the stamp goes; pairs with the one in `Gaps::look_again`.
         M::fence(Ordering::SeqCst);
+        // Release pairs with the acquires in `Gaps::look_again` and `Gaps::hold`; acquire pairs with the
+        // exchange in the former, which has put the stamp there.
         guard.header.link.swap(Tagged::null(), Ordering::AcqRel)
     }
 }

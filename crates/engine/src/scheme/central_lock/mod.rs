@@ -25,7 +25,7 @@ mod seat;
 mod variants;
 
 pub use faults::FAULTS;
-pub use repeatable_read::{FAULTS as REPEATABLE_READ_FAULTS, RepeatableRead};
+pub use repeatable_read::RepeatableRead as LockTableRepeatableRead;
 pub use variants::{
     LockTable, LockTableBucket, LockTableGlobal, LockTableNoEbr, LockTableSli, Variant,
 };
@@ -43,13 +43,12 @@ use crate::scheme::parts::floor;
 use crate::scheme::parts::in_place;
 use crate::scheme::parts::unlink;
 use crate::version::Version;
-use chiliad_api::{Info, Intent, Isolation, Reason, TableId};
+use chiliad_api::{Info, Intent, Reason, TableId};
 use chiliad_lock::{Locks, Mode};
 use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// What all workers share.
 pub struct Shared<M: Machine, V: Variant<M>> {
@@ -94,8 +93,9 @@ impl<M: Machine, V: Variant<M>> Table<M, V> {
         garbage: &Garbage<M>,
     ) -> bool {
         let record = garbage.record;
-        // A table that was dropped takes its garbage along. Acquire: a record that is found alive is not
-        // freed while we are pinned.
+        // A table that was dropped takes its garbage along. Acquire pairs with `record_word::publish` and
+        // with the exchange in `unlink::take_out_and`: a record that is found alive is not freed while we
+        // are pinned.
         let left =
             |word: &M::Word| record_word::is_absence(word.load(Ordering::Acquire), garbage.order);
         if !tables.contains(garbage.table) || !left(record.word()) {
@@ -113,17 +113,7 @@ impl<M: Machine, V: Variant<M>> Table<M, V> {
 }
 
 impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
-    const INFO: Info = Info {
-        name: V::WORDS[0],
-        summary: V::WORDS[1],
-        isolation: Isolation::Serializable,
-        strict: true,
-        order_follows_reads: true,
-        snapshots: false,
-        needs_partitions: false,
-        wait_timeout: Duration::MAX,
-        source: V::WORDS[2],
-    };
+    const INFO: Info = V::NAME.info();
     const COLLECTS_BEFORE_RELEASE: bool = true;
     const INTENDS: bool = true;
     const LOCKS_GAPS: bool = true;

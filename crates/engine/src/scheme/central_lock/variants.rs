@@ -2,6 +2,7 @@
 
 use super::Table;
 use crate::Options;
+use crate::scheme::SchemeName;
 use chiliad_lock::{Latched, LatchedOptions, LatchedSession, Locks, Manager, Reclaim, Session};
 use chiliad_machine::Machine;
 
@@ -9,8 +10,8 @@ use chiliad_machine::Machine;
 pub trait Variant<M: Machine>: 'static {
     /// What transactions lock with.
     type Locks: Locks<M>;
-    /// The name of the scheme, what it is in a line, and where it comes from.
-    const WORDS: [&'static str; 3];
+    /// The scheme with this table.
+    const NAME: SchemeName;
 
     /// The table.
     fn table(options: &Options) -> <Self::Locks as Locks<M>>::Manager;
@@ -51,11 +52,7 @@ fn latched<M: Machine>(options: &Options, by_bucket: bool, inherits: bool) -> La
 
 impl<M: Machine> Variant<M> for Scalable {
     type Locks = Session<M>;
-    const WORDS: [&'static str; 3] = [
-        "lock-table",
-        "two-phase locking by a central lock table without latches",
-        "scalable-lock-manager.txt 3, 4",
-    ];
+    const NAME: SchemeName = SchemeName::LockTable;
 
     fn table(options: &Options) -> Manager<M> {
         scalable(options, Reclaim::Regions)
@@ -64,11 +61,7 @@ impl<M: Machine> Variant<M> for Scalable {
 
 impl<M: Machine> Variant<M> for Oldest {
     type Locks = Session<M>;
-    const WORDS: [&'static str; 3] = [
-        "lock-table-no-ebr",
-        "lock-table, its locks reclaimed behind the oldest transaction",
-        "scalable-lock-manager.txt 4.1, Theorem 4.1",
-    ];
+    const NAME: SchemeName = SchemeName::LockTableNoEbr;
 
     fn table(options: &Options) -> Manager<M> {
         scalable(options, Reclaim::OldestTransaction)
@@ -77,11 +70,7 @@ impl<M: Machine> Variant<M> for Oldest {
 
 impl<M: Machine> Variant<M> for Global {
     type Locks = LatchedSession<M>;
-    const WORDS: [&'static str; 3] = [
-        "lock-table-global",
-        "two-phase locking by a central lock table behind one mutex",
-        "scalable-lock-manager.txt 2, Figure 3",
-    ];
+    const NAME: SchemeName = SchemeName::LockTableGlobal;
 
     fn table(options: &Options) -> Latched<M> {
         latched(options, false, false)
@@ -90,11 +79,7 @@ impl<M: Machine> Variant<M> for Global {
 
 impl<M: Machine> Variant<M> for ByBucket {
     type Locks = LatchedSession<M>;
-    const WORDS: [&'static str; 3] = [
-        "lock-table-bucket",
-        "two-phase locking by a central lock table with a mutex for each bucket",
-        "scalable-lock-manager.txt 2",
-    ];
+    const NAME: SchemeName = SchemeName::LockTableBucket;
 
     fn table(options: &Options) -> Latched<M> {
         latched(options, true, false)
@@ -103,11 +88,7 @@ impl<M: Machine> Variant<M> for ByBucket {
 
 impl<M: Machine> Variant<M> for Inheriting {
     type Locks = LatchedSession<M>;
-    const WORDS: [&'static str; 3] = [
-        "lock-table-sli",
-        "lock-table-bucket, whose workers keep locks of tables for their next transaction",
-        "scalable-lock-manager.txt 5.1 (speculative lock inheritance)",
-    ];
+    const NAME: SchemeName = SchemeName::LockTableSli;
 
     fn table(options: &Options) -> Latched<M> {
         latched(options, true, true)

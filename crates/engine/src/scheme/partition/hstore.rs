@@ -35,13 +35,14 @@
 #[cfg(test)]
 mod models;
 
+use super::faults;
 use super::partitioned::{Exclusive, Policy};
 use crate::Options;
-use crate::contract::WAIT_TIMEOUT;
+use crate::scheme::SchemeName;
 use crate::timestamps::{Clock, TimestampSource};
 use crate::wait::{Ended, Limits};
-use chiliad_api::{Info, Isolation};
-use chiliad_machine::{Array, Cost, Fault, Latch, Line, Machine, Ordering, Rig, Word, WorkerId};
+use chiliad_api::Info;
+use chiliad_machine::{Array, Cost, Latch, Line, Machine, Ordering, Word, WorkerId};
 use chiliad_storage::LocalHeap;
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -78,17 +79,7 @@ struct Partition<M: Machine> {
 type Queue = BinaryHeap<Reverse<(u64, WorkerId)>>;
 
 impl<M: Machine> Policy<M> for Queueing<M> {
-    const INFO: Info = Info {
-        name: "h-store",
-        summary: "one lock per partition, granted in the order of timestamps",
-        isolation: Isolation::Serializable,
-        strict: true,
-        order_follows_reads: false,
-        snapshots: false,
-        needs_partitions: true,
-        wait_timeout: WAIT_TIMEOUT,
-        source: "thousand-cores.txt 2.2.4, 4.3.3",
-    };
+    const INFO: Info = SchemeName::HStore.info();
 
     const DRAWS: bool = true;
     type Shared = Queues<M>;
@@ -147,7 +138,8 @@ impl<M: Machine> Partition<M> {
         if word.load(Ordering::Relaxed) != 0 {
             return false;
         }
-        if M::fault(&TAKEN_IN_TWO_STEPS) {
+        if M::fault(&faults::TAKEN_IN_TWO_STEPS) {
+            // Release pairs with the acquire below, and hands nothing over.
             word.store(timestamp << 1, Ordering::Release);
             return true;
         }
@@ -168,7 +160,8 @@ impl<M: Machine> Partition<M> {
                 return Ok(());
             }
             let found = word.load(Ordering::Relaxed);
-            if found > timestamp << 1 && M::fault(&TAKEN_FROM_YOUNGER) {
+            if found > timestamp << 1 && M::fault(&faults::TAKEN_FROM_YOUNGER) {
+                // Release pairs with the acquire in `take`, and hands nothing over.
                 word.store(timestamp << 1 | found & QUEUED, Ordering::Release);
                 return Ok(());
             }
@@ -249,28 +242,3 @@ impl<M: Machine> Partition<M> {
         }
     }
 }
-
-const TWO_HOLDERS: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
-
-static TAKEN_IN_TWO_STEPS: Fault = Fault {
-    name: "lock-taken-in-two-steps",
-    step: "a free partition is taken in one step with seeing that it is free",
-    rig: Rig::SimSc,
-    schemes: &["h-store"],
-    workload: "scan",
-    expected: TWO_HOLDERS,
-    seeds: 200,
-};
-
-static TAKEN_FROM_YOUNGER: Fault = Fault {
-    name: "lock-taken-from-younger",
-    step: "the oldest waits until the holder has gone",
-    rig: Rig::SimSc,
-    schemes: &["h-store"],
-    workload: "scan",
-    expected: TWO_HOLDERS,
-    seeds: 200,
-};
-
-/// The planted bugs of the policy.
-pub static FAULTS: &[&Fault] = &[&TAKEN_IN_TWO_STEPS, &TAKEN_FROM_YOUNGER];

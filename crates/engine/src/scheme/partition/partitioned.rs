@@ -24,25 +24,23 @@
 //! Both are strict: between the last grant and the first release a transaction is alone with all
 //! that it touches, and that moment lies between its begin and its commit.
 
-mod faults;
-
+use super::faults;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, WAIT_TIMEOUT};
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
 use crate::record_word;
+use crate::scheme::SchemeName;
 use crate::scheme::parts::floor::{self, Floors};
 use crate::scheme::parts::in_place;
 use crate::scheme::parts::unlink;
 use crate::version;
 use crate::version::Version;
 use crate::wait::{Ended, Limits};
-use chiliad_api::{Info, Intent, Isolation, Part, Reason};
+use chiliad_api::{Info, Intent, Part, Reason};
 use chiliad_machine::{Array, Cost, Line, Machine, Ordering, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
 use core::marker::PhantomData;
-
-pub use faults::FAULTS;
 
 /// One lock per partition, spun for.
 pub type Partitioned<M> = Exclusive<M, Spinning<M>>;
@@ -96,17 +94,7 @@ pub struct Exclusive<M: Machine, P: Policy<M>> {
 pub struct Spinning<M: Machine>(PhantomData<M>);
 
 impl<M: Machine> Policy<M> for Spinning<M> {
-    const INFO: Info = Info {
-        name: "partitioned",
-        summary: "one lock per partition, taken in order before the transaction begins",
-        isolation: Isolation::Serializable,
-        strict: true,
-        order_follows_reads: false,
-        snapshots: false,
-        needs_partitions: true,
-        wait_timeout: WAIT_TIMEOUT,
-        source: "maflingo-silo.txt 6.5",
-    };
+    const INFO: Info = SchemeName::Partitioned.info();
 
     /// The holder of each partition: the worker's slot plus one; 0 if it is free.
     type Shared = Array<M, Line<M::Word>>;

@@ -29,6 +29,8 @@ pub fn version_below<M: Machine>(
             block.read(arena.get_mut(bytes));
             return Some(Version { absent, bytes });
         }
+        // Acquire pairs with the release in `cut`, which may end the chain here. The block itself came with
+        // the head of the chain.
         next = block.next(Ordering::Acquire);
     }
     None
@@ -44,8 +46,11 @@ pub fn read_old<M: Machine>(
     arena: &mut Arena,
     stamped: bool,
 ) -> Option<Version> {
+    // Acquire pairs with the release in `RecordRef::write_before`, which has hung the chain on the version in
+    // place: its blocks are filled.
     let chain = record.value().next(Ordering::Acquire);
-    // Acquire: the link is looked at before the word.
+    // Acquire: the link is looked at before the word; pairs with the release fence in `install_before_old`,
+    // so that the link of a later version shows the latch or that version's word.
     M::fence(Ordering::Acquire);
     if record.word().load(Ordering::Relaxed) != word {
         return None;
@@ -89,7 +94,8 @@ pub fn cut<M: Machine>(
         kept = Some(block);
         next = block.next(Ordering::Relaxed);
     }
-    // Release: nothing to publish, but readers may be on their way along the link.
+    // Release pairs with the acquire in `version_below`: nothing to publish, but readers may be on their way
+    // along the link.
     if let Some(last) = kept {
         last.set_next(None, Ordering::Release);
     }

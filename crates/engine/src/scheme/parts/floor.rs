@@ -68,6 +68,7 @@ pub fn settle<M: Machine>(placed: Option<RecordRef<M>>, changes: &[Change<M>]) {
 
 /// The greatest floor of the leaves that were changed.
 fn after<M: Machine>(changes: &[Change<M>]) -> u64 {
+    // Acquire pairs with the release in `raise`, by way of the leaf's own version.
     let floors = changes.iter().map(|change| match change {
         Change::Counted { after, .. } => after.guard().header.word.load(Ordering::Acquire),
         Change::Handed { to, .. } => to.guard().header.word.load(Ordering::Acquire),

@@ -23,6 +23,7 @@ pub fn sweep<M: Machine, S: Scheme<M>>(
     for _ in 0..budget.min(all.len()) {
         let Some(garbage) = all.pop_front() else { return };
         M::work(Cost::Collect, 1);
+        // Acquire pairs with `record_word::publish`, and with the exchange in `take_out_and`.
         let found = garbage.record.word().load(Ordering::Acquire);
         // A table that was dropped takes its garbage along, and whoever has overwritten the record
         // since leaves garbage of their own.
@@ -86,8 +87,9 @@ pub fn take_out_and<M: Machine>(
             graveyard.bury(key, found & !record_word::FLAGS, stamp::read_absent(&bytes));
         }
         let mut confirm = |guard: &Guard<M>| {
-            // Release: who looks at the record, or locks it, sees that it is dead. Fails if the record
-            // was reborn or latched.
+            // Release pairs with the acquire of whoever looks at the word, as `record_word::try_latch` or
+            // `versioned_read::present` do: the record is seen to be dead. Acquire pairs with
+            // `record_word::publish`, which has made it absent. Fails if the record was reborn or latched.
             let died = record
                 .word()
                 .compare_exchange(found, dead, Ordering::AcqRel, Ordering::Relaxed)

@@ -61,7 +61,7 @@ pub fn present<M: Machine>(
         } else if before & record_word::LATCH == 0 {
             let bytes = copy(record, arena);
             // Acquire: the copy above happens before the check below; pairs with the fence between
-            // latching and writing in `commit_point`.
+            // latching and writing, in silo's `commit_point` and in `in_place::install`.
             M::fence(Ordering::Acquire);
             if word.load(Ordering::Relaxed) == before || M::fault(&TORN_READ) {
                 return Step::Done((before, Version { absent: false, bytes }));
@@ -91,6 +91,7 @@ fn absent<M: Machine>(
         return Some(none);
     }
     let bytes = copy(record, arena);
+    // Acquire: the copy happens before the check; pairs with the writer's fence as in `present`.
     M::fence(Ordering::Acquire);
     let intact = record.word().load(Ordering::Relaxed) == before
         && chiliad_api::stamp::read_absent(arena.get(bytes)) != chiliad_api::stamp::TORN;
@@ -121,6 +122,7 @@ pub fn snapshot<M: Machine>(
     let mut spin = Spin::<M>::new();
     loop {
         arena.truncate(mark);
+        // Acquire pairs with `record_word::publish`: the payload of this word is visible.
         let before = word.load(Ordering::Acquire);
         if before & record_word::DEAD != 0 {
             return Step::Redo;
@@ -132,6 +134,7 @@ pub fn snapshot<M: Machine>(
                 }
             } else if before & record_word::LATCH == 0 {
                 let bytes = copy(record, arena);
+                // Acquire: the copy happens before the check; pairs with the writer's fence as in `present`.
                 M::fence(Ordering::Acquire);
                 if word.load(Ordering::Relaxed) == before || M::fault(&TORN_READ) {
                     return Step::Done(Version { absent: false, bytes });
@@ -140,7 +143,8 @@ pub fn snapshot<M: Machine>(
         } else if before & record_word::ABSENT != 0 {
             // A tombstone, or a placeholder whose slot's last life was late. Its holder may be in
             // user code, and need not be waited for: versions below the boundary stay in the chain
-            // whatever is put in front of them.
+            // whatever is put in front of them. Acquire pairs with the release in `RecordRef::write_before`:
+            // the blocks are filled.
             let chain = record.value().next(Ordering::Acquire);
             if let Some(version) = chain::version_below(chain, limit, arena, stamped) {
                 return Step::Done(version);
@@ -149,7 +153,10 @@ pub fn snapshot<M: Machine>(
                 return Step::Done(version);
             }
         } else if before & record_word::LATCH == 0 {
+            // Acquire pairs with the releases in `RecordRef::write_before` and in the collector's `shorten`.
             let chain = record.value().next(Ordering::Acquire);
+            // Acquire: the link is looked at before the word; pairs with the fences of `commit_point` and
+            // `shorten`, so that a link of theirs shows the latch or a later word.
             M::fence(Ordering::Acquire);
             if word.load(Ordering::Relaxed) == before {
                 let version = chain::version_below(chain, limit, arena, stamped);

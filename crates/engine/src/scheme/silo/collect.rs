@@ -71,10 +71,12 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         };
         M::enter_section();
         // If the slot holds another record by now, that one's chain may be cut just as well.
-        // Release: readers may be on their way along the chain.
+        // Readers may be on their way along the chain. Release pairs with the acquire fence of
+        // `versioned_read::snapshot`: who meets the link that is set below meets the latch.
         M::fence(Ordering::Release);
         let above = record.value();
         let first = self.cut(cx, above.next(Ordering::Relaxed), found);
+        // Release pairs with the acquire of the link in `versioned_read::snapshot`.
         above.set_next(first, Ordering::Release);
         record_word::publish(word, found);
         M::leave_section();
@@ -89,6 +91,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         garbage: &Garbage<M>,
     ) -> Next {
         let record = garbage.record;
+        // Acquire pairs with `record_word::publish`, and with the exchange in `unlink::take_out_and`.
         let found = record.word().load(Ordering::Acquire);
         // Whoever has overwritten it since leaves garbage of their own.
         if !record_word::is_absence(found, garbage.order) {
@@ -98,6 +101,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             return Next::Held;
         }
         let removed = record_word::epoch(found);
+        // The link's acquire pairs with the release in `RecordRef::write_before`.
         if removed >= cx.epochs.oldest() && record.value().next(Ordering::Acquire).is_some() {
             // The row has come back since and was removed again: snapshots may need what it was.
             M::mark("tombstone of a later removal left alone");
@@ -119,9 +123,12 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     fn retire(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) {
         M::mark("record unlinked");
         let record = garbage.record;
+        // Acquire pairs with the release in `RecordRef::write_before`, which has made the chain.
         let mut next = record.next(Ordering::Acquire);
+        // Release pairs with the acquire of the link in `versioned_read::snapshot`.
         record.set_next(None, Ordering::Release);
         while let Some(block) = next {
+            // Acquire pairs with the release in `chain::cut`.
             next = block.next(Ordering::Acquire);
             drop_version(cx, block);
         }

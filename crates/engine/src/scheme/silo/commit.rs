@@ -67,7 +67,8 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     pub(super) fn check(&self, writes: Option<&WriteSet<M>>) -> Result<(), Refusal<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for read in &self.reads {
-            // Acquire: what we conclude from the word holds for what we look at afterwards.
+            // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
+            // at afterwards.
             let word = read.record.word().load(Ordering::Acquire);
             if !record_word::same_version(word, read.word) && !M::fault(&faults::NO_READ_VALIDATION)
             {

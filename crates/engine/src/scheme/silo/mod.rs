@@ -34,14 +34,15 @@ pub use faults::FAULTS;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, WAIT_TIMEOUT};
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
 use crate::record_word;
+use crate::scheme::SchemeName;
 use crate::scheme::parts::floor::{self, Floors};
 use crate::scheme::parts::node_set::NodeSet;
 use crate::scheme::parts::opacity::Opacity;
 use crate::scheme::parts::versioned_read;
 use crate::version::Version;
-use chiliad_api::{Info, Intent, Isolation, Part};
+use chiliad_api::{Info, Intent, Part};
 use chiliad_machine::{Machine, Word};
 use chiliad_storage::{Change, Hooks, LocalHeap, RecordRef, Seen};
 use std::collections::VecDeque;
@@ -96,39 +97,9 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
 
 impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     const INFO: Info = match VARIANT {
-        SILO => Info {
-            name: "silo",
-            summary: "decentralised optimistic concurrency control with epochs and snapshots",
-            isolation: Isolation::Serializable,
-            strict: true,
-            order_follows_reads: true,
-            snapshots: true,
-            needs_partitions: false,
-            wait_timeout: WAIT_TIMEOUT,
-            source: "maflingo-silo.txt 4, 5",
-        },
-        GLOBAL_TID => Info {
-            name: "global-tid",
-            summary: "silo with transaction identifiers from one shared counter",
-            isolation: Isolation::Serializable,
-            strict: true,
-            order_follows_reads: true,
-            snapshots: false,
-            needs_partitions: false,
-            wait_timeout: WAIT_TIMEOUT,
-            source: "maflingo-silo.txt 6.4",
-        },
-        _ => Info {
-            name: "key-value",
-            summary: "atomic single operations and no transactions at all",
-            isolation: Isolation::None,
-            strict: false,
-            order_follows_reads: false,
-            snapshots: false,
-            needs_partitions: false,
-            wait_timeout: WAIT_TIMEOUT,
-            source: "maflingo-silo.txt 6.3",
-        },
+        SILO => SchemeName::Silo.info(),
+        GLOBAL_TID => SchemeName::GlobalTid.info(),
+        _ => SchemeName::KeyValue.info(),
     };
 
     type Shared = Global<M>;

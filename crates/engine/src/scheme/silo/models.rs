@@ -330,6 +330,7 @@ fn latched_words_pass_on_what_was_written() {
         let Ok(found) = record_word::try_latch(&cell.word) else {
             return false;
         };
+        // As writers do. It pairs with the acquire fence of `versioned_read::present`; nobody reads here.
         Loom::fence(Ordering::Release);
         let value = cell.value.load(Ordering::Relaxed);
         assert_eq!(

@@ -5,8 +5,6 @@ use chiliad_machine::{Fault, Rig};
 const BOTH: &[&str] = &["timestamp", "mvcc"];
 const BASIC: &[&str] = &["timestamp"];
 const MULTI_VERSION: &[&str] = &["mvcc"];
-/// They keep versions in the same way.
-const VERSIONS: &[&str] = &["mvcc", "lock-table-repeatable-read"];
 const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
 
 pub(super) static READ_NOT_STAMPED: Fault = Fault {
@@ -110,26 +108,6 @@ pub(super) static NEWEST_VERSION_READ: Fault = Fault {
     seeds: 200,
 };
 
-pub(super) static VERSION_NOT_KEPT: Fault = Fault {
-    name: "version-not-kept",
-    step: "the version that is overwritten joins the chain",
-    rig: Rig::SimSc,
-    schemes: VERSIONS,
-    workload: "bank",
-    expected: NOT_SERIALIZABLE,
-    seeds: 200,
-};
-
-pub(super) static COLLECTED_TOO_SOON: Fault = Fault {
-    name: "collected-too-soon",
-    step: "what transactions at work may read is not collected",
-    rig: Rig::SimSc,
-    schemes: VERSIONS,
-    workload: "scan",
-    expected: NOT_SERIALIZABLE,
-    seeds: 200,
-};
-
 pub(super) static SNAPSHOT_TOO_YOUNG: Fault = Fault {
     name: "snapshot-too-young",
     step: "a snapshot reads at a time before which everything is settled",
@@ -162,8 +140,6 @@ pub static FAULTS: &[&Fault] = &[
     &SPLIT_FORGETS_GAP,
     &YOUNGER_VERSION_READ,
     &NEWEST_VERSION_READ,
-    &VERSION_NOT_KEPT,
-    &COLLECTED_TOO_SOON,
     &SNAPSHOT_TOO_YOUNG,
     &COLLECTED_UNCLAIMED,
 ];

@@ -21,6 +21,7 @@ impl Gaps {
         // Full: the change is visible before the timestamp is looked at; pairs with `stamp`.
         M::fence(Ordering::SeqCst);
         let read = from.header.word.load(Ordering::Relaxed);
+        // AcqRel pairs with the other raises, in `stamp` and `inherit`; the looks at it go by the fences.
         to.header.word.fetch_max(read, Ordering::AcqRel);
     }
 }
@@ -42,6 +43,7 @@ impl<M: Machine> Hooks<M> for Gaps {
 pub(super) fn stamp<M: Machine>(seen: &Seen<M>, now: u64) -> bool {
     let read = &seen.guard().header.word;
     if read.load(Ordering::Relaxed) < now && !M::fault(&faults::GAP_NOT_STAMPED) {
+        // AcqRel pairs with the other raises, in `Gaps::copy` and `inherit`; the looks at it go by the fences.
         read.fetch_max(now, Ordering::AcqRel);
     }
     // Full; pairs with the ones in `last_read` and `Gaps::copy`.
@@ -51,6 +53,7 @@ pub(super) fn stamp<M: Machine>(seen: &Seen<M>, now: u64) -> bool {
 
 /// A tombstone that was read at `read` leaves the leaf, which the caller has latched.
 pub(super) fn inherit<M: Machine>(guard: &Guard<M>, read: u64) {
+    // AcqRel pairs with the other raises, in `stamp` and `Gaps::copy`; who inserts here latches the leaf next.
     guard.header.word.fetch_max(read, Ordering::AcqRel);
 }
 

@@ -5,9 +5,10 @@
 //! handles some of it after each transaction, as far as the horizon goes (`horizon.rs`). A record is
 //! claimed meanwhile, so that nobody writes it.
 
-use super::{Ordered, faults, gap, install, record};
+use super::{Ordered, faults, gap, record};
 use crate::contract::{Context, Garbage, IDLE_BUDGET, Tables};
 use crate::record_word;
+use crate::scheme::parts::install;
 use crate::scheme::parts::unlink;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::Guard;
@@ -59,7 +60,8 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
     /// by now, that one's chain may be cut just as well.
     fn shorten(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> bool {
         let record = garbage.record;
-        // Acquire: a record that is found alive is not freed while we are pinned.
+        // Acquire pairs with `record_word::publish`, with the store in `place` and with the exchange in
+        // `unlink::take_out_and`: a record that is found alive is not freed while we are pinned.
         let word = record.word().load(Ordering::Acquire);
         // Whoever has replaced the version since has left garbage of their own.
         if word & record_word::DEAD != 0 || !record_word::same_order(word, garbage.order) {
@@ -81,7 +83,8 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         garbage: &Garbage<M>,
     ) -> bool {
         let record = garbage.record;
-        // Acquire: as above. Whoever has overwritten it since leaves garbage of their own.
+        // Acquire pairs with `record_word::publish`, with the store in `place` and with the exchange in
+        // `unlink::take_out_and`. Whoever has overwritten the record since leaves garbage of their own.
         if !record_word::is_absence(record.word().load(Ordering::Acquire), garbage.order) {
             return true;
         }

@@ -29,8 +29,6 @@
 mod faults;
 mod gap;
 mod garbage;
-pub(super) mod horizon;
-pub(super) mod install;
 mod record;
 
 pub use faults::FAULTS;
@@ -38,18 +36,20 @@ pub use faults::FAULTS;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, WAIT_TIMEOUT};
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
 use crate::record_word;
+use crate::scheme::SchemeName;
 use crate::scheme::parts::chain;
+use crate::scheme::parts::horizon::Horizon;
 use crate::scheme::parts::in_place;
+use crate::scheme::parts::install;
 use crate::timestamps::{Clock, TimestampSource};
 use crate::version;
 use crate::version::Version;
-use chiliad_api::{Info, Intent, Isolation, Part, Reason};
+use chiliad_api::{Info, Intent, Part, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use gap::Gaps;
-use horizon::Horizon;
 use record::{Blocker, Outcome, Reader};
 use std::collections::VecDeque;
 
@@ -124,30 +124,9 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
 }
 
 impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
-    const INFO: Info = {
-        let (name, summary, source) = match VERSIONS {
-            false => (
-                "timestamp",
-                "timestamp ordering; who comes too late begins anew",
-                "thousand-cores.txt 2.2.1",
-            ),
-            true => (
-                "mvcc",
-                "timestamp ordering with several versions; late reads find old ones",
-                "thousand-cores.txt 2.2.2",
-            ),
-        };
-        Info {
-            name,
-            summary,
-            isolation: Isolation::Serializable,
-            strict: false,
-            order_follows_reads: true,
-            snapshots: VERSIONS,
-            needs_partitions: false,
-            wait_timeout: WAIT_TIMEOUT,
-            source,
-        }
+    const INFO: Info = match VERSIONS {
+        false => SchemeName::Timestamp.info(),
+        true => SchemeName::Mvcc.info(),
     };
     const RECORD_WORDS: usize = 2;
     // Old versions are read where they are.
@@ -245,6 +224,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         arena: &mut Arena,
         stamped: bool,
     ) -> Step<M, Version> {
+        // Acquire pairs with `record_word::publish` of the load that installed it.
         if record.word().load(Ordering::Acquire) < self.limit {
             return version::read_sealed(record, arena, stamped).map_or(Step::Redo, Step::Done);
         }
@@ -298,8 +278,8 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
     fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record::claim_fresh(record, cx.heap.slot_number());
         // Absent since ever: of an earlier row of this key, if there was one, nobody at work knows.
-        // Release: a collector who remembers the slot for its last life, and finds it alive, finds it
-        // claimed.
+        // Release pairs with the acquires of the word in `garbage.rs`: a collector who remembers the slot
+        // for its last life, and finds it alive, finds it claimed.
         record.word().store(record_word::ABSENT, Ordering::Release);
         self.claims.push(record);
     }

@@ -33,6 +33,7 @@ impl Node {
     }
 
     fn is_active<M: Machine>(self, seats: &Seats<M>) -> bool {
+        // Acquire pairs with the releases in `take_seat` and `leave_seat`.
         self.seat(seats).transaction.load(Ordering::Acquire) == self.transaction
     }
 }
@@ -44,16 +45,18 @@ pub(super) fn show<M: Machine>(seats: &Seats<M>, seat: &Seat<M>, ahead: &[Reques
     seat.doomed.store(0, Ordering::Relaxed);
     let edges = ahead.iter().take(EDGES_MAX);
     for (at, id) in edges.clone().enumerate() {
+        // Acquire pairs with the releases in `take_seat` and `leave_seat`.
         let transaction = seats.get(id.slot()).transaction.load(Ordering::Acquire);
         let node = Node { slot: id.slot(), transaction };
         seat.edge(at).store(node.to_word(), Ordering::Relaxed);
     }
-    // Release pairs with the acquire in `search`: the edges are there.
+    // Release pairs with the acquire in `Search::run`: the edges are there.
     seat.edge_count.store(edges.len() as u64, Ordering::Release);
 }
 
 /// It does not wait any more.
 pub(super) fn hide<M: Machine>(seat: &Seat<M>) {
+    // Release pairs with the acquire in `Search::run`.
     seat.edge_count.store(0, Ordering::Release);
 }
 
@@ -87,6 +90,7 @@ impl Search {
         while let Some(&mut (node, ref mut followed)) = self.path.last_mut() {
             M::work(Cost::Queue, 1);
             let seat = node.seat(seats);
+            // Acquire pairs with the releases in `show` and `hide`.
             let count = seat.edge_count.load(Ordering::Acquire).min(EDGES_MAX as u64);
             if *followed as u64 >= count || !node.is_active(seats) {
                 self.path.pop();
@@ -117,7 +121,7 @@ impl Search {
             return Look::GiveUp;
         }
         let seat = victim.seat(seats);
-        // Release pairs with the acquire of the victim.
+        // Release pairs with the victim's acquire in `wait_or_detect`.
         seat.doomed.store(victim.transaction, Ordering::Release);
         M::unpark(WorkerId(seat.thread.load(Ordering::Relaxed) as u32));
         Look::Told

@@ -49,7 +49,8 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         garbage: &Garbage<M>,
     ) -> bool {
         let record = garbage.record;
-        // Acquire: a record that is found alive is not freed while we are pinned.
+        // Acquire pairs with `record_word::publish` and with the exchange in `unlink::take_out_and`: a record
+        // that is found alive is not freed while we are pinned.
         if !record_word::is_absence(record.word().load(Ordering::Acquire), garbage.order) {
             return true;
         }

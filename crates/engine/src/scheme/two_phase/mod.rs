@@ -45,8 +45,9 @@ pub use shared::Shared;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables, WAIT_TIMEOUT};
+use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
 use crate::record_word;
+use crate::scheme::SchemeName;
 use crate::scheme::parts::floor::{self, Floors};
 use crate::scheme::parts::in_place;
 use crate::scheme::parts::node_set::NodeSet;
@@ -55,7 +56,7 @@ use crate::timestamps::Clock;
 use crate::version;
 use crate::version::Version;
 use crate::wait::Ended;
-use chiliad_api::{Info, Intent, Isolation, Reason};
+use chiliad_api::{Info, Intent, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
 use deadlock::Search;
@@ -229,35 +230,10 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
 }
 
 impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
-    const INFO: Info = {
-        let (name, summary, source) = match POLICY {
-            NO_WAIT => (
-                "no-wait",
-                "two-phase locking; who meets a lock gives up",
-                "thousand-cores.txt 2.1.2",
-            ),
-            WAIT_DIE => (
-                "wait-die",
-                "two-phase locking; the old wait for the young, the young give up",
-                "thousand-cores.txt 2.1.3",
-            ),
-            _ => (
-                "dl-detect",
-                "two-phase locking; who meets a lock waits, deadlocks are looked for",
-                "thousand-cores.txt 2.1.1, 4.2",
-            ),
-        };
-        Info {
-            name,
-            summary,
-            isolation: Isolation::Serializable,
-            strict: true,
-            order_follows_reads: true,
-            snapshots: false,
-            needs_partitions: false,
-            wait_timeout: WAIT_TIMEOUT,
-            source,
-        }
+    const INFO: Info = match POLICY {
+        NO_WAIT => SchemeName::NoWait.info(),
+        WAIT_DIE => SchemeName::WaitDie.info(),
+        _ => SchemeName::DlDetect.info(),
     };
     const RECORD_WORDS: usize = 1;
     const INTENDS: bool = true;

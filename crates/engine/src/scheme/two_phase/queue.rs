@@ -364,6 +364,7 @@ fn unlock_among<M: Machine>(seats: &Seats<M>, word: &M::Word, id: RequestId) {
 
 /// Latches the list of a record that nobody has locked or waits for, to take it away.
 pub(super) fn try_take<W: Word>(word: &W) -> bool {
+    // Acquire pairs with the releases in `unlock`, `List::unlatch` and `give_back`.
     word.compare_exchange(0, LATCH, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 

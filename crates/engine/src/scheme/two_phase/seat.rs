@@ -111,12 +111,14 @@ impl<M: Machine> Seats<M> {
         let group = self.group(slot);
         if group.load(Ordering::Relaxed).is_null() {
             let seats = Array::new(GROUP_SEATS, Seat::new);
+            // Release pairs with the acquire in `get`: the seats are constructed.
             group.store(Tagged::new(seats.first(), 0), Ordering::Release);
             owned.seats.push(seats);
         }
         let seat = self.get(slot);
         if seat.edges.load(Ordering::Relaxed).is_null() {
             let edges = Array::new(EDGES_MAX, || M::Word::new(0));
+            // Release pairs with the acquire in `Seat::edge`: the words are constructed.
             seat.edges.store(Tagged::new(edges.first(), 0), Ordering::Release);
             owned.edges.push(edges);
         }
@@ -184,6 +186,7 @@ impl<M: Machine> Seat<M> {
     /// One of the transactions that it waits for, as `edge` names them.
     pub fn edge(&self, index: usize) -> &M::Word {
         debug_assert!(index < EDGES_MAX);
+        // Acquire pairs with the release in `Seats::make`: the words are constructed.
         let edges = self.edges.load(Ordering::Acquire);
         // SAFETY: made with the seat, for this many, and alive as long as it.
         unsafe { &*edges.pointer().add(index) }

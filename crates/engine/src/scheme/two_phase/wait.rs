@@ -130,13 +130,15 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             cx.clockwork.switch(part);
         }
         seat.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
-        // Release: whoever takes it for active reads what it has shown before.
+        // Release pairs with the acquires in `Node::is_active` and `deadlock::show`: whoever takes it for
+        // active reads what it has shown before.
         seat.transaction.store(self.transaction, Ordering::Release);
     }
 
     /// Shows that it has ended.
     pub(super) fn leave_seat(&self, cx: &mut Context<'_, M, Self>) {
         if POLICY != NO_WAIT {
+            // Release pairs with the acquires in `Node::is_active` and `deadlock::show`.
             cx.shared.seats().get(cx.heap.slot_number()).transaction.store(0, Ordering::Release);
         }
     }

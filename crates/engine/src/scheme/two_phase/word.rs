@@ -28,6 +28,7 @@ pub(super) enum Mode {
 /// Takes the lock unless somebody is in the way.
 #[inline]
 pub(super) fn try_lock<W: Word>(word: &W, mode: Mode) -> bool {
+    // Acquire, in both modes, pairs with the releases in `unlock`.
     match mode {
         Mode::Owned => {
             word.compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed).is_ok()
@@ -38,6 +39,7 @@ pub(super) fn try_lock<W: Word>(word: &W, mode: Mode) -> bool {
                 return false;
             }
             let locked = found + READER;
+            // Acquire pairs with the releases in `unlock`.
             if word.compare_exchange(found, locked, Ordering::Acquire, Ordering::Relaxed).is_ok() {
                 return true;
             }
@@ -48,13 +50,14 @@ pub(super) fn try_lock<W: Word>(word: &W, mode: Mode) -> bool {
 /// The caller, a reader, becomes the writer, unless there are other readers.
 #[inline]
 pub(super) fn try_upgrade<W: Word>(word: &W) -> bool {
+    // Acquire pairs with the readers' release in `unlock`: they have read.
     word.compare_exchange(READER, WRITER, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
 /// Gives the lock back.
 #[inline]
 pub(super) fn unlock<W: Word>(word: &W, mode: Mode) {
-    // Release pairs with the acquire of the next holder: our reads have been made, our writes are
+    // Release pairs with the acquires in `try_lock` and `try_upgrade`: our reads have been made, our writes are
     // there.
     match mode {
         Mode::Owned => word.store(0, Ordering::Release),

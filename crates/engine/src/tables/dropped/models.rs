@@ -30,6 +30,7 @@ fn view_holds_the_table(model: Model) {
         let dropper = {
             let world = Rc::clone(&world);
             thread::spawn(move || {
+                // Release pairs with the acquire in `show_view`.
                 world.version.fetch_add(1, Ordering::Release);
                 for _ in 0..2 {
                     if oldest_view(&world.heap.slots) >= DROPPED {

@@ -8,8 +8,8 @@
 use super::{GIVEN_UP, RepeatableRead};
 use crate::contract::{Context, Garbage, Tables};
 use crate::record_word;
+use crate::scheme::parts::install;
 use crate::scheme::parts::unlink;
-use crate::scheme::timestamp::install;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
 
 /// Transactions of a worker between two looks for the horizon, which reads the slots of all.
@@ -53,7 +53,8 @@ impl<M: Machine> RepeatableRead<M> {
     /// now, the word is another one.
     fn shorten(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> bool {
         let word = garbage.record.word();
-        // Acquire: a record that is found alive is not freed while we are pinned.
+        // Acquire pairs with `record_word::publish` and with the exchange in `unlink::take_out_and`: a record
+        // that is found alive is not freed while we are pinned.
         let found = word.load(Ordering::Acquire);
         // Whoever has replaced the version since has left garbage of their own.
         if found & record_word::DEAD != 0 || !record_word::same_order(found, garbage.order) {
@@ -90,7 +91,9 @@ impl<M: Machine> RepeatableRead<M> {
     ) -> bool {
         let record = garbage.record;
         let order = if garbage.placeholder { GIVEN_UP } else { garbage.order };
-        // Acquire: as above. Whoever has overwritten it since leaves garbage of their own.
+        // Acquire pairs with `record_word::publish` and with the exchange in `unlink::take_out_and`: a record
+        // that is found alive is not freed while we are pinned. Whoever has overwritten it since leaves
+        // garbage of their own.
         if !record_word::is_absence(record.word().load(Ordering::Acquire), order) {
             return true;
         }

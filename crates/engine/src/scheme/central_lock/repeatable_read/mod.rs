@@ -17,8 +17,8 @@
 //! from a counter, whatever the options say of timestamps: those of batches and clocks may be lower than
 //! some that were given out before, and a snapshot must be complete when it is taken.
 //!
-//! **Versions** are those of `mvcc` (`timestamp/install.rs`), and so is the horizon below which nobody reads
-//! (`timestamp/horizon.rs`): a transaction shows the first number that is not in its snapshot. Versions and
+//! **Versions** are those of `mvcc` (`parts/install.rs`), and so is the horizon below which nobody reads
+//! (`parts/horizon.rs`): a transaction shows the first number that is not in its snapshot. Versions and
 //! tombstones go when they are below (`garbage.rs`). A key that is not in its index is therefore absent in
 //! every snapshot at work, and what a transaction has found in one stays in its index until the transaction
 //! has ended. Where memory is full and a version cannot be kept, its successor is refused, unless every snapshot at
@@ -27,12 +27,10 @@
 //! **Insertions.** A record is placed as an absent one of [`PLACED`], which is in every snapshot, and
 //! nobody takes it out of its index until its transaction has ended. One that was given up is of order zero.
 
-mod faults;
 mod garbage;
 
-pub use faults::FAULTS;
-
 use super::check_placed;
+use super::faults;
 use super::seat::Seat;
 use super::variants::{Scalable, Variant};
 use crate::Options;
@@ -40,19 +38,18 @@ use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
 use crate::record_word;
-use crate::scheme::parts::{chain, in_place};
-use crate::scheme::timestamp::horizon::Horizon;
-use crate::scheme::timestamp::install;
+use crate::scheme::SchemeName;
+use crate::scheme::parts::horizon::Horizon;
+use crate::scheme::parts::{chain, in_place, install};
 use crate::version;
 use crate::version::Version;
-use chiliad_api::{Info, Intent, Isolation, Part, Reason};
+use chiliad_api::{Info, Intent, Part, Reason};
 use chiliad_lock::{Locks, Manager, Mode, Session};
 use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Spin, Word};
 use chiliad_storage::{Change, Hooks, Kind as SlotKind, NoHooks, RecordRef, Seen};
 use core::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The word of a record whose insertion is at work: below all numbers of commits.
 const PLACED: u64 = (record_word::FLAGS + 1) | record_word::ABSENT;
@@ -150,17 +147,7 @@ fn give_up<M: Machine>(record: RecordRef<M>) {
 }
 
 impl<M: Machine> Scheme<M> for RepeatableRead<M> {
-    const INFO: Info = Info {
-        name: "lock-table-repeatable-read",
-        summary: "two-phase locking of writes by a lock table; reads see a snapshot, unlocked",
-        isolation: Isolation::Snapshot,
-        strict: false,
-        order_follows_reads: true,
-        snapshots: true,
-        needs_partitions: false,
-        wait_timeout: Duration::MAX,
-        source: "scalable-lock-manager.txt 5.1 (REPEATABLE READ)",
-    };
+    const INFO: Info = SchemeName::LockTableRepeatableRead.info();
     const INTENDS: bool = true;
     const WAITS: bool = true;
 
@@ -243,6 +230,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         arena: &mut Arena,
         stamped: bool,
     ) -> Step<M, Version> {
+        // Acquire pairs with `record_word::publish` of the load that installed it.
         match record.word().load(Ordering::Acquire) < self.limit {
             true => version::read_sealed(record, arena, stamped).map_or(Step::Redo, Step::Done),
             false => Step::Done(chain::unborn(arena, stamped)),

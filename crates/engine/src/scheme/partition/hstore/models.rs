@@ -2,7 +2,8 @@
 //! sees, in every execution that the memory model allows.
 
 use super::super::partitioned::Policy;
-use super::{Partition, Queueing, TAKEN_IN_TWO_STEPS};
+use super::faults::TAKEN_IN_TWO_STEPS;
+use super::{Partition, Queueing};
 use crate::Options;
 use crate::wait::Limits;
 use chiliad_loom::{Loom, LoomWord, Model, thread};

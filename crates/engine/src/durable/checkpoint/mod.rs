@@ -8,18 +8,20 @@
 //! floor on. Removed rows are not met; the log has their removal if it is above the floor, and nothing
 //! of them if it is not.
 
-use super::Durable;
-use super::apply::{CHECKPOINT_TOO_EARLY, FLOOR_AT_THE_END, LOG_REMOVED_TOO_EARLY};
-use super::crew::Parallel;
-use super::next::Next;
-use super::number::random_number;
-use super::walkers::{Walkers, Written};
+pub(super) mod walkers;
+
 use crate::contract::Scheme;
 use crate::database::Database;
+use crate::durable::Durable;
+use crate::durable::directory::number::random_number;
+use crate::durable::faults::{CHECKPOINT_TOO_EARLY, FLOOR_AT_THE_END, LOG_REMOVED_TOO_EARLY};
+use crate::durable::parallel::crew::Parallel;
+use crate::durable::parallel::next::Next;
 use chiliad_api::{Checkpointed, Error, Host, Result};
 use chiliad_log::{CheckpointInfo, LogError, Name};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
+use walkers::{Walkers, Written};
 
 impl<M: Machine> Walkers<'_, M> {
     fn finish(self, host: &dyn Host<M>) -> Result<Written> {
@@ -68,6 +70,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         }
         // Beyond the end the log is empty.
         let floor = if M::fault(&FLOOR_AT_THE_END) { end } else { floor.min(end) };
+        debug_assert!(floor <= end, "what is replayed begins before the end");
         let incarnation = durable.log.incarnation();
         let info = CheckpointInfo { number, parts: written.parts, incarnation, floor, end };
         let first = durable.log.first_segments(floor);
@@ -160,6 +163,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         effort: u32,
     ) -> Walkers<'a, M> {
         let words = &self.inner.words;
+        debug_assert!((1..=100).contains(&effort), "a share in percent");
         let tables = words.catalog.walks();
         Walkers {
             disk,
@@ -170,7 +174,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             durable: words.durable.as_ref(),
             catalog: &words.catalog,
             heap: &self.inner.heap,
-            read: super::restore::stable_read,
+            read: crate::durable::recover::restore::stable_read,
             tables,
             next_part: Next::new(),
             result: Shared::new(Latch::new(Written::default())),
@@ -190,7 +194,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
 }
 
 impl<M: Machine> Durable<M> {
-    pub(super) fn is_canceled(&self) -> bool {
+    pub(in crate::durable) fn is_canceled(&self) -> bool {
         self.canceled.load(Ordering::Relaxed) != 0
     }
 
@@ -223,7 +227,7 @@ impl<M: Machine> Durable<M> {
 
 impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// The directory's part.
-    pub(super) fn durable(&self) -> Result<&Durable<M>> {
+    pub(in crate::durable) fn durable(&self) -> Result<&Durable<M>> {
         let without = || Error::InvalidOption("the database has no directory".into());
         self.inner.words.durable.as_ref().ok_or_else(without)
     }

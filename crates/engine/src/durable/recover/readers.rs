@@ -1,9 +1,9 @@
 //! Reading a checkpoint's parts and the logs' segments, a file at a time.
 
-use super::apply::{Applier, Group, Item};
-use super::next::Next;
-use super::plan::Life;
-use super::recovery::{Replay, add};
+use crate::durable::directory::plan::Life;
+use crate::durable::parallel::next::Next;
+use crate::durable::recover::apply::{Applier, Group, Item};
+use crate::durable::recover::recovery::{Replay, add};
 use chiliad_api::{Error, Result};
 use chiliad_log::entry;
 use chiliad_log::{CheckpointInfo, Damage, LogError, Name, PartReader, SegmentId, SegmentReader};
@@ -30,7 +30,7 @@ pub struct Readers<'a, M: Machine> {
 
 impl<M: Machine> Readers<'_, M> {
     /// Reads one file after the other.
-    pub(super) fn take_part(&self) {
+    pub(in crate::durable) fn take_part(&self) {
         let mut applier = match self.replay.target.map(Applier::new).transpose() {
             Ok(applier) => applier,
             Err(error) => return self.replay.fail(0, error),

@@ -1,7 +1,7 @@
 //! What a directory holds, and in which order recovery reads it. Changes nothing.
 
-use super::blob::Blob;
-use super::shape::Shapes;
+use crate::durable::directory::blob::Blob;
+use crate::durable::directory::shape::Shapes;
 use chiliad_api::{Host, Phase, Recovered, Result};
 use chiliad_log::{
     Incarnation, LogError, MANIFEST_NAME, Manifest, Name, Promise, SegmentId, Sought, Tail,
@@ -273,7 +273,7 @@ fn catalogue(manifest: &Manifest) -> Result<Blob> {
 }
 
 /// What is known before anything is replayed.
-pub(super) fn begin(plan: &Plan) -> Recovered {
+pub(in crate::durable) fn begin(plan: &Plan) -> Recovered {
     let last = plan.lives.last();
     let tails = || plan.lives.iter().flat_map(|life| &life.tails);
     Recovered {

@@ -1,4 +1,4 @@
-//! Planted bugs of what transactions do that are alone with their partitions.
+//! Planted bugs of the partitioned schemes: of what they have in common, and of how a partition is got.
 
 use chiliad_machine::{Fault, Rig};
 
@@ -76,6 +76,26 @@ pub(super) static SIBLING_SPUN_FOR: Fault = Fault {
     seeds: 20,
 };
 
+pub(super) static TAKEN_IN_TWO_STEPS: Fault = Fault {
+    name: "lock-taken-in-two-steps",
+    step: "a free partition is taken in one step with seeing that it is free",
+    rig: Rig::SimSc,
+    schemes: &["h-store"],
+    workload: "scan",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
+pub(super) static TAKEN_FROM_YOUNGER: Fault = Fault {
+    name: "lock-taken-from-younger",
+    step: "the oldest waits until the holder has gone",
+    rig: Rig::SimSc,
+    schemes: &["h-store"],
+    workload: "scan",
+    expected: NOT_SERIALIZABLE,
+    seeds: 200,
+};
+
 /// All of them.
 pub static FAULTS: &[&Fault] = &[
     &PARTITION_NOT_LOCKED,
@@ -84,4 +104,6 @@ pub static FAULTS: &[&Fault] = &[
     &UNLINKED_WITHOUT_PARTITIONS,
     &ORDER_NOT_ABOVE_OVERWRITTEN,
     &SIBLING_SPUN_FOR,
+    &TAKEN_IN_TWO_STEPS,
+    &TAKEN_FROM_YOUNGER,
 ];

@@ -1,9 +1,9 @@
 //! Writing the rows of all tables into the parts of a checkpoint.
 
-use super::Durable;
-use super::next::Next;
-use super::walk::Walk;
 use crate::contract::Tables as _;
+use crate::durable::Durable;
+use crate::durable::parallel::next::Next;
+use crate::durable::parallel::walk::Walk;
 use crate::tables::catalog::{Catalog, View};
 use crate::tables::dropped::hide_view;
 use chiliad_api::{Error, Result};
@@ -45,7 +45,7 @@ pub struct Written {
 
 impl<M: Machine> Walkers<'_, M> {
     /// Writes pieces of all tables until there are none.
-    pub(super) fn take_part(&self) {
+    pub(in crate::durable) fn take_part(&self) {
         if let Err(error) = self.write_part() {
             self.result.lock().failure.get_or_insert(error);
         }

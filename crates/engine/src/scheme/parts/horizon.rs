@@ -13,9 +13,22 @@
 //!
 //! Timestamps are in the form of header words here: flags clear.
 
-use super::faults;
-use chiliad_machine::{Latch, Line, Machine, Ordering, Word};
+use chiliad_machine::{Fault, Latch, Line, Machine, Ordering, Rig, Word};
 use chiliad_storage::Slots;
+
+/// Collection that asks nobody.
+static COLLECTED_TOO_SOON: Fault = Fault {
+    name: "collected-too-soon",
+    step: "what transactions at work may read is not collected",
+    rig: Rig::SimSc,
+    schemes: &["mvcc", "lock-table-repeatable-read"],
+    workload: "scan",
+    expected: &["G-single", "G2", "G2-item", "G1c", "lost update"],
+    seeds: 200,
+};
+
+/// The planted bugs of this part.
+pub static FAULTS: &[&Fault] = &[&COLLECTED_TOO_SOON];
 
 /// What all workers share. Lives in the machine's memory.
 pub struct Horizon<M: Machine> {
@@ -56,7 +69,8 @@ impl<M: Machine> Horizon<M> {
 
     /// Nobody who begins from here on is older than `now`.
     pub fn close_below(&self, now: u64) {
-        // Release: who begins later sees what the caller has installed.
+        // Release pairs with the acquire in `enter`: who begins later sees what the caller has installed.
+        // Acquire pairs with the raises of others, here and in `advance`.
         self.open.0.fetch_max(now, Ordering::AcqRel);
     }
 
@@ -79,7 +93,8 @@ impl<M: Machine> Horizon<M> {
     /// A timestamp, `own` or lower, below which nobody else is at work or will begin.
     fn advance(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
         let goal = Self::least(slots, slot, own);
-        // Acquire and release: goals of others count with what they have seen.
+        // Release pairs with the acquire in `enter`; acquire pairs with the raises of others, here and in
+        // `close_below`: their goals count with what they have seen.
         self.open.0.fetch_max(goal, Ordering::AcqRel);
         // Full; pairs with the one in `enter`.
         M::fence(Ordering::SeqCst);
@@ -89,7 +104,7 @@ impl<M: Machine> Horizon<M> {
     /// The horizon for a collector who is not at work. One worker at a time looks for it, since that reads
     /// the slots of all; meanwhile the others have the last one.
     pub fn for_collection(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
-        if M::fault(&faults::COLLECTED_TOO_SOON) {
+        if M::fault(&COLLECTED_TOO_SOON) {
             return own;
         }
         if let Some(_looking) = self.looking.0.try_lock() {
@@ -105,6 +120,7 @@ impl<M: Machine> Horizon<M> {
     /// count.
     pub fn look(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
         let horizon = self.advance(slots, slot, own);
+        // AcqRel pairs with the raises of others; the look of `for_snapshot` goes by the fences.
         self.collected.0.fetch_max(horizon, Ordering::AcqRel);
         // Full; pairs with the one in `for_snapshot`: either the snapshot sees that it is too old, or
         // it is seen here.

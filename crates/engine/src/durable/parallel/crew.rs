@@ -1,8 +1,8 @@
 //! Work that a host runs on several threads at once.
 
-use super::readers::Readers;
-use super::settle::Settlers;
-use super::walkers::Walkers;
+use crate::durable::checkpoint::walkers::Walkers;
+use crate::durable::recover::readers::Readers;
+use crate::durable::recover::settle::Settlers;
 use chiliad_api::{Crew, Host, Work};
 use chiliad_machine::{Interleaved, Machine};
 

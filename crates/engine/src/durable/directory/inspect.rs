@@ -1,7 +1,7 @@
 //! What a directory holds, without opening it.
 
-use super::plan::Plan;
-use super::recovery::Replay;
+use crate::durable::directory::plan::Plan;
+use crate::durable::recover::recovery::Replay;
 use chiliad_api::Error;
 use chiliad_api::{Contents, Host, LogContents, Result};
 use chiliad_log::{LogError, Name};

@@ -90,7 +90,7 @@ pub fn put<M: Machine>(
                 }
                 Err(error) => {
                     fresh.word().store(FREED, Ordering::Relaxed);
-                    // SAFETY: as above.
+                    // SAFETY: the insertion failed, so the index does not have it and nobody has seen it.
                     unsafe { heap.free_record(SlotKind::Record, fresh) };
                     return Err(error);
                 }
@@ -138,6 +138,7 @@ fn replace_latched<M: Machine>(
     version: Restored<'_>,
     prior: u64,
 ) -> Result<u64, OutOfMemory> {
+    debug_assert!(prior & (record_word::LATCH | record_word::DEAD) == 0, "latched by the caller");
     if prior & !record_word::FLAGS >= version.order && !M::fault(&REPLAYED_AS_FOUND) {
         return Ok(prior);
     }
@@ -190,6 +191,8 @@ pub fn clear_away<M: Machine>(
         graveyard.bury(key, 1, stamp::read_absent(&bytes));
     }
     let mut confirm = |_: &_| {
+        // Release pairs with the acquire in `stable_read`: a reader that still has the address finds the
+        // record dead.
         record.word().store(FREED, Ordering::Release);
         true
     };

@@ -5,15 +5,16 @@
 //! newer. At the end what is absent leaves its index, and the entries of secondary indexes are made
 //! (`settle`).
 
-use super::apply::{Applier, INCARNATION_NOT_RAISED};
-use super::crew::Parallel;
-use super::next::Next;
-use super::plan::{self, Life};
-use super::readers::{Readers, Task};
-use super::recovery::{Replay, add};
-use super::restore;
-use super::settle::Settlers;
-use super::target::Target;
+use crate::durable::directory::plan::{self, Life};
+use crate::durable::faults::INCARNATION_NOT_RAISED;
+use crate::durable::parallel::crew::Parallel;
+use crate::durable::parallel::next::Next;
+use crate::durable::recover::apply::Applier;
+use crate::durable::recover::readers::{Readers, Task};
+use crate::durable::recover::recovery::{Replay, add};
+use crate::durable::recover::restore;
+use crate::durable::recover::settle::Settlers;
+use crate::durable::recover::target::Target;
 use chiliad_api::{Recovered, Result};
 use chiliad_machine::disk::Access;
 use chiliad_machine::{Machine, Ordering, Word};

@@ -1,93 +1,15 @@
 //! Versions into tables, in groups, so that the cache misses of their look-ups overlap.
 
-use super::target::Tables;
-use super::target::{Removed, Target};
-use crate::durable::restore::{self, Restored};
+use crate::durable::recover::restore::{self, Restored};
+use crate::durable::recover::target::{Removed, Tables, Target};
 use crate::tables::table::Table;
 use chiliad_api::{Error, Result};
 use chiliad_log::entry::Write;
-use chiliad_machine::{Fault, Machine, Rig};
+use chiliad_machine::Machine;
 use chiliad_storage::{Changes, Flight, LocalHeap};
 
 /// Look-ups in flight together.
 const GROUP: usize = 32;
-
-/// Versions of an incarnation that is over keep their orders.
-pub static INCARNATION_NOT_RAISED: Fault = Fault {
-    name: "incarnation-not-raised",
-    step: "every opening is an incarnation of its own, whose orders exceed those of all before",
-    rig: Rig::Disk,
-    schemes: &[],
-    workload: "bank",
-    expected: &["wrong state", "consistency", "acknowledged transaction lost"],
-    seeds: 400,
-};
-
-/// A checkpoint is taken to hold everything up to the epoch in which its walk ended.
-pub static FLOOR_AT_THE_END: Fault = Fault {
-    name: "floor-at-the-end",
-    step: "a checkpoint stands for the epochs before its walk began",
-    rig: Rig::Disk,
-    schemes: &[],
-    workload: "bank",
-    expected: &["wrong state", "consistency"],
-    seeds: 1000,
-};
-
-/// A checkpoint counts before the epochs that it has effects of are durable.
-pub static CHECKPOINT_TOO_EARLY: Fault = Fault {
-    name: "checkpoint-too-early",
-    step: "a checkpoint is published once the log is durable through the end of its walk",
-    rig: Rig::Disk,
-    schemes: &[],
-    workload: "bank",
-    expected: &["recovery refused", "wrong state", "not closed"],
-    seeds: 1000,
-};
-
-/// Old logs go before the checkpoint that replaces them is published.
-pub static LOG_REMOVED_TOO_EARLY: Fault = Fault {
-    name: "log-removed-too-early",
-    step: "old logs are removed after the manifest that does without them is durable",
-    rig: Rig::Disk,
-    schemes: &[],
-    workload: "bank",
-    expected: &["recovery refused", "acknowledged transaction lost", "wrong state"],
-    seeds: 1000,
-};
-
-/// A transaction is appended when its window has closed already.
-pub static APPENDED_AFTER_ITS_WINDOW: Fault = Fault {
-    name: "appended-after-its-window",
-    step: "a transaction is in its buffer before its commit window closes",
-    rig: Rig::Disk,
-    schemes: &[],
-    workload: "bank",
-    expected: &["acknowledged transaction lost", "wrong state", "not closed"],
-    seeds: 1000,
-};
-
-/// A transaction that has only read is answered before what it read is durable.
-pub static READER_NOT_HELD_BACK: Fault = Fault {
-    name: "reader-not-held-back",
-    step: "what a transaction has read is durable before its result is given out",
-    rig: Rig::Disk,
-    schemes: &[],
-    workload: "bank",
-    expected: &["acknowledged transaction lost"],
-    seeds: 400,
-};
-
-/// The planted bugs of this folder.
-pub static FAULTS: &[&Fault] = &[
-    &INCARNATION_NOT_RAISED,
-    &FLOOR_AT_THE_END,
-    &CHECKPOINT_TOO_EARLY,
-    &LOG_REMOVED_TOO_EARLY,
-    &APPENDED_AFTER_ITS_WINDOW,
-    &READER_NOT_HELD_BACK,
-    &restore::REPLAYED_AS_FOUND,
-];
 
 /// One thread's part in the recovery.
 pub struct Applier<'a, M: Machine> {
@@ -149,6 +71,8 @@ impl<'a, M: Machine> Applier<'a, M> {
     #[inline]
     pub fn push<'p>(&mut self, group: &mut Group<'a, 'p, M>, item: Item<'p>) -> Result<()> {
         let Some(table) = self.table(item.write.table) else { return Ok(()) };
+        debug_assert!(group.count < GROUP, "a full group is flushed");
+        debug_assert!(restore::is_order(item.order), "what is replayed was admitted");
         group.items[group.count] = Some((table, item));
         group.count += 1;
         if group.count == GROUP { self.flush(group) } else { Ok(()) }
@@ -157,6 +81,7 @@ impl<'a, M: Machine> Applier<'a, M> {
     /// Applies what the group has.
     pub fn flush(&mut self, group: &mut Group<'_, '_, M>) -> Result<()> {
         self.heap.pin();
+        debug_assert!(group.items().count() == group.count, "no gaps");
         let applied = self.apply(group);
         self.heap.unpin();
         self.heap.reclaim();

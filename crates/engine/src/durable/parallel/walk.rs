@@ -48,6 +48,7 @@ impl<M: Machine> Walk<M> {
             (Self::Hash { buckets, next }, Index::Hash(index)) => {
                 // Relaxed: only that each piece is dealt once.
                 let start = next.fetch_add(BUCKETS, Ordering::Relaxed);
+                debug_assert!(start.is_multiple_of(BUCKETS), "pieces do not overlap");
                 let end = buckets.min(&(start + BUCKETS)).to_owned();
                 if start >= end {
                     return false;

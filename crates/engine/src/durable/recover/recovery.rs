@@ -1,7 +1,7 @@
 //! A recovery: what it reads from, where it puts rows, and what its threads share.
 
-use super::plan::Plan;
-use super::target::{Removed, Target};
+use crate::durable::directory::plan::Plan;
+use crate::durable::recover::target::{Removed, Target};
 use chiliad_api::{Error, Host, Phase, Result};
 use chiliad_log::LogError;
 use chiliad_machine::disk::Disk;

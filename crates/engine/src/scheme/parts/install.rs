@@ -1,15 +1,28 @@
 //! Installing a version before those that it replaces, and giving those up when nobody wants them.
 //!
 //! Whoever calls is alone with the record, but for readers: by a claim under `mvcc`, by a lock and the
-//! record's latch under two-phase locking with snapshots (`lock_table/repeatable_read`).
+//! record's latch under two-phase locking with snapshots (`central_lock/repeatable_read`).
 
-use super::faults;
 use crate::access::{Kind, Write, WriteSet};
 use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme};
 use crate::record_word;
 use crate::scheme::parts::chain;
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_machine::{Fault, Machine, Ordering, Rig, Word};
 use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
+
+/// The chain of versions loses one.
+static VERSION_NOT_KEPT: Fault = Fault {
+    name: "version-not-kept",
+    step: "the version that is overwritten joins the chain",
+    rig: Rig::SimSc,
+    schemes: &["mvcc", "lock-table-repeatable-read"],
+    workload: "bank",
+    expected: &["G-single", "G2", "G2-item", "G1c", "lost update"],
+    seeds: 200,
+};
+
+/// The planted bugs of this part.
+pub static FAULTS: &[&Fault] = &[&VERSION_NOT_KEPT];
 
 /// Gives up a version that no reader at work can want.
 fn drop_version<M: Machine>(heap: &mut LocalHeap<M>, block: RecordRef<M>) {
@@ -63,7 +76,7 @@ pub fn install_before_old<M: Machine, S: Scheme<M>>(
     let head = record.overflow();
     let mut chain = head.unwrap_or(record).next(Ordering::Relaxed);
     let spare = write.spare[0].take();
-    let lost = M::fault(&faults::VERSION_NOT_KEPT);
+    let lost = M::fault(&VERSION_NOT_KEPT);
     match head.or(spare).filter(|_| !lost) {
         Some(block) if head.is_some() => chain = Some(block),
         Some(block) => chain = Some(chain::put_by(record, block, chain, write.prior)),
@@ -99,6 +112,7 @@ pub fn shorten<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>, horizo
     let (chain, word) = (above.next(Ordering::Relaxed), record.word().load(Ordering::Relaxed));
     let left = chain::cut(chain, word, horizon, |block| drop_version(heap, block));
     if left.is_none() && chain.is_some() {
+        // Release pairs with the acquire of the link in `chain::read_old`.
         above.set_next(None, Ordering::Release);
     }
 }
@@ -109,9 +123,12 @@ pub fn shorten<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>, horizo
 /// It has left its index during this pin, by the caller's hand alone.
 pub unsafe fn retire_whole<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
     M::mark("record unlinked");
+    // Acquire pairs with the release in `RecordRef::write_before`, which has made the chain.
     let mut next = record.next(Ordering::Acquire);
+    // Release pairs with the acquire of the link in `chain::read_old`.
     record.set_next(None, Ordering::Release);
     while let Some(block) = next {
+        // Acquire pairs with the release in `chain::cut`.
         next = block.next(Ordering::Acquire);
         drop_version(heap, block);
     }

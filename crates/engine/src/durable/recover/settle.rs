@@ -1,12 +1,11 @@
 //! The walk over all tables that ends an incarnation: words are reset, and after the last one the
 //! entries of secondary indexes are made.
 
-use super::next::Next;
-use super::recovery::Replay;
-use super::target::Tables;
-use super::target::Target;
-use super::walk::Walk;
-use crate::durable::restore::{self, Restored};
+use crate::durable::parallel::next::Next;
+use crate::durable::parallel::walk::Walk;
+use crate::durable::recover::recovery::Replay;
+use crate::durable::recover::restore::{self, Restored};
+use crate::durable::recover::target::{Tables, Target};
 use crate::tables::table::Table;
 use chiliad_api::stamp::STAMP_BYTES;
 use chiliad_api::{Error, Phase, Result};
@@ -47,7 +46,11 @@ impl<M: Machine> Default for Room<M> {
 struct Rows<M: Machine>(M::Word);
 
 impl<'a, M: Machine> Settlers<'a, M> {
-    pub(super) fn new(replay: &'a Replay<'a, M>, target: Target<'a, M>, entries: bool) -> Self {
+    pub(in crate::durable) fn new(
+        replay: &'a Replay<'a, M>,
+        target: Target<'a, M>,
+        entries: bool,
+    ) -> Self {
         let tables = target.tables.iter().flatten().filter(|table| !table.is_index());
         let tables = tables.map(|table| (&***table, Shared::new(Walk::new(&table.index))));
         Self {
@@ -61,12 +64,12 @@ impl<'a, M: Machine> Settlers<'a, M> {
     }
 
     /// Rows met that are present.
-    pub(super) fn rows(&self) -> u64 {
+    pub(in crate::durable) fn rows(&self) -> u64 {
         if self.entries { self.rows.0.load(Ordering::Relaxed) } else { 0 }
     }
 
     /// Takes pieces of all tables until there are none.
-    pub(super) fn take_part(&self) {
+    pub(in crate::durable) fn take_part(&self) {
         if let Err(error) = self.settle_tables() {
             self.replay.fail(0, error);
         }

@@ -3,10 +3,10 @@
 //! A copy is the checkpoint, the logs as far as they are sound, and a manifest last that says where
 //! those end: a directory like one that was closed. Every frame is checked on its way.
 
-use super::plan::Plan;
-use super::recovery::Replay;
 use crate::contract::Scheme;
 use crate::database::Database;
+use crate::durable::directory::plan::Plan;
+use crate::durable::recover::recovery::Replay;
 use chiliad_api::{Copied, Host, Result};
 use chiliad_log::frame::{Identity, Kind};
 use chiliad_log::{

@@ -1,0 +1,366 @@
+//! The core of a worker: the state of its transaction, in named parts, and how it begins, waits and fails.
+//!
+//! What operations do with it lies in `read_ops`, `scan_ops`, `write_ops` and `index_ops`; the commit in `commit`,
+//! and what follows it, or a rollback, in `ending`.
+
+use crate::access::WriteSet;
+use crate::arena::Arena;
+use crate::breakdown::Clockwork;
+use crate::contract::{Context, Refusal, Scheme, Step, Why};
+use crate::handles::Handles;
+use crate::key_pool::KeyPool;
+use crate::options::Snapshots;
+use crate::shared::Inner;
+use crate::tables::catalog::View;
+use crate::verification::Verification;
+use crate::wait::Limits;
+use chiliad_api::{Error, Intent, Part, Reason, Result, TableId, Tally};
+use chiliad_log::BufferRef;
+use chiliad_machine::{Cost, Machine, Ordering, Word};
+use chiliad_storage::{Changes, Cursor, Flight, LeafRun, LocalHeap, RecordRef};
+use std::sync::Arc;
+
+/// Bytes of a row to ask for where none of its table has been seen.
+const ROW_BYTES_GUESS: u32 = 128;
+
+/// Whether the worker has a transaction in hand.
+pub(crate) enum State {
+    Idle,
+    Active,
+    /// It failed with this and can only be rolled back.
+    Lost(Error),
+}
+
+/// The worker without its view of the catalog, so that a table can be held while it works.
+pub(crate) struct Core<M: Machine, S: Scheme<M>> {
+    pub inner: Arc<Inner<M, S>>,
+    pub heap: LocalHeap<M>,
+    pub scheme: S,
+    /// How the transaction stands.
+    pub attempt: Attempt,
+    /// When the transaction's waits end at the latest.
+    pub limits: Limits<M>,
+    /// What it has copied, and what it is to write.
+    pub arena: Arena,
+    /// What it has found.
+    pub handles: Handles<M>,
+    pub writes: WriteSet<M>,
+    /// The table of the operation in hand.
+    pub table: TableId,
+    pub scan: Scan<M>,
+    pub group: Group<M>,
+    /// What the index reports of an insertion.
+    pub changes: Changes<M>,
+    /// Scratch for encoded keys.
+    pub key: Vec<u8>,
+    pub rules: Rules,
+    pub opacity: bool,
+    pub snapshots: bool,
+    /// Where commits go that are logged.
+    pub log: Option<BufferRef<M>>,
+    /// Buffers for the keys of what is left to collect.
+    pub keys: KeyPool,
+    pub tally: Tally,
+    pub verification: Verification<M>,
+    pub clockwork: Clockwork<M>,
+}
+
+/// How the transaction in hand stands.
+pub(crate) struct Attempt {
+    pub state: State,
+    /// Counts the worker's transactions.
+    pub sequence: u64,
+    pub read_only: bool,
+    pub in_past: bool,
+    /// It is a load, which may write to read-only tables.
+    pub loads: bool,
+    /// The last transaction went through, or was given up by its own logic.
+    pub finished: bool,
+    /// The reclaim epoch at begin: see [`Core::commit`].
+    pub begun_in: u64,
+    /// Times that the scheme has waited in the middle of an operation, and so the pin has changed.
+    pub waits: u64,
+    /// Writes whose secondary index entries have to be brought in line.
+    pub dirty: usize,
+}
+
+/// What a scan works with, kept from one to the next.
+pub(crate) struct Scan<M: Machine> {
+    pub run: LeafRun<M>,
+    pub cursor: Cursor,
+    /// Where the cursor was before the leaf that is being read, for schemes that wait.
+    pub bookmark: Cursor,
+}
+
+/// What a group of look-ups works with.
+pub(crate) struct Group<M: Machine> {
+    pub flight: Flight<M>,
+    pub row_bytes: RowBytes,
+}
+
+/// Lengths of rows seen last, by table, to know how many lines to ask for.
+#[derive(Default)]
+pub(crate) struct RowBytes(Vec<u32>);
+
+impl RowBytes {
+    /// Bytes to expect of a row of `table`.
+    #[inline]
+    pub fn of(&self, table: TableId) -> usize {
+        self.0.get(table.0 as usize).copied().unwrap_or(ROW_BYTES_GUESS) as usize
+    }
+
+    /// A row of `table` had so many.
+    #[inline]
+    pub fn learn(&mut self, table: TableId, bytes: u32) {
+        match self.0.get_mut(table.0 as usize) {
+            Some(known) => *known = bytes,
+            None => self.0.resize(table.0 as usize + 1, ROW_BYTES_GUESS),
+        }
+    }
+}
+
+/// What the catalog says of tables, by number, at hand for every write.
+#[derive(Default)]
+pub(crate) struct Rules {
+    present_only: Vec<bool>,
+    unlogged: Vec<bool>,
+}
+
+impl Rules {
+    /// Takes over what `view` shows.
+    pub fn learn<M: Machine>(&mut self, view: &View<M>) {
+        self.present_only.clear();
+        self.present_only.extend(view.present_only());
+        self.unlogged.clear();
+        self.unlogged.extend(view.unlogged());
+        debug_assert!(self.present_only.len() == self.unlogged.len(), "rules for each table");
+    }
+
+    /// Whether the table is closed to snapshots.
+    #[inline]
+    pub fn is_present_only(&self, table: TableId) -> bool {
+        self.present_only.get(table.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether writes of the table are not logged.
+    #[inline]
+    pub fn is_unlogged(&self, table: TableId) -> bool {
+        self.unlogged.get(table.0 as usize).copied().unwrap_or(false)
+    }
+}
+
+/// The context of a hook, from the fields of a [`Core`].
+macro_rules! context {
+    ($core:expr) => {
+        Context {
+            shared: &$core.inner.words.scheme,
+            epochs: &$core.inner.words.epochs,
+            heap: &mut $core.heap,
+            keys: &mut $core.keys,
+            table: $core.table,
+            clockwork: &mut $core.clockwork,
+            limits: &$core.limits,
+            stamped: $core.verification.is_on(),
+            opacity: $core.opacity,
+            snapshots: $core.snapshots,
+        }
+    };
+}
+pub(crate) use context;
+
+impl<M: Machine, S: Scheme<M>> Core<M, S> {
+    /// The core of a new worker, whose heap this is.
+    pub fn new(inner: Arc<Inner<M, S>>, heap: LocalHeap<M>) -> Self {
+        let options = &inner.options;
+        let log = inner.words.durable.as_ref().map(|durable| durable.log.buffer());
+        let serial = inner.words.workers.fetch_add(1, Ordering::Relaxed) + 1;
+        Self {
+            verification: Verification::new(options.verify, options.kept_payload, serial),
+            opacity: options.opacity,
+            snapshots: S::INFO.snapshots && options.snapshots != Snapshots::Off,
+            arena: Arena::new(options.supply.allocator()),
+            inner,
+            heap,
+            scheme: S::new(),
+            attempt: Attempt {
+                state: State::Idle,
+                sequence: 0,
+                read_only: false,
+                in_past: false,
+                loads: false,
+                finished: false,
+                begun_in: 0,
+                waits: 0,
+                dirty: 0,
+            },
+            limits: Limits::new(),
+            handles: Handles::new(),
+            writes: WriteSet::new(),
+            table: TableId(0),
+            scan: Scan {
+                run: LeafRun::default(),
+                cursor: Cursor::default(),
+                bookmark: Cursor::default(),
+            },
+            group: Group { flight: Flight::default(), row_bytes: RowBytes::default() },
+            changes: Changes::new(),
+            key: Vec::new(),
+            rules: Rules::default(),
+            log,
+            keys: KeyPool::default(),
+            tally: Tally::default(),
+            clockwork: Clockwork::new(),
+        }
+    }
+
+    /// Does `work`, whose time is booked as that of `part`.
+    #[inline]
+    pub fn timed<T>(&mut self, part: Part, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.clockwork.switch(part);
+        let done = work(self);
+        self.clockwork.switch(before);
+        done
+    }
+
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// A conflict, for schemes that can refuse this early.
+    #[inline]
+    pub fn begin(&mut self, intent: &Intent<'_>) -> Result<()> {
+        M::work(Cost::Begin, 1);
+        debug_assert!(matches!(self.attempt.state, State::Idle), "one transaction at a time");
+        debug_assert!(!self.heap.is_pinned(), "no operation is in progress");
+        debug_assert!(self.writes.is_empty(), "the last transaction has left nothing to write");
+        debug_assert!(self.attempt.dirty == 0, "nor index entries to bring in line");
+        self.arena.clear();
+        self.handles.begin();
+        let attempt = &mut self.attempt;
+        attempt.read_only = intent.read_only || intent.snapshot || self.inner.options.read_only;
+        attempt.in_past = intent.snapshot && self.snapshots;
+        attempt.loads = false;
+        attempt.sequence = attempt.sequence.wrapping_add(1);
+        attempt.begun_in = self.heap.epoch();
+        self.clockwork.begin();
+        self.verification.begin(self.attempt.sequence, self.attempt.in_past);
+        let begun =
+            self.timed(Part::Manager, |core| core.scheme.begin(&mut context!(core), intent));
+        match begun {
+            Step::Done(()) => {
+                self.attempt.state = State::Active;
+                Ok(())
+            }
+            Step::Abort(refusal) => {
+                let error = self.lose(refusal);
+                self.roll_back(false);
+                self.let_go();
+                Err(error)
+            }
+            Step::Redo | Step::Wait => unreachable!("begin has no record to look up again"),
+        }
+    }
+
+    /// Waits while the log has enough to do. When it has failed there is nothing to wait for: the
+    /// transaction may read, and its commit refuses what it has written.
+    #[inline]
+    pub fn wait_for_log(&self) -> Result<()> {
+        let (Some(durable), Some(buffer)) = (&self.inner.words.durable, &self.log) else {
+            return Ok(());
+        };
+        while !durable.log.has_room(buffer) {
+            M::mark("worker waited for the log");
+            durable.log.wake();
+            self.limits.wait_for_time().check()?;
+            if durable.nap().is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The transaction cannot go on.
+    #[cold]
+    pub fn lose(&mut self, refusal: Refusal<M>) -> Error {
+        let reason = match refusal.why {
+            Why::Conflict(reason) => reason,
+            Why::OutOfMemory => return self.doom(self.inner.out_of_memory()),
+            Why::Ended(ended) => return self.doom(ended.into()),
+            Why::LocksExhausted { held } => {
+                let locks_max = self.inner.options.locks_max;
+                if held as u64 >= locks_max / 2 {
+                    return self.doom(Error::LocksExhausted { locks_max });
+                }
+                Reason::LocksExhausted
+            }
+        };
+        self.count_conflict(reason, refusal.record);
+        self.attempt.state = State::Lost(Error::Conflict(reason));
+        Error::Conflict(reason)
+    }
+
+    /// An operation has failed half-way, for whatever reason: no commit may follow.
+    #[cold]
+    pub fn doom(&mut self, error: Error) -> Error {
+        if matches!(self.attempt.state, State::Active) {
+            self.attempt.state = State::Lost(error.clone());
+        }
+        error
+    }
+
+    fn count_conflict(&mut self, reason: Reason, record: Option<RecordRef<M>>) {
+        let Self { handles, writes, arena, tally, .. } = self;
+        let place = record.and_then(|record| {
+            let read = handles.accesses.iter().find(|access| access.record == record);
+            let read = read.map(|access| (access.table, access.key));
+            let write = || writes.entries.iter().find(|write| write.record == record);
+            read.or_else(|| write().map(|write| (write.table, write.key)))
+        });
+        tally.conflict(reason, place.map(|(table, key)| (table, arena.get(key))));
+    }
+
+    /// Turns a hook's answer into a result; `None`: look the record up again. Where the scheme has to
+    /// wait for that, it has waited, and the pin is another one: nothing found before can be used.
+    #[inline]
+    pub fn settle<T>(&mut self, step: Step<M, T>) -> Result<Option<T>> {
+        match step {
+            Step::Done(value) => Ok(Some(value)),
+            Step::Redo => Ok(None),
+            Step::Wait => self.wait().map(|()| None),
+            Step::Abort(refusal) => Err(self.lose(refusal)),
+        }
+    }
+
+    /// Lets the scheme wait, unpinned.
+    #[cold]
+    fn wait(&mut self) -> Result<()> {
+        debug_assert!(S::WAITS, "only schemes wait that say so");
+        debug_assert!(self.heap.is_pinned(), "an operation is in progress");
+        self.attempt.waits += 1;
+        self.heap.unpin();
+        let waited = self.timed(Part::Wait, |core| core.scheme.wait(&mut context!(core)));
+        self.heap.pin();
+        waited.map_err(|refusal| self.lose(refusal))
+    }
+
+    /// Whether an operation may go on.
+    #[inline]
+    pub fn ready(&self, writes: bool) -> Result<()> {
+        M::work(Cost::Operation, 1);
+        if !matches!(self.attempt.state, State::Active) {
+            return Err(Error::TransactionOver);
+        }
+        if writes && self.attempt.read_only {
+            return Err(match self.inner.options.read_only {
+                true => Error::OpenedReadOnly,
+                false => Error::ReadOnly,
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether versions of rows of `table` may be wanted by snapshots.
+    #[inline]
+    pub fn keeps(&self, table: TableId) -> bool {
+        self.snapshots && !self.rules.is_present_only(table)
+    }
+}
