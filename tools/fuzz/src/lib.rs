@@ -3,11 +3,11 @@
 //! The checks themselves are the tests' own (`crates/log/tests/damage`, `crates/engine/tests/engine/damage`):
 //! what a fuzzer finds is a script of bytes that a test can repeat.
 
-#[path = "../../crates/log/tests/damage/mod.rs"]
+#[path = "../../../crates/log/tests/damage/mod.rs"]
 pub mod damage;
-#[path = "../../crates/engine/tests/engine/damage/directories.rs"]
+#[path = "../../../crates/engine/tests/engine/damage/directories.rs"]
 pub mod directories;
-#[path = "../../crates/log/tests/damage/readers.rs"]
+#[path = "../../../crates/log/tests/damage/readers.rs"]
 pub mod readers;
 
 use std::path::Path;
