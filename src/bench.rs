@@ -8,12 +8,12 @@ use crate::result::{Consistency, Counts, DiskUse, RunResult, Verified};
 use crate::runs::Files;
 use crate::settings::{Settings, Storage, promised_isolation};
 use chiliad_checker::Recorder;
-use chiliad_engine::Error;
-use chiliad_machine::disk::Disk;
-use chiliad_workload::driver::{
+use chiliad_driver::{
     Failure, Home, Judgement, NativeTarget, Plan, Progress, Sample, Target, judge, open_native,
     run_native, write_history,
 };
+use chiliad_engine::Error;
+use chiliad_machine::disk::Disk;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,7 +97,8 @@ fn measure(
 
 /// The directory of a run with a log.
 fn place(settings: &Settings, storage: &Storage) -> Result<Place, Stop> {
-    Place::obtain(storage, &settings.workload.tables().map_err(stop)?)
+    let refused = |error| stop(Failure::Engine { doing: "making up the workload", error });
+    Place::obtain(storage, &settings.workload.tables().map_err(refused)?)
 }
 
 /// Passes on what the driver tells, and begins to time the disk with the window.

@@ -4,9 +4,9 @@
 use crate::failure::Stop;
 use crate::leftovers::Leftover;
 use crate::settings::Storage;
+use chiliad_driver::TimedDisk;
 use chiliad_engine::LogError;
 use chiliad_machine::disk::{Lock, NativeDisk};
-use chiliad_workload::driver::TimedDisk;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;

@@ -7,8 +7,8 @@ use crate::limit;
 use crate::progress::Bar;
 use crate::result::RunResult;
 use crate::settings::Shown;
+use chiliad_driver::{Length, Lookup, run_lookup};
 use chiliad_engine::IndexKind;
-use chiliad_workload::driver::{Length, Lookup, run_lookup};
 
 /// Loads an index and looks up keys in it.
 pub fn run(flags: &IndexFlags, quiet: bool) -> Result<RunResult, Stop> {

@@ -7,7 +7,7 @@
 
 use crate::bench::stop;
 use crate::failure::Stop;
-use chiliad_workload::driver::{Length, Plan, Progress, Target, run_native};
+use chiliad_driver::{Length, Plan, Progress, Target, run_native};
 use std::time::Duration;
 
 /// The numbers that are tried, upwards.

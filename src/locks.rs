@@ -7,7 +7,7 @@ use crate::progress::Bar;
 use crate::result::{Counts, RunResult};
 use crate::settings::Shown;
 use crate::{host, limit};
-use chiliad_workload::driver::{Length, Locking, run_locking};
+use chiliad_driver::{Length, Locking, run_locking};
 
 /// The workload's name, and that of what it counts.
 const NAMES: (&str, &str) = ("locks", "pair");

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// All planted bugs of this build, the engine's first.
 pub fn all() -> Vec<&'static Fault> {
-    chiliad_workload::driver::faults()
+    chiliad_driver::faults()
 }
 
 /// The planted bug of this name.

@@ -1,7 +1,7 @@
 //! The progress bar of a run: on a terminal, on standard error.
 
 use crate::interrupt::{self, Listening};
-use chiliad_workload::driver::{Length, Progress};
+use chiliad_driver::{Length, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};

@@ -3,9 +3,9 @@
 use crate::host::{self, BUILD, Build};
 use crate::settings::Shown;
 use chiliad_checker::Verdict;
+use chiliad_driver::{Breakdown, Counted, FollowingCost, KindTally, NativeReport, Tally};
 use chiliad_engine::Reason;
 use chiliad_workload::Condition;
-use chiliad_workload::driver::{Breakdown, Counted, FollowingCost, KindTally, NativeReport, Tally};
 use hdrhistogram::{Counter, Histogram};
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -3,8 +3,8 @@
 use crate::args::SchemesFlags;
 use crate::failure::Stop;
 use crate::runs::Sink;
+use chiliad_driver::schemes;
 use chiliad_engine::Info;
-use chiliad_workload::driver::schemes;
 use serde_json::{Value, json};
 use std::fmt::Write;
 

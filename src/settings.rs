@@ -9,13 +9,14 @@ use crate::failure::Stop;
 use crate::workloads::WorkloadFlags;
 use crate::{allocator, host, limit};
 use chiliad_checker::Isolation;
+use chiliad_driver::{
+    Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, explored, schemes, timed,
+};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots, WORKERS_MAX};
 use chiliad_machine::{MEMBERS_MAX, stacks_max};
 use chiliad_simulator::description::Coherence;
 use chiliad_simulator::{Config, MemoryModel, Schedule};
-use chiliad_workload::driver::{
-    Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, WorkloadOptions, schemes,
-};
+use chiliad_workload::WorkloadOptions;
 use chiliad_workload::memory::Estimate;
 use clap::Args;
 use serde_json::{Map, Value};
@@ -40,24 +41,6 @@ const EPOCH: Duration = Duration::from_millis(40);
 /// Commit epochs per snapshot epoch, natively.
 const SNAPSHOT_EVERY: u64 = 25;
 
-/// Simulated commit epoch: many of them in a run of a few ten thousand events.
-const EPOCH_SIMULATED: Duration = Duration::from_micros(500);
-
-/// Commit epochs per snapshot epoch in simulation.
-const SNAPSHOT_EVERY_SIMULATED: u64 = 3;
-
-/// Transactions per simulated core, and per one that it has in flight, where no number is asked for.
-const TRANSACTIONS_PER_SEAT: u64 = 12;
-
-/// Events after which a simulated run is given up: so many, and so many more for each transaction, times what there
-/// is in flight beyond a few: all are in each other's way.
-const EVENTS_MAX: u64 = 4_000_000;
-const EVENTS_MAX_PER_TRANSACTION: u64 = 100_000;
-const SEATS_FEW: u64 = 16;
-
-/// Ticks of a simulated second where an event is a tick.
-const EVENTS_PER_SECOND: f64 = 1e6;
-
 /// The length of a timed window, and what comes before it.
 const DURATION_TIMED: Duration = Duration::from_millis(1);
 const WARMUP_TIMED: Duration = Duration::from_micros(200);
@@ -65,10 +48,6 @@ const WARMUP_TIMED: Duration = Duration::from_micros(200);
 /// One transaction in this many is followed through its parts natively, on average: it reads the clock
 /// at every step.
 const FOLLOWED_ONE_IN: u32 = 64;
-
-/// Address space of a simulated run: reserved, not touched.
-const REGION_BYTES: usize = 64 << 30;
-const REGION_BYTES_TIMED: usize = 1 << 40;
 
 /// Transactions that each client of a timed run rehearses.
 const REHEARSALS: u32 = 64;
@@ -175,7 +154,7 @@ pub fn native<W: WorkloadFlags + Args>(flags: &Bench<W>) -> Result<Settings, Sto
         DurabilityFlag::Sync => Durability::Sync,
     };
     settings.storage = storage(&flags.native)?;
-    check_native(&settings)?;
+    check_native(&settings.workload, &settings.engine, &settings.plan)?;
     settings.choose_interleave = flags.run.interleave == Some(InterleaveFlag::Auto);
     if settings.choose_interleave {
         check_trials(&flags.run, &settings)?;
@@ -185,14 +164,13 @@ pub fn native<W: WorkloadFlags + Args>(flags: &Bench<W>) -> Result<Settings, Sto
 }
 
 /// Refuses what does not fit this computer.
-fn check_native(settings: &Settings) -> Result<(), Stop> {
-    let rows = settings.workload.memory(None);
-    let ready = settings.engine.memory_bytes_ready;
+pub fn check_native(workload: &WorkloadOptions, engine: &Options, plan: &Plan) -> Result<(), Stop> {
+    let ready = engine.memory_bytes_ready;
     limit::check_memory(Estimate { flag: "--memory-ready", bytes: ready })?;
-    limit::check_memory(rows)?;
-    let in_flight = settings.plan.interleave;
+    limit::check_memory(workload.memory(None))?;
+    let in_flight = plan.interleave;
     let stacks = if in_flight > 1 { in_flight } else { 0 };
-    limit::check_threads("--clients", settings.plan.clients, stacks)
+    limit::check_threads("--clients", plan.clients, stacks)
 }
 
 /// Refuses trials to runs that they would spoil: nobody records what they write, and the log's writers
@@ -279,7 +257,7 @@ pub fn simulated<W: WorkloadFlags + Args>(
     }
     let mut config = machine(&flags.machine, flags.run.seed, &mut settings.shown)?;
     if !timed {
-        config.events_max = events_max(&settings.plan);
+        config.events_max = explored::events_max(&settings.plan);
     }
     let rows = settings.workload.memory(settings.engine.kept_payload);
     // What says who may touch which word takes half as much again.
@@ -333,7 +311,7 @@ pub fn machine(flags: &MachineFlags, seed: u64, shown: &mut Shown) -> Result<Con
         MemoryModelFlag::Tso => MemoryModel::Tso,
     };
     config.fault = plant.as_deref().map(crate::plants::find).transpose()?;
-    config.region_bytes = if timed { REGION_BYTES_TIMED } else { REGION_BYTES };
+    config.region_bytes = explored::REGION_BYTES;
     if timed {
         if config.memory_model == MemoryModel::Tso {
             let problem =
@@ -362,30 +340,13 @@ pub fn machine(flags: &MachineFlags, seed: u64, shown: &mut Shown) -> Result<Con
         let mesi = described.coherence == Coherence::Mesi;
         shown.insert("coherence".into(), if mesi { "mesi" } else { "msi" }.into());
         shown.insert("cost_scale".into(), crate::args::typed(cost_scale).into());
-        config.machine = Some(described);
-        config.events_max = u64::MAX;
-        config.checked = false;
+        config = Config { fault: config.fault, ..timed::config(described, seed) };
     }
     shown.insert("cores".into(), (*cores).into());
     shown.insert("schedule".into(), crate::args::typed(schedule).into());
     shown.insert("memory_model".into(), crate::args::typed(memory_model).into());
     shown.insert("plant".into(), plant.clone().into());
     Ok(config)
-}
-
-/// Events after which a run makes no progress any more.
-fn events_max(plan: &Plan) -> u64 {
-    let expected = match plan.length {
-        Length::Transactions(count) => {
-            let crowd = (plan.seats() as u64).div_ceil(SEATS_FEW);
-            count.saturating_mul(EVENTS_MAX_PER_TRANSACTION).saturating_mul(crowd)
-        }
-        Length::Time(time) => {
-            let seconds = time.as_secs_f64() + plan.warmup.as_secs_f64();
-            (seconds * EVENTS_PER_SECOND * 4.0) as u64
-        }
-    };
-    EVENTS_MAX.saturating_add(expected)
 }
 
 fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Result<Settings, Stop> {
@@ -405,7 +366,7 @@ fn resolve(workload: &impl WorkloadFlags, run: &RunFlags, scope: &Scope) -> Resu
     let engine = Options {
         snapshots,
         epoch: plan.epoch,
-        snapshot_every: if scope.explored() { SNAPSHOT_EVERY_SIMULATED } else { SNAPSHOT_EVERY },
+        snapshot_every: if scope.explored() { explored::SNAPSHOT_EVERY } else { SNAPSHOT_EVERY },
         opacity: false,
         partitions: resolved.partitions,
         wait_timeout: Some(run.wait_timeout.unwrap_or(scope.scheme.wait_timeout)),
@@ -451,9 +412,9 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
     let length = match (run.transactions, run.duration) {
         (Some(transactions), _) => Length::Transactions(transactions),
         (None, Some(time)) => Length::Time(time),
-        (None, None) if scope.explored() => {
-            Length::Transactions(TRANSACTIONS_PER_SEAT * (scope.clients * interleave) as u64)
-        }
+        (None, None) if scope.explored() => Length::Transactions(
+            explored::TRANSACTIONS_PER_SEAT * (scope.clients * interleave) as u64,
+        ),
         (None, None) if scope.on == On::Timed => Length::Time(DURATION_TIMED),
         (None, None) => Length::Time(DURATION),
     };
@@ -484,7 +445,7 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
             RetryFlag::Same => Retry::Same,
             RetryFlag::New => Retry::New,
         },
-        epoch: run.epoch.unwrap_or(if scope.explored() { EPOCH_SIMULATED } else { EPOCH }),
+        epoch: run.epoch.unwrap_or(if scope.explored() { explored::EPOCH } else { EPOCH }),
         load: true,
         versions: false,
         durability: Durability::None,
@@ -544,9 +505,9 @@ pub fn promises_transactions(scheme: &Info) -> bool {
 
 /// What the checker is to hold its transactions to.
 pub fn promised_isolation(scheme: &Info) -> Result<Isolation, Stop> {
-    let promised = scheme.isolation.name();
-    Isolation::from_name(promised)
-        .ok_or_else(|| Stop::Failed(format!("the checker knows no isolation `{promised}`")))
+    chiliad_driver::promised_isolation(scheme).ok_or_else(|| {
+        Stop::Failed(format!("the checker knows no isolation `{}`", scheme.isolation.name()))
+    })
 }
 
 /// Whether what its transactions leave is what some serial order of them leaves.

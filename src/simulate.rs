@@ -5,10 +5,11 @@ use crate::failure::Stop;
 use crate::result::{Consistency, Counts, MemoryCounts, RunResult, Simulation};
 use crate::runs::Files;
 use crate::settings::Settings;
-use chiliad_simulator::{Config, Outcome, Timings};
-use chiliad_workload::driver::{
-    Judgement, Loaded, SimulatedPlan, SimulatedReport, load_simulated, open_simulated, run_loaded,
+use chiliad_driver::{
+    Failure, Judgement, Loaded, SimulatedPlan, SimulatedReport, Target, load_simulated,
+    open_simulated, run_explained,
 };
+use chiliad_simulator::Timings;
 
 /// Runs the workload on the simulated machine.
 pub fn run(
@@ -21,8 +22,11 @@ pub fn run(
 
 /// Opens and loads a database for runs of its own: see [`again`].
 pub fn load(settings: &Settings, plan: &SimulatedPlan) -> Result<Loaded, Stop> {
-    let open = || open_simulated(settings.scheme, &settings.workload, settings.engine.clone());
-    load_simulated(plan, open).map_err(stop)
+    load_simulated(plan, || opened(settings)).map_err(stop)
+}
+
+fn opened(settings: &Settings) -> Result<Box<dyn Target>, Failure> {
+    open_simulated(settings.scheme, &settings.workload, settings.engine.clone())
 }
 
 /// Runs the workload on a database that [`load`] has loaded with the same rows for the same scheme and
@@ -37,13 +41,8 @@ pub fn again(
     let target = loaded.target();
     let (workload, kinds) = (target.workload(), target.kinds());
     let judgement = judgement(settings, target, true)?;
-    let mut report = run_loaded(loaded, plan).map_err(stop)?;
-    if let Some(serial) = freed_by(&report.outcome) {
-        // Once more, the same, with the stack of whoever freed the memory.
-        let config = Config { trace_free: Some(serial), ..plan.config.clone() };
-        let plan = SimulatedPlan { config, ..plan.clone() };
-        report = run_loaded(load(settings, &plan)?, &plan).map_err(stop)?;
-    }
+    let reload = |plan: &SimulatedPlan| load_simulated(plan, || opened(settings));
+    let mut report = run_explained(loaded, plan, reload).map_err(stop)?;
     let completed = report.outcome.verdict.is_completed() && report.failures.is_empty();
     let recorders = std::mem::take(&mut report.recorders);
     let judgement = Judgement { complete: report.complete, ..judgement };
@@ -74,19 +73,9 @@ pub fn again(
         simulation: Some(simulation(settings.plan.cores, settings.plan.clients, &report)),
         options: settings.shown.clone(),
         build,
-        host_memory_bytes: chiliad_workload::driver::resident_bytes(),
+        host_memory_bytes: chiliad_driver::resident_bytes(),
         host_cpu,
     })
-}
-
-/// The free after which memory was used, if the run ended so.
-fn freed_by(outcome: &Outcome) -> Option<u64> {
-    match &outcome.verdict {
-        chiliad_simulator::Verdict::UseOfFreedMemory(report) => {
-            report.freed.as_ref().map(|freed| freed.serial)
-        }
-        _ => None,
-    }
 }
 
 /// What a run of so many clients on so many simulated cores adds to its result.

@@ -2,7 +2,7 @@
 
 use crate::bench;
 use crate::failure::Stop;
-use chiliad_workload::driver::Failure;
+use chiliad_driver::Failure;
 use std::io;
 use std::thread::{Builder, Scope};
 

@@ -12,9 +12,9 @@ use crate::result::{Counts, RunResult};
 use crate::settings::{Shown, machine};
 use crate::simulate::simulation;
 use crate::{host, limit};
+use chiliad_driver::{Drawing, Length, run_drawing, simulate_drawing};
 use chiliad_engine::Options;
 use chiliad_simulator::Config;
-use chiliad_workload::driver::{Drawing, Length, run_drawing, simulate_drawing};
 use std::time::Duration;
 
 /// The workload's name, and that of what it counts.
@@ -94,7 +94,7 @@ impl Simulated {
             simulation: Some(simulation(cores, cores, &report)),
             options: self.shown.clone(),
             build,
-            host_memory_bytes: chiliad_workload::driver::resident_bytes(),
+            host_memory_bytes: chiliad_driver::resident_bytes(),
             host_cpu,
         })
     }

@@ -8,7 +8,7 @@ use crate::args::{
 };
 use crate::failure::Stop;
 use crate::settings::{Scope, Shown};
-use chiliad_workload::driver::WorkloadOptions;
+use chiliad_workload::WorkloadOptions;
 use chiliad_workload::micro::{BankOptions, ChurnOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::{self, TatpOptions};

@@ -270,6 +270,7 @@ fn index_look_ups() {
 #[test]
 fn locks_alone() {
     let line = "bench locks --threads 3 --transactions 2000 --sweep mode=is,ix,s,six,x";
+    // The lock tables by themselves; the scheme of snapshots uses the first of them.
     let tables = ["lock-table", "lock-table-global", "lock-table-bucket", "lock-table-sli"];
     for scheme in tables.into_iter().chain(["lock-table-no-ebr"]) {
         for hot in ["yes", "no"] {

@@ -1,6 +1,7 @@
 //! The flags of the commands on data directories: recover, backup, restore, crash.
 
 use super::values;
+use chiliad_rig::kill::{Acknowledges, Work};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -68,6 +69,27 @@ pub enum CrashDurability {
     Epoch,
     /// Each call returns when its transaction is durable.
     Sync,
+}
+
+impl CrashWorkload {
+    /// What the process does, for the rig.
+    pub fn work(self) -> Work {
+        match self {
+            Self::Bank => Work::Bank,
+            Self::Tpcc => Work::Tpcc,
+        }
+    }
+}
+
+impl CrashDurability {
+    /// When the process acknowledges, for the rig.
+    pub fn acknowledges(self, plant: Option<CrashPlant>) -> Acknowledges {
+        match (plant, self) {
+            (Some(CrashPlant::EarlyAcknowledgement), _) => Acknowledges::Early,
+            (None, Self::Epoch) => Acknowledges::Epoch,
+            (None, Self::Sync) => Acknowledges::Sync,
+        }
+    }
 }
 
 /// Bugs of the killed process, to see that they are found.

@@ -11,8 +11,7 @@ pub mod values;
 mod workloads;
 
 pub use data::{
-    ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, CrashWorkload, DamageFlags,
-    RecoverFlags,
+    ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, DamageFlags, RecoverFlags,
 };
 pub use figure::{FigureCommand, FigureRunFlags};
 pub use machines::{CalibrateFlags, MachinesCommand, MachinesFlags};

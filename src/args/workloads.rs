@@ -2,7 +2,7 @@
 
 use super::run::LatchFlag;
 use super::{DrawnFlags, TimestampsFlag, values};
-use chiliad_workload::driver::{LockMode, LockTableKind};
+use chiliad_driver::{LockMode, LockTableKind};
 use clap::{Args, ValueEnum};
 
 /// `ycsb`. Defaults of a scale are filled in by the workload.

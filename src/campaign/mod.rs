@@ -1,12 +1,10 @@
 //! `chiliad campaign`: many seeded interleavings, each verified; or planted bugs, each caught.
 //!
-//! A case of a campaign is a command line of `chiliad simulate`, parsed and run like any other, so
-//! that what a campaign finds can be replayed by typing it. With `--disk` it is a database that
-//! crashes and recovers, replayed by a campaign of one seed.
+//! A case of a campaign is the rig's ([`chiliad_rig::campaign`]). Each can be replayed by typing a line of
+//! `chiliad simulate`, or, with `--disk`, where it is a database that crashes and recovers, by a campaign of one
+//! seed.
 
-mod case;
-mod crash;
-mod marks;
+mod line;
 mod planted;
 mod seeds;
 mod trial;
@@ -15,7 +13,7 @@ use crate::args::CampaignFlags;
 use crate::failure::Stop;
 use crate::runs::Sink;
 use crate::{host, plants, settings};
-use chiliad_workload::driver::schemes;
+use chiliad_driver::schemes;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The workloads that campaigns know.

@@ -1,8 +1,7 @@
 //! Seeds times schemes times workloads, on the host's threads, until one fails.
 
-use super::case::{Case, Shown};
 use super::trial::Trial;
-use super::{Scope, bar, marks};
+use super::{Scope, bar};
 use crate::failure::Stop;
 use crate::host::BUILD;
 use crate::interrupt::{self, Listening};
@@ -11,6 +10,7 @@ use crate::runs::Sink;
 use crate::summary::thousands;
 use crate::threads::side_by_side;
 use chiliad_machine::Rig;
+use chiliad_rig::campaign::{self, Case, Covers, Shown};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -133,11 +133,13 @@ fn report(
         thousands(found.events),
         found.runs as f64 / seconds.max(1e-9),
     ))?;
+    let Scope { all_schemes, disk, interleave, .. } = *scope;
+    let covers = Covers { all_schemes, disk, interleave };
     let mut covered = true;
     let mut missing_marks = BTreeMap::new();
     for &workload in &scope.workloads {
         let hit = found.marks.get(workload).cloned().unwrap_or_default();
-        let missing = marks::missing(workload, &hit, scope);
+        let missing = campaign::missing(workload, &hit, &covers);
         sink.say(&format!("  {workload}: {} rare branches taken", hit.len()))?;
         sink.say(&match missing.is_empty() {
             true => "\n".to_owned(),
@@ -146,7 +148,7 @@ fn report(
         covered &= missing.is_empty();
         missing_marks.insert(workload, missing);
     }
-    let must_cover = seeds.end - seeds.start >= marks::SEEDS_MIN && !interrupt::asked();
+    let must_cover = seeds.end - seeds.start >= campaign::SEEDS_MIN && !interrupt::asked();
     let failed = found.failed.as_ref().map(|(_, case, shown)| {
         json!({"seed": case.seed(), "replay": case.line(), "verdicts": shown.verdicts,
                "text": shown.text})

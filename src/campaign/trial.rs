@@ -1,13 +1,15 @@
 //! A case of any kind.
 
-use super::case::{Case, Shown};
-use super::crash::Crash;
+use super::line;
 use crate::bench;
 use crate::failure::Stop;
-use crate::soak::{Cell, Load, On};
+use crate::machines;
+use crate::soak::line as soaked;
+use chiliad_driver::{LockLoad, LockTableKind, LockTrial, NoProgress};
 use chiliad_machine::{Fault, Rig};
+use chiliad_rig::campaign::{Case, Crash, Shown, Trouble};
+use chiliad_rig::soak::{Cell, Load, On};
 use chiliad_simulator::MemoryModel;
-use chiliad_workload::driver::{LockLoad, LockTableKind, LockTrial};
 
 /// Transactions that each client of a soak has in flight, unless told, from seed to seed.
 const SOAKED: [usize; 4] = [1, 2, 4, 8];
@@ -28,7 +30,7 @@ pub enum Trial {
         /// The seed.
         seed: u64,
         /// A planted bug.
-        plant: Option<&'static str>,
+        plant: Option<&'static Fault>,
     },
 }
 
@@ -62,18 +64,18 @@ impl Trial {
     /// The same with a planted bug.
     pub fn plant(self, fault: &'static Fault) -> Self {
         match self {
-            Self::Interleaving(case) => Self::Interleaving(case.plant(fault.name)),
-            Self::Crash(crash) => Self::Crash(Crash { plant: Some(fault.name), ..crash }),
+            Self::Interleaving(case) => Self::Interleaving(case.plant(fault)),
+            Self::Crash(crash) => Self::Crash(Crash { plant: Some(fault), ..crash }),
             Self::Locks(trial) => Self::Locks(LockTrial { fault: Some(fault), ..trial }),
-            Self::Soak { cell, seed, .. } => Self::Soak { cell, seed, plant: Some(fault.name) },
+            Self::Soak { cell, seed, .. } => Self::Soak { cell, seed, plant: Some(fault) },
         }
     }
 
     /// What to type to run it.
     pub fn line(&self) -> String {
         match self {
-            Self::Interleaving(case) => case.line(),
-            Self::Crash(crash) => crash.line(),
+            Self::Interleaving(case) => line::interleaving(case),
+            Self::Crash(crash) => line::crash(crash),
             Self::Locks(trial) => {
                 let plant = trial.fault.map_or("all", |fault| fault.name);
                 format!(
@@ -82,9 +84,9 @@ impl Trial {
                     trial.seed + 1
                 )
             }
-            Self::Soak { cell, seed, plant: None } => cell.line(*seed),
+            Self::Soak { cell, seed, plant: None } => soaked::again(*cell, *seed),
             Self::Soak { seed, plant: Some(plant), .. } => {
-                format!("chiliad campaign --plant {plant} --seeds {seed}..{}", seed + 1)
+                format!("chiliad campaign --plant {} --seeds {seed}..{}", plant.name, seed + 1)
             }
         }
     }
@@ -92,8 +94,8 @@ impl Trial {
     /// Runs it.
     pub fn run(&self) -> Result<Shown, Stop> {
         match self {
-            Self::Interleaving(case) => case.run(),
-            Self::Crash(crash) => crash.run(),
+            Self::Interleaving(case) => case.run().map_err(stop),
+            Self::Crash(crash) => crash.run().map_err(stop),
             Self::Locks(trial) => {
                 let verdict = trial.run().map_err(bench::stop)?;
                 Ok(Shown {
@@ -105,7 +107,9 @@ impl Trial {
                 })
             }
             Self::Soak { cell, seed, plant } => {
-                let measured = cell.run(*seed, &Load::simulated(), *plant)?;
+                let machine = machines::timed()?;
+                let measured = cell.run(*seed, &Load::simulated(&machine), *plant, &NoProgress);
+                let measured = measured.map_err(bench::stop)?;
                 let mut shown = Shown {
                     marks: measured.marks,
                     transactions: measured.committed,
@@ -138,5 +142,13 @@ impl Trial {
             Self::Locks(trial) => trial.seed,
             Self::Soak { seed, .. } => *seed,
         }
+    }
+}
+
+/// Why a case could not be run or judged.
+fn stop(trouble: Trouble) -> Stop {
+    match trouble {
+        Trouble::Driver(failure) => bench::stop(failure),
+        Trouble::Unjudged(problem) => Stop::Failed(problem),
     }
 }

@@ -1,11 +1,7 @@
 //! The parent: cycle after cycle, start, kill, compare.
 
-use super::client::WINDOW;
-use super::ledger::{Findings, Ledger, is_ours};
-use super::plan::{Cycle, End};
 use super::process::{Heard, Process};
 use super::report::{Ending, Report};
-use super::said::Said;
 use crate::args::{CrashDurability, CrashFlags};
 use crate::directory::refusal;
 use crate::failure::Stop;
@@ -16,6 +12,7 @@ use crate::runs::Sink;
 use crate::{host, settings};
 use chiliad::{Database, Options, Scheme};
 use chiliad_machine::disk::{Lock, NativeDisk};
+use chiliad_rig::kill::{Cycle, End, Findings, Ledger, Said, WINDOW};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -39,7 +36,7 @@ pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
         flags,
         scheme,
         threads: flags.threads.unwrap_or_else(host::cores),
-        ledger: Ledger::new(flags.workload, in_flight),
+        ledger: Ledger::new(flags.workload.work(), in_flight),
         report: Report::default(),
         opening: Duration::from_millis(20),
     };
@@ -90,7 +87,7 @@ impl Run<'_> {
         }
         let refuse = |error| refusal(data, &error);
         let found = chiliad::directory::inspect(data, &|_, _, _| {}).map_err(refuse)?;
-        if !is_ours(self.flags.workload, &found.tables) {
+        if !self.flags.workload.work().made(&found.tables) {
             let place = data.display();
             let workload = crate::args::typed(&self.flags.workload);
             let problem = format!(

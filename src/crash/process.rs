@@ -1,10 +1,10 @@
 //! The child, seen from the parent: started, listened to, killed.
 
-use super::said::Said;
 use crate::args::{CrashFlags, CrashPlant};
 use crate::failure::Stop;
 use crate::leftovers::{self, Leftover};
 use crate::threads;
+use chiliad_rig::kill::Said;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;

@@ -1,10 +1,9 @@
 //! What came of the cycles, for people and as JSON.
 
-use super::ledger::Findings;
-use super::said::Said;
 use crate::args::{CrashFlags, typed};
 use crate::host::BUILD;
 use crate::summary::thousands;
+use chiliad_rig::kill::{Findings, Said};
 use serde_json::{Value, json};
 use std::fmt::Write;
 

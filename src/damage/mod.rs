@@ -1,19 +1,8 @@
 //! `chiliad damage`: directories are built, damaged, and looked at: what was acknowledged is there, or the
 //! damage is told.
 //!
-//! ```text
-//! base    a directory with a history that is known: what was acknowledged, and how it ended
-//! kinds   what can happen to one
-//! judge   a copy damaged, looked at, opened: refused, whole, or something is lost without a word
-//! ```
-//!
-//! What may be missing is decided by the ledger alone: where the database was closed nothing; where it was
-//! killed the last transfer of each client, since whatever a client began later shows that all before was
-//! witnessed, or, where a segment was put back to an earlier moment of its own, the transfers after that.
+//! The rig ([`chiliad_rig::damage`]) builds, damages and judges; here are the cycles, and what is told of them.
 
-mod base;
-mod judge;
-mod kinds;
 mod report;
 
 use crate::args::DamageFlags;
@@ -21,13 +10,11 @@ use crate::failure::Stop;
 use crate::interrupt;
 use crate::leftovers::Leftover;
 use crate::runs::Sink;
-use crate::settings;
-use base::Base;
+use crate::{settings, threads};
 use chiliad::Scheme;
+use chiliad_rig::damage::{Base, Case, Kind, Trouble, Verdict};
 use chiliad_workload::random::Random;
 use indicatif::ProgressBar;
-use judge::{Case, Verdict};
-use kinds::Kind;
 use report::Report;
 use std::path::Path;
 use std::time::Instant;
@@ -43,7 +30,7 @@ pub fn run(flags: &DamageFlags) -> Result<(), Stop> {
         return Err(Stop::bad("--scheme", problem));
     }
     let scheme: Scheme = flags.scheme.parse().map_err(|error| Stop::bad("--scheme", error))?;
-    let only = flags.kind.as_deref().map(Kind::named).transpose()?;
+    let only = flags.kind.as_deref().map(kind).transpose()?;
     let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
     let place = std::env::temp_dir().join(format!("chiliad-damage-{}", std::process::id()));
     let _gone = Leftover::tree(&place).map_err(|error| Stop::bad(place.display(), error))?;
@@ -78,14 +65,14 @@ fn cycles(
         let number = seed / COPIES;
         if base.as_ref().is_none_or(|(of, _)| *of != number) {
             let path = place.join("base");
-            base = Some((number, Base::build(&path, number, scheme)?));
+            base = Some((number, Base::build(&path, number, scheme).map_err(stop)?));
             report.bases += 1;
         }
         let Some((_, base)) = &base else { continue };
         let mut random = Random::new(seed, 0xda);
         let kind = only.unwrap_or(Kind::ALL[(seed % Kind::ALL.len() as u64) as usize]);
         let case = Case { base, kind, scheme, place, skip_checks: flags.plant.is_some() };
-        let judged = case.judge(&mut random)?;
+        let judged = case.judge(&mut random).map_err(stop)?;
         report.add(kind, &judged.verdict);
         if let Verdict::Lost(what) | Verdict::Wrong(what) = &judged.verdict {
             let again = format!("chiliad damage --cycles 1 --seed {seed} --kind {}", kind.name());
@@ -101,7 +88,18 @@ fn cycles(
     Ok(None)
 }
 
-/// What the system refuses of our own files.
-fn trouble(error: impl std::fmt::Display) -> Stop {
-    Stop::Failed(format!("the rig's own files: {error}"))
+/// The kind of damage of this name.
+fn kind(name: &str) -> Result<Kind, Stop> {
+    Kind::named(name).ok_or_else(|| {
+        let names: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        Stop::bad("--kind", format!("`{name}` is no kind; accepted: {}", names.join(", ")))
+    })
+}
+
+/// What the system refuses.
+fn stop(trouble: Trouble) -> Stop {
+    match trouble {
+        Trouble::Files(error) => Stop::Failed(format!("the rig's own files: {error}")),
+        Trouble::NoThread(error) => threads::refused(error),
+    }
 }

@@ -1,9 +1,8 @@
 //! What was found, by kind of damage.
 
-use super::judge::Verdict;
-use super::kinds::Kind;
 use crate::args::DamageFlags;
 use crate::summary::thousands;
+use chiliad_rig::damage::{Kind, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;

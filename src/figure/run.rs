@@ -20,7 +20,7 @@ use crate::points;
 use crate::result::RunResult;
 use crate::settings::{self, Settings, Shown};
 use crate::{bench, host, timestamps};
-use chiliad_workload::driver::NativeTarget;
+use chiliad_driver::NativeTarget;
 use serde_json::Value;
 use std::collections::HashMap;
 

@@ -47,6 +47,11 @@ pub fn find(text: &str) -> Result<Description, Stop> {
     Ok(named(text)?.description)
 }
 
+/// The machine of timed runs where nobody names another.
+pub fn timed() -> Result<Description, Stop> {
+    find(FILES[0].0)
+}
+
 fn named(text: &str) -> Result<Machine, Stop> {
     let found = found::this_computer();
     if FILES.iter().any(|file| file.0 == text) {

@@ -3,10 +3,10 @@
 //! A round runs every cell once, with a seed of its own: the simulated ones side by side, then the native ones, each
 //! alone.
 
-mod cell;
+pub mod line;
+#[cfg(test)]
+mod line_tests;
 mod report;
-
-pub use cell::{Cell, Load, Measured, On};
 
 use crate::args::SoakFlags;
 use crate::campaign::bar;
@@ -14,8 +14,9 @@ use crate::failure::Stop;
 use crate::interrupt::{self, Listening};
 use crate::output::complain;
 use crate::runs::Sink;
-use crate::{host, leftovers, settings, threads};
-use chiliad_workload::driver::schemes;
+use crate::{bench, host, leftovers, machines, settings, threads};
+use chiliad_driver::{Progress, schemes};
+use chiliad_rig::soak::{Cell, Load, Measured, On, Run, WORKLOADS};
 use indicatif::ProgressBar;
 use report::Report;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,7 +37,8 @@ pub fn run(flags: &SoakFlags) -> Result<(), Stop> {
     let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
     let cells = cells(flags)?;
     let cores = flags.threads.unwrap_or_else(host::cores);
-    let load = Load { cores, length: flags.cell, idle_max: flags.idle_max };
+    let machine = machines::timed()?;
+    let load = Load { cores, length: flags.cell, idle_max: flags.idle_max, machine: &machine };
     let soak = Soak {
         load,
         begun: Instant::now(),
@@ -78,11 +80,11 @@ fn cells(flags: &SoakFlags) -> Result<Vec<Cell>, Stop> {
         name => vec![settings::scheme(name)?.name],
     };
     let workloads: Vec<&'static str> = match flags.workload.as_str() {
-        "all" => cell::WORKLOADS.to_vec(),
+        "all" => WORKLOADS.to_vec(),
         name => {
-            let known = cell::WORKLOADS.into_iter().find(|&known| known == name);
+            let known = WORKLOADS.into_iter().find(|&known| known == name);
             vec![known.ok_or_else(|| {
-                let names = cell::WORKLOADS.join(", ");
+                let names = WORKLOADS.join(", ");
                 Stop::bad("--workload", format!("`{name}` is unknown; accepted: all, {names}"))
             })?]
         }
@@ -108,15 +110,15 @@ fn cells(flags: &SoakFlags) -> Result<Vec<Cell>, Stop> {
 }
 
 /// Rounds under way.
-struct Soak {
-    load: Load,
+struct Soak<'a> {
+    load: Load<'a>,
     begun: Instant,
     duration: Option<Duration>,
     report: Mutex<Report>,
     bar: ProgressBar,
 }
 
-impl Soak {
+impl Soak<'_> {
     fn is_over(&self) -> bool {
         let late = self.duration.is_some_and(|duration| self.begun.elapsed() >= duration);
         late || interrupt::asked()
@@ -135,7 +137,7 @@ impl Soak {
             let measured = thread::scope(|scope| {
                 let guards = move || guard(&guarded, cell, seed, &self.load);
                 thread::Builder::new().spawn_scoped(scope, guards).map_err(threads::refused)?;
-                let measured = cell.run(seed, &self.load, None);
+                let measured = run_cell(cell, seed, &self.load);
                 drop(returned);
                 measured
             });
@@ -156,7 +158,7 @@ impl Soak {
                 if self.is_over() {
                     return;
                 }
-                match cell.run(seed, &self.load, None) {
+                match run_cell(cell, seed, &self.load) {
                     Ok(measured) => self.add(cell, seed, &measured),
                     Err(stop) => {
                         next.store(cells.len(), Ordering::Relaxed);
@@ -177,7 +179,7 @@ impl Soak {
 
     fn add(&self, cell: Cell, seed: u64, measured: &Measured) {
         if let Some((verdict, text)) = &measured.wrong {
-            let line = format!("FAILED, {verdict}: {}\n{text}\n", cell.line(seed));
+            let line = format!("FAILED, {verdict}: {}\n{text}\n", line::again(cell, seed));
             self.bar.suspend(|| complain(&line));
         }
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
@@ -186,15 +188,33 @@ impl Soak {
     }
 }
 
+/// Runs a cell, unless this computer has no room for it.
+fn run_cell(cell: Cell, seed: u64, load: &Load<'_>) -> Result<Measured, Stop> {
+    let setup = cell.setup(seed, load, None).map_err(|error| Stop::Failed(error.to_string()))?;
+    if let Run::Native(plan) = &setup.run {
+        settings::check_native(&setup.workload, &setup.engine, plan)?;
+    }
+    cell.run(seed, load, None, &Listens).map_err(bench::stop)
+}
+
+/// A signal ends a cell early.
+struct Listens;
+
+impl Progress for Listens {
+    fn interrupted(&self) -> bool {
+        interrupt::asked()
+    }
+}
+
 /// Ends the process if a native cell does not end.
-fn guard(returned: &Receiver<()>, cell: Cell, seed: u64, load: &Load) {
+fn guard(returned: &Receiver<()>, cell: Cell, seed: u64, load: &Load<'_>) {
     let most = load.length + load.idle_max + GRACE;
     // Counted in short waits: a process that was stopped meanwhile has not waited.
     let mut waited = Duration::ZERO;
     while returned.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
         waited += LOOK;
         if waited >= most {
-            complain(&format!("FAILED, its clients do not return: {}\n", cell.line(seed)));
+            complain(&format!("FAILED, its clients do not return: {}\n", line::again(cell, seed)));
             leftovers::clear();
             std::process::exit(1);
         }

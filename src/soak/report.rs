@@ -1,8 +1,9 @@
 //! What all rounds have shown, cell by cell, for people and as JSON.
 
-use super::cell::{Cell, Measured, On};
+use super::line;
 use crate::host::BUILD;
 use crate::summary::thousands;
+use chiliad_rig::soak::{Cell, Measured, On};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -68,7 +69,9 @@ impl Report {
         let lines: Vec<String> = self
             .failed
             .iter()
-            .map(|(cell, seed, verdict, _)| format!("FAILED, {verdict}: {}", cell.line(*seed)))
+            .map(|(cell, seed, verdict, _)| {
+                format!("FAILED, {verdict}: {}", line::again(*cell, *seed))
+            })
             .collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
@@ -139,7 +142,7 @@ impl Report {
             .failed
             .iter()
             .map(|(cell, seed, verdict, text)| {
-                json!({"seed": seed, "replay": cell.line(*seed), "verdict": verdict, "text": text})
+                json!({"seed": seed, "replay": line::again(*cell, *seed), "verdict": verdict, "text": text})
             })
             .collect();
         json!({

@@ -28,11 +28,13 @@ pub struct CommandLine {
 
 /// All documents for users and contributors.
 pub fn documents(root: &Path) -> Vec<Document> {
-    let named = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "crates/checker/HISTORY.md"];
+    let named = ["README.md", "ARCHITECTURE.md", "crates/checker/HISTORY.md"];
     let mut paths: Vec<PathBuf> = named.iter().map(|name| root.join(name)).collect();
-    let guide = std::fs::read_dir(root.join("docs")).expect("the guide");
-    let pages = guide.map(|entry| entry.expect("an entry").path());
-    paths.extend(pages.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    for folder in ["docs", "docs/decisions", "docs/reports"] {
+        let entries = std::fs::read_dir(root.join(folder)).expect("pages of the guide");
+        let pages = entries.map(|entry| entry.expect("an entry").path());
+        paths.extend(pages.filter(|path| path.extension().is_some_and(|it| it == "md")));
+    }
     paths.sort();
     let read = |path: PathBuf| Document {
         text: std::fs::read_to_string(&path).expect("a document"),

@@ -1,7 +1,7 @@
 //! A workload with its types erased: one driver serves all of them.
 
 use crate::workload::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
-use chiliad_engine::{Result, TableId, TableSpec, Transaction};
+use chiliad_api::{Result, TableId, TableSpec, Transaction};
 
 /// A [`Workload`] as drivers see it: object-safe.
 pub trait AnyWorkload: Send + Sync + 'static {

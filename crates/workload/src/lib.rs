@@ -1,8 +1,8 @@
-//! The workloads, and the drivers that run them.
+//! The workloads.
 //!
 //! A [`Workload`] says which tables it has, which rows they begin with, how a client makes up its
 //! next request, what one request does inside a transaction, and what must hold at the end. It is
-//! written once, against [`chiliad_engine::Transaction`]: it knows no scheme and no machine.
+//! written once, against [`chiliad_api::Transaction`]: it knows no scheme and no machine.
 //!
 //! - [`tpcc`]: the order-entry benchmark, complete, with its twelve consistency conditions;
 //! - [`ycsb`]: reads, writes and scans of one table of equal rows;
@@ -11,14 +11,14 @@
 //! - [`txbench`]: range queries and updates of three tables alike, for lock managers;
 //! - [`micro`]: a few dozen rows for simulated runs, where a handful of clients meet all the time.
 //!
-//! The [`driver`] loads a workload, puts its clients on threads or on simulated cores, counts,
-//! measures, and has what happened verified. Requests are made up before their transaction begins
-//! and kept across retries.
+//! [`WorkloadOptions`] lists all of them. The drivers, in a crate of their own, load a workload, put its
+//! clients on threads or on simulated cores, count, measure, and have what happened verified. Requests are
+//! made up before their transaction begins and kept across retries.
 
 #![forbid(unsafe_code)]
 
 mod any_workload;
-pub mod driver;
+mod catalog;
 pub mod memory;
 pub mod micro;
 pub mod random;
@@ -34,4 +34,5 @@ pub mod ycsb;
 pub mod zipf;
 
 pub use any_workload::{AnyClient, AnyWorkload};
+pub use catalog::WorkloadOptions;
 pub use workload::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};

@@ -5,7 +5,7 @@
 //! [`Transaction`]. A request is made up before its transaction begins and is kept across retries,
 //! so that a refused transaction does the same again.
 
-use chiliad_engine::{Error, Reason, Result, TableId, TableSpec, Transaction};
+use chiliad_api::{Error, Reason, Result, TableId, TableSpec, Transaction};
 
 /// What the driver must tell the engine before the transaction begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -78,8 +78,8 @@ pub trait Workload: Send + Sync + 'static {
     /// touch, ascending, go to `partitions` (which arrives empty).
     fn next(&self, client: &mut Self::Client, partitions: &mut Vec<u32>) -> Shape;
 
-    /// Makes up the request of a transaction that begins, reads, and stays open until the run is over
-    /// ([`crate::driver::Plan::stalled_at`]), and stores it in the client.
+    /// Makes up the request of a transaction that begins, reads, and stays open until the run is over,
+    /// and stores it in the client.
     fn next_stalled(&self, client: &mut Self::Client, partitions: &mut Vec<u32>) -> Shape {
         self.next(client, partitions)
     }
@@ -92,7 +92,7 @@ pub trait Workload: Send + Sync + 'static {
         1
     }
 
-    /// Runs the request in hand inside `tx`. [`chiliad_engine::Error::RolledBack`] means that the
+    /// Runs the request in hand inside `tx`. [`chiliad_api::Error::RolledBack`] means that the
     /// workload's own logic asked for it. Must be repeatable.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 
 mod model;
 
-use chiliad_engine::TableId;
+use chiliad_api::TableId;
 use chiliad_workload::Workload;
 use chiliad_workload::micro::{Bank, BankOptions, Churn, ChurnOptions};
 use model::{Model, Outcome};
@@ -129,7 +129,7 @@ fn requests_are_repeatable() {
             for refused in [true, false] {
                 let _ = model.transaction(false, |tx| {
                     churn.execute(&mut client, tx)?;
-                    if refused { Err(chiliad_engine::Error::DeadlineExceeded) } else { Ok(()) }
+                    if refused { Err(chiliad_api::Error::DeadlineExceeded) } else { Ok(()) }
                 });
                 shown.push(client.shown());
             }

@@ -176,7 +176,7 @@ fn requests_are_repeatable() {
         for refused in [true, false] {
             let _ = model.transaction(shape.read_only, |tx| {
                 bank.execute(&mut client, tx)?;
-                if refused { Err(chiliad_engine::Error::DeadlineExceeded) } else { Ok(()) }
+                if refused { Err(chiliad_api::Error::DeadlineExceeded) } else { Ok(()) }
             });
             shown.push(client.shown());
         }

@@ -2,7 +2,7 @@
 
 mod model;
 
-use chiliad_engine::Error;
+use chiliad_api::Error;
 use chiliad_workload::tatp::schema::{
     STARTS, TYPES, access_info, call_forwarding, key, number, special_facility, subscriber,
 };

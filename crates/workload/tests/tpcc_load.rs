@@ -149,7 +149,7 @@ fn orders(model: &Model) {
 #[test]
 fn loading_is_repeatable_part_by_part() {
     let tpcc = Tpcc::new(TpccOptions::micro()).unwrap();
-    let ids: Vec<_> = (0..13).map(chiliad_engine::TableId).collect();
+    let ids: Vec<_> = (0..13).map(chiliad_api::TableId).collect();
     let part = |part, seed| {
         let mut rows = vec![];
         let insert = &mut |table, key: &[u8], row: &[u8]| {

@@ -346,7 +346,7 @@ fn the_mixes_have_their_shares() {
 }
 
 fn client(tpcc: &Tpcc, index: usize) -> Client {
-    let tables: Vec<_> = (0..13).map(chiliad_engine::TableId).collect();
+    let tables: Vec<_> = (0..13).map(chiliad_api::TableId).collect();
     tpcc.client(&tables, ClientSeat { index, home: index, of: 8, seed: 3 })
 }
 
@@ -408,7 +408,7 @@ fn the_same_request_can_be_run_again() {
             let result = model.transaction(shape.read_only, |tx| {
                 tpcc.execute(&mut client, tx)?;
                 // The first attempt is refused at its end.
-                if attempt == 0 { Err(chiliad_engine::Error::DeadlineExceeded) } else { Ok(()) }
+                if attempt == 0 { Err(chiliad_api::Error::DeadlineExceeded) } else { Ok(()) }
             });
             states.push((result.is_ok(), client.shown()));
         }

@@ -149,7 +149,7 @@ fn read_only_requests_are_marked() {
     };
     let ycsb = Ycsb::new(options).unwrap();
     let seat = ClientSeat { index: 0, home: 0, of: 1, seed: 1 };
-    let mut client = ycsb.client(&[chiliad_engine::TableId(0)], seat);
+    let mut client = ycsb.client(&[chiliad_api::TableId(0)], seat);
     let shapes: Vec<_> = (0..1000).map(|_| ycsb.next(&mut client, &mut vec![])).collect();
     let read_only = shapes.iter().filter(|shape| shape.read_only).count();
     assert!((200..300).contains(&read_only), "{read_only}");

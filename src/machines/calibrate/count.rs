@@ -7,9 +7,9 @@ use crate::args::{self, Command as Asked, SimulateCommand, SimulateWorkload, eac
 use crate::failure::Stop;
 use crate::leftovers::{self, Leftover};
 use crate::settings::{self, Settings};
+use chiliad_driver::{SimulatedPlan, open_simulated, run_simulated};
 use chiliad_machine::Cost;
 use chiliad_simulator::Outcome;
-use chiliad_workload::driver::{SimulatedPlan, open_simulated, run_simulated};
 use std::io::{self, Read};
 use std::process::{Command, Output, Stdio};
 use std::sync::PoisonError;

@@ -10,7 +10,7 @@ use crate::memory::{Estimate, Tables};
 use crate::random::Random;
 use crate::workload::{free, present};
 use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
-use chiliad_engine::{
+use chiliad_api::{
     Error, Get, KeyPart, PartType, Range, Result, SecondarySpec, Source, TableId, TableSpec,
     Transaction,
 };
@@ -242,7 +242,7 @@ fn row(balance: i64, card: u32, owner: u16) -> [u8; account::BYTES] {
 }
 
 /// Adds to the balance of an account and returns what it is then.
-fn add<T: Transaction + ?Sized>(tx: &mut T, row: chiliad_engine::Row, amount: i64) -> Result<i64> {
+fn add<T: Transaction + ?Sized>(tx: &mut T, row: chiliad_api::Row, amount: i64) -> Result<i64> {
     let bytes = tx.modify(row)?;
     let balance = account::BALANCE.get(bytes) + amount;
     account::BALANCE.set(bytes, balance);

@@ -6,7 +6,7 @@
 
 use super::schema::{Tables, account, balance, key};
 use crate::{Condition, RunReadOnly};
-use chiliad_engine::{Get, Range, Result, TableId, Transaction};
+use chiliad_api::{Get, Range, Result, TableId, Transaction};
 use core::ops::Bound;
 
 /// Customers, or rows of the ledger, read in one transaction.

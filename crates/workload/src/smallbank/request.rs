@@ -11,7 +11,7 @@ use crate::random::Random;
 use crate::workload::{free, present};
 use crate::{ClientSeat, Shape};
 use Use::{Changed, Seen};
-use chiliad_engine::{Error, Get, Result, Row, TableId, Transaction};
+use chiliad_api::{Error, Get, Result, Row, TableId, Transaction};
 
 /// What deposit-checking brings, in cents (H-Store, as the following).
 const DEPOSIT: i64 = 130;

@@ -9,7 +9,7 @@
 //! `ledger` is ours. A client has a row of its own there, which its first deposit or withdrawal
 //! inserts; each part of the load has one too. Keys are big-endian.
 
-use chiliad_engine::{TableId, TableSpec};
+use chiliad_api::{TableId, TableSpec};
 
 /// The tables by name, once a database has numbered them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -12,7 +12,7 @@
 use super::schema::{self, BY_NUMBER, Number, STARTS, TYPES, Tables, key};
 use super::schema::{access_info, call_forwarding, special_facility, subscriber};
 use crate::{Condition, RunReadOnly};
-use chiliad_engine::{Get, Range, Result, Row, TableId, Transaction};
+use chiliad_api::{Get, Range, Result, Row, TableId, Transaction};
 use core::ops::Bound;
 use std::collections::BTreeSet;
 

@@ -6,7 +6,7 @@ use super::schema::{self, STARTS, TYPES, Tables, key};
 use super::schema::{access_info, call_forwarding, special_facility, subscriber};
 use crate::InsertRow;
 use crate::random::{Chance, Random};
-use chiliad_engine::Result;
+use chiliad_api::Result;
 use core::ops::Range;
 
 /// Special facilities that are active, in percent.

@@ -24,7 +24,7 @@ pub use request::Client;
 use crate::random::Random;
 use crate::ranges::share;
 use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
-use chiliad_engine::{Result, TableId, TableSpec, Transaction};
+use chiliad_api::{Result, TableId, TableSpec, Transaction};
 use core::ops::Range;
 use schema::Tables;
 

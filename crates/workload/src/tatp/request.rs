@@ -11,7 +11,7 @@ use crate::random::Random;
 use crate::tpcc::random::nurand;
 use crate::workload::present;
 use crate::{ClientSeat, Shape};
-use chiliad_engine::{Error, Get, Range, Result, Row, Transaction};
+use chiliad_api::{Error, Get, Range, Result, Row, Transaction};
 
 /// What a request asks for. Each transaction uses some of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -11,7 +11,7 @@
 //! subscriber, SUB_NBR, is a unique secondary index of `subscriber`. Columns of a key are not
 //! repeated in the row, but for S_ID, which those who come by number want to know.
 
-use chiliad_engine::{KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
+use chiliad_api::{KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
 
 /// The position of the index by SUB_NBR in `subscriber`.
 pub const BY_NUMBER: usize = 0;

@@ -4,7 +4,7 @@
 use super::random::LastName;
 use super::schema::{self, Tables, customer, customer_info};
 use crate::workload::present;
-use chiliad_engine::{Range, Result, Row, Transaction};
+use chiliad_api::{Range, Result, Row, Transaction};
 
 /// A customer that a request names.
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ use super::customer;
 use super::schema::{self, Tables, order, order_line};
 use super::{Terminal, Tpcc};
 use crate::workload::present;
-use chiliad_engine::{Get, Range, Result, Row, TableId, Transaction};
+use chiliad_api::{Get, Range, Result, Row, TableId, Transaction};
 
 const DISTRICTS_MAX: usize = 10;
 

@@ -14,7 +14,7 @@ use super::{DATE_OF_LOAD, Tpcc};
 use crate::InsertRow;
 use crate::random::{Chance, Random};
 use crate::row::{Column, Text};
-use chiliad_engine::{Result, TableId};
+use chiliad_api::{Result, TableId};
 
 /// Every customer has paid this once, in cents.
 const FIRST_PAYMENT: u32 = 1000;

@@ -26,7 +26,7 @@ pub use options::{Mix, Scale, TpccOptions, WAREHOUSES_MAX};
 
 use crate::random::{Chance, Random};
 use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
-use chiliad_engine::{Result, TableId, TableSpec, Transaction};
+use chiliad_api::{Result, TableId, TableSpec, Transaction};
 use options::Sizes;
 use random::Constants;
 use schema::Tables;

@@ -12,7 +12,7 @@ use super::schema::{
 };
 use super::{Terminal, Tpcc};
 use crate::workload::{free, present};
-use chiliad_engine::{Error, Get, Result, Row, Transaction};
+use chiliad_api::{Error, Get, Result, Row, Transaction};
 
 /// The most lines of an order.
 const LINES_MAX: usize = 15;

@@ -9,7 +9,7 @@ use super::schema::{self, Tables};
 use super::schema::{customer_info, order, order_line};
 use super::{By, Terminal, Tpcc};
 use crate::workload::present;
-use chiliad_engine::{Get, Range, Result, Transaction};
+use chiliad_api::{Get, Range, Result, Transaction};
 
 /// What the terminal's user filled in (clause 2.6.1).
 pub(super) struct Request {

@@ -12,7 +12,7 @@ use super::schema::{self, Tables};
 use super::schema::{customer_info, district, history, warehouse};
 use super::{By, Terminal, Tpcc};
 use crate::workload::present;
-use chiliad_engine::{Error, Get, Range, Result, Row, Transaction};
+use chiliad_api::{Error, Get, Range, Result, Row, Transaction};
 use std::io::Write;
 
 /// What the terminal's user filled in (clause 2.5.1), and room to work in.

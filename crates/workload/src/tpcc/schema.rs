@@ -18,7 +18,7 @@
 
 use super::TpccOptions;
 use super::random::LastName;
-use chiliad_engine::{KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
+use chiliad_api::{KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
 
 /// The position of the index by (warehouse, district, last name, first name) in `customer_info`.
 pub const BY_NAME: usize = 0;

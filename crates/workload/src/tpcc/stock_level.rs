@@ -6,7 +6,7 @@
 use super::Terminal;
 use super::schema::{self, Tables, district, order_line, stock};
 use crate::workload::present;
-use chiliad_engine::{Get, Range, Result, Transaction};
+use chiliad_api::{Get, Range, Result, Transaction};
 
 /// Look-ups in a group: more would gain nothing.
 const GROUP: usize = 64;

@@ -9,7 +9,7 @@
 use super::schema::{NAMES, Tables, item, key};
 use super::{MEAN, TxbenchOptions};
 use crate::{Condition, RunReadOnly};
-use chiliad_engine::{Range, Result, TableId, Transaction};
+use chiliad_api::{Range, Result, TableId, Transaction};
 use core::ops::Bound;
 
 /// Rows read in one transaction.

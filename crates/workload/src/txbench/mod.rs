@@ -32,7 +32,7 @@ pub use request::Client;
 use crate::random::{Chance, Random};
 use crate::ranges::share;
 use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
-use chiliad_engine::{Result, TableId, TableSpec, Transaction};
+use chiliad_api::{Result, TableId, TableSpec, Transaction};
 use core::ops::Range;
 use schema::{TEXTS, item, key, tables};
 

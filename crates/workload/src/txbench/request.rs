@@ -5,7 +5,7 @@ use super::{READ_ONLY, READ_UPDATE, Txbench};
 use crate::random::Random;
 use crate::workload::present;
 use crate::{ClientSeat, Shape};
-use chiliad_engine::{Error, Get, Range, Reason, Result, Row, Transaction};
+use chiliad_api::{Error, Get, Range, Reason, Result, Row, Transaction};
 use core::ops::Bound;
 
 /// Rows to be updated that are looked up in one group: more would gain nothing.

@@ -7,7 +7,7 @@
 //! Keys are big-endian. A column of characters takes what is in it and a byte in front that says how
 //! much that is; so rows are of different lengths.
 
-use chiliad_engine::{TableId, TableSpec};
+use chiliad_api::{TableId, TableSpec};
 
 /// How many tables there are.
 pub const TABLES: usize = 3;

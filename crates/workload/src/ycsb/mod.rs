@@ -19,7 +19,7 @@ pub use request::Client;
 use crate::random::{Chance, Random};
 use crate::zipf::Zipf;
 use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
-use chiliad_engine::{Result, TableId, TableSpec, Transaction};
+use chiliad_api::{Result, TableId, TableSpec, Transaction};
 
 const KINDS: [&str; 3] = ["read", "write", "scan"];
 /// Records made by one part of the load.

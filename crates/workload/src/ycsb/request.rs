@@ -4,7 +4,7 @@ use super::{Ycsb, YcsbOptions, key};
 use crate::random::Random;
 use crate::workload::present;
 use crate::{ClientSeat, Shape};
-use chiliad_engine::{Get, Range, Result, Row, TableId, Transaction};
+use chiliad_api::{Get, Range, Result, Row, TableId, Transaction};
 use core::ops::Bound;
 
 /// Look-ups in a group: more would gain nothing.

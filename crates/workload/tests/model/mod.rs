@@ -3,10 +3,8 @@
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use chiliad_engine::{
-    Entry, Error, Get, IndexKind, KeyPart, PartType, Range, Result, Row, Scanned,
-};
-use chiliad_engine::{SecondarySpec, Source, TableId, TableSpec, Transaction};
+use chiliad_api::{Entry, Error, Get, IndexKind, KeyPart, PartType, Range, Result, Row, Scanned};
+use chiliad_api::{SecondarySpec, Source, TableId, TableSpec, Transaction};
 use chiliad_workload::{ClientSeat, Condition, Workload};
 use core::num::NonZeroU64;
 use std::collections::BTreeMap;

@@ -14,7 +14,7 @@
 use super::number;
 use crate::ClientSeat;
 use crate::random::Random;
-use chiliad_engine::{Get, Range, Result, TableId, Transaction};
+use chiliad_api::{Get, Range, Result, TableId, Transaction};
 use core::ops::Bound;
 
 /// Feuds, of two houses each.

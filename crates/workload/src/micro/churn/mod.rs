@@ -19,7 +19,7 @@ use crate::random::Random;
 use crate::row::Column;
 use crate::workload::present;
 use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
-use chiliad_engine::{Get, Result, TableId, TableSpec, Transaction};
+use chiliad_api::{Get, Result, TableId, TableSpec, Transaction};
 pub use program::ChurnClient;
 
 const KINDS: [&str; 6] = ["mix", "scan", "move", "skew", "feud", "audit"];
@@ -273,7 +273,7 @@ fn look_up<const BYTES: usize>(
     tx: &mut dyn Transaction,
     table: TableId,
     keys: &[[u8; BYTES]],
-) -> Result<Vec<Option<chiliad_engine::Row>>> {
+) -> Result<Vec<Option<chiliad_api::Row>>> {
     let gets: Vec<Get<'_>> = keys.iter().map(|key| Get::read(table, key)).collect();
     let mut rows = vec![None; gets.len()];
     tx.get_many(&gets, &mut rows)?;

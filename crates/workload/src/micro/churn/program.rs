@@ -5,7 +5,7 @@ use super::{BALANCE, Churn, TOKEN, item_key, item_value, number, side_key, slot_
 use crate::random::Random;
 use crate::workload::{free, present};
 use crate::{ClientSeat, Shape};
-use chiliad_engine::{Get, Range, Result, TableId, Transaction};
+use chiliad_api::{Get, Range, Result, TableId, Transaction};
 use core::ops::Bound;
 
 const OPS_MAX: usize = 5;

@@ -16,7 +16,7 @@ use super::schema::{self, Tables, district, history, warehouse};
 use super::{Tpcc, consistency::orders::Walk};
 use crate::workload::present;
 use crate::{Condition, RunReadOnly};
-use chiliad_engine::{Get, Range, Result};
+use chiliad_api::{Get, Range, Result};
 use core::ops::Bound;
 
 /// Rows of HISTORY read in one transaction.

@@ -5,7 +5,7 @@ use super::Findings;
 use crate::RunReadOnly;
 use crate::tpcc::Tpcc;
 use crate::tpcc::schema::{self, Tables, customer, order, order_line};
-use chiliad_engine::{Get, Range, Result, Transaction};
+use chiliad_api::{Get, Range, Result, Transaction};
 
 /// Orders, or customers, read in one transaction.
 const CHUNK: usize = 500;

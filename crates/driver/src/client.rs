@@ -1,0 +1,339 @@
+//! One client's loop: make up a request, run it until it ends, count.
+//!
+//! This is all that stands between two transactions of a native run, so it reads no clock but for
+//! the transactions chosen to be timed, allocates nothing, and writes to memory of its own but for
+//! one count that the driver watches.
+
+use super::history::unwrap_recorder;
+use super::open_loop::Arrivals;
+use super::sampling::{Generator, Sampler, TIMED_ONE_IN};
+use super::signals::{Phase, RunSignals, Signals};
+use super::{Bell, Durability, Failure, Length, Plan, Retry, Tally};
+use chiliad_checker::Recorder;
+use chiliad_engine::{Error, Intent, Result, Running, Session};
+use chiliad_machine::{Cost, Machine};
+use chiliad_workload::{AnyClient, ClientSeat, Shape};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What a client brings back.
+pub struct ClientReport {
+    pub(crate) tally: Tally,
+    pub(crate) recorder: Option<Recorder>,
+    /// When the client's last transaction ended, by the machine's clock.
+    pub(crate) ended: u64,
+}
+
+/// Transactions in flight from which on the client asks whether the log has failed.
+const IN_FLIGHT_CHECKED: usize = 100_000;
+
+/// How a transaction ended.
+enum Ended {
+    /// In this epoch.
+    Committed(u64),
+    RolledBack,
+    /// The run was over, or the request was given up, before it went through.
+    Dropped,
+}
+
+/// A client on its session.
+pub(crate) struct Client<'a, M: Machine> {
+    session: Box<dyn Session<M>>,
+    requests: Box<dyn AnyClient + 'a>,
+    seat: ClientSeat,
+    plan: &'a Plan,
+    signals: Arc<Signals>,
+    partitions: Vec<u32>,
+    random: Generator,
+    timed: Sampler,
+    followed: Sampler,
+    tally: Tally,
+    committed: u64,
+    /// Committed and not durable yet, oldest first.
+    in_flight: VecDeque<InFlight>,
+    /// The phase that it has seen last.
+    phase: Phase,
+    bell: Arc<Bell>,
+}
+
+/// A transaction that has committed and is not durable yet.
+struct InFlight {
+    epoch: u64,
+    kind: usize,
+    unsuccessful: bool,
+    /// When it began, if it is timed.
+    start: Option<u64>,
+}
+
+impl<'a, M: Machine> Client<'a, M> {
+    /// A client that has done nothing yet.
+    pub(crate) fn new(
+        session: Box<dyn Session<M>>,
+        requests: Box<dyn AnyClient + 'a>,
+        kinds: usize,
+        seat: ClientSeat,
+        plan: &'a Plan,
+        run: &RunSignals,
+    ) -> Self {
+        // What is slow anyway, or must miss no arrival, is timed in full.
+        let timed_in_full = plan.rate.is_some() || plan.recording.is_some() || M::SIMULATED;
+        Self {
+            session,
+            requests,
+            seat,
+            plan,
+            signals: Arc::clone(&run.0),
+            partitions: Vec::with_capacity(64),
+            random: Generator::new(plan.seed, seat.index),
+            timed: Sampler::new(if timed_in_full { 1 } else { TIMED_ONE_IN }),
+            followed: Sampler::new(plan.follow.unwrap_or(1)),
+            tally: Tally::new(kinds),
+            committed: 0,
+            in_flight: VecDeque::new(),
+            phase: Phase::Assemble,
+            bell: Arc::clone(&run.1),
+        }
+    }
+
+    /// Runs the transactions that come before all that counts. They take no time, so each has a microsecond
+    /// of its own, and no client runs ahead of the machine's clock by what it draws.
+    pub(crate) fn rehearse(&mut self) -> std::result::Result<(), Failure> {
+        if self.plan.rehearsals == 0 {
+            return Ok(());
+        }
+        let (begun, microsecond) = (M::now(), M::ticks_per_second() / 1_000_000);
+        let turns = u64::from(self.plan.rehearsals);
+        let first = self.seat.index as u64 * turns;
+        for turn in first..first + turns {
+            let time = begun + turn * microsecond;
+            while M::now() < time {
+                M::park_until(time);
+            }
+            self.transaction(None).map_err(Failure::doing("rehearsing a transaction"))?;
+        }
+        self.tally.clear();
+        Ok(())
+    }
+
+    /// Runs transactions until the run is over or the client has done its share.
+    pub(crate) fn run(&mut self) -> std::result::Result<(), Failure> {
+        let mut left = self.share();
+        if left == 0 {
+            return Ok(());
+        }
+        let mut arrivals = self.arrivals();
+        M::clocked(true);
+        loop {
+            M::between();
+            self.look();
+            if self.phase == Phase::Stop {
+                return Ok(());
+            }
+            let arrival = match &mut arrivals {
+                None => None,
+                Some(arrivals) => match arrivals.next::<M>(&mut self.random, &self.signals) {
+                    Some(arrival) => Some(arrival),
+                    None => {
+                        self.look();
+                        return Ok(());
+                    }
+                },
+            };
+            self.transaction(arrival).map_err(Failure::doing("running a transaction"))?;
+            if self.phase == Phase::Measure {
+                left -= 1;
+                if left == 0 {
+                    return self.drain().map_err(Failure::doing("waiting for the disk"));
+                }
+            }
+        }
+    }
+
+    /// Looks which phase it is. What ends from here on counts in it.
+    #[inline]
+    fn look(&mut self) {
+        let now = self.signals.phase();
+        if now != self.phase {
+            // Who had no core since before the window has done nothing in it.
+            if now != Phase::Stop || self.phase != Phase::Measure {
+                self.tally.clear();
+            }
+            self.phase = now;
+        }
+    }
+
+    /// Waits until an epoch is durable, or never will be, and asks for its end.
+    fn wait_durable(&self, epoch: u64) {
+        let session = &self.session;
+        session.hurry(epoch);
+        self.bell.wait::<M>(|| session.durable_epoch() >= epoch || session.log_failure().is_some());
+    }
+
+    /// Waits until everything counts.
+    fn drain(&mut self) -> Result<()> {
+        if let Some(last) = self.in_flight.back() {
+            self.wait_durable(last.epoch);
+        }
+        self.count_durable()?;
+        self.session.log_failure().map_or(Ok(()), Err)
+    }
+
+    /// The transactions that this client contributes to the measured window.
+    fn share(&self) -> u64 {
+        match self.plan.length {
+            Length::Time(_) => u64::MAX,
+            Length::Transactions(all) => {
+                let (of, index) = (self.seat.of as u64, self.seat.index as u64);
+                all / of + u64::from(index < all % of)
+            }
+        }
+    }
+
+    fn arrivals(&self) -> Option<Arrivals> {
+        let rate = self.plan.rate? / self.seat.of as f64;
+        Some(Arrivals::new::<M>(rate))
+    }
+
+    /// Makes up one request and runs it to its end.
+    #[inline]
+    fn transaction(&mut self, arrival: Option<u64>) -> Result<()> {
+        self.partitions.clear();
+        let shape = self.requests.next(&mut self.partitions);
+        M::work(Cost::Request, 1);
+        M::work(Cost::Draw, self.requests.draws());
+        let timed = self.timed.take(&mut self.random);
+        // Looking at a simulated clock is an event.
+        let followed = self.plan.follow.is_some()
+            && self.signals.following()
+            && self.followed.take(&mut self.random);
+        if followed {
+            self.session.sample_next();
+        }
+        let start = if timed { Some(arrival.unwrap_or_else(M::now)) } else { None };
+        let ended = self.attempts(shape)?;
+        if followed {
+            self.tally.add_parts(self.session.take_sample());
+        }
+        if M::SIMULATED && self.signals.is_over() {
+            // The window was over before the transaction was.
+            return Ok(());
+        }
+        let has_committed = matches!(ended, Ended::Committed(_));
+        match ended {
+            Ended::Committed(epoch) => self.committed_in(epoch, shape.kind, start)?,
+            Ended::RolledBack => self.tally.kinds[shape.kind].rolled_back += 1,
+            Ended::Dropped => return Ok(()),
+        }
+        if let Some(start) = start {
+            let now = M::now();
+            self.tally.time(shape.kind, Self::ns_between(start, now));
+            if M::SIMULATED && has_committed {
+                self.signals.committed_at(now);
+            }
+        }
+        Ok(())
+    }
+
+    fn ns_since(start: u64) -> u64 {
+        Self::ns_between(start, M::now())
+    }
+
+    fn ns_between(start: u64, end: u64) -> u64 {
+        let ticks = u128::from(end.saturating_sub(start));
+        (ticks * 1_000_000_000 / u128::from(M::ticks_per_second())) as u64
+    }
+
+    /// Counts a committed transaction, now or when it will be durable.
+    #[inline]
+    fn committed_in(&mut self, epoch: u64, kind: usize, start: Option<u64>) -> Result<()> {
+        let unsuccessful = self.requests.unsuccessful();
+        if self.plan.durability == Durability::None {
+            self.count(kind, unsuccessful);
+            return Ok(());
+        }
+        self.in_flight.push_back(InFlight { epoch, kind, unsuccessful, start });
+        if self.plan.durability == Durability::Sync {
+            self.wait_durable(epoch);
+        }
+        self.count_durable()
+    }
+
+    /// Counts what has become durable.
+    #[inline]
+    fn count_durable(&mut self) -> Result<()> {
+        let durable = self.session.durable_epoch();
+        while let Some(first) = self.in_flight.front().filter(|it| it.epoch <= durable) {
+            if let Some(start) = first.start {
+                self.tally.durable_ns.saturating_record(Self::ns_since(start).max(1));
+            }
+            let (kind, unsuccessful) = (first.kind, first.unsuccessful);
+            self.in_flight.pop_front();
+            self.count(kind, unsuccessful);
+        }
+        match self.in_flight.len() > IN_FLIGHT_CHECKED {
+            true => self.session.log_failure().map_or(Ok(()), Err),
+            false => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, kind: usize, unsuccessful: bool) {
+        self.tally.kinds[kind].committed += 1;
+        self.tally.kinds[kind].unsuccessful += u64::from(unsuccessful);
+        self.committed += 1;
+        self.signals.client(self.seat.index).set(self.committed);
+    }
+
+    /// Runs the request in hand until it goes through.
+    #[inline]
+    fn attempts(&mut self, shape: Shape) -> Result<Ended> {
+        let mut retries = 0;
+        loop {
+            let ended = self.attempt(shape, retries);
+            self.look();
+            let reason = match ended {
+                Ok(epoch) => return Ok(Ended::Committed(epoch)),
+                Err(Error::Conflict(reason)) => reason,
+                Err(Error::RolledBack) => return Ok(Ended::RolledBack),
+                Err(error) => return Err(error),
+            };
+            retries += 1;
+            self.tally.kinds[shape.kind].aborted += 1;
+            self.tally.reasons[reason.index()] += 1;
+            if self.plan.retry == Retry::New || self.phase == Phase::Stop {
+                return Ok(Ended::Dropped);
+            }
+            self.plan.backoff.wait::<M>(retries, &mut self.random);
+        }
+    }
+
+    /// Runs the request in hand once.
+    #[inline]
+    fn attempt(&mut self, shape: Shape, retries: u32) -> Result<u64> {
+        let intent = Intent {
+            read_only: shape.read_only,
+            snapshot: shape.snapshot,
+            partitions: &self.partitions,
+            retries,
+            ..Intent::default()
+        };
+        let mut tx = Running::begin(&mut *self.session, &intent)?;
+        // The session itself: `tx` would forward each operation to it.
+        match self.requests.execute(tx.session()) {
+            Ok(()) => tx.commit().map(|committed| committed.epoch),
+            Err(error) => {
+                // What a transaction says that acted on a state that never was is no answer.
+                let error =
+                    if error.is_retryable() { error } else { tx.validate().err().unwrap_or(error) };
+                tx.rollback();
+                Err(error)
+            }
+        }
+    }
+
+    /// What the client counted and recorded.
+    pub(crate) fn finish(mut self) -> ClientReport {
+        let recorder = self.session.take_recorder().and_then(unwrap_recorder);
+        ClientReport { tally: self.tally, recorder, ended: M::now() }
+    }
+}

@@ -1,0 +1,76 @@
+//! The drivers: they load a workload's rows, put its clients on a machine, count what happens and
+//! have it verified.
+//!
+//! ```text
+//! native.rs     clients are OS threads          simulated.rs  clients are simulated cores
+//!        \                                          /
+//!         target.rs   a database with a workload's tables, its scheme forgotten
+//!             |
+//!         client.rs   one client's loop; stalled.rs, a transaction that never ends
+//!             |
+//!         tally.rs    counts and histograms       history.rs  what a verified run records
+//! ```
+//!
+//! Invariants: a request is made up before its transaction begins and is kept across retries;
+//! a transaction counts in the phase in which it ends; nothing is allocated between two requests
+//! of a client; what the drivers themselves share (phases, counters) is no part of the database and
+//! causes no simulated event.
+
+#![forbid(unsafe_code)]
+
+mod backoff;
+mod bind;
+mod catalog;
+mod client;
+mod durable;
+pub mod explored;
+mod history;
+mod idle;
+mod load;
+mod lock_trial;
+mod locking;
+mod lookup;
+mod native;
+mod open_loop;
+mod plan;
+mod progress;
+mod report;
+mod sampling;
+mod series;
+mod signals;
+mod simulated;
+mod slices;
+mod stalled;
+mod tally;
+mod target;
+mod threads;
+pub mod timed;
+mod timestamps;
+mod verify;
+mod watch;
+mod window;
+
+pub use backoff::Backoff;
+pub use bind::{NativeTarget, bind, bind_native};
+pub use catalog::{Home, faults, open_native, open_simulated, schemes};
+pub use chiliad_lock::Mode as LockMode;
+pub use durable::{Bell, Durability, TimedDisk};
+pub use idle::Idle;
+pub use lock_trial::{LockCounts, LockLoad, LockTrial, LockVerdict};
+pub use locking::{LockTableKind, Locking, run_locking};
+pub use lookup::{Lookup, run_lookup};
+pub use native::run_native;
+pub use plan::{Length, Plan, Recording, Retry};
+pub use progress::{NoProgress, Progress};
+pub use report::{Failure, NativeReport, SimulatedReport};
+pub use sampling::Generator;
+pub use series::{Sample, resident_bytes};
+pub use simulated::{
+    Loaded, SimulatedPlan, load_simulated, run_explained, run_loaded, run_simulated,
+};
+pub use slices::FollowingCost;
+pub use tally::{Breakdown, KindTally, Tally};
+pub use target::Target;
+pub use timestamps::{Drawing, run_drawing, simulate_drawing};
+pub use verify::{Judgement, judge, promised_isolation, write_history};
+pub use window::Counted;

@@ -1,0 +1,118 @@
+//! What a run is to do, resolved: nothing in here is left to a default.
+
+use super::signals::{Phase, Signals};
+use super::{Backoff, Durability};
+use chiliad_workload::ClientSeat;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// When the measured window ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// After this time, simulated in simulation.
+    Time(Duration),
+    /// After this many transactions, divided evenly among the clients in advance.
+    Transactions(u64),
+}
+
+/// What a refused transaction does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Retry {
+    /// The same request again, until it goes through.
+    Same,
+    /// The request is dropped and the next one made up.
+    New,
+}
+
+/// Whether and how much of the history is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Recording {
+    /// Memory for the history of all clients, in bytes. A run that reaches it ends early.
+    pub memory_bytes_max: u64,
+}
+
+/// A run of a workload's clients on an opened database.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Concurrent clients.
+    pub clients: usize,
+    /// Transactions that each has in flight: members of its crew, each with a seat of its own.
+    pub interleave: usize,
+    /// No more of them than pay, as the clients find out while they run; natively only.
+    pub adaptive: bool,
+    /// Cores that they may run on.
+    pub cores: usize,
+    /// The seed of rows and requests.
+    pub seed: u64,
+    /// Time before the measured window.
+    pub warmup: Duration,
+    /// The measured window.
+    pub length: Length,
+    /// Arrivals per second over all clients, for an open loop; `None`: a client's next transaction
+    /// begins when its last has ended.
+    pub rate: Option<f64>,
+    /// How long a refused transaction waits before it runs again.
+    pub backoff: Backoff,
+    /// What it does then.
+    pub retry: Retry,
+    /// The length of a commit epoch.
+    pub epoch: Duration,
+    /// Load the rows first; `false`: an earlier run on the same database has; natively only.
+    pub load: bool,
+    /// Count records by their number of older versions when all clients have stopped; natively only.
+    pub versions: bool,
+    /// When a transaction counts as committed; natively only.
+    pub durability: Durability,
+    /// Keep the history; the database was opened with stamps then.
+    pub recording: Option<Recording>,
+    /// Look at the workload's conditions when all clients have stopped.
+    pub conditions: bool,
+    /// Sample throughput and memory every 100 ms; natively only.
+    pub series: bool,
+    /// Follow transactions in every other slice of the window, and say what that costs; natively only.
+    pub following_cost: bool,
+    /// Transactions of each client that come before all that counts, and take no time on a machine whose
+    /// time passes: they make the worker's own memory, which what is measured begins with.
+    pub rehearsals: u32,
+    /// One transaction more begins so long after the window, reads, and stays open until the run is over;
+    /// it counts nowhere. Only where the length is a time: who waits for what it holds ends no sooner.
+    pub stalled_at: Option<Duration>,
+    /// The run ends early when nobody has committed for so long, and else goes on after its time until somebody
+    /// has; only where the length is a time. `None`: nobody looks.
+    pub idle_max: Option<Duration>,
+    /// One transaction in so many is followed through the parts of its time; none if there is no time.
+    pub follow: Option<u32>,
+}
+
+impl Plan {
+    /// Measures for a time, and looks whether anybody commits.
+    pub fn watched(&mut self, length: Duration, idle_max: Duration) {
+        (self.length, self.idle_max) = (Length::Time(length), Some(idle_max));
+    }
+
+    /// Transactions in flight at once.
+    #[must_use]
+    pub fn seats(&self) -> usize {
+        self.clients * self.interleave
+    }
+
+    /// The seat of one of a client's members, whose home is the client's.
+    pub(crate) fn seat(&self, client: usize, member: usize) -> ClientSeat {
+        let index = client + member * self.clients;
+        ClientSeat { index, of: self.seats(), home: client, seed: self.seed }
+    }
+
+    /// The same in simulation, where the members of a client have homes of their own, as clients have: a few
+    /// cores can show more that way. They share one only when there are fewer homes than clients.
+    pub(crate) fn seat_apart(&self, client: usize, member: usize) -> ClientSeat {
+        let seat = self.seat(client, member);
+        ClientSeat { home: seat.index, ..seat }
+    }
+
+    /// What driver and clients share in this run.
+    pub(crate) fn signals(&self) -> Arc<Signals> {
+        let first = if self.warmup.is_zero() { Phase::Measure } else { Phase::Warmup };
+        let limit = self.recording.map_or(u64::MAX, |recording| recording.memory_bytes_max);
+        Arc::new(Signals::new(self.seats(), first, limit))
+    }
+}

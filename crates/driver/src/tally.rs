@@ -1,0 +1,171 @@
+//! What one client, and then the run, counts.
+
+use chiliad_engine::{Part, Reason};
+use hdrhistogram::Histogram;
+
+/// The longest latency that is told from longer ones, in nanoseconds: about 69 seconds.
+const LATENCY_NS_MAX: u64 = 1 << 36;
+
+/// Two significant digits: 15 KB a histogram, and an error of at most one percent.
+const DIGITS: u8 = 2;
+
+/// Where the time of the sampled transactions went, as shares that sum to one.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Breakdown {
+    /// The transactions' own work.
+    pub useful: f64,
+    /// Attempts that were refused.
+    pub abort: f64,
+    /// Obtaining timestamps.
+    pub timestamp: f64,
+    /// Finding records.
+    pub index: f64,
+    /// Waiting for others, back-off included.
+    pub wait: f64,
+    /// The scheme's bookkeeping.
+    pub manager: f64,
+}
+
+/// The counts of one kind of transaction.
+#[derive(Clone, Debug)]
+pub struct KindTally {
+    /// Transactions that committed.
+    pub committed: u64,
+    /// Those of them that found nothing to act on, as the workload expects of some.
+    pub unsuccessful: u64,
+    /// Attempts that the scheme refused.
+    pub aborted: u64,
+    /// Transactions whose own logic asked for a rollback.
+    pub rolled_back: u64,
+    /// From the begin of the first attempt (or the intended arrival) to the end, in nanoseconds,
+    /// of those that were timed.
+    pub latency_ns: Histogram<u32>,
+}
+
+/// An empty histogram of latencies.
+fn latencies() -> Histogram<u32> {
+    Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS)
+        .expect("bounds and digits are constants in range")
+}
+
+impl KindTally {
+    fn new() -> Self {
+        Self { committed: 0, unsuccessful: 0, aborted: 0, rolled_back: 0, latency_ns: latencies() }
+    }
+
+    fn clear(&mut self) {
+        (self.committed, self.unsuccessful) = (0, 0);
+        (self.aborted, self.rolled_back) = (0, 0);
+        self.latency_ns.reset();
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.committed += other.committed;
+        self.unsuccessful += other.unsuccessful;
+        self.aborted += other.aborted;
+        self.rolled_back += other.rolled_back;
+        self.latency_ns.add(&other.latency_ns).expect("all histograms have the same bounds");
+    }
+}
+
+/// The counts of a client or of a run.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// By kind of transaction, in the workload's order.
+    pub kinds: Vec<KindTally>,
+    /// Refusals by [`Reason::index`].
+    pub reasons: [u64; Reason::ALL.len()],
+    /// Ticks that the sampled transactions spent in each [`Part`].
+    pub parts: [u64; Part::ALL.len()],
+    /// From the begin of the first attempt (or the intended arrival) until the transaction was seen to
+    /// be durable, in nanoseconds, of those that were timed; empty without a log.
+    pub durable_ns: Histogram<u32>,
+}
+
+impl Tally {
+    /// Nothing counted, for `kinds` kinds.
+    #[must_use]
+    pub fn new(kinds: usize) -> Self {
+        let kinds = (0..kinds).map(|_| KindTally::new()).collect();
+        Self {
+            kinds,
+            reasons: [0; Reason::ALL.len()],
+            parts: [0; Part::ALL.len()],
+            durable_ns: latencies(),
+        }
+    }
+
+    /// Forgets all counts and keeps the room.
+    pub(crate) fn clear(&mut self) {
+        self.kinds.iter_mut().for_each(KindTally::clear);
+        self.reasons.fill(0);
+        self.parts.fill(0);
+        self.durable_ns.reset();
+    }
+
+    /// Adds another tally of the same workload.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
+            mine.add(theirs);
+        }
+        for (mine, theirs) in self.reasons.iter_mut().zip(&other.reasons) {
+            *mine += theirs;
+        }
+        self.add_parts(other.parts);
+        self.durable_ns.add(&other.durable_ns).expect("all histograms have the same bounds");
+    }
+
+    /// Adds where a sampled transaction spent its time.
+    pub(crate) fn add_parts(&mut self, parts: [u64; Part::ALL.len()]) {
+        for (mine, theirs) in self.parts.iter_mut().zip(parts) {
+            *mine += theirs;
+        }
+    }
+
+    /// Where the sampled transactions spent their time; `None` if none was sampled.
+    #[must_use]
+    pub fn breakdown(&self) -> Option<Breakdown> {
+        let all: u64 = self.parts.iter().sum();
+        let share = |part: Part| self.parts[part as usize] as f64 / all as f64;
+        (all > 0).then(|| Breakdown {
+            useful: share(Part::Useful),
+            abort: share(Part::Abort),
+            timestamp: share(Part::Timestamp),
+            index: share(Part::Index),
+            wait: share(Part::Wait),
+            manager: share(Part::Manager),
+        })
+    }
+
+    /// Records a latency, at most what a histogram can tell from longer ones.
+    #[inline]
+    pub(crate) fn time(&mut self, kind: usize, ns: u64) {
+        self.kinds[kind].latency_ns.saturating_record(ns.max(1));
+    }
+
+    /// Transactions that committed.
+    #[must_use]
+    pub fn committed(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.committed).sum()
+    }
+
+    /// Attempts that were refused.
+    #[must_use]
+    pub fn aborted(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.aborted).sum()
+    }
+
+    /// Transactions that rolled themselves back.
+    #[must_use]
+    pub fn rolled_back(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.rolled_back).sum()
+    }
+
+    /// The latencies of all kinds together.
+    #[must_use]
+    pub fn latency_ns(&self) -> Histogram<u32> {
+        let mut all = KindTally::new();
+        self.kinds.iter().for_each(|kind| all.add(kind));
+        all.latency_ns
+    }
+}

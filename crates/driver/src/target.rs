@@ -1,0 +1,308 @@
+//! A database with a workload's tables in it, its scheme forgotten.
+//!
+//! A driver starts threads or simulated cores, and each makes one call here that lasts as long as
+//! the run. One instance for each machine serves all schemes and workloads: see [`Bound`].
+
+use super::client::{Client, ClientReport};
+use super::history::HistoryRecorder;
+use super::signals::{Phase, RunSignals};
+use super::stalled::Stalled;
+use super::{Bell, Failure, Plan};
+use chiliad_engine::{
+    Alone, Error, Intent, Isolation, LogTask, OpenedStore, Running, Session, Store, TableId,
+    Transaction, Writes,
+};
+use chiliad_machine::Machine;
+use chiliad_workload::{AnyWorkload, ClientSeat, Condition};
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Rows loaded in one epoch of a simulated machine: fewer than an epoch numbers commits.
+const EPOCH_ROWS: u64 = 1 << 20;
+
+/// A database with a workload's tables.
+pub trait Target {
+    /// The workload's name.
+    fn workload(&self) -> &'static str;
+    /// The names of its kinds of transaction.
+    fn kinds(&self) -> &'static [&'static str];
+    /// The tables, by number, with their names.
+    fn tables(&self) -> Vec<(u32, String)>;
+    /// Takes another workload of the same kind, whose rows are those that there are; whether it is of that
+    /// kind.
+    fn set_workload(&mut self, workload: Arc<dyn AnyWorkload>) -> bool;
+    /// The number of parts that the rows can be loaded in.
+    fn load_parts(&self) -> usize;
+    /// Loads the parts that `next` hands out, on the calling worker.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn load(&self, seed: u64, next: &mut dyn FnMut() -> Option<usize>) -> Result<(), Failure>;
+    /// Advances the commit epoch.
+    fn tick(&self);
+    /// How many log writers there are to be run.
+    fn log_writers(&self) -> usize {
+        0
+    }
+    /// Runs a log writer until `over`, then ends its log.
+    fn run_log(&self, number: usize, over: &AtomicBool, bell: &Bell);
+    /// Makes room for the log to come.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn prepare_log(&self) -> Result<(), Failure>;
+    /// Makes a checkpoint if one is due; whether it did.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn checkpoint(&self) -> Result<bool, Failure>;
+    /// Ends the checkpoint that is being made.
+    fn cancel_checkpoints(&self);
+    /// Bytes of log written so far.
+    fn log_bytes(&self) -> u64;
+    /// How many records have how many older versions: see [`chiliad_engine::Store::count_versions`].
+    ///
+    /// # Errors
+    /// The engine's.
+    fn versions(&self) -> Result<Vec<u64>, Failure>;
+    /// Seals the read-only tables, and moves on until snapshots of the past show all that was loaded.
+    /// Nobody is at work yet.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn settle(&self) -> Result<(), Failure>;
+    /// Runs the client at `seat` on the calling worker until the signals say stop.
+    ///
+    /// # Errors
+    /// Errors of the engine that no retry mends.
+    fn run_client(
+        &self,
+        seat: ClientSeat,
+        plan: &Plan,
+        run: &RunSignals,
+    ) -> Result<ClientReport, Failure>;
+    /// Runs the transaction of [`Plan::stalled_at`] on the calling worker until the signals say stop.
+    ///
+    /// # Errors
+    /// Errors of the engine that no retry mends.
+    fn run_stalled(&self, plan: &Plan, run: &RunSignals) -> Result<(), Failure>;
+    /// Looks at the workload's conditions, with all clients at rest.
+    ///
+    /// # Errors
+    /// The engine's.
+    fn conditions(&self) -> Result<Vec<Condition>, Failure>;
+}
+
+/// A [`Target`]: a database, as the trait object `D`, with the writers of its log, as `L`, and a workload.
+pub(crate) struct Bound<M: Machine, D: ?Sized, L: ?Sized> {
+    store: Box<D>,
+    workload: Arc<dyn AnyWorkload>,
+    tables: Vec<TableId>,
+    names: Vec<String>,
+    /// The writers of its log, until somebody runs them.
+    log_tasks: Vec<Mutex<Option<Box<L>>>>,
+    machine: PhantomData<fn() -> M>,
+}
+
+impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Bound<M, D, L> {
+    /// Creates the workload's tables in a database that is empty.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn new(workload: Arc<dyn AnyWorkload>, opened: OpenedStore<D, L>) -> Result<Self, Failure> {
+        let OpenedStore { store, log_tasks, .. } = opened;
+        let specs = workload.tables();
+        let names = specs.iter().map(|spec| spec.name.clone()).collect();
+        let tables = specs
+            .into_iter()
+            .map(|spec| store.create_table(spec))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(Failure::doing("creating the tables"))?;
+        let log_tasks = log_tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
+        Ok(Self { store, workload, tables, names, log_tasks, machine: PhantomData })
+    }
+
+    fn session(&self, doing: &'static str) -> Result<Box<dyn Session<M>>, Failure> {
+        self.store.session().map_err(Failure::doing(doing))
+    }
+}
+
+impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<M, D, L> {
+    fn workload(&self) -> &'static str {
+        self.workload.name()
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        self.workload.kinds()
+    }
+
+    fn tables(&self) -> Vec<(u32, String)> {
+        self.tables.iter().map(|table| table.0).zip(self.names.iter().cloned()).collect()
+    }
+
+    fn set_workload(&mut self, workload: Arc<dyn AnyWorkload>) -> bool {
+        let is_of_its_kind = workload.name() == self.workload.name();
+        if is_of_its_kind {
+            self.workload = workload;
+        }
+        is_of_its_kind
+    }
+
+    fn load_parts(&self) -> usize {
+        self.workload.load_parts()
+    }
+
+    fn load(&self, seed: u64, next: &mut dyn FnMut() -> Option<usize>) -> Result<(), Failure> {
+        let mut session = self.session("loading")?;
+        let mut rows = 0_u64;
+        while let Some(part) = next() {
+            let mut insert = |table: TableId, key: &[u8], value: &[u8]| {
+                rows += 1;
+                // Nobody turns the epochs of a simulated machine while it is loaded.
+                if M::SIMULATED && rows.is_multiple_of(EPOCH_ROWS) {
+                    self.store.tick();
+                }
+                session.load(table, key, value)
+            };
+            self.workload
+                .load(&self.tables, part, seed, &mut insert)
+                .map_err(Failure::doing("loading"))?;
+        }
+        Ok(())
+    }
+
+    fn tick(&self) {
+        self.store.tick();
+    }
+
+    fn log_writers(&self) -> usize {
+        self.log_tasks.len()
+    }
+
+    fn run_log(&self, number: usize, over: &AtomicBool, bell: &Bell) {
+        let mut place = self.log_tasks[number].lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(task) = place.take() else { return };
+        drop(place);
+        // Acquire pairs with the release of who stops us.
+        task.run(&|| over.load(Ordering::Acquire), &|| bell.ring::<M>());
+    }
+
+    fn prepare_log(&self) -> Result<(), Failure> {
+        while self.store.prepare_log().map_err(Failure::doing("making room for the log"))? {}
+        Ok(())
+    }
+
+    fn checkpoint(&self) -> Result<bool, Failure> {
+        if !self.store.checkpoint_is_due() {
+            return Ok(false);
+        }
+        match self.store.checkpoint(&Alone) {
+            Ok(_) => Ok(true),
+            Err(Error::Canceled) => Ok(false),
+            Err(error) => Err(Failure::doing("writing a checkpoint")(error)),
+        }
+    }
+
+    fn cancel_checkpoints(&self) {
+        self.store.cancel_checkpoints();
+    }
+
+    fn log_bytes(&self) -> u64 {
+        self.store.log_bytes()
+    }
+
+    fn versions(&self) -> Result<Vec<u64>, Failure> {
+        self.store.count_versions().map_err(Failure::doing("counting versions"))
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        for (_, spec) in self.store.tables() {
+            if spec.writes == Writes::Loads {
+                self.store.seal(&spec.name).map_err(Failure::doing("sealing a table"))?;
+            }
+        }
+        self.store.settle();
+        Ok(())
+    }
+
+    fn run_client(
+        &self,
+        seat: ClientSeat,
+        plan: &Plan,
+        run: &RunSignals,
+    ) -> Result<ClientReport, Failure> {
+        M::clocked(false);
+        let session = self.session("starting a client");
+        let mut session = session.inspect_err(|_| {
+            run.0.set(Phase::Stop);
+            run.0.wake::<M>();
+        })?;
+        if plan.recording.is_some() {
+            let recorder = HistoryRecorder::new(seat.index, run.0.clone());
+            session.set_recorder(Box::new(recorder));
+        }
+        let requests = self.workload.any_client(&self.tables, seat);
+        let kinds = self.workload.kinds().len();
+        let mut client = Client::<M>::new(session, requests, kinds, seat, plan, run);
+        let rehearsed = client.rehearse();
+        run.0.assemble::<M>(seat.index);
+        let result = rehearsed.and_then(|()| client.run());
+        M::clocked(false);
+        if result.is_err() {
+            run.0.set(Phase::Stop);
+        }
+        result.map(|()| client.finish())
+    }
+
+    fn run_stalled(&self, plan: &Plan, run: &RunSignals) -> Result<(), Failure> {
+        M::clocked(false);
+        let seat = ClientSeat {
+            index: plan.seats(),
+            of: plan.seats(),
+            home: plan.seats(),
+            seed: plan.seed,
+        };
+        let client = self.workload.any_client(&self.tables, seat);
+        let result = self.session("starting a client").and_then(|session| {
+            Stalled::<M>::new(session, client, plan, &run.0)
+                .run()
+                .map_err(Failure::doing("running the transaction that stalls"))
+        });
+        M::clocked(false);
+        if result.is_err() {
+            run.0.set(Phase::Stop);
+            run.0.wake::<M>();
+        }
+        result
+    }
+
+    fn conditions(&self) -> Result<Vec<Condition>, Failure> {
+        let mut session = self.session("checking conditions")?;
+        let mut run = |body: &mut dyn FnMut(&mut dyn Transaction) -> chiliad_engine::Result<()>| {
+            let mut retries = 0;
+            loop {
+                let intent = Intent { retries, ..Intent::read_only() };
+                let mut tx = Running::begin(&mut *session, &intent)?;
+                match body(&mut tx) {
+                    Ok(()) => match tx.commit() {
+                        Ok(_) => return Ok(()),
+                        Err(error) if error.is_retryable() => retries += 1,
+                        Err(error) => return Err(error),
+                    },
+                    Err(error) => {
+                        tx.rollback();
+                        if !error.is_retryable() {
+                            return Err(error);
+                        }
+                        retries += 1;
+                    }
+                }
+            }
+        };
+        let serializable = self.store.info().isolation == Isolation::Serializable;
+        self.workload
+            .conditions_kept(serializable, &self.tables, &mut run)
+            .map_err(Failure::doing("checking conditions"))
+    }
+}

@@ -1,0 +1,61 @@
+//! From what the clients recorded to a verdict, or to a file.
+
+use super::Target;
+use chiliad_checker::{Header, History, Isolation, Options, ReadError, Recorder, Verdict, check};
+use chiliad_engine::Info;
+use std::io;
+
+/// What is needed to judge a history.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The tables, by number, with their names.
+    pub tables: Vec<(u32, String)>,
+    /// What the scheme promises.
+    pub isolation: Isolation,
+    /// The scheme promises that a writer's order exceeds those of what it read.
+    pub order_follows_reads: bool,
+    /// The run was not cut short.
+    pub complete: bool,
+}
+
+impl Judgement {
+    /// For a run on `target`.
+    #[must_use]
+    pub fn new(target: &dyn Target, isolation: Isolation, complete: bool) -> Self {
+        let tables = target.tables();
+        Self { tables, isolation, order_follows_reads: false, complete }
+    }
+
+    fn header(&self) -> Header {
+        Header { tables: self.tables.clone(), complete: self.complete, tombstones_kept: false }
+    }
+}
+
+/// What the checker is to hold a scheme's transactions to; `None` where it knows nothing of that name.
+#[must_use]
+pub fn promised_isolation(scheme: &Info) -> Option<Isolation> {
+    Isolation::from_name(scheme.isolation.name())
+}
+
+/// Checks what the clients recorded; their memory is given back on the way.
+///
+/// # Errors
+/// When the recordings contradict the order in which a recorder may be called.
+pub fn judge(judgement: &Judgement, recorders: Vec<Recorder>) -> Result<Verdict, ReadError> {
+    let history = History::from_recorders(judgement.header(), recorders)?;
+    let Judgement { isolation, order_follows_reads, .. } = *judgement;
+    let options = Options { isolation, order_follows_reads, ..Options::default() };
+    Ok(check(&history, &options))
+}
+
+/// Writes what the clients recorded in the binary form.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_history(
+    judgement: &Judgement,
+    recorders: &[Recorder],
+    writer: impl io::Write,
+) -> io::Result<()> {
+    History::write(&judgement.header(), recorders, writer)
+}

@@ -1,0 +1,102 @@
+//! One case of the crash rig: a database that lives, crashes and recovers as its seed says.
+
+use super::run::Trouble;
+use super::shown::Shown;
+use crate::crash::{CrashCase, run_crash};
+use chiliad_driver::{Failure, promised_isolation, schemes};
+use chiliad_engine::{Error, Isolation};
+use chiliad_machine::Fault;
+use chiliad_workload::WorkloadOptions;
+use chiliad_workload::micro::{BankOptions, ChurnOptions};
+use chiliad_workload::smallbank::SmallbankOptions;
+use chiliad_workload::tatp::TatpOptions;
+use chiliad_workload::tpcc::TpccOptions;
+use chiliad_workload::txbench::TxbenchOptions;
+use chiliad_workload::ycsb::YcsbOptions;
+
+/// A database on a failing disk.
+#[derive(Clone, Debug)]
+pub struct Crash {
+    /// The workload's name.
+    pub workload: &'static str,
+    /// The scheme of the first life; later ones may have another.
+    pub scheme: &'static str,
+    /// The seed.
+    pub seed: u64,
+    /// A planted bug.
+    pub plant: Option<&'static Fault>,
+}
+
+impl Crash {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// [`Trouble`]: why it could not be run or judged.
+    pub fn run(&self) -> Result<Shown, Trouble> {
+        let (workload, partitions) = self.workload();
+        let others = schemes().iter().filter(|info| info.isolation == Isolation::Serializable);
+        let others = others.map(|info| info.name).filter(|name| *name != self.scheme);
+        let scheme = schemes().iter().find(|info| info.name == self.scheme).ok_or_else(|| {
+            let error = Error::InvalidOption(format!("scheme {}: unknown", self.scheme));
+            Failure::Engine { doing: "making up the case", error }
+        })?;
+        let isolation = promised_isolation(scheme).ok_or_else(|| {
+            let name = scheme.isolation.name();
+            Trouble::Unjudged(format!("the checker knows no isolation `{name}`"))
+        })?;
+        let report = run_crash(&CrashCase {
+            workload,
+            partitions,
+            schemes: std::iter::once(self.scheme).chain(others).collect(),
+            isolation,
+            seed: self.seed,
+            fault: self.plant,
+        });
+        if let Some(refused) = report.refused {
+            return Err(Failure::Host(refused).into());
+        }
+        let mut shown = Shown {
+            marks: report.marks.iter().copied().collect::<Vec<_>>(),
+            transactions: report.survivors + report.lost,
+            events: report.events,
+            ..Shown::default()
+        };
+        for (verdict, text) in report.verdicts.iter() {
+            shown.add(verdict, text);
+        }
+        Ok(shown)
+    }
+
+    /// The workload in a size for simulation, with the partitions that it is divided into.
+    fn workload(&self) -> (WorkloadOptions, u32) {
+        match self.workload {
+            "tpcc" => {
+                let options = TpccOptions::micro();
+                let partitions = options.warehouses;
+                (WorkloadOptions::Tpcc(options), partitions)
+            }
+            "ycsb" => (WorkloadOptions::Ycsb(YcsbOptions::micro()), 1),
+            "smallbank" => {
+                let options = SmallbankOptions { partitions: 2, ..SmallbankOptions::micro() };
+                let partitions = options.partitions;
+                (WorkloadOptions::Smallbank(options), partitions)
+            }
+            "tatp" => {
+                let options = TatpOptions { partitions: 2, ..TatpOptions::micro() };
+                let partitions = options.partitions;
+                (WorkloadOptions::Tatp(options), partitions)
+            }
+            "txbench" => {
+                let options = TxbenchOptions { partitions: 2, ..TxbenchOptions::micro() };
+                let partitions = options.partitions;
+                (WorkloadOptions::Txbench(options), partitions)
+            }
+            "scan" => (WorkloadOptions::Churn(ChurnOptions::default()), 1),
+            "hash" => {
+                let options = ChurnOptions { hash: true, ..ChurnOptions::default() };
+                (WorkloadOptions::Churn(options), 1)
+            }
+            _ => (WorkloadOptions::Bank(BankOptions::default()), 1),
+        }
+    }
+}

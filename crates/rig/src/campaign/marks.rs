@@ -1,0 +1,120 @@
+//! Rare branches that a campaign must have taken, or it has proven less than it seems to.
+
+use std::collections::BTreeSet;
+
+/// From this many seeds on, a campaign over all schemes must have taken all of them.
+pub const SEEDS_MIN: u64 = 200;
+
+/// By workload, under schemes that track what they read. Marks are set where the branch is, by
+/// `Machine::mark`.
+const EXPECTED: [(&str, &[&str]); 8] = [
+    (
+        "scan",
+        &[
+            "inner collapsed",
+            "layer made",
+            "layer removed",
+            "leaf removed",
+            "leaf split",
+            "old version put by",
+            "read waited for a latch",
+            "record unlinked",
+            "reverse scan over fence",
+            "root split",
+            "old version read",
+            "value outgrew its record",
+            "version collected",
+        ],
+    ),
+    (
+        "hash",
+        &[
+            "bucket chain freed",
+            "bucket overflow",
+            "bucket read again",
+            "old version put by",
+            "record unlinked",
+            "old version read",
+            "value outgrew its record",
+        ],
+    ),
+    (
+        "bank",
+        &[
+            "leaf removed",
+            "leaf split",
+            "old version put by",
+            "record unlinked",
+            "old version read",
+        ],
+    ),
+    (
+        "tpcc",
+        &[
+            "inner split",
+            "leaf removed",
+            "leaf split",
+            "old version put by",
+            "record unlinked",
+            "old version read",
+            "value outgrew its record",
+            "version collected",
+        ],
+    ),
+    ("ycsb", &["leaf split", "read waited for a latch"]),
+    ("smallbank", &["old version put by", "read waited for a latch", "old version read"]),
+    (
+        "tatp",
+        &[
+            "leaf removed",
+            "leaf split",
+            "old version put by",
+            "record unlinked",
+            "old version read",
+            "version collected",
+        ],
+    ),
+    ("txbench", &["old version put by", "read waited for a latch", "old version read"]),
+];
+
+/// With several transactions in flight on a core, whatever the workload.
+const EXPECTED_OF_SIBLINGS: &[&str] =
+    &["sibling ran in a wait", "sibling ran while memory came", "turn kept from siblings"];
+
+/// On a failing disk, whatever the workload and the scheme.
+const EXPECTED_ON_DISKS: &[&str] = &[
+    "checkpoint published",
+    "closed",
+    "damage in a checkpoint",
+    "damage in a log",
+    "damage in the manifest",
+    "log segment completed",
+    "recovery cut short",
+];
+
+/// What a campaign covers.
+#[derive(Clone, Copy, Debug)]
+pub struct Covers {
+    /// All schemes.
+    pub all_schemes: bool,
+    /// Crashes instead of interleavings.
+    pub disk: bool,
+    /// Transactions in flight on each core, whatever the seed says.
+    pub interleave: Option<usize>,
+}
+
+/// The marks that `workload` must hit and did not, where the campaign covers all schemes.
+#[must_use]
+pub fn missing(workload: &str, hit: &BTreeSet<&'static str>, covers: &Covers) -> Vec<&'static str> {
+    let expected = EXPECTED.iter().find(|(name, _)| *name == workload).map_or(&[][..], |e| e.1);
+    let (expected, all) = match covers.disk {
+        true => (EXPECTED_ON_DISKS, true),
+        false => (expected, covers.all_schemes),
+    };
+    let siblings = match covers.disk || covers.interleave == Some(1) {
+        true => &[],
+        false => EXPECTED_OF_SIBLINGS,
+    };
+    let expected = expected.iter().chain(siblings);
+    expected.filter(|mark| all && !hit.contains(*mark)).copied().collect()
+}

@@ -1,0 +1,202 @@
+//! An interleaving with every default filled in.
+//!
+//! The command resolves the flags of `chiliad simulate` to the same; a test of the command compares the two,
+//! so that the line that is printed for a case repeats it.
+
+use super::case::Case;
+use chiliad_driver::{
+    Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, explored, schemes,
+};
+use chiliad_engine::{Error, Info, Isolation, Options, Result, Snapshots, Timestamps};
+use chiliad_simulator::{Config, MemoryModel, Schedule};
+use chiliad_workload::WorkloadOptions;
+use chiliad_workload::micro::{BankOptions, ChurnOptions};
+use chiliad_workload::smallbank::SmallbankOptions;
+use chiliad_workload::tatp::TatpOptions;
+use chiliad_workload::tpcc::TpccOptions;
+use chiliad_workload::txbench::TxbenchOptions;
+use chiliad_workload::ycsb::YcsbOptions;
+use std::time::Duration;
+
+/// Memory for a history.
+const HISTORY_BYTES: u64 = 4 << 30;
+
+/// An epoch a tenth as long as others.
+const EPOCH_SHORT: Duration = Duration::from_micros(50);
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The scheme.
+    pub scheme: &'static Info,
+    /// The workload.
+    pub workload: WorkloadOptions,
+    /// How the database is opened.
+    pub engine: Options,
+    /// What the clients do, and the machine.
+    pub plan: SimulatedPlan,
+}
+
+/// A workload, and what the database has to know of it.
+struct Load {
+    options: WorkloadOptions,
+    partitions: u32,
+    reads_snapshots: bool,
+}
+
+impl Case {
+    /// The same with every default filled in.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`]: there is no scheme or no workload of this name.
+    pub fn setup(&self) -> Result<Setup> {
+        let scheme = schemes().iter().find(|info| info.name == self.scheme);
+        let scheme = scheme
+            .ok_or_else(|| Error::InvalidOption(format!("scheme {}: unknown", self.scheme)))?;
+        let load = self.load(scheme)?;
+        let plan = self.plan(scheme);
+        let engine = self.engine(scheme, &load, &plan);
+        let config = self.config(&plan);
+        let plan = SimulatedPlan { plan, config };
+        Ok(Setup { scheme, workload: load.options, engine, plan })
+    }
+
+    /// The workload in its size for simulation.
+    fn load(&self, scheme: &Info) -> Result<Load> {
+        // As many as are wanted where the scheme needs them, but no more than there may be.
+        let partitions = |wanted: u64, most: u64| match scheme.needs_partitions {
+            true => wanted.min(most).max(1) as u32,
+            false => 1,
+        };
+        let clients = self.cores as u64;
+        let snapshot_reads = scheme.snapshots;
+        Ok(match self.workload {
+            "scan" | "hash" => {
+                let (hash, keys) = (self.workload == "hash", self.churn().0);
+                let options = ChurnOptions { hash, keys, snapshot_reads, ..Default::default() };
+                Load::new(WorkloadOptions::Churn(options), 1, snapshot_reads)
+            }
+            "bank" => {
+                let options = BankOptions { snapshot_reads, ..Default::default() };
+                Load::new(WorkloadOptions::Bank(options), 1, snapshot_reads)
+            }
+            "tpcc" => {
+                let read_only_tables = !self.no_read_only;
+                let micro = TpccOptions::micro();
+                let options = TpccOptions { snapshot_reads, read_only_tables, ..micro };
+                let partitions = options.warehouses;
+                Load::new(WorkloadOptions::Tpcc(options), partitions, snapshot_reads)
+            }
+            "ycsb" => {
+                let micro = YcsbOptions::micro();
+                let scan_ratio = if self.in_order { 0.0 } else { micro.scan_ratio };
+                // A transaction finds all its records in one.
+                let partitions = partitions(clients, micro.records / micro.ops as u64);
+                let key_order = self.in_order;
+                let options = YcsbOptions { scan_ratio, partitions, key_order, ..micro };
+                let snapshot_reads = options.snapshot_reads;
+                Load::new(WorkloadOptions::Ycsb(options), partitions, snapshot_reads)
+            }
+            "smallbank" => {
+                let micro = SmallbankOptions::micro();
+                let partitions = partitions(clients, u64::from(micro.accounts / 2));
+                let options = SmallbankOptions { partitions, snapshot_reads, ..micro };
+                Load::new(WorkloadOptions::Smallbank(options), partitions, snapshot_reads)
+            }
+            // Clients of one partition do not meet those of another: two are enough for few clients.
+            "tatp" => {
+                let micro = TatpOptions::micro();
+                let partitions = partitions(2, u64::from(micro.subscribers));
+                let options = TatpOptions { partitions, snapshot_reads, ..micro };
+                Load::new(WorkloadOptions::Tatp(options), partitions, snapshot_reads)
+            }
+            "txbench" => {
+                let micro = TxbenchOptions::micro();
+                let partitions = partitions(2, u64::from(micro.rows));
+                let options = TxbenchOptions { partitions, snapshot_reads, ..micro };
+                Load::new(WorkloadOptions::Txbench(options), partitions, snapshot_reads)
+            }
+            other => return Err(Error::InvalidOption(format!("workload {other}: unknown"))),
+        })
+    }
+
+    /// What the clients do.
+    fn plan(&self, scheme: &Info) -> Plan {
+        let transactions = match self.workload {
+            "scan" | "hash" => self.churn().1,
+            _ => explored::TRANSACTIONS_PER_SEAT * self.seats(),
+        };
+        Plan {
+            clients: self.cores,
+            interleave: self.interleave,
+            adaptive: false,
+            cores: self.cores,
+            seed: self.seed,
+            warmup: Duration::ZERO,
+            length: Length::Transactions(transactions),
+            rate: None,
+            backoff: Backoff::Exponential,
+            retry: Retry::Same,
+            epoch: if self.short_epochs { EPOCH_SHORT } else { explored::EPOCH },
+            load: true,
+            versions: false,
+            durability: Durability::None,
+            recording: Some(Recording { memory_bytes_max: HISTORY_BYTES }),
+            // Without transactions there is no state between them that conditions could speak of.
+            conditions: scheme.isolation != Isolation::None,
+            series: false,
+            following_cost: false,
+            rehearsals: 0,
+            stalled_at: None,
+            idle_max: None,
+            follow: None,
+        }
+    }
+
+    /// How the database is opened.
+    fn engine(&self, scheme: &Info, load: &Load, plan: &Plan) -> Options {
+        let base = Options::default();
+        let snapshots = match (self.no_snapshots, load.reads_snapshots) {
+            (true, _) => Snapshots::Off,
+            (false, true) => Snapshots::Always,
+            (false, false) => Snapshots::OnDemand,
+        };
+        // Where all lock in one order there is no deadlock, and they may wait for ever.
+        let endless = self.workload == "ycsb" && self.in_order;
+        let latched = self.timestamps == Timestamps::Latched;
+        Options {
+            snapshots,
+            epoch: plan.epoch,
+            snapshot_every: explored::SNAPSHOT_EVERY,
+            opacity: false,
+            partitions: load.partitions,
+            wait_timeout: Some(if endless { Duration::MAX } else { scheme.wait_timeout }),
+            deadlock_check: if endless { Duration::MAX } else { base.deadlock_check },
+            timestamps: self.timestamps,
+            mutex: if latched { self.latch } else { base.mutex },
+            verify: true,
+            ..base
+        }
+    }
+
+    /// The machine.
+    fn config(&self, plan: &Plan) -> Config {
+        Config {
+            schedule: match self.few_preemptions {
+                true => Schedule::few_preemptions(),
+                false => Schedule::Random,
+            },
+            memory_model: if self.tso { MemoryModel::Tso } else { MemoryModel::Sc },
+            fault: self.plant,
+            region_bytes: explored::REGION_BYTES,
+            events_max: explored::events_max(plan),
+            ..Config::new(self.seed)
+        }
+    }
+}
+
+impl Load {
+    fn new(options: WorkloadOptions, partitions: u32, reads_snapshots: bool) -> Self {
+        Self { options, partitions, reads_snapshots }
+    }
+}

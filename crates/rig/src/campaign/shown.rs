@@ -1,0 +1,33 @@
+//! What a case has shown.
+
+/// What a case showed.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// What is wrong, by name: anomaly classes, `consistency`, how the machine stopped. Empty if
+    /// nothing is.
+    pub verdicts: Vec<String>,
+    /// The same for people, with the cycle.
+    pub text: String,
+    /// Rare branches taken.
+    pub marks: Vec<&'static str>,
+    /// Transactions checked.
+    pub transactions: u64,
+    /// Events simulated.
+    pub events: u64,
+}
+
+impl Shown {
+    /// Adds something that is wrong, unless it is known.
+    pub fn add(&mut self, verdict: &str, text: &str) {
+        if !self.verdicts.iter().any(|known| known == verdict) {
+            self.verdicts.push(verdict.to_owned());
+            self.text.push_str(&format!("{verdict}\n{}\n", text.trim_end()));
+        }
+    }
+
+    /// Nothing is wrong.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.verdicts.is_empty()
+    }
+}

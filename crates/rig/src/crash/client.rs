@@ -1,0 +1,133 @@
+//! One client: commits, goes on, and learns later what has become durable.
+
+use super::ledger::{Ledger, Stalls};
+use chiliad_driver::{Backoff, Generator};
+use chiliad_engine::{Error, Intent, READER_NOT_HELD_BACK, Result, Running, Session, Store};
+use chiliad_machine::{Machine, Ticks};
+use chiliad_simulator::{FaultyDisk, Sim, stopping};
+use chiliad_workload::random::Random;
+use chiliad_workload::{AnyClient, ClientSeat, Shape};
+use std::collections::VecDeque;
+
+/// What the clients of one life share.
+pub(super) struct Shared {
+    pub ledger: Ledger,
+    pub disk: FaultyDisk,
+    /// Transactions of each client.
+    pub transactions: u32,
+    /// Looks that a client takes, when it has done its share, at what has become durable.
+    pub looks: u32,
+    /// Time between two of them.
+    pub pause: Ticks,
+    /// One commit in so many loses its core, for so long at most.
+    pub stalls: Option<(u32, Ticks)>,
+}
+
+/// A client at work.
+struct Client<'a> {
+    store: &'a dyn Store<Sim>,
+    session: Box<dyn Session<Sim>>,
+    shared: &'a Shared,
+    number: usize,
+    random: Generator,
+    /// Committed and not acknowledged: the attempt, and the epoch.
+    waiting: VecDeque<(usize, u64)>,
+}
+
+/// Runs a client to its end: it has done its share, or nothing becomes durable any more.
+pub(super) fn run(
+    store: &dyn Store<Sim>,
+    requests: &mut dyn AnyClient,
+    seat: ClientSeat,
+    shared: &Shared,
+) -> Result<()> {
+    let mut session = store.session()?;
+    let stalls = shared.stalls.map(|(one_in, ticks)| {
+        let random = Random::new(seat.seed, 0x57a1_0000 + seat.index as u64);
+        Stalls { random, one_in, ticks }
+    });
+    let (number, recorder) = shared.ledger.recorder(stalls);
+    session.set_recorder(recorder);
+    let random = Generator::new(seat.seed, seat.index);
+    let waiting = VecDeque::new();
+    let mut client = Client { store, session, shared, number, random, waiting };
+    let mut partitions = Vec::new();
+    for _ in 0..shared.transactions {
+        partitions.clear();
+        let shape = requests.next(&mut partitions);
+        match client.transaction(requests, shape, &partitions) {
+            Err(Error::LogFailed(_)) => return Ok(()),
+            other => other?,
+        }
+        if client.power_is_lost() {
+            return Ok(());
+        }
+    }
+    for _ in 0..shared.looks {
+        Sim::park_until(Sim::now() + shared.pause);
+        if client.power_is_lost() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl Client<'_> {
+    /// Runs a request until it goes through, unless the run is over first.
+    fn transaction(
+        &mut self,
+        requests: &mut dyn AnyClient,
+        shape: Shape,
+        partitions: &[u32],
+    ) -> Result<()> {
+        let mut retries = 0;
+        let Shape { read_only, snapshot, .. } = shape;
+        loop {
+            let intent = Intent { read_only, snapshot, partitions, retries, ..Intent::default() };
+            let mut tx = Running::begin(&mut *self.session, &intent)?;
+            let done = match requests.execute(&mut tx) {
+                Ok(()) => tx.commit(),
+                Err(error) => {
+                    // What was read may be no state that ever was: no answer then.
+                    let torn = !error.is_retryable();
+                    let error = if torn { tx.validate().err().unwrap_or(error) } else { error };
+                    tx.rollback();
+                    Err(error)
+                }
+            };
+            match done {
+                Ok(committed) => {
+                    let attempt = self.shared.ledger.current(self.number);
+                    self.waiting.push_back((attempt, committed.epoch));
+                    if read_only && Sim::fault(&READER_NOT_HELD_BACK) && !self.shared.disk.is_off()
+                    {
+                        self.shared.ledger.acknowledge(attempt);
+                    }
+                    return Ok(());
+                }
+                Err(Error::RolledBack) => return Ok(()),
+                Err(error) if error.is_retryable() && !stopping() => {}
+                Err(error) if error.is_retryable() => return Ok(()),
+                Err(error) => return Err(error),
+            }
+            retries += 1;
+            Backoff::Exponential.wait::<Sim>(retries, &mut self.random);
+        }
+    }
+
+    /// Learns what has become durable, unless power is lost: whoever looks then is gone.
+    fn power_is_lost(&mut self) -> bool {
+        let durable = self.store.durable_epoch();
+        if self.shared.disk.is_off() {
+            return true;
+        }
+        // A snapshot's epoch may lie before those of transactions in front of it.
+        self.waiting.retain(|&(attempt, epoch)| {
+            if epoch <= durable {
+                self.shared.ledger.acknowledge(attempt);
+            }
+            epoch > durable
+        });
+        false
+    }
+}

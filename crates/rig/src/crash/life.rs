@@ -1,0 +1,105 @@
+//! One life on the simulated machine: clients, a ticker, the log's writers, and whoever makes
+//! checkpoints.
+//!
+//! What ends it is what the plan says. The clients' last act is to lose power, where nothing else has
+//! cut them off; then whoever still works for the log finds the disk off, and returns.
+
+use super::client::Shared;
+use super::living::Living;
+use super::plan::{End, LifePlan};
+use chiliad_engine::{Error, Stepped};
+use chiliad_machine::{Machine, NoRoom};
+use chiliad_simulator::{DiskFaults, FaultyDisk, Outcome, Run, Sim, stopping};
+use chiliad_workload::ClientSeat;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// What the cores of a life share beside the database.
+struct Common {
+    shared: Shared,
+    clients_left: Cell<usize>,
+    /// Checkpoints are still being made.
+    maintaining: Cell<bool>,
+    failures: RefCell<Vec<Error>>,
+}
+
+impl Common {
+    /// Nobody needs ticker and writers any more.
+    fn is_over(&self) -> bool {
+        stopping() && !self.maintaining.get()
+    }
+}
+
+/// Lives a life; what clients met that they should not have. Where the host has no room for stacks nobody has begun.
+pub(super) fn live(
+    run: &mut Run,
+    living: &Rc<Living>,
+    plan: &LifePlan,
+    shared: Shared,
+    seed: u64,
+) -> Result<(Outcome, Vec<Error>), NoRoom> {
+    let common = Rc::new(Common {
+        shared,
+        clients_left: Cell::new(plan.clients),
+        maintaining: Cell::new(plan.checkpoints.is_some()),
+        failures: RefCell::default(),
+    });
+    for index in 0..plan.clients {
+        let (living, common, end) = (living.clone(), common.clone(), plan.end);
+        let seat = ClientSeat { index, of: plan.clients, home: index, seed };
+        run.spawn(format!("client {index}"), move || {
+            if let Err(failure) = living.run_client(seat, &common.shared) {
+                common.failures.borrow_mut().push(failure);
+            }
+            common.clients_left.set(common.clients_left.get() - 1);
+            if common.clients_left.get() == 0 && end != End::Closed {
+                lose_power(&common.shared.disk);
+            }
+        });
+    }
+    let (epoch, writers) = (plan.epoch, plan.durable.log.writers as usize);
+    let (ticking, common_too) = (living.clone(), common.clone());
+    run.spawn_daemon("epochs", move || {
+        while !common_too.is_over() {
+            Sim::park_until(Sim::now() + epoch);
+            ticking.tick();
+        }
+    });
+    for writer in 0..writers {
+        let (living, common) = (living.clone(), common.clone());
+        run.spawn_daemon(format!("log writer {writer}"), move || {
+            while !common.is_over() && living.step(writer) != Stepped::Failed {
+                Sim::park_until(Sim::now() + epoch);
+            }
+        });
+    }
+    if let Some(pause) = plan.checkpoints {
+        let (living, common) = (living.clone(), common.clone());
+        run.spawn_daemon("checkpoints", move || {
+            while !stopping() && maintain(&living).is_ok() {
+                Sim::park_until(Sim::now() + pause);
+            }
+            common.maintaining.set(false);
+        });
+    }
+    run.obtain_stacks()?;
+    let outcome = run.go();
+    let failures = common.failures.take();
+    Ok((outcome, failures))
+}
+
+/// Prepares the log and makes a checkpoint. A disk that is full, or a write that failed, is no reason
+/// to give up: the database goes on, and so does whoever maintains it.
+fn maintain(living: &Living) -> Result<(), Error> {
+    for step in [living.prepare_log().map(|_| ()), living.checkpoint()] {
+        if let Err(Error::LogFailed(error)) = step {
+            return Err(Error::LogFailed(error));
+        }
+    }
+    Ok(())
+}
+
+/// The disk is off from its next operation on.
+fn lose_power(disk: &FaultyDisk) {
+    disk.set_faults(DiskFaults { off_after_operations: Some(0), ..DiskFaults::default() });
+}

@@ -1,0 +1,102 @@
+//! The crash rig: a database that lives, loses power and recovers, several times, on a simulated
+//! machine with a disk that tears, reorders, loses and fails; and an oracle that says what must be
+//! there afterwards.
+//!
+//! ```text
+//! plan     what the seed says        living   an open database, its scheme forgotten
+//! life     one life: the cores       client   commits, and learns later what is durable
+//! ledger   what clients have done    oracle   survivors, and the state that they make
+//! damage   a bit turned over         cut      the end of a log taken away
+//! serial   the survivors' history, for the checker
+//! story    all of it, in order
+//! ```
+//!
+//! Each life has a run of its own: recovery happens outside its schedule, then clients run, and the
+//! crash is the end of both. What is known of a life is on the host's heap.
+
+mod client;
+mod cut;
+mod damage;
+mod ledger;
+mod life;
+mod living;
+mod oracle;
+mod plan;
+mod serial;
+mod story;
+mod verdicts;
+
+use chiliad_checker::Isolation;
+use chiliad_machine::Fault;
+use chiliad_workload::WorkloadOptions;
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use story::Story;
+pub use verdicts::Verdicts;
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub struct CrashCase {
+    /// The workload, in a size for simulation.
+    pub workload: WorkloadOptions,
+    /// Partitions of the database, for schemes that need them.
+    pub partitions: u32,
+    /// Names of schemes: the first life is ruled by the first one, later ones by any of them.
+    pub schemes: Vec<&'static str>,
+    /// What all of them promise.
+    pub isolation: Isolation,
+    /// Everything else.
+    pub seed: u64,
+    /// A planted bug.
+    pub fault: Option<&'static Fault>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct CrashReport {
+    /// What is wrong.
+    pub verdicts: Verdicts,
+    /// What the host refused, so that the case could not be run to its end; it says nothing then.
+    pub refused: Option<String>,
+    /// Rare branches taken.
+    pub marks: BTreeSet<&'static str>,
+    /// Lives that were lived.
+    pub lives: u64,
+    /// Transactions that survived.
+    pub survivors: u64,
+    /// Transactions that were lost, and rightly so.
+    pub lost: u64,
+    /// Transactions that were acknowledged.
+    pub acknowledged: u64,
+    /// Events simulated.
+    pub events: u64,
+}
+
+/// Runs a case.
+///
+/// # Panics
+/// Never: what panics is a verdict.
+#[must_use]
+pub fn run_crash(case: &CrashCase) -> CrashReport {
+    let mut report = CrashReport::default();
+    let made = catch_unwind(AssertUnwindSafe(|| tell(case, &mut report)));
+    if let Err(payload) = made {
+        report.verdicts.add("panicked", || message(&*payload));
+    }
+    report
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a word").to_owned()
+}
+
+fn tell(case: &CrashCase, report: &mut CrashReport) {
+    match case.workload.make() {
+        Ok(workload) => Story::new(case, workload, report).tell(),
+        Err(error) => {
+            report.verdicts.add("not begun", || format!("making up the workload: {error}"));
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! A process with a database is killed again and again, and after each time what it had acknowledged is
+//! looked for.
+//!
+//! ```text
+//! plan    what the seed says: how the database is opened, and when the process is killed
+//! victim  the process: opens the directory, runs clients, and says what it acknowledges
+//! client  a client's loop           bank, tpcc  what clients do, and the books of it
+//! said    a line of the process     ledger      what must be there, compared with what is
+//! ```
+//!
+//! Whoever starts the process and kills it is no part of the rig. A pipe keeps what was written before the
+//! kill. A kill leaves what the system has of the files; power failures are the simulated disk's business.
+
+mod bank;
+mod client;
+mod ledger;
+mod plan;
+mod said;
+mod tpcc;
+mod victim;
+
+pub use client::{Acknowledges, Trouble, WINDOW};
+pub use ledger::{Findings, Ledger};
+pub use plan::{Cycle, End};
+pub use said::Said;
+pub use victim::{Victim, Work};

@@ -1,0 +1,149 @@
+//! The process that is killed: opens the directory, runs clients, and says what it acknowledges.
+//!
+//! It ends by itself when standard input does: when the parent asks it to close, or is gone.
+
+use super::client::{self, Acknowledges, Trouble};
+use super::said::{Said, say};
+use super::{bank, plan, tpcc};
+use chiliad::{Database, Durability, Error, Scheme};
+use chiliad_workload::random::Random;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What the clients do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work {
+    /// Transfers between 64 accounts, each with a row in a journal.
+    Bank,
+    /// TPC-C with two small warehouses.
+    Tpcc,
+}
+
+impl Work {
+    /// Whether a directory with these tables may have been made by this.
+    #[must_use]
+    pub fn made(self, tables: &[String]) -> bool {
+        match self {
+            Self::Bank => tables.iter().all(|name| bank::NAMES.contains(&name.as_str())),
+            Self::Tpcc => tpcc::is_ours(tables),
+        }
+    }
+}
+
+/// A process that will be killed.
+#[derive(Clone, Copy, Debug)]
+pub struct Victim<'a> {
+    /// The directory of its database.
+    pub data: &'a Path,
+    /// What its clients do.
+    pub work: Work,
+    /// Clients, each a thread.
+    pub threads: usize,
+    /// The scheme of its database.
+    pub scheme: Scheme,
+    /// When clients acknowledge.
+    pub acknowledges: Acknowledges,
+    /// The seed of all cycles.
+    pub seed: u64,
+    /// The number of this one, from 0.
+    pub cycle: u64,
+    /// Write one checkpoint after the other.
+    pub checkpoints: bool,
+}
+
+impl Victim<'_> {
+    /// Runs until it is killed or standard input ends; says on standard output what it does.
+    ///
+    /// # Errors
+    /// [`Trouble`]: why it ends early.
+    pub fn run(&self) -> Result<(), Trouble> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let listen = move || {
+            // Nothing is ever sent: what counts is the end.
+            let _ = io::stdin().read(&mut [0]);
+            told.store(true, Ordering::Relaxed);
+        };
+        thread::Builder::new().spawn(listen).map_err(Trouble::NoThread)?;
+        self.work(&stop)
+    }
+
+    fn work(&self, stop: &AtomicBool) -> Result<(), Trouble> {
+        // The clients wait for each result themselves where they are to wait.
+        let options = plan::options(self.seed, self.cycle, self.scheme, Durability::Sync);
+        let start = Instant::now();
+        let db = Database::open_with(self.data, options)?;
+        say(&Said::Opened(start.elapsed().as_micros() as u64))?;
+        let seed = Random::new(self.seed, !self.cycle).bits();
+        match self.work {
+            Work::Bank => {
+                let bank = bank::Tables::prepare(&db)?;
+                run(self, &db, stop, |index| bank::Teller::new(bank, index, seed))
+            }
+            Work::Tpcc => {
+                let load = tpcc::Load::prepare(&db, seed)?;
+                run(self, &db, stop, |index| tpcc::Terminal::new(&load, index, self.threads, seed))
+            }
+        }
+    }
+}
+
+/// Runs the clients, and checkpoints beside them.
+fn run<C: client::Client>(
+    victim: &Victim<'_>,
+    db: &Database,
+    stop: &AtomicBool,
+    client: impl Fn(usize) -> C + Sync,
+) -> Result<(), Trouble> {
+    db.sync()?;
+    say(&Said::Ready)?;
+    let trouble = Mutex::new(None);
+    let attempt = |result: Result<(), Trouble>| {
+        if let Err(error) = result {
+            stop.store(true, Ordering::Relaxed);
+            trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    };
+    thread::scope(|scope| {
+        for index in 0..victim.threads {
+            let (client, attempt) = (&client, &attempt);
+            let work = move || {
+                let mut client = client(index);
+                attempt(client::run(db, &mut client, victim.acknowledges, stop));
+            };
+            attempt(
+                thread::Builder::new().spawn_scoped(scope, work).map(|_| ()).map_err(no_thread),
+            );
+        }
+        if victim.checkpoints {
+            let work = || attempt(checkpoints(db, stop));
+            attempt(
+                thread::Builder::new().spawn_scoped(scope, work).map(|_| ()).map_err(no_thread),
+            );
+        }
+    });
+    match trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(trouble) => Err(trouble),
+        None => Ok(()),
+    }
+}
+
+/// The system gave no thread.
+fn no_thread(error: io::Error) -> Trouble {
+    Trouble::Database(Error::HostExhausted(format!("a thread could not start: {error}")))
+}
+
+/// Writes one checkpoint after the other.
+fn checkpoints(db: &Database, stop: &AtomicBool) -> Result<(), Trouble> {
+    while !stop.load(Ordering::Relaxed) {
+        thread::sleep(Duration::from_millis(5));
+        say(&Said::CheckpointBegins)?;
+        db.checkpoint()?;
+        say(&Said::CheckpointEnds)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! The rigs that look for bugs: they run databases where things go wrong, and judge what comes of it.
+//!
+//! - [`campaign`]: the cases of many seeds, interleavings, each verified, and crashes;
+//! - [`run_crash`]: a database that lives, crashes and recovers on a simulated disk that tears, reorders, loses and
+//!   fails;
+//! - [`soak`]: loads on few rows, watched for commits;
+//! - [`kill`]: a process that is killed while it works;
+//! - [`damage`]: directories that were damaged.
+//!
+//! A rig is told everything by types: the command parses words into them, and prints what comes of it.
+
+#![forbid(unsafe_code)]
+
+pub mod campaign;
+mod crash;
+pub mod damage;
+pub mod kill;
+pub mod soak;
+
+pub use crash::{CrashCase, CrashReport, Verdicts, run_crash};

@@ -1,0 +1,74 @@
+//! One cell: a scheme, a workload, a number of transactions in flight and a machine.
+
+use chiliad_simulator::description::Description;
+use std::time::Duration;
+
+/// The workloads that cells know.
+pub const WORKLOADS: [&str; 4] = ["scan", "hash", "bank", "ycsb"];
+
+/// Where a cell runs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum On {
+    /// The host's cores.
+    Native,
+    /// Simulated cores whose time passes.
+    Timed,
+    /// Simulated cores in an order that the seed draws.
+    Explored,
+}
+
+impl On {
+    /// The name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Timed => "timed",
+            Self::Explored => "explored",
+        }
+    }
+
+    /// The unit of its time.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Native => "ms",
+            Self::Timed => "cycles",
+            Self::Explored => "events",
+        }
+    }
+}
+
+/// A cell.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Cell {
+    /// Where it runs.
+    pub on: On,
+    /// The scheme's name.
+    pub scheme: &'static str,
+    /// The workload's name.
+    pub workload: &'static str,
+    /// Transactions that each client has in flight.
+    pub interleave: usize,
+}
+
+/// What the runs of a cell have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Load<'a> {
+    /// Cores of native cells; each has a client or two.
+    pub cores: usize,
+    /// How long native cells run.
+    pub length: Duration,
+    /// For how long nobody may have committed in them.
+    pub idle_max: Duration,
+    /// The machine of timed cells.
+    pub machine: &'a Description,
+}
+
+impl<'a> Load<'a> {
+    /// Where no cell is native.
+    #[must_use]
+    pub fn simulated(machine: &'a Description) -> Self {
+        Self { cores: 1, length: Duration::ZERO, idle_max: Duration::MAX, machine }
+    }
+}

@@ -1,0 +1,185 @@
+//! A cell with every default filled in.
+
+use super::cell::{Cell, Load, On};
+use chiliad_driver::{
+    Backoff, Durability, Length, Plan, Retry, SimulatedPlan, explored, schemes, timed,
+};
+use chiliad_engine::{Error, Info, Options, Result, Snapshots};
+use chiliad_machine::Fault;
+use chiliad_simulator::{Config, Schedule};
+use chiliad_workload::WorkloadOptions;
+use chiliad_workload::micro::{BankOptions, ChurnOptions};
+use chiliad_workload::ycsb::YcsbOptions;
+use std::time::Duration;
+
+/// Cores, and clients, of a simulated cell.
+const CORES: usize = 4;
+
+/// What a simulated cell runs for, and after what time without a commit it fails. Simulated time: on a timed
+/// machine a cycle is a nanosecond, and where events are drawn one event is a microsecond.
+const TIMED: (Duration, Duration) = (Duration::from_millis(3), Duration::from_millis(3));
+const EXPLORED: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(4));
+
+/// The commit epoch of a timed cell.
+const EPOCH_TIMED: Duration = Duration::from_micros(100);
+
+/// One transaction in this many is followed through its parts natively, on average.
+const FOLLOWED_ONE_IN: u32 = 64;
+
+/// Memory made ready before a native cell of YCSB.
+const MEMORY_READY: u64 = 512 << 20;
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The scheme.
+    pub scheme: &'static Info,
+    /// The workload.
+    pub workload: WorkloadOptions,
+    /// How the database is opened.
+    pub engine: Options,
+    /// What the clients do, and where.
+    pub run: Run,
+}
+
+/// Where a cell's clients run.
+#[derive(Clone, Debug)]
+pub enum Run {
+    /// On the host's cores.
+    Native(Plan),
+    /// On simulated ones.
+    Simulated(Box<SimulatedPlan>),
+}
+
+impl Cell {
+    /// The same with every default filled in.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`]: there is no scheme or no workload of this name.
+    pub fn setup(
+        &self,
+        seed: u64,
+        load: &Load<'_>,
+        plant: Option<&'static Fault>,
+    ) -> Result<Setup> {
+        let scheme = schemes().iter().find(|info| info.name == self.scheme);
+        let scheme = scheme
+            .ok_or_else(|| Error::InvalidOption(format!("scheme {}: unknown", self.scheme)))?;
+        let (workload, partitions, reads_snapshots) = self.workload(seed, scheme)?;
+        let plan = self.plan(seed, load);
+        let engine = Options {
+            snapshots: if reads_snapshots { Snapshots::Always } else { Snapshots::OnDemand },
+            epoch: plan.epoch,
+            snapshot_every: match self.on {
+                On::Explored => explored::SNAPSHOT_EVERY,
+                On::Native | On::Timed => Options::default().snapshot_every,
+            },
+            opacity: false,
+            partitions,
+            wait_timeout: Some(scheme.wait_timeout),
+            // As for a run of full scale, though there are few rows.
+            memory_bytes_ready: match (self.on, self.workload) {
+                (On::Native, "ycsb") => MEMORY_READY,
+                _ => 0,
+            },
+            ..Options::default()
+        };
+        let config = match self.on {
+            On::Native => return Ok(Setup { scheme, workload, engine, run: Run::Native(plan) }),
+            On::Explored => {
+                let schedule = Schedule::Random;
+                Config { schedule, region_bytes: explored::REGION_BYTES, ..Config::new(seed) }
+            }
+            On::Timed => timed::config(load.machine.clone(), seed),
+        };
+        let config = Config { fault: plant, events_max: u64::MAX, ..config };
+        let run = Run::Simulated(Box::new(SimulatedPlan { plan, config }));
+        Ok(Setup { scheme, workload, engine, run })
+    }
+
+    /// The workload, the partitions of the database, and whether snapshots are read.
+    fn workload(&self, seed: u64, scheme: &Info) -> Result<(WorkloadOptions, u32, bool)> {
+        let snapshot_reads = scheme.snapshots;
+        Ok(match self.workload {
+            "scan" | "hash" => {
+                let hash = self.workload == "hash";
+                let options = ChurnOptions { hash, snapshot_reads, ..Default::default() };
+                (WorkloadOptions::Churn(options), 1, snapshot_reads)
+            }
+            "bank" => {
+                let options = BankOptions { snapshot_reads, ..Default::default() };
+                (WorkloadOptions::Bank(options), 1, snapshot_reads)
+            }
+            "ycsb" => {
+                let base = match self.on {
+                    On::Explored => YcsbOptions::micro(),
+                    On::Native | On::Timed => YcsbOptions::default(),
+                };
+                let (partitions, multi_partition) = match scheme.needs_partitions {
+                    true => (4, 20.0),
+                    false => (base.partitions, base.multi_partition),
+                };
+                let options = YcsbOptions {
+                    records: 100,
+                    record_bytes: 16,
+                    ops: 8,
+                    theta: 0.95,
+                    rmw: true,
+                    scan_ratio: 0.0,
+                    hash: !(seed / 2).is_multiple_of(2),
+                    partitions,
+                    multi_partition,
+                    ..base
+                };
+                let reads_snapshots = options.snapshot_reads;
+                (WorkloadOptions::Ycsb(options), partitions, reads_snapshots)
+            }
+            other => return Err(Error::InvalidOption(format!("workload {other}: unknown"))),
+        })
+    }
+
+    /// What the clients do.
+    fn plan(&self, seed: u64, load: &Load<'_>) -> Plan {
+        let (cores, clients) = match self.on {
+            On::Native => (load.cores, load.cores * (1 + seed as usize % 2)),
+            On::Timed | On::Explored => (CORES, CORES),
+        };
+        let (length, idle_max) = match self.on {
+            On::Native => (load.length, load.idle_max),
+            On::Timed => TIMED,
+            On::Explored => EXPLORED,
+        };
+        Plan {
+            clients,
+            interleave: self.interleave,
+            adaptive: false,
+            cores,
+            seed,
+            warmup: Duration::ZERO,
+            length: Length::Time(length),
+            rate: None,
+            backoff: Backoff::Exponential,
+            retry: Retry::Same,
+            epoch: match self.on {
+                On::Native => Options::default().epoch,
+                On::Timed => EPOCH_TIMED,
+                On::Explored => explored::EPOCH,
+            },
+            load: true,
+            versions: false,
+            durability: Durability::None,
+            recording: None,
+            conditions: false,
+            series: false,
+            following_cost: false,
+            rehearsals: 0,
+            stalled_at: None,
+            idle_max: Some(idle_max),
+            follow: match self.on {
+                On::Native => Some(FOLLOWED_ONE_IN),
+                On::Timed => Some(1),
+                On::Explored => None,
+            },
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Every workload there is, each with its options.
+
+use crate::AnyWorkload;
+use crate::memory::Estimate;
+use crate::micro::{Bank, BankOptions, Churn, ChurnOptions};
+use crate::smallbank::{Smallbank, SmallbankOptions};
+use crate::tatp::{Tatp, TatpOptions};
+use crate::tpcc::{Tpcc, TpccOptions};
+use crate::txbench::{Txbench, TxbenchOptions};
+use crate::ycsb::{Ycsb, YcsbOptions};
+use chiliad_api::{Error, Result};
+use std::sync::Arc;
+
+/// A workload with its options.
+#[derive(Clone, Debug)]
+pub enum WorkloadOptions {
+    /// TPC-C.
+    Tpcc(TpccOptions),
+    /// YCSB.
+    Ycsb(YcsbOptions),
+    /// SmallBank.
+    Smallbank(SmallbankOptions),
+    /// TATP.
+    Tatp(TatpOptions),
+    /// TxBench.
+    Txbench(TxbenchOptions),
+    /// Rows that come and go.
+    Churn(ChurnOptions),
+    /// Accounts with secondary indexes.
+    Bank(BankOptions),
+}
+
+impl WorkloadOptions {
+    /// The workload itself.
+    ///
+    /// # Errors
+    /// [`Error::InvalidOption`] says which option is out of its range.
+    pub fn make(&self) -> Result<Arc<dyn AnyWorkload>> {
+        Ok(match self {
+            Self::Tpcc(tpcc) => Arc::new(valid(Tpcc::new(tpcc.clone()))?),
+            Self::Ycsb(ycsb) => Arc::new(valid(Ycsb::new(ycsb.clone()))?),
+            Self::Smallbank(bank) => Arc::new(valid(Smallbank::new(bank.clone()))?),
+            Self::Tatp(tatp) => Arc::new(valid(Tatp::new(tatp.clone()))?),
+            Self::Txbench(txbench) => Arc::new(valid(Txbench::new(txbench.clone()))?),
+            Self::Churn(churn) => Arc::new(valid(Churn::new(churn.clone()))?),
+            Self::Bank(bank) => Arc::new(valid(Bank::new(bank.clone()))?),
+        })
+    }
+
+    /// The names of its tables.
+    ///
+    /// # Errors
+    /// As [`Self::make`].
+    pub fn tables(&self) -> Result<Vec<String>> {
+        Ok(self.make()?.tables().into_iter().map(|spec| spec.name).collect())
+    }
+
+    /// About what its rows take; of each value only `kept` bytes exist, where that is said.
+    #[must_use]
+    pub fn memory(&self, kept: Option<usize>) -> Estimate {
+        match self {
+            Self::Tpcc(tpcc) => tpcc.memory(kept),
+            Self::Ycsb(ycsb) => ycsb.memory(kept),
+            Self::Smallbank(bank) => bank.memory(kept),
+            Self::Tatp(tatp) => tatp.memory(kept),
+            Self::Txbench(txbench) => txbench.memory(kept),
+            Self::Churn(churn) => churn.memory(kept),
+            Self::Bank(bank) => bank.memory(kept),
+        }
+    }
+}
+
+fn valid<W>(workload: std::result::Result<W, String>) -> Result<W> {
+    workload.map_err(Error::InvalidOption)
+}
