@@ -119,6 +119,14 @@ pub(crate) fn run_ours(binary: &Path, arguments: &str) -> Result<f64, String> {
     throughput.filter(|tps| *tps > 0.0).ok_or_else(|| "prints no throughput_tps".into())
 }
 
+/// The names of all schemes, as our command lists them.
+pub(crate) fn schemes(binary: &Path) -> Result<Vec<String>, String> {
+    let (out, _) = output(Command::new(binary).args(["schemes", "--json", "-"]))?;
+    let list: Vec<Value> = serde_json::from_str(&out).map_err(|error| error.to_string())?;
+    let names = list.iter().filter_map(|scheme| scheme["name"].as_str());
+    Ok(names.map(String::from).collect())
+}
+
 fn run_peer(program: &Path, arguments: &[String], word: &str) -> Result<f64, String> {
     let (out, err) = output(Command::new(program).args(arguments))?;
     let found = number_after(word, &out).or_else(|| number_after(word, &err));

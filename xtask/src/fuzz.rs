@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: the targets of the package `fuzz`, for some time each.
+//! `cargo xtask fuzz`: the targets of the package in `tools/fuzz`, for some time each.
 //!
 //! Built by the nightly compiler with the instrumentation that libFuzzer reads, and with
 //! AddressSanitizer. Each target keeps its corpus in `target/fuzz/TARGET/corpus`, so that a later run
@@ -83,7 +83,10 @@ pub fn run(arguments: &Arguments, root: &Path) -> Result<(), String> {
 fn build(root: &Path, home: &Path) -> Result<(), String> {
     let mut command = clean_cargo();
     command.args(["+nightly", "build", "--release", "--locked", "--target", HOST]);
-    command.current_dir(root.join("fuzz")).env("RUSTFLAGS", FLAGS).env("CARGO_TARGET_DIR", home);
+    command
+        .current_dir(root.join("tools/fuzz"))
+        .env("RUSTFLAGS", FLAGS)
+        .env("CARGO_TARGET_DIR", home);
     let built = command.status().is_ok_and(|status| status.success());
     if built { Ok(()) } else { Err("the targets do not build".into()) }
 }

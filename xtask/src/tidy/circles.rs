@@ -13,12 +13,9 @@ const KNOWN: &[(&str, usize)] = &[
     ("crates/api/src", 5),
     ("crates/checker/src", 6),
     ("crates/chiliad/src", 15),
-    ("crates/lock/src", 4),
-    ("crates/log/src", 6),
     ("crates/machine/src", 5),
     ("crates/simulator/src", 10),
-    ("crates/storage/src", 19),
-    ("crates/workload/src", 19),
+    ("crates/workload/src", 11),
     ("src", 25),
 ];
 

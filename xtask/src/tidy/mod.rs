@@ -4,6 +4,8 @@
 mod circles;
 mod edges;
 mod faults;
+mod orderings;
+mod repository;
 mod sources;
 mod words;
 
@@ -23,6 +25,7 @@ type Rule = fn(&[Source]) -> Complaints;
 pub fn run(root: &Path) -> Result<(), String> {
     let sources = sources::read(root)?;
     let mut complaints = edges::check(&edges::read(root)?);
+    complaints.extend(repository::check(root));
     for rule in RULES {
         complaints.extend(rule(&sources));
     }
@@ -46,6 +49,7 @@ const RULES: &[Rule] = &[
     words::safety,
     faults::declared,
     circles::grown,
+    orderings::partners,
 ];
 
 #[cfg(test)]
@@ -63,7 +67,7 @@ mod tests {
     #[test]
     fn every_rule_can_fail() {
         let long_body = format!("//! x\nfn f() {{\n{}}}\n", "    g();\n".repeat(80));
-        let cases: [(&str, &str, Rule); 10] = [
+        let cases: [(&str, &str, Rule); 11] = [
             ("crates/engine/src/a.rs", "fn f() {}\n", sources::heads),
             ("crates/engine/src/a.rs", &"//!\n".repeat(801), sources::lengths),
             ("src/a.rs", &long_body, sources::functions),
@@ -72,12 +76,13 @@ mod tests {
             ("crates/engine/src/scheme/a.rs", "//! x\nfn f() { M::park() }\n", words::waits),
             ("src/a.rs", "//! x\nfn f() { unsafe { g() } }\n", words::unsafe_rooms),
             ("src/a.rs", "//! x\nfn f() { unsafe { g() } }\n", words::safety),
-            ("crates/engine/src/a.rs", "//! x\nstatic LOST: Fault = f();\n", faults::declared),
             (
-                "crates/workload/src/a.rs",
-                "//! x\nconst INFO: Info = Info { name: \"s\" };\nfn f() { g(\"s\") }\n",
-                words::schemes,
+                "crates/log/src/a.rs",
+                "//! x\nfn f() { g(Ordering::Acquire) }\n",
+                orderings::partners,
             ),
+            ("crates/engine/src/a.rs", "//! x\nstatic LOST: Fault = f();\n", faults::declared),
+            ("crates/workload/src/a.rs", "//! x\nfn f() {}\n", words::schemes),
         ];
         for (path, text, rule) in cases {
             let complaints = rule(&[Source::new(path, text)]);
