@@ -12,8 +12,10 @@
 use std::io::{self, BufReader, BufWriter, Read, Write};
 
 use super::builder::Builder;
+use super::error::{ReadError, ReadErrorKind};
+use super::model::{Header, History};
 use super::recorder::Recorder;
-use super::{Header, History, ReadError, ReadErrorKind, decode, text_read};
+use super::{decode, text_read};
 
 const MAGIC: [u8; 8] = *b"\x89CHHIST\n";
 const FORMAT: u32 = 1;

@@ -4,10 +4,10 @@
 //! checker may rely on the shape of a history. Entries of an open scan wait in a side vector, since
 //! point reads may be made while a scan is under way.
 
+use super::error::ReadErrorKind;
 use super::keys::{KeyId, Keys};
-use super::model::{End, Op, OpKind, Scan, Transaction};
+use super::model::{End, Header, History, Op, OpKind, Scan, Transaction};
 use super::recorder::Bound;
-use super::{Header, History, ReadErrorKind};
 use crate::stamp::{Stamp, Version};
 
 pub(super) type Built<T> = Result<T, ReadErrorKind>;

@@ -4,9 +4,9 @@
 //! left, and every error names its offset.
 
 use super::builder::{Builder, Built, Outcome, ScanHead};
-use super::model::{End, Op, OpKind, Scan};
+use super::error::{ReadError, ReadErrorKind};
+use super::model::{End, Header, History, Op, OpKind, Scan};
 use super::recorder::{Bound, Direction, Recorder, WriteKind, flag, opcode};
-use super::{Header, History, ReadError, ReadErrorKind};
 use crate::stamp::{Stamp, Version};
 
 pub(super) fn from_recorders(

@@ -1,13 +1,100 @@
-//! The elements of a history, packed for millions of transactions.
+//! A history in memory: who did what, in flat arrays.
 //!
-//! Invariant: an operation is 16 bytes. Checking is bound by memory, and a million TPC-C
-//! transactions have about fifty million operations.
+//! ```text
+//! transactions  [ stamp, times, order, .. | operations start..end ]
+//! operations    [ key, stamp, kind + index ]   16 bytes each, those of a transaction in one run
+//! scans         [ bounds | entries start..end, a run of the operations ]
+//! keys          (table, bytes) once each, operations name them by a dense id
+//! ```
+//!
+//! Invariants: the operations of a transaction are one run, in the order of execution, but that a
+//! scan's entries stand together where the scan ended; scans are sorted by their entries; the
+//! bounds of a scan are keys too, so that one sort places both. A history does not change once
+//! it is built. An operation is 16 bytes: checking is bound by memory, and a million TPC-C transactions
+//! have about fifty million operations.
 
 use std::ops::Range;
 
-use super::keys::KeyId;
+use super::keys::{KeyId, Keys};
 use super::recorder::WriteKind;
 use crate::stamp::{Stamp, Version};
+
+/// What a history says about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The names of tables, by the number that operations use. A table without a name is shown by
+    /// its number.
+    pub tables: Vec<(u32, String)>,
+    /// The recording was not cut short, by the cap on its memory for example.
+    pub complete: bool,
+    /// No tombstone was ever unlinked: where no record was found, none had ever been. Without this
+    /// promise a missing record may as well be an unlinked tombstone, and the reader's version is
+    /// ambiguous where the key had both.
+    pub tombstones_kept: bool,
+}
+
+impl Default for Header {
+    fn default() -> Header {
+        Header { tables: Vec::new(), complete: true, tombstones_kept: false }
+    }
+}
+
+/// The record of a run: every transaction with what it saw and what it wrote.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    pub(crate) header: Header,
+    pub(crate) transactions: Vec<Transaction>,
+    pub(crate) ops: Vec<Op>,
+    pub(crate) scans: Vec<Scan>,
+    pub(crate) keys: Keys,
+    /// Claimed orders of single writes that differ from their transaction's, by operation.
+    pub(crate) write_orders: Vec<(u32, u64)>,
+    pub(crate) unfinished: u64,
+}
+
+impl History {
+    /// What the history says about itself.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// How many transactions there are, aborted ones included.
+    pub fn transactions(&self) -> usize {
+        self.transactions.len()
+    }
+
+    /// How many reads, writes and scanned records there are.
+    pub fn operations(&self) -> usize {
+        self.ops.len()
+    }
+
+    /// How many transactions had begun and not ended when the recording stopped. They are left
+    /// out; a read of what one of them wrote is a read of an unknown version.
+    pub fn unfinished(&self) -> u64 {
+        self.unfinished
+    }
+
+    /// The name of a table, or its number where it has none.
+    pub(crate) fn table_name(&self, table: u32) -> String {
+        let named = self.header.tables.iter().find(|(id, _)| *id == table);
+        named.map_or_else(|| table.to_string(), |(_, name)| name.clone())
+    }
+
+    /// The claimed order of a write.
+    pub(crate) fn write_order(&self, transaction: u32, op: u32) -> u64 {
+        if !self.write_orders.is_empty()
+            && let Ok(at) = self.write_orders.binary_search_by_key(&op, |&(op, _)| op)
+        {
+            return self.write_orders[at].1;
+        }
+        self.transactions[transaction as usize].order
+    }
+
+    /// The scans whose entries end a transaction's run of operations or lie within it.
+    pub(crate) fn scans_of(&self, transaction: &Transaction) -> &[Scan] {
+        &self.scans[transaction.scans.start as usize..transaction.scans.end as usize]
+    }
+}
 
 /// What an operation did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,10 +11,10 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead};
 
 use super::builder::{Builder, Outcome, ScanHead};
-use super::model::OpKind;
+use super::error::{ReadError, ReadErrorKind};
+use super::model::{History, OpKind};
 use super::recorder::Bound;
 use super::text_write::brief;
-use super::{History, ReadError, ReadErrorKind};
 use crate::stamp::{Stamp, Version};
 
 type Parsed<T> = Result<T, ReadErrorKind>;

@@ -4,8 +4,7 @@
 
 use std::fmt::Write;
 
-use super::History;
-use super::model::{End, OpKind, Scan, Transaction};
+use super::model::{End, History, OpKind, Scan, Transaction};
 
 pub(super) fn write(history: &History) -> String {
     let mut out = String::new();
