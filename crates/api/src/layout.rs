@@ -3,12 +3,11 @@
 //! The engine orders bytes and stores bytes. The layout says what they were written as, so that whoever
 //! opens a table again can be held to it; schemes and the log know nothing of it.
 
-use crate::error::{Error, Result};
 use core::fmt;
 use core::str::FromStr;
 
 /// `option(..)` and `desc(..)` around each other, at most.
-const WRAPS_MAX: usize = 8;
+pub(crate) const WRAPS_MAX: usize = 8;
 
 /// The columns of a table, in the order of their bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -75,34 +74,8 @@ pub enum TableLayout {
     Unknown,
 }
 
-impl Layout {
-    /// Refuses names that no column can have, and two of one name.
-    pub fn validate(&self, table: &str) -> Result<()> {
-        for columns in [&self.key, &self.row] {
-            for (at, column) in columns.iter().enumerate() {
-                let Column { name, column_type } = column;
-                let refuse = |what: &str| {
-                    Err(Error::InvalidOption(format!("column {name:?} of table {table}: {what}")))
-                };
-                if name.is_empty() || !name.chars().all(is_of_name) {
-                    return refuse(
-                        "a name has no blanks, commas, parentheses or control characters",
-                    );
-                }
-                if columns[..at].iter().any(|other| other.name == *name) {
-                    return refuse("there are two of this name");
-                }
-                // Whatever cannot be read back is refused before it is written.
-                if column_type.to_string().parse().as_ref() != Ok(column_type) {
-                    return refuse(&format!("no column has the type {column_type}"));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-fn is_of_name(letter: char) -> bool {
+/// Whether a name may have this letter.
+pub(crate) fn is_of_name(letter: char) -> bool {
     !letter.is_whitespace() && !letter.is_control() && !matches!(letter, ',' | '(' | ')')
 }
 
@@ -337,28 +310,6 @@ mod tests {
         ] {
             assert_eq!(text.parse::<ColumnType>(), Err(NoColumnType), "{:.40}", text);
         }
-    }
-
-    #[test]
-    fn what_could_not_be_read_back_is_refused() {
-        let refused = |name: &str, column_type: ColumnType| {
-            let row = vec![Column::new(name, column_type)];
-            Layout { key: vec![], row }.validate("t").is_err()
-        };
-        let mut deep = ColumnType::Bool;
-        for _ in 0..WRAPS_MAX {
-            assert!(!refused("a", deep.clone()));
-            deep = deep.optional();
-        }
-        assert!(!refused("a", deep.clone()) && refused("a", deep.descending()));
-        assert!(refused("a", ColumnType::Unsigned(24)) && refused("a", ColumnType::Float(16)));
-        assert!(refused("a", ColumnType::custom("", None)));
-        assert!(refused("a", ColumnType::custom("a, 3", None)), "it would have three bytes");
-        for name in ["", "a b", "a,", "(", "a\n"] {
-            assert!(refused(name, ColumnType::Bool), "{name:?}");
-        }
-        let twice = vec![Column::new("a", ColumnType::Bool), Column::new("a", ColumnType::Blob)];
-        assert!(Layout { key: twice, row: vec![] }.validate("t").is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | a database, its log and its directory | `store`, `report`, `host`, `stats` |
 //! | a session, and the transaction in progress on it | `session`, `transaction`, `numbers`, `cancel` |
-//! | tables, their columns and secondary indexes | `table`, `layout`, `layout_differs`, `secondary` |
+//! | tables, their columns and secondary indexes | `table`, `layout`, `layout_differs`, `secondary`, `validate` |
 //! | what a verified run reports | `recorder`, `stamp` |
 //! | errors | `error`, `duplicate` |
 //! | what a scheme promises | `info` |
@@ -32,6 +32,7 @@ mod stats;
 mod store;
 mod table;
 mod transaction;
+mod validate;
 
 pub use cancel::{Cancel, Sleeper};
 pub use chiliad_log::Stepped;

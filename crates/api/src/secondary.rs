@@ -5,8 +5,7 @@
 //! unless the index is unique; their value is the primary key.
 
 use crate::error::{Error, Result};
-use crate::layout::TableLayout;
-use crate::table::{KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
+use crate::table::{KeyPart, PartType, SecondarySpec, Source, TableId};
 
 /// The bytes that a key or a value must have for all parts of an index to lie within.
 pub fn reach(spec: &SecondarySpec, source: Source) -> usize {
@@ -85,39 +84,5 @@ fn encode_part(part: &KeyPart, field: &[u8], out: &mut Vec<u8>) {
             let length = usize::from(field[0]).min(field.len() - 1);
             chiliad_storage::key::KeyPart::write(&field[1..1 + length], out);
         }
-    }
-}
-
-impl TableSpec {
-    /// Refuses declarations that no row could satisfy.
-    pub fn validate(&self) -> Result<()> {
-        let refuse = |what: String| Err(Error::InvalidOption(what));
-        if self.name.is_empty() || self.name.contains('/') {
-            return refuse(format!("table name {:?}: not empty and without '/'", self.name));
-        }
-        if let TableLayout::Columns(layout) = &self.layout {
-            layout.validate(&self.name)?;
-        }
-        for (at, index) in self.secondary.iter().enumerate() {
-            if self.secondary[..at].iter().any(|other| other.name == index.name) {
-                return refuse(format!("table {}: two indexes named {}", self.name, index.name));
-            }
-            let named = |what: &str| format!("index {} of table {}: {what}", index.name, self.name);
-            if index.parts.is_empty() {
-                return refuse(named("at least one key part is needed"));
-            }
-            for part in &index.parts {
-                let integer = matches!(part.part_type, PartType::Unsigned | PartType::Signed);
-                if part.length == 0 || integer && !matches!(part.length, 1 | 2 | 4 | 8) {
-                    return refuse(named(
-                        "integers have 1, 2, 4 or 8 bytes, other parts at least 1",
-                    ));
-                }
-                if part.part_type == PartType::Text && part.length > 256 {
-                    return refuse(named("a text part has at most 255 bytes of text"));
-                }
-            }
-        }
-        Ok(())
     }
 }
