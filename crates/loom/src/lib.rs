@@ -19,7 +19,7 @@ mod word;
 pub use loom::thread;
 pub use word::{LoomLink, LoomWord};
 
-use chiliad_machine::{Class, CoreId, Cost, Fault, Machine, Ordering, Ticks, Woken, WorkerId};
+use chiliad_machine::{Class, Cost, Fault, Machine, Ordering, Ticks, Woken, WorkerId};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -127,10 +127,6 @@ impl Machine for Loom {
 
     fn worker() -> WorkerId {
         WorkerId(0)
-    }
-
-    fn core() -> CoreId {
-        CoreId(0)
     }
 
     fn now() -> Ticks {

@@ -1,6 +1,6 @@
 //! Words and links that loom watches.
 
-use chiliad_machine::{Link, Ordering, Tagged, Word};
+use chiliad_machine::{Link, Ordering, Tagged, Word, bytes};
 use loom::sync::atomic::{AtomicPtr, AtomicU64};
 
 /// A word that loom watches.
@@ -12,6 +12,15 @@ impl Word for LoomWord {
     }
     fn load(&self, order: Ordering) -> u64 {
         self.0.load(order)
+    }
+    fn read_bytes(source: &[Self], target: &mut [u8]) {
+        bytes::read(source, target);
+    }
+    fn write_bytes(target: &[Self], source: &[u8]) {
+        bytes::write(target, source);
+    }
+    fn copy_words(target: &[Self], source: &[Self]) {
+        bytes::copy(target, source);
     }
     fn store(&self, value: u64, order: Ordering) {
         self.0.store(value, order);

@@ -28,7 +28,7 @@ pub fn copy_in<W: Word>(target: &[W], source: &[u8]) {
     W::write_bytes(target, source);
 }
 
-/// [`Word::read_bytes`] by single loads.
+/// [`Word::read_bytes`] by single loads, for machines that have nothing better.
 #[inline]
 pub fn read<W: Word>(source: &[W], target: &mut [u8]) {
     let source = &source[..words_for(target.len())];
@@ -42,7 +42,7 @@ pub fn read<W: Word>(source: &[W], target: &mut [u8]) {
     }
 }
 
-/// [`Word::write_bytes`] by single stores.
+/// [`Word::write_bytes`] by single stores, likewise.
 #[inline]
 pub fn write<W: Word>(target: &[W], source: &[u8]) {
     let target = &target[..words_for(source.len())];
@@ -58,7 +58,7 @@ pub fn write<W: Word>(target: &[W], source: &[u8]) {
     }
 }
 
-/// [`Word::copy_words`] by single loads and stores.
+/// [`Word::copy_words`] by single loads and stores, likewise.
 #[inline]
 pub fn copy<W: Word>(target: &[W], source: &[W]) {
     for (target, word) in target.iter().zip(source) {

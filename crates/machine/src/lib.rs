@@ -75,11 +75,6 @@ pub const LINE_BYTES: usize = 64;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub struct WorkerId(pub u32);
 
-/// The hardware core under the running thread. It may change between two instructions, so it may
-/// shard statistics and pools and nothing else.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CoreId(pub u32);
-
 /// A point in time: nanoseconds natively, events (later: cycles) in simulation.
 pub type Ticks = u64;
 
@@ -112,20 +107,11 @@ pub trait Word: Sized + 'static {
     /// Reads the word.
     fn load(&self, order: Ordering) -> u64;
     /// Reads `target.len()` bytes out of the words of `source`, relaxed; see [`copy_out`].
-    #[inline]
-    fn read_bytes(source: &[Self], target: &mut [u8]) {
-        bytes::read(source, target);
-    }
+    fn read_bytes(source: &[Self], target: &mut [u8]);
     /// Writes `source` to the words of `target`, relaxed; see [`copy_in`].
-    #[inline]
-    fn write_bytes(target: &[Self], source: &[u8]) {
-        bytes::write(target, source);
-    }
+    fn write_bytes(target: &[Self], source: &[u8]);
     /// Copies as many words from `source` to `target`, relaxed.
-    #[inline]
-    fn copy_words(target: &[Self], source: &[Self]) {
-        bytes::copy(target, source);
-    }
+    fn copy_words(target: &[Self], source: &[Self]);
     /// Writes the word.
     fn store(&self, value: u64, order: Ordering);
     /// Writes the word and returns what it held.
@@ -217,8 +203,6 @@ pub trait Machine: Sized + Send + Sync + 'static {
 
     /// The running thread or simulated core.
     fn worker() -> WorkerId;
-    /// The hardware core that it runs on at the moment.
-    fn core() -> CoreId;
     /// The time.
     fn now() -> Ticks;
     /// [`Ticks`] per second, for turning durations into ticks.

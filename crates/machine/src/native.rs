@@ -1,7 +1,7 @@
 //! The real machine: every operation is the plain instruction.
 
 use crate::{
-    Class, CoreId, Cost, Fault, LINE_BYTES, Link, Machine, Tagged, Ticks, Woken, Word, WorkerId,
+    Class, Cost, Fault, LINE_BYTES, Link, Machine, Tagged, Ticks, Woken, Word, WorkerId, bytes,
     sleepers, turn,
 };
 use core::alloc::Layout;
@@ -27,6 +27,18 @@ impl Word for NativeWord {
     #[inline]
     fn load(&self, order: Ordering) -> u64 {
         self.0.load(order)
+    }
+    #[inline]
+    fn read_bytes(source: &[Self], target: &mut [u8]) {
+        bytes::read(source, target);
+    }
+    #[inline]
+    fn write_bytes(target: &[Self], source: &[u8]) {
+        bytes::write(target, source);
+    }
+    #[inline]
+    fn copy_words(target: &[Self], source: &[Self]) {
+        bytes::copy(target, source);
     }
     #[inline]
     fn store(&self, value: u64, order: Ordering) {
@@ -210,17 +222,6 @@ impl Machine for Native {
     fn worker() -> WorkerId {
         let number = WORKER.get();
         WorkerId(if number == UNREGISTERED { register() } else { number })
-    }
-
-    fn core() -> CoreId {
-        #[cfg(target_os = "linux")]
-        {
-            // SAFETY: sched_getcpu has no preconditions.
-            let core = unsafe { libc::sched_getcpu() };
-            CoreId(u32::try_from(core).unwrap_or(0))
-        }
-        #[cfg(not(target_os = "linux"))]
-        CoreId(0)
     }
 
     fn now() -> Ticks {

@@ -3,7 +3,7 @@
 //! Its words are cells, so nothing built on it can be shared between threads; waiting for a peer
 //! can never end and therefore panics.
 
-use crate::{Class, CoreId, Cost, Fault, Link, Machine, Tagged, Ticks, Woken, Word, WorkerId};
+use crate::{Class, Cost, Fault, Link, Machine, Tagged, Ticks, Woken, Word, WorkerId, bytes};
 use core::alloc::Layout;
 use core::cell::Cell;
 use core::ptr::NonNull;
@@ -22,6 +22,15 @@ impl Word for PlainWord {
     }
     fn load(&self, _order: Ordering) -> u64 {
         self.0.get()
+    }
+    fn read_bytes(source: &[Self], target: &mut [u8]) {
+        bytes::read(source, target);
+    }
+    fn write_bytes(target: &[Self], source: &[u8]) {
+        bytes::write(target, source);
+    }
+    fn copy_words(target: &[Self], source: &[Self]) {
+        bytes::copy(target, source);
     }
     fn store(&self, value: u64, _order: Ordering) {
         self.0.set(value);
@@ -123,10 +132,6 @@ impl Machine for Plain {
 
     fn worker() -> WorkerId {
         WorkerId(0)
-    }
-
-    fn core() -> CoreId {
-        CoreId(0)
     }
 
     /// Counts its own calls: time passes, and repeats.

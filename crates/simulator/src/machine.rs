@@ -3,9 +3,7 @@
 use crate::outcome::Access;
 use crate::state::State;
 use crate::word::{SimLink, SimWord};
-use chiliad_machine::{
-    Class, CoreId, Cost, Fault, Hollow, Machine, Ordering, Ticks, Woken, WorkerId,
-};
+use chiliad_machine::{Class, Cost, Fault, Hollow, Machine, Ordering, Ticks, Woken, WorkerId};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -29,6 +27,14 @@ pub fn lose_core(until: Ticks) {
     let until = until.saturating_sub(state.begun.get());
     if !state.stand_still(until) {
         state.park(Some(until));
+    }
+}
+
+impl Sim {
+    /// The core that the running worker has at the moment.
+    #[must_use]
+    pub fn core() -> u32 {
+        State::current().core.get()
     }
 }
 
@@ -101,10 +107,6 @@ impl Machine for Sim {
 
     fn worker() -> WorkerId {
         WorkerId(State::current().running.get())
-    }
-
-    fn core() -> CoreId {
-        CoreId(State::current().core.get())
     }
 
     fn now() -> Ticks {

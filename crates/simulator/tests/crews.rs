@@ -48,7 +48,7 @@ fn members_take_turns_and_only_where_they_wait() {
             "crew",
             bodies(3, move |member| {
                 for turn in 0..4 {
-                    assert_eq!(Sim::core().0, 1);
+                    assert_eq!(Sim::core(), 1);
                     assert_eq!(Sim::worker(), WorkerId(member as u32 + 1));
                     seen.borrow_mut().push((turn, member));
                     // No sibling gets in between.

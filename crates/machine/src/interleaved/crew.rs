@@ -19,7 +19,7 @@
 
 use super::overflow;
 use super::pace::{Joined, Pace};
-use super::stack::MemberStack;
+use super::stack::{MEMBERS_MAX, MemberStack};
 use super::switch::{self, StackPointer};
 use crate::sleepers::{self, CrewBell, MemberBell};
 use crate::{Machine, Native, NoRoom, Ticks, Woken, WorkerId};
@@ -30,9 +30,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, Result};
 use std::time::Duration;
-
-/// The greatest number of members that a thread can have.
-pub const MEMBERS_MAX: usize = 256;
 
 /// Turns after which a member looks whether somebody is to be woken, while there is somebody.
 const TURNS_PER_LOOK: u32 = 32;
@@ -662,8 +659,27 @@ pub fn interleave<T>(
     run(members, None, body)
 }
 
+impl Pace {
+    /// As [`interleave`], but with only as many members in flight as pay: the others wait
+    /// where they say that they have nothing in hand ([`Machine::between`]), or begin when there is room for
+    /// them. While all who are in flight sleep, more are let in.
+    ///
+    /// # Errors
+    /// As for [`interleave`].
+    ///
+    /// # Panics
+    /// As for [`interleave`].
+    pub fn interleave<T>(
+        &self,
+        members: usize,
+        body: impl Fn(usize) -> T,
+    ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
+        run(members, Some(self), body)
+    }
+}
+
 /// The same, with as many in flight as `pace` says, if there is one.
-pub(super) fn run<T>(
+fn run<T>(
     members: usize,
     pace: Option<&Pace>,
     body: impl Fn(usize) -> T,

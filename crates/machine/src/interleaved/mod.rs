@@ -41,12 +41,14 @@ mod switch;
 mod trials;
 
 #[cfg(not(all(target_arch = "x86_64", unix)))]
-pub use crew::Pace;
-pub use crew::{MEMBERS_MAX, interleave, park_for_long};
+pub use crew::{MEMBERS_MAX, Pace};
+pub use crew::{interleave, park_for_long};
 #[cfg(all(target_arch = "x86_64", unix))]
 pub use pace::Pace;
+#[cfg(all(target_arch = "x86_64", unix))]
+pub use stack::MEMBERS_MAX;
 
-use crate::{Class, CoreId, Cost, Fault, Machine, Native, Ticks, Woken, WorkerId};
+use crate::{Class, Cost, Fault, Machine, Native, Ticks, Woken, WorkerId};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
@@ -83,10 +85,6 @@ impl Machine for Interleaved {
     #[inline]
     fn worker() -> WorkerId {
         crew::worker().unwrap_or_else(Native::worker)
-    }
-
-    fn core() -> CoreId {
-        Native::core()
     }
 
     fn now() -> Ticks {

@@ -5,12 +5,10 @@
 //! after the end of a window adds the counts up and asks [`Trials`] what is next; the others see the new
 //! number where they are between two transactions.
 
-use super::crew;
 use super::trials::{Totals, Trials};
-use crate::{Machine, Native, NoRoom, Ticks};
+use crate::{Machine, Native, Ticks};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::Result;
 
 /// How many transactions threads have in flight that work on one database: as many as pay, found out by
 /// short trials while they work. What was found stays while the value does, beyond the crews.
@@ -65,23 +63,6 @@ impl Pace {
                 known_at: Native::now(),
             }),
         }))
-    }
-
-    /// As [`interleave`](super::interleave), but with only as many members in flight as pay: the others wait
-    /// where they say that they have nothing in hand ([`Machine::between`]), or begin when there is room for
-    /// them. While all who are in flight sleep, more are let in.
-    ///
-    /// # Errors
-    /// As for [`interleave`](super::interleave).
-    ///
-    /// # Panics
-    /// As for [`interleave`](super::interleave).
-    pub fn interleave<T>(
-        &self,
-        members: usize,
-        body: impl Fn(usize) -> T,
-    ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
-        crew::run(members, Some(self), body)
     }
 
     /// How many members each crew admits at this moment.

@@ -20,8 +20,11 @@ pub(super) const STACK_BYTES: usize = 512 << 10;
 const SHIFT_BYTES: usize = 5 * 64;
 const PLACES: usize = 12;
 
+/// The greatest number of members that a thread can have.
+pub const MEMBERS_MAX: usize = 256;
+
 /// Spare stacks that a thread keeps.
-const SPARE_MAX: usize = super::MEMBERS_MAX;
+const SPARE_MAX: usize = MEMBERS_MAX;
 
 thread_local! {
     static SPARE: RefCell<Vec<Counted>> = const { RefCell::new(Vec::new()) };

@@ -76,7 +76,7 @@ fn threads_with_a_core_each_are_cores() {
     };
     let body = |notes: &Story| {
         compute(3 * SLICE);
-        notes.note((Sim::now(), Sim::core().0));
+        notes.note((Sim::now(), Sim::core()));
     };
     let cores = story(&|run, notes| {
         for core in 0..4 {
@@ -103,7 +103,7 @@ fn slices_are_fair_and_threads_migrate() {
     threads(&mut run, 2, 5, move |number| {
         for _ in 0..200 {
             compute(999);
-            left.note((Sim::now(), number, Sim::core().0));
+            left.note((Sim::now(), number, Sim::core()));
         }
     });
     let outcome = complete(&mut run);
@@ -168,13 +168,13 @@ fn whoever_wakes_takes_an_idle_core() {
     threads(&mut run, 2, 3, move |number| match number {
         0 => {
             Sim::park();
-            left.note((Sim::now(), Sim::core().0));
+            left.note((Sim::now(), Sim::core()));
         }
         1 => compute(2_000),
         _ => {
             wait_until(4_000);
             let now = Sim::now();
-            left.note((now, Sim::core().0));
+            left.note((now, Sim::core()));
             Sim::unpark(WorkerId(1));
             compute(3_000);
         }
