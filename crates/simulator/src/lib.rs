@@ -35,10 +35,10 @@
 //! From the bottom up: `random` (generators), `region` (memory and what is freed in it),
 //! `hollow` and `tail` (memory of which only a part exists),
 //! `store_buffer` (total store order), `schedule` (which core runs next), `crew` (which of its workers),
-//! `state` (what one event does), `freed` (who touches what is freed), `section` (who waits where it must
-//! not), `waiting` (parking, time, the end), `word` and `machine` (the
-//! seam's operations), `outcome`, `run`; and beside them `disk`, which outlives runs, and
-//! `fork`, by which many runs begin where one has come to.
+//! `timed` (what takes time), `outcome`; `state`, which holds them all, and what one event does to it; over it
+//! `visibility` (of stores), `turns` (of a core's workers), `freed` (uses of freed memory), `section` (waits where
+//! none may be), `waiting` (parking, time, the end), `word` and `machine` (the seam's operations), and `run`;
+//! beside them `disk`, which outlives runs, and `fork`, by which many runs begin where one has come to.
 
 mod config;
 mod crew;
@@ -59,6 +59,8 @@ mod state;
 mod store_buffer;
 mod tail;
 mod timed;
+mod turns;
+mod visibility;
 mod waiting;
 mod word;
 
@@ -66,11 +68,10 @@ pub use config::{Config, MemoryModel, Schedule};
 pub use disk::{DiskCounters, DiskFaults, DiskLosses, FaultyDisk};
 pub use machine::{Sim, lose_core, stopping};
 pub use outcome::{
-    Access, Breach, CorePanic, Counters, Freed, Outcome, Step, Trace, UseOfFreedMemory, Verdict,
-    Waiter,
+    Access, Breach, CorePanic, Counters, Freed, Outcome, Rule, Step, Trace, UseOfFreedMemory,
+    Verdict, Waiter,
 };
 pub use region::NoMemory;
 pub use run::{Run, trace_freeing};
-pub use section::Rule;
 pub use timed::Timings;
 pub use word::{SimLink, SimWord};

@@ -1,6 +1,5 @@
 //! What a run ends with.
 
-use crate::section::Rule;
 use crate::timed::Timings;
 use chiliad_machine::{Cost, Ticks, WorkerId};
 use std::backtrace::Backtrace;
@@ -183,6 +182,29 @@ pub struct CorePanic {
     pub message: String,
     /// When its unwinding was over.
     pub event: u64,
+}
+
+/// What every worker keeps to: the rules of sections (`section`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// In a section nobody lets a sibling run.
+    SwitchInSection,
+    /// A section has a begin and an end.
+    UnbalancedSection,
+    /// Whoever keeps the core while it waits does so for somebody in a section.
+    SpinForNobody,
+}
+
+impl Rule {
+    /// The name of the verdict on whoever breaks it.
+    #[must_use]
+    pub fn verdict(self) -> &'static str {
+        match self {
+            Self::SwitchInSection => "switch in a section",
+            Self::UnbalancedSection => "unbalanced section",
+            Self::SpinForNobody => "spin for nobody",
+        }
+    }
 }
 
 /// A rule of sections that was broken.

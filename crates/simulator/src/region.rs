@@ -12,7 +12,7 @@
 //! - The shadow word of an accessible word is zero; otherwise it is the serial number, counted from
 //!   one, of the free or poisoning that closed it.
 
-use crate::hollow::{GRANULE_BYTES, Hollows};
+use crate::hollow::{self, GRANULE_BYTES, Hollows};
 use crate::random::{Generator, Stream};
 use chiliad_machine::{Hollow, WorkerId};
 use std::alloc::Layout;
@@ -27,8 +27,8 @@ const GARBAGE: u8 = 0xa5;
 /// The region's own alignment, and so the largest that a block can have.
 const ALIGN_MAX: usize = 2 << 20;
 
-/// The most that a region can have.
-pub(crate) const BYTES_MAX: usize = 1 << 40;
+/// The most that a region can have: at the next address those begin of what exists only in part.
+const BYTES_MAX: usize = hollow::START as usize;
 
 /// Where the first block lies: zero shall be nobody's address.
 const START: usize = 4096;

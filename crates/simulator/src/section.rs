@@ -1,4 +1,4 @@
-//! Sections, and the verdict on whoever breaks their rules.
+//! Sections, and the verdict on a worker that breaks their rules.
 //!
 //! A section brackets a latch or a commit window ([`chiliad_machine::Machine::enter_section`]). What
 //! holds with several transactions on each thread is checked in every run, with siblings or without:
@@ -11,36 +11,13 @@
 //!
 //! Nobody is judged outside the schedule, while unwinding, and once the run is told to end.
 
-use crate::outcome::{Breach, Trace, Verdict};
+use crate::outcome::{Breach, Rule, Trace, Verdict};
 use crate::state::{State, Worker};
 use chiliad_machine::WorkerId;
 
 /// Waits of one spin with nobody in a section after which it is clear that it waits for none. A spin
 /// that does has next to no such waits: whoever it waits for was in one a moment ago.
 const VAIN_STALLS_MAX: u32 = 1_000;
-
-/// What every worker keeps to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rule {
-    /// In a section nobody lets a sibling run.
-    SwitchInSection,
-    /// A section has a begin and an end.
-    UnbalancedSection,
-    /// Whoever keeps the core while it waits does so for somebody in a section.
-    SpinForNobody,
-}
-
-impl Rule {
-    /// The name of the verdict on whoever breaks it.
-    #[must_use]
-    pub fn verdict(self) -> &'static str {
-        match self {
-            Self::SwitchInSection => "switch in a section",
-            Self::UnbalancedSection => "unbalanced section",
-            Self::SpinForNobody => "spin for nobody",
-        }
-    }
-}
 
 impl State {
     fn with_running<R>(&self, f: impl FnOnce(&mut Worker) -> R) -> R {

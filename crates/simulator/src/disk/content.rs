@@ -2,24 +2,16 @@
 //!
 //! - `cached` is what reads see: every write, durable or not.
 //! - `durable` is what certainly survives a loss of power. Besides it, each sector of a pending write
-//!   may survive or not ([`super::image`]).
+//!   may survive or not ([`super::fates`]).
 //! - A sync makes pending writes durable, in order. One that fails takes them out of what is pending
 //!   too, as Linux does: some became durable, the others never will, and no later sync covers them,
 //!   though reads still see them.
 
-use super::image::{Fates, settle};
+use super::change::{Change, put};
+use super::fates::{Fates, settle};
 use super::pending::Pending;
 use super::sector::Sector;
 use crate::random::Generator;
-
-/// A change of a file's content.
-#[derive(Clone, Debug)]
-pub(super) enum Change {
-    /// It was emptied.
-    Truncate,
-    /// Sectors were written, from the one of this number on.
-    Write(usize, Vec<Sector>),
-}
 
 /// A file without its name.
 #[derive(Clone, Debug, Default)]
@@ -75,13 +67,4 @@ impl Content {
         let mut fates = Fates::new(&changes, false, random);
         settle(&mut self.durable, &changes, &mut fates);
     }
-}
-
-/// Puts sectors in place, from the one of number `first` on.
-pub(super) fn put(into: &mut Vec<Sector>, first: usize, sectors: &[Sector]) {
-    let end = first + sectors.len();
-    if into.len() < end {
-        into.resize(end, Sector::Hole);
-    }
-    into[first..end].clone_from_slice(sectors);
 }

@@ -10,11 +10,13 @@
 //! - After a crash or a kill the disk of before is off, with all its files: what still holds it, a
 //!   discarded core for instance, can neither read nor change anything.
 //!
-//! From the bottom up: `sector`, `pending` (changes by age), `faults`, `image` (what survives of a
-//! file), `content` (one file), `names` (the directory), `platter` (the state), `turn` (the
-//! schedule), `file`.
+//! From the bottom up: `sector`, `pending` (changes by age), `faults`, `change` and `fates` (which
+//! changes survive), `content` (one file), `image` (what survives of it), `names` (the directory), `platter`
+//! (the state), `turn` (the schedule), `file`.
 
+mod change;
 mod content;
+mod fates;
 mod faults;
 mod file;
 mod image;

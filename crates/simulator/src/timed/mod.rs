@@ -17,7 +17,7 @@
 //!   writes, which may run ahead by the machine's `slack`. The effects of all accesses are in one order, which
 //!   agrees with each core's own: memory is sequentially consistent.
 //! - Who spins sleeps (`spin`), and wakes when it would have seen the change.
-//! - Where there are more threads than cores they share these by slices (`timeshare`).
+//! - Where there are more threads than cores they share these by slices (`timeshare`, `threads`).
 //! - Nothing but the description, the program and the seed decides: times are whole cycles.
 
 mod directory;
@@ -28,6 +28,7 @@ mod run;
 mod spin;
 mod table;
 mod tags;
+mod threads;
 mod timeshare;
 mod wheel;
 
