@@ -112,7 +112,7 @@ impl Deref for Buffer {
 impl DerefMut for Buffer {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above.
+        // SAFETY: ours, initialised and this long; `&mut self` makes this the only reference.
         unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
     }
 }

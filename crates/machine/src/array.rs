@@ -19,7 +19,7 @@ pub struct Line<T>(pub T);
 
 // SAFETY: it owns its elements, as a box does.
 unsafe impl<M: Machine, T: Send> Send for Array<M, T> {}
-// SAFETY: as above; sharing it shares `&T` only.
+// SAFETY: a shared array gives shared references to its elements only.
 unsafe impl<M: Machine, T: Sync> Sync for Array<M, T> {}
 
 impl<M: Machine, T> Array<M, T> {

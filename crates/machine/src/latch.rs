@@ -70,7 +70,7 @@ impl<M: Machine, T> DerefMut for Latched<'_, M, T> {
 
 impl<M: Machine, T> Drop for Latched<'_, M, T> {
     fn drop(&mut self) {
-        // Release pairs with the acquire of the next holder.
+        // Release pairs with the acquire in `try_lock`.
         self.latch.held.store(0, Ordering::Release);
         M::leave_section();
     }

@@ -306,7 +306,7 @@ impl Machine for Native {
         core::sync::atomic::fence(Ordering::SeqCst);
         #[cfg(target_os = "linux")]
         if *MEMBARRIER {
-            // SAFETY: as for the registration; the process is registered.
+            // SAFETY: the call takes no pointers; the process is registered.
             let refused = unsafe {
                 libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0)
             };

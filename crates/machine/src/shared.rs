@@ -14,7 +14,7 @@ pub struct Shared<M: Machine, T> {
 
 // SAFETY: it owns its value as a `Box` does.
 unsafe impl<M: Machine, T: Send> Send for Shared<M, T> {}
-// SAFETY: as above; sharing it shares `&T` only.
+// SAFETY: a shared owner gives shared references to its value only.
 unsafe impl<M: Machine, T: Sync> Sync for Shared<M, T> {}
 
 impl<M: Machine, T> Shared<M, T> {

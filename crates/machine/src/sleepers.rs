@@ -56,6 +56,7 @@ impl MemberBell {
     }
 
     fn ring(&self) {
+        // Release pairs with the acquire in `take_permit`.
         self.permit.store(true, Ordering::Release);
         // Release pairs with the acquire in `hush`.
         self.crew.rung.store(true, Ordering::Release);

@@ -4,7 +4,15 @@ use super::Complaints;
 use super::sources::Source;
 
 /// Crates in which the rule holds.
-const HOLDS: &[&str] = &["crates/lock/src", "crates/log/src", "crates/storage/src"];
+const HOLDS: &[&str] = &[
+    "crates/checker/src",
+    "crates/lock/src",
+    "crates/log/src",
+    "crates/loom/src",
+    "crates/machine/src",
+    "crates/simulator/src",
+    "crates/storage/src",
+];
 
 /// The orderings that mean nothing without another access.
 const PAIRED: &[&str] = &["Ordering::Acquire", "Ordering::Release", "Ordering::AcqRel"];

@@ -122,7 +122,8 @@ impl Blocks {
     /// The bytes, to be changed.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`, and exclusive.
+        // SAFETY: contiguous initialised bytes without padding, of which `used` never exceeds the count; `&mut
+        // self` makes this the only reference.
         unsafe { core::slice::from_raw_parts_mut(self.blocks.as_mut_ptr().cast(), self.used) }
     }
 }

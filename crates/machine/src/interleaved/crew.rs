@@ -156,7 +156,7 @@ pub fn park_for_long(until: Option<Ticks>) {
 /// Asks for memory, and lets a sibling run until it has come.
 #[inline(always)]
 pub(super) fn await_line(start: *const u8, lines: u32) {
-    // SAFETY: as in `running`.
+    // SAFETY: null, or the running member, which lives in its crew until the crew is over.
     if let Some(member) = unsafe { AWAITING.get().as_ref() } {
         Native::prefetch(start, lines);
         member.hand_on();
@@ -167,7 +167,7 @@ pub(super) fn await_line(start: *const u8, lines: u32) {
 /// most likely, and whoever is waited for is on another thread. Whether one ran.
 #[inline]
 pub(super) fn give_way() -> bool {
-    // SAFETY: as in `running`.
+    // SAFETY: null, or the running member, which lives in its crew until the crew is over.
     unsafe { AWAITING.get().as_ref() }.is_some_and(Member::hand_on)
 }
 

@@ -20,8 +20,9 @@ impl<M: Machine> Mcs<M> {
         // Relaxed, both: published by the exchange.
         node.next.store(Tagged::null(), Ordering::Relaxed);
         node.called.store(0, Ordering::Relaxed);
-        // Release shows the node to whoever is behind; acquire shows us the one ahead, and what the last
-        // holder did where there is none.
+        // Release pairs with the acquire of the next exchange here, which so sees our node. Acquire pairs with
+        // the release of the exchange before, whose node is ahead of ours; or, where the queue was empty, with
+        // that in `leave`: we see what the last holder did.
         let ahead = self.last.0.swap(node.tagged(), Ordering::AcqRel);
         if ahead.is_null() {
             return 0;
@@ -39,9 +40,10 @@ impl<M: Machine> Mcs<M> {
     }
 
     pub(super) fn leave(&self, node: &Node<M>) {
+        // Acquire pairs with the release in `enter`, by which the node behind was linked.
         let mut next = node.next.load(Ordering::Acquire);
         if next.is_null() {
-            // Release pairs with the acquire of whoever finds the queue empty.
+            // Release pairs with the acquire of the exchange in `enter` that finds the queue empty.
             let end = self.last.0.compare_exchange(
                 node.tagged(),
                 Tagged::null(),
@@ -56,6 +58,7 @@ impl<M: Machine> Mcs<M> {
             let mut spin = Spin::<M>::new();
             while next.is_null() {
                 spin.wait();
+                // Acquire pairs with the same release in `enter`.
                 next = node.next.load(Ordering::Acquire);
             }
         }

@@ -170,7 +170,7 @@ fn enter_spinning<M: Machine>(word: &M::Word) -> u64 {
 }
 
 fn leave_spinning<M: Machine>(word: &M::Word) {
-    // Release pairs with the acquire of whoever is next.
+    // Release pairs with the acquire of the next holder in `enter_spinning`.
     word.store(0, Ordering::Release);
     M::leave_section();
 }

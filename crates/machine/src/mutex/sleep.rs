@@ -78,6 +78,7 @@ impl<M: Machine> Sleep<M> {
 
     pub(super) fn leave(&self, node: &Node<M>) {
         M::leave_section();
+        // Release pairs with the acquires in `enter`.
         if self.word.0.swap(FREE, Ordering::Release) == WANTED {
             self.wake(node);
         }
@@ -139,7 +140,7 @@ impl<M: Machine> Sleepers<M> {
         if first.is_null() {
             return None;
         }
-        // SAFETY: as in `put`.
+        // SAFETY: the first sleeps, and keeps its node until it has been taken out, which is what happens here.
         let behind = unsafe { &*first.pointer() }.behind.load(Ordering::Relaxed);
         self.first.store(behind, Ordering::Relaxed);
         if behind.is_null() {

@@ -28,7 +28,7 @@ impl<M: Machine> Ticket<M> {
     }
 
     pub(super) fn leave(&self, mine: u64) {
-        // Release pairs with the acquire of whoever is next.
+        // Release pairs with the acquire of the next in line in `enter`.
         self.served.0.store(mine + 1, Ordering::Release);
         M::leave_section();
     }
