@@ -25,7 +25,7 @@ impl Database {
     /// | look-ups that depend on each other, one after the other | look-ups that are known together: [`Reader::get_many`](crate::Reader::get_many) lets their waits overlap within one transaction |
     /// | transactions that rarely touch the same rows | transactions that conflict: those in flight conflict with each other too, so there are fewer |
     ///
-    /// `cargo run --release -p chiliad --example in_flight` measures it on the machine at hand.
+    /// `cargo bench -p chiliad --bench in_flight` measures it on the machine at hand.
     ///
     /// Each transaction is to itself: it commits, fails, and is run again as by `run`, and what becomes
     /// of it is nothing to the others. The inputs are not one transaction, and begin in their order

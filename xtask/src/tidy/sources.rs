@@ -39,7 +39,7 @@ impl Source {
             self.path.contains(&format!("/{folder}/"))
                 || self.path.starts_with(&format!("{folder}/"))
         };
-        !(under("tests") || under("examples") || under("xtask"))
+        !(under("tests") || under("examples") || under("benches") || under("xtask"))
     }
 }
 

@@ -1,7 +1,7 @@
 //! How fast the hash index is when it does not fit in the caches: insertions, single look-ups and
 //! groups of look-ups whose misses overlap, each with its record read.
 //!
-//! `cargo run --release -p chiliad-storage --example hash_speed -- [keys] [expected keys]`
+//! `cargo bench -p chiliad-storage --bench hash_speed -- [keys] [expected keys]`
 
 use chiliad_machine::Native;
 use chiliad_storage::{

@@ -1,7 +1,7 @@
 //! Prints what simulation costs: events per second by schedule and memory model, and the creation
 //! and taking apart of a run.
 //!
-//! `cargo run --release -p chiliad-simulator --example speed`
+//! `cargo bench -p chiliad-simulator --bench speed`
 
 use chiliad_machine::{Class, Machine, Ordering, Word};
 use chiliad_simulator::{Config, MemoryModel, Run, Schedule, Sim, SimWord};

@@ -2,7 +2,7 @@
 //! over `run` and by `run_each`, in turns, with the ratio of each turn.
 //!
 //! ```text
-//! cargo run --release -p chiliad --example in_flight -- \
+//! cargo bench -p chiliad --bench in_flight -- \
 //!     [rows] [look-ups per transaction] [in flight] [transactions per call]
 //! ```
 
@@ -38,7 +38,8 @@ fn follow(
 
 /// The argument at `place`, or `usual`.
 fn argument(place: usize, usual: u64) -> u64 {
-    let given = std::env::args().nth(place);
+    // Cargo says `--bench` to every bench.
+    let given = std::env::args().filter(|word| word != "--bench").nth(place);
     given.map_or(usual, |given| given.parse().expect("numbers, as the head of the file says"))
 }
 

@@ -2,7 +2,7 @@
 //! groups of look-ups whose misses overlap, each with its record read, scans, and the bytes that a
 //! record takes. Rates are per second on a core.
 //!
-//! `cargo run --release -p chiliad-storage --example ordered_speed -- [--keys N] [--random]
+//! `cargo bench -p chiliad-storage --bench ordered_speed -- [--keys N] [--random]
 //! [--rounds N] [--record-bytes N] [--only get|group|scan|chained] [--seconds N] [--path]`
 //!
 //! `--random` inserts random keys in no order, `--path` puts a prefix of eight bytes before each key, so
@@ -50,6 +50,8 @@ fn options() -> Options {
             "--only" => options.only = Some(value()),
             "--random" => options.random = true,
             "--path" => options.path = true,
+            // Cargo says it to every bench.
+            "--bench" => {}
             other => panic!("what is {other}?"),
         }
     }
