@@ -520,11 +520,6 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         Length::Time(time) => (Some(values::show_time(time)), None),
         Length::Transactions(number) => (None, Some(number)),
     };
-    let backoff = match plan.backoff {
-        Backoff::None => "none",
-        Backoff::Random => "random",
-        Backoff::Exponential => "exponential",
-    };
     let snapshots = match engine.snapshots {
         Snapshots::Always => "always",
         Snapshots::OnDemand => "on-demand",
@@ -539,7 +534,7 @@ fn show_run(shown: &mut Shown, run: &RunFlags, plan: &Plan, engine: &Options) {
         ("repeat", run.repeat.into()),
         ("verify", run.verify.into()),
         ("verify_memory", run.verify_memory.into()),
-        ("backoff", backoff.into()),
+        ("backoff", plan.backoff.name().into()),
         ("retry", crate::args::typed(&run.retry).into()),
         ("snapshots", snapshots.into()),
         ("timestamps", engine.timestamps.name().into()),

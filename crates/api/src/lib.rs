@@ -8,12 +8,14 @@
 //! | --- | --- |
 //! | a database, its log and its directory | `store`, `report`, `host`, `stats` |
 //! | a session, and the transaction in progress on it | `session`, `transaction`, `numbers`, `cancel` |
+//! | how a transaction is run until it goes through | `retry`, `backoff` |
 //! | tables, their columns and secondary indexes | `table`, `layout`, `layout_differs`, `secondary`, `validate` |
 //! | what a verified run reports | `recorder`, `stamp` |
 //! | errors | `error`, `duplicate` |
 //! | what a scheme promises | `info` |
 //! | where the time goes | `part` |
 
+mod backoff;
 mod cancel;
 mod duplicate;
 mod error;
@@ -25,6 +27,7 @@ mod numbers;
 mod part;
 mod recorder;
 mod report;
+mod retry;
 mod secondary;
 mod session;
 pub mod stamp;
@@ -34,6 +37,7 @@ mod table;
 mod transaction;
 mod validate;
 
+pub use backoff::{Backoff, FAULTS, WaitLimit};
 pub use cancel::{Cancel, Sleeper};
 pub use chiliad_log::Stepped;
 pub use chiliad_storage::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
@@ -47,6 +51,7 @@ pub use numbers::Numbers;
 pub use part::Part;
 pub use recorder::{Recorder, Stamp, WriteKind};
 pub use report::{Checkpointed, Contents, Copied, LogContents, Recovered};
+pub use retry::{Attempt, Attempts, retry};
 pub use secondary::{Secondary, reach};
 pub use session::{Committed, Running, Session};
 pub use stats::{Hold, HotRecord, Stats, Tally};

@@ -171,6 +171,15 @@ impl<'s, M: Machine, S: Session<M> + ?Sized> Running<'s, M, S> {
         mem::forget(self);
     }
 
+    /// Forgets all changes after `error`, and returns what the transaction has failed with. An error from a
+    /// transaction that read an inconsistent state is not trustworthy: that is a conflict instead.
+    pub fn fail(mut self, error: Error) -> Error {
+        let error =
+            if error.is_retryable() { error } else { self.validate().err().unwrap_or(error) };
+        self.rollback();
+        error
+    }
+
     /// Whether what was read so far is one state of the database. After a panic in user code this
     /// tells a conflict from a bug.
     ///

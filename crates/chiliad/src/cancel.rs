@@ -1,6 +1,8 @@
 //! Telling transactions from outside to give up, and what else ends their waits.
 
+use crate::clock::ticks_at;
 use crate::{Error, Result, RunOptions};
+use chiliad_api::WaitLimit;
 use chiliad_engine::Sleeper;
 use chiliad_machine::Interleaved;
 use core::fmt;
@@ -75,6 +77,12 @@ impl Until {
     /// A wait that begins now.
     pub fn now(options: &RunOptions) -> Self {
         Self { deadline: options.deadline_from_now(), cancel: options.cancel.clone() }
+    }
+
+    /// The same for a wait between two attempts.
+    pub fn of_wait(&self) -> WaitLimit<'_, Interleaved> {
+        let cancel = self.cancel.as_ref().map(Cancel::engine);
+        WaitLimit { deadline: self.deadline.map(ticks_at), cancel }
     }
 
     /// Whether it may go on.

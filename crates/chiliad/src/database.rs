@@ -83,7 +83,7 @@ impl Database {
             engine: engine.clone(),
             // Relaxed: only that each gets another number matters.
             database: OPENED.fetch_add(1, Ordering::Relaxed),
-            backoff: options.backoff,
+            backoff: options.backoff.policy(),
             acks: home.as_ref().and_then(|home| home.acks.clone()),
             durability: options.durability,
             all_partitions: (0..options.partitions).collect(),

@@ -65,6 +65,7 @@ mod acks;
 mod backoff;
 mod cache;
 mod cancel;
+mod clock;
 mod column;
 mod database;
 pub mod directory;

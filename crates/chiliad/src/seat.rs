@@ -1,16 +1,18 @@
 //! One worker of the engine, and the life of a transaction on it: attempts, retries, panics.
 
 use crate::acks::Acks;
-use crate::backoff::{self, Backoff};
 use crate::cache::Slots;
 use crate::cancel::{Cancel, Until};
+use crate::clock::ticks_at;
 use crate::engine::{Engine, Session};
 use crate::nest::{self, Refusals};
 use crate::raw::{TableId, Untyped};
 use crate::reader::Scratch;
 use crate::{Durability, Error, Pending, Reader, Reason, Result, RunOptions, Transaction};
+use chiliad_api::{Attempt, Attempts, Backoff, retry};
 use chiliad_engine::{Committed, Intent, Outer, Running};
-use chiliad_machine::Pace;
+use chiliad_machine::{Interleaved, Machine, Pace};
+use core::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -37,6 +39,12 @@ impl Rules {
     /// Who tells when a result may be given out, if results are held back until they are durable.
     pub fn holding(&self) -> Option<&Arc<Acks>> {
         self.acks.as_ref().filter(|_| self.durability == Durability::Sync)
+    }
+
+    /// Waits before the attempt that follows `refusals` refusals, but not beyond `limit`.
+    fn back_off(&self, refusals: u32, limit: &Until) {
+        let below = |below| Interleaved::random() % below;
+        self.backoff.wait(refusals, below, &limit.of_wait());
     }
 
     /// Holds a result back until the transaction's epoch is durable, if that is asked for.
@@ -139,14 +147,17 @@ impl Drop for Taken {
     }
 }
 
-/// How an attempt ended.
-enum Attempt<T, E> {
+/// Why an attempt was refused.
+struct Refusal {
+    reason: Reason,
+    /// A transaction inside it had committed writes.
+    overtaken: bool,
+}
+
+/// How one attempt at a transaction ended.
+enum Once<T, E> {
     Over(Held<T, E>),
-    /// `overtaken`: a transaction inside it had committed writes.
-    Refused {
-        reason: Reason,
-        overtaken: bool,
-    },
+    Refused(Refusal),
     /// There is no memory left, for all that this worker knows.
     Short(Held<T, E>),
 }
@@ -214,27 +225,17 @@ impl Seat {
         rules: &Rules,
         outer: &[Outer],
         table: TableId,
-        (key, value): (&[u8], &[u8]),
+        row: (&[u8], &[u8]),
     ) -> Result<()> {
-        let (mut refusals, mut reliefs, mut futile) = (0, 0, Refusals::default());
-        loop {
-            match self.worker.try_load(outer, table, key, value) {
-                Err(Error::Conflict(_)) => refusals += 1,
-                Err(Error::OutOfMemory { .. }) if self.relieve(rules, reliefs) => {
-                    reliefs += 1;
-                    continue;
-                }
-                Ok(()) => {
-                    nest::has_written(rules.database);
-                    return Ok(());
-                }
-                error => return error,
-            }
-            if let Some(nested) = futile.add(!outer.is_empty(), false) {
-                return Err(Error::Nested(nested));
-            }
-            rules.backoff.wait(refusals, &Until::default());
-        }
+        retry(Load {
+            seat: self,
+            rules,
+            outer,
+            table,
+            row,
+            reliefs: 0,
+            futile: Refusals::default(),
+        })
     }
 
     /// Begins a transaction.
@@ -256,7 +257,7 @@ impl Seat {
             snapshot: plan.snapshot,
             partitions: if declared.is_empty() { &rules.all_partitions } else { declared },
             retries,
-            deadline: plan.deadline.map(backoff::ticks_at),
+            deadline: plan.deadline.map(ticks_at),
             outer,
             ..Intent::default()
         };
@@ -271,32 +272,11 @@ impl Seat {
         &mut self,
         rules: &Rules,
         plan: Plan<'_>,
-        mut body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
+        body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> Held<T, E> {
         let (limit, outer) = (plan.limit(), nest::outer(rules.database));
-        let (mut refusals, mut reliefs, mut futile) = (0, 0, Refusals::default());
-        loop {
-            if let Err(over) = limit.check() {
-                return Held::harmless(over);
-            }
-            let (reason, overtaken) = match self.attempt(rules, plan, refusals, &outer, &mut body) {
-                Attempt::Over(held) => return held,
-                Attempt::Refused { reason, overtaken } => (reason, overtaken),
-                Attempt::Short(_) if self.relieve(rules, reliefs) => {
-                    reliefs += 1;
-                    continue;
-                }
-                Attempt::Short(held) => return held,
-            };
-            if plan.options.retries_max.is_some_and(|most| refusals >= most) {
-                return Held::harmless(Error::Conflict(reason));
-            }
-            if let Some(nested) = futile.add(!outer.is_empty(), overtaken) {
-                return Held::harmless(Error::Nested(nested));
-            }
-            refusals = refusals.saturating_add(1);
-            rules.backoff.wait(refusals, &limit);
-        }
+        let futile = Refusals::default();
+        retry(Run { seat: self, rules, plan, limit, outer, reliefs: 0, futile, body })
     }
 
     /// The same with the result held back as the database is told to.
@@ -323,17 +303,18 @@ impl Seat {
         }
     }
 
-    fn attempt<T, E: From<Error>>(
+    /// Runs `body` as a transaction once.
+    fn run_once<T, E: From<Error>>(
         &mut self,
         rules: &Rules,
         plan: Plan<'_>,
         refusals: u32,
         outer: &[Outer],
         body: &mut impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
-    ) -> Attempt<T, E> {
+    ) -> Once<T, E> {
         let mut tx = match self.begin_again(rules, plan, refusals, outer) {
             Ok(tx) => tx,
-            Err(error) => return Attempt::failed(error),
+            Err(error) => return Once::failed(error),
         };
         // The closure's own state may be left half-changed by a panic; it is the application's, and
         // it either sees the panic resumed or is called again, as it is after a conflict.
@@ -344,10 +325,10 @@ impl Seat {
         if let Ok(Ok(value)) = outcome {
             return match tx.commit_now() {
                 Ok(Committed { epoch, wrote, .. }) => {
-                    Attempt::Over(Held { result: Ok(value), epoch, wrote, limit: plan.limit() })
+                    Once::Over(Held { result: Ok(value), epoch, wrote, limit: plan.limit() })
                 }
-                Err(Error::Conflict(reason)) => Attempt::Refused { reason, overtaken },
-                Err(error) => Attempt::failed(error),
+                Err(Error::Conflict(reason)) => Once::Refused(Refusal { reason, overtaken }),
+                Err(error) => Once::failed(error),
             };
         }
         // An error or a panic that came of a state that never was is not the application's.
@@ -355,12 +336,12 @@ impl Seat {
         let short = tx.is_short();
         tx.rollback();
         match (conflict, outcome) {
-            (Some(reason), _) => Attempt::Refused { reason, overtaken },
+            (Some(reason), _) => Once::Refused(Refusal { reason, overtaken }),
             (None, Ok(Err(error))) => {
                 let epoch = rules.error_epoch();
                 let limit = plan.limit();
                 let held = Held { result: Err(error), epoch, wrote: false, limit };
-                if short { Attempt::Short(held) } else { Attempt::Over(held) }
+                if short { Once::Short(held) } else { Once::Over(held) }
             }
             (None, Ok(Ok(_))) => unreachable!("committed above"),
             (None, Err(panic)) => resume_unwind(panic),
@@ -368,12 +349,109 @@ impl Seat {
     }
 }
 
-impl<T, E: From<Error>> Attempt<T, E> {
+impl<T, E: From<Error>> Once<T, E> {
     fn failed(error: Error) -> Self {
         match error {
-            Error::Conflict(reason) => Self::Refused { reason, overtaken: false },
+            Error::Conflict(reason) => Self::Refused(Refusal { reason, overtaken: false }),
             Error::OutOfMemory { .. } => Self::Short(Held::harmless(error)),
             other => Self::Over(Held::harmless(other)),
         }
+    }
+}
+
+/// The attempts of a transaction.
+struct Run<'a, B> {
+    seat: &'a mut Seat,
+    rules: &'a Rules,
+    plan: Plan<'a>,
+    limit: Until,
+    /// The transactions in whose closures it is run.
+    outer: Vec<Outer>,
+    /// Attempts that memory has come back for.
+    reliefs: u32,
+    futile: Refusals,
+    body: B,
+}
+
+impl<T, E, B> Attempts for Run<'_, B>
+where
+    E: From<Error>,
+    B: FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
+{
+    type Outcome = Held<T, E>;
+    type Refusal = Refusal;
+
+    #[inline]
+    fn attempt(&mut self, refusals: u32) -> Attempt<Held<T, E>, Refusal> {
+        if let Err(over) = self.limit.check() {
+            return Attempt::Over(Held::harmless(over));
+        }
+        let Self { seat, rules, plan, outer, body, .. } = self;
+        match seat.run_once(rules, *plan, refusals, outer, body) {
+            Once::Over(held) => Attempt::Over(held),
+            Once::Refused(refusal) => Attempt::Refused(refusal),
+            Once::Short(_) if seat.relieve(rules, self.reliefs) => {
+                self.reliefs += 1;
+                Attempt::Again
+            }
+            Once::Short(held) => Attempt::Over(held),
+        }
+    }
+
+    fn refused(&mut self, refusal: Refusal, refusals: u32) -> ControlFlow<Held<T, E>> {
+        if self.plan.options.retries_max.is_some_and(|most| refusals > most) {
+            return ControlFlow::Break(Held::harmless(Error::Conflict(refusal.reason)));
+        }
+        match self.futile.add(!self.outer.is_empty(), refusal.overtaken) {
+            Some(nested) => ControlFlow::Break(Held::harmless(Error::Nested(nested))),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn back_off(&mut self, refusals: u32) {
+        self.rules.back_off(refusals, &self.limit);
+    }
+}
+
+/// The attempts at putting one row into a table.
+struct Load<'a> {
+    seat: &'a mut Seat,
+    rules: &'a Rules,
+    outer: &'a [Outer],
+    table: TableId,
+    row: (&'a [u8], &'a [u8]),
+    reliefs: u32,
+    futile: Refusals,
+}
+
+impl Attempts for Load<'_> {
+    type Outcome = Result<()>;
+    type Refusal = ();
+
+    fn attempt(&mut self, _: u32) -> Attempt<Result<()>, ()> {
+        let (key, value) = self.row;
+        match self.seat.worker.try_load(self.outer, self.table, key, value) {
+            Ok(()) => {
+                nest::has_written(self.rules.database);
+                Attempt::Over(Ok(()))
+            }
+            Err(Error::Conflict(_)) => Attempt::Refused(()),
+            Err(Error::OutOfMemory { .. }) if self.seat.relieve(self.rules, self.reliefs) => {
+                self.reliefs += 1;
+                Attempt::Again
+            }
+            error => Attempt::Over(error),
+        }
+    }
+
+    fn refused(&mut self, (): (), _: u32) -> ControlFlow<Result<()>> {
+        match self.futile.add(!self.outer.is_empty(), false) {
+            Some(nested) => ControlFlow::Break(Err(Error::Nested(nested))),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn back_off(&mut self, refusals: u32) {
+        self.rules.back_off(refusals, &Until::default());
     }
 }

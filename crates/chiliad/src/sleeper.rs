@@ -3,8 +3,8 @@
 //! A thread that waits sleeps. A transaction that waits among others on one thread leaves it to them:
 //! nothing in this crate blocks a thread in another way while its siblings could run.
 
-use crate::backoff;
 use crate::cancel::{Cancel, Until};
+use crate::clock::ticks_at;
 use chiliad_machine::{Interleaved, Machine, WorkerId, park_for_long};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
@@ -67,7 +67,7 @@ impl Sleeper {
             if limits.iter().any(|limit| limit.check().is_err()) {
                 return None;
             }
-            park_for_long(deadline.map(backoff::ticks_at));
+            park_for_long(deadline.map(ticks_at));
         }
     }
 }

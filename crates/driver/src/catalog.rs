@@ -27,8 +27,8 @@ pub fn faults() -> Vec<&'static Fault> {
     let indexes = ordered::faults::FAULTS.iter().chain(hash::faults::FAULTS);
     let below =
         chiliad_storage::FAULTS.iter().chain(chiliad_machine::FAULTS).chain(chiliad_lock::FAULTS);
-    let own = super::backoff::FAULTS;
-    chiliad_engine::faults().chain(indexes.chain(below).chain(own).copied()).collect()
+    let clients = chiliad_api::FAULTS;
+    chiliad_engine::faults().chain(indexes.chain(below).chain(clients).copied()).collect()
 }
 
 /// Opens a native database with the tables of `workload` under the scheme `info`, in memory or with

@@ -9,10 +9,12 @@ use super::open_loop::Arrivals;
 use super::sampling::{Generator, Sampler, TIMED_ONE_IN};
 use super::signals::{Phase, RunSignals, Signals};
 use super::{Bell, Durability, Failure, Length, Plan, Retry, Tally};
+use chiliad_api::{Attempt, Attempts, WaitLimit, retry};
 use chiliad_checker::Recorder;
-use chiliad_engine::{Error, Intent, Result, Running, Session};
+use chiliad_engine::{Error, Intent, Reason, Result, Running, Session};
 use chiliad_machine::{Cost, Machine};
 use chiliad_workload::{AnyClient, ClientSeat, Shape};
+use core::ops::ControlFlow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -210,7 +212,7 @@ impl<'a, M: Machine> Client<'a, M> {
             self.session.sample_next();
         }
         let start = if timed { Some(arrival.unwrap_or_else(M::now)) } else { None };
-        let ended = self.attempts(shape)?;
+        let ended = retry(InHand { client: self, shape })?;
         if followed {
             self.tally.add_parts(self.session.take_sample());
         }
@@ -284,29 +286,6 @@ impl<'a, M: Machine> Client<'a, M> {
         self.signals.client(self.seat.index).set(self.committed);
     }
 
-    /// Runs the request in hand until it goes through.
-    #[inline]
-    fn attempts(&mut self, shape: Shape) -> Result<Ended> {
-        let mut retries = 0;
-        loop {
-            let ended = self.attempt(shape, retries);
-            self.look();
-            let reason = match ended {
-                Ok(epoch) => return Ok(Ended::Committed(epoch)),
-                Err(Error::Conflict(reason)) => reason,
-                Err(Error::RolledBack) => return Ok(Ended::RolledBack),
-                Err(error) => return Err(error),
-            };
-            retries += 1;
-            self.tally.kinds[shape.kind].aborted += 1;
-            self.tally.reasons[reason.index()] += 1;
-            if self.plan.retry == Retry::New || self.phase == Phase::Stop {
-                return Ok(Ended::Dropped);
-            }
-            self.plan.backoff.wait::<M>(retries, &mut self.random);
-        }
-    }
-
     /// Runs the request in hand once.
     #[inline]
     fn attempt(&mut self, shape: Shape, retries: u32) -> Result<u64> {
@@ -321,13 +300,7 @@ impl<'a, M: Machine> Client<'a, M> {
         // The session itself: `tx` would forward each operation to it.
         match self.requests.execute(tx.session()) {
             Ok(()) => tx.commit().map(|committed| committed.epoch),
-            Err(error) => {
-                // What a transaction says that acted on a state that never was is no answer.
-                let error =
-                    if error.is_retryable() { error } else { tx.validate().err().unwrap_or(error) };
-                tx.rollback();
-                Err(error)
-            }
+            Err(error) => Err(tx.fail(error)),
         }
     }
 
@@ -335,5 +308,43 @@ impl<'a, M: Machine> Client<'a, M> {
     pub(crate) fn finish(mut self) -> ClientReport {
         let recorder = self.session.take_recorder().and_then(unwrap_recorder);
         ClientReport { tally: self.tally, recorder, ended: M::now() }
+    }
+}
+
+/// The attempts of a client's request in hand.
+struct InHand<'c, 'a, M: Machine> {
+    client: &'c mut Client<'a, M>,
+    shape: Shape,
+}
+
+impl<M: Machine> Attempts for InHand<'_, '_, M> {
+    type Outcome = Result<Ended>;
+    type Refusal = Reason;
+
+    #[inline]
+    fn attempt(&mut self, refusals: u32) -> Attempt<Result<Ended>, Reason> {
+        let ended = self.client.attempt(self.shape, refusals);
+        self.client.look();
+        match ended {
+            Ok(epoch) => Attempt::Over(Ok(Ended::Committed(epoch))),
+            Err(Error::Conflict(reason)) => Attempt::Refused(reason),
+            Err(Error::RolledBack) => Attempt::Over(Ok(Ended::RolledBack)),
+            Err(error) => Attempt::Over(Err(error)),
+        }
+    }
+
+    fn refused(&mut self, reason: Reason, _: u32) -> ControlFlow<Result<Ended>> {
+        let client = &mut *self.client;
+        client.tally.kinds[self.shape.kind].aborted += 1;
+        client.tally.reasons[reason.index()] += 1;
+        if client.plan.retry == Retry::New || client.phase == Phase::Stop {
+            return ControlFlow::Break(Ok(Ended::Dropped));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn back_off(&mut self, refusals: u32) {
+        let Client { plan, random, .. } = &mut *self.client;
+        plan.backoff.wait::<M>(refusals, |below| random.below(below), &WaitLimit::NONE);
     }
 }

@@ -18,7 +18,6 @@
 
 #![forbid(unsafe_code)]
 
-mod backoff;
 mod bind;
 mod catalog;
 mod client;
@@ -50,9 +49,9 @@ mod verify;
 mod watch;
 mod window;
 
-pub use backoff::Backoff;
 pub use bind::{NativeTarget, bind, bind_native};
 pub use catalog::{Home, faults, open_native, open_simulated, schemes};
+pub use chiliad_api::Backoff;
 pub use chiliad_lock::Mode as LockMode;
 pub use durable::{Bell, Durability, TimedDisk};
 pub use idle::Idle;

@@ -35,7 +35,7 @@ impl Generator {
 
     /// A number below `limit`, which is not zero.
     #[inline]
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         let wide = u128::from(self.bits()) * u128::from(limit);
         u64::try_from(wide >> 64).unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! A transaction that begins, reads, and does not end before the run does (scalable-lock-manager.txt
+//! A transaction that begins, reads, and does not end before the run does (Jung et al., 2014,
 //! 5.3.3): one client more, on a thread or a core beside the others, which counts nothing, records
 //! nothing and times nothing. In the end it rolls back.
 //!
@@ -8,9 +8,11 @@
 use super::sampling::Generator;
 use super::signals::Signals;
 use super::{Length, Plan};
+use chiliad_api::{Attempt, Attempts, WaitLimit, retry};
 use chiliad_engine::{Intent, Result, Running, Session};
 use chiliad_machine::{Machine, Ticks};
 use chiliad_workload::{AnyClient, Shape};
+use core::ops::ControlFlow;
 use std::time::Duration;
 
 /// How often it looks whether the run has ended before its time.
@@ -50,17 +52,9 @@ impl<'a, M: Machine> Stalled<'a, M> {
         };
         let mut partitions = Vec::new();
         let shape = self.client.next_stalled(&mut partitions);
-        let mut random = Generator::new(self.plan.seed, self.plan.seats());
-        let mut retries = 0;
+        let random = Generator::new(self.plan.seed, self.plan.seats());
         sleep::<M>(self.signals, begin);
-        while !self.signals.is_over() {
-            match self.attempt(shape, &partitions, retries, end) {
-                Err(error) if error.is_retryable() => retries += 1,
-                ended => return ended,
-            }
-            self.plan.backoff.wait::<M>(retries, &mut random);
-        }
-        Ok(())
+        retry(Staying { transaction: &mut self, shape, partitions, end, random })
     }
 
     /// Begins and reads; where that succeeds, stays until the run is over.
@@ -83,6 +77,40 @@ impl<'a, M: Machine> Stalled<'a, M> {
         }
         tx.rollback();
         read
+    }
+}
+
+/// The attempts of the transaction that is to stay.
+struct Staying<'s, 'a, M: Machine> {
+    transaction: &'s mut Stalled<'a, M>,
+    shape: Shape,
+    partitions: Vec<u32>,
+    /// Until then.
+    end: Ticks,
+    random: Generator,
+}
+
+impl<M: Machine> Attempts for Staying<'_, '_, M> {
+    type Outcome = Result<()>;
+    type Refusal = ();
+
+    fn attempt(&mut self, refusals: u32) -> Attempt<Result<()>, ()> {
+        if self.transaction.signals.is_over() {
+            return Attempt::Over(Ok(()));
+        }
+        match self.transaction.attempt(self.shape, &self.partitions, refusals, self.end) {
+            Err(error) if error.is_retryable() => Attempt::Refused(()),
+            ended => Attempt::Over(ended),
+        }
+    }
+
+    fn refused(&mut self, (): (), _: u32) -> ControlFlow<Result<()>> {
+        ControlFlow::Continue(())
+    }
+
+    fn back_off(&mut self, refusals: u32) {
+        let backoff = self.transaction.plan.backoff;
+        backoff.wait::<M>(refusals, |below| self.random.below(below), &WaitLimit::NONE);
     }
 }
 

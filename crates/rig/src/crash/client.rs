@@ -1,12 +1,16 @@
 //! One client: commits, goes on, and learns later what has become durable.
 
 use super::ledger::{Ledger, Stalls};
-use chiliad_driver::{Backoff, Generator};
-use chiliad_engine::{Error, Intent, READER_NOT_HELD_BACK, Result, Running, Session, Store};
+use chiliad_api::{Attempt, Attempts, Backoff, WaitLimit, retry};
+use chiliad_driver::Generator;
+use chiliad_engine::{
+    Committed, Error, Intent, READER_NOT_HELD_BACK, Result, Running, Session, Store,
+};
 use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::{FaultyDisk, Sim, stopping};
 use chiliad_workload::random::Random;
 use chiliad_workload::{AnyClient, ClientSeat, Shape};
+use core::ops::ControlFlow;
 use std::collections::VecDeque;
 
 /// What the clients of one life share.
@@ -55,7 +59,8 @@ pub(super) fn run(
     for _ in 0..shared.transactions {
         partitions.clear();
         let shape = requests.next(&mut partitions);
-        match client.transaction(requests, shape, &partitions) {
+        let request = InHand { client: &mut client, requests, shape, partitions: &partitions };
+        match retry(request) {
             Err(Error::LogFailed(_)) => return Ok(()),
             other => other?,
         }
@@ -73,45 +78,12 @@ pub(super) fn run(
 }
 
 impl Client<'_> {
-    /// Runs a request until it goes through, unless the run is over first.
-    fn transaction(
-        &mut self,
-        requests: &mut dyn AnyClient,
-        shape: Shape,
-        partitions: &[u32],
-    ) -> Result<()> {
-        let mut retries = 0;
-        let Shape { read_only, snapshot, .. } = shape;
-        loop {
-            let intent = Intent { read_only, snapshot, partitions, retries, ..Intent::default() };
-            let mut tx = Running::begin(&mut *self.session, &intent)?;
-            let done = match requests.execute(&mut tx) {
-                Ok(()) => tx.commit(),
-                Err(error) => {
-                    // What was read may be no state that ever was: no answer then.
-                    let torn = !error.is_retryable();
-                    let error = if torn { tx.validate().err().unwrap_or(error) } else { error };
-                    tx.rollback();
-                    Err(error)
-                }
-            };
-            match done {
-                Ok(committed) => {
-                    let attempt = self.shared.ledger.current(self.number);
-                    self.waiting.push_back((attempt, committed.epoch));
-                    if read_only && Sim::fault(&READER_NOT_HELD_BACK) && !self.shared.disk.is_off()
-                    {
-                        self.shared.ledger.acknowledge(attempt);
-                    }
-                    return Ok(());
-                }
-                Err(Error::RolledBack) => return Ok(()),
-                Err(error) if error.is_retryable() && !stopping() => {}
-                Err(error) if error.is_retryable() => return Ok(()),
-                Err(error) => return Err(error),
-            }
-            retries += 1;
-            Backoff::Exponential.wait::<Sim>(retries, &mut self.random);
+    /// Runs a request once.
+    fn attempt(&mut self, requests: &mut dyn AnyClient, intent: &Intent<'_>) -> Result<Committed> {
+        let mut tx = Running::begin(&mut *self.session, intent)?;
+        match requests.execute(&mut tx) {
+            Ok(()) => tx.commit(),
+            Err(error) => Err(tx.fail(error)),
         }
     }
 
@@ -129,5 +101,47 @@ impl Client<'_> {
             epoch > durable
         });
         false
+    }
+}
+
+/// The attempts of a request in hand.
+struct InHand<'c, 'a> {
+    client: &'c mut Client<'a>,
+    requests: &'c mut dyn AnyClient,
+    shape: Shape,
+    partitions: &'c [u32],
+}
+
+impl Attempts for InHand<'_, '_> {
+    type Outcome = Result<()>;
+    type Refusal = ();
+
+    fn attempt(&mut self, retries: u32) -> Attempt<Result<()>, ()> {
+        let Shape { read_only, snapshot, .. } = self.shape;
+        let partitions = self.partitions;
+        let intent = Intent { read_only, snapshot, partitions, retries, ..Intent::default() };
+        let committed = match self.client.attempt(self.requests, &intent) {
+            Ok(committed) => committed,
+            Err(Error::RolledBack) => return Attempt::Over(Ok(())),
+            Err(error) if error.is_retryable() => return Attempt::Refused(()),
+            Err(error) => return Attempt::Over(Err(error)),
+        };
+        let Client { shared, number, waiting, .. } = &mut *self.client;
+        let attempt = shared.ledger.current(*number);
+        waiting.push_back((attempt, committed.epoch));
+        if read_only && Sim::fault(&READER_NOT_HELD_BACK) && !shared.disk.is_off() {
+            shared.ledger.acknowledge(attempt);
+        }
+        Attempt::Over(Ok(()))
+    }
+
+    fn refused(&mut self, (): (), _: u32) -> ControlFlow<Result<()>> {
+        // The run is over before the request is.
+        if stopping() { ControlFlow::Break(Ok(())) } else { ControlFlow::Continue(()) }
+    }
+
+    fn back_off(&mut self, refusals: u32) {
+        let random = &mut self.client.random;
+        Backoff::Exponential.wait::<Sim>(refusals, |below| random.below(below), &WaitLimit::NONE);
     }
 }

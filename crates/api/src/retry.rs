@@ -1,0 +1,108 @@
+//! The loop that runs a transaction until it goes through: of drivers, crash harnesses and applications.
+//!
+//! They differ in what an attempt is, in what they do about a refusal, and in how they wait before the next attempt;
+//! each says so by [`Attempts`], at compile time, so that the first attempt of a transaction costs none of them more
+//! than a call of its own.
+
+use core::ops::ControlFlow;
+
+/// How an attempt ended.
+pub enum Attempt<T, R> {
+    /// The transaction is over: it has committed, or another attempt would not help.
+    Over(T),
+    /// It was refused, and may do better next time.
+    Refused(R),
+    /// It is run again at once: what stopped it was no other transaction, and has been seen to.
+    Again,
+}
+
+/// The attempts of one transaction.
+pub trait Attempts {
+    /// How the transaction ended.
+    type Outcome;
+    /// Why an attempt was refused.
+    type Refusal;
+
+    /// Runs the transaction once, after so many refusals.
+    fn attempt(&mut self, refusals: u32) -> Attempt<Self::Outcome, Self::Refusal>;
+
+    /// Takes note of a refusal, the `refusals`-th, counted from one. [`ControlFlow::Break`]: there are no further
+    /// attempts.
+    fn refused(&mut self, refusal: Self::Refusal, refusals: u32) -> ControlFlow<Self::Outcome>;
+
+    /// Waits before the next attempt, by [`crate::Backoff::wait`].
+    fn back_off(&mut self, refusals: u32);
+}
+
+/// Runs a transaction until it is over.
+#[inline]
+pub fn retry<A: Attempts>(mut attempts: A) -> A::Outcome {
+    let mut refusals: u32 = 0;
+    loop {
+        match attempts.attempt(refusals) {
+            Attempt::Over(outcome) => return outcome,
+            Attempt::Again => continue,
+            Attempt::Refused(refusal) => {
+                refusals = refusals.saturating_add(1);
+                if let ControlFlow::Break(outcome) = attempts.refused(refusal, refusals) {
+                    return outcome;
+                }
+            }
+        }
+        attempts.back_off(refusals);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Attempt, Attempts, retry};
+    use core::ops::ControlFlow;
+
+    /// Does what it is told, and writes down what is asked of it.
+    struct Scripted<'a> {
+        script: &'a str,
+        most: u32,
+        log: &'a mut String,
+    }
+
+    impl Attempts for Scripted<'_> {
+        type Outcome = &'static str;
+        type Refusal = ();
+
+        fn attempt(&mut self, refusals: u32) -> Attempt<&'static str, ()> {
+            self.log.push_str(&refusals.to_string());
+            let (first, rest) = self.script.split_at(1);
+            self.script = rest;
+            match first {
+                "r" => Attempt::Refused(()),
+                "a" => Attempt::Again,
+                _ => Attempt::Over("over"),
+            }
+        }
+
+        fn refused(&mut self, (): (), refusals: u32) -> ControlFlow<&'static str> {
+            if refusals > self.most {
+                ControlFlow::Break("given up")
+            } else {
+                ControlFlow::Continue(())
+            }
+        }
+
+        fn back_off(&mut self, _: u32) {
+            self.log.push('w');
+        }
+    }
+
+    fn run(script: &str, most: u32) -> (&'static str, String) {
+        let mut log = String::new();
+        let outcome = retry(Scripted { script, most, log: &mut log });
+        (outcome, log)
+    }
+
+    #[test]
+    fn it_waits_between_refusals_and_only_there() {
+        assert_eq!(run("c", 0), ("over", "0".into()));
+        assert_eq!(run("rarc", 9), ("over", "0w11w2".into()));
+        assert_eq!(run("rrr", 1), ("given up", "0w1".into()));
+    }
+}
