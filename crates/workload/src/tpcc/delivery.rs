@@ -6,8 +6,9 @@
 //! earlier deliveries have removed all before it; no hint outside the database.
 
 use super::customer;
+use super::rules::Rules;
 use super::schema::{self, Tables, order, order_line};
-use super::{Terminal, Tpcc};
+use super::terminal::Terminal;
 use crate::workload::present;
 use chiliad_api::{Get, Range, Result, Row, TableId, Transaction};
 
@@ -33,11 +34,11 @@ struct Outgoing {
 }
 
 impl Request {
-    pub(super) fn draw(&mut self, tpcc: &Tpcc, terminal: &mut Terminal) {
+    pub(super) fn draw(&mut self, rules: &Rules, terminal: &mut Terminal) {
         self.w = terminal.home;
         self.carrier = terminal.random.range(1, 10) as u8;
         self.date = terminal.date;
-        self.districts = tpcc.sizes.districts;
+        self.districts = rules.sizes.districts;
     }
 
     pub(super) fn run<T: Transaction + ?Sized>(&self, tables: &Tables, tx: &mut T) -> Result<u64> {

@@ -5,12 +5,12 @@
 //! orders.
 
 use super::random::{C_LAST_LOAD, LastName, ORIGINAL, nurand};
+use super::rules::{DATE_OF_LOAD, Rules};
 use super::schema::{self, Tables};
 use super::schema::{
     customer, customer_info, district, history, item, order, order_line, stock, stock_info,
     warehouse,
 };
-use super::{DATE_OF_LOAD, Tpcc};
 use crate::InsertRow;
 use crate::random::{Chance, Random};
 use crate::row::{Column, Text};
@@ -19,26 +19,26 @@ use chiliad_api::{Result, TableId};
 /// Every customer has paid this once, in cents.
 const FIRST_PAYMENT: u32 = 1000;
 
-pub(super) fn parts(tpcc: &Tpcc) -> usize {
-    1 + tpcc.warehouses() as usize * parts_per_warehouse(tpcc)
+pub(super) fn parts(rules: &Rules) -> usize {
+    1 + rules.warehouses as usize * parts_per_warehouse(rules)
 }
 
-fn parts_per_warehouse(tpcc: &Tpcc) -> usize {
-    1 + usize::from(tpcc.sizes.districts)
+fn parts_per_warehouse(rules: &Rules) -> usize {
+    1 + usize::from(rules.sizes.districts)
 }
 
 pub(super) fn part(
-    tpcc: &Tpcc,
+    rules: &Rules,
     tables: Tables,
     part: usize,
     seed: u64,
     insert: &mut InsertRow<'_>,
 ) -> Result<()> {
     let random = Random::new(seed, 0x10ad_0000_0000 + part as u64);
-    let mut loader = Loader { tpcc, tables, random, insert, row: vec![0; 1024] };
+    let mut loader = Loader { rules, tables, random, insert, row: vec![0; 1024] };
     let Some(part) = part.checked_sub(1) else { return loader.items() };
-    let w = 1 + (part / parts_per_warehouse(tpcc)) as u16;
-    match (part % parts_per_warehouse(tpcc)) as u8 {
+    let w = 1 + (part / parts_per_warehouse(rules)) as u16;
+    match (part % parts_per_warehouse(rules)) as u8 {
         0 => {
             loader.warehouse(w)?;
             loader.stocks(w)
@@ -52,7 +52,7 @@ pub(super) fn part(
 }
 
 struct Loader<'a> {
-    tpcc: &'a Tpcc,
+    rules: &'a Rules,
     tables: Tables,
     random: Random,
     insert: &'a mut InsertRow<'a>,
@@ -105,7 +105,7 @@ impl Loader<'_> {
     }
 
     fn items(&mut self) -> Result<()> {
-        for i in 1..=self.tpcc.sizes.items {
+        for i in 1..=self.rules.sizes.items {
             item::I_PRICE.set(&mut self.row, self.random.range(100, 10_000));
             item::I_IM_ID.set(&mut self.row, self.random.range(1, 10_000) as u16);
             self.text(item::I_NAME, 14, 24);
@@ -118,7 +118,7 @@ impl Loader<'_> {
     fn warehouse(&mut self, w: u16) -> Result<()> {
         use warehouse::{W_CITY, W_NAME, W_STATE, W_STREET_1, W_STREET_2, W_TAX, W_YTD, W_ZIP};
         W_TAX.set(&mut self.row, self.random.range(0, 2000) as u16);
-        let paid = u64::from(self.tpcc.sizes.districts) * self.paid_in_district();
+        let paid = u64::from(self.rules.sizes.districts) * self.paid_in_district();
         W_YTD.set(&mut self.row, paid);
         self.text(W_NAME, 6, 10);
         self.address([W_STREET_1, W_STREET_2, W_CITY], W_STATE, W_ZIP);
@@ -127,11 +127,11 @@ impl Loader<'_> {
 
     /// What the customers of a district have paid before the run: 30,000.00 at full scale.
     fn paid_in_district(&self) -> u64 {
-        u64::from(self.tpcc.sizes.customers) * u64::from(FIRST_PAYMENT)
+        u64::from(self.rules.sizes.customers) * u64::from(FIRST_PAYMENT)
     }
 
     fn stocks(&mut self, w: u16) -> Result<()> {
-        for i in 1..=self.tpcc.sizes.items {
+        for i in 1..=self.rules.sizes.items {
             let key = schema::key::stock(w, i);
             self.row[..stock::BYTES].fill(0);
             stock::S_QUANTITY.set(&mut self.row, self.random.range(10, 100));
@@ -148,7 +148,7 @@ impl Loader<'_> {
         use district::{D_CITY, D_NAME, D_NEXT_O_ID, D_STATE, D_STREET_1, D_STREET_2};
         use district::{D_TAX, D_YTD, D_ZIP};
         D_TAX.set(&mut self.row, self.random.range(0, 2000) as u16);
-        D_NEXT_O_ID.set(&mut self.row, u32::from(self.tpcc.sizes.customers) + 1);
+        D_NEXT_O_ID.set(&mut self.row, u32::from(self.rules.sizes.customers) + 1);
         let paid = self.paid_in_district();
         D_YTD.set(&mut self.row, paid);
         self.text(D_NAME, 6, 10);
@@ -157,7 +157,7 @@ impl Loader<'_> {
     }
 
     fn customers(&mut self, w: u16, d: u8) -> Result<()> {
-        let sizes = self.tpcc.sizes;
+        let sizes = self.rules.sizes;
         for c in 1..=sizes.customers {
             let key = schema::key::customer(w, d, c);
             customer::C_BALANCE.set(&mut self.row, -i64::from(FIRST_PAYMENT));
@@ -178,7 +178,7 @@ impl Loader<'_> {
     fn customer_info(&mut self, c: u16) {
         use customer_info::{C_CITY, C_CREDIT, C_CREDIT_LIM, C_DISCOUNT, C_FIRST, C_ID, C_LAST};
         use customer_info::{C_MIDDLE, C_PHONE, C_SINCE, C_STATE, C_STREET_1, C_STREET_2, C_ZIP};
-        let sizes = self.tpcc.sizes;
+        let sizes = self.rules.sizes;
         C_ID.set(&mut self.row, c);
         C_DISCOUNT.set(&mut self.row, self.random.range(0, 5000) as u16);
         let is_bad = self.random.chance(Chance::percent(sizes.bad_credit));
@@ -220,7 +220,7 @@ impl Loader<'_> {
 
     /// One order for each customer, in random order; the last ones are not delivered yet.
     fn orders(&mut self, w: u16, d: u8) -> Result<()> {
-        let sizes = self.tpcc.sizes;
+        let sizes = self.rules.sizes;
         let mut customers: Vec<u16> = (1..=sizes.customers).collect();
         self.random.shuffle(&mut customers);
         let delivered = u32::from(sizes.customers) - sizes.undelivered;
@@ -253,7 +253,7 @@ impl Loader<'_> {
         use order_line::OL_SUPPLY_W_ID;
         use order_line::{OL_AMOUNT, OL_DELIVERY_D, OL_DIST_INFO, OL_I_ID, OL_QUANTITY};
         let amount = if is_delivered { 0 } else { self.random.range(1, 999_999) };
-        OL_I_ID.set(&mut self.row, self.random.range(1, self.tpcc.sizes.items));
+        OL_I_ID.set(&mut self.row, self.random.range(1, self.rules.sizes.items));
         OL_SUPPLY_W_ID.set(&mut self.row, w);
         OL_QUANTITY.set(&mut self.row, 5);
         OL_AMOUNT.set(&mut self.row, amount);

@@ -19,17 +19,19 @@ mod options;
 mod order_status;
 mod payment;
 pub mod random;
+mod rules;
 pub mod schema;
 mod stock_level;
+mod tables;
+mod terminal;
 
 pub use options::{Mix, Scale, TpccOptions, WAREHOUSES_MAX};
 
-use crate::random::{Chance, Random};
 use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
 use chiliad_api::{Result, TableId, TableSpec, Transaction};
-use options::Sizes;
-use random::Constants;
+use rules::Rules;
 use schema::Tables;
+use terminal::Terminal;
 
 /// The kinds of transaction, in the order of the mix's shares.
 const KINDS: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
@@ -38,16 +40,11 @@ const PAYMENT: usize = 1;
 const ORDER_STATUS: usize = 2;
 const DELIVERY: usize = 3;
 
-/// The date of everything loaded. Clients count on from here.
-const DATE_OF_LOAD: u64 = 1;
-
 /// The workload.
 #[derive(Debug)]
 pub struct Tpcc {
     options: TpccOptions,
-    sizes: Sizes,
-    remote_item: Chance,
-    rollbacks: Chance,
+    rules: Rules,
     /// The sums of the shares of the kinds up to each.
     shares: [u32; 5],
 }
@@ -64,96 +61,14 @@ impl Tpcc {
             sum += share;
             sum
         });
-        let sizes = options.sizes();
-        let remote_item = Chance::percent(options.remote_item);
-        Ok(Self {
-            options,
-            sizes,
-            remote_item,
-            rollbacks: Chance::percent(sizes.rollbacks),
-            shares,
-        })
+        let rules = Rules::new(&options);
+        Ok(Self { options, rules, shares })
     }
 
     /// The options.
     #[must_use]
     pub fn options(&self) -> &TpccOptions {
         &self.options
-    }
-
-    fn warehouses(&self) -> u32 {
-        self.options.warehouses
-    }
-}
-
-/// Where a client sits, and what it draws from.
-struct Terminal {
-    random: Random,
-    constants: Constants,
-    /// Its number among the clients, from zero.
-    number: u32,
-    /// The home warehouse, the same for all its transactions.
-    home: u16,
-    /// The district whose stock level it looks at (clause 2.8.1.1).
-    district: u8,
-    /// The date: one second per request.
-    date: u64,
-    /// The number of its next row of HISTORY.
-    history: u32,
-}
-
-impl Terminal {
-    fn new(tpcc: &Tpcc, seat: ClientSeat) -> Self {
-        let (number, client) = (seat.index as u32, seat.home as u32);
-        let (warehouses, districts) = (tpcc.warehouses(), u32::from(tpcc.sizes.districts));
-        Self {
-            random: Random::new(seat.seed, 0x7e_0000_0000 + seat.index as u64),
-            constants: Constants::of_run(seat.seed),
-            number,
-            home: 1 + (client % warehouses) as u16,
-            district: 1 + (number / warehouses % districts) as u8,
-            date: DATE_OF_LOAD,
-            history: 0,
-        }
-    }
-
-    fn any_district(&mut self, sizes: &Sizes) -> u8 {
-        1 + self.random.below(u32::from(sizes.districts)) as u8
-    }
-
-    fn any_customer(&mut self, sizes: &Sizes) -> u16 {
-        let high = u32::from(sizes.customers);
-        random::nurand(&mut self.random, 1023, self.constants.customer, 1, high) as u16
-    }
-
-    fn any_last_name(&mut self, sizes: &Sizes) -> random::LastName {
-        let high = sizes.last_names - 1;
-        let constant = self.constants.last;
-        random::LastName::new(random::nurand(&mut self.random, 255, constant, 0, high))
-    }
-
-    /// One of the other warehouses; there must be one.
-    fn other_warehouse(&mut self, warehouses: u32) -> u16 {
-        let drawn = 1 + self.random.below(warehouses - 1) as u16;
-        if drawn >= self.home { drawn + 1 } else { drawn }
-    }
-}
-
-/// How a customer is named (clauses 2.5.1.2 and 2.6.1.2).
-#[derive(Clone, Copy)]
-enum By {
-    Number(u16),
-    Name(random::LastName),
-}
-
-impl By {
-    /// By last name in 60 of a hundred, else by number.
-    fn draw(terminal: &mut Terminal, sizes: &Sizes) -> Self {
-        if terminal.random.below(100) < 60 {
-            Self::Name(terminal.any_last_name(sizes))
-        } else {
-            Self::Number(terminal.any_customer(sizes))
-        }
     }
 }
 
@@ -192,11 +107,11 @@ impl Workload for Tpcc {
     }
 
     fn tables(&self) -> Vec<TableSpec> {
-        schema::specs(&self.options)
+        tables::specs(&self.options)
     }
 
     fn load_parts(&self) -> usize {
-        load::parts(self)
+        load::parts(&self.rules)
     }
 
     fn load(
@@ -206,13 +121,13 @@ impl Workload for Tpcc {
         seed: u64,
         insert: &mut InsertRow<'_>,
     ) -> Result<()> {
-        load::part(self, Tables::new(tables), part, seed, insert)
+        load::part(&self.rules, Tables::new(tables), part, seed, insert)
     }
 
     fn client(&self, tables: &[TableId], seat: ClientSeat) -> Client {
         Client {
             tables: Tables::new(tables),
-            terminal: Terminal::new(self, seat),
+            terminal: Terminal::new(&self.rules, seat),
             kind: 0,
             new_order: new_order::Request::default(),
             payment: payment::Request::default(),
@@ -230,10 +145,10 @@ impl Workload for Tpcc {
         client.kind = self.shares.iter().filter(|&&sum| sum <= drawn).count();
         partitions.push(u32::from(terminal.home) - 1);
         match client.kind {
-            NEW_ORDER => client.new_order.draw(self, terminal, partitions),
-            PAYMENT => client.payment.draw(self, terminal, partitions),
-            ORDER_STATUS => client.order_status.draw(self, terminal),
-            DELIVERY => client.delivery.draw(self, terminal),
+            NEW_ORDER => client.new_order.draw(&self.rules, terminal, partitions),
+            PAYMENT => client.payment.draw(&self.rules, terminal, partitions),
+            ORDER_STATUS => client.order_status.draw(&self.rules, terminal),
+            DELIVERY => client.delivery.draw(&self.rules, terminal),
             _ => client.stock_level.draw(terminal),
         }
         let read_only = !matches!(client.kind, NEW_ORDER | PAYMENT | DELIVERY);
@@ -257,6 +172,6 @@ impl Workload for Tpcc {
     }
 
     fn conditions(&self, tables: &[TableId], run: &mut RunReadOnly<'_>) -> Result<Vec<Condition>> {
-        consistency::check(self, &Tables::new(tables), run)
+        consistency::check(&self.rules, &Tables::new(tables), run)
     }
 }

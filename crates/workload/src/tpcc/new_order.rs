@@ -6,11 +6,12 @@
 //! that is not in use, which comes out at the last line, after everything else was written.
 
 use super::random::has_original;
+use super::rules::Rules;
 use super::schema::{self, Tables};
 use super::schema::{
     customer_info, district, item, order, order_line, stock, stock_info, warehouse,
 };
-use super::{Terminal, Tpcc};
+use super::terminal::Terminal;
 use crate::workload::{free, present};
 use chiliad_api::{Error, Get, Result, Row, Transaction};
 
@@ -46,8 +47,13 @@ pub(super) struct Request {
 }
 
 impl Request {
-    pub(super) fn draw(&mut self, tpcc: &Tpcc, terminal: &mut Terminal, partitions: &mut Vec<u32>) {
-        let sizes = &tpcc.sizes;
+    pub(super) fn draw(
+        &mut self,
+        rules: &Rules,
+        terminal: &mut Terminal,
+        partitions: &mut Vec<u32>,
+    ) {
+        let sizes = &rules.sizes;
         self.w = terminal.home;
         self.d = terminal.any_district(sizes);
         self.c = terminal.any_customer(sizes);
@@ -55,7 +61,7 @@ impl Request {
         self.all_local = true;
         self.count = terminal.random.range(sizes.lines.0, sizes.lines.1) as usize;
         self.stock_count = 0;
-        let rolls_back = terminal.random.chance(tpcc.rollbacks);
+        let rolls_back = terminal.random.chance(rules.rollbacks);
         // A bit per hashed stock: where it is not set, the stock is new, and no search is needed.
         let mut met = 0u64;
         for at in 0..self.count {
@@ -68,8 +74,8 @@ impl Request {
             };
             let quantity = random.range(1, 10) as u8;
             let mut supplier = self.w;
-            if tpcc.warehouses() > 1 && random.chance(tpcc.remote_item) {
-                supplier = terminal.other_warehouse(tpcc.warehouses());
+            if rules.warehouses > 1 && random.chance(rules.remote_item) {
+                supplier = terminal.other_warehouse(rules.warehouses);
                 self.all_local = false;
                 partitions.push(u32::from(supplier) - 1);
             }

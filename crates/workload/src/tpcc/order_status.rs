@@ -5,9 +5,10 @@
 //! lines.
 
 use super::customer::{self, Found};
+use super::rules::Rules;
 use super::schema::{self, Tables};
 use super::schema::{customer_info, order, order_line};
-use super::{By, Terminal, Tpcc};
+use super::terminal::{By, Terminal};
 use crate::workload::present;
 use chiliad_api::{Get, Range, Result, Transaction};
 
@@ -25,10 +26,10 @@ impl Default for Request {
 }
 
 impl Request {
-    pub(super) fn draw(&mut self, tpcc: &Tpcc, terminal: &mut Terminal) {
+    pub(super) fn draw(&mut self, rules: &Rules, terminal: &mut Terminal) {
         self.w = terminal.home;
-        self.d = terminal.any_district(&tpcc.sizes);
-        self.by = By::draw(terminal, &tpcc.sizes);
+        self.d = terminal.any_district(&rules.sizes);
+        self.by = By::draw(terminal, &rules.sizes);
     }
 
     pub(super) fn run<T: Transaction + ?Sized>(&self, tables: &Tables, tx: &mut T) -> Result<u64> {

@@ -8,9 +8,10 @@
 //! It inserts a row of HISTORY, numbered by the client.
 
 use super::customer::{self, Found};
+use super::rules::Rules;
 use super::schema::{self, Tables};
 use super::schema::{customer_info, district, history, warehouse};
-use super::{By, Terminal, Tpcc};
+use super::terminal::{By, Terminal};
 use crate::workload::present;
 use chiliad_api::{Error, Get, Range, Result, Row, Transaction};
 use std::io::Write;
@@ -50,13 +51,18 @@ impl Default for Request {
 }
 
 impl Request {
-    pub(super) fn draw(&mut self, tpcc: &Tpcc, terminal: &mut Terminal, partitions: &mut Vec<u32>) {
-        let sizes = &tpcc.sizes;
+    pub(super) fn draw(
+        &mut self,
+        rules: &Rules,
+        terminal: &mut Terminal,
+        partitions: &mut Vec<u32>,
+    ) {
+        let sizes = &rules.sizes;
         self.w = terminal.home;
         self.d = terminal.any_district(sizes);
         (self.c_w, self.c_d) = (self.w, self.d);
-        if tpcc.warehouses() > 1 && terminal.random.below(100) < 15 {
-            self.c_w = terminal.other_warehouse(tpcc.warehouses());
+        if rules.warehouses > 1 && terminal.random.below(100) < 15 {
+            self.c_w = terminal.other_warehouse(rules.warehouses);
             self.c_d = terminal.any_district(sizes);
             partitions.push(u32::from(self.c_w) - 1);
             partitions.sort_unstable();

@@ -3,8 +3,8 @@
 //! One look-up of the district, one scan of some 200 order lines, and the stock of each distinct
 //! item, in groups.
 
-use super::Terminal;
 use super::schema::{self, Tables, district, order_line, stock};
+use super::terminal::Terminal;
 use crate::workload::present;
 use chiliad_api::{Get, Range, Result, Transaction};
 

@@ -12,12 +12,13 @@
 
 mod orders;
 
+use super::rules::Rules;
 use super::schema::{self, Tables, district, history, warehouse};
-use super::{Tpcc, consistency::orders::Walk};
 use crate::workload::present;
 use crate::{Condition, RunReadOnly};
 use chiliad_api::{Get, Range, Result};
 use core::ops::Bound;
+use orders::Walk;
 
 /// Rows of HISTORY read in one transaction.
 const HISTORY_CHUNK: usize = 4096;
@@ -27,16 +28,16 @@ const HISTORY_CHUNK: usize = 4096;
 /// # Errors
 /// Those of the transactions.
 pub(super) fn check(
-    tpcc: &Tpcc,
+    rules: &Rules,
     tables: &Tables,
     run: &mut RunReadOnly<'_>,
 ) -> Result<Vec<Condition>> {
     let mut findings = Findings::default();
-    let paid = paid(tpcc, tables, run, &mut findings)?;
-    for w in 1..=tpcc.warehouses() as u16 {
-        let next_orders = check_warehouse(tpcc, tables, run, &paid, w, &mut findings)?;
+    let paid = paid(rules, tables, run, &mut findings)?;
+    for w in 1..=rules.warehouses as u16 {
+        let next_orders = check_warehouse(rules, tables, run, &paid, w, &mut findings)?;
         for (d, next_order) in (1..).zip(next_orders) {
-            let mut walk = Walk::new(tpcc, tables, (w, d), next_order);
+            let mut walk = Walk::new(rules, tables, (w, d), next_order);
             walk.orders(run, &mut findings)?;
             walk.customers(run, paid.customers_of(w, d), &mut findings)?;
         }
@@ -125,14 +126,14 @@ struct Payment {
 
 /// Sums up HISTORY.
 fn paid(
-    tpcc: &Tpcc,
+    rules: &Rules,
     tables: &Tables,
     run: &mut RunReadOnly<'_>,
     findings: &mut Findings,
 ) -> Result<Paid> {
-    let districts_per_warehouse = usize::from(tpcc.sizes.districts);
-    let customers_per_district = usize::from(tpcc.sizes.customers);
-    let districts = tpcc.warehouses() as usize * districts_per_warehouse;
+    let districts_per_warehouse = usize::from(rules.sizes.districts);
+    let customers_per_district = usize::from(rules.sizes.customers);
+    let districts = rules.warehouses as usize * districts_per_warehouse;
     let mut paid = Paid {
         customers_per_district,
         districts_per_warehouse,
@@ -180,7 +181,7 @@ fn payment(row: &[u8]) -> Payment {
 
 /// Conditions 1, 8 and 9 of one warehouse. Returns D_NEXT_O_ID of its districts.
 fn check_warehouse(
-    tpcc: &Tpcc,
+    rules: &Rules,
     tables: &Tables,
     run: &mut RunReadOnly<'_>,
     paid: &Paid,
@@ -194,7 +195,7 @@ fn check_warehouse(
         let row = present(tx.get(tables.warehouse, &key)?)?;
         w_ytd = warehouse::W_YTD.get(tx.bytes(row)?);
         let keys: Vec<[u8; 3]> =
-            (1..=tpcc.sizes.districts).map(|d| schema::key::district(w, d)).collect();
+            (1..=rules.sizes.districts).map(|d| schema::key::district(w, d)).collect();
         let gets: Vec<Get<'_>> = keys.iter().map(|key| Get::read(tables.district, key)).collect();
         let mut rows = vec![None; gets.len()];
         tx.get_many(&gets, &mut rows)?;

@@ -3,7 +3,7 @@
 
 use super::Findings;
 use crate::RunReadOnly;
-use crate::tpcc::Tpcc;
+use crate::tpcc::rules::Rules;
 use crate::tpcc::schema::{self, Tables, customer, order, order_line};
 use chiliad_api::{Get, Range, Result, Transaction};
 
@@ -55,14 +55,19 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(tpcc: &Tpcc, tables: &'a Tables, (w, d): (u16, u8), next_order: u32) -> Self {
-        let customers = tpcc.sizes.customers;
+    pub(super) fn new(
+        rules: &Rules,
+        tables: &'a Tables,
+        (w, d): (u16, u8),
+        next_order: u32,
+    ) -> Self {
+        let customers = rules.sizes.customers;
         Self {
             tables,
             w,
             d,
             next_order,
-            delivered_before: u64::from(u32::from(customers) - tpcc.sizes.undelivered),
+            delivered_before: u64::from(u32::from(customers) - rules.sizes.undelivered),
             orders: 0,
             last: None,
             new_orders: 0,

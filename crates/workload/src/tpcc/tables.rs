@@ -1,0 +1,51 @@
+//! The declarations of TPC-C's tables.
+
+use super::TpccOptions;
+use super::schema::customer_info;
+use chiliad_api::{KeyPart, PartType, SecondarySpec, Source, TableSpec};
+
+/// The declarations, in the order of [`Tables`](super::schema::Tables).
+pub(super) fn specs(options: &TpccOptions) -> Vec<TableSpec> {
+    let sizes = options.sizes();
+    let warehouses = options.warehouses as usize;
+    let districts = warehouses * usize::from(sizes.districts);
+    let customers = districts * usize::from(sizes.customers);
+    let items = sizes.items as usize;
+    let stocks = warehouses * items;
+    let item = TableSpec::hash("item", items);
+    vec![
+        TableSpec::hash("warehouse", warehouses).present_only(),
+        TableSpec::hash("district", districts),
+        TableSpec::hash("customer", customers),
+        TableSpec::hash("customer_info", customers).with_index(by_name()),
+        TableSpec::hash("customer_data", customers).present_only(),
+        TableSpec::ordered("history").present_only(),
+        TableSpec::ordered("new_order").present_only(),
+        TableSpec::ordered("order"),
+        TableSpec::ordered("order_customer"),
+        TableSpec::ordered("order_line"),
+        if options.read_only_tables { item.read_only() } else { item },
+        TableSpec::hash("stock", stocks),
+        TableSpec::hash("stock_info", stocks),
+    ]
+}
+
+fn by_name() -> SecondarySpec {
+    use customer_info::{C_FIRST, C_LAST};
+    let part = |source, offset, length, part_type| KeyPart {
+        source,
+        offset,
+        length,
+        part_type,
+        descending: false,
+    };
+    SecondarySpec {
+        name: "by_name".into(),
+        parts: vec![
+            part(Source::Key, 0, 3, PartType::Bytes),
+            part(Source::Value, C_LAST.offset(), C_LAST.bytes(), PartType::Text),
+            part(Source::Value, C_FIRST.offset(), C_FIRST.bytes(), PartType::Text),
+        ],
+        unique: false,
+    }
+}
