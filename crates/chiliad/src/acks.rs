@@ -3,9 +3,9 @@
 //! One count, the newest durable epoch, answers everybody: the log's threads publish it, and wake who
 //! waits for an epoch up to it. Whoever waits leaves a waker, be it a future or a thread.
 
-use crate::cancel::Until;
 use crate::engine::Engine;
 use crate::sleeper::Sleeper;
+use crate::until::Until;
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -13,6 +13,7 @@
 //! - a transaction that meets the limit of memory has all idle workers do so;
 //! - a thread that may not have a further worker takes one that is idle in another thread's cache.
 
+use crate::rules::Relief;
 use crate::seat::Seat;
 use crate::{Error, Result};
 use chiliad_machine::{Machine, Native};
@@ -128,15 +129,6 @@ impl Slots {
         }
     }
 
-    /// All idle workers give back what they have: how many bytes others have gained.
-    pub fn rest_all(&self) -> u64 {
-        let rest = |slot: &Arc<Slot>| {
-            let mut berth = lock_idle(slot)?;
-            Some(berth.seat.as_mut()?.rest(usize::MAX).1)
-        };
-        self.all().iter().filter_map(rest).sum()
-    }
-
     /// The slot of this thread that was used last, or a new one.
     fn take(&self, database: u64) -> Arc<Slot> {
         let cached = CACHE.try_with(|cache| {
@@ -186,6 +178,16 @@ impl Slots {
 
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Relief for Slots {
+    fn relieve(&self) -> u64 {
+        let rest = |slot: &Arc<Slot>| {
+            let mut berth = lock_idle(slot)?;
+            Some(berth.seat.as_mut()?.rest(usize::MAX).1)
+        };
+        self.all().iter().filter_map(rest).sum()
     }
 }
 

@@ -1,12 +1,8 @@
-//! Telling transactions from outside to give up, and what else ends their waits.
+//! Canceling transactions from outside.
 
-use crate::clock::ticks_at;
-use crate::{Error, Result, RunOptions};
-use chiliad_api::WaitLimit;
 use chiliad_engine::Sleeper;
 use chiliad_machine::Interleaved;
 use core::fmt;
-use std::time::Instant;
 
 /// Tells transactions to give up, from any thread: those that were given it by
 /// [`RunOptions::cancel`](crate::RunOptions::cancel), while they run and before they begin. They end with
@@ -63,38 +59,6 @@ impl Cancel {
 impl fmt::Debug for Cancel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cancel").field("canceled", &self.is_canceled()).finish()
-    }
-}
-
-/// What ends the waits of a transaction besides what they are for.
-#[derive(Clone, Default)]
-pub(crate) struct Until {
-    pub deadline: Option<Instant>,
-    pub cancel: Option<Cancel>,
-}
-
-impl Until {
-    /// A wait that begins now.
-    pub fn now(options: &RunOptions) -> Self {
-        Self { deadline: options.deadline_from_now(), cancel: options.cancel.clone() }
-    }
-
-    /// The same for a wait between two attempts.
-    pub fn of_wait(&self) -> WaitLimit<'_, Interleaved> {
-        let cancel = self.cancel.as_ref().map(Cancel::engine);
-        WaitLimit { deadline: self.deadline.map(ticks_at), cancel }
-    }
-
-    /// Whether it may go on.
-    #[inline]
-    pub fn check(&self) -> Result<()> {
-        if self.cancel.as_ref().is_some_and(Cancel::is_canceled) {
-            return Err(Error::Canceled);
-        }
-        match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Err(Error::DeadlineExceeded),
-            _ => Ok(()),
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the catalogue calls the types of keys and rows.
 
+use crate::ColumnType;
 use crate::key::Desc;
-use crate::{ColumnType, Text};
 
 /// A type that columns can have: what the catalogue keeps of it, so that a table is not opened with
 /// another one.
@@ -47,19 +47,13 @@ typed! {
 }
 
 /// A length as the catalogue has it: no value is as long as the greatest.
-const fn length(bytes: usize) -> u32 {
+pub(crate) const fn length(bytes: usize) -> u32 {
     if bytes > u32::MAX as usize { u32::MAX } else { bytes as u32 }
 }
 
 impl<const N: usize> Typed for [u8; N] {
     fn column_type() -> ColumnType {
         ColumnType::Bytes(length(N))
-    }
-}
-
-impl<const N: usize> Typed for Text<N> {
-    fn column_type() -> ColumnType {
-        ColumnType::Text(length(N))
     }
 }
 

@@ -4,10 +4,11 @@ use crate::cache::{Held, Own, Slots};
 use crate::engine::{self, Engine};
 use crate::home::Home;
 use crate::raw::{TableId, TableSpec};
-use crate::seat::{Plan, Rules, Seat, Seats};
+use crate::rules::Rules;
+use crate::seat::{Plan, Seat, Seats};
 use crate::ticker::Ticker;
 use crate::{Durability, Error, Options, Pending, Result};
-use crate::{RunOptions, Snapshot, Stats, Transaction, Worker};
+use crate::{RunOptions, Snapshot, Stats, Transaction};
 use chiliad_machine::Pace;
 use core::fmt;
 use std::collections::HashMap;
@@ -79,7 +80,7 @@ impl Database {
     pub(crate) fn assemble(options: Options, engine: Engine, home: Option<Home>) -> Result<Self> {
         let slots = Arc::<Slots>::default();
         let rules = Rules {
-            slots: Arc::downgrade(&slots),
+            workers: Arc::<Slots>::downgrade(&slots),
             engine: engine.clone(),
             // Relaxed: only that each gets another number matters.
             database: OPENED.fetch_add(1, Ordering::Relaxed),
@@ -265,14 +266,6 @@ impl Database {
         .unwrap_or_else(|error| Err(E::from(error)))
     }
 
-    /// A worker of the caller's own.
-    ///
-    /// # Errors
-    /// [`Error::TooManyWorkers`].
-    pub fn worker(&self) -> Result<Worker> {
-        Worker::new(self.clone())
-    }
-
     /// What the database has done, what it holds and who holds it back.
     #[must_use]
     pub fn stats(&self) -> Stats {
@@ -306,14 +299,11 @@ impl Database {
 #[cfg(test)]
 mod tests {
     use super::Database;
-    use crate::Worker;
 
     fn shared<T: Send + Sync>() {}
-    fn moved<T: Send>() {}
 
     #[test]
-    fn threads_may_share_a_database_and_pass_a_worker_on() {
+    fn threads_may_share_a_database() {
         shared::<Database>();
-        moved::<Worker>();
     }
 }

@@ -1,7 +1,7 @@
 //! Directories of databases that are not open: inspected, copied, salvaged.
 
 use crate::engine;
-use crate::home::disk;
+use crate::place::disk;
 use crate::target::Target;
 use crate::threads::Threads;
 use crate::{Options, Phase, Recovered, Result};
@@ -11,7 +11,7 @@ use chiliad_machine::disk::Lock;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use crate::home::Storage;
+pub use crate::open::Storage;
 pub use chiliad_engine::{Contents, Copied, LogContents};
 
 /// Says what a directory holds and whether it is sound, by reading all of it. Changes nothing. `show`

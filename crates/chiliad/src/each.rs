@@ -1,7 +1,8 @@
 //! Several transactions in flight on the calling thread.
 
+use crate::held::Held;
 use crate::run_options::check_in_flight;
-use crate::seat::{Held, Plan, Seat};
+use crate::seat::{Plan, Seat};
 use crate::{Database, Error, Result, RunOptions, Transaction};
 use chiliad_machine::{Interleaved, Machine};
 use core::cell::RefCell;

@@ -1,254 +1,29 @@
-//! A database in a directory: opened, checkpointed, copied, closed.
+//! What a database has of its directory.
 
+use crate::Recovered;
 use crate::acks::Acks;
-use crate::cancel::Until;
-use crate::engine;
 use crate::keeper::Keeper;
-use crate::target::{Target, refuse_foreign};
-use crate::threads::{Show, Threads};
-use crate::{
-    Checkpointed, Database, Durability, Error, LogError, Options, Phase, Recovered, Result,
-    RunOptions,
-};
-use chiliad_engine::{Copied, Mode};
-use chiliad_machine::disk::{Lock, NativeDisk};
-use std::fs;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use chiliad_machine::disk::NativeDisk;
 use std::sync::Arc;
 
-/// What a database has of its directory.
+/// Its threads, and what they publish.
 pub(crate) struct Home {
     /// `None`: opened for reading only.
     pub acks: Option<Arc<Acks>>,
-    keeper: Option<Keeper>,
-    recovered: Recovered,
+    pub keeper: Option<Keeper>,
+    pub recovered: Recovered,
     /// Holds the directory's lock.
     _disk: Arc<NativeDisk>,
 }
 
 impl Home {
+    pub fn new(recovered: Recovered, disk: Arc<NativeDisk>) -> Self {
+        Self { acks: None, keeper: None, recovered, _disk: disk }
+    }
+
     pub fn wind_down(&mut self) {
         if let Some(keeper) = &mut self.keeper {
             keeper.wind_down();
         }
     }
-}
-
-/// How the storage of a database is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Storage {
-    /// The commit epoch now.
-    pub epoch: u64,
-    /// Every transaction of this epoch and before is durable.
-    pub durable_epoch: u64,
-    /// Bytes of log written since the database was opened.
-    pub log_bytes: u64,
-    /// Why nothing more becomes durable; `None`: all is well.
-    pub failure: Option<Error>,
-    /// What went wrong with the last checkpoint that was made by itself.
-    pub checkpoint_failure: Option<Error>,
-}
-
-impl Database {
-    /// Opens the database in a directory, with default options; makes one if the directory is empty or
-    /// missing. A transaction whose call has returned survives the process and the power.
-    ///
-    /// ```
-    /// use chiliad::{Database, Table};
-    /// # let path = std::env::temp_dir().join(format!("chiliad-doc-open-{}", std::process::id()));
-    /// # let _ = std::fs::remove_dir_all(&path);
-    ///
-    /// let db = Database::open(&path)?;
-    /// let names: Table<u64, String> = db.create_table("names")?;
-    /// db.run(|tx| tx.insert(&names, &1, &"ann".into()))?; // durable
-    /// drop(db);
-    ///
-    /// let db = Database::open(&path)?;
-    /// let names: Table<u64, String> = db.table("names")?;
-    /// assert_eq!(db.run(|tx| tx.get(&names, &1))?.as_deref(), Some("ann"));
-    /// # drop(db);
-    /// # std::fs::remove_dir_all(&path).unwrap();
-    /// # Ok::<(), chiliad::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`Database::open_with`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(path, Options::default())
-    }
-
-    /// Opens the database in a directory. One process at a time may use it; any scheme may, whatever
-    /// scheme wrote it.
-    ///
-    /// Everything that was durable is there. Tables keep their names and numbers: take them up by
-    /// [`Database::table`].
-    ///
-    /// # Errors
-    /// [`Error::Data`] when the directory cannot be used: it is locked, not ours, of a newer format,
-    /// damaged (see [`crate::directory::salvage`]), or the system refuses something. Nothing has been changed
-    /// then. [`Error::InvalidOption`]; [`Error::OutOfMemory`].
-    pub fn open_with(path: impl AsRef<Path>, options: Options) -> Result<Self> {
-        Self::open_watched(path, options, &|_, _, _| {})
-    }
-
-    /// As [`Database::open_with`]; `show` is told how far the recovery is: a phase, units done, all
-    /// units.
-    ///
-    /// # Errors
-    /// As for [`Database::open_with`].
-    pub fn open_watched(
-        path: impl AsRef<Path>,
-        options: Options,
-        show: &(dyn Fn(Phase, u64, u64) + Sync),
-    ) -> Result<Self> {
-        options.check()?;
-        if options.durability == Durability::None {
-            let message = "durability None in a directory: Epoch and Sync are accepted";
-            return Err(Error::InvalidOption(message.into()));
-        }
-        let (lock, mode) = match options.read_only {
-            true => (Lock::Shared, Mode::Read),
-            false => (Lock::Exclusive, Mode::Write),
-        };
-        let mut made = None;
-        if mode == Mode::Write {
-            refuse_foreign(path.as_ref())?;
-            made = make_directory(path.as_ref())?;
-        }
-        let disk = Arc::new(disk(path.as_ref(), lock)?);
-        let readers = threads(&options, Threads::two_per_core());
-        let host = Threads::showing(readers, show as Show<'_>);
-        let opened = engine::open_on(disk.clone(), mode, &options, &host);
-        let (engine, runners, recovered) = opened.inspect_err(|_| disk.leave_nothing())?;
-        if let Some(made) = made {
-            made.keep();
-        }
-        let mut home = Home { acks: None, keeper: None, recovered, _disk: disk };
-        if mode == Mode::Write {
-            let acks = Arc::new(Acks::new(engine.clone()));
-            home.keeper = Some(Keeper::start(&engine, runners, &acks, walkers(&options))?);
-            home.acks = Some(acks);
-        }
-        Self::assemble(options, engine, Some(home))
-    }
-
-    /// What recovery found when the database was opened; `None` in memory.
-    #[must_use]
-    pub fn recovered(&self) -> Option<&Recovered> {
-        self.shared.home.as_ref().map(|home| &home.recovered)
-    }
-
-    /// How the storage is; `None` in memory.
-    #[must_use]
-    pub fn storage(&self) -> Option<Storage> {
-        let home = self.shared.home.as_ref()?;
-        let engine = &self.shared.engine;
-        Some(Storage {
-            epoch: engine.epoch(),
-            durable_epoch: engine.durable_epoch(),
-            log_bytes: engine.log_bytes(),
-            failure: engine.log_failure(),
-            checkpoint_failure: home.keeper.as_ref().and_then(Keeper::trouble),
-        })
-    }
-
-    /// Returns when everything that was committed before the call is durable; at once in memory.
-    ///
-    /// # Errors
-    /// [`Error::LogFailed`].
-    pub fn sync(&self) -> Result<()> {
-        self.sync_until(&Until::default())
-    }
-
-    /// The same, but waits no longer than until the [`deadline`](RunOptions::deadline), counted from this call, or
-    /// until [`cancel`](RunOptions::cancel) is told; nothing else of the options counts.
-    ///
-    /// # Errors
-    /// [`Error::NotYetDurable`] then: everything becomes durable in its turn. [`Error::LogFailed`].
-    pub fn sync_with(&self, options: &RunOptions) -> Result<()> {
-        self.sync_until(&Until::now(options))
-    }
-
-    fn sync_until(&self, limit: &Until) -> Result<()> {
-        match &self.shared.rules.acks {
-            Some(acks) => acks.sync(limit),
-            None => Ok(()),
-        }
-    }
-
-    /// Writes a checkpoint, while transactions go on, and removes the logs that it replaces: the next
-    /// opening is fast. Checkpoints are made by themselves too: [`Options::checkpoint_log_bytes`].
-    ///
-    /// # Errors
-    /// [`Error::Data`] when it could not be written: the one before still counts. [`Error::LogFailed`];
-    /// [`Error::InvalidOption`] in memory; [`Error::Canceled`].
-    pub fn checkpoint(&self) -> Result<Checkpointed> {
-        self.shared.engine.checkpoint(&Threads::new(walkers(&self.shared.options)))
-    }
-
-    /// Copies the database to a directory that is empty or missing, while transactions go on. The copy
-    /// has everything that was committed before the call, is itself a directory to be opened, and is
-    /// durable.
-    ///
-    /// # Errors
-    /// [`Error::Data`], [`Error::LogFailed`]; [`Error::InvalidOption`] in memory.
-    pub fn backup(&self, to: impl AsRef<Path>) -> Result<Copied> {
-        let target = Target::new(to.as_ref())?;
-        if let Some(acks) = &self.shared.rules.acks {
-            // Sooner than the epoch ends by itself; the backup waits for as much.
-            acks.sync(&Until::default())?;
-        }
-        let copied = self.shared.engine.backup(target.disk())?;
-        target.keep();
-        Ok(copied)
-    }
-}
-
-fn threads(options: &Options, usual: usize) -> usize {
-    if options.recovery_threads == 0 { usual } else { options.recovery_threads }
-}
-
-/// Threads of a checkpoint.
-fn walkers(options: &Options) -> usize {
-    threads(options, Threads::one_per_core())
-}
-
-/// A directory that was made just now. Dropped, it goes, unless something is in it.
-pub(crate) struct Made(Option<PathBuf>);
-
-impl Made {
-    /// It stays.
-    pub fn keep(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Made {
-    fn drop(&mut self) {
-        if let Some(path) = &self.0 {
-            // What somebody has put into it stays, and the directory with it.
-            let _ = fs::remove_dir(path);
-        }
-    }
-}
-
-/// Makes a directory; `None` if it is there.
-pub(crate) fn make_directory(path: &Path) -> Result<Option<Made>> {
-    match fs::create_dir(path) {
-        Ok(()) => Ok(Some(Made(Some(path.into())))),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
-        Err(error) => Err(LogError::io(format!("creating {}", path.display()))(error).into()),
-    }
-}
-
-/// A directory, locked.
-pub(crate) fn disk(path: &Path, lock: Lock) -> Result<NativeDisk> {
-    let place = path.display().to_string();
-    NativeDisk::open(path, lock).map_err(|error| match error.kind() {
-        ErrorKind::WouldBlock => Error::Data(LogError::Locked { place }),
-        ErrorKind::ResourceBusy => Error::Data(LogError::OpenHere { place }),
-        _ => Error::Data(LogError::io(format!("opening {place}"))(error)),
-    })
 }

@@ -74,16 +74,20 @@ mod engine;
 mod error;
 #[cfg(doctest)]
 mod handles;
+mod held;
 mod home;
 mod keeper;
 pub mod key;
 mod nest;
+mod open;
 mod options;
 mod pending;
+mod place;
 mod queue;
 pub mod raw;
 mod reader;
 mod row;
+mod rules;
 mod run_options;
 mod scan;
 mod seat;
@@ -95,6 +99,7 @@ mod threads;
 mod ticker;
 mod ticket;
 mod transaction;
+mod until;
 mod worker;
 
 pub use backoff::Backoff;

@@ -1,8 +1,8 @@
 //! Results that are held back until they are durable.
 
 use crate::acks::Acks;
-use crate::cancel::Until;
-use crate::seat::unless_it_only_read;
+use crate::rules::unless_it_only_read;
+use crate::until::Until;
 use crate::{Error, Result, RunOptions};
 use core::fmt;
 use core::future::Future;

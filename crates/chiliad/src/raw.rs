@@ -35,8 +35,8 @@ pub use chiliad_engine::{
 };
 pub use chiliad_engine::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
-use crate::cancel::Until;
 use crate::engine::InProgress;
+use crate::until::Until;
 use crate::{Error, Reason, Result};
 
 /// A running transaction, untyped: use it through the trait [`Transaction`].

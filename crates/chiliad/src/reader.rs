@@ -1,12 +1,11 @@
 //! The reading half of a transaction, shared by transactions that write and by snapshots.
 
-use crate::key::{Lookup, Prefix};
+use crate::key::Lookup;
 use crate::raw::{Get, TableId, Transaction as _, Untyped};
-use crate::scan::{Bounds, Find, Scan};
-use crate::{Error, Index, Key, Result, Row, Table};
+use crate::{Error, Result, Row, Table};
 use chiliad_engine::Row as Handle;
 use core::marker::PhantomData;
-use core::ops::{Deref, RangeBounds};
+use core::ops::Deref;
 
 /// Buffers of a worker, reused by its transactions.
 #[derive(Default)]
@@ -251,85 +250,6 @@ impl<'w> Reader<'w> {
             }
         }
         Ok(values)
-    }
-
-    /// The rows whose keys lie in `range`: a description of the scan, which is run by its last
-    /// method ([`Scan::rows`] and others).
-    ///
-    /// ```
-    /// # use chiliad::{Database, Table};
-    /// # let db = Database::in_memory()?;
-    /// # let prices: Table<u32, u64> = db.create_table("prices")?;
-    /// db.bulk_load(&prices, (1..=9).map(|item| (item, 10 * u64::from(item))))?;
-    /// db.run(|tx| {
-    ///     assert_eq!(tx.scan(&prices, 2..=4).rows()?, [(2, 20), (3, 30), (4, 40)]);
-    ///     assert_eq!(tx.scan(&prices, ..).rev().limit(2).keys()?, [9, 8]);
-    ///     Ok(())
-    /// })?;
-    /// # Ok::<(), chiliad::Error>(())
-    /// ```
-    pub fn scan<K: Key, V: Row>(
-        &mut self,
-        table: &Table<K, V>,
-        range: impl RangeBounds<K>,
-    ) -> Scan<'_, 'w, K, V> {
-        Scan::new(self, *table, Bounds::of(&range))
-    }
-
-    /// The rows whose keys begin with `prefix`, a tuple of leading parts.
-    ///
-    /// ```
-    /// # use chiliad::{Database, Table};
-    /// # let db = Database::in_memory()?;
-    /// let lines: Table<(u32, u8), u64> = db.create_table("lines")?;
-    /// db.bulk_load(&lines, [((1, 1), 5), ((2, 1), 6), ((2, 2), 7), ((3, 1), 8)])?;
-    /// let order_2 = db.run(|tx| tx.scan_prefix(&lines, &(2,)).values())?;
-    /// assert_eq!(order_2, [6, 7]);
-    /// # Ok::<(), chiliad::Error>(())
-    /// ```
-    pub fn scan_prefix<K: Key, V: Row>(
-        &mut self,
-        table: &Table<K, V>,
-        prefix: &impl Prefix<K>,
-    ) -> Scan<'_, 'w, K, V> {
-        Scan::new(self, *table, Bounds::of_prefix(prefix))
-    }
-
-    /// The rows whose key in the secondary index `index` begins with `prefix`, in the index's
-    /// order. For an example see [`Index`].
-    pub fn find<K, V: Row, I>(
-        &mut self,
-        table: &Table<K, V>,
-        index: Index<V, I>,
-        prefix: &impl Prefix<I>,
-    ) -> Find<'_, 'w, K, V> {
-        Find::new(self, *table, index.position(), Bounds::of_prefix(prefix))
-    }
-
-    /// The rows whose key in the secondary index `index` lies in `range`, in the index's order.
-    ///
-    /// ```
-    /// # use chiliad::{Database, Row, Table};
-    /// #[derive(Row)]
-    /// #[index(by_stock(stock))]
-    /// struct Item {
-    ///     stock: u32,
-    /// }
-    ///
-    /// # let db = Database::in_memory()?;
-    /// let items: Table<u32, Item> = db.create_table("items")?;
-    /// db.bulk_load(&items, (0..10).map(|id| (id, Item { stock: 100 - 10 * id })))?;
-    /// let scarce = db.run(|tx| tx.find_range(&items, Item::BY_STOCK, ..(30,)).values())?;
-    /// assert_eq!(scarce.iter().map(|item| item.stock).collect::<Vec<_>>(), [10, 20]);
-    /// # Ok::<(), chiliad::Error>(())
-    /// ```
-    pub fn find_range<K, V: Row, I: Key>(
-        &mut self,
-        table: &Table<K, V>,
-        index: Index<V, I>,
-        range: impl RangeBounds<I>,
-    ) -> Find<'_, 'w, K, V> {
-        Find::new(self, *table, index.position(), Bounds::of(&range))
     }
 
     /// Where the transaction holds the row under `key`, which it means to write, or not.

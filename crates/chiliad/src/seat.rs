@@ -1,109 +1,22 @@
 //! One worker of the engine, and the life of a transaction on it: attempts, retries, panics.
 
-use crate::acks::Acks;
-use crate::cache::Slots;
-use crate::cancel::{Cancel, Until};
+use crate::cancel::Cancel;
 use crate::clock::ticks_at;
 use crate::engine::{Engine, Session};
+use crate::held::Held;
 use crate::nest::{self, Refusals};
 use crate::raw::{TableId, Untyped};
 use crate::reader::Scratch;
-use crate::{Durability, Error, Pending, Reader, Reason, Result, RunOptions, Transaction};
-use chiliad_api::{Attempt, Attempts, Backoff, retry};
+use crate::rules::Rules;
+use crate::until::Until;
+use crate::{Error, Pending, Reader, Reason, Result, RunOptions, Transaction};
+use chiliad_api::{Attempt, Attempts, retry};
 use chiliad_engine::{Committed, Intent, Outer, Running};
-use chiliad_machine::{Interleaved, Machine, Pace};
 use core::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Instant;
-
-/// What running a transaction needs to know of its database.
-pub(crate) struct Rules {
-    /// Tells databases apart, for handles and for caches of workers.
-    pub database: u64,
-    pub backoff: Backoff,
-    /// Who tells what is durable, for a database in a directory.
-    pub acks: Option<Arc<Acks>>,
-    pub durability: Durability,
-    /// Stands for "no partitions declared".
-    pub all_partitions: Vec<u32>,
-    /// The workers, those of other threads among them.
-    pub slots: Weak<Slots>,
-    pub engine: Engine,
-    /// How many transactions its threads have in flight.
-    pub pace: Pace,
-}
-
-impl Rules {
-    /// Who tells when a result may be given out, if results are held back until they are durable.
-    pub fn holding(&self) -> Option<&Arc<Acks>> {
-        self.acks.as_ref().filter(|_| self.durability == Durability::Sync)
-    }
-
-    /// Waits before the attempt that follows `refusals` refusals, but not beyond `limit`.
-    fn back_off(&self, refusals: u32, limit: &Until) {
-        let below = |below| Interleaved::random() % below;
-        self.backoff.wait(refusals, below, &limit.of_wait());
-    }
-
-    /// Holds a result back until the transaction's epoch is durable, if that is asked for.
-    pub fn hold_back(&self, epoch: u64, limit: &Until) -> Result<()> {
-        self.holding().map_or(Ok(()), |acks| acks.wait(epoch, true, limit))
-    }
-
-    /// Holds the end of a transaction back in the same way.
-    pub fn hold_back_end(&self, committed: Committed, limit: &Until) -> Result<()> {
-        unless_it_only_read(committed.wrote, self.hold_back(committed.epoch, limit))
-    }
-
-    /// The epoch of the error that a transaction ended with: what it has read may not be durable, and
-    /// the error may tell of it.
-    fn error_epoch(&self) -> u64 {
-        self.holding().map_or(0, |acks| acks.epoch())
-    }
-}
-
-/// What comes of a transaction when it is known whether its epoch is `durable`. If it never will be, a
-/// transaction that has written nothing ends as if it were: the database goes on reading what it holds.
-pub(crate) fn unless_it_only_read(wrote: bool, durable: Result<()>) -> Result<()> {
-    match durable {
-        Err(Error::LogFailed(_)) if !wrote => Ok(()),
-        durable => durable,
-    }
-}
-
-/// How a transaction ended, not to be told before an epoch is durable.
-pub(crate) struct Held<T, E> {
-    pub result: core::result::Result<T, E>,
-    /// Of a commit its commit epoch.
-    pub epoch: u64,
-    /// Whether the transaction has changed anything.
-    pub wrote: bool,
-    /// How long it may be waited for.
-    pub limit: Until,
-}
-
-impl<T, E: From<Error>> Held<T, E> {
-    /// An error that tells nothing of the database.
-    pub fn harmless(error: Error) -> Self {
-        Self { result: Err(error.into()), epoch: 0, wrote: false, limit: Until::default() }
-    }
-
-    /// The result, as soon as it may be told.
-    pub fn wait(self, rules: &Rules) -> core::result::Result<T, E> {
-        let durable = rules.hold_back(self.epoch, &self.limit);
-        self.tell(durable)
-    }
-
-    /// The result, now that it is known whether its epoch is durable. Where nothing becomes durable any
-    /// more, an error is still the answer, and so is what was only read.
-    pub fn tell(self, durable: Result<()>) -> core::result::Result<T, E> {
-        let value = self.result?;
-        unless_it_only_read(self.wrote, durable)?;
-        Ok(value)
-    }
-}
 
 /// Times that a transaction is run again because memory has come back to it.
 const RELIEFS_MAX: u32 = 4;
@@ -206,7 +119,8 @@ impl Seat {
             return false;
         }
         let own_bytes = self.rest(usize::MAX).1;
-        let bytes = rules.slots.upgrade().map_or(0, |slots| slots.rest_all()) + rules.engine.tidy();
+        let bytes =
+            rules.workers.upgrade().map_or(0, |workers| workers.relieve()) + rules.engine.tidy();
         // What it had itself it might have had without.
         bytes > 0 || own_bytes > 0 && attempts == 0
     }

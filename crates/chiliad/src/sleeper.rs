@@ -3,8 +3,9 @@
 //! A thread that waits sleeps. A transaction that waits among others on one thread leaves it to them:
 //! nothing in this crate blocks a thread in another way while its siblings could run.
 
-use crate::cancel::{Cancel, Until};
+use crate::cancel::Cancel;
 use crate::clock::ticks_at;
+use crate::until::Until;
 use chiliad_machine::{Interleaved, Machine, WorkerId, park_for_long};
 use std::sync::Arc;
 use std::task::{Wake, Waker};

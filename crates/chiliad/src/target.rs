@@ -1,7 +1,7 @@
 //! Directories that a copy is written to: nothing is changed where there is something, and where the
 //! copy fails nothing stays.
 
-use crate::home::{disk, make_directory};
+use crate::place::{disk, make_directory};
 use crate::{Error, LogError, Result};
 use chiliad_engine::MANIFEST_NAME;
 use chiliad_machine::disk::{LOCK_NAME, Lock, NativeDisk};

@@ -1,9 +1,9 @@
 //! The result of a transaction that another thread runs.
 
 use crate::acks::Acks;
-use crate::cancel::Until;
-use crate::seat::Held;
+use crate::held::Held;
 use crate::sleeper::Sleeper;
+use crate::until::Until;
 use crate::{Error, Result, RunOptions};
 use core::fmt;
 use core::future::Future;

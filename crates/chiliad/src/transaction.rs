@@ -3,7 +3,7 @@
 use crate::key::Lookup;
 use crate::nest;
 use crate::raw::Transaction as _;
-use crate::seat::Rules;
+use crate::rules::Rules;
 use crate::{Fetched, Pending, Reader, Reason, Result, Row, Table};
 use chiliad_engine::Committed;
 use core::ops::{Deref, DerefMut};

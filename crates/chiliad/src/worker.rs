@@ -30,6 +30,16 @@ pub struct Worker {
     database: Database,
 }
 
+impl Database {
+    /// A worker of the caller's own.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`].
+    pub fn worker(&self) -> Result<Worker> {
+        Worker::new(self.clone())
+    }
+}
+
 impl Worker {
     pub(crate) fn new(database: Database) -> Result<Self> {
         Ok(Self { own: database.own()?, database })
@@ -108,5 +118,17 @@ impl Worker {
     /// [`Error::Conflict`] and others of the scheme.
     pub fn begin(&mut self, options: &RunOptions) -> Result<Transaction<'_>> {
         self.own.seat().begin(self.database.rules(), Plan::now(options))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Worker;
+
+    fn moved<T: Send>() {}
+
+    #[test]
+    fn threads_may_pass_a_worker_on() {
+        moved::<Worker>();
     }
 }

@@ -6,10 +6,11 @@
 mod line;
 
 use self::line::{Line, Offered};
-use crate::cancel::Until;
+use crate::rules::Rules;
 use crate::run_options::check_in_flight;
-use crate::seat::{Plan, Rules, Seat};
+use crate::seat::{Plan, Seat};
 use crate::sleeper::Sleeper;
+use crate::until::Until;
 use crate::{Database, Error, Result, RunOptions, Ticket, Transaction, ticket};
 use chiliad_machine::{Interleaved, Machine};
 use core::fmt;

@@ -1,9 +1,10 @@
 //! Text of bounded length, stored in place.
 
 use super::{Fixed, Indexable};
+use crate::column::{Typed, length};
 use crate::error::malformed;
 use crate::raw::PartType;
-use crate::{Error, Result};
+use crate::{ColumnType, Error, Result};
 use core::borrow::Borrow;
 use core::cmp::Ordering;
 use core::fmt;
@@ -29,6 +30,12 @@ pub struct Text<const N: usize> {
     length: u8,
     /// Zeros behind the text.
     bytes: [u8; N],
+}
+
+impl<const N: usize> Typed for Text<N> {
+    fn column_type() -> ColumnType {
+        ColumnType::Text(length(N))
+    }
 }
 
 impl<const N: usize> Text<N> {
