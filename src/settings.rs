@@ -413,7 +413,7 @@ fn plan(run: &RunFlags, scope: &Scope) -> Plan {
         (Some(transactions), _) => Length::Transactions(transactions),
         (None, Some(time)) => Length::Time(time),
         (None, None) if scope.explored() => Length::Transactions(
-            explored::TRANSACTIONS_PER_SEAT * (scope.clients * interleave) as u64,
+            explored::TRANSACTIONS_PER_WORKER * (scope.clients * interleave) as u64,
         ),
         (None, None) if scope.on == On::Timed => Length::Time(DURATION_TIMED),
         (None, None) => Length::Time(DURATION),

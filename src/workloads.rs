@@ -9,7 +9,7 @@ use crate::args::{
 use crate::failure::Stop;
 use crate::settings::{Scope, Shown};
 use chiliad_workload::WorkloadOptions;
-use chiliad_workload::micro::{BankOptions, ChurnOptions};
+use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::{self, TatpOptions};
 use chiliad_workload::tpcc::{Mix, Scale, TpccOptions};
@@ -358,8 +358,8 @@ fn churn(
     scope: &Scope,
     shown: &mut Shown,
 ) -> Result<Resolved, Stop> {
-    let base = ChurnOptions::default();
-    let options = ChurnOptions {
+    let base = InsertDeleteOptions::default();
+    let options = InsertDeleteOptions {
         hash,
         keys: small(flags.keys, base.keys),
         slots: small(flags.slots, base.slots),
@@ -375,7 +375,7 @@ fn churn(
     shown.insert("snapshot_reads".into(), yes_no(options.snapshot_reads));
     let reads_snapshots = options.snapshot_reads;
     Ok(Resolved {
-        workload: WorkloadOptions::Churn(options),
+        workload: WorkloadOptions::InsertDelete(options),
         partitions: 1,
         reads_snapshots,
         kept_payload: None,

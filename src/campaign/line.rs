@@ -20,7 +20,7 @@ pub fn interleaving(case: &Case) -> String {
         line.push_str(&format!(" --latch {}", case.latch.name()));
     }
     if matches!(case.workload, "scan" | "hash") {
-        let (keys, transactions) = case.churn();
+        let (keys, transactions) = case.insert_delete();
         line.push_str(&format!(" --keys {keys} --transactions {transactions}"));
     }
     if case.workload == "ycsb" && case.in_order {

@@ -13,7 +13,7 @@ use chiliad_api::{Attempt, Attempts, WaitLimit, retry};
 use chiliad_checker::Recorder;
 use chiliad_engine::{Error, Intent, Reason, Result, Running, Session};
 use chiliad_machine::{Cost, Machine};
-use chiliad_workload::{AnyClient, ClientSeat, Shape};
+use chiliad_workload::{AnyClient, ClientId, Shape};
 use core::ops::ControlFlow;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ enum Ended {
 pub(crate) struct Client<'a, M: Machine> {
     session: Box<dyn Session<M>>,
     requests: Box<dyn AnyClient + 'a>,
-    seat: ClientSeat,
+    client_id: ClientId,
     plan: &'a Plan,
     signals: Arc<Signals>,
     partitions: Vec<u32>,
@@ -73,7 +73,7 @@ impl<'a, M: Machine> Client<'a, M> {
         session: Box<dyn Session<M>>,
         requests: Box<dyn AnyClient + 'a>,
         kinds: usize,
-        seat: ClientSeat,
+        client_id: ClientId,
         plan: &'a Plan,
         run: &RunSignals,
     ) -> Self {
@@ -82,11 +82,11 @@ impl<'a, M: Machine> Client<'a, M> {
         Self {
             session,
             requests,
-            seat,
+            client_id,
             plan,
             signals: Arc::clone(&run.0),
             partitions: Vec::with_capacity(64),
-            random: Generator::new(plan.seed, seat.index),
+            random: Generator::new(plan.seed, client_id.index),
             timed: Sampler::new(if timed_in_full { 1 } else { TIMED_ONE_IN }),
             followed: Sampler::new(plan.follow.unwrap_or(1)),
             tally: Tally::new(kinds),
@@ -105,7 +105,7 @@ impl<'a, M: Machine> Client<'a, M> {
         }
         let (begun, microsecond) = (M::now(), M::ticks_per_second() / 1_000_000);
         let turns = u64::from(self.plan.rehearsals);
-        let first = self.seat.index as u64 * turns;
+        let first = self.client_id.index as u64 * turns;
         for turn in first..first + turns {
             let time = begun + turn * microsecond;
             while M::now() < time {
@@ -185,14 +185,14 @@ impl<'a, M: Machine> Client<'a, M> {
         match self.plan.length {
             Length::Time(_) => u64::MAX,
             Length::Transactions(all) => {
-                let (of, index) = (self.seat.of as u64, self.seat.index as u64);
+                let (of, index) = (self.client_id.of as u64, self.client_id.index as u64);
                 all / of + u64::from(index < all % of)
             }
         }
     }
 
     fn arrivals(&self) -> Option<Arrivals> {
-        let rate = self.plan.rate? / self.seat.of as f64;
+        let rate = self.plan.rate? / self.client_id.of as f64;
         Some(Arrivals::new::<M>(rate))
     }
 
@@ -283,7 +283,7 @@ impl<'a, M: Machine> Client<'a, M> {
         self.tally.kinds[kind].committed += 1;
         self.tally.kinds[kind].unsuccessful += u64::from(unsuccessful);
         self.committed += 1;
-        self.signals.client(self.seat.index).set(self.committed);
+        self.signals.client(self.client_id.index).set(self.committed);
     }
 
     /// Runs the request in hand once.

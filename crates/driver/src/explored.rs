@@ -10,7 +10,7 @@ pub const EPOCH: Duration = Duration::from_micros(500);
 pub const SNAPSHOT_EVERY: u64 = 3;
 
 /// Transactions per core, and per one that it has in flight.
-pub const TRANSACTIONS_PER_SEAT: u64 = 12;
+pub const TRANSACTIONS_PER_WORKER: u64 = 12;
 
 /// Address space of a run: reserved, not touched.
 pub const REGION_BYTES: usize = 64 << 30;
@@ -19,7 +19,7 @@ pub const REGION_BYTES: usize = 64 << 30;
 /// is in flight beyond a few: all are in each other's way.
 const EVENTS_MAX: u64 = 4_000_000;
 const EVENTS_MAX_PER_TRANSACTION: u64 = 100_000;
-const SEATS_FEW: u64 = 16;
+const WORKERS_FEW: u64 = 16;
 
 /// Ticks of a simulated second where an event is a tick.
 const EVENTS_PER_SECOND: f64 = 1e6;
@@ -29,7 +29,7 @@ const EVENTS_PER_SECOND: f64 = 1e6;
 pub fn events_max(plan: &Plan) -> u64 {
     let expected = match plan.length {
         Length::Transactions(count) => {
-            let crowd = (plan.seats() as u64).div_ceil(SEATS_FEW);
+            let crowd = (plan.workers() as u64).div_ceil(WORKERS_FEW);
             count.saturating_mul(EVENTS_MAX_PER_TRANSACTION).saturating_mul(crowd)
         }
         Length::Time(time) => {

@@ -141,7 +141,7 @@ fn run_crew(
     shared: &RunSignals,
     index: usize,
 ) -> Vec<Member> {
-    let run = |member| target.run_client(plan.seat(index, member), plan, shared);
+    let run = |member| target.run_client(plan.client_id(index, member), plan, shared);
     let ran = match plan.adaptive {
         true => pace.interleave(plan.interleave, run),
         false => interleave(plan.interleave, run),

@@ -2,7 +2,7 @@
 
 use super::signals::{Phase, Signals};
 use super::{Backoff, Durability};
-use chiliad_workload::ClientSeat;
+use chiliad_workload::ClientId;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub struct Recording {
 pub struct Plan {
     /// Concurrent clients.
     pub clients: usize,
-    /// Transactions that each has in flight: members of its crew, each with a seat of its own.
+    /// Transactions that each has in flight: members of its crew, each with a session of its own.
     pub interleave: usize,
     /// No more of them than pay, as the clients find out while they run; natively only.
     pub adaptive: bool,
@@ -92,27 +92,27 @@ impl Plan {
 
     /// Transactions in flight at once.
     #[must_use]
-    pub fn seats(&self) -> usize {
+    pub fn workers(&self) -> usize {
         self.clients * self.interleave
     }
 
-    /// The seat of one of a client's members, whose home is the client's.
-    pub(crate) fn seat(&self, client: usize, member: usize) -> ClientSeat {
+    /// The identity of one of a client's members, whose home is the client's.
+    pub(crate) fn client_id(&self, client: usize, member: usize) -> ClientId {
         let index = client + member * self.clients;
-        ClientSeat { index, of: self.seats(), home: client, seed: self.seed }
+        ClientId { index, of: self.workers(), home: client, seed: self.seed }
     }
 
     /// The same in simulation, where the members of a client have homes of their own, as clients have: a few
     /// cores can show more that way. They share one only when there are fewer homes than clients.
-    pub(crate) fn seat_apart(&self, client: usize, member: usize) -> ClientSeat {
-        let seat = self.seat(client, member);
-        ClientSeat { home: seat.index, ..seat }
+    pub(crate) fn client_id_apart(&self, client: usize, member: usize) -> ClientId {
+        let client_id = self.client_id(client, member);
+        ClientId { home: client_id.index, ..client_id }
     }
 
     /// What driver and clients share in this run.
     pub(crate) fn signals(&self) -> Arc<Signals> {
         let first = if self.warmup.is_zero() { Phase::Measure } else { Phase::Warmup };
         let limit = self.recording.map_or(u64::MAX, |recording| recording.memory_bytes_max);
-        Arc::new(Signals::new(self.seats(), first, limit))
+        Arc::new(Signals::new(self.workers(), first, limit))
     }
 }

@@ -11,7 +11,7 @@ use super::signals::{Phase, RunSignals, Signals};
 use super::{Failure, Length, Plan, SimulatedReport, Tally, Target, catalog};
 use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::{Config, Outcome, Run, Sim, Verdict, stopping};
-use chiliad_workload::{ClientSeat, WorkloadOptions};
+use chiliad_workload::{ClientId, WorkloadOptions};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct SimulatedPlan {
     /// What the clients do: threads on its cores, which they share where there are more of them; or, with
-    /// several transactions in flight, a core each with a worker for each seat. Times are simulated ones.
+    /// several transactions in flight, a core each with a worker for each transaction. Times are simulated ones.
     pub plan: Plan,
     /// The machine.
     pub config: Config,
@@ -204,11 +204,11 @@ fn spawn_clients(
     signals: &Arc<Signals>,
     left: &Rc<Yield>,
 ) {
-    let body = |seat: ClientSeat| -> Box<dyn FnOnce()> {
+    let body = |client_id: ClientId| -> Box<dyn FnOnce()> {
         let (target, left) = (target.clone(), left.clone());
         let (shared, plan) = (RunSignals(signals.clone(), Arc::default()), plan.plan.clone());
         Box::new(move || {
-            let result = target.run_client(seat, &plan, &shared);
+            let result = target.run_client(client_id, &plan, &shared);
             if !shared.0.is_over() {
                 left.end.set(Sim::now());
             }
@@ -219,13 +219,14 @@ fn spawn_clients(
         })
     };
     if plan.plan.interleave == 1 {
-        let thread = |client| (format!("client {client}"), body(plan.plan.seat_apart(client, 0)));
+        let thread =
+            |client| (format!("client {client}"), body(plan.plan.client_id_apart(client, 0)));
         run.spawn_threads(plan.plan.cores, (0..plan.plan.clients).map(thread).collect());
         return;
     }
     for client in 0..plan.plan.clients {
         let members =
-            (0..plan.plan.interleave).map(|member| body(plan.plan.seat_apart(client, member)));
+            (0..plan.plan.interleave).map(|member| body(plan.plan.client_id_apart(client, member)));
         run.spawn_crew(&format!("client {client}"), members.collect());
     }
     for _ in plan.plan.clients..plan.plan.cores {

@@ -52,7 +52,7 @@ impl<'a, M: Machine> Stalled<'a, M> {
         };
         let mut partitions = Vec::new();
         let shape = self.client.next_stalled(&mut partitions);
-        let random = Generator::new(self.plan.seed, self.plan.seats());
+        let random = Generator::new(self.plan.seed, self.plan.workers());
         sleep::<M>(self.signals, begin);
         retry(Staying { transaction: &mut self, shape, partitions, end, random })
     }

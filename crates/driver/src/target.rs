@@ -13,7 +13,7 @@ use chiliad_engine::{
     Transaction, Writes,
 };
 use chiliad_machine::Machine;
-use chiliad_workload::{AnyWorkload, ClientSeat, Condition};
+use chiliad_workload::{AnyWorkload, ClientId, Condition};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -72,13 +72,13 @@ pub trait Target {
     /// # Errors
     /// The engine's.
     fn settle(&self) -> Result<(), Failure>;
-    /// Runs the client at `seat` on the calling worker until the signals say stop.
+    /// Runs the client `client_id` on the calling worker until the signals say stop.
     ///
     /// # Errors
     /// Errors of the engine that no retry mends.
     fn run_client(
         &self,
-        seat: ClientSeat,
+        client_id: ClientId,
         plan: &Plan,
         run: &RunSignals,
     ) -> Result<ClientReport, Failure>;
@@ -228,7 +228,7 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
 
     fn run_client(
         &self,
-        seat: ClientSeat,
+        client_id: ClientId,
         plan: &Plan,
         run: &RunSignals,
     ) -> Result<ClientReport, Failure> {
@@ -239,14 +239,14 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
             run.0.wake::<M>();
         })?;
         if plan.recording.is_some() {
-            let recorder = HistoryRecorder::new(seat.index, run.0.clone());
+            let recorder = HistoryRecorder::new(client_id.index, run.0.clone());
             session.set_recorder(Box::new(recorder));
         }
-        let requests = self.workload.any_client(&self.tables, seat);
+        let requests = self.workload.any_client(&self.tables, client_id);
         let kinds = self.workload.kinds().len();
-        let mut client = Client::<M>::new(session, requests, kinds, seat, plan, run);
+        let mut client = Client::<M>::new(session, requests, kinds, client_id, plan, run);
         let rehearsed = client.rehearse();
-        run.0.assemble::<M>(seat.index);
+        run.0.assemble::<M>(client_id.index);
         let result = rehearsed.and_then(|()| client.run());
         M::clocked(false);
         if result.is_err() {
@@ -257,13 +257,13 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
 
     fn run_stalled(&self, plan: &Plan, run: &RunSignals) -> Result<(), Failure> {
         M::clocked(false);
-        let seat = ClientSeat {
-            index: plan.seats(),
-            of: plan.seats(),
-            home: plan.seats(),
+        let client_id = ClientId {
+            index: plan.workers(),
+            of: plan.workers(),
+            home: plan.workers(),
             seed: plan.seed,
         };
-        let client = self.workload.any_client(&self.tables, seat);
+        let client = self.workload.any_client(&self.tables, client_id);
         let result = self.session("starting a client").and_then(|session| {
             Stalled::<M>::new(session, client, plan, &run.0)
                 .run()

@@ -4,13 +4,13 @@ use chiliad_engine::{
     Database, Error, Intent, Options, Session, Silo, Snapshots, TableId, Transaction,
 };
 use chiliad_machine::Native;
-use chiliad_workload::micro::{Bank, BankOptions, Churn, ChurnOptions};
+use chiliad_workload::micro::{Bank, BankOptions, InsertDelete, InsertDeleteOptions};
 use chiliad_workload::smallbank::{Smallbank, SmallbankOptions};
 use chiliad_workload::tatp::{Tatp, TatpOptions};
 use chiliad_workload::tpcc::{Tpcc, TpccOptions};
 use chiliad_workload::txbench::{Txbench, TxbenchOptions};
 use chiliad_workload::ycsb::{Ycsb, YcsbOptions};
-use chiliad_workload::{ClientSeat, Workload};
+use chiliad_workload::{ClientId, Workload};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -41,11 +41,11 @@ fn client<W: Workload>(
     workload: &W,
     base: &Base,
     tables: &[TableId],
-    seat: ClientSeat,
+    client_id: ClientId,
     transactions: usize,
 ) -> [usize; 3] {
     let mut worker = base.worker().unwrap();
-    let mut client = workload.client(tables, seat);
+    let mut client = workload.client(tables, client_id);
     let mut partitions = vec![];
     let mut ends = [0; 3];
     for _ in 0..transactions {
@@ -106,10 +106,10 @@ fn try_out<W: Workload>(workload: &W, transactions: usize) -> [usize; 3] {
             }
         });
         let clients: Vec<_> = (0..CLIENTS)
-            .map(|index| ClientSeat { index, home: index, of: CLIENTS, seed: 1 })
-            .map(|seat| {
+            .map(|index| ClientId { index, home: index, of: CLIENTS, seed: 1 })
+            .map(|client_id| {
                 let (base, tables) = (&base, &tables);
-                scope.spawn(move || client(workload, base, tables, seat, transactions))
+                scope.spawn(move || client(workload, base, tables, client_id, transactions))
             })
             .collect();
         let results: Vec<_> = clients.into_iter().map(|client| client.join()).collect();
@@ -133,10 +133,12 @@ fn tpcc() {
 }
 
 #[test]
-fn churn() {
+fn insert_delete() {
     for hash in [false, true] {
-        let churn = Churn::new(ChurnOptions { hash, ..ChurnOptions::default() }).unwrap();
-        try_out(&churn, 10_000);
+        let workload =
+            InsertDelete::new(InsertDeleteOptions { hash, ..InsertDeleteOptions::default() })
+                .unwrap();
+        try_out(&workload, 10_000);
     }
 }
 

@@ -1,6 +1,6 @@
 //! A workload with its types erased: one driver serves all of them.
 
-use crate::workload::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
+use crate::workload::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};
 use chiliad_api::{Result, TableId, TableSpec, Transaction};
 
 /// A [`Workload`] as drivers see it: object-safe.
@@ -24,8 +24,9 @@ pub trait AnyWorkload: Send + Sync + 'static {
         seed: u64,
         insert: &mut InsertRow<'_>,
     ) -> Result<()>;
-    /// A client at `seat`, made once and used for every request.
-    fn any_client<'w>(&'w self, tables: &[TableId], seat: ClientSeat) -> Box<dyn AnyClient + 'w>;
+    /// A client with this identity, made once and used for every request.
+    fn any_client<'w>(&'w self, tables: &[TableId], client_id: ClientId)
+    -> Box<dyn AnyClient + 'w>;
     /// As [`Workload::conditions_kept`].
     ///
     /// # Errors
@@ -82,8 +83,12 @@ impl<W: Workload> AnyWorkload for W {
         Workload::load(self, tables, part, seed, insert)
     }
 
-    fn any_client<'w>(&'w self, tables: &[TableId], seat: ClientSeat) -> Box<dyn AnyClient + 'w> {
-        Box::new(Erased { workload: self, client: self.client(tables, seat) })
+    fn any_client<'w>(
+        &'w self,
+        tables: &[TableId],
+        client_id: ClientId,
+    ) -> Box<dyn AnyClient + 'w> {
+        Box::new(Erased { workload: self, client: self.client(tables, client_id) })
     }
 
     fn conditions_kept(

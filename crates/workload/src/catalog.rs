@@ -2,7 +2,7 @@
 
 use crate::AnyWorkload;
 use crate::memory::Estimate;
-use crate::micro::{Bank, BankOptions, Churn, ChurnOptions};
+use crate::micro::{Bank, BankOptions, InsertDelete, InsertDeleteOptions};
 use crate::smallbank::{Smallbank, SmallbankOptions};
 use crate::tatp::{Tatp, TatpOptions};
 use crate::tpcc::{Tpcc, TpccOptions};
@@ -25,7 +25,7 @@ pub enum WorkloadOptions {
     /// TxBench.
     Txbench(TxbenchOptions),
     /// Rows that come and go.
-    Churn(ChurnOptions),
+    InsertDelete(InsertDeleteOptions),
     /// Accounts with secondary indexes.
     Bank(BankOptions),
 }
@@ -42,7 +42,9 @@ impl WorkloadOptions {
             Self::Smallbank(bank) => Arc::new(valid(Smallbank::new(bank.clone()))?),
             Self::Tatp(tatp) => Arc::new(valid(Tatp::new(tatp.clone()))?),
             Self::Txbench(txbench) => Arc::new(valid(Txbench::new(txbench.clone()))?),
-            Self::Churn(churn) => Arc::new(valid(Churn::new(churn.clone()))?),
+            Self::InsertDelete(insert_delete) => {
+                Arc::new(valid(InsertDelete::new(insert_delete.clone()))?)
+            }
             Self::Bank(bank) => Arc::new(valid(Bank::new(bank.clone()))?),
         })
     }
@@ -64,7 +66,7 @@ impl WorkloadOptions {
             Self::Smallbank(bank) => bank.memory(kept),
             Self::Tatp(tatp) => tatp.memory(kept),
             Self::Txbench(txbench) => txbench.memory(kept),
-            Self::Churn(churn) => churn.memory(kept),
+            Self::InsertDelete(insert_delete) => insert_delete.memory(kept),
             Self::Bank(bank) => bank.memory(kept),
         }
     }

@@ -35,4 +35,4 @@ pub mod zipf;
 
 pub use any_workload::{AnyClient, AnyWorkload};
 pub use catalog::WorkloadOptions;
-pub use workload::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
+pub use workload::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};

@@ -20,7 +20,7 @@ pub struct Shape {
 
 /// Which client of how many, for generators that divide the key space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ClientSeat {
+pub struct ClientId {
     /// From zero.
     pub index: usize,
     /// How many there are.
@@ -71,8 +71,8 @@ pub trait Workload: Send + Sync + 'static {
         insert: &mut InsertRow<'_>,
     ) -> Result<()>;
 
-    /// A client at `seat`.
-    fn client(&self, tables: &[TableId], seat: ClientSeat) -> Self::Client;
+    /// A client with this identity.
+    fn client(&self, tables: &[TableId], client_id: ClientId) -> Self::Client;
 
     /// Makes up the client's next request and stores it in the client. The partitions that it will
     /// touch, ascending, go to `partitions` (which arrives empty).

@@ -5,26 +5,27 @@ mod model;
 
 use chiliad_api::TableId;
 use chiliad_workload::Workload;
-use chiliad_workload::micro::{Bank, BankOptions, Churn, ChurnOptions};
+use chiliad_workload::micro::{Bank, BankOptions, InsertDelete, InsertDeleteOptions};
 use model::{Model, Outcome};
 use std::collections::BTreeSet;
 
-fn churn(hash: bool) -> (Churn, Model) {
-    let churn = Churn::new(ChurnOptions { hash, ..ChurnOptions::default() }).unwrap();
-    let model = Model::load(&churn, 3);
-    (churn, model)
+fn insert_delete(hash: bool) -> (InsertDelete, Model) {
+    let workload =
+        InsertDelete::new(InsertDeleteOptions { hash, ..InsertDeleteOptions::default() }).unwrap();
+    let model = Model::load(&workload, 3);
+    (workload, model)
 }
 
 #[test]
-fn churn_uses_everything_and_keeps_its_conditions() {
+fn insert_delete_uses_everything_and_keeps_its_conditions() {
     for hash in [false, true] {
-        let (churn, mut model) = churn(hash);
-        assert_eq!(churn.name(), if hash { "hash" } else { "scan" });
-        let mut clients = model.clients(&churn, 4, 1);
+        let (workload, mut model) = insert_delete(hash);
+        assert_eq!(workload.name(), if hash { "hash" } else { "scan" });
+        let mut clients = model.clients(&workload, 4, 1);
         let mut kinds = [0; 6];
         let (mut longest, mut fewest, mut most) = (0, usize::MAX, 0);
         for at in 0..40_000 {
-            let (kind, _) = model.step(&churn, &mut clients[at % 4]);
+            let (kind, _) = model.step(&workload, &mut clients[at % 4]);
             kinds[kind] += 1;
             let items = model.rows("items");
             longest = items.values().map(Vec::len).max().unwrap_or(0).max(longest);
@@ -35,13 +36,13 @@ fn churn_uses_everything_and_keeps_its_conditions() {
         let counts = model.counts;
         assert!(counts.inserts > 1000 && counts.removes > 1000, "{counts:?}");
         assert_eq!(counts.scans > 0, !hash);
-        assert_eq!(model.broken(&churn), Vec::<String>::new());
+        assert_eq!(model.broken(&workload), Vec::<String>::new());
     }
 }
 
 #[test]
-fn churn_s_keys_differ_in_length_and_share_prefixes() {
-    let (_, model) = churn(false);
+fn insert_delete_keys_differ_in_length_and_share_prefixes() {
+    let (_, model) = insert_delete(false);
     let keys: BTreeSet<&Vec<u8>> = model.rows("items").keys().collect();
     let lengths: BTreeSet<usize> = keys.iter().map(|key| key.len()).collect();
     assert_eq!(lengths, BTreeSet::from([2, 12, 28, 33]));
@@ -50,20 +51,20 @@ fn churn_s_keys_differ_in_length_and_share_prefixes() {
 }
 
 #[test]
-fn churn_s_conditions_can_fail() {
+fn insert_delete_conditions_can_fail() {
     for hash in [false, true] {
-        let (churn, mut model) = churn(hash);
+        let (workload, mut model) = insert_delete(hash);
         let slot = 3u32.to_be_bytes();
         model.tamper("pool", &slot, |row| *row = None);
-        assert_eq!(model.broken(&churn), ["tokens"]);
+        assert_eq!(model.broken(&workload), ["tokens"]);
         model.tamper("pool", &slot, |row| *row = Some(0u64.to_le_bytes().to_vec()));
-        assert_eq!(model.broken(&churn), ["tokens"]);
+        assert_eq!(model.broken(&workload), ["tokens"]);
         model.tamper("pool", &slot, |row| *row = Some(1u64.to_le_bytes().to_vec()));
-        assert_eq!(model.broken(&churn), Vec::<String>::new());
+        assert_eq!(model.broken(&workload), Vec::<String>::new());
         model.tamper("pairs", &[0, 0, 0, 1, 1], |row| {
             *row = Some((-6i64).to_le_bytes().to_vec());
         });
-        assert_eq!(model.broken(&churn), ["pairs"]);
+        assert_eq!(model.broken(&workload), ["pairs"]);
     }
 }
 
@@ -110,7 +111,9 @@ fn the_bank_s_conditions_can_fail() {
 
 #[test]
 fn bad_options_are_named_with_what_is_accepted() {
-    let error = Churn::new(ChurnOptions { keys: 1, ..ChurnOptions::default() }).unwrap_err();
+    let error =
+        InsertDelete::new(InsertDeleteOptions { keys: 1, ..InsertDeleteOptions::default() })
+            .unwrap_err();
     assert_eq!(error, "--keys 1: accepted is 8 to 65536");
     let error = Bank::new(BankOptions { cards: 12, ..BankOptions::default() }).unwrap_err();
     assert_eq!(error, "--cards 12: accepted is 13 or more");
@@ -121,14 +124,14 @@ fn bad_options_are_named_with_what_is_accepted() {
 #[test]
 fn requests_are_repeatable() {
     for hash in [false, true] {
-        let (churn, mut model) = churn(hash);
-        let mut client = model.clients(&churn, 1, 4).remove(0);
+        let (workload, mut model) = insert_delete(hash);
+        let mut client = model.clients(&workload, 1, 4).remove(0);
         for _ in 0..500 {
-            churn.next(&mut client, &mut vec![]);
+            workload.next(&mut client, &mut vec![]);
             let mut shown = vec![];
             for refused in [true, false] {
                 let _ = model.transaction(false, |tx| {
-                    churn.execute(&mut client, tx)?;
+                    workload.execute(&mut client, tx)?;
                     if refused { Err(chiliad_api::Error::DeadlineExceeded) } else { Ok(()) }
                 });
                 shown.push(client.shown());

@@ -5,7 +5,7 @@ mod model;
 
 use chiliad_workload::smallbank::schema::{account, balance, key};
 use chiliad_workload::smallbank::{Client, Smallbank, SmallbankOptions};
-use chiliad_workload::{ClientSeat, Workload};
+use chiliad_workload::{ClientId, Workload};
 use model::{Model, Outcome};
 
 fn start(options: SmallbankOptions) -> (Smallbank, Model, Client) {
@@ -146,8 +146,8 @@ fn declared_partitions_cover_the_accounts() {
     };
     let bank = Smallbank::new(options).unwrap();
     let model = Model::load(&bank, 1);
-    let seat = ClientSeat { index: 7, home: 7, of: 8, seed: 1 };
-    let mut client = bank.client(&model.ids(), seat);
+    let client_id = ClientId { index: 7, home: 7, of: 8, seed: 1 };
+    let mut client = bank.client(&model.ids(), client_id);
     let (mut two, mut across) = (0, 0);
     for _ in 0..10_000 {
         let mut partitions = vec![];

@@ -8,7 +8,7 @@ use chiliad_workload::tpcc::schema::{
     warehouse,
 };
 use chiliad_workload::tpcc::{Client, Mix, Scale, Tpcc, TpccOptions};
-use chiliad_workload::{ClientSeat, Workload};
+use chiliad_workload::{ClientId, Workload};
 use model::{Model, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -347,7 +347,7 @@ fn the_mixes_have_their_shares() {
 
 fn client(tpcc: &Tpcc, index: usize) -> Client {
     let tables: Vec<_> = (0..13).map(chiliad_api::TableId).collect();
-    tpcc.client(&tables, ClientSeat { index, home: index, of: 8, seed: 3 })
+    tpcc.client(&tables, ClientId { index, home: index, of: 8, seed: 3 })
 }
 
 #[test]

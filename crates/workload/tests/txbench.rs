@@ -5,7 +5,7 @@ mod model;
 
 use chiliad_workload::txbench::schema::{NAMES, TEXTS, item, key};
 use chiliad_workload::txbench::{Client, Txbench, TxbenchOptions};
-use chiliad_workload::{ClientSeat, Workload};
+use chiliad_workload::{ClientId, Workload};
 use model::{Counts, Model, Outcome};
 
 fn start(options: TxbenchOptions) -> (Txbench, Model, Client) {
@@ -142,7 +142,7 @@ fn a_client_keeps_to_its_partition() {
     let options = TxbenchOptions { rows: 103, partitions: 5, ..TxbenchOptions::micro() };
     let txbench = Txbench::new(options).unwrap();
     let model = Model::load(&txbench, 1);
-    let mut client = txbench.client(&model.ids(), ClientSeat { index: 7, home: 7, of: 8, seed: 1 });
+    let mut client = txbench.client(&model.ids(), ClientId { index: 7, home: 7, of: 8, seed: 1 });
     let own = txbench.keys_of(2);
     assert_eq!(own, 42..62);
     for _ in 0..5000 {

@@ -6,7 +6,7 @@ use chiliad_api::{
     Error, Intent, Range, Result, Row, Running, Session, Store, TableId, Transaction, Writes,
 };
 use chiliad_machine::Interleaved;
-use chiliad_workload::{AnyClient, AnyWorkload, ClientSeat};
+use chiliad_workload::{AnyClient, AnyWorkload, ClientId};
 use std::collections::BTreeMap;
 
 const SEED: u64 = 11;
@@ -56,8 +56,8 @@ impl<'a> Subject<'a> {
 
     /// Runs the first requests of a client, one after the other.
     pub fn run(&self, requests: usize) -> Result<Vec<Ended>> {
-        let seat = ClientSeat { index: 0, of: 1, home: 0, seed: SEED };
-        let mut client = self.workload.any_client(&self.tables, seat);
+        let client_id = ClientId { index: 0, of: 1, home: 0, seed: SEED };
+        let mut client = self.workload.any_client(&self.tables, client_id);
         let mut session = self.store.session()?;
         let mut partitions = Vec::new();
         let mut ends = Vec::new();

@@ -7,7 +7,7 @@ use chiliad_driver::{
     Tally, Target, bind, bind_native, judge, load_simulated, run_loaded, run_native,
 };
 use chiliad_simulator::{Config, MemoryModel, Schedule, Sim};
-use chiliad_workload::micro::{BankOptions, ChurnOptions};
+use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::TpccOptions;
@@ -19,7 +19,12 @@ use std::time::Duration;
 /// Every workload, as small as it gets.
 pub fn workloads() -> Vec<WorkloadOptions> {
     let hashed = YcsbOptions { hash: true, scan_ratio: 0.0, ..YcsbOptions::micro() };
-    let churn = |hash| WorkloadOptions::Churn(ChurnOptions { hash, ..ChurnOptions::default() });
+    let insert_delete = |hash| {
+        WorkloadOptions::InsertDelete(InsertDeleteOptions {
+            hash,
+            ..InsertDeleteOptions::default()
+        })
+    };
     vec![
         WorkloadOptions::Tpcc(TpccOptions::micro()),
         WorkloadOptions::Ycsb(YcsbOptions::micro()),
@@ -27,8 +32,8 @@ pub fn workloads() -> Vec<WorkloadOptions> {
         WorkloadOptions::Smallbank(SmallbankOptions::micro()),
         WorkloadOptions::Tatp(TatpOptions::micro()),
         WorkloadOptions::Txbench(TxbenchOptions::micro()),
-        churn(false),
-        churn(true),
+        insert_delete(false),
+        insert_delete(true),
         WorkloadOptions::Bank(BankOptions::default()),
     ]
 }

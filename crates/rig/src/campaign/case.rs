@@ -75,13 +75,13 @@ impl Case {
 
     /// Rows, and transactions of all clients, of `scan` and `hash`, whose nodes divide and go.
     #[must_use]
-    pub fn churn(&self) -> (u32, u64) {
+    pub fn insert_delete(&self) -> (u32, u64) {
         let (keys, each) = if self.large { (160, 80) } else { (40, 40) };
-        (keys, each * self.seats())
+        (keys, each * self.workers())
     }
 
     /// Transactions in flight on all cores.
-    pub(super) fn seats(&self) -> u64 {
+    pub(super) fn workers(&self) -> u64 {
         (self.cores * self.interleave) as u64
     }
 

@@ -7,7 +7,7 @@ use chiliad_driver::{Failure, promised_isolation, schemes};
 use chiliad_engine::{Error, Isolation};
 use chiliad_machine::Fault;
 use chiliad_workload::WorkloadOptions;
-use chiliad_workload::micro::{BankOptions, ChurnOptions};
+use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::TpccOptions;
@@ -91,10 +91,10 @@ impl Crash {
                 let partitions = options.partitions;
                 (WorkloadOptions::Txbench(options), partitions)
             }
-            "scan" => (WorkloadOptions::Churn(ChurnOptions::default()), 1),
+            "scan" => (WorkloadOptions::InsertDelete(InsertDeleteOptions::default()), 1),
             "hash" => {
-                let options = ChurnOptions { hash: true, ..ChurnOptions::default() };
-                (WorkloadOptions::Churn(options), 1)
+                let options = InsertDeleteOptions { hash: true, ..InsertDeleteOptions::default() };
+                (WorkloadOptions::InsertDelete(options), 1)
             }
             _ => (WorkloadOptions::Bank(BankOptions::default()), 1),
         }

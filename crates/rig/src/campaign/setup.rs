@@ -10,7 +10,7 @@ use chiliad_driver::{
 use chiliad_engine::{Error, Info, Isolation, Options, Result, Snapshots, Timestamps};
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::WorkloadOptions;
-use chiliad_workload::micro::{BankOptions, ChurnOptions};
+use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
 use chiliad_workload::tpcc::TpccOptions;
@@ -72,9 +72,10 @@ impl Case {
         let snapshot_reads = scheme.snapshots;
         Ok(match self.workload {
             "scan" | "hash" => {
-                let (hash, keys) = (self.workload == "hash", self.churn().0);
-                let options = ChurnOptions { hash, keys, snapshot_reads, ..Default::default() };
-                Load::new(WorkloadOptions::Churn(options), 1, snapshot_reads)
+                let (hash, keys) = (self.workload == "hash", self.insert_delete().0);
+                let options =
+                    InsertDeleteOptions { hash, keys, snapshot_reads, ..Default::default() };
+                Load::new(WorkloadOptions::InsertDelete(options), 1, snapshot_reads)
             }
             "bank" => {
                 let options = BankOptions { snapshot_reads, ..Default::default() };
@@ -123,8 +124,8 @@ impl Case {
     /// What the clients do.
     fn plan(&self, scheme: &Info) -> Plan {
         let transactions = match self.workload {
-            "scan" | "hash" => self.churn().1,
-            _ => explored::TRANSACTIONS_PER_SEAT * self.seats(),
+            "scan" | "hash" => self.insert_delete().1,
+            _ => explored::TRANSACTIONS_PER_WORKER * self.workers(),
         };
         Plan {
             clients: self.cores,

@@ -9,7 +9,7 @@ use chiliad_engine::{
 use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::{FaultyDisk, Sim, stopping};
 use chiliad_workload::random::Random;
-use chiliad_workload::{AnyClient, ClientSeat, Shape};
+use chiliad_workload::{AnyClient, ClientId, Shape};
 use core::ops::ControlFlow;
 use std::collections::VecDeque;
 
@@ -42,17 +42,17 @@ struct Client<'a> {
 pub(super) fn run(
     store: &dyn Store<Sim>,
     requests: &mut dyn AnyClient,
-    seat: ClientSeat,
+    client_id: ClientId,
     shared: &Shared,
 ) -> Result<()> {
     let mut session = store.session()?;
     let stalls = shared.stalls.map(|(one_in, ticks)| {
-        let random = Random::new(seat.seed, 0x57a1_0000 + seat.index as u64);
+        let random = Random::new(client_id.seed, 0x57a1_0000 + client_id.index as u64);
         Stalls { random, one_in, ticks }
     });
     let (number, recorder) = shared.ledger.recorder(stalls);
     session.set_recorder(recorder);
-    let random = Generator::new(seat.seed, seat.index);
+    let random = Generator::new(client_id.seed, client_id.index);
     let waiting = VecDeque::new();
     let mut client = Client { store, session, shared, number, random, waiting };
     let mut partitions = Vec::new();

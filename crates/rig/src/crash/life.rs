@@ -10,7 +10,7 @@ use super::plan::{End, LifePlan};
 use chiliad_engine::{Error, Stepped};
 use chiliad_machine::{Machine, NoRoom};
 use chiliad_simulator::{DiskFaults, FaultyDisk, Outcome, Run, Sim, stopping};
-use chiliad_workload::ClientSeat;
+use chiliad_workload::ClientId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -46,9 +46,9 @@ pub(super) fn live(
     });
     for index in 0..plan.clients {
         let (living, common, end) = (living.clone(), common.clone(), plan.end);
-        let seat = ClientSeat { index, of: plan.clients, home: index, seed };
+        let client_id = ClientId { index, of: plan.clients, home: index, seed };
         run.spawn(format!("client {index}"), move || {
-            if let Err(failure) = living.run_client(seat, &common.shared) {
+            if let Err(failure) = living.run_client(client_id, &common.shared) {
                 common.failures.borrow_mut().push(failure);
             }
             common.clients_left.set(common.clients_left.get() - 1);

@@ -8,7 +8,7 @@ use chiliad_engine::{
     Recovered, Result, Running, Stamp, Stepped, Store, TableId, TableSpec, Transaction,
 };
 use chiliad_simulator::{FaultyDisk, Sim};
-use chiliad_workload::{AnyWorkload, ClientSeat};
+use chiliad_workload::{AnyWorkload, ClientId};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -127,9 +127,9 @@ impl Living {
     }
 
     /// Runs a client.
-    pub fn run_client(&self, seat: ClientSeat, shared: &Shared) -> Result<()> {
-        let mut requests = self.workload.any_client(&self.tables, seat);
-        client::run(&*self.store, &mut *requests, seat, shared)
+    pub fn run_client(&self, client_id: ClientId, shared: &Shared) -> Result<()> {
+        let mut requests = self.workload.any_client(&self.tables, client_id);
+        client::run(&*self.store, &mut *requests, client_id, shared)
     }
 
     /// Makes a checkpoint.

@@ -8,7 +8,7 @@ use chiliad_engine::{Error, Info, Options, Result, Snapshots};
 use chiliad_machine::Fault;
 use chiliad_simulator::{Config, Schedule};
 use chiliad_workload::WorkloadOptions;
-use chiliad_workload::micro::{BankOptions, ChurnOptions};
+use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::ycsb::YcsbOptions;
 use std::time::Duration;
 
@@ -103,8 +103,8 @@ impl Cell {
         Ok(match self.workload {
             "scan" | "hash" => {
                 let hash = self.workload == "hash";
-                let options = ChurnOptions { hash, snapshot_reads, ..Default::default() };
-                (WorkloadOptions::Churn(options), 1, snapshot_reads)
+                let options = InsertDeleteOptions { hash, snapshot_reads, ..Default::default() };
+                (WorkloadOptions::InsertDelete(options), 1, snapshot_reads)
             }
             "bank" => {
                 let options = BankOptions { snapshot_reads, ..Default::default() };

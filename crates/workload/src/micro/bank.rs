@@ -9,7 +9,7 @@
 use crate::memory::{Estimate, Tables};
 use crate::random::Random;
 use crate::workload::{free, present};
-use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
+use crate::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};
 use chiliad_api::{
     Error, Get, KeyPart, PartType, Range, Result, SecondarySpec, Source, TableId, TableSpec,
     Transaction,
@@ -169,10 +169,10 @@ impl Workload for Bank {
         Ok(())
     }
 
-    fn client(&self, tables: &[TableId], seat: ClientSeat) -> BankClient {
+    fn client(&self, tables: &[TableId], client_id: ClientId) -> BankClient {
         BankClient {
             accounts: tables[0],
-            random: Random::new(seat.seed, 0xba_0000_0000 + seat.index as u64),
+            random: Random::new(client_id.seed, 0xba_0000_0000 + client_id.index as u64),
             kind: TRANSFER,
             from: 0,
             to: 0,

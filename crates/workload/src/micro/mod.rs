@@ -1,12 +1,12 @@
 //! Small loads for simulated runs: a few dozen rows, so that a handful of clients meet all the time
 //! and a run of thousands of transactions takes milliseconds.
 //!
-//! - [`Churn`] over an ordered table (`scan`) or a hash table (`hash`): keys come, go and come back,
+//! - [`InsertDelete`] over an ordered table (`scan`) or a hash table (`hash`): keys come, go and come back,
 //!   values grow, ranges are scanned both ways; write skew and phantoms would break its conditions;
 //! - [`Bank`] (`bank`): accounts with a unique and an ordinary secondary index.
 
 mod bank;
-mod churn;
+mod insert_delete;
 
 pub use bank::{Bank, BankClient, BankOptions};
-pub use churn::{Churn, ChurnClient, ChurnOptions};
+pub use insert_delete::{InsertDelete, InsertDeleteClient, InsertDeleteOptions};

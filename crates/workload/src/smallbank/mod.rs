@@ -27,7 +27,7 @@ pub use request::Client;
 
 use crate::random::{Chance, Random};
 use crate::ranges::share;
-use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
+use crate::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};
 use chiliad_api::{Result, TableId, TableSpec, Transaction};
 use core::ops::Range;
 use schema::{Tables, account, balance, key};
@@ -145,8 +145,8 @@ impl Workload for Smallbank {
         insert(tables.ledger, &key::load_part(part as u32), &balance_row(brought))
     }
 
-    fn client(&self, tables: &[TableId], seat: ClientSeat) -> Client {
-        Client::new(&self.options, Tables::new(tables), seat)
+    fn client(&self, tables: &[TableId], client_id: ClientId) -> Client {
+        Client::new(&self.options, Tables::new(tables), client_id)
     }
 
     #[inline]

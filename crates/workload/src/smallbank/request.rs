@@ -9,7 +9,7 @@ use super::{
 };
 use crate::random::Random;
 use crate::workload::{free, present};
-use crate::{ClientSeat, Shape};
+use crate::{ClientId, Shape};
 use Use::{Changed, Seen};
 use chiliad_api::{Error, Get, Result, Row, TableId, Transaction};
 
@@ -39,12 +39,12 @@ pub struct Client {
 }
 
 impl Client {
-    pub(super) fn new(options: &SmallbankOptions, tables: Tables, seat: ClientSeat) -> Self {
+    pub(super) fn new(options: &SmallbankOptions, tables: Tables, client_id: ClientId) -> Self {
         Self {
             tables,
-            random: Random::new(seat.seed, 0x5b_0000_0000 + seat.index as u64),
-            number: seat.index as u32,
-            home: seat.home as u32 % options.partitions,
+            random: Random::new(client_id.seed, 0x5b_0000_0000 + client_id.index as u64),
+            number: client_id.index as u32,
+            home: client_id.home as u32 % options.partitions,
             kind: BALANCE,
             customers: [0; 2],
             amount: 0,

@@ -23,7 +23,7 @@ pub use request::Client;
 
 use crate::random::Random;
 use crate::ranges::share;
-use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
+use crate::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};
 use chiliad_api::{Result, TableId, TableSpec, Transaction};
 use core::ops::Range;
 use schema::Tables;
@@ -133,8 +133,8 @@ impl Workload for Tatp {
         load::subscribers(&Tables::new(tables), first + 1..last + 1, &mut random, insert)
     }
 
-    fn client(&self, tables: &[TableId], seat: ClientSeat) -> Client {
-        Client::new(self, Tables::new(tables), seat)
+    fn client(&self, tables: &[TableId], client_id: ClientId) -> Client {
+        Client::new(self, Tables::new(tables), client_id)
     }
 
     #[inline]

@@ -10,7 +10,7 @@ use super::{
 use crate::random::Random;
 use crate::tpcc::random::nurand;
 use crate::workload::present;
-use crate::{ClientSeat, Shape};
+use crate::{ClientId, Shape};
 use chiliad_api::{Error, Get, Range, Result, Row, Transaction};
 
 /// What a request asks for. Each transaction uses some of it.
@@ -46,12 +46,12 @@ pub struct Client {
 }
 
 impl Client {
-    pub(super) fn new(tatp: &Tatp, tables: Tables, seat: ClientSeat) -> Self {
-        let home = seat.home as u32 % tatp.options().partitions;
+    pub(super) fn new(tatp: &Tatp, tables: Tables, client_id: ClientId) -> Self {
+        let home = client_id.home as u32 % tatp.options().partitions;
         let range = tatp.subscribers_of(home);
         Self {
             tables,
-            random: Random::new(seat.seed, 0x7a_0000_0000 + seat.index as u64),
+            random: Random::new(client_id.seed, 0x7a_0000_0000 + client_id.index as u64),
             home,
             s_ids: (range.start, range.end - 1),
             kind: GET_SUBSCRIBER_DATA,

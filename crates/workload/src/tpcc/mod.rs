@@ -27,7 +27,7 @@ mod terminal;
 
 pub use options::{Mix, Scale, TpccOptions, WAREHOUSES_MAX};
 
-use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
+use crate::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};
 use chiliad_api::{Result, TableId, TableSpec, Transaction};
 use rules::Rules;
 use schema::Tables;
@@ -124,10 +124,10 @@ impl Workload for Tpcc {
         load::part(&self.rules, Tables::new(tables), part, seed, insert)
     }
 
-    fn client(&self, tables: &[TableId], seat: ClientSeat) -> Client {
+    fn client(&self, tables: &[TableId], client_id: ClientId) -> Client {
         Client {
             tables: Tables::new(tables),
-            terminal: Terminal::new(&self.rules, seat),
+            terminal: Terminal::new(&self.rules, client_id),
             kind: 0,
             new_order: new_order::Request::default(),
             payment: payment::Request::default(),

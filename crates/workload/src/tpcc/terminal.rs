@@ -3,7 +3,7 @@
 use super::options::Sizes;
 use super::random::{Constants, LastName, nurand};
 use super::rules::{DATE_OF_LOAD, Rules};
-use crate::ClientSeat;
+use crate::ClientId;
 use crate::random::Random;
 
 /// One of them.
@@ -23,12 +23,12 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    pub fn new(rules: &Rules, seat: ClientSeat) -> Self {
-        let (number, client) = (seat.index as u32, seat.home as u32);
+    pub fn new(rules: &Rules, client_id: ClientId) -> Self {
+        let (number, client) = (client_id.index as u32, client_id.home as u32);
         let (warehouses, districts) = (rules.warehouses, u32::from(rules.sizes.districts));
         Self {
-            random: Random::new(seat.seed, 0x7e_0000_0000 + seat.index as u64),
-            constants: Constants::of_run(seat.seed),
+            random: Random::new(client_id.seed, 0x7e_0000_0000 + client_id.index as u64),
+            constants: Constants::of_run(client_id.seed),
             number,
             home: 1 + (client % warehouses) as u16,
             district: 1 + (number / warehouses % districts) as u8,

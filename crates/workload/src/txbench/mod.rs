@@ -31,7 +31,7 @@ pub use request::Client;
 
 use crate::random::{Chance, Random};
 use crate::ranges::share;
-use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
+use crate::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};
 use chiliad_api::{Result, TableId, TableSpec, Transaction};
 use core::ops::Range;
 use schema::{TEXTS, item, key, tables};
@@ -124,8 +124,8 @@ impl Workload for Txbench {
         Ok(())
     }
 
-    fn client(&self, created: &[TableId], seat: ClientSeat) -> Client {
-        Client::new(self, tables(created), seat)
+    fn client(&self, created: &[TableId], client_id: ClientId) -> Client {
+        Client::new(self, tables(created), client_id)
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use super::schema::{TABLES, Tables, item, key};
 use super::{READ_ONLY, READ_UPDATE, Txbench};
 use crate::random::Random;
 use crate::workload::present;
-use crate::{ClientSeat, Shape};
+use crate::{ClientId, Shape};
 use chiliad_api::{Error, Get, Range, Reason, Result, Row, Transaction};
 use core::ops::Bound;
 
@@ -38,13 +38,13 @@ pub struct Client {
 }
 
 impl Client {
-    pub(super) fn new(txbench: &Txbench, tables: Tables, seat: ClientSeat) -> Self {
+    pub(super) fn new(txbench: &Txbench, tables: Tables, client_id: ClientId) -> Self {
         let options = txbench.options();
-        let home = seat.home as u32 % options.partitions;
+        let home = client_id.home as u32 % options.partitions;
         let updated = options.rows_updated();
         Self {
             tables,
-            random: Random::new(seat.seed, 0x78_0000_0000 + seat.index as u64),
+            random: Random::new(client_id.seed, 0x78_0000_0000 + client_id.index as u64),
             home,
             choice: txbench.keys_of(home),
             rows_read: options.rows_read,

@@ -18,7 +18,7 @@ pub use request::Client;
 
 use crate::random::{Chance, Random};
 use crate::zipf::Zipf;
-use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
+use crate::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};
 use chiliad_api::{Result, TableId, TableSpec, Transaction};
 
 const KINDS: [&str; 3] = ["read", "write", "scan"];
@@ -149,8 +149,8 @@ impl Workload for Ycsb {
         Ok(())
     }
 
-    fn client(&self, tables: &[TableId], seat: ClientSeat) -> Client {
-        Client::new(&self.options, tables[0], seat)
+    fn client(&self, tables: &[TableId], client_id: ClientId) -> Client {
+        Client::new(&self.options, tables[0], client_id)
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use super::{Ycsb, YcsbOptions, key};
 use crate::random::Random;
 use crate::workload::present;
-use crate::{ClientSeat, Shape};
+use crate::{ClientId, Shape};
 use chiliad_api::{Get, Range, Result, Row, TableId, Transaction};
 use core::ops::Bound;
 
@@ -43,15 +43,15 @@ pub struct Client {
 }
 
 impl Client {
-    pub(super) fn new(options: &YcsbOptions, table: TableId, seat: ClientSeat) -> Self {
+    pub(super) fn new(options: &YcsbOptions, table: TableId, client_id: ClientId) -> Self {
         let ops = options.ops;
         let mut value = vec![0; options.record_bytes];
-        let mut random = Random::new(seat.seed, 0x7c_5b00_0000 + seat.index as u64);
+        let mut random = Random::new(client_id.seed, 0x7c_5b00_0000 + client_id.index as u64);
         random.letters(&mut value[8..]);
         Self {
             table,
             random,
-            home: seat.home as u32 % options.partitions,
+            home: client_id.home as u32 % options.partitions,
             keys: Vec::with_capacity(ops),
             reads: 0,
             modifies: 0,
@@ -61,7 +61,7 @@ impl Client {
             order: Vec::with_capacity(if options.key_order { ops } else { 0 }),
             rows: vec![None; ops],
             value,
-            count: (seat.index as u64) << 40,
+            count: (client_id.index as u64) << 40,
             shown: 0,
         }
     }

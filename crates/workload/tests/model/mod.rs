@@ -5,7 +5,7 @@
 
 use chiliad_api::{Entry, Error, Get, IndexKind, KeyPart, PartType, Range, Result, Row, Scanned};
 use chiliad_api::{SecondarySpec, Source, TableId, TableSpec, Transaction};
-use chiliad_workload::{ClientSeat, Condition, Workload};
+use chiliad_workload::{ClientId, Condition, Workload};
 use core::num::NonZeroU64;
 use std::collections::BTreeMap;
 
@@ -129,8 +129,8 @@ impl Model {
     }
 
     pub fn clients<W: Workload>(&self, workload: &W, of: usize, seed: u64) -> Vec<W::Client> {
-        let seats = (0..of).map(|index| ClientSeat { index, home: index, of, seed });
-        seats.map(|seat| workload.client(&self.ids(), seat)).collect()
+        let ids = (0..of).map(|index| ClientId { index, home: index, of, seed });
+        ids.map(|client_id| workload.client(&self.ids(), client_id)).collect()
     }
 
     pub fn conditions<W: Workload>(&mut self, workload: &W) -> Vec<Condition> {

@@ -13,7 +13,7 @@ use chiliad::raw::{TableId, Transaction as _};
 use chiliad::{Database, Error, RunOptions, Table, Transaction};
 use chiliad_workload::tpcc::schema::{Tables, district};
 use chiliad_workload::tpcc::{self, Tpcc, TpccOptions};
-use chiliad_workload::{ClientSeat, Workload};
+use chiliad_workload::{ClientId, Workload};
 use std::sync::Arc;
 use witness::Witness;
 
@@ -137,7 +137,7 @@ impl Terminal {
         Self {
             workload: Arc::clone(&load.workload),
             tables: load.named(),
-            client: load.workload.client(&load.tables, ClientSeat { index, of, home: index, seed }),
+            client: load.workload.client(&load.tables, ClientId { index, of, home: index, seed }),
             partitions: Vec::new(),
         }
     }

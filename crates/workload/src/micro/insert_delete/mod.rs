@@ -1,4 +1,4 @@
-//! Churn: rows that come, go and come back under a few keys.
+//! Insertions and deletions: rows that come, go and come back under a few keys.
 //!
 //! Four tables, ordered (`scan`) or hashed (`hash`):
 //!
@@ -9,18 +9,18 @@
 //! - `pairs`: two balances whose sum must not be negative, though one of them may be. Two
 //!   transactions that each see enough and each take from another side break the condition `pairs`:
 //!   write skew;
-//! - `feuds`: see [`feud`]: what transactions see decides what they add where others look.
+//! - `feuds`: see [`predicate_skew`]: what transactions see decides what they add where others look.
 
-mod feud;
+mod predicate_skew;
 mod program;
 
 use crate::memory::{Estimate, Tables};
 use crate::random::Random;
 use crate::row::Column;
 use crate::workload::present;
-use crate::{ClientSeat, Condition, InsertRow, RunReadOnly, Shape, Workload};
+use crate::{ClientId, Condition, InsertRow, RunReadOnly, Shape, Workload};
 use chiliad_api::{Get, Result, TableId, TableSpec, Transaction};
-pub use program::ChurnClient;
+pub use program::InsertDeleteClient;
 
 const KINDS: [&str; 6] = ["mix", "scan", "move", "skew", "feud", "audit"];
 /// The condition that is there for write skew.
@@ -32,9 +32,9 @@ const BALANCE: Column<i64> = Column::at(0);
 /// Which token it is.
 const TOKEN: Column<u64> = Column::at(0);
 
-/// Churn as asked for.
+/// The workload as asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChurnOptions {
+pub struct InsertDeleteOptions {
     /// Hash tables, and look-ups where there would be scans.
     pub hash: bool,
     /// `--keys`: of `items`.
@@ -49,13 +49,13 @@ pub struct ChurnOptions {
     pub snapshot_reads: bool,
 }
 
-impl Default for ChurnOptions {
+impl Default for InsertDeleteOptions {
     fn default() -> Self {
         Self { hash: false, keys: 40, slots: 18, pairs: 3, record_bytes: 300, snapshot_reads: true }
     }
 }
 
-impl ChurnOptions {
+impl InsertDeleteOptions {
     /// About what the rows take; of each value only `kept` bytes exist, where that is said.
     #[must_use]
     pub fn memory(&self, kept: Option<usize>) -> Estimate {
@@ -85,23 +85,23 @@ impl ChurnOptions {
 
 /// The workload.
 #[derive(Debug)]
-pub struct Churn {
-    options: ChurnOptions,
+pub struct InsertDelete {
+    options: InsertDeleteOptions,
 }
 
-impl Churn {
-    /// Churn as asked for.
+impl InsertDelete {
+    /// The workload as asked for.
     ///
     /// # Errors
-    /// What [`ChurnOptions::validate`] finds.
-    pub fn new(options: ChurnOptions) -> core::result::Result<Self, String> {
+    /// What [`InsertDeleteOptions::validate`] finds.
+    pub fn new(options: InsertDeleteOptions) -> core::result::Result<Self, String> {
         options.validate()?;
         Ok(Self { options })
     }
 
     /// The options.
     #[must_use]
-    pub fn options(&self) -> &ChurnOptions {
+    pub fn options(&self) -> &InsertDeleteOptions {
         &self.options
     }
 
@@ -150,8 +150,8 @@ fn item_value(number: u64, length: usize, value: &mut Vec<u8>) {
     value.resize(length.max(8), b'a' + (number % 26) as u8);
 }
 
-impl Workload for Churn {
-    type Client = ChurnClient;
+impl Workload for InsertDelete {
+    type Client = InsertDeleteClient;
 
     fn name(&self) -> &'static str {
         if self.options.hash { "hash" } else { "scan" }
@@ -170,7 +170,7 @@ impl Workload for Churn {
             table("items", self.options.keys),
             table("pool", self.options.slots),
             table("pairs", 2 * self.options.pairs),
-            table("feuds", feud::FEUDS),
+            table("feuds", predicate_skew::PAIRS),
         ]
     }
 
@@ -203,19 +203,23 @@ impl Workload for Churn {
                 insert(tables[2], &side_key(pair, side), &FIRST_BALANCE.to_le_bytes())?;
             }
         }
-        feud::load(self.options.hash, |key, value| insert(tables[3], key, value))
+        predicate_skew::load(self.options.hash, |key, value| insert(tables[3], key, value))
     }
 
-    fn client(&self, tables: &[TableId], seat: ClientSeat) -> ChurnClient {
-        ChurnClient::new(tables, self.options.hash, seat)
+    fn client(&self, tables: &[TableId], client_id: ClientId) -> InsertDeleteClient {
+        InsertDeleteClient::new(tables, self.options.hash, client_id)
     }
 
-    fn next(&self, client: &mut ChurnClient, partitions: &mut Vec<u32>) -> Shape {
+    fn next(&self, client: &mut InsertDeleteClient, partitions: &mut Vec<u32>) -> Shape {
         partitions.push(0);
         client.draw(self)
     }
 
-    fn execute<T: Transaction + ?Sized>(&self, client: &mut ChurnClient, tx: &mut T) -> Result<()> {
+    fn execute<T: Transaction + ?Sized>(
+        &self,
+        client: &mut InsertDeleteClient,
+        tx: &mut T,
+    ) -> Result<()> {
         client.run(self, tx)
     }
 
@@ -237,7 +241,7 @@ impl Workload for Churn {
     }
 }
 
-impl Churn {
+impl InsertDelete {
     /// Every token lies on one slot.
     fn check_tokens(&self, pool: TableId, tx: &mut dyn Transaction) -> Result<Option<String>> {
         let mut found = vec![0u32; self.tokens() as usize];

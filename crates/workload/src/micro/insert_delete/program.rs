@@ -1,10 +1,10 @@
-//! One client of churn: it draws a small program, and runs it.
+//! One client of insert-delete: it draws a small program, and runs it.
 
-use super::feud::Feud;
-use super::{BALANCE, Churn, TOKEN, item_key, item_value, number, side_key, slot_key};
+use super::predicate_skew::PredicateSkew;
+use super::{BALANCE, InsertDelete, TOKEN, item_key, item_value, number, side_key, slot_key};
 use crate::random::Random;
 use crate::workload::{free, present};
-use crate::{ClientSeat, Shape};
+use crate::{ClientId, Shape};
 use chiliad_api::{Get, Range, Result, TableId, Transaction};
 use core::ops::Bound;
 
@@ -16,7 +16,7 @@ const MIX: usize = 0;
 const SCAN: usize = 1;
 const MOVE: usize = 2;
 const SKEW: usize = 3;
-const FEUD: usize = 4;
+const PREDICATE_SKEW: usize = 4;
 const AUDIT: usize = 5;
 
 /// What is done to a key of `items`.
@@ -44,7 +44,7 @@ struct Op {
 }
 
 /// One client: its random numbers, the program in hand, and room to work in.
-pub struct ChurnClient {
+pub struct InsertDeleteClient {
     items: TableId,
     pool: TableId,
     pairs: TableId,
@@ -52,8 +52,8 @@ pub struct ChurnClient {
     /// Goes into values, so that each is another.
     number: u64,
     kind: usize,
-    /// By the feud.
-    engrossed: bool,
+    /// It runs hardly anything but predicate skew.
+    mostly_skew: bool,
     ops: [Op; OPS_MAX],
     count: usize,
     /// A range of keys of `items` (any two, the lower first), or a slot and where to move to, or a
@@ -63,23 +63,23 @@ pub struct ChurnClient {
     reverse: bool,
     limit: usize,
     amount: i64,
-    feud: Feud,
+    predicate_skew: PredicateSkew,
     key: Vec<u8>,
     other_key: Vec<u8>,
     value: Vec<u8>,
     shown: u64,
 }
 
-impl ChurnClient {
-    pub(super) fn new(tables: &[TableId], hash: bool, seat: ClientSeat) -> Self {
+impl InsertDeleteClient {
+    pub(super) fn new(tables: &[TableId], hash: bool, client_id: ClientId) -> Self {
         Self {
             items: tables[0],
             pool: tables[1],
             pairs: tables[2],
-            random: Random::new(seat.seed, 0xc4_0000_0000 + seat.index as u64),
-            number: (seat.index as u64 + 1) << 32,
+            random: Random::new(client_id.seed, 0xc4_0000_0000 + client_id.index as u64),
+            number: (client_id.index as u64 + 1) << 32,
             kind: MIX,
-            engrossed: seat.seed / 3 % 2 == 1,
+            mostly_skew: client_id.seed / 3 % 2 == 1,
             ops: [Op::default(); OPS_MAX],
             count: 0,
             from: 0,
@@ -87,7 +87,7 @@ impl ChurnClient {
             reverse: false,
             limit: 0,
             amount: 0,
-            feud: Feud::new(tables[3], hash, seat),
+            predicate_skew: PredicateSkew::new(tables[3], hash, client_id),
             key: vec![],
             other_key: vec![],
             value: vec![],
@@ -101,18 +101,18 @@ impl ChurnClient {
         self.shown
     }
 
-    pub(super) fn draw(&mut self, churn: &Churn) -> Shape {
-        let options = &churn.options;
+    pub(super) fn draw(&mut self, workload: &InsertDelete) -> Shape {
+        let options = &workload.options;
         let random = &mut self.random;
         self.number += 1;
-        // In every other run there is hardly anything else than the feud.
-        let least = if self.engrossed { 45 } else { 0 };
+        // In every other run there is hardly anything else than predicate skew.
+        let least = if self.mostly_skew { 45 } else { 0 };
         self.kind = match random.range(least, 99) {
             0..24 => MIX,
             24..36 => SCAN,
             36..44 => MOVE,
             44..52 => SKEW,
-            52..88 => FEUD,
+            52..88 => PREDICATE_SKEW,
             _ => AUDIT,
         };
         let (from, to) = match self.kind {
@@ -124,9 +124,9 @@ impl ChurnClient {
         self.reverse = random.below(2) == 0;
         self.limit = if random.below(3) == 0 { usize::MAX } else { random.range(1, 6) as usize };
         self.amount = i64::from(random.range(1, 9));
-        self.feud.pass();
-        if matches!(self.kind, FEUD | AUDIT) {
-            self.feud.draw(random);
+        self.predicate_skew.count_request();
+        if matches!(self.kind, PREDICATE_SKEW | AUDIT) {
+            self.predicate_skew.draw(random);
         }
         self.count = random.range(1, OPS_MAX as u32) as usize;
         for op in &mut self.ops[..self.count] {
@@ -147,7 +147,11 @@ impl ChurnClient {
         Shape { kind: self.kind, read_only, snapshot: read_only && options.snapshot_reads }
     }
 
-    pub(super) fn run<T: Transaction + ?Sized>(&mut self, churn: &Churn, tx: &mut T) -> Result<()> {
+    pub(super) fn run<T: Transaction + ?Sized>(
+        &mut self,
+        workload: &InsertDelete,
+        tx: &mut T,
+    ) -> Result<()> {
         self.shown = 0;
         match self.kind {
             MIX => {
@@ -159,18 +163,18 @@ impl ChurnClient {
             SCAN => {
                 // What is written depends on how many rows there were: phantoms tell. Now and then
                 // they are all removed, so that whole leaves and layers become empty.
-                let found = self.look_at_range(churn, tx, self.amount <= 3)?;
+                let found = self.look_at_range(workload, tx, self.amount <= 3)?;
                 self.number = self.number >> 8 << 8 | found & 0xff;
                 let op = self.ops[0];
                 self.act(tx, Op { action: Action::Put, ..op })
             }
-            MOVE => self.move_token(churn, tx),
+            MOVE => self.move_token(workload, tx),
             SKEW => self.take_from_pair(tx),
-            FEUD => {
-                self.shown = self.feud.run(tx)?;
+            PREDICATE_SKEW => {
+                self.shown = self.predicate_skew.run(tx)?;
                 Ok(())
             }
-            _ => self.audit(churn, tx),
+            _ => self.audit(workload, tx),
         }
     }
 
@@ -207,12 +211,12 @@ impl ChurnClient {
     /// `sweep`: removes them.
     fn look_at_range<T: Transaction + ?Sized>(
         &mut self,
-        churn: &Churn,
+        workload: &InsertDelete,
         tx: &mut T,
         sweep: bool,
     ) -> Result<u64> {
-        if churn.options.hash {
-            return self.look_at_group(churn, tx, sweep);
+        if workload.options.hash {
+            return self.look_at_group(workload, tx, sweep);
         }
         item_key(self.from, &mut self.key);
         item_key(self.to, &mut self.other_key);
@@ -244,13 +248,13 @@ impl ChurnClient {
 
     fn look_at_group<T: Transaction + ?Sized>(
         &mut self,
-        churn: &Churn,
+        workload: &InsertDelete,
         tx: &mut T,
         sweep: bool,
     ) -> Result<u64> {
         let mut keys: [Vec<u8>; GROUP] = core::array::from_fn(|_| Vec::new());
         for (number, key) in (self.from..).zip(&mut keys) {
-            item_key(number % churn.options.keys, key);
+            item_key(number % workload.options.keys, key);
         }
         let gets = keys.each_ref().map(|key| Get::read(self.items, key));
         let mut rows = [None; GROUP];
@@ -268,9 +272,13 @@ impl ChurnClient {
 
     /// Moves the token on a slot (or the next one with a token, where there is an order) to another
     /// slot, if that is empty.
-    fn move_token<T: Transaction + ?Sized>(&mut self, churn: &Churn, tx: &mut T) -> Result<()> {
+    fn move_token<T: Transaction + ?Sized>(
+        &mut self,
+        workload: &InsertDelete,
+        tx: &mut T,
+    ) -> Result<()> {
         let from = slot_key(self.from);
-        let token = if churn.options.hash {
+        let token = if workload.options.hash {
             tx.get(self.pool, &from)?
         } else {
             let range = Range { low: Bound::Included(&from), ..Range::all() };
@@ -308,15 +316,19 @@ impl ChurnClient {
         Ok(())
     }
 
-    /// Looks at a feud and, every other time, at everything that has a condition.
-    fn audit<T: Transaction + ?Sized>(&mut self, churn: &Churn, tx: &mut T) -> Result<()> {
-        self.shown = self.feud.audit(tx)?;
+    /// Looks at a pair of groups and, every other time, at everything that has a condition.
+    fn audit<T: Transaction + ?Sized>(
+        &mut self,
+        workload: &InsertDelete,
+        tx: &mut T,
+    ) -> Result<()> {
+        self.shown = self.predicate_skew.audit(tx)?;
         if self.reverse {
             return Ok(());
         }
-        self.look_at_range(churn, tx, false)?;
-        if churn.options.hash {
-            for slot in 0..churn.options.slots {
+        self.look_at_range(workload, tx, false)?;
+        if workload.options.hash {
+            for slot in 0..workload.options.slots {
                 if let Some(row) = tx.get(self.pool, &slot_key(slot))? {
                     self.shown ^= number(tx.bytes(row)?) << 32;
                 }
