@@ -3,9 +3,7 @@
 use crate::Result;
 use crate::options::Options;
 use chiliad_engine::any::{self, Place};
-use chiliad_engine::{
-    Host, LogTask, Mode, NativeSession, NativeStore, OpenedStore, Recovered, Running,
-};
+use chiliad_engine::{Host, LogTask, Mode, NativeSession, NativeStore, OpenedStore, Recovered};
 use chiliad_machine::Interleaved;
 use chiliad_machine::disk::Disk;
 use std::sync::Arc;
@@ -15,9 +13,6 @@ pub(crate) type Engine = Arc<dyn NativeStore>;
 
 /// One of its workers.
 pub(crate) type Session = Box<NativeSession>;
-
-/// A transaction in progress on a worker.
-pub(crate) type InProgress<'w> = Running<'w, Interleaved, NativeSession>;
 
 /// A writer of its log.
 pub(crate) type Writer = Box<dyn LogTask<Interleaved> + Send>;

@@ -35,9 +35,10 @@ pub use chiliad_engine::{
 };
 pub use chiliad_engine::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
-use crate::engine::InProgress;
 use crate::until::Until;
 use crate::{Error, Reason, Result};
+use chiliad_engine::{NativeSession, Running};
+use chiliad_machine::Interleaved;
 
 /// A running transaction, untyped: use it through the trait [`Transaction`].
 ///
@@ -45,148 +46,115 @@ use crate::{Error, Reason, Result};
 /// of this database or not, their use fails with [`Error::ForeignHandle`], as does that of handles
 /// that no transaction has given out.
 pub struct Untyped<'w> {
-    any: InProgress<'w>,
-    watch: Watch,
-}
-
-/// What became of the operations so far.
-struct Watch {
+    /// It remembers conflicts itself, whatever the closure makes of them.
+    running: Running<'w, Interleaved, NativeSession>,
     until: Until,
-    /// The transaction is lost, whatever its closure makes of it.
-    conflict: Option<Reason>,
-}
-
-impl Watch {
-    /// Refuses to go on after the deadline, and when it was told to give up.
-    fn ready(&self) -> Result<()> {
-        self.until.check()
-    }
-
-    /// Whether a commit may be tried.
-    fn verdict(&self) -> Result<()> {
-        if let Some(reason) = self.conflict {
-            return Err(Error::Conflict(reason));
-        }
-        self.ready()
-    }
-
-    fn note<T>(&mut self, result: Result<T>) -> Result<T> {
-        if let Err(Error::Conflict(reason)) = &result {
-            self.conflict = Some(*reason);
-        }
-        result
-    }
 }
 
 impl<'w> Untyped<'w> {
-    pub(crate) fn new(any: InProgress<'w>, until: Until) -> Self {
-        Self { any, watch: Watch { until, conflict: None } }
+    pub(crate) fn new(running: Running<'w, Interleaved, NativeSession>, until: Until) -> Self {
+        Self { running, until }
     }
 
     /// Why the transaction cannot commit: it has met a conflict, or what it has read is no state
     /// that ever was.
     pub(crate) fn conflict(&mut self) -> Option<Reason> {
-        self.watch.conflict.or_else(|| match self.any.validate() {
+        match self.running.validate() {
             Err(Error::Conflict(reason)) => Some(reason),
             _ => None,
-        })
+        }
     }
 
     /// Whether there was no memory left for it.
     pub(crate) fn is_short(&mut self) -> bool {
-        matches!(self.any.validate(), Err(Error::OutOfMemory { .. }))
+        matches!(self.running.validate(), Err(Error::OutOfMemory { .. }))
     }
 
     pub(crate) fn commit(self) -> Result<chiliad_engine::Committed> {
-        match self.watch.verdict() {
-            Ok(()) => self.any.commit(),
-            Err(error) => {
-                self.any.rollback();
-                Err(error)
+        match self.until.check() {
+            Ok(()) => self.running.commit(),
+            Err(over) => {
+                self.running.rollback();
+                Err(over)
             }
         }
     }
 
     /// What ends the transaction's waits.
     pub(crate) fn until(&self) -> &Until {
-        &self.watch.until
+        &self.until
     }
 
     /// What transactions in its closure know it by.
     pub(crate) fn as_outer(&self) -> chiliad_engine::Outer {
-        self.any.as_outer()
+        self.running.as_outer()
     }
 
     pub(crate) fn rollback(self) {
-        self.any.rollback();
+        self.running.rollback();
+    }
+
+    /// The transaction's operations, unless its deadline has passed or it was canceled.
+    fn operations(&mut self) -> Result<&mut NativeSession> {
+        self.until.check()?;
+        Ok(self.running.session())
     }
 }
 
 impl Transaction for Untyped<'_> {
     fn get(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
-        self.watch.ready()?;
-        self.watch.note(self.any.get(table, key))
+        self.operations()?.get(table, key)
     }
 
     fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
-        self.watch.ready()?;
-        self.watch.note(self.any.get_for_update(table, key))
+        self.operations()?.get_for_update(table, key)
     }
 
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
-        self.watch.ready()?;
-        self.watch.note(self.any.get_many(requests, rows))
+        self.operations()?.get_many(requests, rows)
     }
 
     fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {
-        self.watch.ready()?;
-        self.watch.note(self.any.scan(table, range))
+        self.operations()?.scan(table, range)
     }
 
     fn scan_index(&mut self, table: TableId, index: usize, range: Range<'_>) -> Result<Scanned> {
-        self.watch.ready()?;
-        self.watch.note(self.any.scan_index(table, index, range))
+        self.operations()?.scan_index(table, index, range)
     }
 
     fn entries(&self, scanned: Scanned) -> Result<&[Entry]> {
-        self.any.entries(scanned)
+        self.running.entries(scanned)
     }
 
     fn key(&self, entry: Entry) -> Result<&[u8]> {
-        self.any.key(entry)
+        self.running.key(entry)
     }
 
     fn bytes(&self, row: Row) -> Result<&[u8]> {
-        self.any.bytes(row)
+        self.running.bytes(row)
     }
 
     fn insert(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        self.watch.ready()?;
-        self.watch.note(self.any.insert(table, key, value))
+        self.operations()?.insert(table, key, value)
     }
 
     fn update(&mut self, row: Row, value: &[u8]) -> Result<()> {
-        self.watch.ready()?;
-        self.watch.note(self.any.update(row, value))
+        self.operations()?.update(row, value)
     }
 
     fn modify(&mut self, row: Row) -> Result<&mut [u8]> {
-        self.watch.ready()?;
-        self.watch.note(self.any.modify(row))
+        self.operations()?.modify(row)
     }
 
     fn put(&mut self, table: TableId, key: &[u8], value: &[u8]) -> Result<()> {
-        self.watch.ready()?;
-        self.watch.note(self.any.put(table, key, value))
+        self.operations()?.put(table, key, value)
     }
 
     fn remove_row(&mut self, row: Row) -> Result<()> {
-        self.watch.ready()?;
-        self.watch.note(self.any.remove_row(row))
+        self.operations()?.remove_row(row)
     }
 
     fn remove(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
-        self.watch.ready()?;
-        self.watch.note(self.any.remove(table, key))
+        self.operations()?.remove(table, key)
     }
 }
