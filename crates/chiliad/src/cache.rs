@@ -14,7 +14,7 @@
 //! - a thread that may not have a further worker takes one that is idle in another thread's cache.
 
 use crate::rules::Relief;
-use crate::seat::Seat;
+use crate::session::Session;
 use crate::{Error, Result};
 use chiliad_machine::{Machine, Native};
 use std::cell::RefCell;
@@ -28,7 +28,7 @@ type Slot = Mutex<Berth>;
 /// A place for a worker.
 #[derive(Default)]
 struct Berth {
-    seat: Option<Seat>,
+    session: Option<Session>,
     /// Somebody has it in hand, so no other thread may take it.
     held: bool,
     /// Runs so far.
@@ -86,8 +86,8 @@ impl Slots {
     pub fn with<T>(
         &self,
         database: u64,
-        make: impl FnOnce() -> Result<Seat>,
-        body: impl FnOnce(&mut Seat) -> T,
+        make: impl FnOnce() -> Result<Session>,
+        body: impl FnOnce(&mut Session) -> T,
     ) -> Result<T> {
         let loan = Loan { database, slot: self.take(database) };
         let mut berth = lock(&loan.slot);
@@ -96,7 +96,7 @@ impl Slots {
     }
 
     /// The same worker for several runs, between which it may be idle.
-    pub fn hold(&self, database: u64, make: impl FnOnce() -> Result<Seat>) -> Result<Held> {
+    pub fn hold(&self, database: u64, make: impl FnOnce() -> Result<Session>) -> Result<Held> {
         let loan = Loan { database, slot: self.take(database) };
         let mut berth = lock(&loan.slot);
         self.fill(&mut berth, make)?;
@@ -106,7 +106,7 @@ impl Slots {
     }
 
     /// A worker for somebody who may take it to another thread.
-    pub fn own(&self, make: impl FnOnce() -> Result<Seat>) -> Result<Own> {
+    pub fn own(&self, make: impl FnOnce() -> Result<Session>) -> Result<Own> {
         let slot = Arc::new(Slot::default());
         let mut berth = lock(&slot);
         self.fill(&mut berth, make)?;
@@ -124,7 +124,7 @@ impl Slots {
                 berth.seen = berth.runs;
                 berth.rested = false;
             } else if !berth.rested {
-                berth.rested = berth.seat.as_mut().is_none_or(|seat| seat.rest(PORTION).0);
+                berth.rested = berth.session.as_mut().is_none_or(|session| session.rest(PORTION).0);
             }
         }
     }
@@ -157,9 +157,9 @@ impl Slots {
 
     /// Sees to it that the slot has a worker, if need be one that is idle in another thread's cache.
     #[inline]
-    fn fill(&self, berth: &mut Berth, make: impl FnOnce() -> Result<Seat>) -> Result<()> {
-        if berth.seat.is_none() {
-            berth.seat = Some(make().or_else(|error| match error {
+    fn fill(&self, berth: &mut Berth, make: impl FnOnce() -> Result<Session>) -> Result<()> {
+        if berth.session.is_none() {
+            berth.session = Some(make().or_else(|error| match error {
                 Error::TooManyWorkers { .. } => self.take_over().ok_or(error),
                 other => Err(other),
             })?);
@@ -167,8 +167,8 @@ impl Slots {
         Ok(())
     }
 
-    fn take_over(&self) -> Option<Seat> {
-        let idle = |slot: &Arc<Slot>| lock_idle(slot).filter(|berth| !berth.held)?.seat.take();
+    fn take_over(&self) -> Option<Session> {
+        let idle = |slot: &Arc<Slot>| lock_idle(slot).filter(|berth| !berth.held)?.session.take();
         self.all().iter().find_map(idle)
     }
 
@@ -185,7 +185,7 @@ impl Relief for Slots {
     fn relieve(&self) -> u64 {
         let rest = |slot: &Arc<Slot>| {
             let mut berth = lock_idle(slot)?;
-            Some(berth.seat.as_mut()?.rest(usize::MAX).1)
+            Some(berth.session.as_mut()?.rest(usize::MAX).1)
         };
         self.all().iter().filter_map(rest).sum()
     }
@@ -195,17 +195,19 @@ impl Drop for Slots {
     fn drop(&mut self) {
         let known = self.known.get_mut().unwrap_or_else(PoisonError::into_inner);
         for slot in known.slots.drain(..).filter_map(|slot| slot.upgrade()) {
-            lock(&slot).seat.take();
+            lock(&slot).session.take();
         }
     }
 }
 
 impl Berth {
     #[inline]
-    fn run<T>(&mut self, body: impl FnOnce(&mut Seat) -> T) -> T {
+    fn run<T>(&mut self, body: impl FnOnce(&mut Session) -> T) -> T {
         self.runs += 1;
-        let Some(seat) = &mut self.seat else { unreachable!("filled, and emptied only when idle") };
-        body(seat)
+        let Some(session) = &mut self.session else {
+            unreachable!("filled, and emptied only when idle")
+        };
+        body(session)
     }
 }
 
@@ -229,7 +231,7 @@ impl Drop for Loan {
 impl Cached {
     fn is_alive(&self) -> bool {
         // Locked: in use, hence alive. (A slot in a cache is not in use by its own thread.)
-        lock_idle(&self.slot).is_none_or(|berth| berth.seat.is_some())
+        lock_idle(&self.slot).is_none_or(|berth| berth.session.is_some())
     }
 }
 
@@ -238,7 +240,7 @@ pub(crate) struct Held(Loan);
 
 impl Held {
     /// Runs `body` on it.
-    pub fn with<T>(&self, body: impl FnOnce(&mut Seat) -> T) -> T {
+    pub fn with<T>(&self, body: impl FnOnce(&mut Session) -> T) -> T {
         lock(&self.0.slot).run(body)
     }
 }
@@ -253,27 +255,27 @@ impl Drop for Held {
 pub(crate) struct Own {
     slot: Arc<Slot>,
     /// Out of its slot, for a transaction that lasts longer than a call; until the next call.
-    out: Option<Seat>,
+    out: Option<Session>,
 }
 
 impl Own {
     /// Runs `body` on it.
-    pub fn with<T>(&mut self, body: impl FnOnce(&mut Seat) -> T) -> T {
+    pub fn with<T>(&mut self, body: impl FnOnce(&mut Session) -> T) -> T {
         let mut berth = lock(&self.slot);
-        if let Some(seat) = self.out.take() {
-            berth.seat = Some(seat);
+        if let Some(session) = self.out.take() {
+            berth.session = Some(session);
         }
         berth.run(body)
     }
 
     /// The worker, for as long as its transaction lasts.
-    pub fn seat(&mut self) -> &mut Seat {
+    pub fn session(&mut self) -> &mut Session {
         let Self { slot, out } = self;
         out.get_or_insert_with(|| {
-            let Some(seat) = lock(slot).seat.take() else {
+            let Some(session) = lock(slot).session.take() else {
                 unreachable!("no other thread takes it")
             };
-            seat
+            session
         })
     }
 }

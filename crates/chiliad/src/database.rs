@@ -2,10 +2,10 @@
 
 use crate::cache::{Held, Own, Slots};
 use crate::engine::{self, Engine};
-use crate::home::Home;
+use crate::persistent::Persistent;
 use crate::raw::{TableId, TableSpec};
 use crate::rules::Rules;
-use crate::seat::{Plan, Seat, Seats};
+use crate::session::{Plan, Session, Sessions};
 use crate::ticker::Ticker;
 use crate::{Durability, Error, Options, Pending, Result};
 use crate::{RunOptions, Snapshot, Stats, Transaction};
@@ -30,20 +30,20 @@ pub struct Database {
 pub(crate) struct Shared {
     ticker: Option<Ticker>,
     slots: Arc<Slots>,
-    seats: Seats,
+    sessions: Sessions,
     /// The declarations of the tables, for those who open them again.
     pub(crate) declared: Mutex<HashMap<TableId, TableSpec>>,
     pub(crate) rules: Rules,
     pub(crate) options: Options,
     /// Its directory, if it has one.
-    pub(crate) home: Option<Home>,
+    pub(crate) persistent: Option<Persistent>,
     pub(crate) engine: Engine,
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if let Some(home) = &mut self.home {
-            home.wind_down();
+        if let Some(persistent) = &mut self.persistent {
+            persistent.wind_down();
         }
         drop(self.ticker.take());
     }
@@ -77,7 +77,11 @@ impl Database {
         Self::assemble(Options { durability: Durability::None, ..options }, engine, None)
     }
 
-    pub(crate) fn assemble(options: Options, engine: Engine, home: Option<Home>) -> Result<Self> {
+    pub(crate) fn assemble(
+        options: Options,
+        engine: Engine,
+        persistent: Option<Persistent>,
+    ) -> Result<Self> {
         let slots = Arc::<Slots>::default();
         let rules = Rules {
             workers: Arc::<Slots>::downgrade(&slots),
@@ -85,7 +89,7 @@ impl Database {
             // Relaxed: only that each gets another number matters.
             database: OPENED.fetch_add(1, Ordering::Relaxed),
             backoff: options.backoff.policy(),
-            acks: home.as_ref().and_then(|home| home.acks.clone()),
+            acks: persistent.as_ref().and_then(|persistent| persistent.acks.clone()),
             durability: options.durability,
             all_partitions: (0..options.partitions).collect(),
             pace: Pace::new(),
@@ -93,11 +97,11 @@ impl Database {
         let shared = Shared {
             ticker: Some(Ticker::start(engine.clone(), Arc::clone(&slots), options.epoch)?),
             slots,
-            seats: Seats::new(options.workers_max),
+            sessions: Sessions::new(options.workers_max),
             declared: Mutex::new(engine.tables().into_iter().collect()),
             rules,
             options,
-            home,
+            persistent,
             engine,
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -199,7 +203,7 @@ impl Database {
         body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> core::result::Result<T, E> {
         let plan = Plan::now(options);
-        self.with_seat(|seat| seat.run_held(&self.shared.rules, plan, body))
+        self.with_session(|session| session.run_held(&self.shared.rules, plan, body))
             .unwrap_or_else(|error| Err(E::from(error)))
     }
 
@@ -214,7 +218,7 @@ impl Database {
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<Pending<T>> {
-        self.with_seat(|seat| seat.submit(&self.shared.rules, body))?
+        self.with_session(|session| session.submit(&self.shared.rules, body))?
     }
 
     /// Runs `body` as a read-only transaction on a state of the past: it is never refused, disturbs
@@ -260,8 +264,8 @@ impl Database {
         mut body: impl FnMut(&mut Snapshot<'_, '_>) -> core::result::Result<T, E>,
     ) -> core::result::Result<T, E> {
         let plan = Plan::snapshot(options);
-        self.with_seat(|seat| {
-            seat.run_held(&self.shared.rules, plan, |tx| body(&mut Snapshot::new(tx)))
+        self.with_session(|session| {
+            session.run_held(&self.shared.rules, plan, |tx| body(&mut Snapshot::new(tx)))
         })
         .unwrap_or_else(|error| Err(E::from(error)))
     }
@@ -272,8 +276,8 @@ impl Database {
         self.shared.engine.stats()
     }
 
-    pub(crate) fn seat(&self) -> Result<Seat> {
-        Seat::new(&self.shared.engine, &self.shared.seats)
+    pub(crate) fn session(&self) -> Result<Session> {
+        Session::new(&self.shared.engine, &self.shared.sessions)
     }
 
     pub(crate) fn rules(&self) -> &Rules {
@@ -281,18 +285,18 @@ impl Database {
     }
 
     /// A worker of this thread that nobody else has, for several calls.
-    pub(crate) fn hold_seat(&self) -> Result<Held> {
-        self.shared.slots.hold(self.shared.rules.database, || self.seat())
+    pub(crate) fn hold_session(&self) -> Result<Held> {
+        self.shared.slots.hold(self.shared.rules.database, || self.session())
     }
 
     /// A worker for somebody who may take it to another thread.
     pub(crate) fn own(&self) -> Result<Own> {
-        self.shared.slots.own(|| self.seat())
+        self.shared.slots.own(|| self.session())
     }
 
     /// Calls `body` with a worker of this thread that nobody else has.
-    pub(crate) fn with_seat<T>(&self, body: impl FnOnce(&mut Seat) -> T) -> Result<T> {
-        self.shared.slots.with(self.shared.rules.database, || self.seat(), body)
+    pub(crate) fn with_session<T>(&self, body: impl FnOnce(&mut Session) -> T) -> Result<T> {
+        self.shared.slots.with(self.shared.rules.database, || self.session(), body)
     }
 }
 

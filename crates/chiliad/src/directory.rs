@@ -1,8 +1,8 @@
 //! Directories of databases that are not open: inspected, copied, salvaged.
 
+use crate::copy_destination::CopyDestination;
 use crate::engine;
 use crate::place::disk;
-use crate::target::Target;
 use crate::threads::Threads;
 use crate::{Options, Phase, Recovered, Result};
 use chiliad_engine::Mode;
@@ -33,10 +33,10 @@ pub fn inspect(
 /// [`Error::Data`](crate::Error::Data).
 pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Copied> {
     let source = disk(from.as_ref(), Lock::Shared)?;
-    let target = Target::new(to.as_ref())?;
+    let destination = CopyDestination::new(to.as_ref())?;
     let host = Threads::new(Threads::two_per_core());
-    let copied = chiliad_engine::copy_directory::<Interleaved>(&source, target.disk(), &host)?;
-    target.keep();
+    let copied = chiliad_engine::copy_directory::<Interleaved>(&source, destination.disk(), &host)?;
+    destination.keep();
     Ok(copied)
 }
 
@@ -55,11 +55,11 @@ pub fn salvage(
     show: &(dyn Fn(Phase, u64, u64) + Sync),
 ) -> Result<Recovered> {
     let source = Arc::new(disk(from.as_ref(), Lock::Shared)?);
-    let target = Target::new(to.as_ref())?;
+    let destination = CopyDestination::new(to.as_ref())?;
     let host = Threads::showing(Threads::two_per_core(), show);
     let (engine, _, recovered) =
         engine::open_on(source, Mode::Salvage, &Options::default(), &host)?;
-    engine.export(target.disk(), &host)?;
-    target.keep();
+    engine.export(destination.disk(), &host)?;
+    destination.keep();
     Ok(recovered)
 }

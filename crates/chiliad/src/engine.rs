@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// A database of the engine; clones lead to the same one.
 pub(crate) type Engine = Arc<dyn NativeStore>;
 
-/// One of its workers.
-pub(crate) type Session = Box<NativeSession>;
+/// A session on it.
+pub(crate) type EngineSession = Box<NativeSession>;
 
 /// A writer of its log.
 pub(crate) type Writer = Box<dyn LogTask<Interleaved> + Send>;

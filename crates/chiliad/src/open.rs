@@ -1,11 +1,11 @@
 //! A database in a directory: opened, checkpointed, copied, closed.
 
 use crate::acks::Acks;
+use crate::background::BackgroundThreads;
+use crate::copy_destination::{CopyDestination, refuse_foreign};
 use crate::engine;
-use crate::home::Home;
-use crate::keeper::Keeper;
+use crate::persistent::Persistent;
 use crate::place::{disk, make_directory};
-use crate::target::{Target, refuse_foreign};
 use crate::threads::{Show, Threads};
 use crate::until::Until;
 use crate::{
@@ -106,32 +106,36 @@ impl Database {
         if let Some(made) = made {
             made.keep();
         }
-        let mut home = Home::new(recovered, disk);
+        let mut persistent = Persistent::new(recovered, disk);
         if mode == Mode::Write {
             let acks = Arc::new(Acks::new(engine.clone()));
-            home.keeper = Some(Keeper::start(&engine, runners, &acks, walkers(&options))?);
-            home.acks = Some(acks);
+            persistent.background =
+                Some(BackgroundThreads::start(&engine, runners, &acks, walkers(&options))?);
+            persistent.acks = Some(acks);
         }
-        Self::assemble(options, engine, Some(home))
+        Self::assemble(options, engine, Some(persistent))
     }
 
     /// What recovery found when the database was opened; `None` in memory.
     #[must_use]
     pub fn recovered(&self) -> Option<&Recovered> {
-        self.shared.home.as_ref().map(|home| &home.recovered)
+        self.shared.persistent.as_ref().map(|persistent| &persistent.recovered)
     }
 
     /// How the storage is; `None` in memory.
     #[must_use]
     pub fn storage(&self) -> Option<Storage> {
-        let home = self.shared.home.as_ref()?;
+        let persistent = self.shared.persistent.as_ref()?;
         let engine = &self.shared.engine;
         Some(Storage {
             epoch: engine.epoch(),
             durable_epoch: engine.durable_epoch(),
             log_bytes: engine.log_bytes(),
             failure: engine.log_failure(),
-            checkpoint_failure: home.keeper.as_ref().and_then(Keeper::trouble),
+            checkpoint_failure: persistent
+                .background
+                .as_ref()
+                .and_then(BackgroundThreads::checkpoint_failure),
         })
     }
 
@@ -176,13 +180,13 @@ impl Database {
     /// # Errors
     /// [`Error::Data`], [`Error::LogFailed`]; [`Error::InvalidOption`] in memory.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<Copied> {
-        let target = Target::new(to.as_ref())?;
+        let destination = CopyDestination::new(to.as_ref())?;
         if let Some(acks) = &self.shared.rules.acks {
             // Sooner than the epoch ends by itself; the backup waits for as much.
             acks.sync(&Until::default())?;
         }
-        let copied = self.shared.engine.backup(target.disk())?;
-        target.keep();
+        let copied = self.shared.engine.backup(destination.disk())?;
+        destination.keep();
         Ok(copied)
     }
 }

@@ -160,9 +160,9 @@ impl Database {
     ) -> Result<u64> {
         self.check_own(table)?;
         let mut own = self.own()?;
-        let seat = own.seat();
+        let session = own.session();
         let rules = self.rules();
-        let outer = seat.begin_load(rules);
+        let outer = session.begin_load(rules);
         let (mut key, mut value) = (Vec::new(), Vec::new());
         let mut loaded = 0;
         for (k, v) in rows {
@@ -170,7 +170,7 @@ impl Database {
             value.clear();
             k.encode(&mut key);
             v.encode(&mut value);
-            let loads = seat.load(rules, &outer, table.id, (&key, &value));
+            let loads = session.load(rules, &outer, table.id, (&key, &value));
             loads.map_err(|error| table.tell(error))?;
             loaded += 1;
         }
@@ -188,12 +188,12 @@ impl Database {
         rows: impl IntoIterator<Item = (K, V)>,
     ) -> Result<u64> {
         let mut own = self.own()?;
-        let seat = own.seat();
+        let session = own.session();
         let rules = self.rules();
-        let outer = seat.begin_load(rules);
+        let outer = session.begin_load(rules);
         let mut loaded = 0;
         for (key, value) in rows {
-            seat.load(rules, &outer, table, (key.as_ref(), value.as_ref()))?;
+            session.load(rules, &outer, table, (key.as_ref(), value.as_ref()))?;
             loaded += 1;
         }
         self.shared.engine.settle();

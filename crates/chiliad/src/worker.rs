@@ -1,7 +1,7 @@
 //! Workers for those who want to hold them.
 
 use crate::cache::Own;
-use crate::seat::Plan;
+use crate::session::Plan;
 use crate::{Database, Error, Pending, Result, RunOptions, Snapshot, Transaction};
 
 /// Runs transactions, one at a time, without the look-up that [`Database::run`] makes.
@@ -70,7 +70,7 @@ impl Worker {
     ) -> core::result::Result<T, E> {
         let plan = Plan::now(options);
         let rules = self.database.rules();
-        self.own.with(|seat| seat.run_held(rules, plan, body))
+        self.own.with(|session| session.run_held(rules, plan, body))
     }
 
     /// As [`Database::submit`].
@@ -82,7 +82,7 @@ impl Worker {
         body: impl FnMut(&mut Transaction<'_>) -> Result<T>,
     ) -> Result<Pending<T>> {
         let rules = self.database.rules();
-        self.own.with(|seat| seat.submit(rules, body))
+        self.own.with(|session| session.submit(rules, body))
     }
 
     /// As [`Database::snapshot`].
@@ -107,7 +107,7 @@ impl Worker {
     ) -> core::result::Result<T, E> {
         let plan = Plan::snapshot(options);
         let rules = self.database.rules();
-        self.own.with(|seat| seat.run_held(rules, plan, |tx| body(&mut Snapshot::new(tx))))
+        self.own.with(|session| session.run_held(rules, plan, |tx| body(&mut Snapshot::new(tx))))
     }
 
     /// Begins a transaction that the caller commits or rolls back; conflicts come out as
@@ -117,7 +117,7 @@ impl Worker {
     /// # Errors
     /// [`Error::Conflict`] and others of the scheme.
     pub fn begin(&mut self, options: &RunOptions) -> Result<Transaction<'_>> {
-        self.own.seat().begin(self.database.rules(), Plan::now(options))
+        self.own.session().begin(self.database.rules(), Plan::now(options))
     }
 }
 

@@ -1,14 +1,14 @@
 //! Transactions from any thread, run by threads that serve.
 //!
-//! Who waits for what is in `line`, under one lock. Wakers are called outside of it: they are others'
+//! Who waits for what is in `request_queue`, under one lock. Wakers are called outside of it: they are others'
 //! code.
 
-mod line;
+mod request_queue;
 
-use self::line::{Line, Offered};
+use self::request_queue::{Offered, RequestQueue};
 use crate::rules::Rules;
 use crate::run_options::check_in_flight;
-use crate::seat::{Plan, Seat};
+use crate::session::{Plan, Session};
 use crate::sleeper::Sleeper;
 use crate::until::Until;
 use crate::{Database, Error, Result, RunOptions, Ticket, Transaction, ticket};
@@ -62,10 +62,10 @@ use std::task::Waker;
 /// ```
 pub struct Queue {
     database: Database,
-    line: Mutex<Line<Request>>,
+    requests: Mutex<RequestQueue<Request>>,
 }
 
-type Request = Box<dyn FnOnce(&mut Seat, &Rules) + Send>;
+type Request = Box<dyn FnOnce(&mut Session, &Rules) + Send>;
 
 /// Why a transaction was not taken into a [`Queue`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,7 +103,7 @@ impl Database {
         if length_max == 0 {
             return Err(Error::InvalidOption("length_max 0: 1 or more is accepted".into()));
         }
-        Ok(Queue { database: self.clone(), line: Mutex::new(Line::new(length_max)) })
+        Ok(Queue { database: self.clone(), requests: Mutex::new(RequestQueue::new(length_max)) })
     }
 }
 
@@ -173,19 +173,19 @@ impl Queue {
         check_in_flight(in_flight)?;
         let server = Serving { queue: self, number: self.lock().enter() };
         let ended = self.database.rules().pace.interleave(in_flight, |_| {
-            let held = self.database.hold_seat()?;
+            let held = self.database.hold_session()?;
             self.lock().join(server.number);
             let sleeper = Sleeper::here();
             while let Some(request) = sleeper.until(|waker| self.next(server.number, waker)) {
-                held.with(|seat| request(seat, self.database.rules()));
+                held.with(|session| request(session, self.database.rules()));
                 Interleaved::between();
             }
             Ok(())
         })?;
-        let seated =
+        let began =
             ended.into_iter().map(|ended| ended.unwrap_or_else(|panic| resume_unwind(panic)));
         // One was enough.
-        seated.reduce(Result::or).unwrap_or(Ok(()))
+        began.reduce(Result::or).unwrap_or(Ok(()))
     }
 
     /// Accepts nothing more. What was accepted is run, by the threads that serve or are yet to; then they
@@ -208,12 +208,12 @@ impl Queue {
         let options = options.clone();
         let limit = Until { deadline, cancel: options.cancel.clone() };
         let (promise, ticket) = ticket::pair(self.database.rules().holding().cloned(), limit);
-        let request = move |seat: &mut Seat, rules: &Rules| {
+        let request = move |session: &mut Session, rules: &Rules| {
             if !promise.begin() {
                 return;
             }
             let plan = Plan { deadline, ..Plan::now(&options) };
-            let answer = catch_unwind(AssertUnwindSafe(|| seat.run(rules, plan, body)));
+            let answer = catch_unwind(AssertUnwindSafe(|| session.run(rules, plan, body)));
             if let (Some(acks), Ok(held)) = (rules.holding(), &answer) {
                 acks.hurry(held.epoch);
             }
@@ -249,8 +249,8 @@ impl Queue {
         }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Line<Request>> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, RequestQueue<Request>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -14,53 +14,54 @@ use std::time::Duration;
 const UPKEEP: Duration = Duration::from_millis(50);
 
 /// The threads. They end when it is dropped, after everything committed has become durable.
-pub(crate) struct Keeper {
+pub(crate) struct BackgroundThreads {
     stop: Arc<AtomicBool>,
     engine: Engine,
     upkeep: Vec<JoinHandle<()>>,
     writers: Vec<JoinHandle<()>>,
     /// What went wrong with the last checkpoint that nobody asked for.
-    trouble: Arc<Mutex<Option<Error>>>,
+    checkpoint_failure: Arc<Mutex<Option<Error>>>,
 }
 
-impl Keeper {
+impl BackgroundThreads {
     pub fn start(
         engine: &Engine,
         writers: Vec<Writer>,
         acks: &Arc<Acks>,
         threads: usize,
     ) -> Result<Self> {
-        let mut keeper = Self {
+        let mut background = Self {
             stop: Arc::default(),
             engine: engine.clone(),
             upkeep: Vec::new(),
             writers: Vec::new(),
-            trouble: Arc::default(),
+            checkpoint_failure: Arc::default(),
         };
         for writer in writers {
-            let (stop, acks) = (Arc::clone(&keeper.stop), Arc::clone(acks));
+            let (stop, acks) = (Arc::clone(&background.stop), Arc::clone(acks));
             // Acquire pairs with the release in `wind_down`.
             let body = move || writer.run(&|| stop.load(Ordering::Acquire), &|| acks.publish());
-            keeper.writers.push(spawn("chiliad-log", body)?);
+            background.writers.push(spawn("chiliad-log", body)?);
         }
         // Apart: the log needs room while a checkpoint takes its time.
-        let (stop, room) = (Arc::clone(&keeper.stop), engine.clone());
+        let (stop, room) = (Arc::clone(&background.stop), engine.clone());
         // One after the other, until there is enough: small files are soon used up.
         let body = move || upkeep(&stop, || while room.prepare_log() == Ok(true) {});
-        keeper.upkeep.push(spawn("chiliad-room", body)?);
-        let (stop, trouble) = (Arc::clone(&keeper.stop), Arc::clone(&keeper.trouble));
+        background.upkeep.push(spawn("chiliad-room", body)?);
+        let (stop, checkpoint_failure) =
+            (Arc::clone(&background.stop), Arc::clone(&background.checkpoint_failure));
         let engine = engine.clone();
         let body = move || {
             let host = Threads::new(threads);
-            upkeep(&stop, || checkpoint_if_due(&engine, &host, &trouble));
+            upkeep(&stop, || checkpoint_if_due(&engine, &host, &checkpoint_failure));
         };
-        keeper.upkeep.push(spawn("chiliad-checkpoint", body)?);
-        Ok(keeper)
+        background.upkeep.push(spawn("chiliad-checkpoint", body)?);
+        Ok(background)
     }
 
     /// What went wrong with the last checkpoint that nobody asked for.
-    pub fn trouble(&self) -> Option<Error> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn checkpoint_failure(&self) -> Option<Error> {
+        self.checkpoint_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Ends checkpoints: before the ticker ends, without which none gets anywhere.
@@ -76,7 +77,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for BackgroundThreads {
     fn drop(&mut self) {
         self.wind_down();
         for thread in self.writers.drain(..) {
@@ -99,12 +100,16 @@ fn upkeep(stop: &AtomicBool, task: impl Fn()) {
     }
 }
 
-fn checkpoint_if_due(engine: &Engine, host: &Threads<'_>, trouble: &Mutex<Option<Error>>) {
+fn checkpoint_if_due(
+    engine: &Engine,
+    host: &Threads<'_>,
+    checkpoint_failure: &Mutex<Option<Error>>,
+) {
     if !engine.checkpoint_is_due() {
         return;
     }
     let made = engine.checkpoint(host);
     if made != Err(Error::Canceled) {
-        *trouble.lock().unwrap_or_else(PoisonError::into_inner) = made.err();
+        *checkpoint_failure.lock().unwrap_or_else(PoisonError::into_inner) = made.err();
     }
 }

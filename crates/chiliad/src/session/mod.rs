@@ -1,8 +1,11 @@
-//! One worker of the engine, and the life of a transaction on it: attempts, retries, panics.
+//! A session on the engine, and the life of a transaction on it: attempts, retries, panics.
 
+mod attempts;
+
+use self::attempts::{Load, Run};
 use crate::cancel::Cancel;
 use crate::clock::ticks_at;
-use crate::engine::{Engine, Session};
+use crate::engine::{Engine, EngineSession};
 use crate::held::Held;
 use crate::nest::{self, Refusals};
 use crate::raw::{TableId, Untyped};
@@ -10,9 +13,8 @@ use crate::reader::Scratch;
 use crate::rules::Rules;
 use crate::until::Until;
 use crate::{Error, Pending, Reader, Reason, Result, RunOptions, Transaction};
-use chiliad_api::{Attempt, Attempts, retry};
+use chiliad_api::retry;
 use chiliad_engine::{Committed, Intent, Outer, Running};
-use core::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,17 +23,17 @@ use std::time::Instant;
 /// Times that a transaction is run again because memory has come back to it.
 const RELIEFS_MAX: u32 = 4;
 
-/// A worker with its scratch memory. One transaction at a time.
-pub(crate) struct Seat {
-    worker: Session,
+/// A session on the engine, with its scratch memory. One transaction at a time.
+pub(crate) struct Session {
+    engine: EngineSession,
     scratch: Scratch,
-    /// After the worker: a seat is free when its worker has gone.
+    /// After the engine's: another one may begin when that has gone.
     _taken: Taken,
 }
 
-/// Counts the seats of a database that are taken.
+/// Counts the sessions of a database.
 #[derive(Clone)]
-pub(crate) struct Seats {
+pub(crate) struct Sessions {
     taken: Arc<AtomicUsize>,
     most: usize,
 }
@@ -39,7 +41,7 @@ pub(crate) struct Seats {
 /// One of them, until it is dropped.
 struct Taken(Arc<AtomicUsize>);
 
-impl Seats {
+impl Sessions {
     pub fn new(most: usize) -> Self {
         Self { taken: Arc::default(), most }
     }
@@ -100,16 +102,16 @@ impl<'a> Plan<'a> {
     }
 }
 
-impl Seat {
-    pub fn new(engine: &Engine, seats: &Seats) -> Result<Self> {
-        let taken = seats.take()?;
-        Ok(Self { worker: engine.native_session()?, scratch: Scratch::default(), _taken: taken })
+impl Session {
+    pub fn new(engine: &Engine, sessions: &Sessions) -> Result<Self> {
+        let taken = sessions.take()?;
+        Ok(Self { engine: engine.native_session()?, scratch: Scratch::default(), _taken: taken })
     }
 
     /// Has the worker, which has nothing to do, collect up to `budget` items of what it has left behind and give
     /// back what it has free. Whether nothing is left to collect; how many bytes others have gained.
     pub fn rest(&mut self, budget: usize) -> (bool, u64) {
-        self.worker.rest(budget)
+        self.engine.rest(budget)
     }
 
     /// Has all workers that are idle, this one among them, give back what they have. Whether that may be worth
@@ -125,10 +127,10 @@ impl Seat {
         bytes > 0 || own_bytes > 0 && attempts == 0
     }
 
-    /// Loading begins: rows are put into tables one by one, by [`Seat::load`].
+    /// Loading begins: rows are put into tables one by one, by [`Session::load`].
     pub fn begin_load(&mut self, rules: &Rules) -> Vec<Outer> {
         // The cancel handle of this worker's last transaction must not cancel the load.
-        self.worker.cancel_by(None);
+        self.engine.cancel_by(None);
         nest::outer(rules.database)
     }
 
@@ -142,7 +144,7 @@ impl Seat {
         row: (&[u8], &[u8]),
     ) -> Result<()> {
         retry(Load {
-            seat: self,
+            session: self,
             rules,
             outer,
             table,
@@ -175,8 +177,8 @@ impl Seat {
             outer,
             ..Intent::default()
         };
-        self.worker.cancel_by(plan.options.cancel.as_ref().map(Cancel::engine));
-        let raw = Untyped::new(Running::begin(&mut *self.worker, &intent)?, plan.limit());
+        self.engine.cancel_by(plan.options.cancel.as_ref().map(Cancel::engine));
+        let raw = Untyped::new(Running::begin(&mut *self.engine, &intent)?, plan.limit());
         Ok(Transaction::new(Reader::new(raw, &mut self.scratch, rules.database), rules))
     }
 
@@ -190,7 +192,7 @@ impl Seat {
     ) -> Held<T, E> {
         let (limit, outer) = (plan.limit(), nest::outer(rules.database));
         let futile = Refusals::default();
-        retry(Run { seat: self, rules, plan, limit, outer, reliefs: 0, futile, body })
+        retry(Run { session: self, rules, plan, limit, outer, reliefs: 0, futile, body })
     }
 
     /// The same with the result held back as the database is told to.
@@ -270,102 +272,5 @@ impl<T, E: From<Error>> Once<T, E> {
             Error::OutOfMemory { .. } => Self::Short(Held::harmless(error)),
             other => Self::Over(Held::harmless(other)),
         }
-    }
-}
-
-/// The attempts of a transaction.
-struct Run<'a, B> {
-    seat: &'a mut Seat,
-    rules: &'a Rules,
-    plan: Plan<'a>,
-    limit: Until,
-    /// The transactions in whose closures it is run.
-    outer: Vec<Outer>,
-    /// Attempts that memory has come back for.
-    reliefs: u32,
-    futile: Refusals,
-    body: B,
-}
-
-impl<T, E, B> Attempts for Run<'_, B>
-where
-    E: From<Error>,
-    B: FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
-{
-    type Outcome = Held<T, E>;
-    type Refusal = Refusal;
-
-    #[inline]
-    fn attempt(&mut self, refusals: u32) -> Attempt<Held<T, E>, Refusal> {
-        if let Err(over) = self.limit.check() {
-            return Attempt::Over(Held::harmless(over));
-        }
-        let Self { seat, rules, plan, outer, body, .. } = self;
-        match seat.run_once(rules, *plan, refusals, outer, body) {
-            Once::Over(held) => Attempt::Over(held),
-            Once::Refused(refusal) => Attempt::Refused(refusal),
-            Once::Short(_) if seat.relieve(rules, self.reliefs) => {
-                self.reliefs += 1;
-                Attempt::Again
-            }
-            Once::Short(held) => Attempt::Over(held),
-        }
-    }
-
-    fn refused(&mut self, refusal: Refusal, refusals: u32) -> ControlFlow<Held<T, E>> {
-        if self.plan.options.retries_max.is_some_and(|most| refusals > most) {
-            return ControlFlow::Break(Held::harmless(Error::Conflict(refusal.reason)));
-        }
-        match self.futile.add(!self.outer.is_empty(), refusal.overtaken) {
-            Some(nested) => ControlFlow::Break(Held::harmless(Error::Nested(nested))),
-            None => ControlFlow::Continue(()),
-        }
-    }
-
-    fn back_off(&mut self, refusals: u32) {
-        self.rules.back_off(refusals, &self.limit);
-    }
-}
-
-/// The attempts at putting one row into a table.
-struct Load<'a> {
-    seat: &'a mut Seat,
-    rules: &'a Rules,
-    outer: &'a [Outer],
-    table: TableId,
-    row: (&'a [u8], &'a [u8]),
-    reliefs: u32,
-    futile: Refusals,
-}
-
-impl Attempts for Load<'_> {
-    type Outcome = Result<()>;
-    type Refusal = ();
-
-    fn attempt(&mut self, _: u32) -> Attempt<Result<()>, ()> {
-        let (key, value) = self.row;
-        match self.seat.worker.try_load(self.outer, self.table, key, value) {
-            Ok(()) => {
-                nest::has_written(self.rules.database);
-                Attempt::Over(Ok(()))
-            }
-            Err(Error::Conflict(_)) => Attempt::Refused(()),
-            Err(Error::OutOfMemory { .. }) if self.seat.relieve(self.rules, self.reliefs) => {
-                self.reliefs += 1;
-                Attempt::Again
-            }
-            error => Attempt::Over(error),
-        }
-    }
-
-    fn refused(&mut self, (): (), _: u32) -> ControlFlow<Result<()>> {
-        match self.futile.add(!self.outer.is_empty(), false) {
-            Some(nested) => ControlFlow::Break(Err(Error::Nested(nested))),
-            None => ControlFlow::Continue(()),
-        }
-    }
-
-    fn back_off(&mut self, refusals: u32) {
-        self.rules.back_off(refusals, &Until::default());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::held::Held;
 use crate::run_options::check_in_flight;
-use crate::seat::{Plan, Seat};
+use crate::session::{Plan, Session};
 use crate::{Database, Error, Result, RunOptions, Transaction};
 use chiliad_machine::{Interleaved, Machine};
 use core::cell::RefCell;
@@ -106,9 +106,10 @@ impl Database {
         let inputs = RefCell::new(inputs.into_iter().enumerate());
         let next = || inputs.borrow_mut().next();
         let left = || inputs.borrow().len();
-        let drain = |seat: &mut Seat| {
+        let drain = |session: &mut Session| {
             while let Some((place, mut input)) = next() {
-                let run = || seat.run(self.rules(), Plan::now(options), |tx| body(tx, &mut input));
+                let run =
+                    || session.run(self.rules(), Plan::now(options), |tx| body(tx, &mut input));
                 let outcome = catch_unwind(AssertUnwindSafe(run));
                 outcomes.borrow_mut()[place] = Some(outcome);
                 Interleaved::between();
@@ -116,13 +117,13 @@ impl Database {
         };
         let ended = self.rules().pace.interleave(members, |_| match left() {
             0 => Ok(()),
-            _ => self.with_seat(drain),
+            _ => self.with_session(drain),
         })?;
         for member in ended {
-            let seated = member.unwrap_or_else(|panic| resume_unwind(panic));
-            // Whoever had a seat has left nothing to do.
+            let began = member.unwrap_or_else(|panic| resume_unwind(panic));
+            // A fiber that had a session has left nothing to do.
             if left() > 0 {
-                seated?;
+                began?;
             }
         }
         self.tell(outcomes.into_inner())

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::task::Waker;
 
 /// The requests `R`, and who waits.
-pub(super) struct Line<R> {
+pub(super) struct RequestQueue<R> {
     requests: VecDeque<R>,
     length_max: usize,
     closed: bool,
@@ -29,7 +29,7 @@ struct Server {
 
 /// What became of an offered request.
 pub(super) enum Offered {
-    /// It is in the line: this one is to be woken.
+    /// It is in the queue: this one is to be woken.
     Taken(Option<Waker>),
     Full,
     Closed,
@@ -42,7 +42,7 @@ impl Server {
     }
 }
 
-impl<R> Line<R> {
+impl<R> RequestQueue<R> {
     pub fn new(length_max: usize) -> Self {
         Self {
             requests: VecDeque::new(),
@@ -119,7 +119,7 @@ impl<R> Line<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Offered};
+    use super::{Offered, RequestQueue};
     use std::sync::Arc;
     use std::task::{Wake, Waker};
 
@@ -143,48 +143,48 @@ mod tests {
 
     #[test]
     fn the_server_with_the_fewest_in_flight_is_woken() {
-        let mut line = Line::new(10);
-        let (large, small) = (line.enter(), line.enter());
+        let mut queue = RequestQueue::new(10);
+        let (large, small) = (queue.enter(), queue.enter());
         let all: [Waker; 5] = wakers();
         // The last two are the small server's.
         let home = |at: usize| if at < 3 { large } else { small };
         for (at, waker) in all.iter().enumerate() {
-            line.join(home(at));
-            assert!(line.next(home(at), waker).is_none());
+            queue.join(home(at));
+            assert!(queue.next(home(at), waker).is_none());
         }
         // Each looks, so that a woken one is at work from then on.
         let mut served = Vec::new();
         for request in 0..5 {
-            let waker = woken(line.offer(&mut Some(request), None)).unwrap();
+            let waker = woken(queue.offer(&mut Some(request), None)).unwrap();
             let at = all.iter().position(|it| it.will_wake(&waker)).unwrap();
-            assert!(matches!(line.next(home(at), &waker), Some(Some(_))));
+            assert!(matches!(queue.next(home(at), &waker), Some(Some(_))));
             served.push(home(at));
         }
         assert_eq!(served, [large, small, large, small, large]);
-        assert!(woken(line.offer(&mut Some(5), None)).is_none(), "all are at work");
+        assert!(woken(queue.offer(&mut Some(5), None)).is_none(), "all are at work");
     }
 
     #[test]
     fn whoever_looks_is_in_no_list() {
-        let mut line = Line::new(1);
-        let server = line.enter();
-        line.join(server);
+        let mut queue = RequestQueue::new(1);
+        let server = queue.enter();
+        queue.join(server);
         let [member, submitter] = wakers();
         // Woken without reason, twice.
-        assert!(line.next(server, &member).is_none());
-        assert!(line.next(server, &member).is_none());
-        assert!(woken(line.offer(&mut Some(1), None)).unwrap().will_wake(&member));
+        assert!(queue.next(server, &member).is_none());
+        assert!(queue.next(server, &member).is_none());
+        assert!(woken(queue.offer(&mut Some(1), None)).unwrap().will_wake(&member));
         for _ in 0..2 {
-            assert!(matches!(line.offer(&mut Some(2), Some(&submitter)), Offered::Full));
+            assert!(matches!(queue.offer(&mut Some(2), Some(&submitter)), Offered::Full));
         }
-        let Some(Some((1, Some(waiting)))) = line.next(server, &member) else {
+        let Some(Some((1, Some(waiting)))) = queue.next(server, &member) else {
             panic!("a request, and one who waits for room")
         };
         assert!(waiting.will_wake(&submitter));
-        assert!(woken(line.offer(&mut Some(2), Some(&submitter))).is_none());
-        assert!(matches!(line.next(server, &member), Some(Some((2, None)))));
-        assert!(line.close().is_empty(), "nobody sleeps");
-        assert!(matches!(line.next(server, &member), Some(None)));
-        assert!(matches!(line.offer(&mut Some(3), None), Offered::Closed));
+        assert!(woken(queue.offer(&mut Some(2), Some(&submitter))).is_none());
+        assert!(matches!(queue.next(server, &member), Some(Some((2, None)))));
+        assert!(queue.close().is_empty(), "nobody sleeps");
+        assert!(matches!(queue.next(server, &member), Some(None)));
+        assert!(matches!(queue.offer(&mut Some(3), None), Offered::Closed));
     }
 }

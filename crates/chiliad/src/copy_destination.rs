@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A directory that was empty or missing, and is locked. Dropped, it is that again.
-pub(crate) struct Target {
+pub(crate) struct CopyDestination {
     path: PathBuf,
     disk: NativeDisk,
     /// It was missing.
@@ -19,7 +19,7 @@ pub(crate) struct Target {
     kept: bool,
 }
 
-impl Target {
+impl CopyDestination {
     /// Makes and locks a directory, unless there is something in it.
     pub fn new(path: &Path) -> Result<Self> {
         let there = names(path)?;
@@ -27,7 +27,7 @@ impl Target {
             return Err(LogError::NotEmpty { place: path.display().to_string() }.into());
         }
         if let Some(made) = make_directory(path)? {
-            // It goes when the target does.
+            // It goes when the destination does.
             made.keep();
         }
         let disk = disk(path, Lock::Exclusive)?;
@@ -44,7 +44,7 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for CopyDestination {
     fn drop(&mut self) {
         if self.kept {
             return;
