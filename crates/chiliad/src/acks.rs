@@ -1,7 +1,7 @@
-//! Who waits for what to become durable.
+//! Waiters for epochs to become durable.
 //!
-//! One count, the newest durable epoch, answers everybody: the log's threads publish it, and wake who
-//! waits for an epoch up to it. Whoever waits leaves a waker, be it a future or a thread.
+//! One count, the newest durable epoch, answers everybody: the log's threads publish it, and wake the
+//! waiters for epochs up to it. A waiter leaves a waker, be it a future or a thread.
 
 use crate::engine::Engine;
 use crate::sleeper::Sleeper;
@@ -33,7 +33,7 @@ impl Acks {
 
     /// Whether an epoch is durable; an error if it never will be.
     pub fn look(&self, epoch: u64) -> Option<Result<()>> {
-        // Acquire, both: pair with the release in `publish`.
+        // Acquire, both: pair with the releases in `publish`.
         if self.durable.load(Ordering::Acquire) >= epoch {
             return Some(Ok(()));
         }
@@ -94,7 +94,7 @@ impl Acks {
     /// Tells everybody what the log has reached.
     pub fn publish(&self) {
         let waiting = self.lock();
-        // Release, both: pair with the acquire in `look`.
+        // Release, both: pair with the acquires in `look`.
         let durable = self.engine.durable_epoch();
         self.durable.fetch_max(durable, Ordering::Release);
         if self.engine.log_failure().is_some() {

@@ -66,7 +66,7 @@ impl BackgroundThreads {
 
     /// Ends checkpoints: before the ticker ends, without which none gets anywhere.
     pub fn wind_down(&mut self) {
-        // Release pairs with the acquire of the threads.
+        // Release pairs with the acquire of the log's threads and of `upkeep`.
         self.stop.store(true, Ordering::Release);
         self.engine.cancel_checkpoints();
         for thread in self.upkeep.drain(..) {
@@ -94,6 +94,7 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
 
 /// Does a task again and again.
 fn upkeep(stop: &AtomicBool, task: impl Fn()) {
+    // Acquire pairs with the release in `wind_down`.
     while !stop.load(Ordering::Acquire) {
         task();
         std::thread::park_timeout(UPKEEP);

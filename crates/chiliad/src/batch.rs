@@ -45,7 +45,7 @@ impl Database {
     ///
     /// Each transaction in flight takes a worker of [`Options::workers_max`](crate::Options::workers_max);
     /// with fewer left there are fewer in flight. A call inside a transaction's closure is allowed; made
-    /// by a closure that takes turns, it runs one transaction at a time, while the siblings take
+    /// by a closure that takes turns, it runs one transaction at a time, while its peers take
     /// their turns.
     ///
     /// ```
@@ -73,7 +73,7 @@ impl Database {
     /// # Panics
     /// When a closure has panicked. Its transaction is rolled back, all others are run, and then the
     /// panic goes on: the first one, in the order of the inputs. Their results are lost to the caller
-    /// then, not their effects; who wants them catches panics in the closure.
+    /// then, not their effects; to keep them, catch panics in the closure.
     pub fn run_each<I, T>(
         &self,
         inputs: impl IntoIterator<Item = I>,
@@ -98,11 +98,11 @@ impl Database {
     ) -> Result<Vec<core::result::Result<T, E>>> {
         check_in_flight(options.in_flight)?;
         let inputs: Vec<I> = inputs.into_iter().collect();
-        let members = options.in_flight.min(inputs.len()).max(1);
+        let fibers = options.in_flight.min(inputs.len()).max(1);
         let mut outcomes: Vec<Option<Outcome<T, E>>> = Vec::new();
         outcomes.resize_with(inputs.len(), || None);
         let outcomes = RefCell::new(outcomes);
-        // Borrowed for a moment each, never while a sibling may run.
+        // Borrowed for a moment each, never while a peer may run.
         let inputs = RefCell::new(inputs.into_iter().enumerate());
         let next = || inputs.borrow_mut().next();
         let left = || inputs.borrow().len();
@@ -115,12 +115,12 @@ impl Database {
                 Interleaved::between();
             }
         };
-        let ended = self.rules().pace.interleave(members, |_| match left() {
+        let ended = self.rules().pace.interleave(fibers, |_| match left() {
             0 => Ok(()),
             _ => self.with_session(drain),
         })?;
-        for member in ended {
-            let began = member.unwrap_or_else(|panic| resume_unwind(panic));
+        for fiber in ended {
+            let began = fiber.unwrap_or_else(|panic| resume_unwind(panic));
             // A fiber that had a session has left nothing to do.
             if left() > 0 {
                 began?;

@@ -1,7 +1,7 @@
 //! The workers of a database, and what comes of those that have nothing to do.
 //!
-//! Each thread has a cache of *slots*, so that it may run transactions without asking for a worker; whoever holds
-//! a worker of his own has a slot for it, too. The database knows of all of them. A slot is empty once its thread
+//! Each thread has a cache of *slots*, so that it may run transactions without asking for a session; a session that is held on its own
+//! has a slot, too. The database knows of all of them. A slot is empty once its thread
 //! or its database has gone, so that no thread keeps the memory of a dropped database, and no database that of an
 //! ended thread; or when another thread has taken its worker.
 //!
@@ -105,7 +105,7 @@ impl Slots {
         Ok(Held(loan))
     }
 
-    /// A worker for somebody who may take it to another thread.
+    /// A session that may move to another thread.
     pub fn own(&self, make: impl FnOnce() -> Result<Session>) -> Result<Own> {
         let slot = Arc::new(Slot::default());
         let mut berth = lock(&slot);
@@ -251,7 +251,7 @@ impl Drop for Held {
     }
 }
 
-/// A worker that somebody has for himself.
+/// A session outside the caches, with one owner.
 pub(crate) struct Own {
     slot: Arc<Slot>,
     /// Out of its slot, for a transaction that lasts longer than a call; until the next call.

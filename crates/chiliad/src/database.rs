@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     ticker: Option<Ticker>,
     slots: Arc<Slots>,
     sessions: Sessions,
-    /// The declarations of the tables, for those who open them again.
+    /// The declarations of the tables, by which they are opened again.
     pub(crate) declared: Mutex<HashMap<TableId, TableSpec>>,
     pub(crate) rules: Rules,
     pub(crate) options: Options,
@@ -270,7 +270,7 @@ impl Database {
         .unwrap_or_else(|error| Err(E::from(error)))
     }
 
-    /// What the database has done, what it holds and who holds it back.
+    /// What the database has done, what it holds and what holds it back.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.engine.stats()
@@ -284,17 +284,17 @@ impl Database {
         &self.shared.rules
     }
 
-    /// A worker of this thread that nobody else has, for several calls.
+    /// A session of this thread that nobody else has, for several calls.
     pub(crate) fn hold_session(&self) -> Result<Held> {
         self.shared.slots.hold(self.shared.rules.database, || self.session())
     }
 
-    /// A worker for somebody who may take it to another thread.
+    /// A session that may move to another thread.
     pub(crate) fn own(&self) -> Result<Own> {
         self.shared.slots.own(|| self.session())
     }
 
-    /// Calls `body` with a worker of this thread that nobody else has.
+    /// Calls `body` with a session of this thread that nobody else has.
     pub(crate) fn with_session<T>(&self, body: impl FnOnce(&mut Session) -> T) -> Result<T> {
         self.shared.slots.with(self.shared.rules.database, || self.session(), body)
     }

@@ -43,7 +43,7 @@ pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Copied> {
 /// Writes what can be saved of a damaged directory to one that is empty or missing; says what was
 /// found, and in [`Recovered::losses`] what was not. The damaged one stays as it is.
 ///
-/// All that can be read is taken, what never became durable included: behind the first loss the
+/// All that can be read is taken, what never became durable included: after the first loss the
 /// result need not be a state that the database was ever in.
 ///
 /// # Errors

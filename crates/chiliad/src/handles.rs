@@ -136,7 +136,7 @@ struct Scanned;
 /// ```
 struct OfSnapshot;
 
-/// A handle that one of several transactions in flight leaves for its siblings.
+/// A handle that one of several transactions in flight leaves for its peers.
 ///
 /// ```
 /// # use chiliad::{Database, Table};

@@ -4,10 +4,10 @@
 //! is told of all outer ones, and refuses to wait for them ([`chiliad_engine::Intent::outer`]). And two kinds of
 //! refusals come again however often the transaction is run:
 //!
-//! - of an inner one that meets what an outer one holds, under schemes that do not know who holds what;
+//! - of an inner one that meets what an outer one holds, under schemes that do not know which transaction holds what;
 //! - of an outer one that has read what an inner one then overwrites.
 //!
-//! Both may also be due to others, who come and go, so some are allowed for ([`Refusals`]).
+//! Both may also be due to other transactions, which come and go, so some are allowed for ([`Refusals`]).
 
 use chiliad_engine::{NESTED_PATIENCE, Nested, Outer};
 use chiliad_machine::{Interleaved, Machine, WorkerId};
@@ -15,12 +15,12 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 thread_local! {
-    /// Transactions of this thread's members whose closures are running.
+    /// Transactions of this thread's fibers whose closures are running.
     static OPEN: RefCell<Vec<Open>> = const { RefCell::new(Vec::new()) };
 }
 
 struct Open {
-    member: WorkerId,
+    fiber: WorkerId,
     database: u64,
     outer: Outer,
     /// A transaction inside it has committed writes.
@@ -29,17 +29,17 @@ struct Open {
 
 /// A closure is running, until this is dropped.
 pub(crate) struct Inside {
-    member: WorkerId,
+    fiber: WorkerId,
     database: u64,
     outer: Outer,
 }
 
 /// The closure of a transaction begins.
 pub(crate) fn enter(database: u64, outer: Outer) -> Inside {
-    let member = Interleaved::worker();
-    let open = Open { member, database, outer, overtaken: false };
+    let fiber = Interleaved::worker();
+    let open = Open { fiber, database, outer, overtaken: false };
     _ = OPEN.try_with(|all| all.borrow_mut().push(open));
-    Inside { member, database, outer }
+    Inside { fiber, database, outer }
 }
 
 /// The transactions of the database in whose closures the caller runs.
@@ -49,8 +49,8 @@ pub(crate) fn outer(database: u64) -> Vec<Outer> {
         if all.is_empty() {
             return Vec::new();
         }
-        let member = Interleaved::worker();
-        let own = all.iter().filter(|it| it.member == member && it.database == database);
+        let fiber = Interleaved::worker();
+        let own = all.iter().filter(|it| it.fiber == fiber && it.database == database);
         own.map(|it| it.outer).collect()
     });
     open.unwrap_or_default()
@@ -63,8 +63,8 @@ pub(crate) fn has_written(database: u64) {
         if all.is_empty() {
             return;
         }
-        let member = Interleaved::worker();
-        let own = all.iter_mut().filter(|it| it.member == member && it.database == database);
+        let fiber = Interleaved::worker();
+        let own = all.iter_mut().filter(|it| it.fiber == fiber && it.database == database);
         own.for_each(|it| it.overtaken = true);
     });
 }
@@ -72,7 +72,7 @@ pub(crate) fn has_written(database: u64) {
 impl Inside {
     fn place(&self, all: &[Open]) -> Option<usize> {
         all.iter().rposition(|it| {
-            it.outer == self.outer && it.database == self.database && it.member == self.member
+            it.outer == self.outer && it.database == self.database && it.fiber == self.fiber
         })
     }
 

@@ -20,7 +20,7 @@ pub(crate) struct Rules {
     /// Tells databases apart, for handles and for caches of workers.
     pub database: u64,
     pub backoff: Backoff,
-    /// Who tells what is durable, for a database in a directory.
+    /// Tells what is durable, for a database in a directory.
     pub acks: Option<Arc<Acks>>,
     pub durability: Durability,
     /// Stands for "no partitions declared".
@@ -33,7 +33,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Who tells when a result may be given out, if results are held back until they are durable.
+    /// Tells when a result may be given out, if results are held back until they are durable.
     pub fn holding(&self) -> Option<&Arc<Acks>> {
         self.acks.as_ref().filter(|_| self.durability == Durability::Sync)
     }

@@ -1,7 +1,7 @@
 //! Waiting for what a waker tells of.
 //!
 //! A thread that waits sleeps. A transaction that waits among others on one thread leaves it to them:
-//! nothing in this crate blocks a thread in another way while its siblings could run.
+//! nothing in this crate blocks a thread in another way while its peers could run.
 
 use crate::cancel::Cancel;
 use crate::clock::ticks_at;
@@ -10,7 +10,7 @@ use chiliad_machine::{Interleaved, Machine, WorkerId, park_for_long};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-/// Who called [`Sleeper::here`]: a thread, or one of those that take turns on it.
+/// The caller of [`Sleeper::here`]: a thread, or a fiber on it.
 pub(crate) struct Sleeper(Waker);
 
 /// Wakes it.
@@ -22,7 +22,7 @@ impl Wake for Bell {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Its number may be another's by now, who then wakes without reason, as anybody may.
+        // Its number may be another's by now, which then wakes without reason, as any may.
         Interleaved::unpark(self.0);
     }
 }
@@ -81,10 +81,10 @@ mod tests {
     use std::task::Waker;
 
     #[test]
-    fn siblings_run_while_one_sleeps() {
+    fn peers_run_while_one_sleeps() {
         let waiting: RefCell<Option<Waker>> = RefCell::new(None);
-        let results = interleave(2, |member| {
-            if member == 1 {
+        let results = interleave(2, |fiber| {
+            if fiber == 1 {
                 let waker = waiting.borrow_mut().take().expect("the first one sleeps");
                 waker.wake();
                 return 0;

@@ -74,7 +74,7 @@ impl Database {
     /// [`Error::UnknownTable`]; [`Error::LayoutDiffers`] with the first column or index that differs.
     pub fn table<K: Key, V: Row>(&self, name: &str) -> Result<Table<K, V>> {
         let layout = Table::<K, V>::layout();
-        // Held throughout, so that of two who would declare the columns one does.
+        // Held throughout, so that of two threads that would declare the columns one does.
         let mut declared = self.declared();
         let (id, spec) = by_name(&declared, name)?;
         if let Some(differs) = spec.differs(&layout, &V::indexes()) {

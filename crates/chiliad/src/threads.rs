@@ -5,7 +5,7 @@ use chiliad_machine::Interleaved;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::Builder;
 
-/// Whoever wants to see how far a recovery is.
+/// Is told how far a recovery is.
 pub(crate) type Show<'a> = &'a (dyn Fn(Phase, u64, u64) + Sync);
 
 /// So many threads, the caller's among them.
@@ -30,7 +30,7 @@ impl<'a> Threads<'a> {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
 
-    /// Two for each of them, for those who read files: one waits for the disk while the other uses
+    /// Two for each of them, for reading files: one waits for the disk while the other uses
     /// what it has.
     pub fn two_per_core() -> usize {
         2 * Self::one_per_core()
@@ -52,7 +52,7 @@ impl Host<Interleaved> for Threads<'_> {
 
     fn progress(&self, phase: Phase, done: u64, total: u64) {
         let Some(show) = self.show else { return };
-        // Relaxed: who reports twice, or not at all, does no harm.
+        // Relaxed: a report that is made twice, or not at all, does no harm.
         let shown = self.shown.load(Ordering::Relaxed);
         if done >= total || done < shown || done - shown >= total / 100 {
             self.shown.store(done, Ordering::Relaxed);

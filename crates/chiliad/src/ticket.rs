@@ -57,7 +57,7 @@ enum Stage {
     GivenUp,
 }
 
-/// The other end: whoever drops it without an answer leaves [`Error::Canceled`].
+/// The other end. Dropped without an answer, it leaves [`Error::Canceled`].
 pub(crate) struct Promise<T, E: From<Error>> {
     desk: Option<Arc<Desk<T, E>>>,
 }
@@ -121,7 +121,7 @@ impl<T, E: From<Error>> Drop for Promise<T, E> {
 
 impl<T, E: From<Error>> Ticket<T, E> {
     /// Waits for the result, until the transaction's deadline or until it is told to give up: one that nobody
-    /// has begun to run by then never is. (Who awaits a ticket waits on; the transaction has its deadline all the
+    /// has begun to run by then never is. (An awaited ticket waits on; the transaction has its deadline all the
     /// same.)
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Workers for those who want to hold them.
+//! Workers that an application holds.
 
 use crate::cache::Own;
 use crate::session::Plan;

@@ -1,7 +1,7 @@
 //! Joins an opened database and a workload: the entry for engines that the drivers do not know by name.
 //!
-//! Drivers use a database through [`chiliad_engine::Store`] and [`chiliad_engine::Session`] alone. Whoever has
-//! opened one of any engine binds it here and gets a [`Target`], which every driver runs.
+//! Drivers use a database through [`chiliad_engine::Store`] and [`chiliad_engine::Session`] alone. A
+//! database of any engine is bound here to a workload, and every driver runs the [`Target`] that it becomes.
 
 use super::Failure;
 use super::target::{Bound, Target};

@@ -156,7 +156,7 @@ impl<'a, M: Machine> Client<'a, M> {
     fn look(&mut self) {
         let now = self.signals.phase();
         if now != self.phase {
-            // Who had no core since before the window has done nothing in it.
+            // A client without a core since before the window has done nothing in it.
             if now != Phase::Stop || self.phase != Phase::Measure {
                 self.tally.clear();
             }

@@ -1,4 +1,4 @@
-//! A native run with a log: its disk, with syncs timed, and who waits for them.
+//! A native run with a log: its disk, with syncs timed, and clients that wait for them.
 
 use chiliad_machine::disk::{Access, Blocks, Disk, DiskFile};
 use chiliad_machine::{Machine, WorkerId};
@@ -111,8 +111,8 @@ impl DiskFile for TimedFile {
     }
 }
 
-/// Where clients wait for epochs to become durable. Who waits parks, so that a member of a crew lets its
-/// siblings run.
+/// Where clients wait for epochs to become durable. A waiter parks, so that a fiber lets its
+/// peers run.
 #[derive(Debug, Default)]
 pub struct Bell {
     waiting: Mutex<Vec<WorkerId>>,

@@ -110,7 +110,7 @@ impl Recorder for HistoryRecorder {
 
     fn abort(&mut self, end: u64) {
         self.open_scan = None;
-        // Who read from an aborted transaction is found by its stamp alone.
+        // A read from an aborted transaction is found by its stamp alone.
         self.buffer.abort_bare(end);
         self.count();
     }

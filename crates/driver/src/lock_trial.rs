@@ -28,7 +28,7 @@ pub const LEFT: &str = "lock left behind";
 pub enum LockLoad {
     /// Anything, on a few records and, for some seeds, a table and the database.
     Mixed,
-    /// Weak locks of one record that become stronger, beside others who come and go behind them.
+    /// Weak locks of one record that become stronger, beside others that come and go after them.
     Conversions,
     /// One record, and one lock in a transaction: nobody waits for itself.
     Single,
@@ -218,7 +218,7 @@ impl Table for LatchedSession<Sim> {
 
 struct World<L: Table> {
     manager: Arc<Shared<Sim, L::Manager>>,
-    /// Who has what, told by those who have it.
+    /// The locks that are held, by what their holders say.
     ledger: RefCell<Vec<(u32, Name, Mode)>>,
     excluded: Cell<bool>,
     /// Records that are locked.
@@ -263,7 +263,7 @@ impl<L: Table> World<L> {
     /// What `core` locks: a table now and then, more often with an intention than not, or one of a few records.
     fn draw(&self, core: u32) -> (Name, Mode) {
         if self.load == LockLoad::Conversions {
-            // Some begin weakly and become stronger, beside others who come and go behind them.
+            // Some begin weakly and become stronger, beside others that come and go after them.
             let modes = if core < 2 { [Mode::Is, Mode::S] } else { [Mode::Ix, Mode::S] };
             return (Name::record(1, 0), modes[below(2) as usize]);
         }

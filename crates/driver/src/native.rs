@@ -43,6 +43,7 @@ pub fn run_native(
     let checkpoints = AtomicU64::new(0);
     let trouble = Mutex::new(None);
     let upkeep = |task: &dyn Fn() -> Result<(), Failure>| {
+        // Acquire pairs with the release in `StopHelpers::drop`.
         while !over.load(Ordering::Acquire) {
             if let Err(failure) = task() {
                 *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
@@ -53,6 +54,7 @@ pub fn run_native(
     thread::scope(|scope| {
         let mut stop = StopHelpers { over: &over, target, threads: Vec::new() };
         stop.help(scope, || {
+            // Acquire pairs with the release in `StopHelpers::drop`.
             while !over.load(Ordering::Acquire) {
                 thread::park_timeout(plan.epoch);
                 target.tick();
@@ -100,7 +102,7 @@ impl StopHelpers<'_> {
 
 impl Drop for StopHelpers<'_> {
     fn drop(&mut self) {
-        // Release pairs with the acquire of the threads.
+        // Release pairs with the acquire of the helpers, and of `run_log` (target.rs).
         self.over.store(true, Ordering::Release);
         self.target.cancel_checkpoints();
         self.threads.iter().for_each(thread::Thread::unpark);
@@ -132,7 +134,7 @@ fn run_ticking(
     Ok(report)
 }
 
-/// Runs the members of client `index`: as many at once as pay, or all. Ends the run where there is no room for
+/// Runs the fibers of client `index`: as many at once as pay, or all. Ends the run where there is no room for
 /// their stacks.
 fn run_crew(
     target: &(dyn Target + Sync),
@@ -141,7 +143,7 @@ fn run_crew(
     shared: &RunSignals,
     index: usize,
 ) -> Vec<Member> {
-    let run = |member| target.run_client(plan.client_id(index, member), plan, shared);
+    let run = |fiber| target.run_client(plan.client_id(index, fiber), plan, shared);
     let ran = match plan.adaptive {
         true => pace.interleave(plan.interleave, run),
         false => interleave(plan.interleave, run),
@@ -281,7 +283,7 @@ impl Joined {
         let mut joined = Self::new(kinds);
         for client in clients {
             match client.join() {
-                Ok(members) => members.into_iter().for_each(|member| joined.add(join(member))),
+                Ok(fibers) => fibers.into_iter().for_each(|fiber| joined.add(join(fiber))),
                 Err(panic) => joined.add(join(Err(panic))),
             }
         }

@@ -36,7 +36,7 @@ pub struct Recording {
 pub struct Plan {
     /// Concurrent clients.
     pub clients: usize,
-    /// Transactions that each has in flight: members of its crew, each with a session of its own.
+    /// Transactions that each has in flight: fibers of its group, each with a session of its own.
     pub interleave: usize,
     /// No more of them than pay, as the clients find out while they run; natively only.
     pub adaptive: bool,
@@ -75,7 +75,7 @@ pub struct Plan {
     /// time passes: they make the worker's own memory, which what is measured begins with.
     pub rehearsals: u32,
     /// One transaction more begins so long after the window, reads, and stays open until the run is over;
-    /// it counts nowhere. Only where the length is a time: who waits for what it holds ends no sooner.
+    /// it counts nowhere. Only where the length is a time: a transaction that waits for what it holds ends no sooner.
     pub stalled_at: Option<Duration>,
     /// The run ends early when nobody has committed for so long, and else goes on after its time until somebody
     /// has; only where the length is a time. `None`: nobody looks.
@@ -96,16 +96,16 @@ impl Plan {
         self.clients * self.interleave
     }
 
-    /// The identity of one of a client's members, whose home is the client's.
-    pub(crate) fn client_id(&self, client: usize, member: usize) -> ClientId {
-        let index = client + member * self.clients;
+    /// The identity of one of a client's fibers, whose home is the client's.
+    pub(crate) fn client_id(&self, client: usize, fiber: usize) -> ClientId {
+        let index = client + fiber * self.clients;
         ClientId { index, of: self.workers(), home: client, seed: self.seed }
     }
 
-    /// The same in simulation, where the members of a client have homes of their own, as clients have: a few
+    /// The same in simulation, where the fibers of a client have homes of their own, as clients have: a few
     /// cores can show more that way. They share one only when there are fewer homes than clients.
-    pub(crate) fn client_id_apart(&self, client: usize, member: usize) -> ClientId {
-        let client_id = self.client_id(client, member);
+    pub(crate) fn client_id_apart(&self, client: usize, fiber: usize) -> ClientId {
+        let client_id = self.client_id(client, fiber);
         ClientId { home: client_id.index, ..client_id }
     }
 

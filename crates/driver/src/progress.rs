@@ -1,4 +1,4 @@
-//! What a driver tells whoever waits for it.
+//! What a driver reports while it runs.
 
 use std::time::Duration;
 

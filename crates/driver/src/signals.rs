@@ -40,7 +40,7 @@ impl Progressed {
     }
 }
 
-/// Who waits for the clients besides: the cores that time a window and turn the epochs, and a transaction
+/// Others that wait for the clients: the cores that time a window and turn the epochs, and a transaction
 /// that is to stall.
 const OTHERS: usize = 3;
 
@@ -52,7 +52,7 @@ pub(crate) struct Signals {
     /// When that was.
     begun: AtomicU64,
     assembled: AtomicUsize,
-    /// Clients that wait for it, by worker plus one, and behind them whoever waits besides.
+    /// Clients that wait for it, by worker plus one, and after them the others.
     waiting: Vec<AtomicU32>,
     early: AtomicBool,
     /// Transactions may be followed.
@@ -67,7 +67,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// For `clients` clients whose histories may hold `history_bytes_max` bytes, and who begin with
+    /// For `clients` clients whose histories may hold `history_bytes_max` bytes, and that begin with
     /// the phase `first` when all are there.
     pub(crate) fn new(clients: usize, first: Phase, history_bytes_max: u64) -> Self {
         Self {
@@ -110,9 +110,9 @@ impl Signals {
         self.await_clients::<M>(index, || false);
     }
 
-    /// Waits until all clients are ready or `leave` says not to. Who is no client has a place behind them.
+    /// Waits until all clients are ready or `leave` says not to. Others have places after theirs.
     pub(crate) fn await_clients<M: Machine>(&self, place: usize, leave: impl Fn() -> bool) {
-        // SeqCst: either the waker sees who waits, or who waits sees the phase.
+        // SeqCst: either the waker sees the waiter, or the waiter sees the phase.
         self.waiting[place].store(M::worker().0 + 1, Ordering::SeqCst);
         while self.phase.load(Ordering::SeqCst) == Phase::Assemble as u8 && !leave() {
             M::park();
@@ -124,7 +124,7 @@ impl Signals {
         self.await_clients::<M>(self.clients() + OTHERS - 1, || false);
     }
 
-    /// Wakes all who wait for the clients to be ready, after the phase was set.
+    /// Wakes all that wait for the clients to be ready, after the phase was set.
     pub(crate) fn wake<M: Machine>(&self) {
         for waiting in &self.waiting {
             if let Some(worker) = waiting.load(Ordering::SeqCst).checked_sub(1) {

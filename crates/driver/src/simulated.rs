@@ -115,7 +115,7 @@ pub fn run_simulated(
 }
 
 /// Runs the clients of a loaded database as [`run_loaded`]. Where memory was used after it was freed they run once
-/// more, on the same database as `load` makes it, to learn the stack of whoever freed it.
+/// more, on the same database as `load` makes it, to learn the stack that freed it.
 ///
 /// # Errors
 /// What went wrong before the cores started. What goes wrong later is in the report.
@@ -225,9 +225,9 @@ fn spawn_clients(
         return;
     }
     for client in 0..plan.plan.clients {
-        let members =
-            (0..plan.plan.interleave).map(|member| body(plan.plan.client_id_apart(client, member)));
-        run.spawn_crew(&format!("client {client}"), members.collect());
+        let fibers =
+            (0..plan.plan.interleave).map(|fiber| body(plan.plan.client_id_apart(client, fiber)));
+        run.spawn_crew(&format!("client {client}"), fibers.collect());
     }
     for _ in plan.plan.clients..plan.plan.cores {
         run.spawn_threads(1, Vec::new());

@@ -2,7 +2,7 @@
 //! 5.3.3): one client more, on a thread or a core beside the others, which counts nothing, records
 //! nothing and times nothing. In the end it rolls back.
 //!
-//! What it read stays locked, or its partition taken, where the scheme does such things; whoever waits
+//! What it read stays locked, or its partition taken, where the scheme does such things; a transaction that waits
 //! for that waits until the run is over.
 
 use super::sampling::Generator;

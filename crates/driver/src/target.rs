@@ -184,7 +184,7 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
         let mut place = self.log_tasks[number].lock().unwrap_or_else(PoisonError::into_inner);
         let Some(task) = place.take() else { return };
         drop(place);
-        // Acquire pairs with the release of who stops us.
+        // Acquire pairs with the release in `StopHelpers::drop` (native.rs).
         task.run(&|| over.load(Ordering::Acquire), &|| bell.ring::<M>());
     }
 

@@ -1,4 +1,4 @@
-//! Timestamps alone (thousand-cores.txt, figure 4-4): threads or simulated cores draw them and do nothing
+//! Timestamps alone (Yu, 2015, figure 4-4): threads or simulated cores draw them and do nothing
 //! else.
 
 use super::signals::{Phase, Signals};
@@ -30,7 +30,7 @@ pub struct Drawing {
     pub warmup: Duration,
 }
 
-/// What those who draw share.
+/// What drawing threads share.
 struct Shelf<M: Machine> {
     source: Shared<M, TimestampSource<M>>,
     heap: Arc<Shared<M, Heap<M>>>,
@@ -101,7 +101,7 @@ pub fn simulate_drawing(drawing: &Drawing, config: &Config) -> Result<SimulatedR
     })
 }
 
-/// Who counts in the window: how many there were in how many ticks.
+/// Draws in the window: how many, in how many ticks.
 fn spawn_clock(
     run: &mut Run,
     drawing: &Drawing,

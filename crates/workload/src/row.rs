@@ -49,7 +49,7 @@ impl<K: Kind> Column<K> {
         K::BYTES
     }
 
-    /// The offset behind it.
+    /// The offset after it.
     #[must_use]
     pub const fn end(self) -> usize {
         self.at + K::BYTES

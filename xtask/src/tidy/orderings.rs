@@ -6,12 +6,15 @@ use super::sources::Source;
 /// Crates in which the rule holds.
 const HOLDS: &[&str] = &[
     "crates/checker/src",
+    "crates/chiliad/src",
+    "crates/driver/src",
     "crates/lock/src",
     "crates/log/src",
     "crates/loom/src",
     "crates/machine/src",
     "crates/simulator/src",
     "crates/storage/src",
+    "crates/workload/src",
 ];
 
 /// The orderings that mean nothing without another access.

@@ -1,7 +1,7 @@
 //! Transactions from any thread, run by threads that serve.
 //!
-//! Who waits for what is in `request_queue`, under one lock. Wakers are called outside of it: they are others'
-//! code.
+//! Requests and waiters are in `request_queue`, under one lock. Wakers are called outside of it: they are code of
+//! others.
 
 mod request_queue;
 
@@ -21,7 +21,7 @@ use std::task::Waker;
 /// Transactions that any thread submits, and that the threads run which the application lends to it by
 /// [`Queue::serve`], each with several in flight: for servers that hold many requests at once.
 ///
-/// While one request's transaction waits for main memory, a lock or a sibling, the thread runs another
+/// While one request's transaction waits for main memory, a lock or a peer, the thread runs another
 /// one. When that pays, and what to know of closures that take turns on a thread, is said at
 /// [`Database::run_each`]. Threads with nothing to do sleep.
 ///
@@ -140,7 +140,7 @@ impl Queue {
         taken.map(|()| ticket)
     }
 
-    /// As [`Queue::submit`], but never waits: for those who had better turn a request away, or who run
+    /// As [`Queue::submit`], but never waits: for callers that had better turn a request away, or that run
     /// on a thread that must not block.
     ///
     /// # Errors
@@ -239,7 +239,7 @@ impl Queue {
         }
     }
 
-    /// The next request, or `waker`, a member of a server, is woken when there may be one. `Some(None)`:
+    /// The next request, or `waker`, a fiber of a server, is woken when there may be one. `Some(None)`:
     /// there will be none.
     fn next(&self, server: u64, waker: &Waker) -> Option<Option<Request>> {
         let next = self.lock().next(server, waker)?;

@@ -1,18 +1,18 @@
-//! Requests in the order in which they came, and who waits: members of servers for requests, submitters
+//! Requests in the order in which they came, and waiters: fibers of servers for requests, submitters
 //! for room.
 //!
-//! Invariants: a member that sleeps is in its server's list of idle ones, one that looks for work is in
-//! none, and the same holds for submitters; so whoever is taken out of a list to be woken will look.
+//! Invariants: a fiber that sleeps is in its server's list of idle ones, one that looks for work is in
+//! none, and the same holds for submitters; so a waiter that is taken out of a list to be woken will look.
 
 use std::collections::VecDeque;
 use std::task::Waker;
 
-/// The requests `R`, and who waits.
+/// The requests `R`, and the waiters.
 pub(super) struct RequestQueue<R> {
     requests: VecDeque<R>,
     length_max: usize,
     closed: bool,
-    /// Those who wait for room.
+    /// Submitters that wait for room.
     waiting: VecDeque<Waker>,
     servers: Vec<Server>,
     /// Servers so far.
@@ -22,8 +22,8 @@ pub(super) struct RequestQueue<R> {
 /// A thread that serves.
 struct Server {
     number: u64,
-    members: usize,
-    /// Its members that sleep.
+    fibers: usize,
+    /// Its fibers that sleep.
     idle: Vec<Waker>,
 }
 
@@ -38,7 +38,7 @@ pub(super) enum Offered {
 impl Server {
     /// Members that run a transaction, or were woken and will look for one.
     fn in_flight(&self) -> usize {
-        self.members - self.idle.len()
+        self.fibers - self.idle.len()
     }
 }
 
@@ -57,23 +57,23 @@ impl<R> RequestQueue<R> {
     /// Another server: its number.
     pub fn enter(&mut self) -> u64 {
         self.numbers += 1;
-        self.servers.push(Server { number: self.numbers, members: 0, idle: Vec::new() });
+        self.servers.push(Server { number: self.numbers, fibers: 0, idle: Vec::new() });
         self.numbers
     }
 
-    /// Another member of a server.
+    /// Another fiber of a server.
     pub fn join(&mut self, server: u64) {
-        self.server(server).members += 1;
+        self.server(server).fibers += 1;
     }
 
-    /// A server whose members have ended.
+    /// A server whose fibers have ended.
     pub fn leave(&mut self, server: u64) {
         self.servers.retain(|other| other.number != server);
     }
 
     fn server(&mut self, number: u64) -> &mut Server {
         let server = self.servers.iter_mut().find(|server| server.number == number);
-        server.expect("it serves until its members have ended")
+        server.expect("it serves until its fibers have ended")
     }
 
     /// Takes `request`, if there is room; if there is none, `waiting` is kept to be woken.
@@ -89,13 +89,13 @@ impl<R> RequestQueue<R> {
             return Offered::Full;
         }
         self.requests.extend(request.take());
-        // One that blocks its thread shall not be what others wait behind while another thread sleeps.
+        // A request that blocks its thread must not delay others while another thread sleeps.
         let sleepers = self.servers.iter_mut().filter(|server| !server.idle.is_empty());
         let server = sleepers.min_by_key(|server| server.in_flight());
         Offered::Taken(server.and_then(|server| server.idle.pop()))
     }
 
-    /// The next request and who is to be woken since there is room. `None`: the member `waker` is kept to
+    /// The next request, and the waker of a submitter for which there is room. `None`: the fiber `waker` is kept to
     /// be woken; `Some(None)`: there will be none.
     pub fn next(&mut self, server: u64, waker: &Waker) -> Option<Option<(R, Option<Waker>)>> {
         self.server(server).idle.retain(|other| !other.will_wake(waker));
@@ -109,7 +109,7 @@ impl<R> RequestQueue<R> {
         }
     }
 
-    /// Takes nothing more: all who are to be woken.
+    /// Takes nothing more. Returns all wakers.
     pub fn close(&mut self) -> Vec<Waker> {
         self.closed = true;
         let idle = self.servers.iter_mut().flat_map(|server| server.idle.drain(..));
@@ -169,22 +169,22 @@ mod tests {
         let mut queue = RequestQueue::new(1);
         let server = queue.enter();
         queue.join(server);
-        let [member, submitter] = wakers();
+        let [fiber, submitter] = wakers();
         // Woken without reason, twice.
-        assert!(queue.next(server, &member).is_none());
-        assert!(queue.next(server, &member).is_none());
-        assert!(woken(queue.offer(&mut Some(1), None)).unwrap().will_wake(&member));
+        assert!(queue.next(server, &fiber).is_none());
+        assert!(queue.next(server, &fiber).is_none());
+        assert!(woken(queue.offer(&mut Some(1), None)).unwrap().will_wake(&fiber));
         for _ in 0..2 {
             assert!(matches!(queue.offer(&mut Some(2), Some(&submitter)), Offered::Full));
         }
-        let Some(Some((1, Some(waiting)))) = queue.next(server, &member) else {
+        let Some(Some((1, Some(waiting)))) = queue.next(server, &fiber) else {
             panic!("a request, and one who waits for room")
         };
         assert!(waiting.will_wake(&submitter));
         assert!(woken(queue.offer(&mut Some(2), Some(&submitter))).is_none());
-        assert!(matches!(queue.next(server, &member), Some(Some((2, None)))));
+        assert!(matches!(queue.next(server, &fiber), Some(Some((2, None)))));
         assert!(queue.close().is_empty(), "nobody sleeps");
-        assert!(matches!(queue.next(server, &member), Some(None)));
+        assert!(matches!(queue.next(server, &fiber), Some(None)));
         assert!(matches!(queue.offer(&mut Some(3), None), Offered::Closed));
     }
 }

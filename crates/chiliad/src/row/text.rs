@@ -28,7 +28,7 @@ use core::ops::Deref;
 pub struct Text<const N: usize> {
     /// At most `N`, and at a character boundary of the UTF-8 in `bytes`.
     length: u8,
-    /// Zeros behind the text.
+    /// Zeros after the text.
     bytes: [u8; N],
 }
 

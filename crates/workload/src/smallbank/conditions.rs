@@ -1,6 +1,6 @@
 //! What must hold in a bank at rest, looked at in pieces, each in a transaction of its own:
 //!
-//! - `accounts`: each name leads to its customer, who has savings and checking;
+//! - `accounts`: each name leads to its customer, which has savings and checking;
 //! - `savings`: nobody's are below zero;
 //! - `money`: savings and checking hold what the ledger says was brought into the bank.
 
@@ -12,7 +12,7 @@ use core::ops::Bound;
 /// Customers, or rows of the ledger, read in one transaction.
 const CHUNK: u32 = 512;
 
-/// A customer as found: who the name leads to, savings, checking.
+/// A customer as found: the customer that the name leads to, savings, checking.
 type Found = [Option<i64>; 3];
 
 /// Looks at all three.
@@ -99,7 +99,7 @@ fn brought(tables: &Tables, run: &mut RunReadOnly<'_>) -> Result<i64> {
     }
 }
 
-/// The sum of the next rows behind `last`, and the key of the last of them.
+/// The sum of the next rows after `last`, and the key of the last of them.
 fn ledger_piece(
     ledger: TableId,
     tx: &mut dyn Transaction,

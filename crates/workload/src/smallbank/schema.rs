@@ -4,7 +4,7 @@
 //! | --- | --- | --- | --- |
 //! | `account` | hash | name, 16 bytes | customer |
 //! | `savings`, `checking` | hash | customer, 4 bytes | balance |
-//! | `ledger` | ordered | who, 4 bytes | what they brought into the bank, on balance |
+//! | `ledger` | ordered | client, 4 bytes | what it brought into the bank, on balance |
 //!
 //! `ledger` is ours. A client has a row of its own there, which its first deposit or withdrawal
 //! inserts; each part of the load has one too. Keys are big-endian.
@@ -75,7 +75,7 @@ pub mod key {
         number.to_be_bytes()
     }
 
-    /// The row of a part of the load in the ledger: behind those of the clients.
+    /// The row of a part of the load in the ledger: after those of the clients.
     #[inline]
     #[must_use]
     pub fn load_part(part: u32) -> [u8; 4] {

@@ -3,7 +3,7 @@
 //!
 //! - `subscribers`: all are there, each with its number;
 //! - `numbers`: the index by number has exactly them;
-//! - `access_info`, `special_facility`: each row is of a subscriber, who has 1 to 4 of them, with
+//! - `access_info`, `special_facility`: each row is of a subscriber, which has 1 to 4 of them, with
 //!   types and values as specified;
 //! - `call_forwarding`: each row is of a special facility, with hours and number as specified.
 //!
@@ -68,7 +68,7 @@ struct Bounds {
     last: u32,
     /// Rows of subscribers before the first belong here too.
     open_below: bool,
-    /// Rows of subscribers behind the last belong here too.
+    /// Rows of subscribers after the last belong here too.
     open_above: bool,
 }
 

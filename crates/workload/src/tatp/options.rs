@@ -9,7 +9,7 @@ pub enum Mix {
     /// The description's seven.
     #[default]
     Standard,
-    /// The three that only read (scalable-lock-manager.txt 5.3.4).
+    /// The three that only read (Jung et al., 2014, 5.3.4).
     ReadOnly,
     /// Those, and the two that update: all but insertions and deletions (the same).
     ReadUpdate,

@@ -9,7 +9,7 @@
 //!
 //! Keys are big-endian, an s_id four bytes, the others one: one slice of the trie. The number of a
 //! subscriber, SUB_NBR, is a unique secondary index of `subscriber`. Columns of a key are not
-//! repeated in the row, but for S_ID, which those who come by number want to know.
+//! repeated in the row, but for S_ID, which look-ups by number need.
 
 use chiliad_api::{KeyPart, PartType, SecondarySpec, Source, TableId, TableSpec};
 

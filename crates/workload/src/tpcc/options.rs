@@ -8,8 +8,7 @@ pub enum Scale {
     /// The specification's population (clause 4.3.3.1).
     #[default]
     Spec,
-    /// A tenth of that, by the same rules: more warehouses for as much memory, as in thousand-cores.txt
-    /// 5.6.
+    /// A tenth of that, by the same rules: more warehouses for as much memory, as in Yu (2015, 5.6).
     Small,
     /// A handful of rows with the same rules, for simulated runs: duplicate last names, empty
     /// queues of new orders, growing C_DATA and rollbacks come up within a hundred transactions.

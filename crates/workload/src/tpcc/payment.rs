@@ -171,7 +171,7 @@ impl Request {
             match tx.insert(tables.history, &key, &row[..end]) {
                 Err(Error::DuplicateKey(_)) => {
                     // An earlier run on the same database used this client's numbers: go on
-                    // behind the last.
+                    // after the last.
                     self.sequence = next_sequence(tables, tx, terminal.number)?;
                     terminal.history = self.sequence + 1;
                 }
@@ -181,7 +181,7 @@ impl Request {
     }
 }
 
-/// The number behind the last row of HISTORY that client `number` wrote.
+/// The number after the last row of HISTORY that client `number` wrote.
 fn next_sequence<T: Transaction + ?Sized>(tables: &Tables, tx: &mut T, number: u32) -> Result<u32> {
     let low = schema::key::history(number, 0);
     let high = schema::key::history(number, u32::MAX);

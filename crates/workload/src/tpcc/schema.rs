@@ -14,7 +14,7 @@
 //! Keys are big-endian, as short as the identifiers allow and at most 8 bytes in every ordered
 //! table, one slice of the trie: warehouse 2 bytes, district 1, customer 2, order 4, line 1, item 4.
 //! Identifiers are not repeated in the rows, except where a column needs them: `customer_info`
-//! holds C_ID, which those who come by name want to know.
+//! holds C_ID, which look-ups by name need.
 
 use super::random::LastName;
 use chiliad_api::TableId;
@@ -149,7 +149,7 @@ pub mod key {
         [a, b, d, e, f]
     }
 
-    /// HISTORY: who wrote it, and that writer's count.
+    /// HISTORY: the client that wrote it, and its count.
     #[inline]
     #[must_use]
     pub fn history(writer: u32, sequence: u32) -> [u8; 8] {

@@ -1,6 +1,6 @@
 //! TxBench: three tables alike, range queries, and updates of the table next to the one that was read.
 //!
-//! The microbenchmark of scalable-lock-manager.txt (5.1.2), made to put load on a lock manager: a range
+//! The microbenchmark of Jung et al. (2014, 5.1.2), made to put load on a lock manager: a range
 //! query adds up an integer of S rows; of the transactions a chosen share then updates 0.2 S rows of
 //! the next table, so that cycles of reading and writing go round all three. Variants: a hot spot, to
 //! which all transactions keep (5.3.2), and a transaction that begins, reads and never ends (5.3.3),

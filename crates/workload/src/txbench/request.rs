@@ -20,7 +20,7 @@ pub struct Client {
     random: Random,
     /// Its own partition.
     home: u32,
-    /// The keys that it chooses among: the first, and behind the last.
+    /// The keys that it chooses among: the first, and the one after the last.
     choice: core::ops::Range<u32>,
     rows_read: u32,
     /// The table that is read, from zero.

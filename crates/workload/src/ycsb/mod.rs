@@ -4,7 +4,7 @@
 //! drawn before it begins; each is a read, a write or a scan by chance. A write is blind (the record
 //! is replaced unseen) or a read-modify-write. What is read is asked for in groups, so that the
 //! cache misses overlap; a transaction of one access takes a short way. On demand the accesses are
-//! made in the order of their keys instead, whatever their kinds (thousand-cores.txt 4.2.2).
+//! made in the order of their keys instead, whatever their kinds (Yu, 2015, 4.2.2).
 //!
 //! With partitions a key belongs to partition *number modulo partitions*. A client's transactions
 //! stay in its own partition, but for a chosen share, which touch some others too (thousand-cores

@@ -35,7 +35,7 @@ pub struct YcsbOptions {
     /// `--snapshot-reads`: transactions that only read do so in a snapshot of the past.
     pub snapshot_reads: bool,
     /// `--lock-order key`: a transaction makes its accesses in the order of their keys, so that no two
-    /// wait for each other (thousand-cores.txt 4.2.2).
+    /// wait for each other (Yu, 2015, 4.2.2).
     pub key_order: bool,
 }
 

@@ -80,7 +80,7 @@ impl Findings {
 struct Paid {
     customers_per_district: usize,
     districts_per_warehouse: usize,
-    /// By whose payment it is.
+    /// By the customer that has paid.
     customers: Vec<i64>,
     /// By where it was paid.
     districts: Vec<u64>,

@@ -265,7 +265,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Balance, payments and number of deliveries of `count` customers behind the first `first`.
+    /// Balance, payments and number of deliveries of `count` customers after the first `first`.
     fn read_customers(
         &self,
         tx: &mut dyn Transaction,
