@@ -1,9 +1,9 @@
 //! The interface of a running transaction: what workloads, the facade and every client speak.
 //!
-//! Object-safe, so that a simulated run needs one instance of a procedure; natively procedures are
-//! monomorphised over it. Results are small handles into the transaction's own memory rather than
-//! references, so that many rows can be held at once, and so that an update goes straight to the
-//! record that the read found instead of descending the index again.
+//! Object-safe, so that one instance of a procedure serves every engine, scheme and machine. Results
+//! are small handles into the transaction's own memory rather than references, so that many rows can
+//! be held at once, and so that an update goes straight to the record that the read found instead of
+//! descending the index again.
 
 use crate::{Result, TableId};
 use chiliad_machine::Ticks;
