@@ -1,7 +1,7 @@
 //! Telling transactions from outside to give up.
 //!
-//! One word says whether they are to. Whoever sleeps while it waits shows itself first, and looks at the
-//! word once more; whoever tells writes the word first and then wakes all that are shown. Both do so under
+//! One word says whether they are to. A waiter shows itself before it sleeps, and looks at the
+//! word once more; a caller that tells them writes the word first and then wakes all that are shown. Both do so under
 //! one latch, so that one of the two sees the other.
 
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word, WorkerId};
@@ -40,6 +40,7 @@ impl<M: Machine> Cancel<M> {
     #[must_use]
     #[inline]
     pub fn is_canceled(&self) -> bool {
+        // Acquire pairs with the release in `cancel`.
         self.0.told.load(Ordering::Acquire) != 0
     }
 

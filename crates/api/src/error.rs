@@ -88,7 +88,7 @@ pub enum Nested {
     /// The inner one would wait for what the outer one holds, which ends after it.
     WaitsForOuter,
     /// The inner one has waited, or was refused again and again, for a tenth of a second: for what the outer one
-    /// holds, or for somebody who waits for that, or for somebody slow.
+    /// holds, or for a transaction that waits for that, or for a slow one.
     HeldUp,
     /// The outer one was refused again and again, each time after an inner one had committed writes: it reads what
     /// these overwrite.

@@ -1,7 +1,7 @@
 //! What the bytes of keys and rows mean: the columns of a table, as data.
 //!
-//! The engine orders bytes and stores bytes. The layout says what they were written as, so that whoever
-//! opens a table again can be held to it; schemes and the log know nothing of it.
+//! The engine orders bytes and stores bytes. The layout says what they were written as, so that a table
+//! is opened again with the same columns; schemes and the log know nothing of it.
 
 use core::fmt;
 use core::str::FromStr;
@@ -69,8 +69,8 @@ pub enum TableLayout {
     Bytes,
     /// It has these columns.
     Columns(Layout),
-    /// It was created when catalogues said nothing of columns: whoever opens it first, as a table of
-    /// columns, declares them ([`crate::Store::adopt_layout`]).
+    /// It was created when catalogues said nothing of columns: its first opening as a table of
+    /// columns declares them ([`crate::Store::adopt_layout`]).
     Unknown,
 }
 

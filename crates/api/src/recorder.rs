@@ -64,6 +64,6 @@ pub trait Recorder: Send {
     fn abort(&mut self, end: u64);
     /// Bytes held so far, for the cap on a verified run's memory.
     fn bytes(&self) -> usize;
-    /// Gives the recorder back to whoever knows its type.
+    /// Gives the recorder back to a caller that knows its type.
     fn into_any(self: Box<Self>) -> Box<dyn core::any::Any>;
 }

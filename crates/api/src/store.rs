@@ -77,7 +77,7 @@ pub trait Store<M: Machine> {
         0
     }
 
-    /// What the database has done, what it holds and who holds it back.
+    /// What the database has done, what it holds and what holds it back.
     fn stats(&self) -> Stats;
 
     /// How many records have how many older versions.
@@ -93,7 +93,7 @@ pub trait Store<M: Machine> {
         u64::MAX
     }
 
-    /// Asks that an epoch end soon, for somebody who waits until it is durable.
+    /// Asks that an epoch end soon, for a caller that waits until it is durable.
     fn hurry(&self, epoch: u64) {
         let _ = epoch;
     }

@@ -64,7 +64,7 @@ pub struct SecondarySpec {
     pub unique: bool,
 }
 
-/// Who may change a table.
+/// What may change a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Writes {
     /// Transactions, and loads.
@@ -92,7 +92,7 @@ pub struct TableSpec<L = TableLayout> {
     /// removed leaves at once: for queues, whose head would otherwise be a second's worth of
     /// tombstones.
     pub present_only: bool,
-    /// Who may change it.
+    /// What may change it.
     pub writes: Writes,
     /// What its bytes mean.
     pub layout: L,

@@ -71,7 +71,7 @@ fn the_time_to_wait() {
     }
 }
 
-/// Who waits for as long as it takes does so until the transaction's deadline.
+/// A transaction without a time limit for locks waits until its deadline.
 #[test]
 fn the_deadline() {
     for scheme in lock_tables() {

@@ -1,4 +1,4 @@
-//! Sentences of the front page and the guide, each attacked as whoever reads it would.
+//! Sentences of the front page and the guide, each attacked as a reader would.
 
 mod common;
 

@@ -144,7 +144,7 @@ fn nested_transactions_that_meet_end() {
                 inner.commit()
             })
         });
-        // Nobody runs those again but who began them.
+        // These are run again by their callers alone.
         let good = matches!(result, Ok(()) | Err(Error::Nested(_) | Error::Conflict(_)));
         assert!(good, "{scheme}: {first:?}, {second:?}: {result:?}");
         others_can_write(&db, rows, [(0, 7), (1, 7), (100, 7)]);
@@ -177,7 +177,7 @@ fn what_waits_for_its_own_thread_is_told_at_once() {
 }
 
 #[test]
-fn what_cannot_know_who_holds_it_up_gives_up() {
+fn a_transaction_held_up_by_an_unknown_one_gives_up() {
     let unknowing = [
         (Scheme::NoWait, Touch::Write),
         (Scheme::LockTable, Touch::Write),
@@ -265,7 +265,7 @@ fn siblings_are_waited_for() {
 }
 
 #[test]
-fn who_was_told_before_it_begins_does_not_begin() {
+fn a_transaction_canceled_before_it_begins_does_not_begin() {
     for scheme in Scheme::ALL {
         let db = open(scheme);
         let cancel = Cancel::new();

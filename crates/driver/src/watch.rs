@@ -81,7 +81,7 @@ mod tests {
     const SECOND: Ticks = 1_000_000_000;
 
     #[test]
-    fn who_commits_now_and_then_is_left_alone() {
+    fn a_run_with_commits_now_and_then_goes_on() {
         let mut watch = Watch::new(Duration::from_secs(1), 0);
         for beat in 1..5_000 {
             assert!(watch.look(beat * SECOND / 1000, beat / 900));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_is_found_and_not_for_what_the_machine_did() {
+    fn a_run_without_is_ended_and_not_for_a_machine_that_stood_still() {
         let mut watch = Watch::new(Duration::from_secs(1), 0);
         let mut now = 0;
         for _ in 0..4 {

@@ -38,7 +38,7 @@ fn the_same_behind_mutexes() {
 }
 
 #[test]
-fn who_has_one_lock_waits_for_others_only() {
+fn the_holder_of_one_lock_waits_for_others_only() {
     for table in [LockTableKind::Scalable, LockTableKind::Global, LockTableKind::Inheriting] {
         for seed in 0..2 * seeds() {
             let (load, memory_model) = (LockLoad::Single, MemoryModel::Sc);

@@ -175,7 +175,7 @@ fn payment() {
     assert!(bad > 100 && cut > 50, "{bad} {cut}");
 }
 
-/// Returns who paid, whether with bad credit, and the length of C_DATA then.
+/// Returns the customer that paid, whether with bad credit, and the length of C_DATA then.
 fn check_payment(before: &Before, model: &Model) -> (Vec<u8>, bool, usize) {
     for table in ["customer_info", "order", "order_line", "new_order", "stock", "item"] {
         assert!(before.differences(model, table).is_empty(), "{table}");
