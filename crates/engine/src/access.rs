@@ -5,7 +5,7 @@ use crate::record_slots::RecordSlots;
 use crate::record_word;
 use chiliad_api::TableId;
 use chiliad_machine::{Cost, Machine};
-use chiliad_storage::RecordRef;
+use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
 
 /// No write, no access: an index that is none.
 pub const NONE: u32 = u32::MAX;
@@ -39,7 +39,7 @@ pub struct Write<M: Machine> {
     pub value: Piece,
     /// The value before the transaction, where a secondary index needs it; empty otherwise.
     pub before: Piece,
-    /// Snapshots may want the version that it overwrites.
+    /// Snapshots of commit epochs may want the version that it overwrites.
     pub keep: bool,
     /// The transaction inserted the record itself and holds its latch.
     pub placed: bool,
@@ -49,7 +49,7 @@ pub struct Write<M: Machine> {
     pub prior: u64,
     /// The scheme holds the write latch.
     pub latched: bool,
-    /// Blocks put by for the old version and for a value that outgrows the record.
+    /// Blocks set aside for the old version and for a value that outgrows the record.
     pub spare: [Option<RecordRef<M>>; 2],
 }
 
@@ -90,6 +90,15 @@ impl<M: Machine> WriteSet<M> {
         self.slots.clear();
         self.entries.clear();
         self.order.clear();
+    }
+
+    /// Frees the blocks that were set aside for writes and are in no record.
+    pub fn free_spare_blocks(&mut self, heap: &mut LocalHeap<M>) {
+        let spare = self.entries.iter_mut().flat_map(|write| &mut write.spare);
+        for block in spare.filter_map(Option::take) {
+            // SAFETY: an installation takes the blocks that it links; what is left no other thread has seen.
+            unsafe { heap.free_record(SlotKind::Version, block) };
+        }
     }
 
     /// The entry that writes `record`.

@@ -1,9 +1,10 @@
 //! The commit, the same for all schemes, on one screen: prepare, append, install, release.
 
 use crate::access::{Kind, Write};
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme};
+use crate::contract::{CommitPoint, Context, Refusal, Scheme};
 use crate::core::{Core, State, context};
 use crate::durable::{APPENDED_AFTER_ITS_WINDOW, TRANSACTION_BYTES_MAX};
+use crate::garbage::Garbage;
 use crate::record_word;
 use crate::tables::catalog::View;
 use chiliad_api::{Committed, Error, Part, Reason, Result};
@@ -56,7 +57,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 M::await_line(write.record.as_ptr().cast_const().cast(), 1);
             }
             if write.is_void() {
-                self.scheme.withdraw(write.record);
+                self.scheme.skip_write(write.record);
                 continue;
             }
             let value = self.verification.payload(write, &self.arena);
@@ -65,7 +66,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let wrote = !self.writes.is_empty();
         if wrote {
             self.leave_tombstones(point);
-            if S::COLLECTS_BEFORE_RELEASE {
+            if S::NEEDS.collects_before_release {
                 self.scheme.collect(&mut context!(self), view, usize::MAX);
             }
         }
@@ -174,7 +175,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         for write in &self.writes.entries {
             let void = write.is_void();
             if write.kind == Kind::Remove && (write.placed || !void) {
-                self.scheme.leave_garbage(Garbage {
+                self.garbage.add(Garbage {
                     table: write.table.0,
                     record: write.record,
                     key: Some(self.keys.take(self.arena.get(write.key))),

@@ -1,23 +1,15 @@
 //! A concurrency-control scheme: what it promises and the hooks that the engine calls.
 //!
-//! The engine finds records and keeps the write set; the scheme decides what a reader may see and
-//! who may write. One file per idea, one row per name (`scheme/list.rs`). The life of a transaction:
-//!
-//! ```text
-//! begin -> { read | passed | place, inserted | intend }* -> prepare -> install* -> release
-//!                                                      \-> abort
-//! ```
-//!
-//! All schemes defer their writes to `install`, so there is one commit for all of them
-//! (`commit.rs`). No hook waits for another transaction while it holds a latch or a pin; a hook
-//! that cannot go on says so by its [`Step`]; upon `Wait` the engine unpins, calls
-//! [`Scheme::wait`], which waits as `wait.rs` says, and looks for the record again.
+//! The engine finds records, keeps the write set and the garbage, and talks to the log; the scheme decides what a
+//! reader may see and which transaction may write. One file per idea, one row per name (`scheme/list.rs`).
+//! [`Scheme`] is the guide for an implementer; `docs/adding-a-scheme.md` walks through the smallest one.
 
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::breakdown::Clockwork;
 use crate::epoch::Epochs;
+use crate::garbage::GarbageQueue;
 use crate::key_pool::KeyPool;
 use crate::version::{self, Version};
 use crate::wait::{Ended, Limits};
@@ -108,8 +100,12 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub shared: &'a S::Shared,
     pub epochs: &'a Epochs<M>,
     pub heap: &'a mut LocalHeap<M>,
+    /// What the worker's transactions have left to collect.
+    pub garbage: &'a mut GarbageQueue<M>,
     /// Takes back the keys of garbage that is collected.
     pub keys: &'a mut KeyPool,
+    /// Called by the indexes under leaf latches.
+    pub leaf_hooks: &'a mut S::LeafHooks,
     /// The table of the record or leaf in hand.
     pub table: TableId,
     /// Times the parts of a sampled transaction.
@@ -126,46 +122,91 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
 /// A worker that collects so many items at once, or more, has nothing else to do.
 pub const IDLE_BUDGET: usize = 1024;
 
-/// A scheme. The value itself is one worker's part: read sets and the like, reused.
+/// What a scheme needs of the engine, known when it is compiled: what it does not need costs nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    /// Hooks may answer `Wait`.
+    pub waits: bool,
+    /// [`Scheme::declare_write`] does something.
+    pub declares_writes: bool,
+    /// Tombstones leave their index before the transaction releases what it holds: after that nothing would keep
+    /// others off the record.
+    pub collects_before_release: bool,
+    /// Words that each record has for the scheme besides its header word: `RecordRef::further`.
+    pub record_words: usize,
+    /// Reads and writes go through a private copy of the whole row (Yu et al., 2014, 2.2), also where a transaction
+    /// accesses a field of it: what simulated runs charge for ([`crate::Options::field_access`]).
+    pub copies_rows: bool,
+}
+
+impl Needs {
+    /// Nothing.
+    pub const NOTHING: Self = Self {
+        waits: false,
+        declares_writes: false,
+        collects_before_release: false,
+        record_words: 0,
+        copies_rows: false,
+    };
+}
+
+/// A scheme. The value itself is one worker's part: read sets and the like, reused from one transaction to the next.
+///
+/// # The life of a transaction
+///
+/// ```text
+/// begin -> { read | observe_leaf | declare_write | begin_insert, after_insert }*
+///       -> prepare -> { install | skip_write }* -> release
+///      \-> abort, from any point after begin
+/// ```
+///
+/// All schemes defer their writes to [`install`](Self::install), so there is one commit for all of them
+/// (`commit.rs`). An insertion alone shows before: [`begin_insert`](Self::begin_insert) makes the fresh record an
+/// absent one, which the engine then puts into the index.
+///
+/// # What to implement
+///
+/// Eleven methods have no default. A scheme that validates adds [`validate`](Self::validate); one that locks,
+/// claims or otherwise waits says so in [`NEEDS`](Self::NEEDS) and adds
+/// [`declare_write`](Self::declare_write) and [`wait`](Self::wait). `scheme/alone.rs` is the least that runs;
+/// `scheme/parts` has what several schemes are made of.
+///
+/// # Rules that no type checks
+///
+/// - **No hook waits for another transaction while it holds a latch or a pin.** [`begin`](Self::begin),
+///   [`wait`](Self::wait), [`validate`](Self::validate) and [`abort`](Self::abort) are called unpinned, all others pinned. A hook that cannot go on answers [`Step::Wait`]; the engine unpins, calls
+///   [`wait`](Self::wait), pins, and looks for the record again. [`prepare`](Self::prepare) may spin for what others
+///   hold for microseconds.
+/// - **`prepare` opens the commit window** (`Epochs::open_window`) once conflicting transactions are excluded, and not
+///   before; `release` and `abort` close it.
+/// - **Nothing fails after `prepare`**: memory that [`install`](Self::install) needs is set aside there.
+/// - **Orders grow along the versions of a record**, across its removal and insertion too.
+/// - **The header word stays that of `record_word.rs`**: log, checkpoints and recovery read it under every scheme.
+/// - **`abort` never waits** and releases whatever the transaction has by then.
 pub trait Scheme<M: Machine>: Sized + 'static {
     /// What it is and promises.
     const INFO: Info;
-    /// Tombstones leave their index before the transaction releases what it holds.
-    const COLLECTS_BEFORE_RELEASE: bool = false;
-    /// Words that each record has for the scheme besides its header word: `RecordRef::further`.
-    const RECORD_WORDS: usize = 0;
-    /// Reads and writes go through a private copy of the whole row (thousand-cores.txt 2.2), also where
-    /// a transaction accesses a field of it: what simulated runs charge for ([`crate::Options::field_access`]).
-    const COPIES_ROWS: bool = false;
-    /// [`Scheme::intend`] does something.
-    const INTENDS: bool = false;
-    /// [`Scheme::enter_gap`] does something.
-    const LOCKS_GAPS: bool = false;
-    /// Hooks may answer `Wait`.
-    const WAITS: bool = false;
+    /// What it needs of the engine.
+    const NEEDS: Needs = Needs::NOTHING;
     /// What all workers share; lives in the machine's memory.
     type Shared: 'static;
+    /// What the indexes call when leaves are divided or merged: `floor::Floors`, for schemes that order a key's
+    /// versions by the minimum TID of its leaf.
+    type LeafHooks: Hooks<M> + Default + 'static;
+    /// What a lock table outside the records needs: [`NoLockTable`], where there is none.
+    type LockTable: LockTable<M, Self>;
 
     /// The part that all workers share, for a database opened with `options`.
     fn shared(options: &Options) -> Self::Shared;
 
-    /// What all workers share is looked after, once in a commit epoch, by whoever ends it.
-    fn tend(shared: &Self::Shared) {
-        let _ = shared;
-    }
-
     /// One worker's part.
     fn new() -> Self;
 
-    /// The transaction begins; `Abort` if it cannot.
+    /// The transaction begins; `Abort` if it cannot. Forgets the last one. Not pinned: it may wait.
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()>;
 
-    /// A record of the table will be read or written soon: asks for memory that this takes beside its own.
-    fn expect(&self, table: TableId, record: RecordRef<M>) {
-        _ = (table, record);
-    }
-
-    /// Reads `record` into `arena`. The caller is pinned.
+    /// Reads `record` into `arena`, and remembers what it has to in order to notice, or to prevent, that the version is
+    /// overwritten.
     fn read(
         &mut self,
         cx: &mut Context<'_, M, Self>,
@@ -186,10 +227,14 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     }
 
     /// The transaction will write `record`, which exists; called before the write joins the write set,
-    /// and before the record is read where that is to be updated. The caller is pinned. `Redo` and
+    /// and before the record is read where that is to be updated. `Redo` and
     /// `Wait` are answers only for a record that the transaction has not read yet, but for `Wait` of
     /// schemes under which what was read stays in place.
-    fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
+    fn declare_write(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+    ) -> Step<M, ()> {
         let _ = (cx, record);
         Step::Done(())
     }
@@ -201,43 +246,38 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         unreachable!("a scheme whose hooks ask for it waits")
     }
 
-    /// What the scheme knows the transaction in hand by, where that is not its worker's slot: for those that
-    /// run inside it (`Limits::check_named`).
-    fn name(&self) -> u64 {
-        0
-    }
-
-    /// The keys of a leaf were looked at: a key was not there, or a scan passed.
-    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()>;
-
-    /// The transaction is about to insert a key that is missing in this leaf. `Redo` and `Wait`: it looks for the key
-    /// again first.
-    fn enter_gap(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+    /// The transaction has looked at the keys of a leaf: one was not there, or a scan passed. Remembers the leaf, or
+    /// locks it, so that insertions and removals there are noticed or prevented: phantoms.
+    fn observe_leaf(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         let _ = (cx, seen);
         Step::Done(())
     }
 
     /// Makes a fresh record an absent one that only this transaction may write, before it is
     /// inserted into an index.
-    fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>);
+    fn begin_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>);
 
-    /// Takes a placed record back, which the index has not taken.
-    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>);
+    /// The index has not taken the record of the last `begin_insert`, which is freed next: undoes what that did
+    /// elsewhere.
+    fn cancel_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+        let _ = (cx, record);
+    }
 
     /// An insertion has changed the index so; `placed` is the record if it is there now, and not if
     /// the key had one or memory ran out. Its word may become a greater one.
-    fn inserted(
+    fn after_insert(
         &mut self,
         cx: &mut Context<'_, M, Self>,
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()>;
 
-    /// Called by the index under leaf latches.
-    fn hooks(&mut self) -> &mut dyn Hooks<M>;
-
-    /// Whether what was read is still one state of the database.
-    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>>;
+    /// Whether what was read is still one state of the database. It is, where nothing that was read can change before
+    /// the transaction ends.
+    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        let _ = writes;
+        Ok(())
+    }
 
     /// Excludes conflicting transactions, validates, and takes a place in the order. On `Err` the
     /// engine calls `abort`.
@@ -257,47 +297,61 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         value: &[u8],
     );
 
-    /// Leaves a record that is not to be written after all as it was.
-    fn withdraw(&mut self, record: RecordRef<M>);
-
-    /// All writes are installed.
-    fn release(&mut self, cx: &mut Context<'_, M, Self>);
-
-    /// The transaction has ended, either way: lets go of what it may take a sleep to let go of. Nothing is
-    /// latched or pinned.
-    fn let_go(&mut self, cx: &mut Context<'_, M, Self>) {
-        let _ = cx;
+    /// Called instead of `install` for a write that removes what is absent already: unlatches the record, where
+    /// `prepare` or `begin_insert` has latched it; its version is unchanged.
+    fn skip_write(&mut self, record: RecordRef<M>) {
+        let _ = record;
     }
 
-    /// Gives up: releases whatever `place` and `prepare` took. Never waits.
+    /// All writes are installed: closes the commit window and releases what the transaction holds.
+    fn release(&mut self, cx: &mut Context<'_, M, Self>);
+
+    /// The transaction gives up: closes the commit window and releases what `begin_insert`, `declare_write` and
+    /// `prepare` took. Blocks that were set aside for `writes` are freed already.
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>);
 
-    /// The transaction has ended, either way, and left a tombstone or a placeholder behind.
-    fn leave_garbage(&mut self, garbage: Garbage<M>);
-
-    /// Collects up to `budget` versions and tombstones that nobody needs. Pinned.
+    /// Collects up to `budget` entries of `cx.garbage` that are due, by `collector::sweep`: old versions and tombstones
+    /// that no transaction needs. Called after transactions, and before `release` where
+    /// [`Needs::collects_before_release`] says so.
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize);
-
-    /// Whether [`Scheme::collect`] has something to look at.
-    fn has_garbage(&self) -> bool;
-
-    /// Gives what is left to collect to another worker.
-    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>);
 }
 
-/// A record that may have to leave its index, or shed versions.
-pub struct Garbage<M: Machine> {
-    pub table: u32,
-    pub record: RecordRef<M>,
-    /// The key, where the record is to leave its index.
-    pub key: Option<Vec<u8>>,
-    /// The order of the version that is garbage: if the record has another one by now, it is not.
-    pub order: u64,
-    /// It was inserted by a transaction that did not commit.
-    pub placeholder: bool,
-    /// Snapshots at or below this epoch may need it; zero: nobody does.
-    pub epoch: u64,
+/// What a scheme needs of the engine whose locks lie in a table outside the records.
+pub trait LockTable<M: Machine, S: Scheme<M>>: 'static {
+    /// Background maintenance of the table; the ticker calls it once per commit epoch.
+    fn background_tick(shared: &S::Shared) {
+        let _ = shared;
+    }
+
+    /// Prefetches the lock of a record that will be read or written soon.
+    #[inline]
+    fn prefetch(scheme: &S, table: TableId, record: RecordRef<M>) {
+        _ = (scheme, table, record);
+    }
+
+    /// Locks the gap of the key that the transaction is about to insert. `find` looks for the key and says in which
+    /// leaf it is missing. `Redo` and `Wait`: it is asked again first. Pinned.
+    #[inline]
+    fn lock_gap(
+        scheme: &mut S,
+        cx: &mut Context<'_, M, S>,
+        find: impl FnOnce(&LocalHeap<M>) -> Option<Seen<M>>,
+    ) -> Step<M, ()> {
+        _ = (scheme, cx, find);
+        Step::Done(())
+    }
+
+    /// Releases the locks of a transaction that has ended, which may block. Nothing is latched or pinned.
+    #[inline]
+    fn release_locks(scheme: &mut S) {
+        _ = scheme;
+    }
 }
+
+/// That of schemes whose locks, if they have any, lie in the records.
+pub struct NoLockTable;
+
+impl<M: Machine, S: Scheme<M>> LockTable<M, S> for NoLockTable {}
 
 /// What is done with a table's index, and with its graveyard in a verified run.
 pub type UseIndex<'a, M> = dyn FnMut(&Index<M>, Option<&Graveyard<M>>) + 'a;

@@ -7,6 +7,7 @@ use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::breakdown::Clockwork;
 use crate::contract::{Context, Refusal, Scheme, Step, Why};
+use crate::garbage::GarbageQueue;
 use crate::handles::Handles;
 use crate::key_pool::KeyPool;
 use crate::options::Snapshots;
@@ -51,6 +52,8 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub group: Group<M>,
     /// What the index reports of an insertion.
     pub changes: Changes<M>,
+    /// What the index calls when it divides or merges leaves.
+    pub leaf_hooks: S::LeafHooks,
     /// Scratch for encoded keys.
     pub key: Vec<u8>,
     pub rules: Rules,
@@ -58,7 +61,9 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub snapshots: bool,
     /// Where commits go that are logged.
     pub log: Option<BufferRef<M>>,
-    /// Buffers for the keys of what is left to collect.
+    /// What its transactions have left to collect.
+    pub garbage: GarbageQueue<M>,
+    /// Buffers for the keys of that.
     pub keys: KeyPool,
     pub tally: Tally,
     pub verification: Verification<M>,
@@ -156,7 +161,9 @@ macro_rules! context {
             shared: &$core.inner.words.scheme,
             epochs: &$core.inner.words.epochs,
             heap: &mut $core.heap,
+            garbage: &mut $core.garbage,
             keys: &mut $core.keys,
+            leaf_hooks: &mut $core.leaf_hooks,
             table: $core.table,
             clockwork: &mut $core.clockwork,
             limits: &$core.limits,
@@ -204,9 +211,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             },
             group: Group { flight: Flight::default(), row_bytes: RowBytes::default() },
             changes: Changes::new(),
+            leaf_hooks: S::LeafHooks::default(),
             key: Vec::new(),
             rules: Rules::default(),
             log,
+            garbage: GarbageQueue::new(),
             keys: KeyPool::default(),
             tally: Tally::default(),
             clockwork: Clockwork::new(),
@@ -253,7 +262,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             Step::Abort(refusal) => {
                 let error = self.lose(refusal);
                 self.roll_back(false);
-                self.let_go();
+                self.release_locks();
                 Err(error)
             }
             Step::Redo | Step::Wait => unreachable!("begin has no record to look up again"),
@@ -333,7 +342,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Lets the scheme wait, unpinned.
     #[cold]
     fn wait(&mut self) -> Result<()> {
-        debug_assert!(S::WAITS, "only schemes wait that say so");
+        debug_assert!(S::NEEDS.waits, "only schemes wait that say so");
         debug_assert!(self.heap.is_pinned(), "an operation is in progress");
         self.attempt.waits += 1;
         self.heap.unpin();

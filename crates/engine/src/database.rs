@@ -1,6 +1,6 @@
 //! A database: tables, epochs and the memory they live in, under one scheme.
 
-use crate::contract::Scheme;
+use crate::contract::{LockTable, Scheme};
 use crate::durable::CatalogBlob;
 use crate::options::Options;
 use crate::shared::Inner;
@@ -31,7 +31,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// [`Error::InvalidOption`]; [`Error::OutOfMemory`] when `memory_bytes_ready` is too much.
     pub fn open(options: Options) -> Result<Self> {
         options.validate::<M>()?;
-        let heap = options.heap::<M>(S::RECORD_WORDS, S::COPIES_ROWS)?;
+        let heap = options.heap::<M>(S::NEEDS.record_words, S::NEEDS.copies_rows)?;
         Ok(Self::from_inner(Inner::assemble(
             options,
             heap,
@@ -189,8 +189,8 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     }
 
     /// Advances the commit epoch: called every `options.epoch` by a ticker that whoever owns the
-    /// machine runs. Gives back a portion of the memory of dropped tables, if there are any, and has the scheme
-    /// look after what all workers share.
+    /// machine runs. Gives back a portion of the memory of dropped tables, if there are any, and maintains
+    /// the scheme's lock table.
     pub fn tick(&self) {
         let Inner { heap, words, .. } = &*self.inner;
         let stable = words.epochs.tick(&heap.slots);
@@ -198,7 +198,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             durable.log.advance(stable);
         }
         words.catalog.ruins.take_apart(heap, portion::<M>());
-        S::tend(&words.scheme);
+        S::LockTable::background_tick(&words.scheme);
     }
 
     /// Collects what workers that have gone have left behind: for whoever owns the machine to call now and

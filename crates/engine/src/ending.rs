@@ -1,7 +1,8 @@
 //! How a transaction ends: rolled back or committed, it leaves nothing latched and tidies up a little.
 
-use crate::contract::{Context, Garbage, Scheme};
+use crate::contract::{Context, LockTable, Scheme};
 use crate::core::{Core, State, context};
+use crate::garbage::Garbage;
 use crate::tables::catalog::View;
 use chiliad_api::Part;
 use chiliad_machine::{Cost, Machine};
@@ -23,6 +24,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.tally.rolled_back += 1;
         }
         self.clockwork.switch(Part::Manager);
+        self.writes.free_spare_blocks(&mut self.heap);
         self.scheme.abort(&mut context!(self), &mut self.writes);
         self.verification.aborted();
         self.leave_placeholders();
@@ -38,7 +40,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     fn leave_placeholders(&mut self) {
         for write in &mut self.writes.entries {
             if core::mem::take(&mut write.placed) {
-                self.scheme.leave_garbage(Garbage {
+                self.garbage.add(Garbage {
                     table: write.table.0,
                     record: write.record,
                     key: Some(self.keys.take(self.arena.get(write.key))),
@@ -52,16 +54,16 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// The transaction has ended either way, and nothing is latched or pinned.
     #[inline]
-    pub fn let_go(&mut self) {
+    pub fn release_locks(&mut self) {
         debug_assert!(matches!(self.attempt.state, State::Idle), "it has ended");
-        debug_assert!(self.writes.is_empty(), "all writes are installed or withdrawn");
-        self.scheme.let_go(&mut context!(self));
+        debug_assert!(self.writes.is_empty(), "all writes are installed or skipped");
+        S::LockTable::release_locks(&mut self.scheme);
     }
 
     /// As [`Core::roll_back`], where tables are at hand: a scheme that takes its garbage along does so
     /// first.
     pub fn give_up(&mut self, view: &View<M>, own: bool) {
-        if S::COLLECTS_BEFORE_RELEASE {
+        if S::NEEDS.collects_before_release {
             self.leave_placeholders();
             self.collect(view, usize::MAX);
         }
@@ -79,7 +81,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         {
             retired.absorb(&mut self.tally);
         }
-        if self.scheme.has_garbage() {
+        if !self.garbage.is_empty() {
             self.collect(view, COLLECT_BUDGET);
         }
         self.heap.reclaim();

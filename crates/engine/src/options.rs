@@ -99,7 +99,7 @@ pub struct Options {
     /// secondary indexes. Simulated machines only; `None`: everything exists.
     pub kept_payload: Option<usize>,
     /// Transactions access of each value only the bytes that [`Options::kept_payload`] keeps, and so do
-    /// schemes under which they may: one that copies rows (`Scheme::COPIES_ROWS`) accesses all.
+    /// schemes under which they may: one that copies rows (`Needs::copies_rows`) accesses all.
     pub field_access: bool,
     /// When old versions are kept.
     pub snapshots: Snapshots,

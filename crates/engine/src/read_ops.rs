@@ -3,7 +3,7 @@
 //! Each operation is one pin: index, record, unpin. What is copied out stays valid without it.
 
 use crate::access::{Access, Kind, NONE};
-use crate::contract::{Context, Scheme, Step};
+use crate::contract::{Context, LockTable, Scheme, Step};
 use crate::core::{Core, Group, context};
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
@@ -36,19 +36,19 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Tells the scheme that a record will be written; whether that is settled, or the record has to
     /// be looked up again. Pinned.
     #[inline]
-    pub(crate) fn intend(&mut self, record: RecordRef<M>) -> Result<bool> {
-        debug_assert!(S::INTENDS, "only schemes are told that ask for it");
+    pub(crate) fn declare_write(&mut self, record: RecordRef<M>) -> Result<bool> {
+        debug_assert!(S::NEEDS.declares_writes, "only schemes are told that ask for it");
         debug_assert!(self.heap.is_pinned(), "the record stays");
-        let step =
-            self.timed(Part::Manager, |core| core.scheme.intend(&mut context!(core), record));
+        let step = self
+            .timed(Part::Manager, |core| core.scheme.declare_write(&mut context!(core), record));
         Ok(self.settle(step)?.is_some())
     }
 
     /// Tells the scheme that a record that was read will be written.
-    pub(crate) fn intend_read(&mut self, record: RecordRef<M>) -> Result<()> {
+    pub(crate) fn declare_write_of_read(&mut self, record: RecordRef<M>) -> Result<()> {
         loop {
             self.heap.pin();
-            let settled = self.intend(record);
+            let settled = self.declare_write(record);
             self.heap.unpin();
             if settled? {
                 return Ok(());
@@ -91,8 +91,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         match found {
             Found::Record(record) => {
                 // Declared before it is read: who reads first may not get as far as to write.
-                let declares = S::INTENDS && for_update && self.writes.find(record).is_none();
-                if declares && !self.intend(record)? {
+                let declares =
+                    S::NEEDS.declares_writes && for_update && self.writes.find(record).is_none();
+                if declares && !self.declare_write(record)? {
                     return Ok(Looked::Redo);
                 }
                 self.look_at(id, sealed, key, record)
@@ -117,7 +118,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(Looked::Redo);
         }
         if !sealed {
-            let step = self.pass(seen);
+            let step = self.observe_leaf(seen);
             if self.settle(step)?.is_none() {
                 return Ok(Looked::Redo);
             }
@@ -128,8 +129,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// Tells the scheme that the keys of a leaf were looked at.
     #[inline]
-    pub(crate) fn pass(&mut self, seen: Seen<M>) -> Step<M, ()> {
-        self.timed(Part::Manager, |core| core.scheme.passed(&mut context!(core), seen))
+    pub(crate) fn observe_leaf(&mut self, seen: Seen<M>) -> Step<M, ()> {
+        self.timed(Part::Manager, |core| core.scheme.observe_leaf(&mut context!(core), seen))
     }
 
     /// Whether the transaction may read the table without its scheme: nothing changes there, and the
@@ -269,7 +270,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let Self { group: Group { flight, row_bytes }, scheme, heap, .. } = self;
         flight.land(heap, begun, |at, record| {
             record.prefetch(row_bytes.of(requests[at].table));
-            scheme.expect(requests[at].table, record);
+            S::LockTable::prefetch(scheme, requests[at].table, record);
         });
         Ok(sealed)
     }

@@ -1,7 +1,7 @@
 //! Reading ranges: leaf by leaf, each one pin; by the table's own key or by a secondary index.
 
 use crate::arena::Piece;
-use crate::contract::{Refusal, Scheme};
+use crate::contract::{LockTable, Refusal, Scheme};
 use crate::core::Core;
 use crate::read_ops::{Looked, check_key};
 use crate::tables::catalog::View;
@@ -31,7 +31,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let mut more = left > 0;
         while more && scanned.is_ok() {
             let before = (self.handles.entries.len(), self.verification.met(), left);
-            if S::WAITS {
+            if S::NEEDS.waits {
                 self.scan.bookmark.clone_from(&self.scan.cursor);
             }
             self.heap.pin();
@@ -45,7 +45,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             scanned = run_scanned.map(|_| ());
             if again {
                 M::mark("leaf scanned again");
-                debug_assert!(S::WAITS, "others look the key up, not the leaf");
+                debug_assert!(S::NEEDS.waits, "others look the key up, not the leaf");
                 debug_assert!(before.0 <= self.handles.entries.len(), "a scan only adds entries");
                 self.handles.entries.truncate(before.0);
                 self.verification.forget_met(before.1);
@@ -79,7 +79,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.table = id;
         for (_, record) in run.iter().take(*left) {
             record.prefetch(64);
-            self.scheme.expect(id, record);
+            S::LockTable::prefetch(&self.scheme, id, record);
         }
         for (key, record) in run.iter() {
             if *left == 0 {
@@ -96,12 +96,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                     self.verification.meet_absent(key, record, &self.writes, &self.arena);
                 }
                 // What was read of the leaf may be of another pin, or the record has left it.
-                Looked::Redo if S::WAITS => return Ok(false),
+                Looked::Redo if S::NEEDS.waits => return Ok(false),
                 Looked::Redo => self.scan_again(id, table, key, left)?,
             }
         }
         if let Some(seen) = run.seen.filter(|_| !sealed) {
-            let step = self.pass(seen);
+            let step = self.observe_leaf(seen);
             return Ok(self.settle(step)?.is_some());
         }
         Ok(true)

@@ -1,8 +1,9 @@
 //! What all handles and workers of a database share.
 
-use crate::contract::{Garbage, Scheme};
+use crate::contract::Scheme;
 use crate::durable::{Durable, Turn};
 use crate::epoch::Epochs;
+use crate::garbage::Garbage;
 use crate::options::Options;
 use crate::tables::catalog::Catalog;
 use chiliad_api::{Error, Tally};

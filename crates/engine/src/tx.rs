@@ -15,7 +15,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     #[inline]
     fn end(&mut self) {
         let core = &mut self.core;
-        core.let_go();
+        core.release_locks();
         hide_view(core.heap.slot());
         M::ended(core::mem::take(&mut core.attempt.finished));
     }
@@ -77,7 +77,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
 
     #[inline]
     fn as_outer(&self) -> Outer {
-        Outer::new(self.core.heap.slot_number(), self.core.scheme.name())
+        Outer::new(self.core.heap.slot_number(), self.core.limits.name())
     }
 
     fn try_load(
@@ -138,7 +138,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         self.core.collect(&self.view, budget);
         hide_view(self.core.heap.slot());
         let given_bytes = self.core.heap.give_back();
-        (!self.core.scheme.has_garbage(), given_bytes)
+        (self.core.garbage.is_empty(), given_bytes)
     }
 }
 

@@ -11,6 +11,7 @@
 
 use chiliad_api::{Cancel, Error, Intent, Nested, Outer, Sleeper};
 use chiliad_machine::{Fault, Machine, Patience, Rig, Ticks};
+use core::cell::Cell;
 
 /// Waits of one transaction inside another end after this part of a second.
 pub const NESTED_PATIENCE: u64 = 10;
@@ -45,11 +46,13 @@ pub struct Limits<M: Machine> {
     cancel: Option<Cancel<M>>,
     /// The transactions that it runs inside.
     outer: Vec<Outer>,
+    /// See [`Limits::call`].
+    name: Cell<u64>,
 }
 
 impl<M: Machine> Limits<M> {
     pub(crate) fn new() -> Self {
-        Self { deadline: Ticks::MAX, cancel: None, outer: Vec::new() }
+        Self { deadline: Ticks::MAX, cancel: None, outer: Vec::new(), name: Cell::new(0) }
     }
 
     /// A transaction begins.
@@ -82,6 +85,19 @@ impl<M: Machine> Limits<M> {
     /// Whether the transaction runs inside another one.
     pub fn is_nested(&self) -> bool {
         !self.outer.is_empty()
+    }
+
+    /// The scheme knows the transaction in hand by this name, and not by its worker's slot: for those that run
+    /// inside it.
+    #[inline]
+    pub fn call(&self, name: u64) {
+        self.name.set(name);
+    }
+
+    /// The name of the transaction in hand, or zero.
+    #[inline]
+    pub fn name(&self) -> u64 {
+        self.name.get()
     }
 
     /// Refuses to wait for the worker in `slot` where that waits for this one.

@@ -109,7 +109,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     pub fn maintain(&mut self) {
         if let Some(mut orphans) = self.core.inner.words.orphans.try_lock() {
             for garbage in orphans.drain(..) {
-                self.core.scheme.leave_garbage(garbage);
+                self.core.garbage.add(garbage);
             }
         }
         self.catch_up();
@@ -121,7 +121,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
 impl<M: Machine, S: Scheme<M>> Drop for Worker<M, S> {
     fn drop(&mut self) {
         let words = &self.core.inner.words;
-        self.core.scheme.hand_over(&mut words.orphans.lock());
+        words.orphans.lock().extend(self.core.garbage.drain());
         words.retired.lock().absorb(&mut self.core.tally);
         if let Some(log) = &self.core.log {
             log.close();

@@ -3,14 +3,14 @@
 
 use crate::access::{Kind, NONE, Write};
 use crate::arena::Piece;
-use crate::contract::{Context, Refusal, Scheme};
+use crate::contract::{Context, LockTable, Refusal, Scheme};
 use crate::core::{Core, context};
 use crate::read_ops::check_key;
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
 use chiliad_api::{Error, Get, Part, Result, Row, TableId};
 use chiliad_machine::{Machine, Ordering, Word};
-use chiliad_storage::{Found, Inserted, Kind as SlotKind, RecordRef, VALUE_BYTES_MAX};
+use chiliad_storage::{Found, Inserted, Kind as SlotKind, LocalHeap, RecordRef, VALUE_BYTES_MAX};
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn insert(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
@@ -66,7 +66,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.table = id;
         loop {
             let part = self.clockwork.switch(Part::Index);
-            if S::LOCKS_GAPS && !self.enter_gap(table, key)? {
+            if !self.lock_gap(table, key)? {
                 continue;
             }
             let placed = self.place(id, table, key, value);
@@ -82,7 +82,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                         return Ok(());
                     }
                     Claim::Absent => {
-                        if S::INTENDS && !self.intend(record)? {
+                        if S::NEEDS.declares_writes && !self.declare_write(record)? {
                             continue;
                         }
                         let write = self.new_write(id, key, value, record, false);
@@ -96,9 +96,13 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     /// Whether the transaction may insert the key, or finds it; else to be asked again. Pinned.
-    fn enter_gap(&mut self, table: &Table<M>, key: &[u8]) -> Result<bool> {
-        let Found::Absent(seen) = table.index.get(&self.heap, key) else { return Ok(true) };
-        let step = self.scheme.enter_gap(&mut context!(self), seen);
+    #[inline]
+    fn lock_gap(&mut self, table: &Table<M>, key: &[u8]) -> Result<bool> {
+        let find = |heap: &LocalHeap<M>| match table.index.get(heap, key) {
+            Found::Absent(seen) => Some(seen),
+            Found::Record(_) => None,
+        };
+        let step = S::LockTable::lock_gap(&mut self.scheme, &mut context!(self), find);
         Ok(self.settle(step)?.is_some())
     }
 
@@ -117,11 +121,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let Ok(record) = self.heap.alloc_record(SlotKind::Record, bytes) else {
             return Err(self.lose(Refusal::out_of_memory()));
         };
-        self.scheme.place(&mut context!(self), record);
+        self.scheme.begin_insert(&mut context!(self), record);
         self.verification.placing(record);
         self.changes.clear();
-        let hooks = self.scheme.hooks();
-        let inserted = table.index.insert(&mut self.heap, key, record, hooks, &mut self.changes);
+        let Self { heap, leaf_hooks, changes, .. } = self;
+        let inserted = table.index.insert(heap, key, record, leaf_hooks, changes);
         let done = match inserted {
             Ok(Inserted::Yes) => Ok(Placed::Fresh),
             Ok(Inserted::Exists(found)) => Ok(Placed::Found(found)),
@@ -129,13 +133,15 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         };
         let placed = matches!(done, Ok(Placed::Fresh)).then_some(record);
         if placed.is_none() {
-            self.scheme.give_up(&mut context!(self), record);
+            self.scheme.cancel_insert(&mut context!(self), record);
+            // SAFETY: it was allocated above and the index has not taken it, so no other thread has seen it.
+            unsafe { self.heap.free_record(SlotKind::Record, record) };
         } else {
             self.verification.placed(record, table, key);
         }
         // Even a failed insertion may have split leaves.
         let changes = core::mem::take(&mut self.changes);
-        let step = self.scheme.inserted(&mut context!(self), placed, &changes);
+        let step = self.scheme.after_insert(&mut context!(self), placed, &changes);
         self.changes = changes;
         if placed.is_some() {
             // Whatever the scheme has said: what is in the index is in the write set.
@@ -207,9 +213,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let write = match self.writes.find(record) {
             Some(write) => write,
             None => {
-                if S::INTENDS {
+                if S::NEEDS.declares_writes {
                     self.table = id;
-                    self.intend_read(record)?;
+                    self.declare_write_of_read(record)?;
                 }
                 let before =
                     if keep_before { self.arena.duplicate(value) } else { Piece::default() };
@@ -332,7 +338,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let found = table.index.get(&self.heap, key);
             let placed = match found {
                 Found::Record(record) => Ok(Placed::Found(record)),
-                Found::Absent(_) if S::LOCKS_GAPS && !self.enter_gap(table, key)? => continue,
+                Found::Absent(_) if !self.lock_gap(table, key)? => continue,
                 Found::Absent(_) => self.place(id, table, key, value),
             };
             self.clockwork.switch(part);
@@ -346,7 +352,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 (own.kind, own.value) = (Kind::Put, value);
                 return Ok(());
             }
-            if !S::INTENDS || self.intend(record)? {
+            if !S::NEEDS.declares_writes || self.declare_write(record)? {
                 let write = self.new_write(id, key, value, record, false);
                 self.writes.push(write);
                 return Ok(());

@@ -49,6 +49,8 @@ pub const ALL: [Room; 7] = [
     Room {
         files: &[
             "crates/engine/src/scheme/",
+            "crates/engine/src/garbage.rs",
+            "crates/engine/src/collector.rs",
             "crates/engine/src/timestamps.rs",
             "crates/engine/src/record_word.rs",
             "crates/engine/src/version.rs",

@@ -71,7 +71,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             return Err(LogError::Missing { place: disk.place() }.into());
         }
         options.read_only = mode == Mode::Read;
-        let heap = options.heap::<M>(S::RECORD_WORDS, S::COPIES_ROWS)?;
+        let heap = options.heap::<M>(S::NEEDS.record_words, S::NEEDS.copies_rows)?;
         let empty = CatalogBlob::default();
         let blob = plan.as_ref().map_or(&empty, |plan| &plan.blob);
         let tables = Catalog::restore(&heap, blob, options.verify)?;

@@ -5,7 +5,9 @@
 
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
+use crate::collector::{self, Fate};
+use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme, Step, Tables};
+use crate::garbage::Due;
 use crate::record_word;
 use crate::scheme::parts::floor::{self, Floors};
 use crate::scheme::parts::{in_place, unlink};
@@ -14,20 +16,18 @@ use crate::{Database, Options, TableSpec};
 use chiliad_api::{Info, Intent, Isolation, Reason, Session, Transaction};
 use chiliad_machine::{Line, Machine, Ordering, Word};
 use chiliad_simulator::{Config, Run, Sim};
-use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
+use chiliad_storage::{Change, RecordRef};
 use std::rc::Rc;
 use std::time::Duration;
 
 /// One worker's part.
-struct Alone<M: Machine> {
+struct Alone {
     holds: bool,
     last: u64,
-    floors: Floors,
-    garbage: Vec<Garbage<M>>,
 }
 
-impl<M: Machine> Alone<M> {
-    fn end(&mut self, cx: &mut Context<'_, M, Self>) {
+impl Alone {
+    fn end<M: Machine>(&mut self, cx: &mut Context<'_, M, Self>) {
         cx.epochs.close_window(cx.heap.slot());
         if core::mem::take(&mut self.holds) {
             // Release pairs with the acquire in `begin`: the next holder sees all our writes.
@@ -36,7 +36,7 @@ impl<M: Machine> Alone<M> {
     }
 }
 
-impl<M: Machine> Scheme<M> for Alone<M> {
+impl<M: Machine> Scheme<M> for Alone {
     const INFO: Info = Info {
         name: "alone",
         summary: "one transaction at a time",
@@ -48,17 +48,19 @@ impl<M: Machine> Scheme<M> for Alone<M> {
         wait_timeout: Duration::MAX,
         source: "the guide",
     };
-    const COLLECTS_BEFORE_RELEASE: bool = true;
+    const NEEDS: Needs = Needs { collects_before_release: true, ..Needs::NOTHING };
 
     /// One while a transaction is at work.
     type Shared = Line<M::Word>;
+    type LeafHooks = Floors;
+    type LockTable = NoLockTable;
 
     fn shared(_options: &Options) -> Self::Shared {
         Line(M::Word::new(0))
     }
 
     fn new() -> Self {
-        Self { holds: false, last: 0, floors: Floors, garbage: Vec::new() }
+        Self { holds: false, last: 0 }
     }
 
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
@@ -87,20 +89,11 @@ impl<M: Machine> Scheme<M> for Alone<M> {
         }
     }
 
-    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, _seen: Seen<M>) -> Step<M, ()> {
-        Step::Done(())
-    }
-
-    fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn begin_insert(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record_word::begin_life(record.word(), 0);
     }
 
-    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        // SAFETY: the index has not taken it, so nobody else has seen it.
-        unsafe { cx.heap.free_record(SlotKind::Record, record) };
-    }
-
-    fn inserted(
+    fn after_insert(
         &mut self,
         _cx: &mut Context<'_, M, Self>,
         placed: Option<RecordRef<M>>,
@@ -108,14 +101,6 @@ impl<M: Machine> Scheme<M> for Alone<M> {
     ) -> Step<M, ()> {
         floor::settle(placed, changes);
         Step::Done(())
-    }
-
-    fn hooks(&mut self) -> &mut dyn Hooks<M> {
-        &mut self.floors
-    }
-
-    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
-        Ok(())
     }
 
     fn prepare(
@@ -141,42 +126,25 @@ impl<M: Machine> Scheme<M> for Alone<M> {
         in_place::install(cx, point, &mut writes.entries[index], value);
     }
 
-    fn withdraw(&mut self, _record: RecordRef<M>) {
-        // Nobody is kept off it.
-    }
-
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
         self.end(cx);
     }
 
-    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
-        in_place::give_back(cx, writes);
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, _writes: &mut WriteSet<M>) {
         self.end(cx);
-    }
-
-    fn leave_garbage(&mut self, garbage: Garbage<M>) {
-        self.garbage.push(garbage);
     }
 
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, _budget: usize) {
         if !self.holds {
             return;
         }
-        for garbage in core::mem::take(&mut self.garbage) {
+        collector::sweep(self, cx, tables, usize::MAX, Due::ALL, |_, cx, garbage| {
             let found = garbage.record.word().load(Ordering::Relaxed);
             if record_word::is_absence(found, garbage.order) {
-                unlink::unlink(cx.heap, tables, &garbage, found, &mut self.floors);
+                unlink::unlink(cx, tables, garbage, found);
             }
-            cx.keys.give(garbage.key);
-        }
-    }
-
-    fn has_garbage(&self) -> bool {
-        !self.garbage.is_empty()
-    }
-
-    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
-        heir.append(&mut self.garbage);
+            Fate::Gone
+        });
     }
 }
 
@@ -188,7 +156,7 @@ const CORES: u64 = 3;
 fn count(seed: u64) {
     let mut run = Run::new(Config::new(seed));
     let (db, table) = run.outside(|| {
-        let db = Database::<Sim, Alone<Sim>>::open(Options::default()).expect("opens");
+        let db = Database::<Sim, Alone>::open(Options::default()).expect("opens");
         let table = db.create_table(TableSpec::ordered("rows")).expect("created");
         db.worker().expect("a slot").load(table, b"counter", &0_u64.to_le_bytes()).expect("loads");
         (Rc::new(db), table)

@@ -14,9 +14,9 @@ pub trait UnderScheme<M: Machine> {
 }
 
 /// A scheme whose databases threads may share.
-pub trait NativeScheme: Scheme<Interleaved, Shared: Send + Sync> + Send {}
+pub trait NativeScheme: Scheme<Interleaved, Shared: Send + Sync, LeafHooks: Send> + Send {}
 
-impl<S: Scheme<Interleaved, Shared: Send + Sync> + Send> NativeScheme for S {}
+impl<S: Scheme<Interleaved, Shared: Send + Sync, LeafHooks: Send> + Send> NativeScheme for S {}
 
 /// Something to do natively under a scheme whose name is known at run time.
 pub trait UnderNativeScheme {

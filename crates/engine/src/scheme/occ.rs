@@ -28,7 +28,7 @@
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
+use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::floor::{self, Floors};
@@ -40,8 +40,7 @@ use crate::timestamps::{Clock, TimestampSource};
 use crate::version::Version;
 use chiliad_api::{Info, Intent, Part, Reason};
 use chiliad_machine::{Cost, Fault, Machine, Ordering, Rig, Word};
-use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
-use std::collections::VecDeque;
+use chiliad_storage::{Change, RecordRef, Seen};
 
 const OCC: &[&str] = &["occ"];
 const NOT_SERIALIZABLE: &[&str] = &["G-single", "G2", "G2-item", "G1c", "lost update"];
@@ -122,8 +121,6 @@ pub struct Occ<M: Machine> {
     /// Records latched for the commit, none of them placed; once prepared, those that are only read:
     /// the others are unlatched by their new words.
     latched: Vec<RecordRef<M>>,
-    floors: Floors,
-    garbage: VecDeque<Garbage<M>>,
 }
 
 impl<M: Machine> Occ<M> {
@@ -207,9 +204,11 @@ impl<M: Machine> Occ<M> {
 
 impl<M: Machine> Scheme<M> for Occ<M> {
     const INFO: Info = SchemeName::Occ.info();
-    const COPIES_ROWS: bool = true;
+    const NEEDS: Needs = Needs { copies_rows: true, ..Needs::NOTHING };
 
     type Shared = TimestampSource<M>;
+    type LeafHooks = Floors;
+    type LockTable = NoLockTable;
 
     fn shared(options: &Options) -> TimestampSource<M> {
         TimestampSource::new(options)
@@ -223,8 +222,6 @@ impl<M: Machine> Scheme<M> for Occ<M> {
             nodes: NodeSet::new(),
             opacity: Opacity::new(),
             latched: Vec::with_capacity(64),
-            floors: Floors,
-            garbage: VecDeque::new(),
         }
     }
 
@@ -257,24 +254,22 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     }
 
     #[inline]
-    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+    fn observe_leaf(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         self.nodes.add(seen);
         self.stay_opaque(cx, ())
     }
 
-    fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn begin_insert(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record_word::begin_life(record.word(), record_word::LATCH);
     }
 
-    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn cancel_insert(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         let word = record.word();
         // A life that nobody has seen does not count: words must not run ahead of timestamps.
         word.store(record_word::life_before(word.load(Ordering::Relaxed)), Ordering::Relaxed);
-        // SAFETY: the index has not taken it, so nobody else has seen it.
-        unsafe { cx.heap.free_record(SlotKind::Record, record) };
     }
 
-    fn inserted(
+    fn after_insert(
         &mut self,
         _cx: &mut Context<'_, M, Self>,
         placed: Option<RecordRef<M>>,
@@ -283,10 +278,6 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         floor::settle(placed, changes);
         self.nodes.fix_up(changes, false);
         Step::Done(())
-    }
-
-    fn hooks(&mut self) -> &mut dyn Hooks<M> {
-        &mut self.floors
     }
 
     fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
@@ -332,7 +323,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         in_place::install(cx, point, &mut writes.entries[index], value);
     }
 
-    fn withdraw(&mut self, record: RecordRef<M>) {
+    fn skip_write(&mut self, record: RecordRef<M>) {
         record_word::unlatch(record.word());
     }
 
@@ -343,28 +334,14 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     }
 
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
-        in_place::give_back(cx, writes);
         for write in writes.entries.iter().filter(|write| write.placed) {
-            self.withdraw(write.record);
+            record_word::unlatch(write.record.word());
         }
         self.unlatch_all();
         cx.epochs.close_window(cx.heap.slot());
     }
 
-    fn leave_garbage(&mut self, garbage: Garbage<M>) {
-        self.garbage.push_back(garbage);
-    }
-
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
-        unlink::sweep(cx, tables, budget, &mut self.garbage, &mut self.floors);
-    }
-
-    #[inline]
-    fn has_garbage(&self) -> bool {
-        !self.garbage.is_empty()
-    }
-
-    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
-        heir.extend(self.garbage.drain(..));
+        unlink::sweep(self, cx, tables, budget);
     }
 }

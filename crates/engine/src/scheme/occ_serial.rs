@@ -10,7 +10,7 @@
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
+use crate::contract::{CommitPoint, Context, NoLockTable, Refusal, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::floor::{self, Floors};
@@ -22,8 +22,7 @@ use crate::scheme::parts::versioned_read;
 use crate::version::Version;
 use chiliad_api::{Info, Intent, Part, Reason};
 use chiliad_machine::{Cost, Fault, Line, Machine, Ordering, Rig, Spin, Word};
-use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
-use std::collections::VecDeque;
+use chiliad_storage::{Change, RecordRef, Seen};
 
 /// Two commits at a time.
 static VALIDATED_TOGETHER: Fault = Fault {
@@ -58,8 +57,6 @@ pub struct OccSerial<M: Machine> {
     /// Whether it has the commit latch.
     commits: bool,
     last: u64,
-    floors: Floors,
-    garbage: VecDeque<Garbage<M>>,
 }
 
 impl<M: Machine> OccSerial<M> {
@@ -122,6 +119,8 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
 
     /// The commit latch.
     type Shared = Line<M::Word>;
+    type LeafHooks = Floors;
+    type LockTable = NoLockTable;
 
     fn shared(_options: &Options) -> Line<M::Word> {
         Line(M::Word::new(0))
@@ -134,8 +133,6 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
             opacity: Opacity::new(),
             commits: false,
             last: 0,
-            floors: Floors,
-            garbage: VecDeque::new(),
         }
     }
 
@@ -164,22 +161,17 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
     }
 
     #[inline]
-    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+    fn observe_leaf(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         self.nodes.add(seen);
         self.stay_opaque(cx, ())
     }
 
-    fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn begin_insert(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         // Latched: nobody else inserts the key meanwhile.
         record_word::begin_life(record.word(), record_word::LATCH);
     }
 
-    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        // SAFETY: the index has not taken it, so nobody else has seen it.
-        unsafe { cx.heap.free_record(SlotKind::Record, record) };
-    }
-
-    fn inserted(
+    fn after_insert(
         &mut self,
         _cx: &mut Context<'_, M, Self>,
         placed: Option<RecordRef<M>>,
@@ -188,10 +180,6 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         floor::settle(placed, changes);
         self.nodes.fix_up(changes, false);
         Step::Done(())
-    }
-
-    fn hooks(&mut self) -> &mut dyn Hooks<M> {
-        &mut self.floors
     }
 
     fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
@@ -236,7 +224,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         in_place::install(cx, point, &mut writes.entries[index], value);
     }
 
-    fn withdraw(&mut self, record: RecordRef<M>) {
+    fn skip_write(&mut self, record: RecordRef<M>) {
         record_word::unlatch(record.word());
     }
 
@@ -245,15 +233,10 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
     }
 
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
-        in_place::give_back(cx, writes);
         for write in writes.entries.iter().filter(|write| write.placed) {
-            self.withdraw(write.record);
+            record_word::unlatch(write.record.word());
         }
         self.end(cx);
-    }
-
-    fn leave_garbage(&mut self, garbage: Garbage<M>) {
-        self.garbage.push_back(garbage);
     }
 
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
@@ -263,16 +246,8 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         if cx.shared.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return;
         }
-        unlink::sweep(cx, tables, budget, &mut self.garbage, &mut self.floors);
+        unlink::sweep(self, cx, tables, budget);
         // Release pairs with the acquires in `take_latch` and above.
         cx.shared.0.store(0, Ordering::Release);
-    }
-
-    fn has_garbage(&self) -> bool {
-        !self.garbage.is_empty()
-    }
-
-    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
-        heir.extend(self.garbage.drain(..));
     }
 }

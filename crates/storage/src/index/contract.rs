@@ -75,6 +75,7 @@ pub trait Hooks<M: Machine> {
 }
 
 /// No scheme, or one that needs no hooks.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct NoHooks;
 
 impl<M: Machine> Hooks<M> for NoHooks {}

@@ -145,7 +145,7 @@ fn latest<M: Machine>(changes: &[Change<M>], guard: NonNull<Guard<M>>) -> Option
 type Stamped<M> = (NonNull<Guard<M>>, Tagged<Record<M>>);
 
 /// Carries floors along (`floor.rs`), and takes stamps away. Called under the leaf latches.
-pub(super) struct Ranges<M: Machine> {
+pub struct Ranges<M: Machine> {
     /// Parts that the last insertion has divided.
     divided: Vec<Stamped<M>>,
 }
@@ -153,11 +153,13 @@ pub(super) struct Ranges<M: Machine> {
 // SAFETY: it names guards, which may be reached from any thread where their words may; stamps lead nowhere.
 unsafe impl<M: Machine> Send for Ranges<M> where M::Word: Sync {}
 
-impl<M: Machine> Ranges<M> {
-    pub fn new() -> Self {
+impl<M: Machine> Default for Ranges<M> {
+    fn default() -> Self {
         Self { divided: Vec::new() }
     }
+}
 
+impl<M: Machine> Ranges<M> {
     /// What was divided is of no interest.
     pub fn forget(&mut self) {
         self.divided.clear();

@@ -38,16 +38,18 @@ use seat::Seat;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
+use crate::collector::{self, Fate};
+use crate::contract;
+use crate::contract::{CommitPoint, Context, Needs, Refusal, Scheme, Step, Tables};
+use crate::garbage::{Due, Garbage};
 use crate::scheme::parts::floor;
 use crate::scheme::parts::in_place;
 use crate::scheme::parts::unlink;
 use crate::version::Version;
 use chiliad_api::{Info, Intent, Reason, TableId};
 use chiliad_lock::{Locks, Mode};
-use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Word};
-use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
-use std::collections::VecDeque;
+use chiliad_machine::{Line, Machine, Ordering, Shared as Boxed, Word};
+use chiliad_storage::{Change, LocalHeap, RecordRef, Seen};
 use std::sync::Arc;
 
 /// What all workers share.
@@ -67,8 +69,6 @@ pub struct Table<M: Machine, V: Variant<M>> {
     last: u64,
     /// The greatest TID that the transaction has read.
     newest: u64,
-    ranges: Ranges<M>,
-    garbage: VecDeque<Garbage<M>>,
 }
 
 /// Refuses a transaction whose insertion has waited for the lock of the record that it had placed, if who had
@@ -93,12 +93,9 @@ impl<M: Machine, V: Variant<M>> Table<M, V> {
         garbage: &Garbage<M>,
     ) -> bool {
         let record = garbage.record;
-        // A table that was dropped takes its garbage along. Acquire pairs with `record_word::publish` and
-        // with the exchange in `unlink::take_out_and`: a record that is found alive is not freed while we
-        // are pinned.
-        let left =
-            |word: &M::Word| record_word::is_absence(word.load(Ordering::Acquire), garbage.order);
-        if !tables.contains(garbage.table) || !left(record.word()) {
+        // Acquire pairs with `record_word::publish` and with the exchange in `unlink::take_out_and`: a record
+        // that is found alive is not freed while we are pinned.
+        if !record_word::is_absence(record.word().load(Ordering::Acquire), garbage.order) {
             return true;
         }
         if !self.seat.can_lock(garbage.table, record) {
@@ -106,7 +103,7 @@ impl<M: Machine, V: Variant<M>> Table<M, V> {
         }
         let found = record.word().load(Ordering::Relaxed);
         if record_word::is_absence(found, garbage.order) {
-            unlink::unlink(cx.heap, tables, garbage, found, &mut self.ranges);
+            unlink::unlink(cx, tables, garbage, found);
         }
         true
     }
@@ -114,12 +111,16 @@ impl<M: Machine, V: Variant<M>> Table<M, V> {
 
 impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     const INFO: Info = V::NAME.info();
-    const COLLECTS_BEFORE_RELEASE: bool = true;
-    const INTENDS: bool = true;
-    const LOCKS_GAPS: bool = true;
-    const WAITS: bool = true;
+    const NEEDS: Needs = Needs {
+        waits: true,
+        declares_writes: true,
+        collects_before_release: true,
+        ..Needs::NOTHING
+    };
 
     type Shared = Shared<M, V>;
+    type LeafHooks = Ranges<M>;
+    type LockTable = Self;
 
     fn shared(options: &Options) -> Shared<M, V> {
         Shared {
@@ -129,19 +130,8 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         }
     }
 
-    fn tend(shared: &Shared<M, V>) {
-        V::Locks::tend(&shared.manager);
-    }
-
     fn new() -> Self {
-        Self {
-            seat: Seat::new(),
-            gaps: Gaps::new(),
-            last: 0,
-            newest: 0,
-            ranges: Ranges::new(),
-            garbage: VecDeque::new(),
-        }
+        Self { seat: Seat::new(), gaps: Gaps::new(), last: 0, newest: 0 }
     }
 
     #[inline]
@@ -149,11 +139,6 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         self.gaps.clear();
         self.newest = 0;
         self.seat.begin(&cx.shared.manager)
-    }
-
-    #[inline]
-    fn expect(&self, table: TableId, record: RecordRef<M>) {
-        self.seat.expect(table, record);
     }
 
     #[inline]
@@ -175,7 +160,11 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     }
 
     #[inline]
-    fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
+    fn declare_write(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+    ) -> Step<M, ()> {
         self.seat.lock(cx.table, record, Mode::X)
     }
 
@@ -184,7 +173,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     }
 
     #[inline]
-    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+    fn observe_leaf(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         if M::fault(&faults::GAPS_UNLOCKED) {
             return Step::Done(());
         }
@@ -198,24 +187,18 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         }
     }
 
-    fn enter_gap(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
-        self.seat.lock_gap(cx.table, gap::number(seen.guard_ptr()), Mode::Ix)
-    }
-
-    fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn begin_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record_word::begin_life(record.word(), 0);
         if !M::fault(&faults::PLACED_WITHOUT_LOCK) {
             self.seat.place(cx.table, record);
         }
     }
 
-    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn cancel_insert(&mut self, _cx: &mut Context<'_, M, Self>, _record: RecordRef<M>) {
         self.seat.give_up();
-        // SAFETY: the index has not taken it, so nobody else has seen it.
-        unsafe { cx.heap.free_record(SlotKind::Record, record) };
     }
 
-    fn inserted(
+    fn after_insert(
         &mut self,
         cx: &mut Context<'_, M, Self>,
         record: Option<RecordRef<M>>,
@@ -224,17 +207,13 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         floor::settle(record, changes);
         let (seat, table) = (&mut self.seat, cx.table);
         let lock = |guard| seat.try_gap(table, gap::number(guard));
-        self.gaps.fix_up(&mut self.ranges, changes, &cx.shared.stamps.0, lock);
+        self.gaps.fix_up(cx.leaf_hooks, changes, &cx.shared.stamps.0, lock);
         // The key may have come into another leaf than was asked for.
         let guards = changes.iter().map(|change| match change {
             Change::Counted { after, .. } => after.guard_ptr(),
             Change::Handed { to, .. } => to.guard_ptr(),
         });
         self.seat.placed(cx.table, record, guards.map(gap::number))
-    }
-
-    fn hooks(&mut self) -> &mut dyn Hooks<M> {
-        &mut self.ranges
     }
 
     fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
@@ -277,49 +256,45 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         in_place::install(cx, point, &mut writes.entries[index], value);
     }
 
-    fn withdraw(&mut self, _record: RecordRef<M>) {
-        // It is unlocked with the others.
-    }
-
     #[inline]
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
         self.seat.committed();
         cx.epochs.close_window(cx.heap.slot());
     }
 
-    fn let_go(&mut self, _cx: &mut Context<'_, M, Self>) {
-        self.seat.unlock_all();
-    }
-
-    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
-        in_place::give_back(cx, writes);
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, _writes: &mut WriteSet<M>) {
         cx.epochs.close_window(cx.heap.slot());
     }
 
-    fn leave_garbage(&mut self, garbage: Garbage<M>) {
-        self.garbage.push_back(garbage);
-    }
-
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
-        for _ in 0..budget.min(self.garbage.len()) {
-            let Some(garbage) = self.garbage.pop_front() else { break };
-            M::work(Cost::Collect, 1);
-            if self.unlink(cx, tables, &garbage) {
-                cx.keys.give(garbage.key);
-            } else {
-                self.garbage.push_back(garbage);
-            }
-        }
-        self.ranges.forget();
+        collector::sweep(self, cx, tables, budget, Due::ALL, |scheme, cx, garbage| {
+            if scheme.unlink(cx, tables, garbage) { Fate::Gone } else { Fate::Later }
+        });
+        cx.leaf_hooks.forget();
         self.seat.unlock_collected();
+    }
+}
+
+impl<M: Machine, V: Variant<M>> contract::LockTable<M, Self> for Table<M, V> {
+    fn background_tick(shared: &Shared<M, V>) {
+        V::Locks::tend(&shared.manager);
     }
 
     #[inline]
-    fn has_garbage(&self) -> bool {
-        !self.garbage.is_empty()
+    fn prefetch(scheme: &Self, table: TableId, record: RecordRef<M>) {
+        scheme.seat.expect(table, record);
     }
 
-    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
-        heir.extend(self.garbage.drain(..));
+    fn lock_gap(
+        scheme: &mut Self,
+        cx: &mut Context<'_, M, Self>,
+        find: impl FnOnce(&LocalHeap<M>) -> Option<Seen<M>>,
+    ) -> Step<M, ()> {
+        let Some(seen) = find(cx.heap) else { return Step::Done(()) };
+        scheme.seat.lock_gap(cx.table, gap::number(seen.guard_ptr()), Mode::Ix)
+    }
+
+    fn release_locks(scheme: &mut Self) {
+        scheme.seat.unlock_all();
     }
 }

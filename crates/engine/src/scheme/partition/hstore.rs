@@ -96,8 +96,10 @@ impl<M: Machine> Policy<M> for Queueing<M> {
     }
 
     #[inline]
-    fn arrive(&mut self, shared: &Queues<M>, heap: &LocalHeap<M>) {
+    fn arrive(&mut self, shared: &Queues<M>, heap: &LocalHeap<M>, limits: &Limits<M>) {
         self.timestamp = self.clock.draw(&shared.timestamps, heap);
+        // A partition's word says when its holder arrived, not in which slot its worker is.
+        limits.call(self.timestamp);
     }
 
     #[inline]
@@ -109,10 +111,6 @@ impl<M: Machine> Policy<M> for Queueing<M> {
         limits: &Limits<M>,
     ) -> Result<(), Ended> {
         shared.partitions.get(partition as usize).lock(self.timestamp, limits)
-    }
-
-    fn name(&self) -> u64 {
-        self.timestamp
     }
 
     #[inline]

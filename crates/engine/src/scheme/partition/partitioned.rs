@@ -28,7 +28,9 @@ use super::faults;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
+use crate::collector::{self, Fate};
+use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme, Step, Tables};
+use crate::garbage::Due;
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::floor::{self, Floors};
@@ -39,7 +41,7 @@ use crate::version::Version;
 use crate::wait::{Ended, Limits};
 use chiliad_api::{Info, Intent, Part, Reason};
 use chiliad_machine::{Array, Cost, Line, Machine, Ordering, Word};
-use chiliad_storage::{Change, Hooks, Kind as SlotKind, LocalHeap, RecordRef, Seen};
+use chiliad_storage::{Change, LocalHeap, RecordRef};
 use core::marker::PhantomData;
 
 /// One lock per partition, spun for.
@@ -61,7 +63,7 @@ pub trait Policy<M: Machine>: Sized + 'static {
     fn new() -> Self;
 
     /// A transaction arrives, before it asks for its first partition.
-    fn arrive(&mut self, shared: &Self::Shared, heap: &LocalHeap<M>);
+    fn arrive(&mut self, shared: &Self::Shared, heap: &LocalHeap<M>, limits: &Limits<M>);
 
     /// Waits for a partition, on behalf of the worker in `slot`. The caller has nothing latched or pinned.
     fn lock(
@@ -72,11 +74,6 @@ pub trait Policy<M: Machine>: Sized + 'static {
         limits: &Limits<M>,
     ) -> Result<(), Ended>;
 
-    /// What names the transaction in hand where its worker's slot does not: see [`Scheme::name`].
-    fn name(&self) -> u64 {
-        0
-    }
-
     /// Gives a partition back. Never waits for a transaction.
     fn unlock(&mut self, shared: &Self::Shared, partition: u32);
 }
@@ -86,8 +83,7 @@ pub struct Exclusive<M: Machine, P: Policy<M>> {
     policy: P,
     held: Vec<u32>,
     last: u64,
-    floors: Floors,
-    garbage: Vec<Garbage<M>>,
+    machine: PhantomData<fn() -> M>,
 }
 
 /// Locks that are spun for, by whoever comes.
@@ -107,7 +103,7 @@ impl<M: Machine> Policy<M> for Spinning<M> {
         Self(PhantomData)
     }
 
-    fn arrive(&mut self, _shared: &Self::Shared, _heap: &LocalHeap<M>) {}
+    fn arrive(&mut self, _shared: &Self::Shared, _heap: &LocalHeap<M>, _limits: &Limits<M>) {}
 
     fn lock(
         &mut self,
@@ -154,23 +150,24 @@ impl<M: Machine, P: Policy<M>> Exclusive<M, P> {
 
 impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
     const INFO: Info = P::INFO;
-    const COLLECTS_BEFORE_RELEASE: bool = true;
+    const NEEDS: Needs = Needs { collects_before_release: true, ..Needs::NOTHING };
 
     type Shared = P::Shared;
+    type LeafHooks = Floors;
+    type LockTable = NoLockTable;
 
     fn shared(options: &Options) -> P::Shared {
         P::shared(options)
     }
 
     fn new() -> Self {
-        let (held, garbage) = (Vec::new(), Vec::new());
-        Self { policy: P::new(), held, last: 0, floors: Floors, garbage }
+        Self { policy: P::new(), held: Vec::new(), last: 0, machine: PhantomData }
     }
 
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         debug_assert!(intent.partitions.is_sorted_by(|a, b| a < b), "ascending, each once");
         let before = cx.clockwork.switch(if P::DRAWS { Part::Timestamp } else { Part::Wait });
-        self.policy.arrive(cx.shared, cx.heap);
+        self.policy.arrive(cx.shared, cx.heap, cx.limits);
         cx.clockwork.switch(Part::Wait);
         for (number, &partition) in intent.partitions.iter().enumerate() {
             let skipped = M::fault(&faults::PARTITION_NOT_LOCKED)
@@ -204,21 +201,11 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         Step::Done(version::copy(record, word, arena, cx.stamped))
     }
 
-    #[inline]
-    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, _seen: Seen<M>) -> Step<M, ()> {
-        Step::Done(())
-    }
-
-    fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn begin_insert(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record_word::begin_life(record.word(), 0);
     }
 
-    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        // SAFETY: the index has not taken it.
-        unsafe { cx.heap.free_record(SlotKind::Record, record) };
-    }
-
-    fn inserted(
+    fn after_insert(
         &mut self,
         _cx: &mut Context<'_, M, Self>,
         placed: Option<RecordRef<M>>,
@@ -226,18 +213,6 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
     ) -> Step<M, ()> {
         floor::settle(placed, changes);
         Step::Done(())
-    }
-
-    fn name(&self) -> u64 {
-        self.policy.name()
-    }
-
-    fn hooks(&mut self) -> &mut dyn Hooks<M> {
-        &mut self.floors
-    }
-
-    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
-        Ok(())
     }
 
     fn prepare(
@@ -268,23 +243,14 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         in_place::install(cx, point, &mut writes.entries[index], value);
     }
 
-    fn withdraw(&mut self, _record: RecordRef<M>) {
-        // Nobody is kept off it.
-    }
-
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
         cx.epochs.close_window(cx.heap.slot());
         self.unlock_all(cx.shared);
     }
 
-    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
-        in_place::give_back(cx, writes);
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, _writes: &mut WriteSet<M>) {
         cx.epochs.close_window(cx.heap.slot());
         self.unlock_all(cx.shared);
-    }
-
-    fn leave_garbage(&mut self, garbage: Garbage<M>) {
-        self.garbage.push(garbage);
     }
 
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, _budget: usize) {
@@ -295,23 +261,12 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         if M::fault(&faults::UNLINKED_WITHOUT_PARTITIONS) {
             self.unlock_all(cx.shared);
         }
-        let mut all = core::mem::take(&mut self.garbage);
-        for garbage in all.drain(..) {
-            M::work(Cost::Collect, 1);
+        collector::sweep(self, cx, tables, usize::MAX, Due::ALL, |_, cx, garbage| {
             let found = garbage.record.word().load(Ordering::Relaxed);
             if record_word::is_absence(found, garbage.order) {
-                unlink::unlink(cx.heap, tables, &garbage, found, &mut self.floors);
+                unlink::unlink(cx, tables, garbage, found);
             }
-            cx.keys.give(garbage.key);
-        }
-        self.garbage = all;
-    }
-
-    fn has_garbage(&self) -> bool {
-        !self.garbage.is_empty()
-    }
-
-    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
-        heir.append(&mut self.garbage);
+            Fate::Gone
+        });
     }
 }

@@ -34,6 +34,7 @@ static FLOOR_FORGOTTEN: Fault = Fault {
 pub static FAULTS: &[&Fault] = &[&FLOOR_FORGOTTEN];
 
 /// Carries floors along. Called under the leaf latches.
+#[derive(Default)]
 pub struct Floors;
 
 impl<M: Machine> Hooks<M> for Floors {

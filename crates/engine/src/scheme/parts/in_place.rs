@@ -61,15 +61,6 @@ pub fn prepare<M: Machine, S: Scheme<M>>(
     Ok(greatest)
 }
 
-/// Gives back what has been put by for the writes.
-pub fn give_back<M: Machine, S: Scheme<M>>(cx: &mut Context<'_, M, S>, writes: &mut WriteSet<M>) {
-    let spare = writes.entries.iter_mut().flat_map(|write| &mut write.spare);
-    for block in spare.filter_map(Option::take) {
-        // SAFETY: put by for this transaction and never linked.
-        unsafe { cx.heap.free_record(SlotKind::Version, block) };
-    }
-}
-
 /// Installs a write that [`prepare`] has seen.
 #[inline]
 pub fn install<M: Machine, S: Scheme<M>>(

@@ -4,7 +4,8 @@
 //! record's latch under two-phase locking with snapshots (`central_lock/repeatable_read`).
 
 use crate::access::{Kind, Write, WriteSet};
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme};
+use crate::contract::{CommitPoint, Context, Refusal, Scheme};
+use crate::garbage::Garbage;
 use crate::record_word;
 use crate::scheme::parts::chain;
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Word};
@@ -41,6 +42,8 @@ pub fn set_blocks_by<M: Machine, S: Scheme<M>>(
 ) -> Result<(), Refusal<M>> {
     let mut unread = None;
     for write in &mut writes.entries {
+        // What it replaces is collected when it is below the horizon: its commit epoch has no say in that.
+        write.keep = false;
         // Of a key that was never there nobody reads an old version. (In a verified run the stamp
         // of its absence is one.) A value that has outgrown its record is in a block already.
         let news = write.placed && !cx.stamped || write.is_void();
@@ -61,14 +64,14 @@ pub fn set_blocks_by<M: Machine, S: Scheme<M>>(
 }
 
 /// Installs a write; what it replaces joins the chain, which is cut to what readers at `horizon` and
-/// later need. What is left of it is garbage later.
+/// later need. What is left of it is garbage.
 pub fn install_before_old<M: Machine, S: Scheme<M>>(
     cx: &mut Context<'_, M, S>,
     point: CommitPoint,
     write: &mut Write<M>,
     value: &[u8],
     horizon: u64,
-) -> Option<Garbage<M>> {
+) {
     let record = write.record;
     record.word().store(write.prior | record_word::LATCH, Ordering::Relaxed);
     // Release: pairs with the acquire fences of readers, who look at the word again.
@@ -84,14 +87,6 @@ pub fn install_before_old<M: Machine, S: Scheme<M>>(
     }
     let heap = &mut *cx.heap;
     chain = chain::cut(chain, point.order, horizon, |block| drop_version(heap, block));
-    let left = chain.map(|_| Garbage {
-        table: write.table.0,
-        record,
-        key: None,
-        order: point.order,
-        placeholder: false,
-        epoch: 0,
-    });
     match write.spare[1].take() {
         Some(block) => {
             block.write(value);
@@ -103,7 +98,16 @@ pub fn install_before_old<M: Machine, S: Scheme<M>>(
     }
     let absent = if write.kind == Kind::Remove { record_word::ABSENT } else { 0 };
     record_word::publish(record.word(), point.order | absent);
-    left
+    if chain.is_some() {
+        cx.garbage.add(Garbage {
+            table: write.table.0,
+            record,
+            key: None,
+            order: point.order,
+            placeholder: false,
+            epoch: 0,
+        });
+    }
 }
 
 /// Cuts the chain behind the version in place to what readers at `horizon` and later need.

@@ -6,68 +6,40 @@
 //! overwrite.
 
 use super::{Optimistic, drop_version, faults};
-use crate::contract::{Context, Garbage, Tables};
+use crate::collector::{self, Fate};
+use crate::contract::{Context, Tables};
+use crate::garbage::{Due, Garbage};
 use crate::record_word;
 use crate::scheme::parts::unlink;
-use chiliad_machine::{Cost, Machine, Ordering, Word};
+use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::Kind as SlotKind;
 
-/// What becomes of an item.
-enum Next {
-    /// Nothing is left to do.
-    Done,
-    /// Somebody holds the record's latch: later.
-    Held,
-    /// Its time comes after this epoch.
-    After(u64),
-}
-
 impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
-    /// Handles up to `budget` items whose time has come.
+    /// Collects what no snapshot needs.
     pub(super) fn collect_some(
         &mut self,
         cx: &mut Context<'_, M, Self>,
         tables: &dyn Tables<M>,
         budget: usize,
     ) {
-        let oldest = cx.epochs.oldest();
-        for _ in 0..budget {
-            let due = self.later.front().is_some_and(|garbage| garbage.epoch < oldest);
-            let mut garbage = match self.now.pop_front() {
-                Some(garbage) => garbage,
-                None if due => self.later.pop_front().expect("just seen"),
-                None => return,
-            };
-            M::work(Cost::Collect, 1);
-            let next = match garbage.key.is_some() {
-                // A table that was dropped takes its garbage along.
-                _ if !tables.contains(garbage.table) => Next::Done,
-                true => self.unlink(cx, tables, &garbage),
-                false => self.shorten(cx, &garbage),
-            };
-            match next {
-                Next::Done => cx.keys.give(garbage.key),
-                Next::After(epoch) => {
-                    garbage.epoch = epoch;
-                    self.later.push_back(garbage);
-                }
-                Next::Held => {
-                    self.later.push_back(garbage);
-                    return;
-                }
+        let due = Due { epoch: cx.epochs.oldest(), ..Due::ALL };
+        collector::sweep(self, cx, tables, budget, due, |scheme, cx, garbage| {
+            match garbage.key.is_some() {
+                true => scheme.unlink(cx, tables, garbage),
+                false => scheme.shorten(cx, garbage),
             }
-        }
+        });
     }
 
     /// Cuts the chain of a record that was overwritten a snapshot epoch ago.
-    fn shorten(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> Next {
+    fn shorten(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> Fate {
         let record = garbage.record;
         let word = record.word();
         let found = match record_word::try_latch(word) {
             Ok(found) => found,
             // A dead record's chain goes with it.
-            Err(found) if found & record_word::DEAD != 0 => return Next::Done,
-            Err(_) => return Next::Held,
+            Err(found) if found & record_word::DEAD != 0 => return Fate::Gone,
+            Err(_) => return Fate::Blocked,
         };
         M::enter_section();
         // If the slot holds another record by now, that one's chain may be cut just as well.
@@ -80,7 +52,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         above.set_next(first, Ordering::Release);
         record_word::publish(word, found);
         M::leave_section();
-        Next::Done
+        Fate::Gone
     }
 
     /// Takes a tombstone or an abandoned placeholder out of its index.
@@ -88,35 +60,36 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         &mut self,
         cx: &mut Context<'_, M, Self>,
         tables: &dyn Tables<M>,
-        garbage: &Garbage<M>,
-    ) -> Next {
+        garbage: &mut Garbage<M>,
+    ) -> Fate {
         let record = garbage.record;
         // Acquire pairs with `record_word::publish`, and with the exchange in `unlink::take_out_and`.
         let found = record.word().load(Ordering::Acquire);
         // Whoever has overwritten it since leaves garbage of their own.
         if !record_word::is_absence(found, garbage.order) {
-            return Next::Done;
+            return Fate::Gone;
         }
         if found & record_word::LATCH != 0 {
-            return Next::Held;
+            return Fate::Blocked;
         }
         let removed = record_word::epoch(found);
         // The link's acquire pairs with the release in `RecordRef::write_before`.
         if removed >= cx.epochs.oldest() && record.value().next(Ordering::Acquire).is_some() {
             // The row has come back since and was removed again: snapshots may need what it was.
             M::mark("tombstone of a later removal left alone");
-            return Next::After(removed);
+            garbage.epoch = removed;
+            return Fate::Later;
         }
         let dead =
             if M::fault(&faults::UNLINK_NOT_DEAD) { found } else { found | record_word::DEAD };
         let words = [found, dead];
-        let gone = unlink::take_out(cx.heap, tables, garbage, words, &mut self.floors);
+        let gone = unlink::take_out(cx, tables, garbage, words);
         if gone {
             self.retire(cx, garbage);
-            return Next::Done;
+            return Fate::Gone;
         }
         // Reborn in between, or latched: the next look will tell.
-        Next::Held
+        Fate::Blocked
     }
 
     /// Frees a record that has left its index, with all its versions.

@@ -3,7 +3,8 @@
 
 use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back};
 use crate::access::{Kind, Write, WriteSet};
-use crate::contract::{CommitPoint, Context, Garbage, Refusal};
+use crate::contract::{CommitPoint, Context, Refusal};
+use crate::garbage::Garbage;
 use crate::record_word;
 use crate::scheme::parts::versioned_read::refused_latch;
 use crate::scheme::parts::{chain, in_place};
@@ -192,7 +193,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
                     Some(chain::put_by(record, block, chain, prior))
                 }
             };
-            self.later.push_back(Garbage {
+            cx.garbage.add(Garbage {
                 table: write.table.0,
                 record,
                 key: None,

@@ -34,7 +34,7 @@ pub use faults::FAULTS;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
+use crate::contract::{CommitPoint, Context, NoLockTable, Refusal, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::floor::{self, Floors};
@@ -44,8 +44,7 @@ use crate::scheme::parts::versioned_read;
 use crate::version::Version;
 use chiliad_api::{Info, Intent, Part};
 use chiliad_machine::{Machine, Word};
-use chiliad_storage::{Change, Hooks, LocalHeap, RecordRef, Seen};
-use std::collections::VecDeque;
+use chiliad_storage::{Change, LocalHeap, RecordRef, Seen};
 
 const SILO: u8 = 0;
 const GLOBAL_TID: u8 = 1;
@@ -75,11 +74,6 @@ pub struct Optimistic<M: Machine, const VARIANT: u8> {
     /// The epoch in which the first read took place, or the last look at all that was read.
     first_epoch: u64,
     opacity: Opacity,
-    floors: Floors,
-    /// Garbage that nobody needs.
-    now: VecDeque<Garbage<M>>,
-    /// Garbage that snapshots may need, in the order of epochs.
-    later: VecDeque<Garbage<M>>,
 }
 
 /// What all workers share.
@@ -103,6 +97,8 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     };
 
     type Shared = Global<M>;
+    type LeafHooks = Floors;
+    type LockTable = NoLockTable;
 
     fn shared(options: &Options) -> Global<M> {
         Global { counter: M::Word::new(1), interval: options.epoch_ticks::<M>() }
@@ -116,9 +112,6 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
             last: 0,
             first_epoch: 0,
             opacity: Opacity::new(),
-            floors: Floors,
-            now: VecDeque::new(),
-            later: VecDeque::new(),
         }
     }
 
@@ -171,7 +164,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     }
 
     #[inline]
-    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+    fn observe_leaf(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         if Self::TRACKS && self.snapshot == 0 && !M::fault(&faults::NO_NODE_SET) {
             self.nodes.add(seen);
             if cx.opacity
@@ -184,16 +177,11 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     }
 
     #[inline]
-    fn place(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn begin_insert(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record_word::begin_life(record.word(), record_word::LATCH);
     }
 
-    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        // SAFETY: the index has not taken it, so nobody else has seen it.
-        unsafe { cx.heap.free_record(chiliad_storage::Kind::Record, record) };
-    }
-
-    fn inserted(
+    fn after_insert(
         &mut self,
         _cx: &mut Context<'_, M, Self>,
         placed: Option<RecordRef<M>>,
@@ -202,10 +190,6 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         floor::settle(placed, changes);
         self.nodes.fix_up(changes, M::fault(&faults::OWN_CHANGES_FORGIVEN));
         Step::Done(())
-    }
-
-    fn hooks(&mut self) -> &mut dyn Hooks<M> {
-        &mut self.floors
     }
 
     fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
@@ -233,7 +217,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         self.install_one(cx, point, &mut writes.entries[index], value);
     }
 
-    fn withdraw(&mut self, record: RecordRef<M>) {
+    fn skip_write(&mut self, record: RecordRef<M>) {
         record_word::unlatch(record.word());
     }
 
@@ -244,39 +228,16 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     }
 
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
-        for write in &mut writes.entries {
-            for block in write.spare.iter_mut().filter_map(Option::take) {
-                give_back(cx.heap, block);
-            }
-            if !write.latched && !write.placed {
-                continue;
-            }
+        for write in writes.entries.iter().filter(|write| write.latched || write.placed) {
             // We hold the latch, so the word is as we left it: the version stays as it was.
-            self.withdraw(write.record);
+            record_word::unlatch(write.record.word());
         }
         cx.epochs.close_window(cx.heap.slot());
         self.end_snapshot(cx);
     }
 
-    fn leave_garbage(&mut self, garbage: Garbage<M>) {
-        if garbage.epoch == 0 {
-            self.now.push_back(garbage);
-        } else {
-            self.later.push_back(garbage);
-        }
-    }
-
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
         self.collect_some(cx, tables, budget);
-    }
-
-    #[inline]
-    fn has_garbage(&self) -> bool {
-        !self.now.is_empty() || !self.later.is_empty()
-    }
-
-    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
-        heir.extend(self.now.drain(..).chain(self.later.drain(..)));
     }
 }
 

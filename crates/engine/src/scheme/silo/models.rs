@@ -8,9 +8,11 @@ use crate::arena::{Arena, Piece};
 use crate::breakdown::Clockwork;
 use crate::contract::{Context, Scheme, Step};
 use crate::epoch::Epochs;
+use crate::garbage::GarbageQueue;
 use crate::key_pool::KeyPool;
 use crate::options::Snapshots;
 use crate::record_word;
+use crate::scheme::parts::floor::Floors;
 use crate::scheme::parts::versioned_read;
 use crate::wait::Limits;
 use chiliad_api::{Intent, TableId};
@@ -35,6 +37,7 @@ struct Worker {
     scheme: Silo<Loom>,
     arena: Arena,
     writes: WriteSet<Loom>,
+    garbage: GarbageQueue<Loom>,
 }
 
 const FIRST: u64 = 0;
@@ -64,6 +67,7 @@ fn workers_with(mode: Snapshots, snapshot_every: u64) -> [Worker; 2] {
         scheme: Silo::new(),
         arena: Arena::new(None),
         writes: WriteSet::new(),
+        garbage: GarbageQueue::new(),
     })
 }
 
@@ -90,7 +94,9 @@ impl Worker {
             shared: &self.world.shared,
             epochs: &self.world.epochs,
             heap: &mut self.heap,
+            garbage: &mut self.garbage,
             keys: &mut KeyPool::default(),
+            leaf_hooks: &mut Floors,
             clockwork: &mut Clockwork::new(),
             limits: &Limits::new(),
             stamped: false,
@@ -156,6 +162,7 @@ impl Worker {
                 Some(point.order)
             }
             Err(_) => {
+                writes.free_spare_blocks(cx.heap);
                 scheme.abort(cx, writes);
                 None
             }

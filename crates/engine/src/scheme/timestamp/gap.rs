@@ -14,7 +14,8 @@ use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Change, Guard, Hooks, Seen};
 
 /// Copies read timestamps. Called under the leaf latches.
-pub(super) struct Gaps;
+#[derive(Default)]
+pub struct Gaps;
 
 impl Gaps {
     fn copy<M: Machine>(from: &Guard<M>, to: &Guard<M>) {

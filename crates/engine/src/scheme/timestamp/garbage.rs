@@ -6,11 +6,13 @@
 //! claimed meanwhile, so that nobody writes it.
 
 use super::{Ordered, faults, gap, record};
-use crate::contract::{Context, Garbage, IDLE_BUDGET, Tables};
+use crate::collector::{self, Fate};
+use crate::contract::{Context, IDLE_BUDGET, Tables};
+use crate::garbage::{Due, Garbage};
 use crate::record_word;
 use crate::scheme::parts::install;
 use crate::scheme::parts::unlink;
-use chiliad_machine::{Cost, Machine, Ordering, Word};
+use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::Guard;
 
 /// Transactions of a worker between two looks for the horizon, which reads the slots of all.
@@ -33,34 +35,24 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
             self.horizon = cx.shared.horizon.for_collection(slots, cx.heap.slot_number(), own);
             self.since = 0;
         }
-        for _ in 0..budget.min(self.garbage.len()) {
-            let Some(garbage) = self.garbage.pop_front() else { return };
-            if garbage.order >= self.horizon {
-                self.garbage.push_front(garbage);
-                return;
-            }
-            M::work(Cost::Collect, 1);
+        let due = Due { order: self.horizon, ..Due::ALL };
+        collector::sweep(self, cx, tables, budget, due, |scheme, cx, garbage| {
             // Whoever meets the collector's claim spins.
             M::enter_section();
-            // A table that was dropped takes its garbage along.
-            let done = !tables.contains(garbage.table)
-                || match garbage.key.is_some() {
-                    true => self.unlink(cx, tables, &garbage),
-                    false => self.shorten(cx, &garbage),
-                };
+            let done = match garbage.key.is_some() {
+                true => Self::unlink(cx, tables, garbage),
+                false => scheme.shorten(cx, garbage),
+            };
             M::leave_section();
-            match done {
-                true => cx.keys.give(garbage.key),
-                false => self.garbage.push_back(garbage),
-            }
-        }
+            if done { Fate::Gone } else { Fate::Later }
+        });
     }
 
     /// Cuts the chain behind a version; whether nothing is left to do. If the slot holds another record
     /// by now, that one's chain may be cut just as well.
-    fn shorten(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> bool {
+    fn shorten(&self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> bool {
         let record = garbage.record;
-        // Acquire pairs with `record_word::publish`, with the store in `place` and with the exchange in
+        // Acquire pairs with `record_word::publish`, with the store in `begin_insert` and with the exchange in
         // `unlink::take_out_and`: a record that is found alive is not freed while we are pinned.
         let word = record.word().load(Ordering::Acquire);
         // Whoever has replaced the version since has left garbage of their own.
@@ -76,14 +68,9 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
     }
 
     /// Takes a tombstone or a placeholder out of its index; whether nothing is left to do.
-    fn unlink(
-        &mut self,
-        cx: &mut Context<'_, M, Self>,
-        tables: &dyn Tables<M>,
-        garbage: &Garbage<M>,
-    ) -> bool {
+    fn unlink(cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, garbage: &Garbage<M>) -> bool {
         let record = garbage.record;
-        // Acquire pairs with `record_word::publish`, with the store in `place` and with the exchange in
+        // Acquire pairs with `record_word::publish`, with the store in `begin_insert` and with the exchange in
         // `unlink::take_out_and`. Whoever has overwritten the record since leaves garbage of their own.
         if !record_word::is_absence(record.word().load(Ordering::Acquire), garbage.order) {
             return true;
@@ -98,7 +85,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         let words = [found, found | record_word::DEAD];
         // What was read as absent stays so for those who have read it.
         let leave = |guard: &Guard<M>| gap::inherit(guard, record::last_read(record));
-        if !due || !unlink::take_out_and(cx.heap, tables, garbage, words, &mut self.gaps, &leave) {
+        if !due || !unlink::take_out_and(cx, tables, garbage, words, &leave) {
             record::release(record);
             return !due;
         }

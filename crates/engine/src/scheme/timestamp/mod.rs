@@ -36,7 +36,7 @@ pub use faults::FAULTS;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
+use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::chain;
@@ -48,10 +48,9 @@ use crate::version;
 use crate::version::Version;
 use chiliad_api::{Info, Intent, Part, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Spin, Word};
-use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
+use chiliad_storage::{Change, RecordRef, Seen};
 use gap::Gaps;
 use record::{Blocker, Outcome, Reader};
-use std::collections::VecDeque;
 
 /// Timestamp ordering with one version.
 pub type Timestamp<M> = Ordered<M, false>;
@@ -78,8 +77,6 @@ pub struct Ordered<M: Machine, const VERSIONS: bool> {
     /// Records that it will write.
     claims: Vec<RecordRef<M>>,
     blocker: Option<Blocker>,
-    gaps: Gaps,
-    garbage: VecDeque<Garbage<M>>,
     /// What is older than this is read by nobody.
     horizon: u64,
     /// Transactions since the horizon was looked for.
@@ -128,13 +125,18 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         false => SchemeName::Timestamp.info(),
         true => SchemeName::Mvcc.info(),
     };
-    const RECORD_WORDS: usize = 2;
-    // Old versions are read where they are.
-    const COPIES_ROWS: bool = !VERSIONS;
-    const INTENDS: bool = true;
-    const WAITS: bool = true;
+    const NEEDS: Needs = Needs {
+        waits: true,
+        declares_writes: true,
+        record_words: 2,
+        // Old versions are read where they are.
+        copies_rows: !VERSIONS,
+        ..Needs::NOTHING
+    };
 
     type Shared = Shared<M>;
+    type LeafHooks = Gaps;
+    type LockTable = NoLockTable;
 
     fn shared(options: &Options) -> Shared<M> {
         Shared { timestamps: TimestampSource::new(options), horizon: Horizon::new() }
@@ -149,8 +151,6 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
             limit: 0,
             claims: Vec::with_capacity(32),
             blocker: None,
-            gaps: Gaps,
-            garbage: VecDeque::new(),
             horizon: 0,
             since: 0,
         }
@@ -235,7 +235,11 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
     }
 
     #[inline]
-    fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
+    fn declare_write(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+    ) -> Step<M, ()> {
         match self.reader(cx).claim(record) {
             Outcome::Done(fresh) => {
                 if fresh {
@@ -268,14 +272,14 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
     }
 
     #[inline]
-    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+    fn observe_leaf(&mut self, _cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         match self.snapshot || gap::stamp(&seen, self.now) {
             true => Step::Done(()),
             false => Step::Redo,
         }
     }
 
-    fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn begin_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record::claim_fresh(record, cx.heap.slot_number());
         // Absent since ever: of an earlier row of this key, if there was one, nobody at work knows.
         // Release pairs with the acquires of the word in `garbage.rs`: a collector who remembers the slot
@@ -284,14 +288,12 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         self.claims.push(record);
     }
 
-    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn cancel_insert(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         self.claims.pop();
         record.word().store(record_word::DEAD, Ordering::Relaxed);
-        // SAFETY: the index has not taken it, so nobody else has seen it.
-        unsafe { cx.heap.free_record(SlotKind::Record, record) };
     }
 
-    fn inserted(
+    fn after_insert(
         &mut self,
         _cx: &mut Context<'_, M, Self>,
         placed: Option<RecordRef<M>>,
@@ -308,15 +310,6 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         }
         let late = Reason::TooLate;
         Step::Abort(placed.map_or(Refusal::new(late), |record| Refusal::over(late, record)))
-    }
-
-    fn hooks(&mut self) -> &mut dyn Hooks<M> {
-        &mut self.gaps
-    }
-
-    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
-        // What was read was one state all along: that of the timestamp.
-        Ok(())
     }
 
     #[inline]
@@ -351,16 +344,9 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         }
         let write = &mut writes.entries[index];
         match VERSIONS {
-            true => {
-                let left = install::install_before_old(cx, point, write, value, self.horizon);
-                self.garbage.extend(left);
-            }
+            true => install::install_before_old(cx, point, write, value, self.horizon),
             false => in_place::install(cx, point, write, value),
         }
-    }
-
-    fn withdraw(&mut self, _record: RecordRef<M>) {
-        // Its claim ends with the others.
     }
 
     #[inline]
@@ -371,25 +357,11 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         self.end(cx);
     }
 
-    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
-        in_place::give_back(cx, writes);
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, _writes: &mut WriteSet<M>) {
         self.end(cx);
-    }
-
-    fn leave_garbage(&mut self, garbage: Garbage<M>) {
-        self.garbage.push_back(garbage);
     }
 
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
         self.collect_some(cx, tables, budget);
-    }
-
-    #[inline]
-    fn has_garbage(&self) -> bool {
-        !self.garbage.is_empty()
-    }
-
-    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
-        heir.extend(self.garbage.drain(..));
     }
 }

@@ -112,7 +112,7 @@ impl<M: Machine> Reader<'_, M> {
         let claim = claim_word(record);
         let mut spin = Spin::<M>::new();
         loop {
-            // Acquire pairs with `record_word::publish`, with the store in `place` and with the exchange in
+            // Acquire pairs with `record_word::publish`, with the store in `begin_insert` and with the exchange in
             // `unlink::take_out_and`: a record that is found alive is not freed while we are pinned.
             let word = record.word().load(Ordering::Acquire);
             if word & record_word::DEAD != 0 {

@@ -1,10 +1,12 @@
 //! Tombstones and abandoned placeholders leave their indexes, each under its lock.
 
 use super::{Locking, NO_WAIT, faults, queue, word};
-use crate::contract::{Context, Garbage, Tables};
+use crate::collector::{self, Fate};
+use crate::contract::{Context, Tables};
+use crate::garbage::{Due, Garbage};
 use crate::record_word;
 use crate::scheme::parts::unlink;
-use chiliad_machine::{Cost, Machine, Ordering, Word};
+use chiliad_machine::{Machine, Ordering, Word};
 
 impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     /// Handles up to `budget` items; one that is locked comes back later.
@@ -14,16 +16,9 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         tables: &dyn Tables<M>,
         budget: usize,
     ) {
-        for _ in 0..budget.min(self.garbage.len()) {
-            let Some(garbage) = self.garbage.pop_front() else { return };
-            M::work(Cost::Collect, 1);
-            // A table that was dropped takes its garbage along.
-            if !tables.contains(garbage.table) || self.unlink(cx, tables, &garbage) {
-                cx.keys.give(garbage.key);
-            } else {
-                self.garbage.push_back(garbage);
-            }
-        }
+        collector::sweep(self, cx, tables, budget, Due::ALL, |_, cx, garbage| {
+            if Self::unlink(cx, tables, garbage) { Fate::Gone } else { Fate::Later }
+        });
     }
 
     /// Takes a lock that nobody has or waits for, for as long as an index takes to forget a key.
@@ -42,12 +37,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     }
 
     /// Takes a record out of its index if it is what was left there; whether nothing is left to do.
-    fn unlink(
-        &mut self,
-        cx: &mut Context<'_, M, Self>,
-        tables: &dyn Tables<M>,
-        garbage: &Garbage<M>,
-    ) -> bool {
+    fn unlink(cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, garbage: &Garbage<M>) -> bool {
         let record = garbage.record;
         // Acquire pairs with `record_word::publish` and with the exchange in `unlink::take_out_and`: a record
         // that is found alive is not freed while we are pinned.
@@ -63,7 +53,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         M::enter_section();
         let found = record.word().load(Ordering::Relaxed);
         if record_word::is_absence(found, garbage.order) {
-            unlink::unlink(cx.heap, tables, garbage, found, &mut self.floors);
+            unlink::unlink(cx, tables, garbage, found);
         }
         if !unlocked {
             Self::give_back(lock);

@@ -45,7 +45,7 @@ pub use shared::Shared;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
+use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::floor::{self, Floors};
@@ -58,12 +58,11 @@ use crate::version::Version;
 use crate::wait::Ended;
 use chiliad_api::{Info, Intent, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
-use chiliad_storage::{Change, Hooks, Kind as SlotKind, RecordRef, Seen};
+use chiliad_storage::{Change, RecordRef, Seen};
 use deadlock::Search;
 use held::{Held, Lock};
 use queue::Answer;
 use seat::RequestId;
-use std::collections::VecDeque;
 use wait::{Detect, OldWait, Pending, Within};
 use word::Mode;
 
@@ -99,8 +98,6 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     last: u64,
     /// The greatest TID that the transaction has read.
     newest: u64,
-    floors: Floors,
-    garbage: VecDeque<Garbage<M>>,
 }
 
 impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
@@ -235,11 +232,16 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         WAIT_DIE => SchemeName::WaitDie.info(),
         _ => SchemeName::DlDetect.info(),
     };
-    const RECORD_WORDS: usize = 1;
-    const INTENDS: bool = true;
-    const WAITS: bool = POLICY != NO_WAIT;
+    const NEEDS: Needs = Needs {
+        waits: POLICY != NO_WAIT,
+        declares_writes: true,
+        record_words: 1,
+        ..Needs::NOTHING
+    };
 
     type Shared = Shared<M>;
+    type LeafHooks = Floors;
+    type LockTable = NoLockTable;
 
     fn shared(options: &Options) -> Shared<M> {
         Shared::new(options, POLICY != NO_WAIT, Self::INFO.wait_timeout)
@@ -259,8 +261,6 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
             opacity: Opacity::new(),
             last: 0,
             newest: 0,
-            floors: Floors,
-            garbage: VecDeque::new(),
         }
     }
 
@@ -302,7 +302,11 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     }
 
     #[inline]
-    fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
+    fn declare_write(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+    ) -> Step<M, ()> {
         self.lock(cx, record, Mode::Owned)
     }
 
@@ -311,14 +315,14 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     }
 
     #[inline]
-    fn passed(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
+    fn observe_leaf(&mut self, cx: &mut Context<'_, M, Self>, seen: Seen<M>) -> Step<M, ()> {
         if !M::fault(&faults::GAPS_NOT_WATCHED) {
             self.nodes.add(seen);
         }
         self.stay_opaque(cx, ())
     }
 
-    fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn begin_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record_word::begin_life(record.word(), 0);
         if M::fault(&faults::PLACED_UNLOCKED) {
             return;
@@ -327,16 +331,14 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         debug_assert!(matches!(placed, Step::Done(())), "nobody else knows it");
     }
 
-    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn cancel_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         if !M::fault(&faults::PLACED_UNLOCKED) {
             let lock = self.held.forget(record);
             Self::unlock(cx.shared, &lock);
         }
-        // SAFETY: the index has not taken it, so nobody else has seen it.
-        unsafe { cx.heap.free_record(SlotKind::Record, record) };
     }
 
-    fn inserted(
+    fn after_insert(
         &mut self,
         _cx: &mut Context<'_, M, Self>,
         placed: Option<RecordRef<M>>,
@@ -345,10 +347,6 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         floor::settle(placed, changes);
         self.nodes.fix_up(changes, false);
         Step::Done(())
-    }
-
-    fn hooks(&mut self) -> &mut dyn Hooks<M> {
-        &mut self.floors
     }
 
     fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
@@ -390,10 +388,6 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         in_place::install(cx, point, &mut writes.entries[index], value);
     }
 
-    fn withdraw(&mut self, _record: RecordRef<M>) {
-        // It is unlocked with the others.
-    }
-
     #[inline]
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
         cx.epochs.close_window(cx.heap.slot());
@@ -401,28 +395,14 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         self.leave_seat(cx);
     }
 
-    fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
-        in_place::give_back(cx, writes);
+    fn abort(&mut self, cx: &mut Context<'_, M, Self>, _writes: &mut WriteSet<M>) {
         cx.epochs.close_window(cx.heap.slot());
         self.stop_waiting(cx);
         self.unlock_all(cx.shared);
         self.leave_seat(cx);
     }
 
-    fn leave_garbage(&mut self, garbage: Garbage<M>) {
-        self.garbage.push_back(garbage);
-    }
-
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
         self.collect_some(cx, tables, budget);
-    }
-
-    #[inline]
-    fn has_garbage(&self) -> bool {
-        !self.garbage.is_empty()
-    }
-
-    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
-        heir.extend(self.garbage.drain(..));
     }
 }

@@ -6,11 +6,13 @@
 //! the record stays until later.
 
 use super::{GIVEN_UP, RepeatableRead};
-use crate::contract::{Context, Garbage, Tables};
+use crate::collector::{self, Fate};
+use crate::contract::{Context, Tables};
+use crate::garbage::{Due, Garbage};
 use crate::record_word;
 use crate::scheme::parts::install;
 use crate::scheme::parts::unlink;
-use chiliad_machine::{Cost, Machine, Ordering, Word};
+use chiliad_machine::{Machine, Ordering, Word};
 
 /// Transactions of a worker between two looks for the horizon, which reads the slots of all.
 const LOOK_EVERY: u32 = 16;
@@ -29,24 +31,14 @@ impl<M: Machine> RepeatableRead<M> {
             self.horizon = cx.shared.horizon.for_collection(slots, slot, cx.shared.next());
             self.since = 0;
         }
-        for _ in 0..budget.min(self.garbage.len()) {
-            let Some(garbage) = self.garbage.pop_front() else { return };
-            if garbage.order >= self.horizon {
-                self.garbage.push_front(garbage);
-                return;
-            }
-            M::work(Cost::Collect, 1);
-            // A table that was dropped takes its garbage along.
-            let done = !tables.contains(garbage.table)
-                || match garbage.key.is_some() {
-                    true => self.unlink(cx, tables, &garbage),
-                    false => self.shorten(cx, &garbage),
-                };
-            match done {
-                true => cx.keys.give(garbage.key),
-                false => self.garbage.push_back(garbage),
-            }
-        }
+        let due = Due { order: self.horizon, ..Due::ALL };
+        collector::sweep(self, cx, tables, budget, due, |scheme, cx, garbage| {
+            let done = match garbage.key.is_some() {
+                true => scheme.unlink(cx, tables, garbage),
+                false => scheme.shorten(cx, garbage),
+            };
+            if done { Fate::Gone } else { Fate::Later }
+        });
     }
 
     /// Cuts the chain behind a version; whether nothing is left to do. If the slot holds another record by
@@ -109,7 +101,7 @@ impl<M: Machine> RepeatableRead<M> {
         // Orders come from one counter, so those of the key's next record are above this one's.
         let nothing = |_: &_| {};
         let gone = found & record_word::LATCH == 0
-            && unlink::take_out_and(cx.heap, tables, garbage, words, &mut self.hooks, &nothing);
+            && unlink::take_out_and(cx, tables, garbage, words, &nothing);
         if gone {
             // SAFETY: it has left its index during this pin, by our hand alone.
             unsafe { install::retire_whole(cx.heap, record) };

@@ -36,7 +36,7 @@ use super::variants::{Scalable, Variant};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Garbage, Refusal, Scheme, Step, Tables};
+use crate::contract::{CommitPoint, Context, LockTable, Needs, Refusal, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::horizon::Horizon;
@@ -46,9 +46,8 @@ use crate::version::Version;
 use chiliad_api::{Info, Intent, Part, Reason};
 use chiliad_lock::{Locks, Manager, Mode, Session};
 use chiliad_machine::{Cost, Line, Machine, Ordering, Shared as Boxed, Spin, Word};
-use chiliad_storage::{Change, Hooks, Kind as SlotKind, NoHooks, RecordRef, Seen};
+use chiliad_storage::{Change, NoHooks, RecordRef};
 use core::cell::Cell;
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The word of a record whose insertion is at work: below all numbers of commits.
@@ -83,8 +82,6 @@ pub struct RepeatableRead<M: Machine> {
     seat: Seat<M, Session<M>>,
     /// Versions whose words are below are in its snapshot.
     limit: u64,
-    hooks: NoHooks,
-    garbage: VecDeque<Garbage<M>>,
     /// What is older than this is read by nobody.
     horizon: u64,
     /// Transactions since the horizon was looked for.
@@ -148,10 +145,11 @@ fn give_up<M: Machine>(record: RecordRef<M>) {
 
 impl<M: Machine> Scheme<M> for RepeatableRead<M> {
     const INFO: Info = SchemeName::LockTableRepeatableRead.info();
-    const INTENDS: bool = true;
-    const WAITS: bool = true;
+    const NEEDS: Needs = Needs { waits: true, declares_writes: true, ..Needs::NOTHING };
 
     type Shared = Shared<M>;
+    type LeafHooks = NoHooks;
+    type LockTable = Self;
 
     fn shared(options: &Options) -> Shared<M> {
         Shared {
@@ -162,19 +160,8 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         }
     }
 
-    fn tend(shared: &Shared<M>) {
-        <Session<M> as Locks<M>>::tend(&shared.manager);
-    }
-
     fn new() -> Self {
-        Self {
-            seat: Seat::new(),
-            limit: 0,
-            hooks: NoHooks,
-            garbage: VecDeque::new(),
-            horizon: 0,
-            since: 0,
-        }
+        Self { seat: Seat::new(), limit: 0, horizon: 0, since: 0 }
     }
 
     #[inline]
@@ -238,7 +225,11 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
     }
 
     #[inline]
-    fn intend(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) -> Step<M, ()> {
+    fn declare_write(
+        &mut self,
+        cx: &mut Context<'_, M, Self>,
+        record: RecordRef<M>,
+    ) -> Step<M, ()> {
         if let Err(other) = self.seat.lock(cx.table, record, Mode::X).done() {
             return other;
         }
@@ -254,40 +245,23 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         self.seat.wait(cx.shared.wait_timeout, cx.limits)
     }
 
-    #[inline]
-    fn passed(&mut self, _cx: &mut Context<'_, M, Self>, _seen: Seen<M>) -> Step<M, ()> {
-        // What is not there now is in no snapshot at work.
-        Step::Done(())
-    }
-
-    fn place(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn begin_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record.word().store(PLACED, Ordering::Relaxed);
         self.seat.place(cx.table, record);
     }
 
-    fn give_up(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
+    fn cancel_insert(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         self.seat.give_up();
         record.word().store(record_word::DEAD, Ordering::Relaxed);
-        // SAFETY: the index has not taken it, so nobody else has seen it.
-        unsafe { cx.heap.free_record(SlotKind::Record, record) };
     }
 
-    fn inserted(
+    fn after_insert(
         &mut self,
         cx: &mut Context<'_, M, Self>,
         record: Option<RecordRef<M>>,
         _changes: &[Change<M>],
     ) -> Step<M, ()> {
         self.seat.placed(cx.table, record, core::iter::empty())
-    }
-
-    fn hooks(&mut self) -> &mut dyn Hooks<M> {
-        &mut self.hooks
-    }
-
-    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
-        // What was read was one state all along: that of the snapshot.
-        Ok(())
     }
 
     #[inline]
@@ -331,12 +305,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         value: &[u8],
     ) {
         let write = &mut writes.entries[index];
-        let left = install::install_before_old(cx, point, write, value, self.horizon);
-        self.garbage.extend(left);
-    }
-
-    fn withdraw(&mut self, _record: RecordRef<M>) {
-        // It was not marked, and is unlocked with the others.
+        install::install_before_old(cx, point, write, value, self.horizon);
     }
 
     #[inline]
@@ -346,12 +315,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         Horizon::leave(&cx.heap.shared().slots, cx.heap.slot_number());
     }
 
-    fn let_go(&mut self, _cx: &mut Context<'_, M, Self>) {
-        self.seat.unlock_all();
-    }
-
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
-        in_place::give_back(cx, writes);
         for write in writes.entries.iter().filter(|write| write.placed) {
             give_up(write.record);
         }
@@ -360,21 +324,18 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         Horizon::leave(&cx.heap.shared().slots, cx.heap.slot_number());
     }
 
-    fn leave_garbage(&mut self, garbage: Garbage<M>) {
-        self.garbage.push_back(garbage);
-    }
-
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
         self.collect_some(cx, tables, budget);
         self.seat.unlock_collected();
     }
+}
 
-    #[inline]
-    fn has_garbage(&self) -> bool {
-        !self.garbage.is_empty()
+impl<M: Machine> LockTable<M, Self> for RepeatableRead<M> {
+    fn background_tick(shared: &Shared<M>) {
+        <Session<M> as Locks<M>>::tend(&shared.manager);
     }
 
-    fn hand_over(&mut self, heir: &mut Vec<Garbage<M>>) {
-        heir.extend(self.garbage.drain(..));
+    fn release_locks(scheme: &mut Self) {
+        scheme.seat.unlock_all();
     }
 }

@@ -1,0 +1,94 @@
+//! What a worker's transactions leave behind, until it is collected: versions that were overwritten, tombstones,
+//! placeholders of insertions that were given up.
+//!
+//! The engine owns the queue. Whoever commits or rolls back adds to it; `collector.rs` takes from it and asks the
+//! scheme what becomes of each entry; a worker that ends leaves the rest to others.
+
+use chiliad_machine::Machine;
+use chiliad_storage::RecordRef;
+use std::collections::VecDeque;
+
+/// A record that may have to leave its index, or shed versions.
+pub struct Garbage<M: Machine> {
+    pub table: u32,
+    pub record: RecordRef<M>,
+    /// The key, where the record is to leave its index.
+    pub key: Option<Vec<u8>>,
+    /// The order of the version that is garbage: if the record has another one by now, it is not.
+    pub order: u64,
+    /// It was inserted by a transaction that did not commit.
+    pub placeholder: bool,
+    /// Snapshots at or below this commit epoch may need it; zero: none does, or the scheme's snapshots do not go by
+    /// commit epochs.
+    pub epoch: u64,
+}
+
+/// Which entries may be collected: those below both bounds.
+#[derive(Clone, Copy)]
+pub struct Due {
+    /// Bounds the order of the version: no transaction at work reads what is below.
+    pub order: u64,
+    /// Bounds the commit epoch: no snapshot reads what is below.
+    pub epoch: u64,
+}
+
+impl Due {
+    /// All of them.
+    pub const ALL: Self = Self { order: u64::MAX, epoch: u64::MAX };
+
+    fn covers<M: Machine>(self, garbage: &Garbage<M>) -> bool {
+        garbage.order < self.order && garbage.epoch < self.epoch
+    }
+}
+
+/// A worker's entries, in the order in which they come due.
+pub struct GarbageQueue<M: Machine> {
+    /// Entries that wait for no commit epoch, in the order of commits.
+    now: VecDeque<Garbage<M>>,
+    /// Entries that do, in the order of epochs.
+    later: VecDeque<Garbage<M>>,
+}
+
+impl<M: Machine> GarbageQueue<M> {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self { now: VecDeque::new(), later: VecDeque::new() }
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.now.len() + self.later.len()
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.now.is_empty() && self.later.is_empty()
+    }
+
+    /// Adds an entry behind those that wait for the same.
+    pub fn add(&mut self, garbage: Garbage<M>) {
+        debug_assert!(garbage.key.is_some() || !garbage.placeholder, "a placeholder has a key");
+        match garbage.epoch {
+            0 => self.now.push_back(garbage),
+            _ => self.later.push_back(garbage),
+        }
+    }
+
+    /// Adds an entry behind all others.
+    pub fn add_last(&mut self, garbage: Garbage<M>) {
+        self.later.push_back(garbage);
+    }
+
+    /// Takes the first entry, if it is due.
+    pub fn take(&mut self, due: Due) -> Option<Garbage<M>> {
+        let queue = if self.now.is_empty() { &mut self.later } else { &mut self.now };
+        let is_due = queue.front().is_some_and(|garbage| due.covers(garbage));
+        if is_due { queue.pop_front() } else { None }
+    }
+
+    /// Takes all entries, due or not.
+    pub fn drain(&mut self) -> impl Iterator<Item = Garbage<M>> {
+        self.now.drain(..).chain(self.later.drain(..))
+    }
+}
