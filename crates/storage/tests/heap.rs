@@ -69,7 +69,7 @@ fn slots_from_an_allocator_are_like_those_from_chunks() {
             }
             let leaf = one.alloc(Kind::Leaf, 256).expect("memory");
             assert_eq!(leaf.addr().get() % 64, 0, "nodes lie at lines");
-            // SAFETY: as above.
+            // SAFETY: allocated above with this kind and size, and never handed out.
             unsafe { one.free(Kind::Leaf, 256, leaf) };
         }
         assert!(seen.len() < 2 * 6 * 200, "round {round}: freed slots live again");

@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn every_rule_can_fail() {
         let long_body = format!("//! x\nfn f() {{\n{}}}\n", "    g();\n".repeat(80));
-        let cases: [(&str, &str, Rule); 11] = [
+        let cases: [(&str, &str, Rule); 12] = [
             ("crates/engine/src/a.rs", "fn f() {}\n", sources::heads),
             ("crates/engine/src/a.rs", &"//!\n".repeat(801), sources::lengths),
             ("src/a.rs", &long_body, sources::functions),
@@ -76,6 +76,7 @@ mod tests {
             ("crates/engine/src/scheme/a.rs", "//! x\nfn f() { M::park() }\n", words::waits),
             ("src/a.rs", "//! x\nfn f() { unsafe { g() } }\n", words::unsafe_rooms),
             ("src/a.rs", "//! x\nfn f() { unsafe { g() } }\n", words::safety),
+            ("crates/lock/src/a.rs", &format!("//! x\n// {}\n", words::BORROWED[0]), words::safety),
             (
                 "crates/log/src/a.rs",
                 "//! x\nfn f() { g(Ordering::Acquire) }\n",

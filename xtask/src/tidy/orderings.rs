@@ -3,21 +3,6 @@
 use super::Complaints;
 use super::sources::Source;
 
-/// Crates in which the rule holds.
-const HOLDS: &[&str] = &[
-    "crates/api/src",
-    "crates/checker/src",
-    "crates/chiliad/src",
-    "crates/driver/src",
-    "crates/lock/src",
-    "crates/log/src",
-    "crates/loom/src",
-    "crates/machine/src",
-    "crates/simulator/src",
-    "crates/storage/src",
-    "crates/workload/src",
-];
-
 /// The orderings that mean nothing without another access.
 const PAIRED: &[&str] = &["Ordering::Acquire", "Ordering::Release", "Ordering::AcqRel"];
 
@@ -32,8 +17,7 @@ const LINES_ABOVE: usize = 6;
 /// consistent ones and tests need none. Whether it is the right partner nobody checks but the reader.
 pub fn partners(sources: &[Source]) -> Complaints {
     let mut complaints = Vec::new();
-    let held = |source: &&Source| HOLDS.iter().any(|room| source.is_in(room));
-    for source in sources.iter().filter(held).filter(|source| source.is_product()) {
+    for source in sources.iter().filter(|source| source.is_product()) {
         let lines: Vec<&str> = source.text.lines().collect();
         for (number, code) in source.code.lines().enumerate() {
             let near = &lines[number.saturating_sub(LINES_ABOVE)..=number];
