@@ -1,18 +1,18 @@
 //! `chiliad bench`: one native run.
 
-use crate::failure::Stop;
 use crate::home::Place;
-use crate::interleave;
 use crate::progress::Bar;
 use crate::result::{Consistency, Counts, DiskUse, RunResult, Verified};
 use crate::runs::Files;
 use crate::settings::{Settings, Storage, promised_isolation};
+use crate::{interleave, threads};
 use chiliad_checker::Recorder;
 use chiliad_driver::{
     Failure, Home, Judgement, NativeTarget, Plan, Progress, Sample, Target, judge, open_native,
     run_native, write_history,
 };
 use chiliad_engine::Error;
+use chiliad_host::Stop;
 use chiliad_machine::disk::Disk;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -183,10 +183,7 @@ pub fn stop(failure: Failure) -> Stop {
         Failure::Engine { error: error @ Error::OutOfMemory { .. }, .. } => {
             Stop::bad("memory", format!("{error}; accepted: fewer or smaller rows"))
         }
-        Failure::Host(problem) => {
-            let accepted = "accepted: less to run at once, or a greater limit of the host's";
-            Stop::BadInput(format!("{problem}; {accepted}"))
-        }
+        Failure::Host(problem) => threads::too_much(problem),
         _ => Stop::Failed(failure.to_string()),
     }
 }

@@ -1,11 +1,11 @@
 //! `chiliad check`: the verdict on a recorded history.
 
 use crate::args::CheckFlags;
-use crate::failure::Stop;
 use crate::progress;
 use crate::result::Verified;
-use crate::runs::Sink;
 use chiliad_checker::{History, Isolation, Options, check};
+use chiliad_host::Sink;
+use chiliad_host::Stop;
 use serde_json::{Value, json};
 use std::fs::File;
 

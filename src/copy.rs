@@ -2,9 +2,9 @@
 
 use crate::args::CopyFlags;
 use crate::directory::{refusal, whole_or_not_at_all};
-use crate::failure::Stop;
-use crate::runs::Sink;
-use crate::summary::thousands;
+use chiliad_host::Sink;
+use chiliad_host::Stop;
+use chiliad_host::text::thousands;
 use serde_json::json;
 
 /// Copies a directory.

@@ -1,8 +1,8 @@
 //! What the commands on data directories share: refusals in one line, and a bar for long readings.
 
-use crate::failure::Stop;
-use crate::leftovers::Leftover;
 use chiliad::{Error, LogError, Phase};
+use chiliad_host::Leftover;
+use chiliad_host::Stop;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::ErrorKind;
 use std::path::Path;

@@ -5,8 +5,8 @@ mod fences;
 
 use crate::args::{self, Arguments, BenchCommand, BenchWorkload, Command, SimulateCommand};
 use crate::args::{SimulateWorkload, each_workload};
-use crate::failure::Stop;
 use crate::{settings, sweep};
+use chiliad_host::Stop;
 use std::path::Path;
 
 /// Resolves what the flags mean together, as far as nothing is created for it.

@@ -1,11 +1,11 @@
 //! The directory of a native run with a log: empty when the run begins, and a temporary one gone when
 //! it has ended.
 
-use crate::failure::Stop;
-use crate::leftovers::Leftover;
 use crate::settings::Storage;
 use chiliad_driver::TimedDisk;
 use chiliad_engine::LogError;
+use chiliad_host::Leftover;
+use chiliad_host::Stop;
 use chiliad_machine::disk::{Lock, NativeDisk};
 use std::io::ErrorKind;
 use std::path::Path;

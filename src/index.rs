@@ -1,14 +1,15 @@
 //! `chiliad bench index`: look-ups alone, single or in groups.
 
-use crate::args::{IndexFlags, IndexKindFlag, typed, values};
+use crate::args::{IndexFlags, IndexKindFlag, typed};
 use crate::bench::stop;
-use crate::failure::Stop;
-use crate::limit;
 use crate::progress::Bar;
 use crate::result::RunResult;
 use crate::settings::Shown;
 use chiliad_driver::{Length, Lookup, run_lookup};
 use chiliad_engine::IndexKind;
+use chiliad_host::Stop;
+use chiliad_host::limit;
+use chiliad_host::values;
 
 /// Loads an index and looks up keys in it.
 pub fn run(flags: &IndexFlags, quiet: bool) -> Result<RunResult, Stop> {
@@ -25,7 +26,8 @@ pub fn run(flags: &IndexFlags, quiet: bool) -> Result<RunResult, Stop> {
         warmup: flags.warmup,
         seed: flags.seed,
     };
-    limit::check_memory(lookup.memory())?;
+    let memory = lookup.memory();
+    limit::check_memory(memory.flag, memory.bytes)?;
     limit::check_threads("--threads", flags.threads, 0)?;
     let bar = Bar::new(Length::Time(flags.duration), quiet);
     let report = run_lookup(&lookup, &bar).map_err(stop)?;

@@ -6,8 +6,8 @@
 //! recorded are refused `auto` where flags are resolved, and so are runs with a log, whose writers run once.
 
 use crate::bench::stop;
-use crate::failure::Stop;
 use chiliad_driver::{Length, Plan, Progress, Target, run_native};
+use chiliad_host::Stop;
 use std::time::Duration;
 
 /// The numbers that are tried, upwards.

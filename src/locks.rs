@@ -1,13 +1,14 @@
 //! `chiliad bench locks`: locks alone, one at a time.
 
-use crate::args::{LocksFlags, YesNo, typed, values};
+use crate::args::{LocksFlags, YesNo, typed};
 use crate::bench::stop;
-use crate::failure::Stop;
 use crate::progress::Bar;
 use crate::result::{Counts, RunResult};
 use crate::settings::Shown;
 use crate::{host, limit};
 use chiliad_driver::{Length, Locking, run_locking};
+use chiliad_host::Stop;
+use chiliad_host::values;
 
 /// The workload's name, and that of what it counts.
 const NAMES: (&str, &str) = ("locks", "pair");

@@ -16,18 +16,12 @@ mod damage;
 mod directory;
 #[cfg(test)]
 mod documents;
-mod failure;
 mod figure;
 mod home;
-mod host;
 mod index;
 mod interleave;
-mod interrupt;
-mod leftovers;
-mod limit;
 mod locks;
 mod machines;
-mod output;
 mod plants;
 mod points;
 mod progress;
@@ -41,21 +35,49 @@ mod simulate;
 mod soak;
 mod summary;
 mod sweep;
-mod threads;
 mod timestamps;
 mod workloads;
 
 use args::Command;
-use failure::Stop;
+use chiliad_host::output::{complain, print};
+use chiliad_host::{Stop, computer as host, interrupt, leftovers, limit, threads};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match interrupt::install().and_then(|()| words()).and_then(|words| run(&words)) {
         // A signal may have come when all was measured already.
-        Ok(()) if interrupt::asked() => Stop::Interrupted.report(),
+        Ok(()) if interrupt::asked() => report(Stop::Interrupted),
         Ok(()) => ExitCode::SUCCESS,
-        Err(stop) => stop.report(),
+        Err(stop) => report(stop),
     }
+}
+
+/// Tells the user, and the shell.
+fn report(stop: Stop) -> ExitCode {
+    match stop {
+        Stop::BadInput(line) => {
+            complain(&format!("chiliad: {}\n", one_line(&line)));
+            ExitCode::from(2)
+        }
+        Stop::Failed(text) => {
+            complain(&format!("chiliad: {text}\n"));
+            ExitCode::from(1)
+        }
+        Stop::FailedAndSaid => ExitCode::from(1),
+        Stop::Interrupted => {
+            complain("chiliad: interrupted\n");
+            ExitCode::from(interrupt::status())
+        }
+        Stop::Done(text) => match print(&text) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(stop) => report(stop),
+        },
+    }
+}
+
+/// Line breaks become spaces.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The words after the program's name.

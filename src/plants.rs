@@ -1,6 +1,6 @@
 //! Planted bugs by name.
 
-use crate::failure::Stop;
+use chiliad_host::Stop;
 use chiliad_machine::{Fault, Rig};
 use std::fmt::Write;
 

@@ -5,11 +5,11 @@
 //! loaded one's. So a point's result is that of the same command line run alone, but for what the host has a
 //! part in.
 
-use crate::failure::Stop;
 use crate::runs::Files;
 use crate::settings::{Settings, Shown};
 use crate::{simulate, timestamps};
 use chiliad_driver::{Length, Loaded, SimulatedPlan};
+use chiliad_host::Stop;
 use chiliad_simulator::fork::{Heard, Lost, Sender, in_children};
 use chiliad_workload::WorkloadOptions;
 use serde_json::{Value, json};

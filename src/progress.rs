@@ -1,7 +1,7 @@
 //! The progress bar of a run: on a terminal, on standard error.
 
-use crate::interrupt::{self, Listening};
 use chiliad_driver::{Length, Progress};
+use chiliad_host::interrupt::{self, Listening};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -71,7 +71,7 @@ impl Progress for Bar {
         };
         let what = if measured.is_zero() { "warming up" } else { "measuring" };
         if let Some(rate) = self.rate(committed) {
-            let rate = crate::summary::thousands(rate as u64);
+            let rate = chiliad_host::text::thousands(rate as u64);
             self.bar.set_message(format!("{what}: {rate}/s"));
         }
         self.bar.set_position((done.min(1.0) * STEPS as f64) as u64);

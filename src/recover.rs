@@ -2,13 +2,12 @@
 
 use crate::args::RecoverFlags;
 use crate::directory::{Bar, refusal, whole_or_not_at_all};
-use crate::failure::Stop;
-use crate::limit;
-use crate::runs::Sink;
-use crate::summary::{counted, thousands};
 use chiliad::directory::{Contents, LogContents};
 use chiliad::{Database, Options, Phase, Recovered};
-use chiliad_workload::memory::Estimate;
+use chiliad_host::Sink;
+use chiliad_host::Stop;
+use chiliad_host::limit;
+use chiliad_host::text::{counted, thousands};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -49,7 +48,7 @@ fn rebuild(
     show: &(dyn Fn(Phase, u64, u64) + Sync),
 ) -> Result<Recovered, Stop> {
     let ready = flags.memory_ready.unwrap_or(0);
-    limit::check_memory(Estimate { flag: "--memory-ready", bytes: ready })?;
+    limit::check_memory("--memory-ready", ready)?;
     let options = Options::default()
         .read_only(true)
         .recovery_threads(flags.threads.unwrap_or(0))

@@ -1,10 +1,11 @@
 //! The result of one run as JSON: the fields of the documented contract, in its order.
 
-use crate::host::{self, BUILD, Build};
+use crate::host;
 use crate::settings::Shown;
 use chiliad_checker::Verdict;
 use chiliad_driver::{Breakdown, Counted, FollowingCost, KindTally, NativeReport, Tally};
 use chiliad_engine::Reason;
+use chiliad_lab::{BUILD, Build};
 use chiliad_workload::Condition;
 use hdrhistogram::{Counter, Histogram};
 use serde::Serialize;

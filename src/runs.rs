@@ -8,14 +8,14 @@ use crate::args::{
     self, Arguments, Bench, BenchCommand, BenchWorkload, Command, OutputFlags, RunFlags, Simulate,
     SimulateCommand, SimulateWorkload, TimestampsSimulation, each_workload,
 };
-use crate::failure::Stop;
-use crate::interrupt::Listening;
-use crate::output::{OutputFile, print};
 use crate::result::RunResult;
 use crate::workloads::WorkloadFlags;
 use crate::{
     bench, host, index, locks, points, repeat, settings, simulate, summary, sweep, timestamps,
 };
+use chiliad_host::Listening;
+use chiliad_host::Stop;
+use chiliad_host::{OutputFile, Sink};
 use serde_json::Value;
 use std::path::Path;
 
@@ -175,7 +175,7 @@ fn go(points: Vec<Point>, labels: Vec<Option<String>>, common: Common) -> Result
     let Common { repeat, jobs, output, files } = common;
     // What has come of the first of several runs is not lost with the later ones.
     let listening = (points.len() > 1 || repeat > 1).then(Listening::begin);
-    let mut book = Book::new(labels, repeat, Sink::open(&output)?);
+    let mut book = Book::new(labels, repeat, Sink::new(output.json.as_deref(), output.quiet)?);
     let (mut native, mut simulated) = (Vec::new(), Vec::new());
     for point in points {
         match point {
@@ -264,7 +264,8 @@ impl Book {
     fn put_out(&mut self) -> Result<(), Stop> {
         let mut results = std::mem::take(&mut self.results[self.out]);
         let merged = if results.len() > 1 { repeat::merge(results) } else { results.remove(0) };
-        self.sink.put(&merged, self.labels[self.out].as_deref())?;
+        self.sink.say(&summary::text(&merged, self.labels[self.out].as_deref()))?;
+        self.sink.json(&merged)?;
         self.out += 1;
         Ok(())
     }
@@ -285,58 +286,6 @@ impl Book {
         match self.problems.is_empty() {
             true => Ok(()),
             false => Err(Stop::Failed(self.problems.join("; "))),
-        }
-    }
-}
-
-/// Where results go: for people, and as JSON.
-pub struct Sink {
-    quiet: bool,
-    to_stdout: bool,
-    file: Option<OutputFile>,
-    lines: String,
-}
-
-impl Sink {
-    fn open(output: &OutputFlags) -> Result<Self, Stop> {
-        Self::new(output.json.as_deref(), output.quiet)
-    }
-
-    /// A sink for `--json` and `--quiet`.
-    pub fn new(json: Option<&Path>, quiet: bool) -> Result<Self, Stop> {
-        let to_stdout = json == Some(Path::new("-"));
-        let file = json.filter(|_| !to_stdout);
-        let file = OutputFile::create_if("--json", file)?;
-        Ok(Self { quiet: quiet || to_stdout, to_stdout, file, lines: String::new() })
-    }
-
-    /// Puts out one run's result; of a sweep, that of this point.
-    fn put(&mut self, result: &Value, point: Option<&str>) -> Result<(), Stop> {
-        self.say(&summary::text(result, point))?;
-        self.json(result)
-    }
-
-    /// Tells people something, unless they want quiet.
-    pub fn say(&self, text: &str) -> Result<(), Stop> {
-        if self.quiet { Ok(()) } else { print(text) }
-    }
-
-    /// Writes a line of JSON.
-    pub fn json(&mut self, value: &Value) -> Result<(), Stop> {
-        let line = format!("{value}\n");
-        if self.to_stdout {
-            print(&line)?;
-        } else if self.file.is_some() {
-            self.lines.push_str(&line);
-        }
-        Ok(())
-    }
-
-    /// Puts the JSON file in its place.
-    pub fn finish(self) -> Result<(), Stop> {
-        match self.file {
-            None => Ok(()),
-            Some(file) => file.finish(|file| file.write_all(self.lines.as_bytes())),
         }
     }
 }

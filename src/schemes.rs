@@ -1,10 +1,10 @@
 //! `chiliad schemes`: what there is to choose from.
 
 use crate::args::SchemesFlags;
-use crate::failure::Stop;
-use crate::runs::Sink;
 use chiliad_driver::schemes;
 use chiliad_engine::Info;
+use chiliad_host::Sink;
+use chiliad_host::Stop;
 use serde_json::{Value, json};
 use std::fmt::Write;
 

@@ -3,9 +3,7 @@
 use crate::args::{
     BackoffFlag, Bench, CoherenceFlag, CostScaleFlag, DurabilityFlag, InterleaveFlag, MachineFlags,
     MemoryModelFlag, NativeFlags, RetryFlag, RunFlags, ScheduleFlag, Simulate, SnapshotsFlag,
-    values,
 };
-use crate::failure::Stop;
 use crate::workloads::WorkloadFlags;
 use crate::{allocator, host, limit};
 use chiliad_checker::Isolation;
@@ -13,11 +11,12 @@ use chiliad_driver::{
     Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, explored, schemes, timed,
 };
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots, WORKERS_MAX};
+use chiliad_host::Stop;
+use chiliad_host::values;
 use chiliad_machine::{MEMBERS_MAX, stacks_max};
 use chiliad_simulator::description::Coherence;
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::WorkloadOptions;
-use chiliad_workload::memory::Estimate;
 use clap::Args;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -165,9 +164,9 @@ pub fn native<W: WorkloadFlags + Args>(flags: &Bench<W>) -> Result<Settings, Sto
 
 /// Refuses what does not fit this computer.
 pub fn check_native(workload: &WorkloadOptions, engine: &Options, plan: &Plan) -> Result<(), Stop> {
-    let ready = engine.memory_bytes_ready;
-    limit::check_memory(Estimate { flag: "--memory-ready", bytes: ready })?;
-    limit::check_memory(workload.memory(None))?;
+    limit::check_memory("--memory-ready", engine.memory_bytes_ready)?;
+    let rows = workload.memory(None);
+    limit::check_memory(rows.flag, rows.bytes)?;
     let in_flight = plan.interleave;
     let stacks = if in_flight > 1 { in_flight } else { 0 };
     limit::check_threads("--clients", plan.clients, stacks)
@@ -262,7 +261,7 @@ pub fn simulated<W: WorkloadFlags + Args>(
     let rows = settings.workload.memory(settings.engine.kept_payload);
     // What says who may touch which word takes half as much again.
     let bytes = if timed { rows.bytes } else { rows.bytes.saturating_add(rows.bytes / 2) };
-    limit::check_memory(Estimate { bytes, ..rows })?;
+    limit::check_memory(rows.flag, bytes)?;
     let plan = SimulatedPlan { plan: settings.plan.clone(), config };
     Ok((settings, plan))
 }
@@ -318,7 +317,7 @@ pub fn machine(flags: &MachineFlags, seed: u64, shown: &mut Shown) -> Result<Con
                 "tso with timed cores, whose stores take effect in their order; accepted: sc";
             return Err(Stop::bad("--memory-model", problem));
         }
-        let mut described = crate::machines::find(machine)?;
+        let mut described = chiliad_lab::machines::find(machine)?;
         let most = described.cores_max;
         if *cores > most as usize {
             let problem = format!("{cores} on {}; accepted: 1 to {most}", described.name);
@@ -335,7 +334,7 @@ pub fn machine(flags: &MachineFlags, seed: u64, shown: &mut Shown) -> Result<Con
             CostScaleFlag::One => 1.0,
             CostScaleFlag::Two => 2.0,
         };
-        crate::machines::scale_prices(&mut described, scale);
+        chiliad_lab::machines::scale_prices(&mut described, scale);
         shown.insert("machine".into(), described.name.clone().into());
         let mesi = described.coherence == Coherence::Mesi;
         shown.insert("coherence".into(), if mesi { "mesi" } else { "msi" }.into());

@@ -1,7 +1,6 @@
 //! `chiliad simulate`: one run on the simulated machine.
 
 use crate::bench::{judgement, stop, verify};
-use crate::failure::Stop;
 use crate::result::{Consistency, Counts, MemoryCounts, RunResult, Simulation};
 use crate::runs::Files;
 use crate::settings::Settings;
@@ -9,6 +8,7 @@ use chiliad_driver::{
     Failure, Judgement, Loaded, SimulatedPlan, SimulatedReport, Target, load_simulated,
     open_simulated, run_explained,
 };
+use chiliad_host::Stop;
 use chiliad_simulator::Timings;
 
 /// Runs the workload on the simulated machine.

@@ -3,7 +3,7 @@
 //! A point is the command line without the sweep and with the flag set, parsed anew: so any flag
 //! can be swept, and each value is checked as if it had been typed, before anything runs.
 
-use crate::failure::Stop;
+use chiliad_host::Stop;
 
 /// The most points that one sweep may have.
 const POINTS_MAX: u64 = 10_000;

@@ -3,10 +3,8 @@
 
 use crate::args::{
     DrawnFlags, MachineFlags, SimulatedTimestampsFlags, TimestampsFlag, TimestampsFlags, typed,
-    values,
 };
 use crate::bench::stop;
-use crate::failure::Stop;
 use crate::progress::Bar;
 use crate::result::{Counts, RunResult};
 use crate::settings::{Shown, machine};
@@ -14,6 +12,8 @@ use crate::simulate::simulation;
 use crate::{host, limit};
 use chiliad_driver::{Drawing, Length, run_drawing, simulate_drawing};
 use chiliad_engine::Options;
+use chiliad_host::Stop;
+use chiliad_host::values;
 use chiliad_simulator::Config;
 use std::time::Duration;
 

@@ -1,13 +1,13 @@
 //! From a workload's flags to the workload, with what its defaults depend on.
 
-use crate::args::values;
 use crate::args::{
     AccessFlag, BankFlags, ChurnFlags, HashFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag,
     ScanFlags, SmallbankFlags, TatpFlags, TatpMixFlag, TpccFlags, TpccScaleFlag, TxbenchFlags,
     YcsbFlags, YesNo, typed,
 };
-use crate::failure::Stop;
 use crate::settings::{Scope, Shown};
+use chiliad_host::Stop;
+use chiliad_host::values;
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;

@@ -1,6 +1,6 @@
 //! The flags of the commands on data directories: recover, backup, restore, crash.
 
-use super::values;
+use chiliad_host::values;
 use chiliad_rig::kill::{Acknowledges, Work};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;

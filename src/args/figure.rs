@@ -1,6 +1,6 @@
 //! The flags of `chiliad figure`.
 
-use super::values;
+use chiliad_host::values;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 

@@ -7,7 +7,6 @@ mod machines;
 mod refusal;
 mod run;
 mod soak;
-pub mod values;
 mod workloads;
 
 pub use data::{
@@ -27,7 +26,7 @@ pub use workloads::{
     TatpMixFlag, TimestampsFlags, TpccFlags, TpccScaleFlag, TxbenchFlags, YcsbFlags, YesNo,
 };
 
-use crate::failure::Stop;
+use chiliad_host::{Stop, values};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::any::TypeId;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! What clap says in several lines, in one: the flag, what was wrong, what is accepted.
 
-use crate::failure::Stop;
+use chiliad_host::Stop;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 

@@ -1,8 +1,8 @@
 //! The flags of a run: scheme, length, retries, verification; the native and the simulated machine;
 //! where results go.
 
-use super::values;
 use chiliad_engine::Timestamps;
+use chiliad_host::values;
 use chiliad_machine::{MEMBERS_MAX, MutexKind};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;

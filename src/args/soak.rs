@@ -1,6 +1,6 @@
 //! The flags of `chiliad soak`.
 
-use super::values;
+use chiliad_host::values;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;

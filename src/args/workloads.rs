@@ -1,8 +1,9 @@
 //! The flags of each workload.
 
 use super::run::LatchFlag;
-use super::{DrawnFlags, TimestampsFlag, values};
+use super::{DrawnFlags, TimestampsFlag};
 use chiliad_driver::{LockMode, LockTableKind};
+use chiliad_host::values;
 use clap::{Args, ValueEnum};
 
 /// `ycsb`. Defaults of a scale are filled in by the workload.

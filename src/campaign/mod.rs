@@ -10,10 +10,10 @@ mod seeds;
 mod trial;
 
 use crate::args::CampaignFlags;
-use crate::failure::Stop;
-use crate::runs::Sink;
 use crate::{host, plants, settings};
 use chiliad_driver::schemes;
+use chiliad_host::Sink;
+use chiliad_host::Stop;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The workloads that campaigns know.

@@ -6,13 +6,13 @@
 
 use super::trial::Trial;
 use super::{Scope, bar};
-use crate::failure::Stop;
-use crate::host::BUILD;
-use crate::interrupt::Listening;
 use crate::plants;
-use crate::runs::Sink;
-use crate::threads::side_by_side;
 use chiliad_driver::LockLoad;
+use chiliad_host::Listening;
+use chiliad_host::Sink;
+use chiliad_host::Stop;
+use chiliad_host::threads::side_by_side;
+use chiliad_lab::BUILD;
 use chiliad_machine::{Fault, Rig};
 use serde_json::{Value, json};
 use std::sync::Mutex;

@@ -2,13 +2,13 @@
 
 use super::trial::Trial;
 use super::{Scope, bar};
-use crate::failure::Stop;
-use crate::host::BUILD;
-use crate::interrupt::{self, Listening};
-use crate::output::complain;
-use crate::runs::Sink;
-use crate::summary::thousands;
-use crate::threads::side_by_side;
+use chiliad_host::Sink;
+use chiliad_host::Stop;
+use chiliad_host::interrupt::{self, Listening};
+use chiliad_host::output::complain;
+use chiliad_host::text::thousands;
+use chiliad_host::threads::side_by_side;
+use chiliad_lab::BUILD;
 use chiliad_machine::Rig;
 use chiliad_rig::campaign::{self, Case, Covers, Shown};
 use serde_json::json;

@@ -2,10 +2,10 @@
 
 use super::line;
 use crate::bench;
-use crate::failure::Stop;
-use crate::machines;
 use crate::soak::line as soaked;
 use chiliad_driver::{LockLoad, LockTableKind, LockTrial, NoProgress};
+use chiliad_host::Stop;
+use chiliad_lab::machines;
 use chiliad_machine::{Fault, Rig};
 use chiliad_rig::campaign::{Case, Crash, Shown, Trouble};
 use chiliad_rig::soak::{Cell, Load, On};

@@ -2,8 +2,8 @@
 
 use crate::args::ChildFlags;
 use crate::directory::refusal;
-use crate::failure::Stop;
 use crate::threads;
+use chiliad_host::Stop;
 use chiliad_rig::kill::{Trouble, Victim};
 
 /// Runs until it is killed or asked to end.

@@ -4,13 +4,13 @@ use super::process::{Heard, Process};
 use super::report::{Ending, Report};
 use crate::args::{CrashDurability, CrashFlags};
 use crate::directory::refusal;
-use crate::failure::Stop;
-use crate::interrupt::Listening;
-use crate::leftovers::Leftover;
-use crate::output::complain;
-use crate::runs::Sink;
 use crate::{host, settings};
 use chiliad::{Database, Options, Scheme};
+use chiliad_host::Leftover;
+use chiliad_host::Listening;
+use chiliad_host::Sink;
+use chiliad_host::Stop;
+use chiliad_host::output::complain;
 use chiliad_machine::disk::{Lock, NativeDisk};
 use chiliad_rig::kill::{Cycle, End, Findings, Ledger, Said, WINDOW};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -124,7 +124,7 @@ impl Run<'_> {
             if !is_clean {
                 return Ok(());
             }
-            let acknowledged = crate::summary::thousands(self.report.acknowledged);
+            let acknowledged = chiliad_host::text::thousands(self.report.acknowledged);
             bar.set_message(format!("{acknowledged} acknowledged"));
             bar.inc(1);
         }

@@ -1,9 +1,9 @@
 //! The child, seen from the parent: started, listened to, killed.
 
 use crate::args::{CrashFlags, CrashPlant};
-use crate::failure::Stop;
-use crate::leftovers::{self, Leftover};
 use crate::threads;
+use chiliad_host::Stop;
+use chiliad_host::leftovers::{self, Leftover};
 use chiliad_rig::kill::Said;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;

@@ -1,8 +1,8 @@
 //! What came of the cycles, for people and as JSON.
 
 use crate::args::{CrashFlags, typed};
-use crate::host::BUILD;
-use crate::summary::thousands;
+use chiliad_host::text::thousands;
+use chiliad_lab::BUILD;
 use chiliad_rig::kill::{Findings, Said};
 use serde_json::{Value, json};
 use std::fmt::Write;

@@ -6,12 +6,12 @@
 mod report;
 
 use crate::args::DamageFlags;
-use crate::failure::Stop;
-use crate::interrupt;
-use crate::leftovers::Leftover;
-use crate::runs::Sink;
 use crate::{settings, threads};
 use chiliad::Scheme;
+use chiliad_host::Leftover;
+use chiliad_host::Sink;
+use chiliad_host::Stop;
+use chiliad_host::interrupt;
 use chiliad_rig::damage::{Base, Case, Kind, Trouble, Verdict};
 use chiliad_workload::random::Random;
 use indicatif::ProgressBar;

@@ -1,7 +1,7 @@
 //! What was found, by kind of damage.
 
 use crate::args::DamageFlags;
-use crate::summary::thousands;
+use chiliad_host::text::thousands;
 use chiliad_rig::damage::{Kind, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

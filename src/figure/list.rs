@@ -1,11 +1,11 @@
 //! `chiliad figure list`: what can be reproduced.
 
-use super::describe::{self, Figure};
-use super::grid::Grid;
 use super::progress::estimate;
-use crate::failure::Stop;
 use crate::host;
-use crate::output::print;
+use chiliad_host::Stop;
+use chiliad_host::output::print;
+use chiliad_lab::figure::describe::{self, Figure};
+use chiliad_lab::figure::grid::Grid;
 use std::time::Duration;
 
 /// Prints the table of figures.

@@ -5,44 +5,24 @@
 //! of it, [`run`] and [`simulated`] run them, [`measured`] makes numbers of the results, [`judge`] holds the claims against
 //! them, and [`csv`], [`chart`] and [`page`] say it.
 
-mod axis;
-mod chart;
-mod claims;
-mod csv;
-mod describe;
-mod grid;
-mod judge;
-mod legend;
 mod list;
-mod measured;
-mod numbers;
-mod page;
-mod place;
 mod progress;
 mod run;
 mod simulated;
 
 use crate::args::{FigureCommand, FigureRunFlags};
-use crate::failure::Stop;
 use crate::host;
-use crate::interrupt::Listening;
-use crate::output::print;
-use crate::summary::counted;
-use claims::Claim;
-use describe::Figure;
-use grid::Grid;
-use judge::{Board, Judged, Verdict, judge};
-use measured::{Curve, Lines, Price, curves, curves_at, shares};
-use place::Place;
+use chiliad_host::Listening;
+use chiliad_host::Stop;
+use chiliad_host::output::print;
+use chiliad_host::text::counted;
+use chiliad_lab::figure::claims::Claim;
+use chiliad_lab::figure::describe::{self, Figure};
+use chiliad_lab::figure::done::{Done, count, look};
+use chiliad_lab::figure::grid::Grid;
+use chiliad_lab::figure::place::Place;
+use chiliad_lab::figure::{chart, claims, csv, numbers, page};
 use std::time::{Instant, SystemTime};
-
-/// A figure that was run.
-struct Done<'a> {
-    figure: &'a Figure,
-    lines: Lines,
-    svg: Option<String>,
-    claims: Vec<(&'a Claim, Judged)>,
-}
 
 /// Lists or runs figures.
 pub fn run(command: &FigureCommand) -> Result<(), Stop> {
@@ -119,52 +99,10 @@ fn choose<'a>(ids: &[String], figures: &'a [Figure]) -> Result<Vec<&'a Figure>, 
     Ok(figures.iter().filter(asked).collect())
 }
 
-/// Holds a claim against what was measured. A verdict that other prices of computation change says so.
-fn look(figure: &Figure, lines: &Lines, claim: &Claim, grid: Grid) -> Judged {
-    let Some(panel) = figure.panels.iter().find(|panel| panel.id == claim.panel) else {
-        let measured = format!("no panel {}", claim.panel);
-        return Judged { verdict: Verdict::NotApplicable, measured };
-    };
-    let cores = grid.cores_of(figure, panel);
-    let look_at = |price: Price| {
-        let of = |panel| -> Vec<Curve> {
-            match price {
-                Price::One => curves(figure, panel, lines),
-                other => curves_at(figure, panel, lines, other),
-            }
-        };
-        let panels: Vec<(&str, Vec<Curve>)> =
-            figure.panels.iter().map(|panel| (panel.id.as_str(), of(panel))).collect();
-        let shares = shares(figure, panel, lines, price);
-        judge(claim, &Board { curves: &of(panel), shares: &shares, panels: &panels, cores })
-    };
-    let mut judged = look_at(Price::One);
-    for price in Price::OTHERS {
-        let other = look_at(price);
-        if judged.verdict != Verdict::NotApplicable
-            && other.verdict != Verdict::NotApplicable
-            && other.verdict != judged.verdict
-        {
-            let words = if other.verdict == Verdict::Holds { "holds" } else { "fails" };
-            let Judged { measured, .. } = other;
-            judged.measured += &format!(" ({words} {}: {measured})", price.words());
-        }
-    }
-    judged
-}
-
-/// How many claims hold, fail, and do not apply.
-fn count<'a, 'c: 'a>(claims: impl Iterator<Item = &'a (&'c Claim, Judged)>) -> [usize; 3] {
-    let mut counts = [0; 3];
-    for (_, judged) in claims {
-        counts[judged.verdict as usize] += 1;
-    }
-    counts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args;
 
     #[test]
     fn figures_come_in_the_order_of_the_papers() {
@@ -176,4 +114,34 @@ mod tests {
         assert_eq!(choose(&ids(&["all"]), &figures).expect("known").len(), figures.len());
         assert!(choose(&ids(&["silo-6-2", "silo-9-9"]), &figures).is_err());
     }
+
+    /// Every line of every figure is what the command takes, but where a machine has too few partitions
+    /// for a line, or fewer cores than it, which the page says.
+    #[test]
+    fn every_line_is_taken_by_the_command() {
+        let mut refused = Vec::new();
+        for (native, quick, cores) in
+            [(true, true, 2), (true, false, 64), (false, true, 2), (false, false, 2)]
+        {
+            let grid = Grid { quick, cores };
+            for figure in describe::all(native).expect("every description parses") {
+                for panel in &figure.panels {
+                    for line in grid.columns(panel).iter().flat_map(|column| &column.lines) {
+                        if let Err(stop) = args::parse(line).and_then(run::prepare) {
+                            refused.push((line.join(" "), format!("{stop:?}")));
+                        }
+                    }
+                }
+            }
+        }
+        for (line, problem) in &refused {
+            let simulated = line.starts_with("simulate ");
+            let known =
+                problem.contains("--parts-per-txn") || simulated && line.contains(NOT_SIMULATED);
+            assert!(known, "{line}: {problem}");
+        }
+    }
+
+    /// The machine that has no more cores than this one, whatever the grid says.
+    const NOT_SIMULATED: &str = "--machine host";
 }

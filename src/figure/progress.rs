@@ -1,9 +1,9 @@
 //! The progress bar of a run of figures: on a terminal, on standard error.
 
-use super::describe::{Figure, Panel};
-use super::grid::Grid;
 use super::run::{Job, database, prepare};
 use crate::points::Point;
+use chiliad_lab::figure::describe::{Figure, Panel};
+use chiliad_lab::figure::grid::Grid;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -92,7 +92,7 @@ pub fn estimate(figure: &Figure, grid: Grid) -> Duration {
             loaded.extend(job.as_ref().and_then(records));
             let time = |flag: &str| {
                 let at = line.iter().position(|word| word == flag)?;
-                crate::args::values::time(line.get(at + 1)?).ok()
+                chiliad_host::values::time(line.get(at + 1)?).ok()
             };
             let run = ["--warmup", "--duration"].into_iter().filter_map(time).sum::<Duration>();
             let simulated =
@@ -114,8 +114,8 @@ pub fn estimate(figure: &Figure, grid: Grid) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::describe::all;
     use super::*;
+    use chiliad_lab::figure::describe::all;
 
     #[test]
     fn all_quick_figures_together_are_quick() {

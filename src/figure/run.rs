@@ -5,22 +5,23 @@
 //! computer meets all of them alike; and so do the places, where the axis says so. A database is loaded once and used again by all runs that differ in
 //! nothing that it has been opened with.
 
-use super::describe::{Figure, Panel, Series};
-use super::grid::{Column, Grid};
-use super::measured::{Line, Lines, Point};
 use super::progress::Bar;
 use super::simulated;
 use crate::args::{
     Arguments, BenchCommand, BenchWorkload, Command, SimulateCommand, SimulateWorkload,
-    TimestampsFlags, each_workload, values,
+    TimestampsFlags, each_workload,
 };
-use crate::failure::Stop;
-use crate::interrupt::Listening;
 use crate::points;
 use crate::result::RunResult;
 use crate::settings::{self, Settings, Shown};
 use crate::{bench, host, timestamps};
 use chiliad_driver::NativeTarget;
+use chiliad_host::Listening;
+use chiliad_host::Stop;
+use chiliad_host::values;
+use chiliad_lab::figure::describe::{Figure, Panel, Series};
+use chiliad_lab::figure::grid::{Column, Grid};
+use chiliad_lab::figure::measured::{Line, Lines, Point};
 use serde_json::Value;
 use std::collections::HashMap;
 

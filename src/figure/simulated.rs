@@ -5,16 +5,16 @@
 //! with the first seed at half and at double the prices of computation: what then becomes of a curve, or of
 //! who is ahead, is owed to them.
 
-use super::describe::{Figure, Panel};
-use super::grid::Grid;
-use super::measured::{Line, Lines, Point, Price};
 use super::progress::Bar;
 use super::run::{Job, asked, leave_out};
-use crate::args::values;
-use crate::failure::Stop;
 use crate::host;
-use crate::interrupt::Listening;
 use crate::points::{self, Answer};
+use chiliad_host::Listening;
+use chiliad_host::Stop;
+use chiliad_host::values;
+use chiliad_lab::figure::describe::{Figure, Panel};
+use chiliad_lab::figure::grid::Grid;
+use chiliad_lab::figure::measured::{Line, Lines, Point, Price};
 use serde_json::Value;
 
 /// A point of a curve, at one price, with all its seeds.
@@ -170,8 +170,8 @@ fn no_room(
 
 #[cfg(test)]
 mod tests {
-    use super::super::describe::all;
     use super::*;
+    use chiliad_lab::figure::describe::all;
 
     #[test]
     fn databases_without_room_are_left_out_and_why_is_said() {

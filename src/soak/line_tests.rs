@@ -3,8 +3,9 @@
 use crate::args::{
     self, BenchCommand, BenchWorkload, Command, SimulateCommand, SimulateWorkload, each_workload,
 };
-use crate::{machines, settings};
+use crate::settings;
 use chiliad_driver::schemes;
+use chiliad_lab::machines;
 use chiliad_rig::soak::{Cell, Load, On, Run, WORKLOADS};
 use std::time::Duration;
 

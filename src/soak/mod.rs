@@ -10,12 +10,13 @@ mod report;
 
 use crate::args::SoakFlags;
 use crate::campaign::bar;
-use crate::failure::Stop;
-use crate::interrupt::{self, Listening};
-use crate::output::complain;
-use crate::runs::Sink;
-use crate::{bench, host, leftovers, machines, settings, threads};
+use crate::{bench, host, leftovers, settings, threads};
 use chiliad_driver::{Progress, schemes};
+use chiliad_host::Sink;
+use chiliad_host::Stop;
+use chiliad_host::interrupt::{self, Listening};
+use chiliad_host::output::complain;
+use chiliad_lab::machines;
 use chiliad_rig::soak::{Cell, Load, Measured, On, Run, WORKLOADS};
 use indicatif::ProgressBar;
 use report::Report;

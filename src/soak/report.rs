@@ -1,8 +1,8 @@
 //! What all rounds have shown, cell by cell, for people and as JSON.
 
 use super::line;
-use crate::host::BUILD;
-use crate::summary::thousands;
+use chiliad_host::text::thousands;
+use chiliad_lab::BUILD;
 use chiliad_rig::soak::{Cell, Measured, On};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

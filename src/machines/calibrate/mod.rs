@@ -7,12 +7,14 @@ mod fit;
 mod host;
 mod rooms;
 
-use super::file::{self, Machine};
-use super::found::{self, Found};
 use crate::args::CalibrateFlags;
-use crate::failure::Stop;
-use crate::host::{BUILD, cpu, memory_available};
-use crate::output::{OutputFile, complain, print};
+use chiliad_host::Stop;
+use chiliad_host::computer::{cpu, memory_available};
+use chiliad_host::output::{OutputFile, complain, print};
+use chiliad_lab::BUILD;
+use chiliad_lab::machines::embedded;
+use chiliad_lab::machines::file::{self, Machine};
+use chiliad_lab::machines::found::{self, Found};
 use chiliad_machine::Cost;
 use chiliad_simulator::description::{Description, Memory, Network};
 use fit::Row;
@@ -29,7 +31,7 @@ const BEYOND_CACHES: u64 = 4;
 pub fn run(flags: &CalibrateFlags) -> Result<(), Stop> {
     count::check_tool()?;
     let output = OutputFile::create_if("--out", flags.out.as_deref())?;
-    let base = super::embedded("host", &found::this_computer())?;
+    let base = embedded("host", &found::this_computer())?;
     let rows = count_all()?;
     let prices = fit::solve(&rows);
     let measured = measure(&base.description, &found::this_computer())?;
@@ -186,7 +188,7 @@ mod tests {
     #[test]
     fn the_calibrated_file_is_read_back_to_the_same() {
         let found = Found::default();
-        let base = super::super::embedded("thousand-cores", &found).expect("a machine");
+        let base = embedded("thousand-cores", &found).expect("a machine");
         let prices = core::array::from_fn(|site| 0.7 + 3.1 * site as f64);
         let units = [1.0; Cost::COUNT];
         let spent = Spent { all: 1e4, ..Spent::default() };

@@ -6,7 +6,7 @@
 //! those of the function into which they were compiled; the instructions that are accesses to shared
 //! words stand in the library's file of atomics, and count as accesses.
 
-use crate::failure::Stop;
+use chiliad_host::Stop;
 use chiliad_machine::Cost;
 use std::collections::HashMap;
 

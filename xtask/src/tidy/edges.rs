@@ -8,6 +8,7 @@ use std::process::Command;
 /// Who may depend on whom, from the bottom up: every edge of the workspace is listed here.
 const ROOMS: &[(&str, &[&str])] = &[
     ("chiliad-machine", &[]),
+    ("chiliad-host", &["chiliad-machine"]),
     ("chiliad-checker", &[]),
     ("chiliad-derive", &[]),
     ("chiliad-loom", &["chiliad-machine"]),
@@ -49,9 +50,12 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad",
         ],
     ),
+    ("chiliad-lab", &["chiliad-machine", "chiliad-simulator", "chiliad-host"]),
     (
         "chiliad-cli",
         &[
+            "chiliad-host",
+            "chiliad-lab",
             "chiliad-machine",
             "chiliad-simulator",
             "chiliad-engine",

@@ -74,8 +74,11 @@ const NAMING: &[&str] = &["crates/engine/src/scheme/", "src/"];
 
 /// Files in which a word that is also a scheme's name stands for something else: drawing a timestamp has a cost, and
 /// is a part of a transaction's time.
-const HOMONYMS: &[(&str, &str)] =
-    &[("crates/machine/src/cost.rs", "timestamp"), ("crates/api/src/part.rs", "timestamp")];
+const HOMONYMS: &[(&str, &str)] = &[
+    ("crates/machine/src/cost.rs", "timestamp"),
+    ("crates/api/src/part.rs", "timestamp"),
+    ("crates/lab/src/figure/measured.rs", "timestamp"),
+];
 
 fn complaint(source: &Source, line: usize, what: &str) -> String {
     format!("{}:{}: {what}", source.path, line + 1)

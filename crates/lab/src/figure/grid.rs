@@ -180,37 +180,6 @@ fn last_of_each(words: impl Iterator<Item = String>) -> Vec<String> {
 mod tests {
     use super::super::describe::{Figure, all, read};
     use super::*;
-    use crate::args;
-
-    /// Every line of every figure is what the command takes, but where a machine has too few partitions
-    /// for a line, or fewer cores than it, which the page says.
-    #[test]
-    fn every_line_is_taken_by_the_command() {
-        let mut refused = Vec::new();
-        for (native, quick, cores) in
-            [(true, true, 2), (true, false, 64), (false, true, 2), (false, false, 2)]
-        {
-            let grid = Grid { quick, cores };
-            for figure in all(native).expect("every description parses") {
-                for panel in &figure.panels {
-                    for line in grid.columns(panel).iter().flat_map(|column| &column.lines) {
-                        if let Err(stop) = args::parse(line).and_then(super::super::run::prepare) {
-                            refused.push((line.join(" "), format!("{stop:?}")));
-                        }
-                    }
-                }
-            }
-        }
-        for (line, problem) in &refused {
-            let simulated = line.starts_with("simulate ");
-            let known =
-                problem.contains("--parts-per-txn") || simulated && line.contains(NOT_SIMULATED);
-            assert!(known, "{line}: {problem}");
-        }
-    }
-
-    /// The machine that has no more cores than this one, whatever the grid says.
-    const NOT_SIMULATED: &str = "--machine host";
 
     #[test]
     fn a_series_can_have_cores_and_flags_of_its_own() {

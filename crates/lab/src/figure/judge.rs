@@ -9,7 +9,7 @@ use super::claims::{
     RatioWithin, ShareAbove, ShareWithin,
 };
 use super::measured::{Curve, Dot, PARTS, Shares};
-use crate::figure::numbers::short;
+use super::numbers::short;
 
 /// What becomes of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -615,5 +615,4 @@ fn percents(shares: &[(&str, f64)]) -> String {
 }
 
 #[cfg(test)]
-#[path = "judge_tests.rs"]
 mod tests;

@@ -1,6 +1,6 @@
 //! The legend of a chart: above it, in as many rows as it needs, and the markers.
 
-use super::chart::{Area, Drawn, INK, Look, WIDTH};
+use super::canvas::{Area, Drawn, INK, Look, WIDTH};
 use plotters::element::{DynElement, IntoDynElement};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};

@@ -2,7 +2,6 @@
 
 use crate::failure::Stop;
 use chiliad_machine::mappings_max;
-use chiliad_workload::memory::Estimate;
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -38,21 +37,21 @@ impl Limit {
         groups.into_iter().chain(own).chain(all).min_by_key(|limit| limit.bytes)
     }
 
-    /// Refuses what is estimated to need more.
-    pub fn check(&self, estimate: Estimate) -> Result<(), Stop> {
-        if estimate.bytes <= self.bytes {
+    /// Refuses `bytes` if they are more, naming the flag that asks for them.
+    pub fn check(&self, flag: &str, bytes: u64) -> Result<(), Stop> {
+        if bytes <= self.bytes {
             return Ok(());
         }
-        let [needed, most] = [estimate.bytes, self.bytes].map(readable);
+        let [needed, most] = [bytes, self.bytes].map(readable);
         let problem =
             format!("needs about {needed} of memory; accepted: what fits {most} ({})", self.by);
-        Err(Stop::bad(estimate.flag, problem))
+        Err(Stop::bad(flag, problem))
     }
 }
 
-/// Refuses what is estimated to need more memory than this process can have.
-pub fn check_memory(estimate: Estimate) -> Result<(), Stop> {
-    Limit::of_this_process().map_or(Ok(()), |limit| limit.check(estimate))
+/// Refuses what is estimated to need more memory than this process can have, naming the flag that asks for it.
+pub fn check_memory(flag: &str, bytes: u64) -> Result<(), Stop> {
+    Limit::of_this_process().map_or(Ok(()), |limit| limit.check(flag, bytes))
 }
 
 /// Refuses threads, each with so many more stacks, for which a process cannot have enough mappings of memory:
@@ -161,10 +160,10 @@ mod tests {
         assert_eq!(own, [Limit { bytes: 12 << 30, by: "ulimit -v".into() }]);
         let all = of_computer("MemTotal:       24083880 kB\nMemFree: 1 kB\n").expect("said");
         assert_eq!(all.bytes, 24_083_880 << 10);
-        let refused = own[0].check(Estimate { flag: "--records", bytes: 200 << 40 });
+        let refused = own[0].check("--records", 200 << 40);
         let said =
             "--records: needs about 200.0 TiB of memory; accepted: what fits 12.0 GiB (ulimit -v)";
         assert!(matches!(refused, Err(Stop::BadInput(line)) if line == said));
-        assert!(all.check(Estimate { flag: "--records", bytes: 1 << 30 }).is_ok());
+        assert!(all.check("--records", 1 << 30).is_ok());
     }
 }

@@ -5,9 +5,9 @@
 //! tells the fields.
 
 use super::fields::{FOUND, Fields, quoted};
-use super::found::Found;
+use super::found::{CORES_MAX, Found};
 use super::units;
-use crate::failure::Stop;
+use chiliad_host::Stop;
 use chiliad_machine::{Cost, LINE_BYTES};
 use chiliad_simulator::description::{
     Background, Cache, Coherence, Description, Homes, Memory, Network, PRICE_BITS, Slack, Waiting,
@@ -15,8 +15,6 @@ use chiliad_simulator::description::{
 use std::fmt::Write;
 use toml::Table;
 
-/// The most cores that a machine has.
-pub const CORES_MAX: u32 = 1024;
 /// The most that a latency counts in cycles.
 const CYCLES_MAX: u32 = 1_000_000;
 /// The furthest that a core may run ahead, in cycles.

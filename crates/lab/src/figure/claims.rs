@@ -4,7 +4,7 @@
 
 use super::describe::{Figure, Panel, read};
 use super::measured::source;
-use crate::failure::Stop;
+use chiliad_host::Stop;
 use serde::Deserialize;
 
 /// Those that are judged by runs on this machine.

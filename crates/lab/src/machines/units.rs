@@ -37,7 +37,7 @@ pub fn time(text: &str) -> Option<f64> {
 
 /// Bytes.
 pub fn size(text: &str) -> Option<u64> {
-    crate::args::values::size(text).ok()
+    chiliad_host::values::size(text).ok()
 }
 
 /// A frequency as [`clock`] reads it.

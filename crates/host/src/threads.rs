@@ -1,14 +1,18 @@
-//! Threads of the command's own, which the system may refuse.
+//! Threads, which the system may refuse.
 
-use crate::bench;
 use crate::failure::Stop;
-use chiliad_driver::Failure;
 use std::io;
 use std::thread::{Builder, Scope};
 
 /// The system gave no thread.
 pub fn refused(error: io::Error) -> Stop {
-    bench::stop(Failure::Host(format!("a thread could not start: {error}")))
+    too_much(&format!("a thread could not start: {error}"))
+}
+
+/// The system refused what a run needs.
+pub fn too_much(problem: &str) -> Stop {
+    let accepted = "accepted: less to run at once, or a greater limit of the host's";
+    Stop::BadInput(format!("{problem}; {accepted}"))
 }
 
 /// Starts `count` threads that all run `body`. Where the system refuses one the caller tells the others, which have

@@ -2,13 +2,14 @@
 
 use super::claims::Claim;
 use super::describe::{Figure, Kind, Metric, Source};
+use super::done::{Done, count};
 use super::grid::Grid;
 use super::judge::{Judged, Verdict};
 use super::measured::{curves, lines};
 use super::numbers::{minutes, short};
 use super::place::MARK;
-use super::{Done, count};
-use crate::host::{self, BUILD};
+use crate::BUILD;
+use chiliad_host::computer;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -114,7 +115,7 @@ fn commit() -> &'static str {
 
 fn opening(out: &mut String, all: &[Done<'_>], head: &Head) {
     let [holds, fails, not] = count(all.iter().flat_map(|done| &done.claims));
-    let cpu = match host::cpu() {
+    let cpu = match computer::cpu() {
         cpu if cpu.is_empty() => "an unnamed processor".to_owned(),
         cpu => cpu,
     };

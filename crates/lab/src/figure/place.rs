@@ -1,9 +1,9 @@
 //! The directory that figures are written into: empty, or left by this command.
 
 use super::describe::Figure;
-use crate::failure::Stop;
-use crate::leftovers::Leftover;
-use crate::output::OutputFile;
+use chiliad_host::Leftover;
+use chiliad_host::Stop;
+use chiliad_host::output::OutputFile;
 use std::fs;
 use std::path::{Path, PathBuf};
 

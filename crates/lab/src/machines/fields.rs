@@ -1,7 +1,7 @@
 //! The fields of a machine file, taken out one by one: whatever is missing, of the wrong kind, out of
 //! bounds or unknown gets one line that names the file, the field, what was wrong and what is accepted.
 
-use crate::failure::Stop;
+use chiliad_host::Stop;
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use toml::{Table, Value};

@@ -3,11 +3,13 @@
 //! What shares a last-level cache counts as a socket, whatever it is soldered to: that is where distance
 //! begins. Caches of sizes that the simulator has no sets for are rounded down to a power of two of sets.
 
-use super::file::CORES_MAX;
 use chiliad_machine::LINE_BYTES;
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
+
+/// The most cores that a machine has.
+pub const CORES_MAX: u32 = 1024;
 
 /// Where the system says it.
 const ROOT: &str = "/sys/devices/system/cpu";

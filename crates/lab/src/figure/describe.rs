@@ -3,7 +3,7 @@
 //! A panel either has a grid of its own (a command line, series of flags, an axis of values) or shows
 //! another panel's runs by another measure (`of`). Its runs are on this machine, or on a simulated one.
 
-use crate::failure::Stop;
+use chiliad_host::Stop;
 use serde::Deserialize;
 
 /// All descriptions, in the order of the papers; then our own.
@@ -401,7 +401,7 @@ pub fn read<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::values;
+    use chiliad_host::values;
     use std::collections::HashSet;
 
     #[test]
@@ -467,7 +467,7 @@ mod tests {
     /// The guide's panel is one, and its claim is one of those that are judged.
     #[test]
     fn the_guide_shows_what_is_understood() {
-        let guide = include_str!("../../docs/figures.md");
+        let guide = include_str!("../../../../docs/figures.md");
         let fences = guide.split("```toml\n").skip(1);
         let shown: Vec<&str> = fences.filter_map(|rest| rest.split("```").next()).collect();
         let [panel, claim] = shown[..] else { panic!("a panel and a claim") };

@@ -4,17 +4,14 @@
 //! marker of its own besides.
 
 use super::axis::Axis;
+use super::canvas::{Area, Drawn, INK, Look, WIDTH};
 use super::describe::{Figure, Kind, Metric, Panel, Scale};
 use super::legend;
 use super::measured::{Curve, Dot, Lines, PARTS, Price, Shares, curves, curves_at, shares};
 use super::numbers::short;
-use crate::failure::Stop;
-use plotters::coord::Shift;
+use chiliad_host::Stop;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-
-/// The width of a picture.
-pub const WIDTH: u32 = 640;
 
 /// Heights of a chart, of its head, and of a bar.
 const PLOT_HEIGHT: u32 = 300;
@@ -24,8 +21,7 @@ const BAR_HEIGHT: u32 = 30;
 /// The room for names on the left of bars.
 const NAMES_WIDTH: i32 = 172;
 
-/// Ink, grid and background.
-pub const INK: RGBColor = RGBColor(0x2b, 0x2b, 0x2b);
+/// Grid, and what is the papers'.
 const GRID: RGBColor = RGBColor(0xe4, 0xe4, 0xe0);
 const PAPERS: RGBColor = RGBColor(0x9a, 0x9a, 0x94);
 
@@ -50,25 +46,6 @@ const PART_COLOURS: [RGBColor; PARTS.len()] = [
     RGBColor(0xe6, 0x9f, 0x00),
     RGBColor(0xb5, 0xb5, 0xae),
 ];
-
-/// What a chart is drawn on.
-pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-
-/// How drawing fails; onto a string it does not.
-pub type Drawn = Result<(), Box<dyn std::error::Error>>;
-
-/// A series' name and colour, and its marker or, for the paper's, its dashes.
-#[derive(Clone)]
-pub struct Look {
-    /// The name.
-    pub name: String,
-    /// The colour.
-    pub colour: RGBColor,
-    /// Which marker.
-    pub marker: Option<usize>,
-    /// The length of its dashes, in pixels.
-    pub dash: i32,
-}
 
 /// A panel with what is drawn of it.
 struct Content<'a> {
@@ -344,5 +321,4 @@ fn breakdown(area: &Area<'_>, shares: &[Shares]) -> Drawn {
 }
 
 #[cfg(test)]
-#[path = "chart_tests.rs"]
 mod tests;

@@ -1,25 +1,6 @@
-//! What a result says about the build and the computer it was measured on.
+//! What the system says of the computer.
 
-use serde::Serialize;
 use std::sync::OnceLock;
-
-/// The build.
-#[derive(Serialize)]
-pub struct Build {
-    /// The version of the command.
-    pub version: &'static str,
-    /// The commit that it was built from; empty where that is unknown.
-    pub commit: &'static str,
-    /// The compiler.
-    pub compiler: &'static str,
-}
-
-/// This build.
-pub const BUILD: Build = Build {
-    version: env!("CARGO_PKG_VERSION"),
-    commit: env!("CHILIAD_COMMIT"),
-    compiler: env!("CHILIAD_COMPILER"),
-};
 
 /// The processor's name; empty where the system does not tell.
 pub fn cpu() -> String {
