@@ -1,11 +1,11 @@
 //! `chiliad check`: the verdict on a recorded history.
 
 use crate::args::CheckFlags;
-use crate::progress;
-use crate::result::Verified;
 use chiliad_checker::{History, Isolation, Options, check};
 use chiliad_host::Sink;
 use chiliad_host::Stop;
+use chiliad_lab::result::Verified;
+use chiliad_lab::run::reading;
 use serde_json::{Value, json};
 use std::fs::File;
 
@@ -21,7 +21,7 @@ pub fn run(flags: &CheckFlags) -> Result<(), Stop> {
     let file = File::open(&flags.file)
         .map_err(|error| Stop::bad(&path, format!("{error}; {accepted}")))?;
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-    let bar = progress::reading(bytes, flags.quiet);
+    let bar = reading(bytes, flags.quiet);
     let history = History::read(bar.wrap_read(file));
     bar.finish_and_clear();
     let history = history.map_err(|error| Stop::bad(&path, format!("{error}; {accepted}")))?;

@@ -3,29 +3,19 @@
 #[path = "../tests/common/fences.rs"]
 mod fences;
 
-use crate::args::{self, Arguments, BenchCommand, BenchWorkload, Command, SimulateCommand};
-use crate::args::{SimulateWorkload, each_workload};
-use crate::{settings, sweep};
+use crate::args::{self, Command};
+use crate::{jobs, sweep};
 use chiliad_host::Stop;
 use std::path::Path;
-
-/// Resolves what the flags mean together, as far as nothing is created for it.
-fn resolve(arguments: Arguments) -> Result<(), Stop> {
-    match arguments.command {
-        Command::Bench(BenchCommand::Workload(bench)) => {
-            each_workload!(bench, BenchWorkload, flags => settings::native(&flags).map(drop))
-        }
-        Command::Simulate(SimulateCommand::Workload(simulate)) => {
-            each_workload!(simulate, SimulateWorkload, flags => settings::simulated(&flags).map(drop))
-        }
-        _ => Ok(()),
-    }
-}
 
 fn try_out(words: &[String]) -> Result<(), Stop> {
     args::parse(words)?;
     for point in sweep::expand(words)? {
-        resolve(args::parse(&point)?)?;
+        // What the flags of a run mean together, as far as nothing is created for it.
+        let command = args::parse(&point)?.command;
+        if matches!(command, Command::Bench(_) | Command::Simulate(_)) {
+            jobs::job(&command)?;
+        }
     }
     Ok(())
 }

@@ -7,7 +7,6 @@
 
 mod allocator;
 mod args;
-mod bench;
 mod campaign;
 mod check;
 mod copy;
@@ -17,30 +16,21 @@ mod directory;
 #[cfg(test)]
 mod documents;
 mod figure;
-mod home;
-mod index;
-mod interleave;
-mod locks;
+#[cfg(test)]
+mod figure_tests;
+mod jobs;
 mod machines;
 mod plants;
-mod points;
-mod progress;
 mod recover;
-mod repeat;
-mod result;
 mod runs;
 mod schemes;
 mod settings;
-mod simulate;
 mod soak;
-mod summary;
 mod sweep;
-mod timestamps;
-mod workloads;
 
 use args::Command;
 use chiliad_host::output::{complain, print};
-use chiliad_host::{Stop, computer as host, interrupt, leftovers, limit, threads};
+use chiliad_host::{Stop, computer as host, interrupt, leftovers, threads};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -104,5 +94,6 @@ fn run(words: &[String]) -> Result<(), Stop> {
         Command::Damage(flags) => damage::run(&flags),
         Command::Soak(flags) => soak::run(&flags),
         Command::CrashChild(flags) => crash::child(&flags),
+        Command::CalibrateChild(flags) => machines::child(&flags),
     }
 }

@@ -1,20 +1,11 @@
 //! Planted bugs by name.
 
-use chiliad_host::Stop;
 use chiliad_machine::{Fault, Rig};
 use std::fmt::Write;
 
 /// All planted bugs of this build, the engine's first.
 pub fn all() -> Vec<&'static Fault> {
     chiliad_driver::faults()
-}
-
-/// The planted bug of this name.
-pub fn find(name: &str) -> Result<&'static Fault, Stop> {
-    all().into_iter().find(|fault| fault.name == name).ok_or_else(|| {
-        let names: Vec<&str> = all().iter().map(|fault| fault.name).collect();
-        Stop::bad("--plant", format!("`{name}` is unknown; accepted: {}", names.join(", ")))
-    })
 }
 
 /// The rig's name.

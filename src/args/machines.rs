@@ -34,3 +34,14 @@ pub struct CalibrateFlags {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
+
+/// `chiliad calibrate-child`: what `machines calibrate` starts.
+#[derive(Args)]
+pub struct CalibrateChildFlags {
+    /// The number of the case.
+    #[arg(long)]
+    pub case: usize,
+    /// Transactions.
+    #[arg(long)]
+    pub transactions: u64,
+}

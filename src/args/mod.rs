@@ -3,27 +3,30 @@
 
 mod data;
 mod figure;
+mod loads;
 mod machines;
 mod refusal;
 mod run;
+mod scope;
 mod soak;
 mod workloads;
 
 pub use data::{
     ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, DamageFlags, RecoverFlags,
 };
-pub use figure::{FigureCommand, FigureRunFlags};
-pub use machines::{CalibrateFlags, MachinesCommand, MachinesFlags};
+pub use figure::FigureCommand;
+pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
 pub use run::{
     AllocatorFlag, BackoffFlag, CoherenceFlag, CostScaleFlag, DrawnFlags, DurabilityFlag,
-    InterleaveFlag, MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags, RetryFlag, RunFlags,
-    ScheduleFlag, SnapshotsFlag, TimestampsFlag, typed,
+    MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags, RetryFlag, RunFlags, ScheduleFlag,
+    SnapshotsFlag, TimestampsFlag, typed,
 };
+pub use scope::{Scope, WorkloadFlags};
 pub use soak::SoakFlags;
 pub use workloads::{
-    AccessFlag, BankFlags, ChurnFlags, HashFlags, IndexFlags, IndexKindFlag, LockOrderFlag,
-    LocksFlags, MixFlag, ScaleFlag, ScanFlags, SimulatedTimestampsFlags, SmallbankFlags, TatpFlags,
-    TatpMixFlag, TimestampsFlags, TpccFlags, TpccScaleFlag, TxbenchFlags, YcsbFlags, YesNo,
+    BankFlags, HashFlags, IndexFlags, IndexKindFlag, LocksFlags, ScanFlags,
+    SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, TxbenchFlags,
+    YcsbFlags, YesNo,
 };
 
 use chiliad_host::{Stop, values};
@@ -81,6 +84,9 @@ pub enum Command {
     /// The process that `crash` kills.
     #[command(hide = true)]
     CrashChild(ChildFlags),
+    /// The process whose instructions `machines calibrate` counts.
+    #[command(hide = true)]
+    CalibrateChild(CalibrateChildFlags),
 }
 
 /// `chiliad bench WORKLOAD`.
@@ -88,7 +94,7 @@ pub enum Command {
 pub enum BenchCommand {
     /// A workload with transactions.
     #[command(flatten)]
-    Workload(BenchWorkload),
+    Workload(Workload<NativeFlags>),
     /// Look-ups in an index alone, single or in groups, each reading its record.
     Index(Box<IndexBench>),
     /// Timestamps alone, as fast as threads can draw them.
@@ -97,101 +103,92 @@ pub enum BenchCommand {
     Locks(Box<LocksBench>),
 }
 
-/// The workloads of `chiliad bench`.
-#[derive(Subcommand)]
-pub enum BenchWorkload {
-    /// Reads, writes and scans of one table of equal rows.
-    Ycsb(Box<Bench<YcsbFlags>>),
-    /// TPC-C: nine tables, five transactions, twelve consistency conditions.
-    Tpcc(Box<Bench<TpccFlags>>),
-    /// SmallBank: savings and checking accounts, six transactions, a hot spot.
-    Smallbank(Box<Bench<SmallbankFlags>>),
-    /// TATP: a telecom's subscribers, seven transactions, four of five of which only read.
-    Tatp(Box<Bench<TatpFlags>>),
-    /// TxBench: range queries of three tables, and updates of the one next to the one read.
-    Txbench(Box<Bench<TxbenchFlags>>),
-    /// A few rows that come, go and come back under an ordered index, and scans of them.
-    Scan(Box<Bench<ScanFlags>>),
-    /// A few rows that come, go and come back under a hash index.
-    Hash(Box<Bench<HashFlags>>),
-    /// Accounts with a unique and an ordinary secondary index.
-    Bank(Box<Bench<BankFlags>>),
-}
-
 /// `chiliad simulate WORKLOAD`.
 #[derive(Subcommand)]
 pub enum SimulateCommand {
     /// A workload with transactions.
     #[command(flatten)]
-    Workload(SimulateWorkload),
+    Workload(Workload<SimulatedFlags>),
     /// Timestamps alone, as fast as simulated cores can draw them.
     Timestamps(Box<TimestampsSimulation>),
 }
 
-/// The workloads of `chiliad simulate`.
+/// The workloads, each with what a run on this kind of machine has besides.
 #[derive(Subcommand)]
-pub enum SimulateWorkload {
+pub enum Workload<M: Args> {
     /// Reads, writes and scans of one table of equal rows.
-    Ycsb(Box<Simulate<YcsbFlags>>),
+    Ycsb(Box<WorkloadRun<YcsbFlags, M>>),
     /// TPC-C: nine tables, five transactions, twelve consistency conditions.
-    Tpcc(Box<Simulate<TpccFlags>>),
+    Tpcc(Box<WorkloadRun<TpccFlags, M>>),
     /// SmallBank: savings and checking accounts, six transactions, a hot spot.
-    Smallbank(Box<Simulate<SmallbankFlags>>),
+    Smallbank(Box<WorkloadRun<SmallbankFlags, M>>),
     /// TATP: a telecom's subscribers, seven transactions, four of five of which only read.
-    Tatp(Box<Simulate<TatpFlags>>),
+    Tatp(Box<WorkloadRun<TatpFlags, M>>),
     /// TxBench: range queries of three tables, and updates of the one next to the one read.
-    Txbench(Box<Simulate<TxbenchFlags>>),
+    Txbench(Box<WorkloadRun<TxbenchFlags, M>>),
     /// A few rows that come, go and come back under an ordered index, and scans of them.
-    Scan(Box<Simulate<ScanFlags>>),
+    Scan(Box<WorkloadRun<ScanFlags, M>>),
     /// A few rows that come, go and come back under a hash index.
-    Hash(Box<Simulate<HashFlags>>),
+    Hash(Box<WorkloadRun<HashFlags, M>>),
     /// Accounts with a unique and an ordinary secondary index.
-    Bank(Box<Simulate<BankFlags>>),
+    Bank(Box<WorkloadRun<BankFlags, M>>),
 }
 
-/// Evaluates `$body` with `$flags` bound to the flags of whichever workload `$of` holds.
-macro_rules! each_workload {
-    ($of:expr, $kind:ident, $flags:ident => $body:expr) => {
-        match $of {
-            $kind::Ycsb($flags) => $body,
-            $kind::Tpcc($flags) => $body,
-            $kind::Smallbank($flags) => $body,
-            $kind::Tatp($flags) => $body,
-            $kind::Txbench($flags) => $body,
-            $kind::Scan($flags) => $body,
-            $kind::Hash($flags) => $body,
-            $kind::Bank($flags) => $body,
-        }
-    };
-}
-pub(crate) use each_workload;
-
-/// A native run of a workload with flags `W`.
+/// A run of a workload with flags `W`.
 #[derive(Args)]
-pub struct Bench<W: Args> {
+pub struct WorkloadRun<W: Args, M: Args> {
     /// The workload's own flags.
     #[command(flatten)]
-    pub workload: W,
+    workload: W,
     /// The run.
     #[command(flatten)]
-    pub run: RunFlags,
-    /// Threads, clients, arrivals.
+    run: RunFlags,
+    /// What it runs on.
     #[command(flatten)]
-    pub native: NativeFlags,
+    on: M,
     /// Where results go.
     #[command(flatten)]
-    pub output: OutputFlags,
+    output: OutputFlags,
 }
 
-/// A simulated run of a workload with flags `W`.
-#[derive(Args)]
-pub struct Simulate<W: Args> {
-    /// The workload's own flags.
-    #[command(flatten)]
-    pub workload: W,
+/// The flags of a run, whatever its workload.
+pub struct Parts<'a, M> {
+    /// The workload's own.
+    pub workload: &'a dyn WorkloadFlags,
     /// The run.
-    #[command(flatten)]
-    pub run: RunFlags,
+    pub run: &'a RunFlags,
+    /// What it runs on.
+    pub on: &'a M,
+    /// Where results go.
+    pub output: &'a OutputFlags,
+}
+
+impl<M: Args> Workload<M> {
+    /// Its flags.
+    pub fn parts(&self) -> Parts<'_, M> {
+        match self {
+            Self::Ycsb(run) => run.parts(),
+            Self::Tpcc(run) => run.parts(),
+            Self::Smallbank(run) => run.parts(),
+            Self::Tatp(run) => run.parts(),
+            Self::Txbench(run) => run.parts(),
+            Self::Scan(run) => run.parts(),
+            Self::Hash(run) => run.parts(),
+            Self::Bank(run) => run.parts(),
+        }
+    }
+}
+
+impl<W: Args + WorkloadFlags, M: Args> WorkloadRun<W, M> {
+    fn parts(&self) -> Parts<'_, M> {
+        let Self { workload, run, on, output } = self;
+        Parts { workload, run, on, output }
+    }
+}
+
+/// What a simulated run has besides.
+#[derive(Args)]
+pub struct SimulatedFlags {
     /// Concurrent clients, 1 to 1024, each a thread: where there are more than --cores they share these by
     /// slices of time, as the machine's description has it, which takes a window of some of them
     /// [default: as many as --cores].
@@ -200,9 +197,6 @@ pub struct Simulate<W: Args> {
     /// The machine.
     #[command(flatten)]
     pub machine: MachineFlags,
-    /// Where results go.
-    #[command(flatten)]
-    pub output: OutputFlags,
 }
 
 /// `chiliad bench index`.

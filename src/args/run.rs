@@ -1,8 +1,9 @@
 //! The flags of a run: scheme, length, retries, verification; the native and the simulated machine;
 //! where results go.
 
-use chiliad_engine::Timestamps;
+use chiliad_engine::{Options, Timestamps};
 use chiliad_host::values;
+use chiliad_lab::spec::InFlight;
 use chiliad_machine::{MEMBERS_MAX, MutexKind};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -27,8 +28,8 @@ pub struct RunFlags {
     /// another transaction, the next runs; natively also `auto`, which tries 1, 2, 4, 8 and 16 on
     /// the loaded database before the run, and `adaptive`: 1 to 8, as many as the clients find that
     /// pay while they run [default: adaptive natively, 1 in simulation].
-    #[arg(long, value_name = "N|auto|adaptive", value_parser = InterleaveFlag::parse)]
-    pub interleave: Option<InterleaveFlag>,
+    #[arg(long, value_name = "N|auto|adaptive", value_parser = in_flight)]
+    pub interleave: Option<InFlight>,
     /// Time before the measured window [default: 2s natively, none for --transactions and in
     /// simulation].
     #[arg(long, value_name = "TIME", value_parser = values::time)]
@@ -106,6 +107,17 @@ pub struct DrawnFlags {
     #[arg(long, value_name = "N", default_value = "16",
           value_parser = |s: &str| values::count(s, 1, 65_536))]
     pub timestamp_batch: usize,
+}
+
+impl DrawnFlags {
+    /// The engine's options that say so.
+    pub fn options(&self) -> Options {
+        Options {
+            timestamp_batch: self.timestamp_batch as u32,
+            mutex: self.latch.kind(),
+            ..Options::default()
+        }
+    }
 }
 
 /// What a native run has besides.
@@ -200,26 +212,14 @@ pub struct OutputFlags {
     pub quiet: bool,
 }
 
-/// `--interleave`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum InterleaveFlag {
-    /// So many.
-    Number(usize),
-    /// As many as trials before the run say.
-    Auto,
-    /// As many as the clients find that pay, while they run.
-    Adaptive,
-}
-
-impl InterleaveFlag {
-    fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "adaptive" => Ok(Self::Adaptive),
-            _ => {
-                let number = values::count(text, 1, MEMBERS_MAX);
-                number.map(Self::Number).map_err(|refusal| refusal + ", or auto, or adaptive")
-            }
+/// Reads `--interleave`.
+fn in_flight(text: &str) -> Result<InFlight, String> {
+    match text {
+        "auto" => Ok(InFlight::Auto),
+        "adaptive" => Ok(InFlight::Adaptive),
+        _ => {
+            let number = values::count(text, 1, MEMBERS_MAX);
+            number.map(InFlight::Number).map_err(|refusal| refusal + ", or auto, or adaptive")
         }
     }
 }

@@ -58,9 +58,9 @@ pub fn crash(crash: &Crash) -> String {
 #[cfg(test)]
 mod tests {
     use super::interleaving;
-    use crate::args::{self, Command, SimulateCommand, SimulateWorkload, each_workload};
-    use crate::settings;
+    use crate::jobs;
     use chiliad_driver::schemes;
+    use chiliad_lab::run::Job;
     use chiliad_machine::Rig;
     use chiliad_rig::campaign::Case;
 
@@ -68,13 +68,9 @@ mod tests {
     fn check(case: &Case) {
         let line = interleaving(case);
         let words: Vec<String> = line.split(' ').skip(1).map(str::to_owned).collect();
-        let parsed = args::parse(&words).unwrap_or_else(|stop| panic!("{line}: {stop:?}"));
-        let Command::Simulate(SimulateCommand::Workload(simulate)) = parsed.command else {
-            panic!("{line}: no simulated run")
-        };
-        let resolved =
-            each_workload!(simulate, SimulateWorkload, flags => settings::simulated(&flags));
-        let (typed, plan) = resolved.unwrap_or_else(|stop| panic!("{line}: {stop:?}"));
+        let job = jobs::parse(&words).unwrap_or_else(|stop| panic!("{line}: {stop:?}"));
+        let Job::Workload(typed) = job else { panic!("{line}: no workload") };
+        let plan = typed.simulated().expect("a simulated run");
         let setup = case.setup().expect("a case that can be run");
         assert_eq!(setup.scheme.name, typed.scheme.name, "{line}");
         assert_eq!(format!("{:?}", setup.workload), format!("{:?}", typed.workload), "{line}");

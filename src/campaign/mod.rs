@@ -14,6 +14,7 @@ use crate::{host, plants, settings};
 use chiliad_driver::schemes;
 use chiliad_host::Sink;
 use chiliad_host::Stop;
+use chiliad_lab::spec;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// The workloads that campaigns know.
@@ -65,8 +66,8 @@ fn chosen_schemes(name: &str, disk: bool) -> Result<Vec<&'static str>, Stop> {
     }
     // What a crash leaves is compared with a serial order.
     let promises = match disk {
-        true => settings::promises_serializability,
-        false => settings::promises_transactions,
+        true => spec::promises_serializability,
+        false => spec::promises_transactions,
     };
     Ok(schemes().iter().filter(|info| promises(info)).map(|info| info.name).collect())
 }

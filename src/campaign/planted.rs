@@ -6,7 +6,7 @@
 
 use super::trial::Trial;
 use super::{Scope, bar};
-use crate::plants;
+use crate::{plants, settings};
 use chiliad_driver::LockLoad;
 use chiliad_host::Listening;
 use chiliad_host::Sink;
@@ -33,7 +33,7 @@ enum Search {
 
 /// Searches for the bug of this name, or for all; whether each was caught.
 pub fn run(name: &str, first_seed: u64, scope: &Scope, sink: &mut Sink) -> Result<bool, Stop> {
-    let faults = if name == "all" { plants::all() } else { vec![plants::find(name)?] };
+    let faults = if name == "all" { plants::all() } else { vec![settings::plant(name)?] };
     let faults: Vec<_> = faults.into_iter().flat_map(|fault| broken(fault, scope)).collect();
     let next = AtomicUsize::new(0);
     let found: Mutex<Vec<Option<Result<Search, Stop>>>> =

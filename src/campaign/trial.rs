@@ -1,11 +1,10 @@
 //! A case of any kind.
 
 use super::line;
-use crate::bench;
 use crate::soak::line as soaked;
 use chiliad_driver::{LockLoad, LockTableKind, LockTrial, NoProgress};
 use chiliad_host::Stop;
-use chiliad_lab::machines;
+use chiliad_lab::{machines, run};
 use chiliad_machine::{Fault, Rig};
 use chiliad_rig::campaign::{Case, Crash, Shown, Trouble};
 use chiliad_rig::soak::{Cell, Load, On};
@@ -97,7 +96,7 @@ impl Trial {
             Self::Interleaving(case) => case.run().map_err(stop),
             Self::Crash(crash) => crash.run().map_err(stop),
             Self::Locks(trial) => {
-                let verdict = trial.run().map_err(bench::stop)?;
+                let verdict = trial.run().map_err(run::stop)?;
                 Ok(Shown {
                     verdicts: verdict.wrong.map(str::to_owned).into_iter().collect(),
                     text: verdict.text,
@@ -109,7 +108,7 @@ impl Trial {
             Self::Soak { cell, seed, plant } => {
                 let machine = machines::timed()?;
                 let measured = cell.run(*seed, &Load::simulated(&machine), *plant, &NoProgress);
-                let measured = measured.map_err(bench::stop)?;
+                let measured = measured.map_err(run::stop)?;
                 let mut shown = Shown {
                     marks: measured.marks,
                     transactions: measured.committed,
@@ -148,7 +147,7 @@ impl Trial {
 /// Why a case could not be run or judged.
 fn stop(trouble: Trouble) -> Stop {
     match trouble {
-        Trouble::Driver(failure) => bench::stop(failure),
+        Trouble::Driver(failure) => run::stop(failure),
         Trouble::Unjudged(problem) => Stop::Failed(problem),
     }
 }

@@ -11,6 +11,7 @@ use chiliad_host::Listening;
 use chiliad_host::Sink;
 use chiliad_host::Stop;
 use chiliad_host::output::complain;
+use chiliad_lab::spec;
 use chiliad_machine::disk::{Lock, NativeDisk};
 use chiliad_rig::kill::{Cycle, End, Findings, Ledger, Said, WINDOW};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 /// Runs the cycles.
 pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
     let info = settings::scheme(&flags.scheme)?;
-    if !settings::promises_transactions(info) {
+    if !spec::promises_transactions(info) {
         let problem = format!("`{}` has no transactions; accepted: a scheme that has", info.name);
         return Err(Stop::bad("--scheme", problem));
     }

@@ -12,6 +12,7 @@ use chiliad_host::Leftover;
 use chiliad_host::Sink;
 use chiliad_host::Stop;
 use chiliad_host::interrupt;
+use chiliad_lab::spec;
 use chiliad_rig::damage::{Base, Case, Kind, Trouble, Verdict};
 use chiliad_workload::random::Random;
 use indicatif::ProgressBar;
@@ -25,7 +26,7 @@ const COPIES: u64 = 40;
 /// Runs the cycles.
 pub fn run(flags: &DamageFlags) -> Result<(), Stop> {
     let info = settings::scheme(&flags.scheme)?;
-    if !settings::promises_transactions(info) {
+    if !spec::promises_transactions(info) {
         let problem = format!("`{}` has no transactions; accepted: a scheme that has", info.name);
         return Err(Stop::bad("--scheme", problem));
     }

@@ -1,11 +1,9 @@
 //! A cell against the command lines of runs like it: both mean the same.
 
-use crate::args::{
-    self, BenchCommand, BenchWorkload, Command, SimulateCommand, SimulateWorkload, each_workload,
-};
-use crate::settings;
+use crate::{jobs, settings};
 use chiliad_driver::schemes;
-use chiliad_lab::machines;
+use chiliad_lab::run::Job;
+use chiliad_lab::{machines, spec};
 use chiliad_rig::soak::{Cell, Load, On, Run, WORKLOADS};
 use std::time::Duration;
 
@@ -40,17 +38,16 @@ fn words(cell: Cell, seed: u64, load: &Load<'_>) -> Vec<String> {
 fn both(cell: Cell, seed: u64, load: &Load<'_>) -> (String, String) {
     let setup = cell.setup(seed, load, None).expect("a cell");
     let own = format!("{:?} {:?} ", setup.workload, setup.engine);
-    match (args::parse(&words(cell, seed, load)).expect("words").command, setup.run) {
-        (Command::Bench(BenchCommand::Workload(bench)), Run::Native(plan)) => {
-            let typed = each_workload!(bench, BenchWorkload, flags => settings::native(&flags));
-            let mut typed = typed.expect("settings");
+    let job = jobs::parse(&words(cell, seed, load)).expect("words");
+    let Job::Workload(mut typed) = job else { panic!("{cell:?}: not a run like it") };
+    match setup.run {
+        Run::Native(plan) => {
             typed.plan.watched(load.length, load.idle_max);
             let words = format!("{:?} {:?} {:?}", typed.workload, typed.engine, typed.plan);
             (format!("{own}{plan:?}"), words)
         }
-        (Command::Simulate(SimulateCommand::Workload(run)), Run::Simulated(plan)) => {
-            let typed = each_workload!(run, SimulateWorkload, flags => settings::simulated(&flags));
-            let (typed, mut simulated) = typed.expect("settings");
+        Run::Simulated(plan) => {
+            let mut simulated = typed.simulated().expect("a simulated run");
             // The cell says how long it runs, and that nothing else ends it.
             (simulated.plan.length, simulated.plan.idle_max) =
                 (plan.plan.length, plan.plan.idle_max);
@@ -59,7 +56,6 @@ fn both(cell: Cell, seed: u64, load: &Load<'_>) -> (String, String) {
             let words = format!("{:?} {:?} {simulated:?}", typed.workload, typed.engine);
             (format!("{own}{plan:?}"), words)
         }
-        _ => panic!("{cell:?}: not a run like it"),
     }
 }
 
@@ -70,7 +66,7 @@ fn a_cell_is_what_its_words_say() {
     let load = Load { cores: 2, length, idle_max, machine: &machine };
     for on in [On::Native, On::Timed, On::Explored] {
         for workload in WORKLOADS {
-            for info in schemes().iter().filter(|info| settings::promises_transactions(info)) {
+            for info in schemes().iter().filter(|info| spec::promises_transactions(info)) {
                 for (seed, interleave) in [(0, 1), (1, 2), (2, 8)] {
                     let cell = Cell { on, scheme: info.name, workload, interleave };
                     let (own, words) = both(cell, seed, &load);

@@ -10,13 +10,13 @@ mod report;
 
 use crate::args::SoakFlags;
 use crate::campaign::bar;
-use crate::{bench, host, leftovers, settings, threads};
+use crate::{host, leftovers, settings, threads};
 use chiliad_driver::{Progress, schemes};
 use chiliad_host::Sink;
 use chiliad_host::Stop;
 use chiliad_host::interrupt::{self, Listening};
 use chiliad_host::output::complain;
-use chiliad_lab::machines;
+use chiliad_lab::{machines, spec};
 use chiliad_rig::soak::{Cell, Load, Measured, On, Run, WORKLOADS};
 use indicatif::ProgressBar;
 use report::Report;
@@ -75,7 +75,7 @@ pub fn run(flags: &SoakFlags) -> Result<(), Stop> {
 fn cells(flags: &SoakFlags) -> Result<Vec<Cell>, Stop> {
     let schemes: Vec<&'static str> = match flags.scheme.as_str() {
         "all" => {
-            let promises = |info: &&_| settings::promises_transactions(info);
+            let promises = |info: &&_| spec::promises_transactions(info);
             schemes().iter().filter(promises).map(|info| info.name).collect()
         }
         name => vec![settings::scheme(name)?.name],
@@ -193,9 +193,9 @@ impl Soak<'_> {
 fn run_cell(cell: Cell, seed: u64, load: &Load<'_>) -> Result<Measured, Stop> {
     let setup = cell.setup(seed, load, None).map_err(|error| Stop::Failed(error.to_string()))?;
     if let Run::Native(plan) = &setup.run {
-        settings::check_native(&setup.workload, &setup.engine, plan)?;
+        spec::RunSpec::check_native_fit(&setup.workload, &setup.engine, plan)?;
     }
-    cell.run(seed, load, None, &Listens).map_err(bench::stop)
+    cell.run(seed, load, None, &Listens).map_err(chiliad_lab::run::stop)
 }
 
 /// A signal ends a cell early.

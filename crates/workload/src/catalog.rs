@@ -12,7 +12,7 @@ use chiliad_api::{Error, Result};
 use std::sync::Arc;
 
 /// A workload with its options.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum WorkloadOptions {
     /// TPC-C.
     Tpcc(TpccOptions),
@@ -55,6 +55,39 @@ impl WorkloadOptions {
     /// As [`Self::make`].
     pub fn tables(&self) -> Result<Vec<String>> {
         Ok(self.make()?.tables().into_iter().map(|spec| spec.name).collect())
+    }
+
+    /// The same with the parameters at their defaults that no row depends on: those of requests, and without
+    /// `partitioned` the number of partitions where rows do not know it. Of which this is equal, those have equal rows.
+    #[must_use]
+    pub fn rows(&self, partitioned: bool) -> Self {
+        match self.clone() {
+            Self::Ycsb(mut ycsb) => {
+                let YcsbOptions { ops, read_ratio, rmw, theta, .. } = YcsbOptions::default();
+                let YcsbOptions { multi_partition, parts_per_txn, partitions, .. } =
+                    YcsbOptions::default();
+                let partitions = if partitioned { ycsb.partitions } else { partitions };
+                ycsb = YcsbOptions { ops, read_ratio, rmw, theta, partitions, ..ycsb };
+                Self::Ycsb(YcsbOptions { multi_partition, parts_per_txn, ..ycsb })
+            }
+            Self::Tpcc(tpcc) => {
+                let TpccOptions { mix, remote_item, .. } = TpccOptions::default();
+                Self::Tpcc(TpccOptions { mix, remote_item, ..tpcc })
+            }
+            Self::Smallbank(bank) => {
+                let SmallbankOptions { multi_partition, .. } = SmallbankOptions::default();
+                Self::Smallbank(SmallbankOptions { multi_partition, ..bank })
+            }
+            Self::Tatp(tatp) => {
+                let TatpOptions { mix, .. } = TatpOptions::default();
+                Self::Tatp(TatpOptions { mix, ..tatp })
+            }
+            Self::Txbench(txbench) => {
+                let TxbenchOptions { rows_read, updates, hotspot, .. } = TxbenchOptions::default();
+                Self::Txbench(TxbenchOptions { rows_read, updates, hotspot, ..txbench })
+            }
+            other @ (Self::Churn(_) | Self::Bank(_)) => other,
+        }
     }
 
     /// About what its rows take; of each value only `kept` bytes exist, where that is said.

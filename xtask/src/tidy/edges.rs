@@ -50,7 +50,18 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad",
         ],
     ),
-    ("chiliad-lab", &["chiliad-machine", "chiliad-simulator", "chiliad-host"]),
+    (
+        "chiliad-lab",
+        &[
+            "chiliad-machine",
+            "chiliad-host",
+            "chiliad-simulator",
+            "chiliad-engine",
+            "chiliad-workload",
+            "chiliad-driver",
+            "chiliad-checker",
+        ],
+    ),
     (
         "chiliad-cli",
         &[

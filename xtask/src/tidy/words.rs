@@ -69,8 +69,8 @@ const UNSAFE: &[&str] = &[
 /// Where schemes have their names: a row for each.
 const LIST: &str = "crates/engine/src/scheme/list.rs";
 
-/// Where schemes are called by name: the schemes themselves, and the command.
-const NAMING: &[&str] = &["crates/engine/src/scheme/", "src/"];
+/// Where schemes are called by name: the schemes themselves, the command, and the runs that prices are found from.
+const NAMING: &[&str] = &["crates/engine/src/scheme/", "src/", "crates/lab/src/calibrate/cases.rs"];
 
 /// Files in which a word that is also a scheme's name stands for something else: drawing a timestamp has a cost, and
 /// is a part of a transaction's time.

@@ -1,7 +1,8 @@
 //! What was measured as CSV: one row for each number, with a header.
 
 use super::describe::{Figure, Kind, Metric};
-use super::measured::{Average, Curve, Dot, Lines, PARTS, Point, Price, curves, middle, number};
+use super::measured::{Average, Curve, Dot, Lines, PARTS, Point, curves, middle, number};
+use crate::spec::Price;
 use serde_json::Value;
 use std::fmt::Write;
 

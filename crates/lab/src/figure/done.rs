@@ -4,7 +4,8 @@ use super::claims::Claim;
 use super::describe::Figure;
 use super::grid::Grid;
 use super::judge::{Board, Judged, Verdict, judge};
-use super::measured::{Curve, Lines, Price, curves, curves_at, shares};
+use super::measured::{Curve, Lines, curves, curves_at, shares};
+use crate::spec::Price;
 
 /// A figure that was run.
 pub struct Done<'a> {

@@ -1,8 +1,14 @@
 //! From a panel to the command lines of its runs: on this machine, or on a simulated one of any size.
 
 use super::describe::{Figure, Panel, Series};
-use super::measured::{Price, source};
+use super::measured::source;
+use crate::run::Job;
+use crate::spec::Price;
+use chiliad_host::Stop;
 use std::time::Duration;
+
+/// Turns the words of a description, a workload with its flags and what it runs on, into a run.
+pub type Parse<'a> = &'a dyn Fn(&[String]) -> Result<Job, Stop>;
 
 /// The most simulated cores of a quick run.
 const QUICK_CORES: usize = 64;

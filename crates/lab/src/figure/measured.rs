@@ -1,6 +1,7 @@
 //! What was measured, as charts, tables and claims want it: numbers with their range.
 
 use super::describe::{Edge, Figure, Kind, Metric, Panel};
+use crate::spec::Price;
 use serde_json::Value;
 
 /// The parts of a transaction's time, as results name them.
@@ -46,40 +47,6 @@ impl Line {
         }
         let found = self.priced.iter().find(|(known, _)| *known == price);
         found.map_or(&[], |(_, points)| points)
-    }
-}
-
-/// Times the prices of computation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Price {
-    /// Themselves.
-    One,
-    /// Half of them.
-    Half,
-    /// Twice as much.
-    Double,
-}
-
-impl Price {
-    /// The prices that tell what is owed to prices.
-    pub const OTHERS: [Self; 2] = [Self::Half, Self::Double];
-
-    /// What `--cost-scale` takes.
-    pub fn flag(self) -> &'static str {
-        match self {
-            Self::One => "1",
-            Self::Half => "0.5",
-            Self::Double => "2",
-        }
-    }
-
-    /// In words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::One => "at these prices",
-            Self::Half => "at half price",
-            Self::Double => "at double price",
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::super::describe::all;
 use super::super::measured::{Line, Point};
 use super::*;
+use crate::spec::Price;
 use serde_json::json;
 
 /// Lines for all series of a figure's panels, at two places.

@@ -1,0 +1,166 @@
+//! Counting one case: the instructions of a transaction natively, and what it does in simulation.
+
+use super::cases::{self, TRANSACTIONS};
+use super::fit::Row;
+use super::rooms::Spent;
+use crate::run::{Files, Job, run_job, stop};
+use crate::spec::RunSpec;
+use chiliad_driver::{Backoff, Length, open_simulated, run_simulated};
+use chiliad_host::Stop;
+use chiliad_host::leftovers::{self, Leftover};
+use chiliad_machine::Cost;
+use chiliad_simulator::Outcome;
+use serde_json::Value;
+use std::io::{self, Read};
+use std::process::{Command, Output, Stdio};
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// The tool that counts instructions where the processor's own counters are out of reach, as they are in
+/// most virtual machines.
+const TOOL: &str = "valgrind";
+/// What stops, in messages.
+const WHO: &str = "machines calibrate";
+/// No epoch ends within a run, so that nothing depends on how fast it is.
+const EPOCH: Duration = Duration::from_secs(3600);
+
+/// How cases become runs, here and in processes of their own.
+#[derive(Clone, Copy)]
+pub struct Runner<'a> {
+    /// What the words of a case mean.
+    pub parse: &'a dyn Fn(&[String]) -> Result<Job, Stop>,
+    /// The words, after the program's name, of a process that calls [`run_case`] with a case and a number of
+    /// transactions, and prints what comes of it.
+    pub child: &'a dyn Fn(usize, u64) -> Vec<String>,
+}
+
+/// Refuses what cannot be counted with.
+pub fn check_tool() -> Result<(), Stop> {
+    if cfg!(debug_assertions) {
+        let problem = "this build is not optimised; accepted: a build with `--release`";
+        return Err(Stop::bad(WHO, problem));
+    }
+    let there = Command::new(TOOL).arg("--version").output().is_ok_and(|out| out.status.success());
+    if there {
+        return Ok(());
+    }
+    let problem = "`valgrind` counts the instructions and is not installed; accepted: a computer \
+                   where `valgrind --version` runs";
+    Err(Stop::bad(WHO, problem))
+}
+
+/// Runs a case of so many transactions natively; the result, as JSON has it.
+///
+/// # Errors
+/// There is no such case, or the run fails.
+pub fn run_case(
+    parse: &dyn Fn(&[String]) -> Result<Job, Stop>,
+    case: usize,
+    transactions: u64,
+) -> Result<Value, Stop> {
+    let case = cases::number(case).ok_or_else(|| failed(&format!("no case {case}")))?;
+    let mut spec = fixed(parse(&cases::native(&case))?, transactions)?;
+    spec.plan.interleave = 1;
+    spec.plan.adaptive = false;
+    spec.plan.backoff = Backoff::None;
+    spec.engine.memory_bytes_ready = 0;
+    let mut job = Job::Workload(Box::new(spec));
+    Ok(run_job(&mut job, true, &mut Files::default())?.to_value())
+}
+
+/// A run of which nothing depends on how fast it is.
+fn fixed(job: Job, transactions: u64) -> Result<RunSpec, Stop> {
+    let Job::Workload(mut spec) = job else { return Err(failed(&"a case without a workload")) };
+    (spec.plan.epoch, spec.engine.epoch) = (EPOCH, EPOCH);
+    spec.plan.warmup = Duration::ZERO;
+    spec.plan.length = Length::Transactions(transactions);
+    Ok(*spec)
+}
+
+impl Runner<'_> {
+    /// Counts a case.
+    pub fn count(self, number: usize) -> Result<Row, Stop> {
+        let case = cases::number(number).ok_or_else(|| failed(&format!("no case {number}")))?;
+        let (long, short) = (TRANSACTIONS, TRANSACTIONS / 2);
+        let each = (long - short) as f64;
+        let spent = self.native(number, long)?.more_than(&self.native(number, short)?, each);
+        let (more, less) = (self.simulated(&case, long)?, self.simulated(&case, short)?);
+        let mut units = [0.0; Cost::COUNT];
+        for (at, unit) in units.iter_mut().enumerate() {
+            *unit = (more.counters.work[at] as f64 - less.counters.work[at] as f64) / each;
+        }
+        let accesses = (more.events as f64 - less.events as f64) / each;
+        Ok(Row { case, spent, accesses, units })
+    }
+
+    /// The instructions of a native run.
+    fn native(self, case: usize, transactions: u64) -> Result<Spent, Stop> {
+        let folder = std::env::temp_dir().join(format!("chiliad-calibrate-{}", std::process::id()));
+        // Goes whatever comes of it; what runs ends before, since it was begun after.
+        let _goes = Leftover::tree(&folder).map_err(|error| failed(&error))?;
+        let file = folder.join("counted");
+        let mut command = Command::new(TOOL);
+        command.args(["--tool=cachegrind", "--cache-sim=no"]);
+        command.arg(format!("--cachegrind-out-file={}", file.display())).arg(own()?);
+        run(command.args((self.child)(case, transactions)))?;
+        Spent::read(&std::fs::read_to_string(&file).map_err(|error| failed(&error))?)
+    }
+
+    /// Transactions per second of a native run.
+    pub fn throughput(self, case: usize, transactions: u64) -> Result<f64, Stop> {
+        let out = run(Command::new(own()?).args((self.child)(case, transactions)))?;
+        let result: Option<Value> = serde_json::from_str(&out).ok();
+        let rate = result.and_then(|result| result["throughput_tps"].as_f64());
+        rate.filter(|rate| *rate > 0.0)
+            .ok_or_else(|| failed(&format!("a run of case {case} says nothing of its speed")))
+    }
+
+    /// The same run on one simulated core.
+    fn simulated(self, case: &str, transactions: u64) -> Result<Outcome, Stop> {
+        let spec = fixed((self.parse)(&cases::simulated(case))?, transactions)?;
+        let plan = spec.simulated().ok_or_else(|| failed(&format!("{case}: no simulation")))?;
+        let report = run_simulated(&plan, || {
+            open_simulated(spec.scheme, &spec.workload, spec.engine.clone())
+        });
+        let report = report.map_err(stop)?;
+        match report.outcome.verdict.is_completed() && report.failures.is_empty() {
+            true => Ok(report.outcome),
+            false => Err(failed(&format!("{case}: {}", report.outcome.verdict))),
+        }
+    }
+}
+
+fn failed(what: &dyn std::fmt::Display) -> Stop {
+    Stop::Failed(format!("{WHO}: {what}"))
+}
+
+fn own() -> Result<std::path::PathBuf, Stop> {
+    std::env::current_exe().map_err(|error| failed(&error))
+}
+
+/// Runs it to its end, and returns what it has printed.
+fn run(command: &mut Command) -> Result<String, Stop> {
+    let out = output(command).map_err(|error| failed(&error))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match out.status.success() {
+        true => Ok(text(&out.stdout)),
+        false => Err(failed(&format!("{command:?}: {}", text(&out.stderr)))),
+    }
+}
+
+/// As [`Command::output`], of a process that ends with this one.
+fn output(command: &mut Command) -> io::Result<Output> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (child, leftover) = leftovers::process(command)?;
+    let pipes = {
+        let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+        (child.stdout.take(), child.stderr.take())
+    };
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    // One after the other: what a run says besides its result is little.
+    pipes.0.map_or(Ok(0), |mut pipe| pipe.read_to_end(&mut stdout))?;
+    pipes.1.map_or(Ok(0), |mut pipe| pipe.read_to_end(&mut stderr))?;
+    let status = child.lock().unwrap_or_else(PoisonError::into_inner).wait()?;
+    leftover.keep();
+    Ok(Output { status, stdout, stderr })
+}

@@ -1,0 +1,12 @@
+//! What a run comes to: as JSON, the median of several, and for people.
+
+mod repeat;
+mod run_result;
+mod summary;
+
+pub use repeat::merge;
+pub use run_result::{
+    Consistency, Counts, DiskUse, FoundAnomaly, Latency, MemoryCounts, RunResult, Shares,
+    Simulation, Verified,
+};
+pub use summary::text as summary;

@@ -1,0 +1,29 @@
+//! Runs: natively, on simulated machines, many at once; what each comes to is a [`crate::result::RunResult`].
+
+mod book;
+mod failure;
+mod files;
+mod interleave;
+mod job;
+mod locks;
+mod lookups;
+mod native;
+mod place;
+mod points;
+mod progress;
+mod session;
+mod simulated;
+mod timestamps;
+mod verify;
+
+pub use failure::stop;
+pub use files::Files;
+pub use job::Job;
+pub use locks::LocksSpec;
+pub use lookups::LookupSpec;
+pub(crate) use native::{measure_again, open};
+pub(crate) use points::{Answer, run_points};
+pub use progress::reading;
+pub use session::Session;
+pub(crate) use session::run as run_job;
+pub(crate) use timestamps::draw;

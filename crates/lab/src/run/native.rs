@@ -1,0 +1,137 @@
+//! One native run.
+
+use super::failure::stop;
+use super::files::Files;
+use super::interleave;
+use super::place::Place;
+use super::progress::Bar;
+use super::verify::{judgement, verify};
+use crate::result::{Consistency, Counts, DiskUse, RunResult};
+use crate::spec::{RunSpec, Storage, Trials};
+use chiliad_driver::{
+    Failure, Home, NativeTarget, Plan, Progress, Sample, Target, open_native, run_native,
+};
+use chiliad_host::Stop;
+use chiliad_machine::disk::Disk;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Runs the workload natively. Where the number of transactions in flight is to be chosen, it is, and
+/// stays in `spec`.
+pub fn run(spec: &mut RunSpec, quiet: bool, files: &mut Files) -> Result<RunResult, Stop> {
+    let bar = Bar::new(spec.plan.length, quiet);
+    let mut place = spec.storage().map(|storage| place(spec, storage)).transpose()?;
+    let home = spec.storage().zip(place.as_ref()).map(|(storage, place)| Home {
+        disk: Arc::clone(&place.disk) as Arc<dyn Disk>,
+        options: storage.options,
+    });
+    let target = open_native(spec.scheme, &spec.workload, spec.engine.clone(), home);
+    let target = target.map_err(stop)?;
+    if let Some(place) = &mut place {
+        place.begin();
+    }
+    measure(spec, &*target, &bar, place.as_ref(), files)
+}
+
+/// Opens a database in memory for runs of its own: see [`measure_again`].
+pub fn open(spec: &RunSpec) -> Result<NativeTarget, Stop> {
+    open_native(spec.scheme, &spec.workload, spec.engine.clone(), None).map_err(stop)
+}
+
+/// Runs the workload on a database that [`open`] has opened for the same workload, scheme and options;
+/// `spec.plan.load` says whether it has its rows.
+pub fn measure_again(spec: &mut RunSpec, target: &NativeTarget) -> Result<RunResult, Stop> {
+    let bar = Bar::new(spec.plan.length, true);
+    measure(spec, &**target, &bar, None, &mut Files::default())
+}
+
+fn measure(
+    spec: &mut RunSpec,
+    target: &(dyn Target + Sync),
+    bar: &Bar,
+    place: Option<&Place>,
+    files: &mut Files,
+) -> Result<RunResult, Stop> {
+    let watch = Watch { bar, place };
+    let mut plan = spec.plan.clone();
+    if spec.trials() == Trials::Ahead {
+        spec.interleave(interleave::choose(&plan, target, &watch)?);
+        // The trials have loaded the rows.
+        plan = Plan { interleave: spec.plan.interleave, load: false, ..plan };
+    }
+    let mut report = run_native(target, &plan, &watch).map_err(stop)?;
+    bar.checking();
+    let recorders = std::mem::take(&mut report.recorders);
+    let judgement = judgement(spec, target, report.complete)?;
+    let verified = verify(spec, &judgement, recorders, files)?;
+    if let Some(file) = files.series.take() {
+        file.finish(|file| write_series(&report.series, file))?;
+    }
+    let (build, host_cpu) = RunResult::host();
+    let breakdown = report.tally.breakdown();
+    let mut counts = Counts::new(&report.tally, target.kinds(), Some(report.seconds), breakdown);
+    counts.set_breakdown_cost(report.following_cost);
+    Ok(RunResult {
+        workload: target.workload().into(),
+        scheme: spec.scheme.name.into(),
+        machine: "native",
+        threads: spec.plan.cores,
+        clients: spec.plan.clients,
+        seed: spec.plan.seed,
+        seconds: report.seconds,
+        interrupted: report.interrupted,
+        counts,
+        verified,
+        consistency: report.conditions.as_deref().and_then(Consistency::new),
+        disk: place.map(|place| DiskUse::new(&report, &place.disk.times())),
+        versions: report.versions,
+        simulation: None,
+        options: spec.options(),
+        build,
+        host_memory_bytes: report.memory_bytes,
+        host_cpu,
+    })
+}
+
+/// The directory of a run with a log.
+fn place(spec: &RunSpec, storage: &Storage) -> Result<Place, Stop> {
+    let refused = |error| stop(Failure::Engine { doing: "making up the workload", error });
+    Place::obtain(storage, &spec.workload.tables().map_err(refused)?)
+}
+
+/// Passes on what the driver tells, and begins to time the disk with the window.
+struct Watch<'a> {
+    bar: &'a Bar,
+    place: Option<&'a Place>,
+}
+
+impl Progress for Watch<'_> {
+    fn loading(&self, done: usize, of: usize) {
+        self.bar.loading(done, of);
+    }
+    fn running(&self, measured: Duration, committed: u64) {
+        self.bar.running(measured, committed);
+    }
+    fn interrupted(&self) -> bool {
+        self.bar.interrupted()
+    }
+    fn measuring(&self) {
+        self.bar.measuring();
+        if let Some(place) = self.place {
+            place.disk.forget_times();
+        }
+    }
+    fn checking(&self) {
+        self.bar.checking();
+    }
+}
+
+fn write_series(samples: &[Sample], file: &mut dyn Write) -> io::Result<()> {
+    writeln!(file, "seconds,throughput_tps,memory_bytes")?;
+    for sample in samples {
+        let Sample { seconds, throughput_tps, memory_bytes } = sample;
+        writeln!(file, "{seconds:.3},{throughput_tps:.1},{memory_bytes}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! What was recorded, written down and checked.
+
+use super::files::Files;
+use crate::result::Verified;
+use crate::spec::RunSpec;
+use chiliad_checker::Recorder;
+use chiliad_driver::{Judgement, Target, judge, promised_isolation, write_history};
+use chiliad_host::Stop;
+
+/// What a history of this run is judged against.
+pub fn judgement(spec: &RunSpec, target: &dyn Target, complete: bool) -> Result<Judgement, Stop> {
+    let isolation = promised_isolation(spec.scheme).ok_or_else(|| {
+        let name = spec.scheme.isolation.name();
+        Stop::Failed(format!("the checker knows no isolation `{name}`"))
+    })?;
+    let order_follows_reads = spec.scheme.order_follows_reads;
+    Ok(Judgement { order_follows_reads, ..Judgement::new(target, isolation, complete) })
+}
+
+/// Writes and checks what was recorded, as far as it was asked for.
+pub fn verify(
+    spec: &RunSpec,
+    judgement: &Judgement,
+    recorders: Vec<Recorder>,
+    files: &mut Files,
+) -> Result<Option<Verified>, Stop> {
+    if let Some(file) = files.history.take() {
+        file.finish(|file| write_history(judgement, &recorders, file))?;
+    }
+    if !spec.verify {
+        return Ok(None);
+    }
+    let verdict = judge(judgement, recorders)
+        .map_err(|error| Stop::Failed(format!("the recorded history: {error}")))?;
+    Ok(Some(Verified::new(&verdict)))
+}

@@ -1,0 +1,238 @@
+//! What was asked for of a run; what nobody asked for is as the place has it.
+
+use super::run::{HostSpec, On, Place, RunSpec, Trials, promises_transactions};
+use chiliad_driver::{Backoff, Durability, Length, Plan, Recording, Retry, explored};
+use chiliad_engine::{Info, Options, Snapshots, WORKERS_MAX};
+use chiliad_machine::{MEMBERS_MAX, stacks_max};
+use chiliad_workload::WorkloadOptions;
+use std::time::Duration;
+
+/// Natively measured time, and what comes before it.
+const DURATION: Duration = Duration::from_secs(10);
+const WARMUP: Duration = Duration::from_secs(2);
+
+/// Memory made ready before a native run of full scale.
+const MEMORY_READY: u64 = 512 << 20;
+
+/// Transactions in flight for each native client.
+const IN_FLIGHT: usize = 8;
+
+/// The commit epoch, but where many interleavings are to be seen in few events.
+const EPOCH: Duration = Duration::from_millis(40);
+
+/// Commit epochs per snapshot epoch.
+const SNAPSHOT_EVERY: u64 = 25;
+
+/// The length of a timed window, and what comes before it.
+const DURATION_TIMED: Duration = Duration::from_millis(1);
+const WARMUP_TIMED: Duration = Duration::from_micros(200);
+
+/// One transaction in this many is followed through its parts natively, on average: it reads the clock
+/// at every step.
+const FOLLOWED_ONE_IN: u32 = 64;
+
+/// Transactions that each client of a timed run rehearses.
+const REHEARSALS: u32 = 64;
+
+/// A workload, and what database and clients must know of it.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// The workload.
+    pub options: WorkloadOptions,
+    /// It is one of a handful of rows.
+    pub micro: bool,
+    /// How much of each value exists, if not all of it.
+    pub kept_payload: Option<usize>,
+    /// Of rows, what is kept is accessed and nothing else.
+    pub field_access: bool,
+    /// When a transaction begins that stays open.
+    pub stalled_at: Option<Duration>,
+}
+
+/// Transactions that each client has in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InFlight {
+    /// So many.
+    Number(usize),
+    /// As many as trials before the run say.
+    Auto,
+    /// As many as the clients find that pay, while they run.
+    Adaptive,
+}
+
+/// A run as it was asked for.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The scheme.
+    pub scheme: &'static Info,
+    /// The workload.
+    pub load: Load,
+    /// What it runs on.
+    pub on: Place,
+    /// Concurrent clients.
+    pub clients: usize,
+    /// Cores that they may run on.
+    pub cores: usize,
+    /// The seed.
+    pub seed: u64,
+    /// The measured window.
+    pub length: Option<Length>,
+    /// Time before it.
+    pub warmup: Option<Duration>,
+    /// Transactions in flight for each client.
+    pub in_flight: Option<InFlight>,
+    /// How long a refused transaction waits.
+    pub backoff: Option<Backoff>,
+    /// What it does then.
+    pub retry: Retry,
+    /// When versions are kept.
+    pub snapshots: Option<Snapshots>,
+    /// The commit epoch.
+    pub epoch: Option<Duration>,
+    /// How long a transaction waits for a lock.
+    pub wait_timeout: Option<Duration>,
+    /// What else of the engine's options is said; the fields above, and what follows from workload and place, are
+    /// filled in.
+    pub engine: Options,
+    /// Check the history and the conditions.
+    pub verify: bool,
+    /// Record the history, whether or not it is checked.
+    pub recorded: bool,
+    /// Memory for the history.
+    pub verify_memory: u64,
+    /// How often it runs.
+    pub repeat: usize,
+}
+
+impl Load {
+    /// A workload all of whose rows exist, with nothing that stalls.
+    #[must_use]
+    pub fn new(options: WorkloadOptions, micro: bool) -> Self {
+        Self { options, micro, kept_payload: None, field_access: false, stalled_at: None }
+    }
+
+    /// Partitions of the database, and whether some transactions read snapshots of the past.
+    fn shape(&self) -> (u32, bool) {
+        match &self.options {
+            WorkloadOptions::Ycsb(it) => (it.partitions, it.snapshot_reads),
+            WorkloadOptions::Tpcc(it) => (it.warehouses, it.snapshot_reads),
+            WorkloadOptions::Smallbank(it) => (it.partitions, it.snapshot_reads),
+            WorkloadOptions::Tatp(it) => (it.partitions, it.snapshot_reads),
+            WorkloadOptions::Txbench(it) => (it.partitions, it.snapshot_reads),
+            WorkloadOptions::InsertDelete(it) => (1, it.snapshot_reads),
+            WorkloadOptions::Bank(it) => (1, it.snapshot_reads),
+        }
+    }
+}
+
+impl Asked {
+    /// The same with every default filled in.
+    #[must_use]
+    pub fn resolve(self) -> RunSpec {
+        let plan = self.plan();
+        let engine = self.engine(&plan);
+        let mut on = self.on;
+        if let (Place::Host(host), Some(InFlight::Auto)) = (&mut on, self.in_flight) {
+            *host = HostSpec { trials: Trials::Ahead, ..host.clone() };
+        }
+        let mut spec = RunSpec {
+            scheme: self.scheme,
+            workload: self.load.options,
+            micro: self.load.micro,
+            engine,
+            plan,
+            on,
+            verify: self.verify,
+            verify_memory: self.verify_memory,
+            repeat: self.repeat,
+        };
+        if spec.machine().is_none() && spec.has_full_scale() {
+            spec.engine.memory_bytes_ready = MEMORY_READY;
+        }
+        spec
+    }
+
+    fn engine(&self, plan: &Plan) -> Options {
+        let (partitions, reads_snapshots) = self.load.shape();
+        let explored = self.on.kind() == On::Explored;
+        let snapshots = if reads_snapshots { Snapshots::Always } else { Snapshots::OnDemand };
+        Options {
+            snapshots: self.snapshots.unwrap_or(snapshots),
+            epoch: plan.epoch,
+            snapshot_every: if explored { explored::SNAPSHOT_EVERY } else { SNAPSHOT_EVERY },
+            opacity: false,
+            partitions,
+            wait_timeout: Some(self.wait_timeout.unwrap_or(self.scheme.wait_timeout)),
+            kept_payload: self.load.kept_payload,
+            field_access: self.load.field_access,
+            verify: plan.recording.is_some(),
+            ..self.engine.clone()
+        }
+    }
+
+    /// Transactions in flight for each client: the most, where that is left to the clients.
+    fn interleave(&self) -> usize {
+        match self.in_flight {
+            Some(InFlight::Number(number)) => number,
+            // The trials say.
+            Some(InFlight::Auto) => 1,
+            None if self.on.kind() != On::Host => 1,
+            // Fewer where there are not enough workers, or no room for so many stacks.
+            Some(InFlight::Adaptive) | None => {
+                let most = IN_FLIGHT.min(MEMBERS_MAX);
+                most.min(WORKERS_MAX / self.clients).min(stacks_max() / self.clients).max(1)
+            }
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        let on = self.on.kind();
+        let interleave = self.interleave();
+        let length = self.length.unwrap_or(match on {
+            On::Host => Length::Time(DURATION),
+            On::Timed => Length::Time(DURATION_TIMED),
+            On::Explored => Length::Transactions(
+                explored::TRANSACTIONS_PER_SEAT * (self.clients * interleave) as u64,
+            ),
+        });
+        let warmup = match (on, length) {
+            (On::Timed, _) => WARMUP_TIMED,
+            (On::Host, Length::Time(_)) => WARMUP,
+            _ => Duration::ZERO,
+        };
+        let recorded = self.verify || self.recorded;
+        let left_to_clients = matches!(self.in_flight, None | Some(InFlight::Adaptive));
+        Plan {
+            clients: self.clients,
+            interleave,
+            adaptive: on == On::Host && left_to_clients,
+            cores: self.cores,
+            seed: self.seed,
+            warmup: self.warmup.unwrap_or(warmup),
+            length,
+            rate: None,
+            backoff: self.backoff.unwrap_or(match on {
+                On::Timed => Backoff::None,
+                On::Host | On::Explored => Backoff::Exponential,
+            }),
+            retry: self.retry,
+            epoch: self.epoch.unwrap_or(if on == On::Explored { explored::EPOCH } else { EPOCH }),
+            load: true,
+            versions: false,
+            durability: Durability::None,
+            recording: recorded.then_some(Recording { memory_bytes_max: self.verify_memory }),
+            // Without transactions there is no state between them that conditions could speak of.
+            conditions: self.verify && promises_transactions(self.scheme),
+            series: false,
+            following_cost: false,
+            rehearsals: if on == On::Timed { REHEARSALS } else { 0 },
+            stalled_at: self.load.stalled_at,
+            idle_max: None,
+            follow: match on {
+                On::Host => Some(FOLLOWED_ONE_IN),
+                On::Explored => None,
+                On::Timed => Some(1),
+            },
+        }
+    }
+}

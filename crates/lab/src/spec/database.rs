@@ -1,0 +1,141 @@
+//! What identifies a loaded database: runs of which this is equal can share one.
+
+use super::run::{Place, RunSpec};
+use chiliad_driver::Durability;
+use chiliad_engine::{Options, Snapshots, Supply, Timestamps};
+use chiliad_machine::MutexKind;
+use chiliad_simulator::MemoryModel;
+use chiliad_simulator::description::Description;
+use chiliad_workload::WorkloadOptions;
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
+use std::time::Duration;
+
+/// What identifies a loaded database.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Database {
+    scheme: &'static str,
+    workload: WorkloadOptions,
+    opened: Opened,
+    on: Machine,
+}
+
+/// Numbers of a workload that was validated are none that differ from themselves.
+impl Eq for Database {}
+
+impl Hash for Database {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Of equal ones all of this is equal; what has fractions is left out.
+        self.scheme.hash(state);
+        discriminant(&self.workload).hash(state);
+        self.opened.hash(state);
+        discriminant(&self.on).hash(state);
+    }
+}
+
+/// The machine that it is loaded on.
+#[derive(Clone, PartialEq, Debug)]
+enum Machine {
+    /// This computer. Whether its clients wait for a log counts too.
+    Host(Durability),
+    /// A simulated one whose time passes.
+    Timed { description: Box<Description>, memory_model: MemoryModel, fault: Option<&'static str> },
+}
+
+/// How it is opened: [`Options`], all of which count.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Opened {
+    memory_bytes: (u64, u64),
+    supply: &'static str,
+    kept_payload: Option<usize>,
+    switches: [bool; 4],
+    snapshots: &'static str,
+    snapshot_every: u64,
+    epoch: Duration,
+    partitions: u32,
+    waits: (Option<Duration>, Duration),
+    locks_max: u64,
+    timestamps: (Timestamps, u32, &'static str),
+}
+
+impl RunSpec {
+    /// What identifies its database; `None` where that has what only this run has.
+    #[must_use]
+    pub fn database(&self) -> Option<Database> {
+        let (on, workload) = match &self.on {
+            // A database on this computer makes the requests too.
+            Place::Host(_) => (Machine::Host(self.plan.durability), self.workload.clone()),
+            Place::Simulated(machine) => {
+                // Where the order of events is drawn, what is loaded is a function of the seed too.
+                let description = Box::new(machine.timed()?.description.clone());
+                let fault = machine.fault.map(|fault| fault.name);
+                let memory_model = machine.memory_model;
+                let on = Machine::Timed { description, memory_model, fault };
+                (on, self.workload.rows(self.scheme.needs_partitions))
+            }
+        };
+        let mut opened = Opened::new(&self.engine);
+        if let WorkloadOptions::Ycsb(rows) = &workload {
+            // Most schemes have no partitions.
+            opened.partitions = rows.partitions;
+        }
+        Some(Database { scheme: self.scheme.name, workload, opened, on })
+    }
+}
+
+impl Opened {
+    fn new(options: &Options) -> Self {
+        // Every field is named, so that a new one is not forgotten.
+        let &Options {
+            memory_bytes_max,
+            memory_bytes_ready,
+            supply,
+            kept_payload,
+            field_access,
+            snapshots,
+            epoch,
+            snapshot_every,
+            opacity,
+            partitions,
+            wait_timeout,
+            locks_max,
+            deadlock_check,
+            timestamps,
+            timestamp_batch,
+            mutex,
+            read_only,
+            verify,
+        } = options;
+        Self {
+            memory_bytes: (memory_bytes_max, memory_bytes_ready),
+            supply: supply_name(supply),
+            kept_payload,
+            switches: [field_access, opacity, read_only, verify],
+            snapshots: snapshots_name(snapshots),
+            snapshot_every,
+            epoch,
+            partitions,
+            waits: (wait_timeout, deadlock_check),
+            locks_max,
+            timestamps: (timestamps, timestamp_batch, MutexKind::name(mutex)),
+        }
+    }
+}
+
+/// Where memory comes from, as results have it.
+pub(super) fn supply_name(supply: Supply) -> &'static str {
+    match supply {
+        Supply::Pools => "pool",
+        Supply::FixedPools => "fixed",
+        Supply::Single(allocator) => allocator.name(),
+    }
+}
+
+/// When versions are kept, as results have it.
+pub(super) fn snapshots_name(snapshots: Snapshots) -> &'static str {
+    match snapshots {
+        Snapshots::Always => "always",
+        Snapshots::OnDemand => "on-demand",
+        Snapshots::Off => "off",
+    }
+}

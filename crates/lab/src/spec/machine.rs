@@ -1,0 +1,114 @@
+//! The simulated machine of a run, and the prices of its computation.
+
+use crate::machines::scale_prices;
+use chiliad_driver::{explored, timed};
+use chiliad_machine::Fault;
+use chiliad_simulator::description::Description;
+use chiliad_simulator::{Config, MemoryModel, Schedule};
+
+/// Times the prices of computation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Price {
+    /// Themselves.
+    One,
+    /// Half of them.
+    Half,
+    /// Twice as much.
+    Double,
+}
+
+impl Price {
+    /// The prices that tell what is owed to prices.
+    pub const OTHERS: [Self; 2] = [Self::Half, Self::Double];
+
+    /// As results have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::One => "1",
+            Self::Half => "0.5",
+            Self::Double => "2",
+        }
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::One => "at these prices",
+            Self::Half => "at half price",
+            Self::Double => "at double price",
+        }
+    }
+
+    fn factor(self) -> f64 {
+        match self {
+            Self::One => 1.0,
+            Self::Half => 0.5,
+            Self::Double => 2.0,
+        }
+    }
+}
+
+/// A simulated machine.
+#[derive(Clone, Debug)]
+pub struct MachineSpec {
+    /// Which core performs the next access.
+    pub order: Order,
+    /// When a core's stores become visible to the others.
+    pub memory_model: MemoryModel,
+    /// A planted bug.
+    pub fault: Option<&'static Fault>,
+}
+
+/// Which core performs the next access.
+#[derive(Clone, Debug)]
+pub enum Order {
+    /// The one whose time it is.
+    Timed(Box<Timed>),
+    /// One that the seed draws.
+    Random,
+    /// The same until one of a few preemptions.
+    FewPreemptions,
+}
+
+/// A machine whose time passes.
+#[derive(Clone, Debug)]
+pub struct Timed {
+    /// The machine at its own prices.
+    pub description: Description,
+    /// Times these.
+    pub price: Price,
+}
+
+impl MachineSpec {
+    /// The machine whose time passes, if it is one.
+    #[must_use]
+    pub fn timed(&self) -> Option<&Timed> {
+        match &self.order {
+            Order::Timed(timed) => Some(timed),
+            Order::Random | Order::FewPreemptions => None,
+        }
+    }
+
+    /// What the simulator is given, timed runs without an end to their events.
+    #[must_use]
+    pub fn config(&self, seed: u64) -> Config {
+        let schedule = match &self.order {
+            Order::Timed(timed) => {
+                let mut description = timed.description.clone();
+                scale_prices(&mut description, timed.price.factor());
+                return Config { fault: self.fault, ..timed::config(description, seed) };
+            }
+            Order::Random => Schedule::Random,
+            Order::FewPreemptions => Schedule::few_preemptions(),
+        };
+        Config {
+            schedule,
+            memory_model: self.memory_model,
+            fault: self.fault,
+            region_bytes: explored::REGION_BYTES,
+            ..Config::new(seed)
+        }
+    }
+}

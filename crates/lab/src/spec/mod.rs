@@ -1,0 +1,22 @@
+//! What a run is: typed, with every default filled in.
+//!
+//! A [`RunSpec`] goes from whoever asks for a run, a command line or a figure, to the driver, to the result and to
+//! the chart. [`Asked`] is the same before the defaults; [`Database`] is the part of it that identifies a loaded
+//! database; [`RunSpec::options`] is how a result shows it.
+
+mod asked;
+mod database;
+mod draw;
+mod machine;
+mod options;
+mod run;
+
+pub use asked::{Asked, InFlight, Load};
+pub use database::Database;
+pub use draw::DrawSpec;
+pub use machine::{MachineSpec, Order, Price, Timed};
+pub use options::Shown;
+pub(crate) use options::yes_no;
+pub use run::{
+    HostSpec, On, Place, RunSpec, Storage, Trials, promises_serializability, promises_transactions,
+};

@@ -1,0 +1,209 @@
+//! A run of a workload.
+
+use super::machine::{MachineSpec, Order, Price};
+use chiliad_driver::{Plan, SimulatedPlan, explored};
+use chiliad_engine::{DurableOptions, Info, Isolation, Options};
+use chiliad_host::{Stop, limit};
+use chiliad_workload::WorkloadOptions;
+use chiliad_workload::tpcc::Scale;
+use std::path::PathBuf;
+
+/// A run of a workload, with every default filled in.
+#[derive(Clone, Debug)]
+pub struct RunSpec {
+    /// The scheme.
+    pub scheme: &'static Info,
+    /// The workload with its options.
+    pub workload: WorkloadOptions,
+    /// The workload is one of a handful of rows.
+    pub micro: bool,
+    /// How the database is opened.
+    pub engine: Options,
+    /// What the clients do, and with which seed.
+    pub plan: Plan,
+    /// What it runs on.
+    pub on: Place,
+    /// Check the history and the conditions.
+    pub verify: bool,
+    /// Memory for the history, in bytes.
+    pub verify_memory: u64,
+    /// How often it runs.
+    pub repeat: usize,
+}
+
+/// What a run takes place on.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// The host's cores.
+    Host(HostSpec),
+    /// Simulated ones.
+    Simulated(MachineSpec),
+}
+
+/// What only a run on the host's cores has.
+#[derive(Clone, Debug, Default)]
+pub struct HostSpec {
+    /// Whether trials choose how many transactions each client has in flight.
+    pub trials: Trials,
+    /// How the run uses its disk; `None`: not at all.
+    pub storage: Option<Storage>,
+}
+
+/// Trials that choose how many transactions each client has in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Trials {
+    /// None: the plan says it.
+    #[default]
+    None,
+    /// Before the run.
+    Ahead,
+    /// They were made, and the plan has their choice.
+    Made,
+}
+
+/// A run with a log.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    /// The directory; `None`: a temporary one.
+    pub data: Option<PathBuf>,
+    /// How it is used.
+    pub options: DurableOptions,
+}
+
+/// What defaults depend on: the kind of a [`Place`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum On {
+    /// The host's cores.
+    Host,
+    /// Simulated cores in an order that a seed draws.
+    Explored,
+    /// Simulated cores whose time passes.
+    Timed,
+}
+
+impl Place {
+    /// What kind of place it is.
+    #[must_use]
+    pub fn kind(&self) -> On {
+        match self {
+            Self::Host(_) => On::Host,
+            Self::Simulated(machine) if machine.timed().is_some() => On::Timed,
+            Self::Simulated(_) => On::Explored,
+        }
+    }
+}
+
+impl RunSpec {
+    /// The simulated machine, if it runs on one.
+    #[must_use]
+    pub fn machine(&self) -> Option<&MachineSpec> {
+        match &self.on {
+            Place::Host(_) => None,
+            Place::Simulated(machine) => Some(machine),
+        }
+    }
+
+    /// What the simulated driver is given, if the run is simulated.
+    #[must_use]
+    pub fn simulated(&self) -> Option<SimulatedPlan> {
+        let machine = self.machine()?;
+        let mut config = machine.config(self.plan.seed);
+        if machine.timed().is_none() {
+            config.events_max = explored::events_max(&self.plan);
+        }
+        Some(SimulatedPlan { plan: self.plan.clone(), config })
+    }
+
+    /// How the run uses the host's disk, if it does.
+    #[must_use]
+    pub fn storage(&self) -> Option<&Storage> {
+        match &self.on {
+            Place::Host(host) => host.storage.as_ref(),
+            Place::Simulated(_) => None,
+        }
+    }
+
+    /// Whether trials choose how many transactions are in flight.
+    #[must_use]
+    pub fn trials(&self) -> Trials {
+        match &self.on {
+            Place::Host(host) => host.trials,
+            Place::Simulated(_) => Trials::None,
+        }
+    }
+
+    /// Takes the number of transactions in flight that trials have chosen, for this run and those that repeat it.
+    pub fn interleave(&mut self, chosen: usize) {
+        self.plan.interleave = chosen;
+        if let Place::Host(host) = &mut self.on {
+            host.trials = Trials::Made;
+        }
+    }
+
+    /// The same with this seed, and on a machine whose time passes at this price of computation.
+    #[must_use]
+    pub fn again(&self, seed: u64, price: Price) -> Self {
+        let mut again = self.clone();
+        again.plan.seed = seed;
+        if let Place::Simulated(MachineSpec { order: Order::Timed(timed), .. }) = &mut again.on {
+            timed.price = price;
+        }
+        again
+    }
+
+    /// Whether the workload has the size that its specification says.
+    pub(super) fn has_full_scale(&self) -> bool {
+        match &self.workload {
+            WorkloadOptions::Tpcc(options) => options.scale == Scale::Spec,
+            WorkloadOptions::InsertDelete(_) | WorkloadOptions::Bank(_) => false,
+            WorkloadOptions::Ycsb(_)
+            | WorkloadOptions::Smallbank(_)
+            | WorkloadOptions::Tatp(_)
+            | WorkloadOptions::Txbench(_) => !self.micro,
+        }
+    }
+
+    /// Refuses what does not fit this computer.
+    ///
+    /// # Errors
+    /// Bad input: the flag that asks for too much, and what fits.
+    pub fn check_fit(&self) -> Result<(), Stop> {
+        match &self.on {
+            Place::Host(_) => Self::check_native_fit(&self.workload, &self.engine, &self.plan),
+            Place::Simulated(machine) => {
+                let rows = self.workload.memory(self.engine.kept_payload);
+                // What says who may touch which word takes half as much again.
+                let watched = if machine.timed().is_some() { 0 } else { rows.bytes / 2 };
+                limit::check_memory(rows.flag, rows.bytes.saturating_add(watched))
+            }
+        }
+    }
+
+    /// The same of a native run's parts.
+    ///
+    /// # Errors
+    /// Bad input: the flag that asks for too much, and what fits.
+    pub fn check_native_fit(
+        workload: &WorkloadOptions,
+        engine: &Options,
+        plan: &Plan,
+    ) -> Result<(), Stop> {
+        limit::check_memory("--memory-ready", engine.memory_bytes_ready)?;
+        let rows = workload.memory(None);
+        limit::check_memory(rows.flag, rows.bytes)?;
+        let stacks = if plan.interleave > 1 { plan.interleave } else { 0 };
+        limit::check_threads("--clients", plan.clients, stacks)
+    }
+}
+
+/// Whether the scheme has transactions at all.
+#[must_use]
+pub fn promises_transactions(scheme: &Info) -> bool {
+    scheme.isolation != Isolation::None
+}
+
+/// Whether what its transactions leave is what some serial order of them leaves.
+#[must_use]
+pub fn promises_serializability(scheme: &Info) -> bool {
+    scheme.isolation == Isolation::Serializable
+}

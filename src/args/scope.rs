@@ -1,0 +1,33 @@
+//! What the defaults of a workload's flags depend on.
+
+use chiliad_engine::Info;
+use chiliad_host::Stop;
+use chiliad_lab::spec::{Load, On};
+
+/// What a workload's defaults depend on.
+pub struct Scope {
+    /// Concurrent clients.
+    pub clients: usize,
+    /// The scheme.
+    pub scheme: &'static Info,
+    /// What it runs on.
+    pub on: On,
+}
+
+impl Scope {
+    /// On the simulated machine.
+    pub fn simulated(&self) -> bool {
+        self.on != On::Host
+    }
+
+    /// To see many interleavings of few transactions.
+    pub fn explored(&self) -> bool {
+        self.on == On::Explored
+    }
+}
+
+/// The flags of a workload.
+pub trait WorkloadFlags {
+    /// Fills in the defaults.
+    fn load(&self, scope: &Scope) -> Result<Load, Stop>;
+}

@@ -1,0 +1,137 @@
+//! From a command to the run that it asks for.
+
+use crate::args::{
+    self, BenchCommand, Command, IndexKindFlag, OutputFlags, SimulateCommand, YesNo, typed,
+};
+use crate::settings;
+use chiliad_driver::{Drawing, Locking, Lookup};
+use chiliad_engine::{IndexKind, Options};
+use chiliad_host::{Stop, computer};
+use chiliad_lab::run::{Job, LocksSpec, LookupSpec};
+use chiliad_lab::spec::DrawSpec;
+use std::path::Path;
+
+/// A command that runs something, and what it says of the runs together.
+pub struct Asked<'a> {
+    /// `--sweep`.
+    pub sweep: Option<&'a str>,
+    /// Simulated runs at a time.
+    pub at_once: usize,
+    /// Where results go.
+    pub output: &'a OutputFlags,
+    /// `--history`.
+    pub history: Option<&'a Path>,
+    /// `--series`.
+    pub series: Option<&'a Path>,
+}
+
+/// What `words` ask to run.
+pub fn parse(words: &[String]) -> Result<Job, Stop> {
+    job(&args::parse(words)?.command)
+}
+
+/// What the command asks to run.
+pub fn job(command: &Command) -> Result<Job, Stop> {
+    Ok(match command {
+        Command::Bench(BenchCommand::Workload(workload)) => {
+            let parts = workload.parts();
+            let spec = settings::native(parts.workload, parts.run, parts.on)?;
+            Job::Workload(Box::new(spec))
+        }
+        Command::Simulate(SimulateCommand::Workload(workload)) => {
+            let parts = workload.parts();
+            let spec = settings::simulated(parts.workload, parts.run, parts.on)?;
+            Job::Workload(Box::new(spec))
+        }
+        Command::Bench(BenchCommand::Timestamps(bench)) => {
+            let flags = &bench.timestamps;
+            let timestamps = flags.timestamps.kind();
+            let drawing = Drawing {
+                options: Options { timestamps, ..flags.drawn.options() },
+                threads: flags.threads.unwrap_or_else(computer::cores),
+                duration: flags.duration,
+                warmup: flags.warmup,
+            };
+            let spec = DrawSpec { drawing, machine: None, seed: 0, repeat: flags.repeat };
+            Job::Timestamps(Box::new(spec))
+        }
+        Command::Simulate(SimulateCommand::Timestamps(simulate)) => {
+            let (flags, on) = (&simulate.timestamps, &simulate.machine);
+            let timestamps = flags.timestamps.kind();
+            let (duration, warmup) = DrawSpec::simulated_times(timestamps);
+            let drawing = Drawing {
+                options: Options { timestamps, ..flags.drawn.options() },
+                threads: on.cores,
+                duration: flags.duration.unwrap_or(duration),
+                warmup: flags.warmup.unwrap_or(warmup),
+            };
+            let machine = Some(settings::machine(on)?);
+            let spec = DrawSpec { drawing, machine, seed: flags.seed, repeat: flags.repeat };
+            Job::Timestamps(Box::new(spec))
+        }
+        Command::Bench(BenchCommand::Index(bench)) => {
+            let flags = &bench.index;
+            let lookup = Lookup {
+                records: flags.records,
+                record_bytes: flags.record_bytes,
+                group: flags.group,
+                index: match flags.index {
+                    IndexKindFlag::Ordered => IndexKind::Ordered,
+                    IndexKindFlag::Hash => IndexKind::Hash,
+                },
+                threads: flags.threads,
+                duration: flags.duration,
+                warmup: flags.warmup,
+                seed: flags.seed,
+            };
+            Job::Lookups(Box::new(LookupSpec { lookup, repeat: flags.repeat }))
+        }
+        Command::Bench(BenchCommand::Locks(bench)) => {
+            let flags = &bench.locks;
+            let locking = Locking {
+                table: flags.scheme.kind(),
+                mutex: flags.latch.kind(),
+                mode: flags.mode.mode(),
+                hot: flags.hot == YesNo::Yes,
+                threads: flags.threads.unwrap_or_else(computer::cores),
+                duration: flags.duration,
+                warmup: flags.warmup,
+                pairs: flags.transactions.map(|it| it as u64),
+            };
+            let scheme = typed(&flags.scheme);
+            Job::Locks(Box::new(LocksSpec { locking, scheme, repeat: flags.repeat }))
+        }
+        _ => return Err(Stop::Failed("not a run".into())),
+    })
+}
+
+/// What the command says of its runs together; `None` if it runs nothing.
+pub fn asked(command: &Command) -> Option<Asked<'_>> {
+    Some(match command {
+        Command::Bench(BenchCommand::Index(bench)) => alone(&bench.index.sweep, &bench.output),
+        Command::Bench(BenchCommand::Timestamps(bench)) => {
+            alone(&bench.timestamps.sweep, &bench.output)
+        }
+        Command::Bench(BenchCommand::Locks(bench)) => alone(&bench.locks.sweep, &bench.output),
+        Command::Bench(BenchCommand::Workload(workload)) => {
+            let parts = workload.parts();
+            let (history, series) = (parts.run.history.as_deref(), parts.on.series.as_deref());
+            Asked { history, series, ..alone(&parts.run.sweep, parts.output) }
+        }
+        Command::Simulate(SimulateCommand::Timestamps(simulate)) => {
+            let at_once = simulate.machine.jobs.unwrap_or_else(computer::cores);
+            Asked { at_once, ..alone(&simulate.timestamps.sweep, &simulate.output) }
+        }
+        Command::Simulate(SimulateCommand::Workload(workload)) => {
+            let parts = workload.parts();
+            let at_once = parts.on.machine.jobs.unwrap_or_else(computer::cores);
+            let history = parts.run.history.as_deref();
+            Asked { at_once, history, ..alone(&parts.run.sweep, parts.output) }
+        }
+        _ => return None,
+    })
+}
+
+fn alone<'a>(sweep: &'a Option<String>, output: &'a OutputFlags) -> Asked<'a> {
+    Asked { sweep: sweep.as_deref(), at_once: 1, output, history: None, series: None }
+}
