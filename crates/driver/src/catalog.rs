@@ -6,7 +6,7 @@ use super::Failure;
 use super::bind::{NativeTarget, bind, bind_native};
 use super::target::Target;
 use chiliad_engine::any::{self, Place};
-use chiliad_engine::{Alone, DurableOptions, Info, Mode, Options, names};
+use chiliad_engine::{Alone, DurableOptions, Info, Mode, OpenedOn, Options, names};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Fault, Interleaved};
 use chiliad_simulator::Sim;
@@ -73,9 +73,22 @@ pub fn open_simulated(
     options: Options,
 ) -> Result<Box<dyn Target>, Failure> {
     let workload = make(workload)?;
-    let opened = any::open::<Sim>(info.name, options, None);
+    let opened = open_on_simulator(info.name, options, None);
     let opened = opened.map_err(Failure::doing("opening the database"))?;
     bind(workload, opened)
+}
+
+/// Opens a database under the scheme named `scheme` on the current simulated run, in memory or at `place`. All schemes
+/// are compiled for the simulator here and nowhere else: a caller that names the generic function compiles them again.
+///
+/// # Errors
+/// Those of the engine.
+pub fn open_on_simulator(
+    scheme: &str,
+    options: Options,
+    place: Option<Place<'_, Sim>>,
+) -> chiliad_engine::Result<OpenedOn<Sim>> {
+    any::open(scheme, options, place)
 }
 
 /// The workload that `workload` describes.

@@ -50,7 +50,7 @@ mod watch;
 mod window;
 
 pub use bind::{NativeTarget, bind, bind_native};
-pub use catalog::{Home, faults, open_native, open_simulated, schemes};
+pub use catalog::{Home, faults, open_native, open_on_simulator, open_simulated, schemes};
 pub use chiliad_api::Backoff;
 pub use chiliad_lock::Mode as LockMode;
 pub use durable::{Bell, Durability, TimedDisk};

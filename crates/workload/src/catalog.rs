@@ -86,7 +86,7 @@ impl WorkloadOptions {
                 let TxbenchOptions { rows_read, updates, hotspot, .. } = TxbenchOptions::default();
                 Self::Txbench(TxbenchOptions { rows_read, updates, hotspot, ..txbench })
             }
-            other @ (Self::Churn(_) | Self::Bank(_)) => other,
+            other @ (Self::InsertDelete(_) | Self::Bank(_)) => other,
         }
     }
 

@@ -192,7 +192,7 @@ impl Asked {
             On::Host => Length::Time(DURATION),
             On::Timed => Length::Time(DURATION_TIMED),
             On::Explored => Length::Transactions(
-                explored::TRANSACTIONS_PER_SEAT * (self.clients * interleave) as u64,
+                explored::TRANSACTIONS_PER_WORKER * (self.clients * interleave) as u64,
             ),
         });
         let warmup = match (on, length) {

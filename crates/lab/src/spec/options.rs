@@ -4,7 +4,7 @@ use super::database::{snapshots_name, supply_name};
 use super::draw::DrawSpec;
 use super::machine::{MachineSpec, Order};
 use super::run::{HostSpec, Place, RunSpec, Trials};
-use chiliad_driver::{Backoff, Durability, Length, Retry};
+use chiliad_driver::{Durability, Length, Retry};
 use chiliad_host::values::show_time;
 use chiliad_simulator::MemoryModel;
 use chiliad_simulator::description::Coherence;
@@ -119,11 +119,6 @@ impl RunSpec {
             Length::Time(time) => (Some(show_time(time)), None),
             Length::Transactions(number) => (None, Some(number)),
         };
-        let backoff = match plan.backoff {
-            Backoff::None => "none",
-            Backoff::Random => "random",
-            Backoff::Exponential => "exponential",
-        };
         let retry = match plan.retry {
             Retry::Same => "same",
             Retry::New => "new",
@@ -139,7 +134,7 @@ impl RunSpec {
                 ("repeat", self.repeat.into()),
                 ("verify", self.verify.into()),
                 ("verify_memory", self.verify_memory.into()),
-                ("backoff", backoff.into()),
+                ("backoff", plan.backoff.name().into()),
                 ("retry", retry.into()),
                 ("snapshots", snapshots_name(engine.snapshots).into()),
                 ("timestamps", engine.timestamps.name().into()),

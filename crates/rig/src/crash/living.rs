@@ -2,7 +2,8 @@
 
 use super::client::{self, Shared};
 use super::ledger::{Key, Ledger, Op};
-use chiliad_engine::any::{self, Place};
+use chiliad_driver::open_on_simulator;
+use chiliad_engine::any::Place;
 use chiliad_engine::{
     Alone, DurableOptions, Error, IndexKind, Intent, LogTask, Mode, OpenedStore, Options, Range,
     Recovered, Result, Running, Stamp, Stepped, Store, TableId, TableSpec, Transaction,
@@ -59,7 +60,7 @@ impl Living {
         let Opening { scheme, disk, mode, options, durable, serializable } = opening;
         let disk = Arc::new(disk.clone());
         let place = Place { disk, mode: *mode, durable: *durable, host: &Alone };
-        let opened = any::open::<Sim>(scheme, options.clone(), Some(place))?;
+        let opened = open_on_simulator(scheme, options.clone(), Some(place))?;
         let OpenedStore { store, log_tasks, recovered } = opened;
         let tables = match mode {
             Mode::Write => tables(&*store, &**workload)?,
