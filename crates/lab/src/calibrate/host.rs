@@ -92,14 +92,15 @@ pub fn hand_over_ns() -> Option<f64> {
         let _ = restrict_to_cores(&[core]);
         for round in 0..HAND_OVERS {
             let mine = 2 * round + turn;
-            // Acquire and release pair with each other on either side.
             loop {
+                // Acquire pairs with the release below, of the other thread.
                 match word.0.load(Ordering::Acquire) {
                     seen if seen == mine => break,
                     _ if alone.load(Ordering::Relaxed) => return,
                     _ => std::hint::spin_loop(),
                 }
             }
+            // Release pairs with the acquire above, of the other thread.
             word.0.store(mine + 1, Ordering::Release);
         }
     };
