@@ -19,8 +19,10 @@ mod figure;
 #[cfg(test)]
 mod figure_tests;
 mod jobs;
+#[cfg(test)]
+mod line_tests;
+mod lines;
 mod machines;
-mod plants;
 mod recover;
 mod runs;
 mod schemes;
@@ -30,7 +32,7 @@ mod sweep;
 
 use args::Command;
 use chiliad_host::output::{complain, print};
-use chiliad_host::{Stop, computer as host, interrupt, leftovers, threads};
+use chiliad_host::{Stop, interrupt};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -12,6 +12,7 @@ use chiliad_host::{Stop, computer, values};
 use chiliad_lab::machines;
 use chiliad_lab::spec::{
     Asked, HostSpec, InFlight, MachineSpec, Order, Place, Price, RunSpec, Storage, Timed, Trials,
+    promises_transactions,
 };
 use chiliad_machine::{Fault, MEMBERS_MAX};
 use chiliad_simulator::MemoryModel;
@@ -279,4 +280,14 @@ fn check_stalled(plan: &Plan) -> Result<(), Stop> {
         }
     };
     Err(Stop::bad("--stalled-at", problem))
+}
+
+/// The scheme of this name, which must have transactions, as the library has it.
+pub fn with_transactions(name: &str) -> Result<chiliad::Scheme, Stop> {
+    let info = scheme(name)?;
+    if !promises_transactions(info) {
+        let problem = format!("`{}` has no transactions; accepted: a scheme that has", info.name);
+        return Err(Stop::bad("--scheme", problem));
+    }
+    name.parse().map_err(|error| Stop::bad("--scheme", error))
 }

@@ -11,9 +11,7 @@ mod scope;
 mod soak;
 mod workloads;
 
-pub use data::{
-    ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, DamageFlags, RecoverFlags,
-};
+pub use data::{ChildFlags, CopyFlags, CrashDurability, CrashFlags, DamageFlags, RecoverFlags};
 pub use figure::FigureCommand;
 pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
 pub use run::{

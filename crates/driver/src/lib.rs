@@ -40,6 +40,7 @@ mod signals;
 mod simulated;
 mod slices;
 mod stalled;
+mod stop;
 mod tally;
 mod target;
 mod threads;

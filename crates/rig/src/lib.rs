@@ -7,7 +7,8 @@
 //! - [`kill`]: a process that is killed while it works;
 //! - [`damage`]: directories that were damaged.
 //!
-//! A rig is told everything by types: the command parses words into them, and prints what comes of it.
+//! A rig is told everything by types, also how to say what repeats a case: the command parses words into them, and prints
+//! what comes of it.
 
 #![forbid(unsafe_code)]
 

@@ -27,6 +27,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "chiliad-driver",
         &[
             "chiliad-machine",
+            "chiliad-host",
             "chiliad-simulator",
             "chiliad-storage",
             "chiliad-lock",
@@ -40,6 +41,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "chiliad-rig",
         &[
             "chiliad-machine",
+            "chiliad-host",
             "chiliad-simulator",
             "chiliad-log",
             "chiliad-api",

@@ -3,7 +3,7 @@
 use super::cases::{self, TRANSACTIONS};
 use super::fit::Row;
 use super::rooms::Spent;
-use crate::run::{Files, Job, run_job, stop};
+use crate::run::{Files, Job, run_job};
 use crate::spec::RunSpec;
 use chiliad_driver::{Backoff, Length, open_simulated, run_simulated};
 use chiliad_host::Stop;
@@ -122,7 +122,7 @@ impl Runner<'_> {
         let report = run_simulated(&plan, || {
             open_simulated(spec.scheme, &spec.workload, spec.engine.clone())
         });
-        let report = report.map_err(stop)?;
+        let report = report?;
         match report.outcome.verdict.is_completed() && report.failures.is_empty() {
             true => Ok(report.outcome),
             false => Err(failed(&format!("{case}: {}", report.outcome.verdict))),

@@ -5,7 +5,6 @@
 //! trial finds cold meet all of them alike. Trials write and nobody records it: runs whose history is
 //! recorded are refused `auto` where flags are resolved, and so are runs with a log, whose writers run once.
 
-use super::failure::stop;
 use chiliad_driver::{Length, Plan, Progress, Target, run_native};
 use chiliad_host::Stop;
 use std::time::Duration;
@@ -44,7 +43,7 @@ pub fn choose(
     for _ in 0..2 {
         for (number, committed) in &mut tried {
             trial.interleave = *number;
-            let report = run_native(target, &trial, &Loading(progress)).map_err(stop)?;
+            let report = run_native(target, &trial, &Loading(progress))?;
             *committed += report.tally.committed();
             trial.load = false;
         }

@@ -1,6 +1,5 @@
 //! One run of locks alone, acquired and released one at a time.
 
-use super::failure::stop;
 use super::progress::Bar;
 use crate::result::{Counts, RunResult};
 use crate::spec::{Shown, yes_no};
@@ -28,7 +27,7 @@ impl LocksSpec {
         let locking = &self.locking;
         limit::check_threads("--threads", locking.threads, 0)?;
         let bar = Bar::new(Length::Time(locking.duration), quiet || locking.pairs.is_some());
-        let (counted, tally) = run_locking(locking, &bar).map_err(stop)?;
+        let (counted, tally) = run_locking(locking, &bar)?;
         drop(bar);
         let mut result = RunResult::counted(NAMES, locking.threads, 0, &counted, self.options());
         result.scheme.clone_from(&self.scheme);

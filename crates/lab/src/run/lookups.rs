@@ -1,6 +1,5 @@
 //! One run of look-ups alone, single or in groups.
 
-use super::failure::stop;
 use super::progress::Bar;
 use crate::result::RunResult;
 use crate::spec::Shown;
@@ -27,7 +26,7 @@ impl LookupSpec {
         limit::check_memory(memory.flag, memory.bytes)?;
         limit::check_threads("--threads", lookup.threads, 0)?;
         let bar = Bar::new(Length::Time(lookup.duration), quiet);
-        let report = run_lookup(lookup, &bar).map_err(stop)?;
+        let report = run_lookup(lookup, &bar)?;
         drop(bar);
         let names = ("index", "get");
         Ok(RunResult::counted(names, lookup.threads, lookup.seed, &report, self.options()))

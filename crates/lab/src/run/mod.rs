@@ -1,7 +1,6 @@
 //! Runs: natively, on simulated machines, many at once; what each comes to is a [`crate::result::RunResult`].
 
 mod book;
-mod failure;
 mod files;
 mod interleave;
 mod job;
@@ -16,7 +15,6 @@ mod simulated;
 mod timestamps;
 mod verify;
 
-pub use failure::stop;
 pub use files::Files;
 pub use job::Job;
 pub use locks::LocksSpec;

@@ -1,6 +1,5 @@
 //! One native run.
 
-use super::failure::stop;
 use super::files::Files;
 use super::interleave;
 use super::place::Place;
@@ -27,7 +26,7 @@ pub fn run(spec: &mut RunSpec, quiet: bool, files: &mut Files) -> Result<RunResu
         options: storage.options,
     });
     let target = open_native(spec.scheme, &spec.workload, spec.engine.clone(), home);
-    let target = target.map_err(stop)?;
+    let target = target?;
     if let Some(place) = &mut place {
         place.begin();
     }
@@ -36,7 +35,7 @@ pub fn run(spec: &mut RunSpec, quiet: bool, files: &mut Files) -> Result<RunResu
 
 /// Opens a database in memory for runs of its own: see [`measure_again`].
 pub fn open(spec: &RunSpec) -> Result<NativeTarget, Stop> {
-    open_native(spec.scheme, &spec.workload, spec.engine.clone(), None).map_err(stop)
+    open_native(spec.scheme, &spec.workload, spec.engine.clone(), None).map_err(Stop::from)
 }
 
 /// Runs the workload on a database that [`open`] has opened for the same workload, scheme and options;
@@ -60,7 +59,7 @@ fn measure(
         // The trials have loaded the rows.
         plan = Plan { interleave: spec.plan.interleave, load: false, ..plan };
     }
-    let mut report = run_native(target, &plan, &watch).map_err(stop)?;
+    let mut report = run_native(target, &plan, &watch)?;
     bar.checking();
     let recorders = std::mem::take(&mut report.recorders);
     let judgement = judgement(spec, target, report.complete)?;
@@ -96,7 +95,7 @@ fn measure(
 
 /// The directory of a run with a log.
 fn place(spec: &RunSpec, storage: &Storage) -> Result<Place, Stop> {
-    let refused = |error| stop(Failure::Engine { doing: "making up the workload", error });
+    let refused = |error| Stop::from(Failure::Engine { doing: "making up the workload", error });
     Place::obtain(storage, &spec.workload.tables().map_err(refused)?)
 }
 

@@ -1,6 +1,5 @@
 //! One run on a simulated machine.
 
-use super::failure::stop;
 use super::files::Files;
 use super::verify::{judgement, verify};
 use crate::result::{Consistency, Counts, RunResult, Simulation};
@@ -18,7 +17,7 @@ pub fn plan(spec: &RunSpec) -> Result<SimulatedPlan, Stop> {
 
 /// Opens and loads a database for runs of its own: see [`run`].
 pub fn load(spec: &RunSpec) -> Result<Loaded, Stop> {
-    load_simulated(&plan(spec)?, || opened(spec)).map_err(stop)
+    load_simulated(&plan(spec)?, || opened(spec)).map_err(Stop::from)
 }
 
 fn opened(spec: &RunSpec) -> Result<Box<dyn Target>, Failure> {
@@ -29,12 +28,12 @@ fn opened(spec: &RunSpec) -> Result<Box<dyn Target>, Failure> {
 /// options.
 pub fn run(spec: &RunSpec, mut loaded: Loaded, files: &mut Files) -> Result<RunResult, Stop> {
     let plan = plan(spec)?;
-    loaded.set_workload(&spec.workload).map_err(stop)?;
+    loaded.set_workload(&spec.workload)?;
     let target = loaded.target();
     let (workload, kinds) = (target.workload(), target.kinds());
     let judgement = judgement(spec, target, true)?;
     let reload = |plan: &SimulatedPlan| load_simulated(plan, || opened(spec));
-    let mut report = run_explained(loaded, &plan, reload).map_err(stop)?;
+    let mut report = run_explained(loaded, &plan, reload)?;
     let completed = report.outcome.verdict.is_completed() && report.failures.is_empty();
     let recorders = std::mem::take(&mut report.recorders);
     let judgement = Judgement { complete: report.complete, ..judgement };

@@ -1,6 +1,5 @@
 //! One run of timestamps alone: how fast threads, or simulated cores, can draw them.
 
-use super::failure::stop;
 use super::progress::Bar;
 use crate::result::{Counts, RunResult, Simulation};
 use crate::spec::{DrawSpec, MachineSpec};
@@ -15,7 +14,7 @@ pub fn draw(spec: &DrawSpec, quiet: bool) -> Result<RunResult, Stop> {
     let drawing = &spec.drawing;
     limit::check_threads("--threads", drawing.threads, 0)?;
     let bar = Bar::new(Length::Time(drawing.duration), quiet);
-    let report = run_drawing(drawing, &bar).map_err(stop)?;
+    let report = run_drawing(drawing, &bar)?;
     drop(bar);
     Ok(RunResult::counted(NAMES, drawing.threads, 0, &report, spec.options()))
 }
@@ -23,7 +22,7 @@ pub fn draw(spec: &DrawSpec, quiet: bool) -> Result<RunResult, Stop> {
 /// Draws timestamps on the cores of `machine` and does nothing else.
 pub fn simulate_draw(spec: &DrawSpec, machine: &MachineSpec) -> Result<RunResult, Stop> {
     let config = machine.config(spec.seed);
-    let report = simulate_drawing(&spec.drawing, &config).map_err(stop)?;
+    let report = simulate_drawing(&spec.drawing, &config)?;
     let seconds = report.ticks as f64 / config.ticks_per_second() as f64;
     let timed = config.machine.is_some();
     let cores = spec.drawing.threads;

@@ -4,18 +4,29 @@
 //! case   what a seed says of an interleaving        setup  the same with every default filled in
 //! run    a case run and judged                      crash  a database on a failing disk
 //! shown  what a case has shown                      marks  rare branches that must have been taken
+//! trial  a case of any kind, soaks and locks too     scope  what a campaign covers
+//! seeds  seeds, schemes and workloads, until one fails     planted, plants  bugs, each of which must be caught
 //! ```
 
 mod case;
 mod crash;
 mod marks;
+mod planted;
+mod plants;
 mod run;
+mod scope;
+mod seeds;
 mod setup;
 mod shown;
+mod trial;
 
 pub use case::Case;
 pub use crash::Crash;
-pub use marks::{Covers, SEEDS_MIN, missing};
+pub use planted::{Searches, run_planted};
+pub use plants::table;
 pub use run::Trouble;
+pub use scope::{Scope, WORKLOADS};
+pub use seeds::{Report, run_seeds};
 pub use setup::Setup;
 pub use shown::Shown;
+pub use trial::Trial;

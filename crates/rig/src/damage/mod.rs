@@ -5,6 +5,7 @@
 //! base    a directory with a history that is known: what was acknowledged, and how it ended
 //! kinds   what can happen to one
 //! judge   a copy damaged, looked at, opened: refused, whole, or something is lost without a word
+//! cycles  copy after copy, up to the first that fails; report  what came of them
 //! ```
 //!
 //! What may be missing is decided by the ledger alone: where the database was closed nothing; where it was
@@ -12,11 +13,14 @@
 //! witnessed, or, where a segment was put back to an earlier moment of its own, the transfers after that.
 
 mod base;
+mod cycles;
 mod judge;
 mod kinds;
+mod order;
+mod report;
 mod trouble;
 
-pub use base::Base;
-pub use judge::{Case, Judged, Verdict};
+pub use cycles::run;
 pub use kinds::Kind;
-pub use trouble::Trouble;
+pub use order::Order;
+pub use report::Report;

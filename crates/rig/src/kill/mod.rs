@@ -6,21 +6,27 @@
 //! victim  the process: opens the directory, runs clients, and says what it acknowledges
 //! client  a client's loop           bank, tpcc  what clients do, and the books of it
 //! said    a line of the process     ledger      what must be there, compared with what is
+//! parent  start, kill, compare; process, place, report  what it starts, where, and what comes of it
 //! ```
 //!
-//! Whoever starts the process and kills it is no part of the rig. A pipe keeps what was written before the
+//! The words of the process are no part of the rig. A pipe keeps what was written before the
 //! kill. A kill leaves what the system has of the files; power failures are the simulated disk's business.
 
 mod bank;
 mod client;
 mod ledger;
+mod order;
+mod parent;
+mod place;
 mod plan;
+mod process;
+mod report;
 mod said;
 mod tpcc;
 mod victim;
 
-pub use client::{Acknowledges, Trouble, WINDOW};
-pub use ledger::{Findings, Ledger};
-pub use plan::{Cycle, End};
-pub use said::Said;
+pub use client::{Acknowledges, Trouble};
+pub use order::Order;
+pub use parent::{Outcome, run};
+pub use report::Report;
 pub use victim::{Victim, Work};

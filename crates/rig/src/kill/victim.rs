@@ -24,6 +24,15 @@ pub enum Work {
 }
 
 impl Work {
+    /// The name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bank => "bank",
+            Self::Tpcc => "tpcc",
+        }
+    }
+
     /// Whether a directory with these tables may have been made by this.
     #[must_use]
     pub fn made(self, tables: &[String]) -> bool {

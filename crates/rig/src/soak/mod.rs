@@ -2,13 +2,17 @@
 //!
 //! ```text
 //! cell   a scheme, a workload, transactions in flight, a machine    setup  the same with every default filled in
-//! run    a cell run, and what it has come to
+//! run    a cell run, and what it has come to                      rounds, report  all cells, seed after seed
 //! ```
 
 mod cell;
+mod report;
+mod rounds;
 mod run;
 mod setup;
 
 pub use cell::{Cell, Load, On, WORKLOADS};
+pub use report::Report;
+pub use rounds::{Order, run_rounds};
 pub use run::Measured;
 pub use setup::{Run, Setup};

@@ -1,9 +1,8 @@
 //! What all rounds have shown, cell by cell, for people and as JSON.
 
-use super::line;
+use super::cell::{Cell, On};
+use super::run::Measured;
 use chiliad_host::text::thousands;
-use chiliad_lab::BUILD;
-use chiliad_rig::soak::{Cell, Measured, On};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -31,10 +30,13 @@ pub struct Report {
     /// For how long the machine let native cells stand, in nanoseconds.
     stood_still: u64,
     failed: Vec<(Cell, u64, String, String)>,
+    /// What to type to run a cell again with a seed.
+    again: fn(Cell, u64) -> String,
 }
 
 impl Report {
-    pub fn new(seed: u64) -> Self {
+    /// Nothing yet, from this seed on.
+    pub fn new(seed: u64, again: fn(Cell, u64) -> String) -> Self {
         Self {
             begun: Instant::now(),
             first_seed: seed,
@@ -43,6 +45,7 @@ impl Report {
             events: 0,
             stood_still: 0,
             failed: Vec::new(),
+            again,
         }
     }
 
@@ -70,12 +73,13 @@ impl Report {
             .failed
             .iter()
             .map(|(cell, seed, verdict, _)| {
-                format!("FAILED, {verdict}: {}", line::again(*cell, *seed))
+                format!("FAILED, {verdict}: {}", (self.again)(*cell, *seed))
             })
             .collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
+    /// For people.
     pub fn text(&self) -> String {
         let head = ["machine", "scheme", "workload", "flight", "runs", "throughput", "refused"];
         let mut out = format!(
@@ -119,6 +123,7 @@ impl Report {
         out
     }
 
+    /// For programs.
     pub fn json(&self) -> Value {
         let cells: Vec<Value> = self
             .cells
@@ -142,13 +147,13 @@ impl Report {
             .failed
             .iter()
             .map(|(cell, seed, verdict, text)| {
-                json!({"seed": seed, "replay": line::again(*cell, *seed), "verdict": verdict, "text": text})
+                json!({"seed": seed, "replay": (self.again)(*cell, *seed), "verdict": verdict, "text": text})
             })
             .collect();
         json!({
             "seeds": [self.first_seed, self.last_seed], "cells": cells, "failed": failed,
             "events": self.events, "machine_stood_still_seconds": self.stood_still as f64 / 1e9,
-            "host_seconds": self.begun.elapsed().as_secs_f64(), "build": BUILD,
+            "host_seconds": self.begun.elapsed().as_secs_f64()
         })
     }
 }

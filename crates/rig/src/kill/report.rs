@@ -1,21 +1,24 @@
 //! What came of the cycles, for people and as JSON.
 
-use crate::args::{CrashFlags, typed};
+use super::ledger::Findings;
+use super::order::Order;
+use super::said::Said;
 use chiliad_host::text::thousands;
-use chiliad_lab::BUILD;
-use chiliad_rig::kill::{Findings, Said};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// What a process was doing when it ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
+    /// Opening the database.
     Opening,
     /// Making tables and their first rows.
     Loading,
+    /// Working.
     Working,
     /// Working, and writing a checkpoint that was asked for.
     Checkpoint,
+    /// Closed as it was asked to.
     Closed,
 }
 
@@ -42,7 +45,9 @@ impl Ending {
 /// What came of the cycles.
 #[derive(Default)]
 pub struct Report {
+    /// How long all took.
     pub seconds: f64,
+    /// Transactions that the processes acknowledged.
     pub acknowledged: u64,
     /// Openings by the process, in microseconds.
     pub openings_us: Vec<u64>,
@@ -76,14 +81,15 @@ impl Report {
         (!is_clean).then(|| format!("lost {}\n{}", self.lost, self.problems.join("\n")))
     }
 
-    pub fn text(&self, flags: &CrashFlags, threads: usize) -> String {
+    /// For people.
+    pub fn text(&self, order: &Order<'_>) -> String {
         let mut out = format!(
             "{} under {}, {}: {} clients, seed {}\n",
-            typed(&flags.workload),
-            flags.scheme,
-            typed(&flags.durability),
-            threads,
-            flags.seed
+            order.work.name(),
+            order.scheme.name(),
+            order.durability(),
+            order.threads,
+            order.seed
         );
         let mut line = |name: &str, text: String| {
             // Writing to a string cannot fail.
@@ -109,7 +115,8 @@ impl Report {
         out
     }
 
-    pub fn json(&self, flags: &CrashFlags, threads: usize) -> Value {
+    /// For programs.
+    pub fn json(&self, order: &Order<'_>) -> Value {
         let endings: serde_json::Map<String, Value> = Ending::ALL
             .iter()
             .map(|&(ending, name)| (name.into(), self.endings[ending as usize].into()))
@@ -119,13 +126,13 @@ impl Report {
             json!({ "p50": p50, "p95": p95, "max": max })
         };
         json!({
-            "workload": typed(&flags.workload), "scheme": flags.scheme,
-            "durability": typed(&flags.durability), "threads": threads, "seed": flags.seed,
+            "workload": order.work.name(), "scheme": order.scheme.name(),
+            "durability": order.durability(), "threads": order.threads, "seed": order.seed,
             "seconds": self.seconds, "cycles": self.cycles, "ended": endings,
             "acknowledged": self.acknowledged, "lost": self.lost,
             "unacknowledged": self.unacknowledged,
             "recovery_us": times(&self.openings_us), "looking_us": times(&self.looks_us),
-            "problems": self.problems, "build": BUILD,
+            "problems": self.problems,
         })
     }
 }

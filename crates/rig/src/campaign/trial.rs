@@ -1,20 +1,21 @@
 //! A case of any kind.
 
-use super::line;
-use crate::soak::line as soaked;
+use super::case::Case;
+use super::crash::Crash;
+use super::run::Trouble;
+use super::shown::Shown;
+use crate::soak::{Cell, Load, On};
 use chiliad_driver::{LockLoad, LockTableKind, LockTrial, NoProgress};
 use chiliad_host::Stop;
-use chiliad_lab::{machines, run};
 use chiliad_machine::{Fault, Rig};
-use chiliad_rig::campaign::{Case, Crash, Shown, Trouble};
-use chiliad_rig::soak::{Cell, Load, On};
 use chiliad_simulator::MemoryModel;
+use chiliad_simulator::description::Description;
 
 /// Transactions that each client of a soak has in flight, unless told, from seed to seed.
 const SOAKED: [usize; 4] = [1, 2, 4, 8];
 
 /// An interleaving, a crash, or a soak.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum Trial {
     /// A simulated, verified run.
     Interleaving(Case),
@@ -35,6 +36,7 @@ pub enum Trial {
 
 impl Trial {
     /// The case of `seed` for a rig that simulates.
+    #[must_use]
     pub fn new(
         rig: Rig,
         workload: &'static str,
@@ -61,6 +63,7 @@ impl Trial {
     }
 
     /// The same with a planted bug.
+    #[must_use]
     pub fn plant(self, fault: &'static Fault) -> Self {
         match self {
             Self::Interleaving(case) => Self::Interleaving(case.plant(fault)),
@@ -70,33 +73,16 @@ impl Trial {
         }
     }
 
-    /// What to type to run it.
-    pub fn line(&self) -> String {
+    /// Runs it, a timed soak on `machine`.
+    ///
+    /// # Errors
+    /// [`Trouble`]: why it could not be run or judged.
+    pub fn run(&self, machine: &Description) -> Result<Shown, Trouble> {
         match self {
-            Self::Interleaving(case) => line::interleaving(case),
-            Self::Crash(crash) => line::crash(crash),
+            Self::Interleaving(case) => case.run(),
+            Self::Crash(crash) => crash.run(),
             Self::Locks(trial) => {
-                let plant = trial.fault.map_or("all", |fault| fault.name);
-                format!(
-                    "chiliad campaign --plant {plant} --seeds {}..{}",
-                    trial.seed,
-                    trial.seed + 1
-                )
-            }
-            Self::Soak { cell, seed, plant: None } => soaked::again(*cell, *seed),
-            Self::Soak { seed, plant: Some(plant), .. } => {
-                format!("chiliad campaign --plant {} --seeds {seed}..{}", plant.name, seed + 1)
-            }
-        }
-    }
-
-    /// Runs it.
-    pub fn run(&self) -> Result<Shown, Stop> {
-        match self {
-            Self::Interleaving(case) => case.run().map_err(stop),
-            Self::Crash(crash) => crash.run().map_err(stop),
-            Self::Locks(trial) => {
-                let verdict = trial.run().map_err(run::stop)?;
+                let verdict = trial.run()?;
                 Ok(Shown {
                     verdicts: verdict.wrong.map(str::to_owned).into_iter().collect(),
                     text: verdict.text,
@@ -106,9 +92,7 @@ impl Trial {
                 })
             }
             Self::Soak { cell, seed, plant } => {
-                let machine = machines::timed()?;
-                let measured = cell.run(*seed, &Load::simulated(&machine), *plant, &NoProgress);
-                let measured = measured.map_err(run::stop)?;
+                let measured = cell.run(*seed, &Load::simulated(machine), *plant, &NoProgress)?;
                 let mut shown = Shown {
                     marks: measured.marks,
                     transactions: measured.committed,
@@ -124,6 +108,7 @@ impl Trial {
     }
 
     /// The workload's name.
+    #[must_use]
     pub fn workload(&self) -> &'static str {
         match self {
             Self::Interleaving(case) => case.workload,
@@ -134,6 +119,7 @@ impl Trial {
     }
 
     /// The seed.
+    #[must_use]
     pub fn seed(&self) -> u64 {
         match self {
             Self::Interleaving(case) => case.seed,
@@ -144,10 +130,11 @@ impl Trial {
     }
 }
 
-/// Why a case could not be run or judged.
-fn stop(trouble: Trouble) -> Stop {
-    match trouble {
-        Trouble::Driver(failure) => run::stop(failure),
-        Trouble::Unjudged(problem) => Stop::Failed(problem),
+impl From<Trouble> for Stop {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Driver(failure) => failure.into(),
+            Trouble::Unjudged(problem) => Self::Failed(problem),
+        }
     }
 }

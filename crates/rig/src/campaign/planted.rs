@@ -4,20 +4,31 @@
 //! one of the expected verdicts. A hang, a crash or another verdict is not counted, and a clean run
 //! that fails ends the search.
 
+use super::plants::rig_name;
+use super::run::Trouble;
+use super::scope::{BAR, Scope, WORKLOADS};
 use super::trial::Trial;
-use super::{Scope, bar};
-use crate::{plants, settings};
 use chiliad_driver::LockLoad;
-use chiliad_host::Listening;
-use chiliad_host::Sink;
-use chiliad_host::Stop;
+use chiliad_host::bar::bar;
 use chiliad_host::threads::side_by_side;
-use chiliad_lab::BUILD;
+use chiliad_host::{Listening, Stop};
 use chiliad_machine::{Fault, Rig};
 use serde_json::{Value, json};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
+
+/// What came of the searches.
+pub struct Searches {
+    /// For people.
+    pub table: String,
+    /// What the first search has shown.
+    pub first: Option<String>,
+    /// For programs: a row for each search.
+    pub rows: Vec<Value>,
+    /// Each bug was caught.
+    pub passed: bool,
+}
 
 /// How the search for one bug ended.
 enum Search {
@@ -31,14 +42,20 @@ enum Search {
     Elsewhere,
 }
 
-/// Searches for the bug of this name, or for all; whether each was caught.
-pub fn run(name: &str, first_seed: u64, scope: &Scope, sink: &mut Sink) -> Result<bool, Stop> {
-    let faults = if name == "all" { plants::all() } else { vec![settings::plant(name)?] };
-    let faults: Vec<_> = faults.into_iter().flat_map(|fault| broken(fault, scope)).collect();
+/// Searches for each of these bugs. A signal ends it early; what came of it until then is reported.
+///
+/// # Errors
+/// What the host refuses.
+pub fn run_planted(
+    faults: &[&'static Fault],
+    first_seed: u64,
+    scope: &Scope<'_>,
+) -> Result<Searches, Stop> {
+    let faults: Vec<_> = faults.iter().flat_map(|fault| broken(fault, scope)).collect();
     let next = AtomicUsize::new(0);
-    let found: Mutex<Vec<Option<Result<Search, Stop>>>> =
+    let found: Mutex<Vec<Option<Result<Search, Trouble>>>> =
         Mutex::new(faults.iter().map(|_| None).collect());
-    let bar = bar(faults.len() as u64, scope.quiet);
+    let bar = bar(faults.len() as u64, BAR, scope.quiet);
     let listening = Listening::begin();
     let searches = || {
         while let Some((number, fault)) = {
@@ -64,7 +81,7 @@ pub fn run(name: &str, first_seed: u64, scope: &Scope, sink: &mut Sink) -> Resul
     });
     bar.finish_and_clear();
     started?;
-    let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut searches = Vec::new();
     for (&(fault, scheme), search) in faults.iter().zip(found) {
         // Where a signal came first nobody has searched.
@@ -73,17 +90,18 @@ pub fn run(name: &str, first_seed: u64, scope: &Scope, sink: &mut Sink) -> Resul
         }
     }
     let mut table = vec![["planted bug", "scheme", "rig", "seed", "verdict"].map(str::to_owned)];
-    table.extend(searches.iter().map(|(fault, scheme, search)| search.row(fault, scheme)));
-    sink.say(&aligned(&table))?;
-    let passed = searches.iter().all(|(.., search)| search.is_good());
-    let rows: Vec<Value> =
-        searches.iter().map(|(fault, scheme, search)| search.to_json(fault, scheme)).collect();
-    if let (Some(row), true) = (rows.first(), name != "all") {
-        sink.say(&format!("\n{}\n", row["text"].as_str().unwrap_or_default()))?;
-    }
-    sink.json(&json!({"plants": rows, "passed": passed, "build": BUILD}))?;
-    listening.check()?;
-    Ok(passed)
+    let again = scope.again;
+    table.extend(searches.iter().map(|(fault, scheme, search)| search.row(fault, scheme, again)));
+    let rows: Vec<Value> = searches
+        .iter()
+        .map(|(fault, scheme, search)| search.to_json(fault, scheme, again))
+        .collect();
+    Ok(Searches {
+        table: aligned(&table),
+        first: rows.first().map(|row| row["text"].as_str().unwrap_or_default().to_owned()),
+        passed: searches.iter().all(|(.., search)| search.is_good()),
+        rows,
+    })
 }
 
 /// Rows as a table: each column as wide as its widest cell, and two blanks between them.
@@ -100,7 +118,7 @@ fn aligned(rows: &[[String; 5]]) -> String {
 }
 
 /// A bug once for each scheme that must show it; a lock table's has none.
-fn broken(fault: &'static Fault, scope: &Scope) -> Vec<(&'static Fault, &'static str)> {
+fn broken(fault: &'static Fault, scope: &Scope<'_>) -> Vec<(&'static Fault, &'static str)> {
     if LockLoad::named(fault.workload).is_some() {
         return vec![(fault, "-")];
     }
@@ -112,25 +130,25 @@ fn search(
     fault: &'static Fault,
     scheme: &'static str,
     first_seed: u64,
-    scope: &Scope,
-) -> Result<Search, Stop> {
+    scope: &Scope<'_>,
+) -> Result<Search, Trouble> {
     if matches!(fault.rig, Rig::Loom | Rig::Waits) {
         return Ok(Search::Elsewhere);
     }
-    let workload = super::WORKLOADS.into_iter().chain(LockLoad::ALL.map(LockLoad::name));
+    let workload = WORKLOADS.into_iter().chain(LockLoad::ALL.map(LockLoad::name));
     let workload = workload.into_iter().find(|&known| known == fault.workload);
     let workload = workload.ok_or_else(|| {
-        Stop::Failed(format!("{}: no campaign workload `{}`", fault.name, fault.workload))
+        Trouble::Unjudged(format!("{}: no campaign workload `{}`", fault.name, fault.workload))
     })?;
     let mut others: Vec<String> = Vec::new();
     for seed in first_seed..first_seed + u64::from(fault.seeds) {
         let clean = Trial::new(fault.rig, workload, scheme, seed, scope.cores, scope.interleave);
-        let shown = clean.run()?;
+        let shown = clean.run(scope.machine)?;
         if !shown.passed() {
             return Ok(Search::CleanFailed { case: clean, text: shown.text });
         }
         let case = clean.plant(fault);
-        let shown = case.run()?;
+        let shown = case.run(scope.machine)?;
         let caught = shown.verdicts.iter().find(|name| fault.expected.contains(&name.as_str()));
         if let Some(verdict) = caught.cloned() {
             return Ok(Search::Caught { case, verdict, text: shown.text });
@@ -148,11 +166,11 @@ impl Search {
         matches!(self, Self::Caught { .. } | Self::Elsewhere)
     }
 
-    fn row(&self, fault: &Fault, scheme: &str) -> [String; 5] {
+    fn row(&self, fault: &Fault, scheme: &str, again: fn(&Trial) -> String) -> [String; 5] {
         let (seed, verdict) = match self {
             Self::Caught { case, verdict, .. } => (case.seed().to_string(), verdict.clone()),
             Self::CleanFailed { case, .. } => {
-                (case.seed().to_string(), format!("THE CLEAN RUN FAILED: {}", case.line()))
+                (case.seed().to_string(), format!("THE CLEAN RUN FAILED: {}", again(case)))
             }
             Self::Escaped { others } if others.is_empty() => {
                 ("-".into(), format!("NOT CAUGHT within {} seeds", fault.seeds))
@@ -161,14 +179,14 @@ impl Search {
                 let others = others.join(", ");
                 ("-".into(), format!("NOT CAUGHT within {} seeds, but {others}", fault.seeds))
             }
-            Self::Elsewhere => ("-".into(), format!("{}: by the tests", plants::rig(fault.rig))),
+            Self::Elsewhere => ("-".into(), format!("{}: by the tests", rig_name(fault.rig))),
         };
-        [fault.name.into(), scheme.into(), plants::rig(fault.rig).into(), seed, verdict]
+        [fault.name.into(), scheme.into(), rig_name(fault.rig).into(), seed, verdict]
     }
 
-    fn to_json(&self, fault: &Fault, scheme: &str) -> Value {
+    fn to_json(&self, fault: &Fault, scheme: &str, again: fn(&Trial) -> String) -> Value {
         let mut row = json!({
-            "name": fault.name, "scheme": scheme, "step": fault.step, "rig": plants::rig(fault.rig),
+            "name": fault.name, "scheme": scheme, "step": fault.step, "rig": rig_name(fault.rig),
             "workload": fault.workload, "expected": fault.expected, "seeds": fault.seeds,
             "caught": matches!(self, Self::Caught { .. }),
         });
@@ -176,11 +194,11 @@ impl Search {
             Self::Caught { case, verdict, text } => {
                 row["seed"] = case.seed().into();
                 row["verdict"] = verdict.as_str().into();
-                row["replay"] = case.line().into();
+                row["replay"] = again(case).into();
                 row["text"] = text.as_str().into();
             }
             Self::CleanFailed { case, text } => {
-                row["clean_run_failed"] = case.line().into();
+                row["clean_run_failed"] = again(case).into();
                 row["text"] = text.as_str().into();
             }
             Self::Escaped { others } => row["other_verdicts"] = others.as_slice().into(),

@@ -1,13 +1,11 @@
-//! The child, seen from the parent: started, listened to, killed.
+//! The process, seen from the parent: started, listened to, killed.
 
-use crate::args::{CrashFlags, CrashPlant};
-use crate::threads;
-use chiliad_host::Stop;
+use super::said::Said;
 use chiliad_host::leftovers::{self, Leftover};
-use chiliad_rig::kill::Said;
+use chiliad_host::{Stop, threads};
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,6 +26,7 @@ pub struct Process {
 
 /// What came of listening.
 pub enum Heard {
+    /// A line of the child.
     Said(Said),
     /// The time has come.
     Time,
@@ -44,28 +43,11 @@ pub struct Ended {
 }
 
 impl Process {
-    /// Starts the child for cycle `cycle` on `data`.
-    pub fn start(
-        flags: &CrashFlags,
-        threads: usize,
-        data: &Path,
-        cycle: u64,
-        checkpoints: bool,
-    ) -> Result<Self, Stop> {
+    /// Starts this program with `words`.
+    pub fn start(words: Vec<OsString>) -> Result<Self, Stop> {
         let fail = |error| Stop::Failed(format!("starting the process: {error}"));
         let mut command = Command::new(std::env::current_exe().map_err(fail)?);
-        let workload = crate::args::typed(&flags.workload);
-        let durability = crate::args::typed(&flags.durability);
-        command.arg("crash-child").arg("--data").arg(data);
-        command.args(["--workload", &workload, "--durability", &durability]);
-        command.args(["--scheme", &flags.scheme, "--threads", &threads.to_string()]);
-        command.args(["--seed", &flags.seed.to_string(), "--cycle", &cycle.to_string()]);
-        if checkpoints {
-            command.arg("--checkpoints");
-        }
-        if let Some(plant @ CrashPlant::EarlyAcknowledgement) = &flags.plant {
-            command.args(["--plant", &crate::args::typed(plant)]);
-        }
+        command.args(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Its end is decided here: what a terminal sends to all of its programs is not for it.
         command.process_group(0);

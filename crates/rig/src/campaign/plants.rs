@@ -1,15 +1,12 @@
-//! Planted bugs by name.
+//! Planted bugs as people read them.
 
-use chiliad_machine::{Fault, Rig};
+use chiliad_driver::faults;
+use chiliad_machine::Rig;
 use std::fmt::Write;
 
-/// All planted bugs of this build, the engine's first.
-pub fn all() -> Vec<&'static Fault> {
-    chiliad_driver::faults()
-}
-
 /// The rig's name.
-pub fn rig(rig: Rig) -> &'static str {
+#[must_use]
+pub fn rig_name(rig: Rig) -> &'static str {
     match rig {
         Rig::SimSc => "sim-sc",
         Rig::SimTso => "sim-tso",
@@ -21,11 +18,12 @@ pub fn rig(rig: Rig) -> &'static str {
     }
 }
 
-/// The table that `--plant list` prints.
+/// All planted bugs of this build, the engine's first, as a table.
+#[must_use]
 pub fn table() -> String {
     let mut out = String::new();
-    for fault in all() {
-        let (name, rig) = (fault.name, rig(fault.rig));
+    for fault in faults() {
+        let (name, rig) = (fault.name, rig_name(fault.rig));
         let (workload, limit) = match fault.rig {
             Rig::Loom => ("-", "by the models in the tests".to_owned()),
             Rig::Waits => ("-", "by the engine's tests".to_owned()),

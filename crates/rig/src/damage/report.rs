@@ -1,8 +1,9 @@
 //! What was found, by kind of damage.
 
-use crate::args::DamageFlags;
+use super::judge::Verdict;
+use super::kinds::Kind;
+use super::order::Order;
 use chiliad_host::text::thousands;
-use chiliad_rig::damage::{Kind, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -26,6 +27,7 @@ pub struct Report {
     pub cycles: u64,
     /// Directories built.
     pub bases: u64,
+    /// How long all took.
     pub seconds: f64,
 }
 
@@ -56,7 +58,7 @@ impl Report {
     }
 
     /// For people.
-    pub fn text(&self, flags: &DamageFlags) -> String {
+    pub fn text(&self, order: &Order) -> String {
         let mut out = String::new();
         let heads = ["damage", "refused", "whole", "unwitnessed", "lost"];
         let _ = writeln!(
@@ -84,15 +86,15 @@ impl Report {
             "{} damaged copies of {} directories under {}, seed {}, {:.1} s",
             thousands(damaged),
             thousands(self.bases),
-            flags.scheme,
-            flags.seed,
+            order.scheme.name(),
+            order.seed,
             self.seconds
         );
         out
     }
 
     /// For programs.
-    pub fn json(&self, flags: &DamageFlags) -> Value {
+    pub fn json(&self, order: &Order) -> Value {
         let counts = |it: &Counts| {
             json!({
                 "refused": it.refused, "whole": it.whole, "unwitnessed": it.unwitnessed,
@@ -105,8 +107,8 @@ impl Report {
         all["kinds"] = kinds.into();
         all["cycles"] = self.cycles.into();
         all["directories"] = self.bases.into();
-        all["seed"] = flags.seed.into();
-        all["scheme"] = flags.scheme.as_str().into();
+        all["seed"] = order.seed.into();
+        all["scheme"] = order.scheme.name().into();
         all["seconds"] = self.seconds.into();
         all
     }

@@ -1,11 +1,46 @@
-//! A cell against the command lines of runs like it: both mean the same.
+//! What a rig runs, against the lines that repeat it: both mean the same.
 
+use super::lines;
 use crate::{jobs, settings};
-use chiliad_driver::schemes;
+use chiliad_driver::{faults, schemes};
 use chiliad_lab::run::Job;
 use chiliad_lab::{machines, spec};
+use chiliad_machine::Rig;
+use chiliad_rig::campaign::{Case, Trial, WORKLOADS as CAMPAIGN};
 use chiliad_rig::soak::{Cell, Load, On, Run, WORKLOADS};
 use std::time::Duration;
+
+/// A case is run without its line. What the line resolves to must be what was run.
+fn check(case: &Case) {
+    let line = lines::trial(&Trial::Interleaving(case.clone()));
+    let words: Vec<String> = line.split(' ').skip(1).map(str::to_owned).collect();
+    let job = jobs::parse(&words).unwrap_or_else(|stop| panic!("{line}: {stop:?}"));
+    let Job::Workload(typed) = job else { panic!("{line}: no workload") };
+    let plan = typed.simulated().expect("a simulated run");
+    let setup = case.setup().expect("a case that can be run");
+    assert_eq!(setup.scheme.name, typed.scheme.name, "{line}");
+    assert_eq!(format!("{:?}", setup.workload), format!("{:?}", typed.workload), "{line}");
+    assert_eq!(format!("{:?}", setup.engine), format!("{:?}", typed.engine), "{line}");
+    assert_eq!(format!("{:?}", setup.plan), format!("{plan:?}"), "{line}");
+}
+
+#[test]
+fn the_line_of_a_case_repeats_it() {
+    let fault = faults()[0];
+    for seed in 0..70 {
+        for workload in CAMPAIGN {
+            for info in schemes() {
+                let case = Case::new(workload, info.name, seed, None);
+                check(&case);
+                if seed < 3 {
+                    check(&case.clone().on(Rig::SimCrews, None));
+                    check(&case.clone().on(Rig::SimTso, Some(5)).plant(fault));
+                    check(&Case::new(workload, info.name, seed, Some(2)));
+                }
+            }
+        }
+    }
+}
 
 /// A run like a cell's, but for its length.
 fn words(cell: Cell, seed: u64, load: &Load<'_>) -> Vec<String> {

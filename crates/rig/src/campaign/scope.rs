@@ -1,0 +1,35 @@
+//! What a campaign covers, and how.
+
+use super::trial::Trial;
+use chiliad_simulator::description::Description;
+
+/// The workloads that campaigns know.
+pub const WORKLOADS: [&str; 8] =
+    ["scan", "hash", "bank", "tpcc", "ycsb", "smallbank", "tatp", "txbench"];
+
+/// What a campaign covers, and how.
+pub struct Scope<'a> {
+    /// The schemes.
+    pub schemes: Vec<&'static str>,
+    /// These are all.
+    pub all_schemes: bool,
+    /// The workloads.
+    pub workloads: Vec<&'static str>,
+    /// Crashes instead of interleavings.
+    pub disk: bool,
+    /// Simulated cores, whatever the seed says.
+    pub cores: Option<usize>,
+    /// Transactions in flight on each core, whatever the seed says.
+    pub interleave: Option<usize>,
+    /// Cases that run at once.
+    pub threads: usize,
+    /// No progress bar.
+    pub quiet: bool,
+    /// The machine of timed soaks.
+    pub machine: &'a Description,
+    /// What to type to repeat a case.
+    pub again: fn(&Trial) -> String,
+}
+
+/// The form of the bar over a campaign's cases.
+pub(super) const BAR: &str = "{pos} of {len} [{bar:30}] {per_sec}, {eta} left {msg}";

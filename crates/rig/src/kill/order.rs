@@ -1,0 +1,39 @@
+//! What was asked for: how many processes are killed, and what they do.
+
+use super::victim::Work;
+use chiliad::{Error, Scheme};
+use chiliad_host::Stop;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What was asked for.
+pub struct Order<'a> {
+    /// Openings of the database, each of which ends in a kill or an orderly close.
+    pub cycles: u64,
+    /// What the processes do.
+    pub work: Work,
+    /// Clients, each a thread.
+    pub threads: usize,
+    /// The scheme.
+    pub scheme: Scheme,
+    /// Clients wait for each result themselves.
+    pub waits: bool,
+    /// Decides when to kill, the options of each opening, and what clients do.
+    pub seed: u64,
+    /// The directory, which stays; `None`: a temporary one.
+    pub data: Option<PathBuf>,
+    /// No progress bar.
+    pub quiet: bool,
+    /// The words, after the program's name, of the process for cycle so many on a directory, which writes checkpoints
+    /// or not.
+    pub child: &'a dyn Fn(&Path, u64, bool) -> Vec<OsString>,
+    /// A directory that cannot be used, told with what is accepted.
+    pub refusal: fn(&Path, &Error) -> Stop,
+}
+
+impl Order<'_> {
+    /// When clients acknowledge, as reports have it.
+    pub(super) fn durability(&self) -> &'static str {
+        if self.waits { "sync" } else { "epoch" }
+    }
+}

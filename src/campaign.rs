@@ -1,0 +1,94 @@
+//! `chiliad campaign`: many seeded interleavings, each verified; or planted bugs, each caught.
+//!
+//! What is run, and what it shows, is the rig's ([`chiliad_rig::campaign`]). Each case can be repeated by typing a
+//! line of `chiliad simulate`, or, with `--disk`, where it is a database that crashes and recovers, by a campaign of
+//! one seed.
+
+use crate::args::CampaignFlags;
+use crate::{lines, settings};
+use chiliad_driver::{faults, schemes};
+use chiliad_host::output::complain;
+use chiliad_host::{Sink, Stop, computer, interrupt};
+use chiliad_lab::{BUILD, machines, spec};
+use chiliad_rig::campaign::{Scope, WORKLOADS, run_planted, run_seeds, table};
+use serde_json::json;
+
+/// Runs the campaign.
+pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {
+    let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
+    let machine = machines::timed()?;
+    let scope = Scope {
+        schemes: chosen_schemes(&flags.scheme, flags.disk)?,
+        all_schemes: flags.scheme == "all",
+        workloads: chosen_workloads(&flags.workload)?,
+        disk: flags.disk,
+        cores: flags.cores,
+        interleave: flags.interleave,
+        threads: flags.threads.unwrap_or_else(computer::cores),
+        quiet: flags.quiet,
+        machine: &machine,
+        again: lines::trial,
+    };
+    let passed = match flags.plant.as_deref() {
+        None => seeds(flags, &scope, &mut sink)?,
+        Some("list") => {
+            sink.say(&table())?;
+            true
+        }
+        Some(name) => planted(name, flags.seeds.start, &scope, &mut sink)?,
+    };
+    sink.finish()?;
+    if passed { Ok(()) } else { Err(Stop::FailedAndSaid) }
+}
+
+fn seeds(flags: &CampaignFlags, scope: &Scope<'_>, sink: &mut Sink) -> Result<bool, Stop> {
+    let mut report = run_seeds(flags.seeds.clone(), scope)?;
+    report.json["build"] = json!(BUILD);
+    sink.say(&report.text)?;
+    sink.json(&report.json)?;
+    if let Some(failed) = &report.failed {
+        complain(failed);
+    }
+    not_interrupted(report.failed.is_none())
+}
+
+/// Looks for the bug of this name, or for all; whether each was caught.
+fn planted(name: &str, seed: u64, scope: &Scope<'_>, sink: &mut Sink) -> Result<bool, Stop> {
+    let all = name == "all";
+    let bugs = if all { faults() } else { vec![settings::plant(name)?] };
+    let found = run_planted(&bugs, seed, scope)?;
+    sink.say(&found.table)?;
+    if let (Some(first), false) = (&found.first, all) {
+        sink.say(&format!("\n{first}\n"))?;
+    }
+    sink.json(&json!({"plants": found.rows, "passed": found.passed, "build": BUILD}))?;
+    not_interrupted(found.passed)
+}
+
+fn not_interrupted(passed: bool) -> Result<bool, Stop> {
+    if interrupt::asked() { Err(Stop::Interrupted) } else { Ok(passed) }
+}
+
+fn chosen_schemes(name: &str, disk: bool) -> Result<Vec<&'static str>, Stop> {
+    if name != "all" {
+        return Ok(vec![settings::scheme(name)?.name]);
+    }
+    // What a crash leaves is compared with a serial order.
+    let promises = match disk {
+        true => spec::promises_serializability,
+        false => spec::promises_transactions,
+    };
+    Ok(schemes().iter().filter(|info| promises(info)).map(|info| info.name).collect())
+}
+
+fn chosen_workloads(name: &str) -> Result<Vec<&'static str>, Stop> {
+    if name == "all" { Ok(WORKLOADS.to_vec()) } else { Ok(vec![workload(name, &WORKLOADS)?]) }
+}
+
+/// The one of these workloads that has this name.
+pub fn workload(name: &str, known: &[&'static str]) -> Result<&'static str, Stop> {
+    known.iter().find(|&&known| known == name).copied().ok_or_else(|| {
+        let names = known.join(", ");
+        Stop::bad("--workload", format!("`{name}` is unknown; accepted: all, {names}"))
+    })
+}
