@@ -52,6 +52,8 @@ impl<M: Machine> Buffer<M> {
         writes: impl Iterator<Item = Write<'a>>,
     ) {
         let mut content = self.content.lock();
+        debug_assert!(!content.closed, "a worker that has gone commits nothing");
+        debug_assert!(epoch > 0, "zero stands for nothing appended");
         let start = entry::begin(&mut content.bytes, epoch, order);
         for write in writes {
             write.encode(&mut content.bytes);
@@ -70,7 +72,9 @@ impl<M: Machine> Buffer<M> {
 
     /// The worker has gone: once taken, the buffer is forgotten.
     pub fn close(&self) {
-        self.content.lock().closed = true;
+        let mut content = self.content.lock();
+        debug_assert!(!content.closed, "a worker goes once");
+        content.closed = true;
     }
 
     /// Takes what there is into `room`, which is empty.
@@ -81,6 +85,7 @@ impl<M: Machine> Buffer<M> {
         }
         let mut content = self.content.lock();
         core::mem::swap(&mut content.bytes, room);
+        debug_assert!(content.bytes.is_empty(), "the worker goes on in an empty piece");
         self.pending.store(0, Ordering::Relaxed);
         let epoch = core::mem::take(&mut content.epoch);
         Taken { epoch, closed: content.closed }

@@ -30,6 +30,7 @@ pub(crate) struct Claims {
 impl Claims {
     /// Creates the file, durably with its name: every writer has a first segment that begins.
     pub fn create(disk: &dyn Disk, database: u128, incarnation: u32, writers: u32) -> Result<Self> {
+        debug_assert!(u64::from(writers) <= WRITERS_MAX, "a reader finds all of them");
         let name = Name::Claims(incarnation).to_string();
         let doing = |what| LogError::io(format!("{what} {name} in {}", disk.place()));
         let bytes = u64::from(writers) * MARKS_BYTES;
@@ -39,6 +40,7 @@ impl Claims {
         for writer in 0..writers {
             claims.of(writer).push_first(&mut blocks);
         }
+        debug_assert!(blocks.len() as u64 == bytes, "three blocks for each writer");
         claims.file.write_at(0, &blocks).map_err(doing("writing"))?;
         claims.file.sync().map_err(doing("syncing"))?;
         disk.sync_names().map_err(LogError::io(format!("syncing {}", disk.place())))?;
@@ -55,6 +57,7 @@ impl Claims {
 
     /// Notes that a segment has begun, for good.
     pub fn note(&self, marks: &mut Marks, mark: Mark) -> Result<()> {
+        debug_assert!(mark.end.bytes == segment::HEAD_BYTES, "the end of a segment's head");
         let doing = LogError::io(format!("writing {}", self.name));
         marks.note(&*self.file, mark, Lasts::Power).map_err(doing)
     }

@@ -37,6 +37,9 @@ impl Write<'_> {
     #[inline]
     pub fn encode(&self, out: &mut Vec<u8>) {
         debug_assert!(self.table <= TABLE_MAX);
+        debug_assert!(self.key.len() <= u16::MAX as usize, "a key has 16 bits of length");
+        debug_assert!(u32::try_from(self.value.len()).is_ok(), "and a value 32");
+        let start = out.len();
         let table = self.table | if self.removed { REMOVED } else { 0 };
         let mut head = [0; 10];
         head[..4].copy_from_slice(&table.to_le_bytes());
@@ -46,6 +49,7 @@ impl Write<'_> {
         out.extend_from_slice(&head);
         out.extend_from_slice(self.key);
         out.extend_from_slice(self.value);
+        debug_assert!(out.len() - start == self.encoded_bytes(), "as long as it is said to be");
     }
 
     /// Bytes that it takes.
@@ -79,6 +83,8 @@ pub fn begin(out: &mut Vec<u8>, epoch: u64, order: u64) -> usize {
 /// Ends the transaction that began at `start`.
 #[inline]
 pub fn end(out: &mut [u8], start: usize) {
+    debug_assert!(start + TRANSACTION_HEAD <= out.len(), "its head comes first");
+    debug_assert!(u32::try_from(out.len() - start).is_ok(), "a transaction is below 4 GiB");
     let bytes = (out.len() - start - 4) as u32;
     out[start..start + 4].copy_from_slice(&bytes.to_le_bytes());
 }

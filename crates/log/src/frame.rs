@@ -122,6 +122,7 @@ impl Head {
     /// Bytes of the file that the frame takes.
     #[must_use]
     pub fn frame_bytes(&self) -> u64 {
+        debug_assert!(self.stored_bytes() <= PAYLOAD_BYTES_MAX, "no head says more");
         (HEAD_BYTES as u64 + u64::from(self.stored_bytes)).next_multiple_of(BLOCK_BYTES as u64)
     }
 
@@ -168,6 +169,8 @@ impl Head {
     /// Whether head and payload, as they stand in the file, are what was written to it.
     #[must_use]
     pub fn fits(&self, identity: &Identity, head: &[u8], stored: &[u8]) -> bool {
+        debug_assert!(head.len() >= HEAD_BYTES, "the head is whole");
+        debug_assert!(stored.len() == self.stored_bytes(), "so is the payload");
         let mut hasher = identity.hasher();
         hasher.update(&head[CHECKED_FROM..HEAD_BYTES]);
         hasher.update(stored);
@@ -177,6 +180,7 @@ impl Head {
     /// The payload as it was, in `out` if it had to be unpacked; `None` if it cannot be.
     #[must_use]
     pub fn unpack<'a>(&self, stored: &'a [u8], out: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+        debug_assert!(stored.len() == self.stored_bytes(), "the payload is whole");
         if !self.compressed {
             return Some(stored);
         }
@@ -235,6 +239,11 @@ impl Framer {
         synced: u64,
         position: u64,
     ) {
+        debug_assert!(start.is_multiple_of(BLOCK_BYTES), "frames begin with a block");
+        debug_assert!(start + HEAD_BYTES <= out.len(), "there is room for the head");
+        debug_assert!(position.is_multiple_of(BLOCK_BYTES as u64), "also in the file");
+        debug_assert!(synced <= position, "what is durable lies before it");
+        debug_assert!(synced.is_multiple_of(BLOCK_BYTES as u64), "whole frames are durable");
         let raw_bytes = out.len() - start - HEAD_BYTES;
         assert!(raw_bytes <= PAYLOAD_BYTES_MAX, "a frame of {raw_bytes} bytes");
         let flags = self.pack(out, start + HEAD_BYTES);
@@ -255,11 +264,17 @@ impl Framer {
         head[4..8].copy_from_slice(&hasher.finalize().to_le_bytes());
         out.bytes_mut()[start..start + HEAD_BYTES].copy_from_slice(&head);
         out.pad();
+        debug_assert!(
+            Head::decode(&out.bytes()[start..])
+                .is_some_and(|head| head.frame_bytes() as usize == out.len() - start),
+            "a reader finds the frame"
+        );
     }
 
     /// Compresses the payload at `from` in place if that is asked for and saves something; returns
     /// the flags.
     fn pack(&mut self, out: &mut Blocks, from: usize) -> u8 {
+        debug_assert!(from <= out.len(), "a payload begins where its head ends");
         let raw_bytes = out.len() - from;
         if !self.compress || raw_bytes < COMPRESS_FROM {
             return 0;

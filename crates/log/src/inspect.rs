@@ -49,6 +49,7 @@ impl Tail {
     /// # Errors
     /// The system's.
     pub fn make_certain<M: Machine>(&self, disk: &dyn Disk) -> Result<()> {
+        debug_assert!(self.synced_bytes <= self.sound_bytes, "no frame speaks of later ones");
         let Some(name) = self.segments.last().map(ToString::to_string) else {
             return Ok(());
         };
@@ -90,6 +91,8 @@ pub fn tail<M: Machine>(
     losses: Option<&mut Vec<LogError>>,
 ) -> Result<Tail> {
     let Sought { database, first, present, promise } = sought;
+    debug_assert!(present.is_sorted(), "segments are in order");
+    debug_assert!(present.iter().all(|id| id.writer == first.writer), "of one writer");
     let promise = if M::fault(&faults::SEAL_NOT_CHECKED) { promise.unsealed() } else { promise };
     let mut verdict = Verdict { losses };
     let needed = |id: &&SegmentId| id.sequence >= first.sequence && promise.allows(**id);
@@ -221,6 +224,7 @@ fn read_end<M: Machine>(
         synced_bytes = frame.head.synced.max(synced_bytes);
     }
     let sound_bytes = reader.offset();
+    debug_assert!(synced_bytes <= sound_bytes, "no frame speaks of later ones");
     let noted = match promise {
         Promise::AtLeast(_) => reader.mark(&id.identity_of_marks(database))?,
         Promise::Nothing | Promise::Exactly(_) => Noted::Unmarked,

@@ -153,6 +153,10 @@ impl Manifest {
                     | flag(incarnation.claims, WITH_CLAIMS),
             );
             long(&mut body, incarnation.ended.unwrap_or(0));
+            debug_assert!(
+                [0, incarnation.first_segments.len()].contains(&incarnation.ends.len()),
+                "an end for each writer, or none"
+            );
             word(&mut body, incarnation.first_segments.len() as u32);
             for &first in &incarnation.first_segments {
                 word(&mut body, first);
@@ -212,6 +216,9 @@ impl Manifest {
     /// The system's. Either manifest may be in place then.
     pub fn write<M: Machine>(&self, disk: &dyn Disk) -> Result<()> {
         let body = self.encode();
+        debug_assert!(self.is_sound(), "a reader takes it");
+        debug_assert!(body.len() as u64 <= BODY_BYTES_MAX, "and reads it to its end");
+        debug_assert!(Self::decode(FORMAT_VERSION, &body).is_some(), "and parses it");
         let mut blocks = Blocks::new();
         blocks.push(MAGIC);
         blocks.push(&FORMAT_VERSION.to_le_bytes());

@@ -87,11 +87,14 @@ pub(crate) struct Marks {
 impl Marks {
     /// Blocks at `at`, of which `first` is in all.
     pub fn new(at: u64, identity: Identity, writer: u32, first: Mark) -> Self {
+        debug_assert!(at.is_multiple_of(BLOCK_BYTES as u64), "marks have blocks of their own");
+        debug_assert!(identity.numbers[1] == writer, "a reader asks for the writer's marks");
         Self { at, identity, writer, noted: 0, synced: 0, newest: first, lasting: first }
     }
 
     /// Appends the blocks as they are at first.
     pub fn push_first(&self, out: &mut Blocks) {
+        debug_assert!(self.noted == 0, "nothing is noted yet");
         for _ in 0..SLOTS {
             out.push(&encode(&self.identity, self.writer, 0, self.newest));
             out.pad();
@@ -100,6 +103,8 @@ impl Marks {
 
     /// Notes a mark in `file`, unless it is there already.
     pub fn note(&mut self, file: &dyn DiskFile, mark: Mark, lasts: Lasts) -> io::Result<()> {
+        debug_assert!(mark.end >= self.newest.end, "a log does not become shorter");
+        debug_assert!(self.synced <= self.noted, "what lasts was noted");
         let known = if lasts == Lasts::Power { self.lasting } else { self.newest };
         if known == mark {
             return Ok(());
@@ -107,6 +112,7 @@ impl Marks {
         self.noted += 1;
         // Of the two that are synced the older one: the other stays whole if power is lost.
         let slot = if lasts == Lasts::Power { 1 + self.synced % SYNCED_SLOTS } else { 0 };
+        debug_assert!(slot < SLOTS, "a block of the writer");
         let mut block = Blocks::new();
         block.push(&encode(&self.identity, self.writer, self.noted, mark));
         block.pad();

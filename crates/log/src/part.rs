@@ -69,6 +69,7 @@ impl<M: Machine> PartWriter<M> {
     }
 
     fn frame(&mut self, kind: Kind) -> Result<()> {
+        debug_assert!((kind == Kind::Start) == (self.offset == 0), "the first frame, and no other");
         self.frames.clear();
         let start = Framer::begin(&mut self.frames);
         self.frames.push(&self.payload);
@@ -88,6 +89,7 @@ impl<M: Machine> PartWriter<M> {
         if !self.payload.is_empty() {
             self.frame(Kind::Data)?;
         }
+        debug_assert!(self.payload.is_empty(), "all rows are in frames");
         self.payload.extend_from_slice(&self.rows.to_le_bytes());
         self.frame(Kind::End)?;
         if !M::fault(&faults::CHECKPOINT_NOT_SYNCED) {

@@ -115,6 +115,7 @@ impl<M: Machine> SegmentReader<M> {
 
     /// Goes on at `offset`, a multiple of the block size.
     pub fn seek(&mut self, offset: u64) {
+        debug_assert!(offset.is_multiple_of(BLOCK_BYTES as u64), "frames begin with a block");
         self.offset = offset;
     }
 
@@ -136,7 +137,9 @@ impl<M: Machine> SegmentReader<M> {
             return Ok(None);
         };
         self.offset = offset + head.frame_bytes();
+        debug_assert!(head.position == offset, "a sound frame is where it says");
         let start = (offset - self.chunk_start) as usize + HEAD_BYTES;
+        debug_assert!(start + head.stored_bytes() <= self.chunk.len(), "its bytes are there");
         let stored = &self.chunk.bytes()[start..start + head.stored_bytes()];
         match head.unpack(stored, &mut self.unpacked) {
             Some(payload) => {
@@ -199,6 +202,8 @@ impl<M: Machine> SegmentReader<M> {
 
     /// Sees to it that `count` bytes from `offset` on are in the chunk, if the file has them.
     fn have(&mut self, offset: u64, count: usize) -> Result<()> {
+        debug_assert!(offset.is_multiple_of(BLOCK_BYTES as u64), "frames begin with a block");
+        debug_assert!(offset + count as u64 <= self.bytes, "the file has them");
         let end = self.chunk_start + self.chunk.len() as u64;
         if offset >= self.chunk_start && offset + count as u64 <= end {
             return Ok(());
@@ -240,6 +245,7 @@ impl<M: Machine> SegmentReader<M> {
                 at += BLOCK_BYTES as u64;
             }
         }
+        debug_assert!(self.offset == stopped, "whoever reads on reads on from there");
         Ok(Damage::End { torn: torn || self.looks_begun(stopped)? })
     }
 

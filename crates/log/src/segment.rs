@@ -47,11 +47,13 @@ impl Spares {
             self.next = self.next.wrapping_add(1);
         }
         let number = self.next;
+        debug_assert!(!self.ready.contains(&number), "a name that no spare has");
         self.next = number.wrapping_add(1);
         number
     }
 
     pub(crate) fn add(&mut self, number: u32) {
+        debug_assert!(!self.ready.contains(&number), "a spare is ready once");
         // After the last number comes the first, whatever somebody has called a file.
         self.next = self.next.max(number.wrapping_add(1));
         self.ready.push(number);
@@ -131,8 +133,10 @@ impl Segment {
         let mut out = Blocks::new();
         segment.frame(&mut out, Kind::Start, claimed, |payload| payload.push(&[SLOTS as u8]));
         segment.marks.push_first(&mut out);
+        debug_assert!(out.len() as u64 == HEAD_BYTES, "a frame and the marks");
         segment.write(&out)?;
         segment.sync()?;
+        debug_assert!(segment.synced == HEAD_BYTES, "the beginning is durable");
         if !M::fault(&faults::SEGMENT_NAME_NOT_SYNCED) {
             disk.sync_names().map_err(LogError::io(format!("syncing {}", disk.place())))?;
         }
@@ -147,6 +151,7 @@ impl Segment {
         epoch: u64,
         payload: impl FnOnce(&mut Blocks),
     ) {
+        debug_assert!(self.offset.is_multiple_of(BLOCK_BYTES as u64), "frames end with a block");
         let start = Framer::begin(out);
         payload(out);
         let position = self.offset + start as u64;
@@ -155,6 +160,8 @@ impl Segment {
 
     /// Writes frames behind those there are.
     pub fn write(&mut self, frames: &Blocks) -> Result<()> {
+        debug_assert!(!frames.is_empty(), "a write has a frame");
+        debug_assert!(frames.len().is_multiple_of(BLOCK_BYTES), "frames end with a block");
         let doing = LogError::io(format!("writing {}", self.id));
         self.file.write_at(self.offset, frames).map_err(doing)?;
         self.offset += frames.len() as u64;
@@ -163,6 +170,7 @@ impl Segment {
 
     /// Makes what was written durable.
     pub fn sync(&mut self) -> Result<()> {
+        debug_assert!(self.synced <= self.offset, "only what was written is durable");
         self.file.sync().map_err(LogError::io(format!("syncing {}", self.id)))?;
         self.synced = self.offset;
         Ok(())
@@ -170,6 +178,8 @@ impl Segment {
 
     /// Notes in its head how far it is durable.
     pub fn note(&mut self, mark: Mark, lasts: Lasts) -> Result<()> {
+        debug_assert!(mark.end.sequence == self.id.sequence, "marks are of their segment");
+        debug_assert!(mark.end.bytes <= self.offset, "of what was written");
         let doing = LogError::io(format!("writing {}", self.id));
         self.marks.note(&*self.head, mark, lasts).map_err(doing)
     }
@@ -184,6 +194,7 @@ impl Segment {
 
     /// How far it is durable; `epoch` is that of the last frame there.
     pub fn durable_end(&self, epoch: u64) -> LogEnd {
+        debug_assert!(self.synced >= HEAD_BYTES, "the beginning is durable");
         LogEnd { sequence: self.id.sequence, bytes: self.synced, epoch }
     }
 

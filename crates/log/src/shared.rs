@@ -104,6 +104,7 @@ impl<M: Machine> Log<M> {
         options: LogOptions,
         spares: Spares,
     ) -> Result<Self> {
+        debug_assert!(options.writers > 0, "a log has a writer");
         let lane = || Lane {
             durable: M::Word::new(0),
             runner: M::Word::new(0),
@@ -134,11 +135,13 @@ impl<M: Machine> Log<M> {
     /// The manifest that names this incarnation is in place, durably. The log may not be in the machine's
     /// memory yet.
     pub fn is_named_by(&mut self, generation: u64) {
+        debug_assert!(generation > 0, "zero stands for no manifest");
         self.generation = M::Word::new(generation);
     }
 
     /// A manifest of this generation is in place, durably.
     pub fn manifest_is(&self, generation: u64) {
+        debug_assert!(generation > 0, "zero stands for no manifest");
         // Release pairs with the acquire in `LogWriter::note`.
         self.generation.store(generation, Ordering::Release);
     }
@@ -286,6 +289,7 @@ impl<M: Machine> Log<M> {
     /// Forgets the complete segments before `first`, one number for each writer, and returns them:
     /// they are the caller's to remove.
     pub fn retire(&self, first: &[u32]) -> Vec<SegmentId> {
+        debug_assert!(first.len() == self.lanes.len(), "a number for each writer");
         let mut retired = Vec::new();
         self.complete.lock().retain(|it| {
             let needed = it.id.sequence >= first[it.id.writer as usize];

@@ -81,6 +81,7 @@ impl<M: Machine> Log<M> {
         options: LogOptions,
         spares: impl IntoIterator<Item = u32>,
     ) -> Result<(Self, Vec<LogWriter<M>>)> {
+        debug_assert!(options.writers > 0, "a log has a writer");
         let mut ready = Spares::default();
         spares.into_iter().for_each(|number| ready.add(number));
         let first: Vec<Option<u32>> = (0..options.writers).map(|_| ready.take()).collect();
@@ -94,6 +95,7 @@ impl<M: Machine> Log<M> {
 impl<M: Machine> LogWriter<M> {
     /// A writer and its first segment; `log` may not be in the machine's memory yet.
     fn begin(log: &Log<M>, number: u32, spare: Option<u32>) -> Result<Self> {
+        debug_assert!((number as usize) < log.lanes.len(), "each writer has its lane");
         let id = SegmentId { incarnation: log.incarnation, writer: number, sequence: 0 };
         let compress = log.options.compress;
         let segment = Segment::begin::<M>(&log.disk, spare, id, log.database, compress, 0)?;
@@ -140,6 +142,8 @@ impl<M: Machine> LogWriter<M> {
         }
         // Acquire pairs with the release in `advance`: what is taken after this has all of it.
         let stable = log.stable.load(Ordering::Acquire);
+        debug_assert!(stable >= self.claimed, "the stable epoch never falls");
+        debug_assert!(self.marked <= self.claimed, "what frames say is claimed");
         let due = stable > self.claimed;
         self.meet(log);
         let pending: u64 = self.sources.iter().map(|source| source.buffer.pending()).sum();
@@ -169,6 +173,7 @@ impl<M: Machine> LogWriter<M> {
         if !due {
             return Ok(Stepped::Wrote);
         }
+        debug_assert!(self.newest_taken == 0, "nothing that was taken is left to write");
         self.claimed = stable;
         // Release pairs with the acquire in `durable`.
         lane.durable.store(stable, Ordering::Release);
@@ -218,6 +223,7 @@ impl<M: Machine> LogWriter<M> {
 
     /// Writes what was taken, in frames of which the last says that `stable` is complete.
     fn write(&mut self, log: &Log<M>, stable: u64) -> Result<()> {
+        debug_assert!(stable >= self.marked, "frames speak for ever later epochs");
         let content: usize = self.sources.iter().map(|source| source.taken.len()).sum();
         // Each source may cost a frame's head and padding.
         let bytes = content + (self.sources.len() + 1) * 2 * BLOCK_BYTES;
@@ -240,6 +246,7 @@ impl<M: Machine> LogWriter<M> {
                 length += source.taken.len();
                 taken.push(source.taken.as_slice());
             }
+            debug_assert!(length <= left, "each source is framed once");
             left -= length;
             // An earlier frame must not speak for later ones, which a crash may take.
             let epoch = if left == 0 { stable } else { self.marked };
@@ -250,6 +257,7 @@ impl<M: Machine> LogWriter<M> {
                 break;
             }
         }
+        debug_assert!(sources.next().is_none(), "all that was taken is framed");
         self.segment.write(&self.frames)?;
         // Relaxed: a statistic.
         log.written.fetch_add(self.frames.len() as u64, Ordering::Relaxed);
@@ -267,10 +275,16 @@ impl<M: Machine> LogWriter<M> {
 
     /// Completes the segment and begins the next.
     fn rotate(&mut self, log: &Log<M>) -> Result<()> {
+        debug_assert!(self.segment.has_content(), "an empty segment is not left");
         M::mark("log segment completed");
         self.end(log, Lasts::Process)?;
         let id = self.segment.id;
-        log.complete.lock().push(Retired { id, newest_epoch: self.segment.newest_epoch });
+        {
+            let mut complete = log.complete.lock();
+            let own = complete.iter().rfind(|it| it.id.writer == id.writer);
+            debug_assert!(own.is_none_or(|it| it.id < id), "oldest first");
+            complete.push(Retired { id, newest_epoch: self.segment.newest_epoch });
+        }
         let next = SegmentId { sequence: id.sequence + 1, ..id };
         let spare = log.spares.lock().take();
         let compress = log.options.compress;
