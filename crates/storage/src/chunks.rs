@@ -38,11 +38,13 @@ impl Chunks {
 
     /// Sets an ordinary block of these aside.
     pub fn keep(&mut self, block: NonNull<u8>) {
+        debug_assert!(!self.spare.contains(&block), "a block is kept once");
         self.spare.push(block);
     }
 
     /// Takes over what another has; what is left of its last block is lost to use.
     pub fn absorb(&mut self, other: &mut Self) {
+        debug_assert!(other.spare.is_empty(), "workers keep no whole blocks");
         self.blocks.append(&mut other.blocks);
     }
 
@@ -80,6 +82,7 @@ impl Chunks {
             budget.unreserve(bytes);
             return Err(OutOfMemory);
         };
+        debug_assert!(start.addr().get().is_multiple_of(align), "as aligned as was asked for");
         self.blocks.push((start, layout));
         Ok(start)
     }
@@ -92,6 +95,7 @@ impl Chunks {
         count: usize,
         target: &mut Pool,
     ) -> Result<(), OutOfMemory> {
+        debug_assert!(bytes > 0 && count > 0, "slots are asked for");
         let mut count = count;
         let mut start = self.carve(budget, (bytes * count).next_multiple_of(64));
         if start.is_err() {
@@ -137,6 +141,7 @@ impl Chunks {
         budget: Budget<'_, M>,
         batch: usize,
     ) -> Result<NonNull<u8>, OutOfMemory> {
+        debug_assert!(batch.is_multiple_of(64), "a batch is whole lines");
         // What would waste much of a block gets one of its own, and the last one stays in use.
         if 2 * batch > self.bytes {
             return self.block(budget, batch, 64);
@@ -148,6 +153,7 @@ impl Chunks {
             };
             self.left_bytes = self.bytes;
         }
+        debug_assert!(batch <= self.left_bytes, "the block has room");
         let start = self.cursor;
         // SAFETY: the block has `batch` bytes left behind the cursor; one past its end is allowed.
         self.cursor = unsafe { start.add(batch) };

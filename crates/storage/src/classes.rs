@@ -46,5 +46,7 @@ pub(crate) fn class_for(bytes: usize) -> Option<u8> {
             FINE_CLASSES + CLASS_BYTES[FINE_CLASSES..].partition_point(|&it| (it as usize) < bytes)
         }
     };
+    debug_assert!(CLASS_BYTES.get(class).is_none_or(|&it| it as usize >= bytes), "it has room");
+    debug_assert!(class == 0 || (CLASS_BYTES[class - 1] as usize) < bytes, "and no lesser one has");
     (class < CLASSES).then_some(class as u8)
 }

@@ -66,6 +66,7 @@ impl<M: Machine> Guard<M> {
     /// Counts a change. The caller holds the leaf's latch. Returns the count before and after.
     pub(crate) fn change(&self) -> (u64, u64) {
         let before = self.members.load(Ordering::Relaxed);
+        debug_assert!(before & DEAD == 0, "a leaf that has left its index does not change");
         // Release pairs with the acquire in `members`.
         self.members.store(before + 1, Ordering::Release);
         (before, before + 1)
@@ -74,6 +75,7 @@ impl<M: Machine> Guard<M> {
     /// The leaf leaves the tree. The caller holds its latch.
     pub(crate) fn kill(&self) {
         let before = self.members.load(Ordering::Relaxed);
+        debug_assert!(before & DEAD == 0, "a leaf leaves its index once");
         // Release pairs with the acquire in `members`: who sees the leaf dead also sees what was done before.
         self.members.store((before + 1) | DEAD, Ordering::Release);
     }
@@ -86,6 +88,7 @@ impl<M: Machine> Guard<M> {
     /// The slot becomes a new leaf, which nobody else has seen yet. Returns the count.
     pub(crate) fn revive(&self) -> u64 {
         let alive = (self.members.load(Ordering::Relaxed) & !DEAD) + 1;
+        debug_assert!(alive & DEAD == 0, "a life's first count is no mark of death");
         // Release pairs with the acquire in `members`: who kept the guard of the slot's last life sees it
         // changed.
         self.members.store(alive, Ordering::Release);

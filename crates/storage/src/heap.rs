@@ -126,15 +126,19 @@ fn limbo_try<M: Machine>() -> usize {
 
 /// The class of a slot of `kind` with at least `bytes`: never less than what stays readable.
 fn class_of(kind: Kind, bytes: usize) -> Option<u8> {
-    class_for(bytes.max(kind.stable_bytes()))
+    let class = class_for(bytes.max(kind.stable_bytes()));
+    debug_assert!(class.is_none_or(|class| class_bytes(class) >= bytes), "the class has room");
+    class
 }
 
 fn pool_index(kind: Kind, class: u8) -> usize {
+    debug_assert!((class as usize) < CLASSES, "a class that there is");
     kind as usize * CLASSES + class as usize
 }
 
 /// Bytes of memory that there are of a pool's slot.
 fn slot_bytes(pool: usize, shape: Option<Hollow>) -> usize {
+    debug_assert!(pool < KINDS.len() * CLASSES, "a pool that there is");
     shape.map_or_else(|| class_bytes((pool % CLASSES) as u8), Hollow::held_bytes)
 }
 
@@ -255,7 +259,7 @@ impl<M: Machine> Heap<M> {
     pub fn reclaim_lag(&self) -> u64 {
         let epoch = self.epoch.load(Ordering::Relaxed);
         let pins = self.slots.iter().map(|(_, slot)| slot.pin.load(Ordering::Relaxed));
-        pins.filter(|pin| pin & 1 == 1).map(|pin| epoch - (pin >> 1)).max().unwrap_or(0)
+        pins.filter(|pin| pin & 1 == 1).map(|pin| epoch.saturating_sub(pin >> 1)).max().unwrap_or(0)
     }
 
     /// Accounts for `bytes` of memory that somebody is about to obtain from the machine.
@@ -289,6 +293,7 @@ impl<M: Machine> Heap<M> {
         let lagging = self.slots.iter().any(|(_, slot)| {
             // Acquire pairs with the release in `unpin`: what the worker read, it has read.
             let pin = slot.pin.load(Ordering::Acquire);
+            debug_assert!(pin & 1 == 0 || pin >> 1 <= epoch, "no pin is ahead of the epoch");
             pin & 1 == 1 && pin >> 1 != epoch
         });
         if lagging {
@@ -318,6 +323,7 @@ impl<M: Machine> Heap<M> {
         own: &mut Chunks,
         target: &mut Pool,
     ) -> Result<(), OutOfMemory> {
+        debug_assert!(target.slots.is_empty(), "a pool is filled when it is empty");
         let bytes = slot_bytes(pool, shape);
         let wanted = target.batch(bytes);
         if matches!(self.supply, Supply::Pools) {
@@ -339,6 +345,7 @@ impl<M: Machine> Heap<M> {
             carve(&mut central.chunks, target)?;
         }
         drop(central);
+        debug_assert!(!target.slots.is_empty(), "what was carved is there");
         // Not under the latch: it is the longer part.
         target.slots.iter().for_each(|&place| construct::<M>(place, bytes));
         Ok(())
@@ -347,6 +354,7 @@ impl<M: Machine> Heap<M> {
 
 /// Makes a carved slot an array of words, once and for all.
 fn construct<M: Machine>(place: NonNull<u8>, bytes: usize) {
+    debug_assert!(bytes.is_multiple_of(8), "a slot is whole words");
     let words = place.cast::<M::Word>();
     for index in 0..bytes / 8 {
         // SAFETY: the slot is ours alone and `bytes` long.
@@ -512,6 +520,7 @@ impl<M: Machine> LocalHeap<M> {
     fn take(&mut self, pool: usize, bytes: usize) -> NonNull<u8> {
         let place = self.free[pool].slots.pop().expect("refilled");
         let stable = KINDS[pool / CLASSES].stable_bytes();
+        debug_assert!(stable <= bytes, "what stays readable lies within");
         M::unpoison(place.as_ptr().wrapping_add(stable), bytes - stable);
         place
     }
@@ -538,6 +547,7 @@ impl<M: Machine> LocalHeap<M> {
         if kind != Kind::Record {
             return None;
         }
+        debug_assert!(self.free[pool_index(kind, class)].slots.is_empty(), "no record is left");
         let (from, to) = (pool_index(Kind::Version, class), pool_index(kind, class));
         let mut blocks = core::mem::take(&mut self.free[from]);
         if blocks.slots.is_empty() {
@@ -577,7 +587,9 @@ impl<M: Machine> LocalHeap<M> {
         let align = 1 << bytes.trailing_zeros().min(6);
         let layout = Layout::from_size_align(bytes, align).map_err(|_| OutOfMemory)?;
         let place = source.alloc(layout).ok_or(OutOfMemory)?;
+        debug_assert!(place.addr().get().is_multiple_of(align), "as aligned as was asked for");
         construct::<M>(place, bytes);
+        debug_assert!(self.credit_bytes >= bytes, "reserved before");
         self.credit_bytes -= bytes;
         self.singles.push((place, layout));
         self.free[pool].slots.push(place);
@@ -592,6 +604,7 @@ impl<M: Machine> LocalHeap<M> {
     pub fn alloc_record(&mut self, kind: Kind, bytes: usize) -> Result<RecordRef<M>, OutOfMemory> {
         debug_assert!(matches!(kind, Kind::Record | Kind::Version));
         let class = class_for(HEAD_BYTES + bytes + 8 * self.scheme_words).ok_or(OutOfMemory)?;
+        debug_assert!(class_bytes(class) >= HEAD_BYTES + bytes + 8 * self.scheme_words, "it fits");
         let place = match hollow::shape::<M>(self.shared.kept, class) {
             None => self.alloc_class(kind, class)?,
             Some(shape) => self.alloc_hollow(kind, class, shape)?,
@@ -634,8 +647,10 @@ impl<M: Machine> LocalHeap<M> {
         M::work(Cost::Free, 1);
         let stable = KINDS[pool / CLASSES].stable_bytes();
         let bytes = slot_bytes(pool, M::hollow(place.as_ptr()));
+        debug_assert!(stable <= bytes, "what stays readable lies within");
         M::poison(place.as_ptr().wrapping_add(stable), bytes - stable);
         let own = &mut self.free[pool];
+        debug_assert!(own.slots.last() != Some(&place), "freed twice");
         own.slots.push(place);
         // The coldest half goes back, so that one worker's garbage serves another's inserts; where others are
         // at the shared part, the next time.
@@ -643,6 +658,7 @@ impl<M: Machine> LocalHeap<M> {
             && let Some(mut central) = self.shared.central.try_lock()
         {
             let surplus = own.shrink(bytes);
+            debug_assert!(surplus < own.slots.len(), "some stay");
             central.free[pool].extend(own.slots.drain(..surplus));
         }
     }
@@ -669,6 +685,7 @@ impl<M: Machine> LocalHeap<M> {
     fn retire_class(&mut self, pool: usize, place: NonNull<u8>) {
         M::work(Cost::Free, 1);
         assert!(self.is_pinned(), "retired without a pin");
+        debug_assert!(pool <= usize::from(u16::MAX), "pools have 16 bits");
         let epoch = self.pin_epoch() + 1;
         self.limbo.push_back(Retired { epoch, pool: pool as u16, place });
     }
@@ -694,6 +711,7 @@ impl<M: Machine> LocalHeap<M> {
         // Acquire pairs with the release in `try_advance`.
         let epoch = self.shared.epoch.load(Ordering::Acquire);
         while let Some(&retired) = self.limbo.front() {
+            debug_assert!(retired.epoch <= epoch + 1, "nothing is retired ahead of time");
             if retired.epoch + 2 > epoch {
                 break;
             }

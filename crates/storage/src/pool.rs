@@ -22,12 +22,14 @@ pub struct Pool {
 
 /// The slots of `bytes` in the smallest batch.
 pub fn batch_slots(bytes: usize) -> usize {
+    debug_assert!(bytes > 0, "slots take room");
     (BATCH_BYTES / bytes).clamp(1, BATCH_SLOTS_MAX)
 }
 
 impl Pool {
     /// Slots of `bytes` to take at a time.
     pub fn batch(&self, bytes: usize) -> usize {
+        debug_assert!(self.grown < usize::BITS / 2, "a batch is a part of a chunk");
         batch_slots(bytes) << self.grown
     }
 
@@ -35,6 +37,7 @@ impl Pool {
     pub fn grow(&mut self, bytes: usize, chunk_bytes: usize) {
         if 2 * self.batch(bytes) * bytes <= chunk_bytes / CHUNK_PART {
             self.grown += 1;
+            debug_assert!(self.batch(bytes) * bytes <= chunk_bytes / CHUNK_PART, "a small part");
         }
     }
 
@@ -47,6 +50,7 @@ impl Pool {
     /// Slots of `bytes` to be given away where there are too many, the coldest first. The next time the
     /// pool takes fewer.
     pub fn shrink(&mut self, bytes: usize) -> usize {
+        debug_assert!(self.has_surplus(bytes), "only a surplus is given back");
         let batch = self.batch(bytes);
         self.grown = self.grown.saturating_sub(1);
         2 * batch

@@ -136,6 +136,7 @@ impl<M: Machine> RecordRef<M> {
     /// excludes other writers. `order` is of the store.
     #[inline]
     pub fn set_next(self, next: Option<Self>, order: Ordering) {
+        debug_assert!(next != Some(self), "a chain does not lead back");
         let note = self.link(Ordering::Relaxed).addr() & !POINTER_MASK;
         self.set_link(next, note, order);
     }
@@ -188,6 +189,7 @@ impl<M: Machine> RecordRef<M> {
     /// The word at so many words before the end of the slot, zero being the last.
     #[inline]
     fn back<'a>(self, capacity: usize, index: usize) -> &'a M::Word {
+        debug_assert!(index <= SCHEME_WORDS_MAX, "a word at the end of the slot");
         if M::HOLLOW
             && let Some(hollow) = self.hollow()
         {
@@ -224,6 +226,7 @@ impl<M: Machine> RecordRef<M> {
     /// The value lives in `block` from now on, which is filled, and behind which older versions hang.
     /// The caller excludes other writers.
     pub fn set_overflow(self, block: Self) {
+        debug_assert!(block != self, "a block is another slot");
         let now = self.link(Ordering::Relaxed).addr();
         let note = self.note_of(now, 0) | OVERFLOW;
         // Release pairs with the acquire in `overflow`.
@@ -245,12 +248,15 @@ impl<M: Machine> RecordRef<M> {
 
     #[cold]
     fn far_note(self, now: usize, bytes: usize) -> usize {
+        debug_assert!(capacity_of(now) - bytes >= SLACK_FAR, "a small slack stands in the link");
         self.far_word(capacity_of(now)).store(bytes as u64, Ordering::Relaxed);
         now & CLASS_MASK | SLACK_FAR << SLACK_SHIFT
     }
 
     /// Makes a slot a record of `class` with an empty value and nothing at its link. The word stays.
     pub(crate) fn begin_life(self, class: u8, scheme_words: usize) {
+        debug_assert!(usize::from(class) < CLASSES, "a class that there is");
+        debug_assert!(scheme_words <= SCHEME_WORDS_MAX, "words at the end of the slot");
         self.set_link(None, usize::from(class) << CLASS_SHIFT, Ordering::Relaxed);
         self.set_length(0);
         for index in 0..scheme_words {
@@ -304,6 +310,7 @@ impl<M: Machine> RecordRef<M> {
 
     /// The same, with the older versions at `next`.
     pub fn write_before(self, source: &[u8], next: Option<Self>) {
+        debug_assert!(next != Some(self), "a chain does not lead back");
         self.fill(source);
         let now = self.link(Ordering::Relaxed).addr();
         // Release pairs with the acquire of who follows the chain.
@@ -313,6 +320,7 @@ impl<M: Machine> RecordRef<M> {
     /// Copies the in-place payload and the length of `source`, which must fit and whose writers the
     /// caller excludes.
     pub fn copy_from(self, source: Self) {
+        debug_assert!(self != source, "a copy is another slot");
         let bytes = source.length();
         if M::HOLLOW && (self.hollow().is_some() || source.hollow().is_some()) {
             self.copy_hollow(source, bytes);

@@ -87,6 +87,7 @@ impl<M: Machine> Slots<M> {
                 tick: M::Word::new(0),
             }));
             let place = core::ptr::from_ref(&*segment).cast_mut();
+            debug_assert!(registry.owned.len() == next / SEGMENT_SLOTS, "segments come in order");
             registry.owned.push(segment);
             // Release pairs with the acquire in `get`: the slots are constructed.
             self.segments[next / SEGMENT_SLOTS].store(Tagged::new(place, 0), Ordering::Release);
@@ -98,7 +99,10 @@ impl<M: Machine> Slots<M> {
 
     /// Gives a slot back, all of whose words but the tick are zero.
     pub fn release(&self, slot: u32) {
-        self.registry.lock().free.push(slot);
+        let mut registry = self.registry.lock();
+        debug_assert!(!registry.free.contains(&slot), "a slot is released once");
+        debug_assert!((slot as usize) < registry.owned.len() * SEGMENT_SLOTS, "it was acquired");
+        registry.free.push(slot);
     }
 
     /// The slot with a number that [`Slots::acquire`] gave out.

@@ -112,7 +112,8 @@ fn a_reused_slot_keeps_its_word_and_nothing_else() {
     let record = local.alloc_record(Kind::Record, 100).expect("memory");
     record.write(&pattern(100));
     record.word().store(77, Ordering::Relaxed);
-    record.set_overflow(record);
+    let block = local.alloc_record(Kind::Version, 100).expect("memory");
+    record.set_overflow(block);
     // SAFETY: nobody else has seen it.
     unsafe { local.free_record(Kind::Record, record) };
     let again = local.alloc_record(Kind::Record, 97).expect("memory");

@@ -28,6 +28,7 @@ impl<M: Machine> Flight<M> {
     /// as long as it uses what is found.
     #[inline]
     pub fn begin(&mut self, index: &Index<M>, key: &[u8]) {
+        debug_assert!(self.probes.len() == self.found.len(), "an answer for each");
         self.probes.push(index.probe(key));
         self.found.push(None);
     }
@@ -59,6 +60,7 @@ impl<M: Machine> Flight<M> {
                 pending -= 1;
             }
         }
+        debug_assert!(self.found.iter().all(Option::is_some), "all have landed");
     }
 
     /// What the look-up of this number has found.

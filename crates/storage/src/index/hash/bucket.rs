@@ -38,6 +38,7 @@ impl<M: Machine> Entry<M> {
 
     /// Fills the entry.
     pub(super) fn set(&self, word: u64, link: Tagged<Record<M>>) {
+        debug_assert!(!link.is_null(), "an entry leads to something");
         self.word.store(word, Ordering::Relaxed);
         // Release pairs with the acquire in `link`.
         self.link.store(link, Ordering::Release);
@@ -137,6 +138,7 @@ impl<'a, M: Machine> Iterator for Walk<'a, M> {
 
     #[inline]
     fn next(&mut self) -> Option<&'a Entry<M>> {
+        debug_assert!(self.at <= self.entries.len(), "a walk stays within");
         if self.at == self.entries.len() {
             let node = follow::<M>(self.chain)?;
             (self.entries, self.chain, self.at) = (&node.entries, &node.chain, 0);

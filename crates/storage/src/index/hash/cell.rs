@@ -44,6 +44,7 @@ impl<M: Machine> CellRef<M> {
         key: &[u8],
         record: RecordRef<M>,
     ) -> Result<Self, OutOfMemory> {
+        debug_assert!(key.len() > 8, "a shorter key stands in its entry");
         let place = heap.alloc(Kind::Inner, bytes_of(key.len()))?.cast::<Cell<M>>();
         let cell = Self(place);
         let link = M::Link::new(Tagged::new(record.as_ptr(), 0));

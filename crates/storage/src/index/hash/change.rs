@@ -141,6 +141,7 @@ fn take_out<M: Machine>(bucket: &Bucket<M>, entry: &Entry<M>) -> Option<NonNull<
         (before, entries, chain) = (Some(chain), &node.entries, &node.chain);
     }
     let full = entries.iter().take_while(|it| !it.link().is_null()).count();
+    debug_assert!(full > 0, "no node of a chain is empty");
     let last = &entries[full - 1];
     if !core::ptr::eq(last, entry) {
         entry.set(last.word.load(Ordering::Relaxed), last.link());

@@ -60,6 +60,7 @@ fn eight(bytes: &[u8], at: usize) -> u64 {
 /// unknown to the compiler.
 #[inline]
 fn pack(key: &[u8]) -> u64 {
+    debug_assert!(key.len() < 8, "the last byte is its length");
     let length = key.len();
     let low = match length {
         0 => 0,
@@ -80,6 +81,7 @@ fn pack(key: &[u8]) -> u64 {
 
 /// The hash of a key longer than a word.
 fn hash_long(key: &[u8], seed: u64) -> u64 {
+    debug_assert!(key.len() > 8, "a shorter key is a word");
     let mut state = seed ^ fold(key.len() as u64 ^ MIX_B, MIX_A);
     let mut rest = key;
     while rest.len() > 16 {

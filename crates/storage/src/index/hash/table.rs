@@ -105,6 +105,7 @@ impl<M: Machine> Table<M> {
         let first = index >> self.first_bits == 0;
         let (piece, mask) =
             if first { (0, u64::MAX) } else { (piece, (1_u64 << bits).wrapping_sub(1)) };
+        debug_assert!((index & mask) < self.piece_buckets(piece as usize), "it lies in its piece");
         (piece as usize, (index & mask) as usize)
     }
 
@@ -118,6 +119,7 @@ impl<M: Machine> Table<M> {
     }
 
     fn alloc_piece(&self, piece: usize) -> Result<NonNull<Bucket<M>>, OutOfMemory> {
+        debug_assert!(self.piece_buckets(piece) > 0, "a piece has buckets");
         let link = self.root.pieces.get(piece).ok_or(OutOfMemory)?;
         let layout = layout::<M>(self.piece_buckets(piece)).ok_or(OutOfMemory)?;
         self.heap.reserve(layout.size())?;
@@ -175,6 +177,7 @@ impl<M: Machine> Table<M> {
 
     /// Publishes buckets. The caller of a division holds the new one and the one it was divided from.
     pub(super) fn publish(&self, buckets: u64) {
+        debug_assert!(buckets > 0, "a key has a bucket");
         // Release pairs with the acquire in `buckets`. Readers that note the version of either
         // half afterwards see the number through that version.
         self.root.buckets.store(buckets, Ordering::Release);

@@ -28,6 +28,7 @@ impl<M: Machine> HashIndex<M> {
         mut each: impl FnMut(&[u8], RecordRef<M>),
     ) {
         debug_assert!(heap.is_pinned());
+        debug_assert!(piece.end <= begun, "buckets that were there when it began");
         // What belonged to one bucket when the walk began is read together, wherever growth has
         // moved it since.
         let (mut entries, mut versions, mut key) = (Vec::new(), Vec::new(), Vec::new());
@@ -53,6 +54,7 @@ impl<M: Machine> HashIndex<M> {
     ) -> bool {
         entries.clear();
         versions.clear();
+        debug_assert!(index < begun, "a bucket that was there when it began");
         let low = 1_u64 << begun.ilog2();
         let divided = index >= low || index < begun - low;
         let step = if divided { 2 * low } else { low };

@@ -66,6 +66,7 @@ impl<M: Machine> Cell<M> {
         length: usize,
         slices: impl Iterator<Item = u64>,
     ) -> Result<Self, OutOfMemory> {
+        debug_assert!(length > 0, "a key that ends with its slice needs no cell");
         let place = heap.alloc(KIND, cell_bytes::<M>(length))?.cast::<Head<M>>();
         // SAFETY: the slot is ours alone and long enough for the head and the words behind it.
         unsafe {

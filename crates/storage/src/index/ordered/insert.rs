@@ -73,6 +73,7 @@ impl<M: Machine> OrderedIndex<M> {
                 if cell.is(path.rest(insertion.key)) {
                     return Ok(Some(Inserted::Exists(cell.record())));
                 }
+                debug_assert!(index < path.stamp.count(), "an entry of the leaf");
                 let made = Self::make_layer(heap, &path, index, cell, insertion)?;
                 Ok(made.then_some(Inserted::Yes))
             }

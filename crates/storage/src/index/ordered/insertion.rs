@@ -64,21 +64,25 @@ impl<'t, M: Machine> Supplies<'t, M> {
 
     /// The leaf is in the tree.
     pub(super) fn used_leaf(&mut self) {
+        debug_assert!(self.leaf.is_some(), "it was stocked");
         self.leaf = None;
     }
 
     /// The inner node is in the tree.
     pub(super) fn used_inner(&mut self) {
+        debug_assert!(self.inner.is_some(), "it was stocked");
         self.inner = None;
     }
 
     /// The root is in the tree.
     pub(super) fn used_root(&mut self) {
+        debug_assert!(self.root.is_some(), "it was stocked");
         self.root = None;
     }
 
     /// The cell is in the tree.
     pub(super) fn used_cell(&mut self) {
+        debug_assert!(self.cell.is_some(), "it was stocked");
         self.cell = None;
     }
 

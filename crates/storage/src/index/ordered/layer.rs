@@ -87,6 +87,7 @@ impl<M: Machine> OrderedIndex<M> {
             chain.give_back(heap, cells);
             return Ok(false);
         };
+        debug_assert!(chain.bottom.is_some(), "the two keys part somewhere");
         M::mark("layer made");
         path.leaf.set_layer(index, top.target());
         if !M::fault(&faults::LAYER_FORGETS_GUARD) {

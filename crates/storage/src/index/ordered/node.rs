@@ -174,6 +174,7 @@ impl<M: Machine> Leaf<M> {
         heap: &mut LocalHeap<M>,
         entries: &[Entry],
     ) -> Result<&'t Self, OutOfMemory> {
+        debug_assert!(entries.len() <= LEAF_SLOTS, "a leaf has room");
         let place = heap.alloc(Kind::Leaf, size_of::<Self>())?.cast::<Self>();
         let leaf = place.as_ptr();
         // SAFETY: the slot is ours alone but for the guard, whose words others may still load; so
@@ -274,12 +275,16 @@ impl<M: Machine> Leaf<M> {
 
     /// Remembers where the last insertion went. The caller holds the latch.
     pub(super) fn set_hint(&self, index: usize) {
+        debug_assert!(index < LEAF_SLOTS, "a slot of the leaf");
         let kinds = self.kinds.load(Ordering::Relaxed) & !(NIBBLE << HINT_SHIFT);
         self.kinds.store(kinds | (index as u64) << HINT_SHIFT, Ordering::Relaxed);
     }
 
     /// Replaces all entries. The caller holds the latch and sets the count.
     pub(super) fn overwrite(&self, entries: &[Entry]) {
+        debug_assert!(entries.len() <= LEAF_SLOTS, "a leaf has room");
+        let place = |entry: &Entry| (entry.slice, entry.rank());
+        debug_assert!(entries.is_sorted_by(|a, b| place(a) < place(b)), "keys are in order");
         M::work(Cost::Entry, entries.len() as u32);
         let mut kinds = HINT_NONE << HINT_SHIFT;
         for (index, entry) in entries.iter().enumerate() {
@@ -295,6 +300,8 @@ impl<M: Machine> Leaf<M> {
 
     /// Puts an entry before entry `index`. The caller holds the latch and sets the count.
     pub(super) fn insert(&self, count: usize, index: usize, entry: Entry) {
+        debug_assert!(index <= count && count < LEAF_SLOTS, "a leaf has room");
+        debug_assert!(entry.kind <= KIND_LAYER, "kinds are few");
         M::work(Cost::IndexChange, 1);
         for to in (index + 1..=count).rev() {
             self.slices[to].store(self.slices[to - 1].load(Ordering::Relaxed), Ordering::Relaxed);
@@ -312,6 +319,7 @@ impl<M: Machine> Leaf<M> {
 
     /// Takes entry `index` out. The caller holds the latch and sets the count.
     pub(super) fn remove(&self, count: usize, index: usize) {
+        debug_assert!(index < count && count <= LEAF_SLOTS, "an entry of the leaf");
         M::work(Cost::IndexChange, 1);
         for to in index..count - 1 {
             self.slices[to].store(self.slices[to + 1].load(Ordering::Relaxed), Ordering::Relaxed);
@@ -326,6 +334,7 @@ impl<M: Machine> Leaf<M> {
 
     /// Makes entry `index` the root of a layer. The caller holds the latch.
     pub(super) fn set_layer(&self, index: usize, root: Tagged<Target>) {
+        debug_assert!(index < LEAF_SLOTS && !root.is_null(), "a layer has a root");
         self.links[index].store(root, Ordering::Relaxed);
         let kinds = self.kinds.load(Ordering::Relaxed) & !(NIBBLE << (4 * index));
         self.kinds.store(kinds | KIND_LAYER << (4 * index), Ordering::Relaxed);
@@ -389,6 +398,9 @@ impl<M: Machine> Inner<M> {
     /// nobody else has seen the node; it sets the count.
     pub(super) fn overwrite(&self, keys: &[u64], children: &[Tagged<Target>]) {
         debug_assert!(keys.len() + 1 == children.len() && !keys.is_empty());
+        debug_assert!(keys.len() <= INNER_KEYS, "a node has room");
+        debug_assert!(keys.is_sorted_by(|a, b| a < b), "separators are in order");
+        debug_assert!(children.iter().all(|child| !child.is_null()), "each leads to a node");
         for (word, key) in self.keys.iter().zip(keys) {
             word.store(*key, Ordering::Relaxed);
         }
@@ -419,6 +431,8 @@ impl<M: Machine> Inner<M> {
     /// Puts `child` behind child `index`, divided from it by `key`. The caller holds the latch and
     /// sets the count.
     pub(super) fn insert(&self, count: usize, index: usize, key: u64, child: Tagged<Target>) {
+        debug_assert!(index <= count && count < INNER_KEYS, "a node has room");
+        debug_assert!(!child.is_null(), "a separator is beside a node");
         for to in (index + 1..=count).rev() {
             self.keys[to].store(self.keys[to - 1].load(Ordering::Relaxed), Ordering::Relaxed);
             let moved = self.children[to].load(Ordering::Relaxed);
@@ -431,6 +445,7 @@ impl<M: Machine> Inner<M> {
     /// Takes child `index` out; its range goes to the child on its left, or on its right if it is
     /// the first. The caller holds the latch and sets the count.
     pub(super) fn remove(&self, count: usize, index: usize) {
+        debug_assert!(index <= count && count > 1, "a node keeps a separator");
         for to in index.saturating_sub(1)..count - 1 {
             self.keys[to].store(self.keys[to + 1].load(Ordering::Relaxed), Ordering::Relaxed);
         }

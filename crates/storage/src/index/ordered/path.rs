@@ -10,7 +10,7 @@
 use super::node::{
     INNER_KEYS, Inner, KIND_LAYER, Leaf, Spot, TAG_INNER, Target, inner_of, leaf_of, prefetch_node,
 };
-use super::slice::{SLICE_BYTES, rank_at, slice_at};
+use super::slice::{RANK_LONGER, SLICE_BYTES, rank_at, slice_at};
 use super::version::{Held, NodeVersion, Stamp};
 use super::{Anchor, OrderedIndex};
 use chiliad_machine::{Cost, Link, Machine, Ordering};
@@ -106,6 +106,7 @@ pub(super) struct Path<'t, M: Machine> {
 impl<M: Machine> Path<'_, M> {
     /// The bytes of `key` behind the slice.
     pub(super) fn rest<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        debug_assert!(self.rank == RANK_LONGER, "the key goes on");
         &key[self.offset + SLICE_BYTES..]
     }
 }

@@ -130,6 +130,7 @@ impl<M: Machine> OrderedIndex<M> {
         index: usize,
         hooks: &mut dyn Hooks<M>,
     ) -> Option<()> {
+        debug_assert!(path.stamp.count() == 0, "an empty leaf goes");
         let mut held_above = path.place.try_latch()?;
         let Some(held) = path.leaf.version.try_latch(path.stamp) else {
             held_above.unchanged();
@@ -153,6 +154,8 @@ impl<M: Machine> OrderedIndex<M> {
         index: usize,
         hooks: &mut dyn Hooks<M>,
     ) -> Option<()> {
+        debug_assert!(path.stamp.count() == 0, "an empty leaf goes");
+        debug_assert!(index <= path.place.stamp.count(), "a child of its parent");
         let collapses = path.place.stamp.count() == 1;
         let above = if collapses { path.above } else { None };
         let mut held_above = Undo::of(above.as_ref(), Place::try_latch)?;
@@ -198,6 +201,7 @@ fn bury<M: Machine>(
     heir: &crate::Guard<M>,
     hooks: &mut dyn Hooks<M>,
 ) {
+    debug_assert!(held.count() == 0, "nothing is lost");
     if !M::fault(&faults::REMOVAL_FORGETS_GUARD) {
         leaf.guard.kill();
     }

@@ -207,6 +207,13 @@ impl<M: Machine> OrderedIndex<M> {
         if cursor.finished {
             trim(cursor, run);
         }
+        debug_assert!(
+            run.iter().map(|(key, _)| key).is_sorted_by(|a, b| match cursor.direction {
+                Direction::Forward => a < b,
+                Direction::Reverse => a > b,
+            }),
+            "keys are in order"
+        );
         if run.records.is_empty() && M::fault(&faults::SCAN_SKIPS_EMPTY_LEAF) {
             run.seen = None;
         }
@@ -389,6 +396,7 @@ fn collect<M: Machine>(
 fn push<M: Machine>(run: &mut LeafRun<M>, record: RecordRef<M>) {
     M::prefetch(record.as_ptr().cast_const().cast(), RECORD_LINES);
     M::work(Cost::Entry, 1);
+    debug_assert!(u32::try_from(run.keys.len()).is_ok(), "a leaf's keys are few");
     run.records.push((run.keys.len() as u32, record));
 }
 
@@ -404,6 +412,7 @@ fn advance(cursor: &mut Cursor, mut position: Vec<u8>, end: &PieceEnd) {
             forward || step_over(&mut position)
         }
         PieceEnd::Fence(separator) => {
+            debug_assert!(separator < u64::MAX, "keys lie above it");
             // The least key above the separator, which is not the greatest slice.
             least_of(separator + 1, &mut position);
             cursor.inclusive = forward;

@@ -15,6 +15,7 @@ pub(super) const RANK_LONGER: u64 = 9;
 /// The slice of `key` at `offset`, which is at most the key's length.
 #[inline]
 pub(super) fn slice_at(key: &[u8], offset: usize) -> u64 {
+    debug_assert!(offset <= key.len(), "a key has ended before");
     let rest = &key[offset..];
     match rest.first_chunk::<SLICE_BYTES>() {
         Some(chunk) => u64::from_be_bytes(*chunk),
@@ -24,6 +25,7 @@ pub(super) fn slice_at(key: &[u8], offset: usize) -> u64 {
 
 #[inline]
 fn short_slice(rest: &[u8]) -> u64 {
+    debug_assert!(rest.len() < SLICE_BYTES, "a whole slice needs no padding");
     let mut slice = 0;
     for &byte in rest {
         slice = slice << 8 | u64::from(byte);
@@ -35,6 +37,7 @@ fn short_slice(rest: &[u8]) -> u64 {
 /// The rank of `key` in the slice at `offset`.
 #[inline]
 pub(super) fn rank_at(key: &[u8], offset: usize) -> u64 {
+    debug_assert!(offset <= key.len(), "a key has ended before");
     ((key.len() - offset) as u64).min(RANK_LONGER)
 }
 

@@ -14,7 +14,7 @@
 //! that share a slice stay together, so that separators are plain slices.
 
 use super::insertion::{Insertion, Supplies, count_change, hand_on};
-use super::node::{Entry, Inner, LEAF_SLOTS, Target};
+use super::node::{Entry, INNER_KEYS, Inner, LEAF_SLOTS, Target};
 use super::path::{Full, Holder, Path, Place};
 use super::version::Held;
 use super::{OrderedIndex, faults};
@@ -104,6 +104,7 @@ impl<M: Machine> OrderedIndex<M> {
             return Ok(false);
         };
         M::mark("leaf split");
+        debug_assert!(held.count() == LEAF_SLOTS, "a leaf is divided when it is full");
         let order = order_of(left.hint(), index);
         let crowd = crowd(&left.copy_out(LEAF_SLOTS), index, entry);
         let at = boundary(
@@ -114,6 +115,9 @@ impl<M: Machine> OrderedIndex<M> {
                 None => CROWD / 2,
             },
         );
+        let place = |entry: &Entry| (entry.slice, entry.rank());
+        debug_assert!(crowd.is_sorted_by(|a, b| place(a) < place(b)), "keys are in order");
+        debug_assert!(crowd[at - 1].slice < crowd[at].slice, "a slice stays in one leaf");
         right.refill(&crowd[at..]);
         left.overwrite(&crowd[..at]);
         held.set_count(at);
@@ -132,6 +136,7 @@ impl<M: Machine> OrderedIndex<M> {
             Some(Order::Ascending) if index < at => crowd[at].slice - 1,
             _ => crowd[at - 1].slice,
         };
+        debug_assert!((crowd[at - 1].slice..crowd[at].slice).contains(&key), "between the two");
         room.fill(supplies, &mut held_place, left.target(), key, right.target());
         supplies.used_leaf();
         Ok(true)
@@ -157,12 +162,14 @@ impl<M: Machine> OrderedIndex<M> {
             return Ok(());
         };
         M::mark("inner split");
+        debug_assert!(held.count() == INNER_KEYS, "a node is divided when it is full");
         let (keys, children) = left.copy_out();
         let stay = match in_order {
             // As for leaves: right behind the child that is being filled.
             true => (left.search(slice) + 1).clamp(CHILDREN_MIN, children.len() - CHILDREN_MIN),
             false => children.len() / 2,
         };
+        debug_assert!(keys[stay - 2] < keys[stay - 1], "the separator that goes up is the next");
         right.refill(&keys[stay..], &children[stay..]);
         left.overwrite(&keys[..stay - 1], &children[..stay]);
         held.set_count(stay - 1);

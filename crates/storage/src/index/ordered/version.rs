@@ -52,6 +52,7 @@ pub(super) struct NodeVersion<M: Machine> {
 impl<M: Machine> NodeVersion<M> {
     /// The version of a new node.
     pub(super) fn new(count: usize) -> Self {
+        debug_assert!(count < 16, "a count is a nibble");
         Self { word: M::Word::new((count as u64) << COUNT_SHIFT) }
     }
 
@@ -89,6 +90,8 @@ impl<M: Machine> NodeVersion<M> {
     /// Latches the node if it is still as `stamp` says.
     #[inline]
     pub(super) fn try_latch(&self, stamp: Stamp) -> Option<Held<'_, M>> {
+        debug_assert!(stamp.0 & LATCHED == 0, "a stamp is of a node at rest");
+        debug_assert!(!stamp.is_obsolete(), "a node that has left the tree does not change");
         // Acquire pairs with the release in `Held::drop`.
         self.word
             .compare_exchange(stamp.0, stamp.0 | LATCHED, Ordering::Acquire, Ordering::Relaxed)
@@ -127,11 +130,13 @@ impl<M: Machine> Held<'_, M> {
 
     /// Says that the node leaves the tree.
     pub(super) fn set_obsolete(&mut self) {
+        debug_assert!(self.next & OBSOLETE == 0, "a node leaves the tree once");
         self.next |= OBSOLETE;
     }
 
     /// Gives the latch back without a change: readers notice nothing.
     pub(super) fn unchanged(self) {
+        debug_assert!(self.next & LATCHED == 0, "it is unlatched");
         // Release pairs with the acquire in `try_latch` of the next writer.
         self.version.word.store(self.next, Ordering::Release);
         M::leave_section();
@@ -142,6 +147,7 @@ impl<M: Machine> Held<'_, M> {
 impl<M: Machine> Drop for Held<'_, M> {
     #[inline]
     fn drop(&mut self) {
+        debug_assert!(self.next & LATCHED == 0, "it is unlatched");
         // Release pairs with the acquire in `read` and `try_latch`.
         self.version.word.store(self.next.wrapping_add(CHANGE_ONE), Ordering::Release);
         M::leave_section();
