@@ -77,6 +77,7 @@ impl<M: Machine> Agents<M> {
             return None;
         }
         if next.is_multiple_of(GROUP_AGENTS) {
+            debug_assert!(registry.owned.len() == next / GROUP_AGENTS, "groups come in order");
             let group = Array::new(GROUP_AGENTS, Agent::new);
             // Release pairs with the acquire in `get`: they are constructed.
             self.groups
@@ -91,7 +92,10 @@ impl<M: Machine> Agents<M> {
 
     /// Gives one back that shows nothing.
     pub fn release(&self, number: u32) {
-        self.registry.lock().free.push(number);
+        let mut registry = self.registry.lock();
+        debug_assert!(!registry.free.contains(&number), "an agent is released once");
+        debug_assert!((number as usize) < registry.owned.len() * GROUP_AGENTS, "it was acquired");
+        registry.free.push(number);
     }
 
     /// The agent of this number, which [`Agents::acquire`] once gave out.

@@ -84,6 +84,7 @@ impl<M: Machine> Bucket<M> {
             // S1. Pairs with the swap of whoever comes in next, and with the release in `unlink_last`.
             self.tail.swap(lock.tagged(), Ordering::AcqRel)
         };
+        debug_assert!(ahead != lock.tagged(), "a lock comes in once");
         // SAFETY: what was the tail is in the chain until the link that we set next leads on from it, since who unlinks
         // the last lock does so at the tail. So its memory is there, and no critical region is needed for this.
         let link = unsafe { ahead.pointer().as_ref() }.map_or(&self.head, |ahead| &ahead.next);
@@ -245,6 +246,7 @@ impl<M: Machine> Bucket<M> {
             }
             // Acquire pairs with the release in `insert`: the lock behind is prepared.
             let next = lock.next.load(Ordering::Acquire);
+            debug_assert!(next != found, "a chain does not lead back");
             if !next.is_null() {
                 // Release pairs with the acquires of those who walk: they see the one behind as we do.
                 link.store(next, Ordering::Release);
@@ -261,6 +263,7 @@ impl<M: Machine> Bucket<M> {
 
     /// Unlinks `lock`, to which `link` of the one ahead leads, if it is the last.
     fn unlink_last(&self, lock: &Lock<M>, ahead: Tagged<Lock<M>>, link: &M::Link<Lock<M>>) -> bool {
+        debug_assert!(ahead != lock.tagged(), "another one is ahead, or none");
         M::enter_section();
         // Release pairs with the swap in `insert`: whoever comes in next finds the one ahead as we do. Relaxed: somebody
         // has come in.

@@ -127,6 +127,7 @@ impl Search {
 
     /// The youngest of the circle: the searcher, unless another is younger.
     fn youngest<M: Machine>(&self, agents: &Agents<M>) -> Victim {
+        debug_assert!(self.last.is_some(), "the circle is closed");
         let age = |at: usize| agents.get(self.reached[at].owner).age();
         let (mut youngest, mut at) = (0, self.last);
         while let Some(member) = at.filter(|&member| member != 0) {
@@ -195,6 +196,7 @@ impl Search {
         waiter: usize,
         lock: &Lock<M>,
     ) -> bool {
+        debug_assert!(waiter < self.reached.len(), "who waits was reached");
         let name = lock.name();
         let Some(at) = self.read_line(lines, name, lock) else { return false };
         let own = self.line[at];
@@ -259,6 +261,7 @@ impl Search {
 
     /// Takes note of an owner, for whom the one at `by` waits; whether it is the searcher.
     fn come_to<M: Machine>(&mut self, agents: &Agents<M>, owner: u32, by: usize) -> bool {
+        debug_assert!(by < self.reached.len(), "whoever leads here was reached");
         if owner == self.reached[0].owner {
             self.last = Some(by);
             return true;
@@ -329,6 +332,7 @@ impl<M: Machine> Agent<M> {
 
     /// Tells it to give up a wait; it is to be woken.
     pub fn doom(&self, wait: u64) {
+        debug_assert!(wait > 0, "it has begun to wait");
         // Release pairs with the acquire in `is_doomed`. A searcher that was slow tells of a wait that is over: it must
         // not take back what another has told of a later one.
         if M::fault(&faults::DOOM_TAKEN_BACK) {

@@ -49,6 +49,12 @@ fn unit(mode: Mode) -> u64 {
     if mode == Mode::Is { 1 } else { 1 << IX_SHIFT }
 }
 
+/// Whether a stripe counts one in this mode.
+fn is_counted(stripe: u64, mode: Mode) -> bool {
+    let count = if mode == Mode::Is { stripe as u32 } else { (stripe >> IX_SHIFT) as u32 };
+    count > 0
+}
+
 impl<M: Machine> Grounds<M> {
     pub fn new() -> Self {
         Self {
@@ -81,6 +87,7 @@ impl<M: Machine> Grounds<M> {
         if !found.is_null() {
             return found;
         }
+        debug_assert!(owned.len() < GROUNDS_MAX / GROUP_GROUNDS, "each group is made once");
         let group = Array::new(GROUP_GROUNDS, Ground::new);
         let first = Tagged::new(group.first(), 0);
         // Release pairs with the acquire in `of`: the group is constructed.
@@ -104,6 +111,7 @@ impl<M: Machine> Ground<M> {
     /// and wait for its end then.
     #[inline]
     pub fn enter(&self, agent: u32, mode: Mode) -> bool {
+        debug_assert!(mode.is_intention(), "only intentions are counted");
         // Release pairs with the acquire in `counted`. The fence orders the rest.
         self.stripe(agent).fetch_add(unit(mode), Ordering::AcqRel);
         // Pairs with the heavy fence in `come`.
@@ -112,14 +120,17 @@ impl<M: Machine> Ground<M> {
         if self.strong.0.load(Ordering::Acquire) == 0 || M::fault(&faults::STRONG_PASSED_OVER) {
             return true;
         }
-        subtract(self.stripe(agent), unit(mode));
+        let before = subtract(self.stripe(agent), unit(mode));
+        debug_assert!(is_counted(before, mode), "it was counted just now");
         false
     }
 
     /// Counts one out; whether a strong request may wait for that.
     #[inline]
     pub fn leave(&self, agent: u32, mode: Mode) -> bool {
-        subtract(self.stripe(agent), unit(mode));
+        debug_assert!(mode.is_intention(), "only intentions are counted");
+        let before = subtract(self.stripe(agent), unit(mode));
+        debug_assert!(is_counted(before, mode), "it was counted when it came");
         // Pairs with the heavy fence in `come`.
         M::light_fence();
         self.strong.0.load(Ordering::Relaxed) != 0
@@ -135,7 +146,8 @@ impl<M: Machine> Ground<M> {
 
     /// It has gone.
     pub fn go(&self) {
-        subtract(&self.strong.0, 1);
+        let before = subtract(&self.strong.0, 1);
+        debug_assert!(before > 0, "it has come");
     }
 
     /// The intentions that are counted, of `own` one less.
@@ -158,10 +170,10 @@ impl<M: Machine> Ground<M> {
 }
 
 /// Counts down.
-pub(crate) fn subtract<W: Word>(word: &W, value: u64) {
+pub(crate) fn subtract<W: Word>(word: &W, value: u64) -> u64 {
     // Release pairs with the acquires of those who read the count, such as `Ground::enter` and `Ground::counted`: whoever
     // finds it lower sees what the caller did before.
-    word.fetch_add(value.wrapping_neg(), Ordering::AcqRel);
+    word.fetch_add(value.wrapping_neg(), Ordering::AcqRel)
 }
 
 /// What a transaction holds by counters.
@@ -193,6 +205,8 @@ impl Intentions {
         } else {
             self.0[at].1 = mode;
         }
+        debug_assert!(mode.is_intention() && name.ground().is_some(), "what is counted");
+        debug_assert!(at < INTENTIONS_MAX, "there is a word for it");
         // Release pairs with the acquire of those who look for deadlocks.
         agent.intentions[at].store(word_of(name, mode), Ordering::Release);
     }

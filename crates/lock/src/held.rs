@@ -40,6 +40,7 @@ impl<P> Held<P> {
 
     #[inline(never)]
     fn look_up(&mut self, name: Name) -> Option<&mut Entry<P>> {
+        debug_assert!(self.entries.len() > FEW, "few are looked at one by one");
         let place = self.place(name);
         let at = self.index[place].checked_sub(1)?;
         self.entries.get_mut(at as usize)
@@ -47,6 +48,7 @@ impl<P> Held<P> {
 
     #[inline]
     pub fn add(&mut self, entry: Entry<P>) {
+        debug_assert!(self.find(entry.name).is_none(), "a name is held once");
         self.entries.push(entry);
         if self.entries.len() > FEW {
             self.enter_last();
@@ -79,6 +81,7 @@ impl<P> Held<P> {
     #[inline(never)]
     fn enter_last(&mut self) {
         let count = self.entries.len();
+        debug_assert!(count > FEW, "few need no index");
         let first = if count * 2 > self.index.len() {
             self.index.clear();
             self.index.resize((count * 4).next_power_of_two(), 0);
@@ -88,6 +91,7 @@ impl<P> Held<P> {
         } else {
             count - 1
         };
+        debug_assert!(count * 2 <= self.index.len(), "half of the index is free");
         for at in first..count {
             let place = self.place(self.entries[at].name);
             self.index[place] = at as u32 + 1;
@@ -96,6 +100,8 @@ impl<P> Held<P> {
 
     /// Where `name` is in the index, or would be.
     fn place(&self, name: Name) -> usize {
+        debug_assert!(self.index.len().is_power_of_two(), "a mask chooses");
+        debug_assert!(self.entries.len() < self.index.len(), "a search ends");
         let mask = self.index.len() - 1;
         let mut place = name.hash() as usize & mask;
         loop {

@@ -47,6 +47,7 @@ impl State {
     pub const RELEASED: Self = Self(Status::Obsolete as u64);
 
     pub fn new(owner: u32, status: Status, granted: Option<Mode>, wanted: Mode) -> Self {
+        debug_assert!(owner <= u32::from(u16::MAX), "owners have 16 bits");
         let granted = granted.map_or(0, |mode| mode as u64);
         Self(
             u64::from(owner) << OWNER_SHIFT
@@ -101,6 +102,7 @@ impl State {
     /// With what it wanted granted.
     pub fn granting(self) -> Self {
         let wanted = self.0 >> WANTED_SHIFT & 0b111;
+        debug_assert!(wanted != 0, "who waits wants something");
         Self(self.0 & !(0b111 << GRANTED_SHIFT) | wanted << GRANTED_SHIFT).with(Status::Active)
     }
 
@@ -156,6 +158,7 @@ impl Place {
     /// Its flag in the leaf.
     #[inline]
     pub fn flag(self) -> u64 {
+        debug_assert!(self.at() < u64::BITS, "a flag for each lock of a leaf");
         1 << self.at()
     }
 }
@@ -163,6 +166,7 @@ impl Place {
 impl Leaf {
     #[inline]
     pub fn new(segment: u32, leaf: u32) -> Self {
+        debug_assert!(leaf <= u32::from(u16::MAX), "leaves have 16 bits");
         Self(Place(u64::from(segment) << SEGMENT_SHIFT | u64::from(leaf) << LEAF_SHIFT))
     }
 
@@ -177,6 +181,7 @@ impl Leaf {
 
     /// The place of a lock in it.
     pub fn place(self, at: u32) -> Place {
+        debug_assert!(at < u64::BITS, "a flag for each lock of a leaf");
         Place(self.0.0 | u64::from(at))
     }
 }
@@ -265,6 +270,7 @@ impl<M: Machine> Lock<M> {
     /// Keeps a lock that is granted, and for which nobody waits, between two transactions; whether that may be.
     pub fn bequeath(&self) -> bool {
         let state = self.state();
+        debug_assert!(state.status() == Status::Active, "what is put by was held");
         state.0 & WANTED == 0 && self.exchange(state, state.with(Status::Inherited))
     }
 

@@ -109,6 +109,20 @@ impl Modes {
     }
 }
 
+/// The tables above fit each other.
+const _: () = {
+    let mut pair = 0;
+    while pair < Mode::ALL.len() * Mode::ALL.len() {
+        let (one, other) = (Mode::ALL[pair / Mode::ALL.len()], Mode::ALL[pair % Mode::ALL.len()]);
+        let both = one.join(other);
+        assert!(one.is_compatible(other) == other.is_compatible(one), "exclusion is mutual");
+        assert!(both.covers(one) && both.covers(other), "both at once are both");
+        assert!(both as u8 == other.join(one) as u8, "in either order");
+        assert!(both.conflicts().0 & one.conflicts().0 == one.conflicts().0, "and exclude as much");
+        pair += 1;
+    }
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -122,6 +122,7 @@ impl<M: Machine> Pool<M> {
         // Short runs that look for interleavings shall see locks reclaimed.
         let leaf_locks = if M::explores() { 4 } else { FLAGS_MAX };
         let leaves = segment_locks.div_ceil(leaf_locks).clamp(1, FLAGS_MAX);
+        debug_assert!((1..=FLAGS_MAX).contains(&leaf_locks), "a flag for each lock");
         let segments_max = (locks_max / u64::from(leaves * leaf_locks)).max(1) as u32;
         let (unmade, below) = Stack::of(segments_max);
         let zero = || M::Word::new(0);
@@ -203,6 +204,8 @@ impl<M: Machine> Pool<M> {
     /// The leaf of someone who has found this where leaves are taken.
     fn taken(&self, found: u64) -> Leaf {
         let (number, leaf) = ((found >> 32) as u32, found as u32);
+        debug_assert!(leaf < self.leaves, "a leaf of its segment");
+        debug_assert!((number as usize) < self.index.count(), "a segment that there is");
         self.segment(number).valid.reset_leaf(leaf);
         Leaf::new(number, leaf)
     }
@@ -226,6 +229,7 @@ impl<M: Machine> Pool<M> {
 
     /// The locks of a leaf that the caller has taken, to be used for the first time.
     pub fn locks(&self, leaf: Leaf) -> &[Lock<M>] {
+        debug_assert!(leaf.number() < self.leaves, "a leaf of its segment");
         let from = (leaf.number() * self.leaf_locks) as usize;
         let locks =
             &self.segment(leaf.segment()).locks.all()[from..from + self.leaf_locks as usize];
@@ -235,6 +239,7 @@ impl<M: Machine> Pool<M> {
 
     /// No lock of a leaf is used any more that was not, and those that were went into these chains.
     pub fn close(&self, leaf: Leaf, own: &Own, unused: u64) {
+        debug_assert!(unused != 0, "the last lock of a leaf is never taken");
         if !M::fault(&faults::CHAINS_UNTOLD) {
             self.segment(leaf.segment()).trace.set(leaf.number(), own);
         }
@@ -244,6 +249,7 @@ impl<M: Machine> Pool<M> {
     /// Nobody comes to these locks of a leaf by their chains any more: a bit for each.
     #[inline]
     pub fn retire(&self, leaf: Leaf, locks: u64) {
+        debug_assert!(locks != 0, "a lock is given back");
         if self.segment(leaf.segment()).valid.clear(leaf.number(), locks) {
             // Release pairs with the acquire in `shortage`.
             self.counts.0.emptied.fetch_add(1, Ordering::AcqRel);
@@ -356,6 +362,7 @@ impl<M: Machine> Pool<M> {
             seen.push(found);
         }
         empty.extend(emptied);
+        debug_assert!(empty.iter().is_sorted_by_key(|&(_, over)| over), "in the order of epochs");
         drop(waiting);
         seen.iter().for_each(|&(number, _)| self.segment(number).trace.expect());
         seen.retain(|&found| {
@@ -374,6 +381,7 @@ impl<M: Machine> Pool<M> {
     /// Makes a segment, if there may be another one.
     fn make(&self) -> Option<u32> {
         let number = self.unmade.pop(&self.below)?;
+        debug_assert!((number as usize) < self.index.count(), "a segment that there is");
         let segment = Shared::<M, _>::new(Segment::new(number, self.leaves, self.leaf_locks));
         let place = Tagged::new(segment.into_raw().as_ptr(), 0);
         // Release pairs with the acquire in `segment`.
@@ -444,6 +452,7 @@ impl<M: Machine> Segment<M> {
             Lock::new(Leaf::new(number, all / leaf_locks).place(all % leaf_locks))
         };
         let locks = Array::new((leaves * leaf_locks) as usize, make);
+        debug_assert!(next.get() == leaves * leaf_locks, "each lock has its place");
         Self { locks, valid: Valid::new(leaves, leaf_locks), trace: Trace::new(leaves) }
     }
 

@@ -118,6 +118,8 @@ impl<M: Machine> Epoch<M> {
         };
         // Acquire pairs with the release in `step`: who begins later knows what was unlinked before.
         let now = self.0.0.load(Ordering::Acquire);
+        debug_assert!(now > OUTSIDE, "no epoch looks like none");
+        debug_assert!(now <= u64::MAX >> u16::BITS, "an epoch has 48 bits");
         // Release: of a region that ends here we read nothing any more. The fence that follows makes it visible, and pairs
         // with the one in `readers`.
         word.store(now << u16::BITS | u64::from(along), Ordering::Release);
@@ -158,6 +160,7 @@ impl<M: Machine> Epoch<M> {
                 readers.chains.add(along);
             }
         }
+        debug_assert!(readers.oldest <= readers.anywhere, "the oldest of all is as old");
         readers
     }
 }

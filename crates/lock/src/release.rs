@@ -40,6 +40,9 @@ impl<M: Machine> Session<M> {
         if !self.shared.is_empty() {
             self.release_shared();
         }
+        debug_assert!(self.pending.is_none(), "it stands in no line");
+        debug_assert!(self.shared.is_empty(), "nothing is left to release");
+        debug_assert!(self.intentions.is_empty(), "nor to count out");
         self.held.clear();
         self.strong = false;
         if !self.by_regions {
@@ -51,6 +54,7 @@ impl<M: Machine> Session<M> {
     #[inline(never)]
     fn count_out(&mut self) {
         for (name, mode) in self.intentions.iter() {
+            debug_assert!(mode.is_intention(), "only intentions are counted");
             let ground = self.manager.grounds.of(name).expect("it was counted there");
             if ground.leave(self.number, mode) {
                 self.wake_strong(name);
@@ -63,6 +67,7 @@ impl<M: Machine> Session<M> {
     /// Counts out what intentions have to look out for.
     #[inline(never)]
     fn go_if_strong(&self, held: &Entry<Place<M>>) {
+        debug_assert!(self.strong || !is_strong(held.name, held.mode), "strong ones are known");
         if is_strong(held.name, held.mode) {
             self.go(held.name);
         }
@@ -71,6 +76,7 @@ impl<M: Machine> Session<M> {
     /// Releases locks that have others in their chains.
     #[inline(never)]
     fn release_shared(&mut self) {
+        debug_assert!(!self.shared.is_empty(), "somebody may wait");
         for held in &self.shared {
             // SAFETY: the lock is in its chain and not released, so its memory is the session's.
             unsafe { held.place.0.as_ref() }.set(State::RELEASED);

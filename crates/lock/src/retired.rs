@@ -22,6 +22,7 @@ impl Retired {
             self.hand_back(pool);
             self.place = place;
         }
+        debug_assert!(self.flags & place.flag() == 0, "a lock is given back once");
         self.flags |= place.flag();
     }
 

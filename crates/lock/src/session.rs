@@ -119,6 +119,7 @@ impl<M: Machine> Session<M> {
     #[must_use]
     pub fn new(manager: &Arc<Shared<M, Manager<M>>>) -> Option<Self> {
         let manager = Arc::clone(manager);
+        debug_assert!(manager.buckets.count().is_power_of_two(), "a mask chooses");
         let number = manager.agents.acquire()?;
         let agent = NonNull::from(manager.agents.get(number));
         Some(Self {
@@ -146,6 +147,9 @@ impl<M: Machine> Session<M> {
     /// about to lose its core do so before it has locks in hand.
     #[inline]
     pub fn begin(&mut self) {
+        debug_assert!(self.pending.is_none(), "the last transaction waits for nothing");
+        debug_assert!(self.held.entries().is_empty(), "nor has it a lock");
+        debug_assert!(self.intentions.is_empty(), "nor is it counted");
         if M::turn_is_over() {
             self.give_up_core();
         }
@@ -252,6 +256,7 @@ impl<M: Machine> Session<M> {
     /// The same of what has parts with locks of their own.
     #[inline(never)]
     fn ask_ground(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
+        debug_assert!(name.ground().is_some(), "only grounds have counters");
         let counted = self.intentions.find(name);
         if counted.is_some_and(|held| held.covers(mode)) {
             return Ok(Answer::Granted);
@@ -288,6 +293,7 @@ impl<M: Machine> Session<M> {
 
     /// The same in a mode that intentions have to look out for.
     fn request_strong(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
+        debug_assert!(is_strong(name, mode), "intentions need not be counted on");
         if self.fresh.next == self.fresh.end && !self.refill() {
             return Err(Refused::Exhausted);
         }
@@ -300,6 +306,7 @@ impl<M: Machine> Session<M> {
     /// Puts the next fresh lock into its chain, and whether there is anything ahead of it.
     #[inline(always)]
     fn come_in(&mut self, name: Name, mode: Mode) -> (Place<M>, bool) {
+        debug_assert!(self.fresh.next != self.fresh.end, "the last lock of a leaf is never taken");
         let lock = self.fresh.next;
         let state = State::new(self.number, Status::Active, None, mode);
         // SAFETY: there are as many buckets, a power of two, and they live as long as the manager. The lock is one
@@ -335,6 +342,7 @@ impl<M: Machine> Session<M> {
     fn convert(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         let held = self.held.find(name).expect("what is converted is held");
         let (granted, wanted) = (held.mode, held.mode.join(mode));
+        debug_assert!(wanted != granted, "what is covered is had");
         let (lock, bucket) = held.place;
         let pending = Pending { name, bucket, lock, granted: Some(granted), wanted };
         if is_strong(name, wanted) && !is_strong(name, granted) {
@@ -402,6 +410,7 @@ impl<M: Machine> Session<M> {
         self.close_leaf();
         let Some(leaf) = self.take_leaf() else { return false };
         let locks = self.manager.pool.locks(leaf);
+        debug_assert!(locks.len() > 1, "there is one to take before the last");
         self.fresh.next = NonNull::from(locks).cast();
         // SAFETY: the last of them.
         self.fresh.end = unsafe { self.fresh.next.add(locks.len() - 1) };
@@ -415,6 +424,8 @@ impl<M: Machine> Session<M> {
         if *end != NonNull::dangling() {
             // SAFETY: in the leaf, whose last one was not given back.
             let (from, last) = unsafe { (next.as_ref().place, end.as_ref().place) };
+            debug_assert!(from.leaf() == last.leaf(), "of one leaf");
+            debug_assert!(from.at() <= last.at(), "the last one is there");
             let unused = u64::MAX << from.at() & u64::MAX >> (u64::BITS - 1 - last.at());
             self.manager.pool.close(from.leaf(), own, unused);
             (*next, *end) = (NonNull::dangling(), NonNull::dangling());
@@ -439,6 +450,7 @@ impl<M: Machine> Session<M> {
 
     /// The lock's state says that it claims: has it, or stands in line for it. In a critical region.
     fn claim(&mut self, pending: Pending<M>) -> Result<Answer, Refused> {
+        debug_assert!(self.pending.is_none(), "it stands in one line at a time");
         let lock = pending.place().1;
         let state = |status| State::new(self.number, status, pending.granted, pending.wanted);
         loop {
@@ -480,6 +492,7 @@ impl<M: Machine> Session<M> {
             agent.doom(victim.wait);
             self.manager.rouse(agent);
         }
+        debug_assert!(self.shows, "those who look for deadlocks see it wait");
         self.pending = Some(pending);
         Ok(Answer::Waits)
     }
@@ -488,6 +501,7 @@ impl<M: Machine> Session<M> {
     #[inline]
     fn grant(&mut self, pending: Pending<M>) {
         let Pending { name, bucket, lock, granted, wanted } = pending;
+        debug_assert!(granted.is_none_or(|had| wanted.covers(had)), "no lock becomes weaker");
         self.stop_showing();
         if granted.is_none() {
             // A claim without anything before excludes what it excludes from now on.
@@ -545,6 +559,7 @@ impl<M: Machine> Session<M> {
     #[inline(never)]
     pub fn wait(&mut self, until: Until<'_>) -> Result<(), Refused> {
         while let Some(pending) = self.pending {
+            debug_assert!(self.shows, "those who look for deadlocks see it wait");
             let waited = self.sleep(pending, until);
             self.pending = None;
             self.show(pending.name);
@@ -578,6 +593,7 @@ impl<M: Machine> Session<M> {
 
     /// Waits until nothing excludes what it stands in line for, awake at first.
     fn sleep(&self, pending: Pending<M>, until: Until<'_>) -> Result<(), Refused> {
+        debug_assert!(!self.tries, "who tries does not sleep");
         let Until { deadline, given_up } = until;
         // A region is shown.
         let look = || {
@@ -641,6 +657,7 @@ impl<M: Machine> Session<M> {
 
     /// Stands in line no more. A region along the chain is shown.
     pub(crate) fn withdraw(&mut self, pending: Pending<M>) {
+        debug_assert!(self.pending.is_none(), "it stands in no other line");
         let (bucket, lock) = pending.place();
         self.stop_showing();
         let state = match pending.granted {
@@ -670,9 +687,11 @@ impl<M: Machine> Session<M> {
 
     /// Whether it could lock `name` in `mode` at once. The caller may be in a section, where nobody sleeps.
     fn try_lock(&mut self, name: Name, mode: Mode) -> bool {
+        debug_assert!(!self.tries, "one try at a time");
         self.tries = true;
         let granted = self.ask(name, mode) == Ok(Answer::Granted);
         self.tries = false;
+        debug_assert!(self.pending.is_none(), "who tries stands in no line");
         granted
     }
 

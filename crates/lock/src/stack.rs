@@ -31,6 +31,7 @@ impl<M: Machine> Stack<M> {
 
     /// One of all numbers below `count`, of which there is one at least, the least on top; and what is below each.
     pub fn of(count: u32) -> (Self, Below<M>) {
+        debug_assert!(count > 0 && u64::from(count) < NUMBER, "numbers have 32 bits");
         let next = core::cell::Cell::new(0);
         let below = Below::<M>::new(count as usize, || {
             next.set(next.get() + 1);
@@ -41,6 +42,7 @@ impl<M: Machine> Stack<M> {
 
     /// Puts a number on top, which is in no stack.
     pub fn push(&self, below: &Below<M>, number: u32) {
+        debug_assert!((number as usize) < below.count(), "a number that there is");
         let mut top = self.0.0.load(Ordering::Relaxed);
         loop {
             below.get(number as usize).store(top & NUMBER, Ordering::Relaxed);
@@ -59,8 +61,10 @@ impl<M: Machine> Stack<M> {
         let mut top = self.0.0.load(Ordering::Acquire);
         loop {
             let number = (top & NUMBER).checked_sub(1)? as u32;
+            debug_assert!((number as usize) < below.count(), "a number that there is");
             // Relaxed: if it is an old one the top has been counted on.
             let next = below.get(number as usize).load(Ordering::Relaxed);
+            debug_assert!(next <= NUMBER, "what is below is a number");
             let times = if M::fault(&faults::PICKED_UP_UNCOUNTED) { 0 } else { PICKED_UP };
             let next = (top & !NUMBER).wrapping_add(times) | next;
             // Acquire pairs with the release in `push`.
@@ -77,6 +81,7 @@ impl<M: Machine> Stack<M> {
         let mut top = self.0.0.swap(0, Ordering::Acquire);
         core::iter::from_fn(move || {
             let number = top.checked_sub(1)? as u32;
+            debug_assert!((number as usize) < below.count(), "a number that there is");
             top = below.get(number as usize).load(Ordering::Relaxed);
             Some(number)
         })

@@ -28,6 +28,7 @@ impl Own {
     /// The lock at this place of the leaf goes into this chain.
     #[inline]
     pub fn note(&mut self, at: u32, chain: Along) {
+        debug_assert!(at < FLAGS_MAX, "an entry for each lock");
         self.0.as_flattened_mut()[at as usize % FLAGS_MAX as usize] = chain;
     }
 

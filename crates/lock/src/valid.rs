@@ -50,6 +50,8 @@ impl<M: Machine> Valid<M> {
     #[inline]
     #[must_use]
     pub fn clear(&self, leaf: u32, locks: u64) -> bool {
+        debug_assert!(locks != 0, "a lock is given back");
+        debug_assert!(locks & !all(self.locks) == 0, "of those that there are");
         // Both pair with themselves, in the others who clear flags here: whoever finds the last one gone knows what all of
         // them have done.
         let left = self.leaves.get(leaf as usize).0.fetch_and(!locks, Ordering::AcqRel) & !locks;
@@ -59,5 +61,6 @@ impl<M: Machine> Valid<M> {
 
 /// So many ones.
 fn all(count: u32) -> u64 {
+    debug_assert!((1..=FLAGS_MAX).contains(&count), "a flag for each");
     u64::MAX >> (64 - count)
 }

@@ -46,6 +46,7 @@ impl<M: Machine> Memory<M> {
 
     #[cold]
     fn refill(&self, kept: &mut Spare<M>) -> Result<(), Refused> {
+        debug_assert!(kept.is_empty(), "what is kept is used up first");
         let mut stock = self.stock.lock();
         if stock.spare.is_empty() {
             if (stock.made.len() * TOGETHER) as u64 >= self.locks_max {
@@ -59,6 +60,7 @@ impl<M: Machine> Memory<M> {
         }
         let some = stock.spare.len().saturating_sub(TOGETHER);
         kept.extend(stock.spare.drain(some..));
+        debug_assert!(!kept.is_empty(), "there is one");
         Ok(())
     }
 
@@ -67,6 +69,7 @@ impl<M: Machine> Memory<M> {
     pub fn pass_on(&self, kept: &mut Spare<M>, ends: bool) {
         if ends || kept.len() > KEPT_MAX {
             let stays = if ends { 0 } else { TOGETHER };
+            debug_assert!(stays <= kept.len(), "some stay");
             self.stock.lock().spare.extend(kept.drain(stays..));
         }
     }

@@ -119,6 +119,7 @@ impl<M: Machine> Latched<M> {
     }
 
     fn guard(&self, bucket: usize) -> &Mutex<M> {
+        debug_assert!(self.guards.count().is_power_of_two(), "a mask chooses");
         self.guards.get(bucket & (self.guards.count() - 1))
     }
 
@@ -170,6 +171,7 @@ impl<M: Machine> Chain<M> {
     fn append(&self, lock: &Lock<M>) {
         lock.next.store(Tagged::null(), Ordering::Relaxed);
         let last = self.tail.load(Ordering::Relaxed);
+        debug_assert!(last != lock.tagged(), "a lock comes in once");
         // SAFETY: memory of locks lives as long as the table.
         let link = unsafe { last.pointer().as_ref() }.map_or(&self.head, |last| &last.next);
         link.store(lock.tagged(), Ordering::Relaxed);
@@ -180,6 +182,7 @@ impl<M: Machine> Chain<M> {
         let (mut link, mut ahead) = (&self.head, Tagged::null());
         loop {
             let found = link.load(Ordering::Relaxed);
+            debug_assert!(!found.is_null(), "the lock is in its chain");
             if found == lock.tagged() {
                 break;
             }

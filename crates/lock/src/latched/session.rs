@@ -63,6 +63,7 @@ impl<M: Machine> LatchedSession<M> {
 
     /// Asks for what it does not hold.
     fn request(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
+        debug_assert!(self.held.find(name).is_none(), "a name is held once");
         let manager = &**self.manager;
         let bucket = manager.bucket(name);
         // SAFETY: agents live as long as the manager, which the session keeps.
@@ -105,6 +106,7 @@ impl<M: Machine> LatchedSession<M> {
     fn convert(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         let held = self.held.find(name).expect("what is converted is held");
         let (granted, wanted, at) = (held.mode, held.mode.join(mode), held.place);
+        debug_assert!(wanted != granted, "what is covered is had");
         let manager = &**self.manager;
         // SAFETY: agents and memory of locks live as long as the manager, which the session keeps.
         let (number, agent, lock) = unsafe { (self.number, self.agent.as_ref(), at.0.as_ref()) };
@@ -153,6 +155,7 @@ impl<M: Machine> LatchedSession<M> {
             // Relaxed: written under the mutex under which it has begun to wait.
             M::unpark(WorkerId(agent.thread.load(Ordering::Relaxed) as u32));
         }
+        debug_assert!(self.pending.is_none(), "it stands in one line at a time");
         self.pending = Some(pending);
         Ok(Answer::Waits)
     }
@@ -169,6 +172,7 @@ impl<M: Machine> LatchedSession<M> {
 
     /// Stands in line no more; `false` if it has been granted by now.
     fn withdraw(&mut self, pending: Pending<At<M>>) -> bool {
+        debug_assert!(self.pending.is_none(), "it stands in no other line");
         let manager = &**self.manager;
         // SAFETY: memory of locks lives as long as the manager, which the session keeps.
         let lock = unsafe { pending.at.0.as_ref() };
@@ -199,6 +203,7 @@ impl<M: Machine> LatchedSession<M> {
 
     /// Takes note of what has been granted.
     fn granted(&mut self, pending: Pending<At<M>>) {
+        debug_assert!(self.pending.is_none(), "it stands in no line any more");
         // Release pairs with the acquire of those who look for deadlocks.
         self.agent().waits_for.store(Tagged::null(), Ordering::Release);
         match self.held.find(pending.name) {
@@ -213,6 +218,7 @@ impl<M: Machine> LatchedSession<M> {
     fn inherit(&mut self, name: Name) -> bool {
         let Some(at) = self.kept.iter().position(|kept| kept.name == name) else { return false };
         let kept = self.kept.swap_remove(at);
+        debug_assert!(kept.mode != Mode::X, "what excludes all is not kept");
         if self.lock_at(kept.place).inherit() {
             self.held.add(kept);
             return true;
@@ -231,6 +237,7 @@ impl<M: Machine> LatchedSession<M> {
                 !core::ptr::eq(manager.guard(it.place.1), manager.guard(first.place.1))
             });
             let (now, later) = left.split_at(same.unwrap_or(left.len()));
+            debug_assert!(!now.is_empty(), "the first is under its own mutex");
             manager.hold(first.place.1, &mut self.queue, |_| {
                 for entry in now {
                     let chain = manager.chains.get(entry.place.1);
@@ -292,9 +299,11 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
     }
 
     fn try_lock(&mut self, name: Name, mode: Mode) -> bool {
+        debug_assert!(!self.queue.awake, "one try at a time");
         self.queue.awake = true;
         let granted = self.ask(name, mode) == Ok(Answer::Granted);
         self.queue.awake = false;
+        debug_assert!(self.pending.is_none(), "who tries stands in no line");
         granted
     }
 
@@ -367,6 +376,8 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
 
     fn release_all(&mut self) {
         self.stop_waiting();
+        debug_assert!(self.pending.is_none(), "it stands in no line");
+        debug_assert!(self.manager.options.inherits || self.kept.is_empty(), "none is kept");
         let unused = core::mem::take(&mut self.kept);
         self.release(&unused);
         let mut held = self.held.take();
