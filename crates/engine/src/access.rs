@@ -122,6 +122,8 @@ impl<M: Machine> WriteSet<M> {
         let index = self.entries.len();
         debug_assert!(index < NONE as usize, "an index that is one");
         debug_assert!(!write.latched, "latches are taken at the commit");
+        debug_assert!(write.spare.iter().all(Option::is_none), "so is memory");
+        debug_assert!(!write.dirty, "a new write is in line with the indexes");
         self.slots.add(write.record, index, |at| self.entries[at].record);
         self.entries.push(write);
         index as u32

@@ -42,6 +42,7 @@ impl<M: Machine> Clockwork<M> {
 
     #[cold]
     fn begin_attempt(&mut self) {
+        debug_assert!(self.on, "only a sampled transaction is booked");
         let now = M::now();
         if self.since != 0 {
             self.total[Part::Wait as usize] += now - self.since;

@@ -31,7 +31,8 @@ pub fn sweep<M: Machine, S: Scheme<M>>(
     mut judge: impl FnMut(&mut S, &mut Context<'_, M, S>, &mut Garbage<M>) -> Fate,
 ) {
     debug_assert!(cx.heap.is_pinned(), "records stay while they are looked at");
-    for _ in 0..budget.min(cx.garbage.len()) {
+    let there = cx.garbage.len();
+    for _ in 0..budget.min(there) {
         let Some(mut garbage) = cx.garbage.take(due) else { return };
         M::work(Cost::Collect, 1);
         // A table that was dropped takes its garbage along.
@@ -48,4 +49,5 @@ pub fn sweep<M: Machine, S: Scheme<M>>(
             }
         }
     }
+    debug_assert!(cx.garbage.len() <= there, "a sweep leaves nothing new");
 }

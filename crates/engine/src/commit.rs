@@ -43,6 +43,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             Err(refusal) => return Err(self.refuse(view, refusal)),
         };
         self.verification.writes(point, &self.writes, &self.arena);
+        debug_assert!(point.order & record_word::FLAGS == 0, "an order leaves room for flags");
         // Append: before the window closes, so that an epoch is complete when its windows have.
         if M::fault(&APPENDED_AFTER_ITS_WINDOW) {
             self.inner.words.epochs.close_window(self.heap.slot());
@@ -63,6 +64,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let value = self.verification.payload(write, &self.arena);
             self.scheme.install(&mut context!(self), point, &mut self.writes, at, value);
         }
+        let in_place = |write: &Write<M>| write.is_void() || write.spare[1].is_none();
+        debug_assert!(self.writes.entries.iter().all(in_place), "each value is in its record");
         let wrote = !self.writes.is_empty();
         if wrote {
             self.leave_tombstones(point);
@@ -70,6 +73,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 self.scheme.collect(&mut context!(self), view, usize::MAX);
             }
         }
+        debug_assert!(self.writes.is_empty(), "all that was to be installed is");
+        debug_assert!(self.heap.is_pinned(), "the pin lasts as long as the latches");
         // Release: conflicting transactions may go on.
         self.scheme.release(&mut context!(self));
         M::leave_section();
@@ -135,6 +140,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
     fn check_log(&mut self) -> Result<()> {
         let Some(durable) = &self.inner.words.durable else { return Ok(()) };
+        debug_assert!(self.log.is_some(), "a durable database has a buffer for each worker");
         let bytes = self.arena.used();
         if self.log.is_some() && bytes > TRANSACTION_BYTES_MAX {
             return Err(
@@ -155,6 +161,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         };
         let logged = |write: &&Write<M>| !self.rules.is_unlogged(write.table) && !write.is_void();
         let writes = self.writes.entries.iter().filter(logged);
+        debug_assert!(point.epoch > 0, "a commit has an epoch");
         if writes.clone().next().is_none() {
             return;
         }

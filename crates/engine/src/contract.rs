@@ -52,6 +52,7 @@ impl<M: Machine> Refusal<M> {
 
     /// The same, found by a look at what was read before the commit ([`opacity`]).
     pub fn early(self) -> Self {
+        debug_assert!(matches!(self.why, Why::Conflict(_)), "a look finds conflicts");
         Self { why: Why::Conflict(Reason::Inconsistent), ..self }
     }
 }

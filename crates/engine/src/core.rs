@@ -244,6 +244,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(self.attempt.dirty == 0, "nor index entries to bring in line");
         self.arena.clear();
         self.handles.begin();
+        debug_assert!(self.handles.accesses.is_empty(), "no row is known yet");
         let attempt = &mut self.attempt;
         attempt.read_only = intent.read_only || intent.snapshot || self.inner.options.read_only;
         attempt.in_past = intent.snapshot && self.snapshots;
@@ -256,6 +257,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             self.timed(Part::Manager, |core| core.scheme.begin(&mut context!(core), intent));
         match begun {
             Step::Done(()) => {
+                debug_assert!(!self.heap.is_pinned(), "no operation is in progress yet");
                 self.attempt.state = State::Active;
                 Ok(())
             }
@@ -276,6 +278,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let (Some(durable), Some(buffer)) = (&self.inner.words.durable, &self.log) else {
             return Ok(());
         };
+        debug_assert!(!self.heap.is_pinned(), "nothing is held back by a wait for the log");
         while !durable.log.has_room(buffer) {
             M::mark("worker waited for the log");
             durable.log.wake();
@@ -313,6 +316,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if matches!(self.attempt.state, State::Active) {
             self.attempt.state = State::Lost(error.clone());
         }
+        debug_assert!(!matches!(self.attempt.state, State::Active), "no commit follows");
         error
     }
 
@@ -331,6 +335,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// wait for that, it has waited, and the pin is another one: nothing found before can be used.
     #[inline]
     pub fn settle<T>(&mut self, step: Step<M, T>) -> Result<Option<T>> {
+        debug_assert!(self.heap.is_pinned(), "an operation is in progress");
         match step {
             Step::Done(value) => Ok(Some(value)),
             Step::Redo => Ok(None),

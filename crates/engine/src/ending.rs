@@ -26,6 +26,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.clockwork.switch(Part::Manager);
         self.writes.free_spare_blocks(&mut self.heap);
         self.scheme.abort(&mut context!(self), &mut self.writes);
+        let given = |write: &crate::access::Write<M>| write.spare.iter().all(Option::is_none);
+        debug_assert!(self.writes.entries.iter().all(given), "no block is lost");
         self.verification.aborted();
         self.leave_placeholders();
         self.writes.clear();

@@ -174,6 +174,7 @@ impl<M: Machine> Epochs<M> {
     pub fn tick(&self, slots: &Slots<M>) -> u64 {
         let mut ticking = self.ticking.lock();
         let epoch = self.current.load(Ordering::Relaxed) + 1;
+        debug_assert!(epoch > FIRST_EPOCH, "the first epoch is over");
         // Release pairs with the acquires in `open_window` and `current`: who sees the epoch sees what was
         // armed before it.
         self.current.store(epoch, Ordering::Release);
@@ -206,6 +207,7 @@ impl<M: Machine> Epochs<M> {
             }
         }
         let boundary = self.boundary.load(Ordering::Relaxed);
+        debug_assert!(boundary.is_multiple_of(self.snapshot_every), "a snapshot's epoch");
         // Acquire pairs with the releases in `end_lease` and `lease`: a reader that is gone is done.
         let leases = slots.iter().map(|(_, slot)| slot.lease.load(Ordering::Acquire));
         let oldest_lease = leases.filter(|&lease| lease != 0).min();

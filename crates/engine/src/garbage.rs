@@ -82,6 +82,8 @@ impl<M: Machine> GarbageQueue<M> {
 
     /// Takes the first entry, if it is due.
     pub fn take(&mut self, due: Due) -> Option<Garbage<M>> {
+        let first = self.now.front();
+        debug_assert!(first.is_none_or(|it| it.epoch == 0), "what waits for an epoch is later");
         let queue = if self.now.is_empty() { &mut self.later } else { &mut self.now };
         let is_due = queue.front().is_some_and(|garbage| due.covers(garbage));
         if is_due { queue.pop_front() } else { None }

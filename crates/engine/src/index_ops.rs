@@ -28,6 +28,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     #[cold]
     fn align_dirty(&mut self, view: &View<M>) -> Result<()> {
+        let dirty = self.writes.entries.iter().filter(|write| write.dirty);
+        debug_assert!(dirty.count() == self.attempt.dirty, "each counts once");
         // Entries are added to the write set on the way: these are not dirty.
         for at in 0..self.writes.entries.len() {
             let write = &mut self.writes.entries[at];
@@ -91,6 +93,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         before: Option<&[u8]>,
         value: &[u8],
     ) -> Result<()> {
+        debug_assert!(!table.is_index(), "indexes have no indexes");
         for secondary in &table.secondary {
             secondary.check(key, value)?;
             let moved = before.is_none_or(|before| !secondary.same_key(before, value));
@@ -114,6 +117,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
+        debug_assert!(!table.secondary.is_empty(), "a row with entries");
         for secondary in &table.secondary {
             let mut entry = Vec::new();
             secondary.encode(key, value, &mut entry);
@@ -152,6 +156,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: Piece,
         value: Piece,
     ) -> Result<()> {
+        debug_assert!(!table.secondary.is_empty(), "a row with entries");
         for secondary in &table.secondary {
             let mut entry = Vec::new();
             secondary.encode(self.arena.get(key), self.arena.get(value), &mut entry);

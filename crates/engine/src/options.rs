@@ -191,6 +191,7 @@ impl Options {
 
     /// A duration in ticks of the machine.
     pub(crate) fn ticks<M: Machine>(duration: Duration) -> u64 {
+        debug_assert!(M::ticks_per_second() > 0, "the clock runs");
         let ticks = duration.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;
         u64::try_from(ticks).unwrap_or(u64::MAX)
     }

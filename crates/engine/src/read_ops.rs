@@ -4,7 +4,7 @@
 
 use crate::access::{Access, Kind, NONE};
 use crate::contract::{Context, LockTable, Scheme, Step};
-use crate::core::{Core, Group, context};
+use crate::core::{Core, Group, State, context};
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
 use chiliad_api::{Error, Get, Part, Result, Row, TableId};
@@ -26,6 +26,7 @@ pub(crate) enum Looked {
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
     pub fn get(&mut self, table: &Table<M>, get: Get<'_>) -> Result<Option<Row>> {
+        debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         check_key(get.key)?;
         self.heap.pin();
         let row = self.find(table, get);
@@ -86,6 +87,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         get: Get<'_>,
         found: Found<M>,
     ) -> Result<Looked> {
+        debug_assert!(self.heap.is_pinned(), "what was found stays");
         let Get { table: id, key, for_update } = get;
         self.table = id;
         match found {
@@ -130,6 +132,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Tells the scheme that the keys of a leaf were looked at.
     #[inline]
     pub(crate) fn observe_leaf(&mut self, seen: Seen<M>) -> Step<M, ()> {
+        debug_assert!(self.heap.is_pinned(), "the leaf stays");
         self.timed(Part::Manager, |core| core.scheme.observe_leaf(&mut context!(core), seen))
     }
 
@@ -181,6 +184,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     fn own_write(&mut self, id: TableId, key: &[u8], record: RecordRef<M>, write: u32) -> Looked {
         let own = &self.writes.entries[write as usize];
         let value = own.value;
+        debug_assert!(own.record == record && own.table == id, "the write is of the record");
         if own.kind == Kind::Remove {
             return Looked::Absent;
         }
@@ -192,6 +196,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
     pub fn bytes(&self, row: Row) -> Result<&[u8]> {
         let access = self.handles.access(row)?;
+        debug_assert!(
+            access.write == NONE
+                || self.writes.entries[access.write as usize].record == access.record,
+            "the write is of the record"
+        );
         let piece = match access.write {
             NONE => access.value,
             write => self.writes.entries[write as usize].value,
@@ -205,6 +214,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         requests: &[Get<'_>],
         rows: &mut [Option<Row>],
     ) -> Result<()> {
+        debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         assert_eq!(requests.len(), rows.len(), "one answer for each request");
         for (requests, rows) in requests.chunks(GROUP).zip(rows.chunks_mut(GROUP)) {
             self.heap.pin();
@@ -222,6 +232,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         requests: &[Get<'_>],
         rows: &mut [Option<Row>],
     ) -> Result<()> {
+        debug_assert!(self.heap.is_pinned(), "a group is one pin");
         debug_assert!(requests.len() <= GROUP && requests.len() == rows.len(), "one group");
         let sealed = self.timed(Part::Index, |core| core.descend(view, requests))?;
         let waits = self.attempt.waits;
@@ -249,6 +260,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// the table is read without its scheme.
     #[inline]
     fn descend(&mut self, view: &View<M>, requests: &[Get<'_>]) -> Result<u64> {
+        debug_assert!(requests.len() <= GROUP, "a bit for each");
         self.group.flight.clear();
         let mut sealed = 0u64;
         for (at, request) in requests.iter().enumerate() {

@@ -76,6 +76,7 @@ impl RecordSlots {
 
     #[inline]
     fn put<M: Machine>(&mut self, record: RecordRef<M>, position: usize) {
+        debug_assert!(position < u32::MAX as usize, "zero stands for a free slot");
         let mut slot = self.first(record);
         while self.0[slot] != 0 {
             slot = (slot + 1) & (self.0.len() - 1);

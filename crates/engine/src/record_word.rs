@@ -29,6 +29,7 @@ pub(crate) const FLAGS: u64 = LATCH | ABSENT | DEAD;
 const COUNTER_SHIFT: u32 = 3;
 const COUNTER_BITS: u32 = 21;
 pub(crate) const EPOCH_SHIFT: u32 = COUNTER_SHIFT + COUNTER_BITS;
+const _: () = assert!(FLAGS == (1 << COUNTER_SHIFT) - 1, "the counter begins above the flags");
 
 /// The commit epoch of a word's version.
 #[inline]
@@ -59,6 +60,7 @@ pub(crate) fn next(greatest: u64, epoch: u64) -> Option<u64> {
 /// The first word of a slot's new life: no word that anybody saw in an earlier one, flags clear.
 #[inline]
 pub(crate) fn next_life(word: u64) -> u64 {
+    debug_assert!(word < !FLAGS, "a slot has a life left");
     (word | FLAGS) + 1
 }
 

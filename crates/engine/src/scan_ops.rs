@@ -2,7 +2,7 @@
 
 use crate::arena::Piece;
 use crate::contract::{LockTable, Refusal, Scheme};
-use crate::core::Core;
+use crate::core::{Core, State};
 use crate::read_ops::{Looked, check_key};
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
@@ -12,6 +12,8 @@ use chiliad_storage::{Direction, Index, LeafRun, RecordRef};
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn scan(&mut self, id: TableId, table: &Table<M>, range: &Range<'_>) -> Result<Scanned> {
+        debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
+        debug_assert!(!self.heap.is_pinned(), "no operation is in progress");
         let start = self.handles.entries.len();
         let Index::Ordered(index) = &table.index else {
             return Err(Error::NotOrdered);
@@ -57,6 +59,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             more &= left > 0;
         }
         self.scan.run = run;
+        debug_assert!(!self.heap.is_pinned(), "each leaf was a pin of its own");
         let rows = self.handles.entries.len() - start;
         debug_assert!(rows <= range.limit && left == range.limit - rows, "each row counts once");
         self.verification.end_scan(id, range, scanned.is_ok(), left == 0, &self.arena);
@@ -120,6 +123,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         if !self.attempt.in_past {
             return Err(self.lose(Refusal::new(Reason::Phantom)));
         }
+        debug_assert!(*left > 0, "a row more is wanted");
         M::mark("snapshot looked a scanned key up again");
         if let Some(row) = self.find(table, Get::read(id, key))? {
             *left -= 1;
@@ -148,6 +152,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Err(Error::UnknownIndex(format!("number {index} of {}", declared.spec.name)));
         };
         let scanned = self.scan(secondary.table, view.get(secondary.table)?, range)?;
+        debug_assert!(scanned.len() <= self.handles.entries.len(), "its entries are the last");
         let start = self.handles.entries.len() - scanned.len();
         let mut kept = start;
         for at in start..self.handles.entries.len() {

@@ -132,6 +132,7 @@ impl<M: Machine> Clock<M> {
                     self.end = self.next + source.batch;
                 }
                 debug_assert!(self.next < self.end, "a timestamp is left of the batch");
+                debug_assert!(self.end - self.next <= source.batch, "and no more than there were");
                 self.next += 1;
                 self.next - 1
             }

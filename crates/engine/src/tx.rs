@@ -87,6 +87,10 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
+        debug_assert!(
+            matches!(self.core.attempt.state, State::Idle),
+            "a worker has one transaction"
+        );
         let recorder = self.core.verification.take_recorder();
         self.core.attempt.sequence = self.core.attempt.sequence.wrapping_sub(1);
         let loaded = self.load_once(outer, table, key, value);
@@ -134,6 +138,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
     }
 
     fn rest(&mut self, budget: usize) -> (bool, u64) {
+        debug_assert!(matches!(self.core.attempt.state, State::Idle), "it is idle");
         self.catch_up();
         self.core.collect(&self.view, budget);
         hide_view(self.core.heap.slot());

@@ -90,6 +90,7 @@ impl<M: Machine> Verification<M> {
 
     #[cold]
     fn begin_stamped(&mut self, sequence: u64, in_past: bool) {
+        debug_assert!(self.serial >> 24 == 0, "the number of the worker has 24 bits");
         debug_assert!(sequence >> 40 == 0, "the number of the worker fits above");
         self.stamp = self.serial << 40 | sequence;
         self.in_scan = false;
@@ -117,6 +118,7 @@ impl<M: Machine> Verification<M> {
         mut version: Version,
         arena: &Arena,
     ) -> Version {
+        debug_assert!(self.on, "only a verified run has stamps");
         let stamp = stamp::read(arena.get(version.bytes), self.reach, version.absent);
         version.bytes.length = version.bytes.length.saturating_sub(STAMP_BYTES as u32);
         self.report_read(table, key, stamp, version.absent);
@@ -308,6 +310,7 @@ impl<M: Machine> Verification<M> {
 
     #[cold]
     fn append_stamps(&self, writes: &mut WriteSet<M>, arena: &mut Arena) {
+        debug_assert!(self.on, "only a verified run has stamps");
         for write in &mut writes.entries {
             write.value = match write.kind {
                 Kind::Put => {
@@ -392,6 +395,7 @@ impl<M: Machine> Verification<M> {
     /// Whom to report to in a verified run.
     #[cold]
     fn reporter(&mut self) -> Option<&mut (dyn Recorder + 'static)> {
+        debug_assert!(self.on, "only a verified run is reported");
         self.recorder.as_deref_mut()
     }
 }

@@ -40,6 +40,7 @@ pub fn copy_whole<M: Machine>(
     arena: &mut Arena,
     stamped: bool,
 ) -> Option<Version> {
+    debug_assert!(word & record_word::DEAD == 0, "a dead record is looked up again");
     let version = copy(record, word, arena, stamped);
     // Acquire: the copy happens before the check; pairs with the release fence of the writer.
     M::fence(Ordering::Acquire);

@@ -91,6 +91,7 @@ impl<M: Machine> Limits<M> {
     /// inside it.
     #[inline]
     pub fn call(&self, name: u64) {
+        debug_assert!(name != 0, "zero is nobody's name");
         self.name.set(name);
     }
 
@@ -187,6 +188,7 @@ impl<M: Machine> Wait<'_, M> {
     pub fn asleep(&mut self, until: Option<Ticks>) -> Result<(), Ended> {
         // Shown before it is asked for the last time.
         self.wakes_for_cancel();
+        debug_assert!(self.sleeper.is_some() == self.limits.cancel.is_some(), "a cancel wakes it");
         self.check()?;
         match [until, self.end()].into_iter().flatten().min() {
             Some(time) => _ = M::park_until(time),

@@ -107,6 +107,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     /// Collects what this worker and those that have gone left behind. For a worker that is idle
     /// while others work; transactions do it by themselves.
     pub fn maintain(&mut self) {
+        debug_assert!(matches!(self.core.attempt.state, State::Idle), "it is idle");
         if let Some(mut orphans) = self.core.inner.words.orphans.try_lock() {
             for garbage in orphans.drain(..) {
                 self.core.garbage.add(garbage);
@@ -122,6 +123,7 @@ impl<M: Machine, S: Scheme<M>> Drop for Worker<M, S> {
     fn drop(&mut self) {
         let words = &self.core.inner.words;
         words.orphans.lock().extend(self.core.garbage.drain());
+        debug_assert!(self.core.garbage.is_empty(), "others collect it");
         words.retired.lock().absorb(&mut self.core.tally);
         if let Some(log) = &self.core.log {
             log.close();

@@ -4,7 +4,7 @@
 use crate::access::{Kind, NONE, Write};
 use crate::arena::Piece;
 use crate::contract::{Context, LockTable, Refusal, Scheme};
-use crate::core::{Core, context};
+use crate::core::{Core, State, context};
 use crate::read_ops::check_key;
 use crate::tables::catalog::View;
 use crate::tables::table::Table;
@@ -14,6 +14,7 @@ use chiliad_storage::{Found, Inserted, Kind as SlotKind, LocalHeap, RecordRef, V
 
 impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub fn insert(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
         check_value(value)?;
@@ -63,6 +64,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
+        debug_assert!(self.heap.is_pinned(), "what is found stays");
         self.table = id;
         loop {
             let part = self.clockwork.switch(Part::Index);
@@ -98,6 +100,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Whether the transaction may insert the key, or finds it; else to be asked again. Pinned.
     #[inline]
     fn lock_gap(&mut self, table: &Table<M>, key: &[u8]) -> Result<bool> {
+        debug_assert!(self.heap.is_pinned(), "leaves stay");
         let find = |heap: &LocalHeap<M>| match table.index.get(heap, key) {
             Found::Absent(seen) => Some(seen),
             Found::Record(_) => None,
@@ -148,6 +151,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let write = self.new_write(id, key, value, record, true);
             self.writes.push(write);
         }
+        let last = self.writes.entries.last();
+        debug_assert!(
+            placed.is_none_or(|it| last.is_some_and(|last| last.record == it)),
+            "what is in the index is in the write set"
+        );
         self.settle(step)?;
         done
     }
@@ -240,6 +248,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     pub fn update(&mut self, view: &View<M>, row: Row, value: &[u8]) -> Result<()> {
+        debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         check_value(value)?;
         let access = self.handles.access(row)?;
         let table = view.writable(access.table, self.attempt.loads)?;
@@ -279,6 +288,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     #[inline]
     pub fn modify(&mut self, view: &View<M>, row: Row) -> Result<&mut [u8]> {
+        debug_assert!(!self.heap.is_pinned(), "no operation is in progress");
         let table = self.handles.access(row)?.table;
         let indexed = !view.writable(table, self.attempt.loads)?.secondary.is_empty();
         let write = self.write_of(row, indexed)?;
@@ -310,6 +320,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     pub fn put(&mut self, view: &View<M>, id: TableId, key: &[u8], value: &[u8]) -> Result<()> {
+        debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         let table = view.writable(id, self.attempt.loads)?;
         check_key(key)?;
         check_value(value)?;
@@ -332,6 +343,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
+        debug_assert!(self.heap.is_pinned(), "what is found stays");
         self.table = id;
         loop {
             let part = self.clockwork.switch(Part::Index);
@@ -361,6 +373,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     }
 
     pub fn remove_row(&mut self, view: &View<M>, row: Row) -> Result<()> {
+        debug_assert!(matches!(self.attempt.state, State::Active), "a transaction is in hand");
         let table = view.writable(self.handles.access(row)?.table, self.attempt.loads)?;
         let indexed = !table.secondary.is_empty();
         if indexed {

@@ -104,6 +104,8 @@ const SEGMENT_BYTES_MAX: u64 = 64 << 30;
 
 /// The most that one transaction may hold when it commits to a log, in bytes.
 pub(crate) const TRANSACTION_BYTES_MAX: usize = 256 << 20;
+const _: () =
+    assert!(TRANSACTION_BYTES_MAX < chiliad_log::frame::PAYLOAD_BYTES_MAX, "it fits a frame");
 
 /// What an open database keeps of its disk. Lives in the machine's memory.
 pub(crate) struct Durable<M: Machine> {
@@ -137,6 +139,7 @@ impl<M: Machine> Durable<M> {
     pub fn change_manifest(&self, change: impl FnOnce(&mut Manifest)) -> Result<()> {
         let mut manifest = self.manifest();
         change(&mut manifest);
+        debug_assert!(manifest.incarnation() == self.log.incarnation(), "this one stays the last");
         manifest.generation += 1;
         if let Err(error) = manifest.write::<M>(&*self.disk) {
             self.log.fail(error.clone());
@@ -157,6 +160,7 @@ impl<M: Machine> Durable<M> {
             finished.iter().copied().collect()
         };
         let Some(ends) = ends else { return Ok(()) };
+        debug_assert!(ends.len() == self.options.log.writers as usize, "an end for each writer");
         let _turn = self.changing.take();
         self.change_manifest(|manifest| {
             let Some(current) = manifest.incarnations.last_mut() else { return };
@@ -167,6 +171,8 @@ impl<M: Machine> Durable<M> {
 
     /// Puts a changed catalogue in place. The caller has the turn.
     pub fn change_catalog(&self, blob: &Blob) -> Result<()> {
+        debug_assert!(blob.tables.is_sorted_by(|(a, _), (b, _)| a < b), "tables are in order");
+        debug_assert!(blob.tables.iter().all(|(it, _)| *it < blob.next), "numbers given out");
         self.change_manifest(|manifest| manifest.catalog = blob.encode())
     }
 

@@ -88,6 +88,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         }
         let (durable, writers) = begin::<M>(disk, plan, durable)?;
         recovered.incarnation = durable.log.incarnation();
+        debug_assert!(recovered.incarnation > 0, "incarnations count from one");
         let inner = Inner::assemble(options, heap, catalog, Some(durable));
         let runners =
             writers.into_iter().map(|it| LogRunner::new(Arc::clone(&inner), it)).collect();
@@ -107,6 +108,7 @@ fn begin<M: Machine>(
             keep::<M>(&*disk, &plan)?;
             (leftovers, spares) = (plan.leftovers, plan.spares);
             let mut manifest = plan.manifest;
+            debug_assert!(manifest.incarnations.len() == plan.lives.len(), "each was looked at");
             for (incarnation, life) in manifest.incarnations.iter_mut().zip(&plan.lives) {
                 incarnation.ended = Some(life.durable);
                 incarnation.ends = life.tails.iter().filter_map(Tail::end).collect();
@@ -122,6 +124,8 @@ fn begin<M: Machine>(
             catalog: CatalogBlob::default().encode(),
         },
     };
+    let ended = |it: &Incarnation| it.ended.is_some();
+    debug_assert!(manifest.incarnations.iter().all(ended), "those before are over");
     let number = manifest.incarnation() + 1;
     // Segments of this number are of an opening that no manifest knows, neither this one nor any
     // before it. They go first: once the manifest names the number they would pass for its own.
@@ -135,9 +139,12 @@ fn begin<M: Machine>(
     }
     let (mut log, writers) =
         Log::begin(Arc::clone(&disk), manifest.database, number, options.log, spares)?;
+    debug_assert!(writers.len() == options.log.writers as usize, "a file for each");
     let first_segments = vec![0; options.log.writers as usize];
     let (ends, claims) = (Vec::new(), true);
     manifest.incarnations.push(Incarnation { number, ended: None, first_segments, ends, claims });
+    let numbers = manifest.incarnations.iter().map(|it| it.number);
+    debug_assert!(numbers.is_sorted_by(|a, b| a < b), "incarnations are in order");
     manifest.generation += 1;
     manifest.write::<M>(&*disk)?;
     log.is_named_by(manifest.generation);

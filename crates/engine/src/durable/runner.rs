@@ -22,6 +22,7 @@ pub struct LogRunner<M: Machine, S: Scheme<M>> {
 
 impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
     pub(in crate::durable) fn new(inner: Arc<Inner<M, S>>, writer: LogWriter<M>) -> Self {
+        debug_assert!(inner.words.durable.is_some(), "there is a log to write");
         Self { inner, writer }
     }
 

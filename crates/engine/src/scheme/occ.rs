@@ -138,6 +138,7 @@ impl<M: Machine> Occ<M> {
 
     /// Latches what was read or will be written, each record once.
     fn latch_all(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+        debug_assert!(self.latched.is_empty(), "the last commit has unlatched all");
         let mut records = core::mem::take(&mut self.latched);
         records.clear();
         let written = writes.entries.iter().filter(|write| !write.placed);
@@ -227,6 +228,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
 
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
+        debug_assert!(self.latched.is_empty(), "the last commit has unlatched all");
         self.reads.clear();
         self.nodes.clear();
         self.opacity = Opacity::new();
@@ -246,6 +248,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
             Ok(found) => found,
             Err(other) => return other,
         };
+        debug_assert!(self.start & record_word::FLAGS == 0, "a start is a word without flags");
         if word & !record_word::FLAGS > self.start {
             return Step::Abort(Refusal::over(Reason::TooLate, record));
         }

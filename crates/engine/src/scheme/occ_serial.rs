@@ -64,6 +64,7 @@ impl<M: Machine> OccSerial<M> {
         if M::fault(&VALIDATED_TOGETHER) {
             return;
         }
+        debug_assert!(!self.commits, "it commits once");
         let part = cx.clockwork.switch(Part::Wait);
         let mut spin = Spin::<M>::new();
         // Acquire pairs with the releases in `end` and `collect`: we see what earlier commits have installed.
@@ -137,6 +138,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
     }
 
     fn begin(&mut self, _cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
+        debug_assert!(!self.commits, "the last commit is over");
         self.reads.clear();
         self.nodes.clear();
         self.opacity = Opacity::new();
@@ -240,6 +242,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
     }
 
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
+        debug_assert!(!self.commits, "the last commit is over");
         // Under the commit latch, so that nobody is about to write what leaves its index; if it is not to
         // be had, some other time. Acquire pairs with the releases in `end` and below: what is installed is
         // visible.

@@ -92,6 +92,7 @@ impl<M: Machine> Catalog<M> {
 
     /// Shows a table that was made.
     pub fn publish(&self, made: Made<M>) -> TableId {
+        debug_assert!(!made.tables.is_empty(), "a table, and its indexes");
         let mut layout = Some(made.layout);
         let places = made.tables.into_iter().map(|table| Place {
             table: Some(Arc::new(Shared::new(table))),
@@ -150,6 +151,10 @@ impl<M: Machine> Catalog<M> {
         blob.next += made.tables.len() as u32;
         let declared = made.tables.first().map(|table| table.spec_now(&made.layout));
         blob.tables.extend(declared.map(|spec| (made.id.0, spec)));
+        debug_assert!(
+            blob.tables.iter().all(|(number, _)| *number < blob.next),
+            "numbers given out"
+        );
         blob
     }
 
@@ -170,6 +175,7 @@ impl<M: Machine> Catalog<M> {
     /// Gives a table the columns that [`Catalog::blob_adopting`] has accepted.
     pub fn adopt(&self, id: TableId, layout: Layout) {
         if let Some(place) = self.tables.lock().get_mut(id.0 as usize) {
+            debug_assert!(place.table.is_some(), "its declaration was found");
             place.layout = TableLayout::Columns(layout);
         }
     }
@@ -249,6 +255,7 @@ fn make<M: Machine>(
     spec: TableSpec<()>,
     verify: bool,
 ) -> Result<Vec<Table<M>>> {
+    debug_assert!(id.0 + (spec.secondary.len() as u32) < TABLE_NUMBERS_MAX, "numbers are left");
     let limit_bytes = heap.usage().limit_bytes;
     let mut local = LocalHeap::new(heap).ok_or(Error::NO_SLOT)?;
     let mut secondary = Vec::new();
@@ -325,6 +332,7 @@ impl<M: Machine> View<M> {
         debug_assert!(version > self.version, "the version of a catalog grows");
         // What these are newer than what is shown does no harm: no table is held too short.
         let tables = catalog.tables.lock();
+        debug_assert!(tables.len() >= self.tables.len(), "no number is given out twice");
         self.tables.clear();
         self.tables.extend(tables.iter().map(|place| place.table.clone()));
         self.version = version;

@@ -121,7 +121,8 @@ impl<M: Machine> Ruins<M> {
                 }
                 if gone {
                     M::mark("dropped table taken apart");
-                    self.count.fetch_add(1_u64.wrapping_neg(), Ordering::Relaxed);
+                    let before = self.count.fetch_add(1_u64.wrapping_neg(), Ordering::Relaxed);
+                    debug_assert!(before > 0, "it was counted when it was dropped");
                 }
                 !gone
             });
@@ -145,6 +146,7 @@ pub fn show_view<M: Machine>(slot: &Slot<M>, version: &M::Word, known: u64) -> u
         if now == shown {
             return shown;
         }
+        debug_assert!(now > shown, "the version of a catalog grows");
         shown = now;
     }
 }

@@ -74,6 +74,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         let incarnation = durable.log.incarnation();
         let info = CheckpointInfo { number, parts: written.parts, incarnation, floor, end };
         let first = durable.log.first_segments(floor);
+        debug_assert!(first.len() == durable.options.log.writers as usize, "one for each writer");
         let early = M::fault(&LOG_REMOVED_TOO_EARLY);
         if early {
             durable.release(&info, &first)?;
@@ -81,6 +82,10 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         {
             let _turn = durable.changing.take();
             durable.change_manifest(|manifest| {
+                debug_assert!(
+                    manifest.checkpoint.is_none_or(|last| last.number < number),
+                    "checkpoints count on"
+                );
                 manifest.checkpoint = Some(info);
                 let current = manifest.incarnations.pop().map(|current| chiliad_log::Incarnation {
                     first_segments: first.clone(),
@@ -164,6 +169,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     ) -> Walkers<'a, M> {
         let words = &self.inner.words;
         debug_assert!((1..=100).contains(&effort), "a share in percent");
+        debug_assert!(number > 0, "checkpoints count from one");
         let tables = words.catalog.walks();
         Walkers {
             disk,
@@ -202,6 +208,10 @@ impl<M: Machine> Durable<M> {
     /// needed of each writer.
     fn release(&self, published: &CheckpointInfo, first: &[u32]) -> Result<usize> {
         let retired = self.log.retire(first);
+        debug_assert!(
+            retired.iter().all(|id| id.incarnation == published.incarnation),
+            "the log retires its own"
+        );
         let names = self.disk.names().map_err(LogError::io("listing"))?;
         let mut segments = Vec::new();
         let mut released = 0;

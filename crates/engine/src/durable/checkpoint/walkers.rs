@@ -67,6 +67,7 @@ impl<M: Machine> Walkers<'_, M> {
                 };
                 more =
                     self.piece(&mut heap, &mut view, *number, walk, &mut run, &mut value, writer);
+                debug_assert!(!heap.is_pinned(), "nothing is held back while it writes");
                 hide_view(heap.slot());
                 writer.write_if_full()?;
                 heap.reclaim();
@@ -134,6 +135,7 @@ struct Pace {
 
 impl Pace {
     fn new(effort: u32) -> Self {
+        debug_assert!((1..=100).contains(&effort), "a share in percent");
         Self { effort: effort.into(), begun: 0 }
     }
 

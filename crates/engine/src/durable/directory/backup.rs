@@ -13,7 +13,7 @@ use chiliad_log::{
     Damage, LogEnd, LogError, MANIFEST_NAME, Manifest, Name, SegmentId, SegmentReader,
 };
 use chiliad_machine::Machine;
-use chiliad_machine::disk::{Access, CopyError, Disk, copy_blocks};
+use chiliad_machine::disk::{Access, BLOCK_BYTES, CopyError, Disk, copy_blocks};
 
 impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// Copies the database to an empty directory while transactions go on. The copy has everything
@@ -179,6 +179,7 @@ fn copy_file<M: Machine>(
         return Err(LogError::damaged(name, reader.offset(), what).into());
     }
     let bytes = reader.offset();
+    debug_assert!(bytes.is_multiple_of(BLOCK_BYTES as u64), "frames end with a block");
     if bytes == 0 {
         return Ok(None);
     }

@@ -22,6 +22,7 @@ use chiliad_api::{
     Writes,
 };
 use chiliad_log::codec::{Decoder, put_blob};
+use chiliad_log::entry;
 
 /// The numbers that the tables of a database have in its whole life, at most: some of the memory of
 /// each worker is in proportion to them.
@@ -31,6 +32,8 @@ pub const TABLE_NUMBERS_MAX: u32 = 1 << 22;
 const VERSION: u32 = 2;
 /// Tells a version from a table number.
 const MARK: u32 = 1 << 31;
+const _: () = assert!(TABLE_NUMBERS_MAX < MARK, "no count of numbers looks like a mark");
+const _: () = assert!(TABLE_NUMBERS_MAX <= entry::TABLE_MAX, "the log has room for all numbers");
 
 /// The tables that users have created, with their numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -90,6 +93,7 @@ impl Blob {
 }
 
 fn put_count(out: &mut Vec<u8>, count: usize) {
+    debug_assert!(u32::try_from(count).is_ok(), "counts have 32 bits");
     out.extend_from_slice(&(count as u32).to_le_bytes());
 }
 

@@ -68,6 +68,7 @@ impl Plan {
             let life = look.life::<M>(&plan.manifest, incarnation)?;
             plan.lives.push(life);
         }
+        debug_assert!(plan.lives.len() as u64 == total, "each was looked at");
         plan.losses = look.losses.unwrap_or_default();
         plan.leftovers = names.iter().filter(|name| !plan.needs(name)).cloned().collect();
         plan.spares = names.iter().filter_map(|name| Name::spare(name)).collect();
@@ -116,6 +117,7 @@ fn parts(manifest: &Manifest, names: &[String]) -> Vec<u32> {
     let missing = (0..published.parts).zip(&parts).find(|(wanted, found)| wanted != *found);
     let missing = missing.map_or(parts.len() as u32, |(wanted, _)| wanted);
     parts.extend((missing < published.parts).then_some(missing));
+    debug_assert!(parts.iter().all(|&part| part < published.parts), "parts of the checkpoint");
     parts
 }
 
@@ -183,6 +185,7 @@ impl Look<'_> {
             }
             tails.push(tail);
         }
+        debug_assert!(tails.len() == incarnation.first_segments.len(), "an end for each writer");
         let reached = tails.iter().map(|tail| tail.epoch).min().unwrap_or(0);
         let durable = incarnation.ended.unwrap_or(reached);
         let strict = self.losses.is_none();
@@ -226,6 +229,7 @@ impl Look<'_> {
             }
             Err(error) => return Err(error.into()),
         };
+        debug_assert!(marks.len() == writers, "a mark for each writer");
         if marks.iter().any(|mark| mark.generation > manifest.generation) {
             self.lose(of_a_later_manifest(&Name::Claims(number).to_string()))?;
         }

@@ -109,6 +109,7 @@ impl<'a, M: Machine> Applier<'a, M> {
 
     /// Looks all keys of the group up together.
     fn find(&mut self, group: &Group<'_, '_, M>) {
+        debug_assert!(self.heap.is_pinned(), "what is found stays");
         let begun = |at: usize| {
             let (table, item) = group.item(at);
             (&table.index, item.write.key)

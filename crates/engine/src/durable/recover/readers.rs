@@ -90,6 +90,7 @@ impl<M: Machine> Readers<'_, M> {
                 let name = Name::Part { checkpoint: checkpoint.number, part }.to_string();
                 self.replay.lose(LogError::damaged(&name, begun, UNFIT))?;
             }
+            debug_assert!(reader.offset() > begun, "a frame takes room");
             add(&counts.checkpoint_rows, rows);
             self.replay.progress(reader.offset() - begun);
         }
@@ -113,6 +114,7 @@ impl<M: Machine> Readers<'_, M> {
             }
             if let Some(frame) = reader.next_frame()? {
                 ended = frame.head.kind == chiliad_log::frame::Kind::End;
+                debug_assert!(frame.head.position == begun, "a frame is where it says");
                 let sound = self.replay_payload(applier.as_deref_mut(), frame.payload)?;
                 if !sound {
                     self.replay.lose(LogError::damaged(reader.name(), begun, UNFIT))?;
@@ -126,7 +128,10 @@ impl<M: Machine> Readers<'_, M> {
             let what = "what was durable here is not what is here";
             self.replay.lose(LogError::damaged(reader.name(), begun, what))?;
             match reader.judge()? {
-                Damage::Lost { resumes_at } => reader.seek(resumes_at),
+                Damage::Lost { resumes_at } => {
+                    debug_assert!(resumes_at > begun, "the reader gets on");
+                    reader.seek(resumes_at);
+                }
                 Damage::End { .. } => return Ok(()),
             }
         }

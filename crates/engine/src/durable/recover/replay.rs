@@ -38,6 +38,8 @@ impl<M: Machine> Replay<'_, M> {
             bytes += file.and_then(|file| file.bytes()).unwrap_or(0);
         }
         counts.bytes_all.store(bytes, Ordering::Relaxed);
+        let numbers = self.plan.lives.iter().map(|life| life.number);
+        debug_assert!(numbers.is_sorted_by(|a, b| a < b), "what is older is replayed first");
         let (mut replay_ns, mut settle_ns) = (0, 0);
         for (at, life) in self.plan.lives.iter().enumerate() {
             let begun = M::now();

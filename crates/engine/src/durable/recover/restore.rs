@@ -72,6 +72,7 @@ pub fn put<M: Machine>(
     found: Found<M>,
     version: Restored<'_>,
 ) -> Result<(), OutOfMemory> {
+    debug_assert!(heap.is_pinned(), "what was found stays");
     let record = match found {
         Found::Record(record) => record,
         Found::Absent(_) => {
@@ -167,7 +168,9 @@ fn replace_latched<M: Machine>(
 /// The incarnation that the version in place belongs to is over: whatever comes is newer.
 pub fn settle<M: Machine>(record: RecordRef<M>) {
     let word = record.word();
-    word.store(word.load(Ordering::Relaxed) & record_word::ABSENT, Ordering::Relaxed);
+    let found = word.load(Ordering::Relaxed);
+    debug_assert!(found & record_word::LATCH == 0, "nobody is at it");
+    word.store(found & record_word::ABSENT, Ordering::Relaxed);
 }
 
 /// Takes the record of `key` out of its index if its version is absent.
@@ -177,6 +180,7 @@ pub fn clear_away<M: Machine>(
     graveyard: Option<&Graveyard<M>>,
     key: &[u8],
 ) {
+    debug_assert!(heap.is_pinned(), "what is found stays");
     let Found::Record(record) = index.get(heap, key) else {
         return;
     };

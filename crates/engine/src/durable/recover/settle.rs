@@ -105,6 +105,7 @@ impl<'a, M: Machine> Settlers<'a, M> {
         run: &LeafRun<M>,
         Room { value, entry, row, changes }: &mut Room<M>,
     ) -> core::result::Result<(), chiliad_storage::OutOfMemory> {
+        debug_assert!(heap.is_pinned(), "records stay");
         let mut rows = 0;
         for (key, record) in run.iter() {
             restore::settle(record);
@@ -121,6 +122,7 @@ impl<'a, M: Machine> Settlers<'a, M> {
                 // In a verified run a row ends in its stamp, and an entry gets the same.
                 let stamp = if table.graveyard.is_some() { STAMP_BYTES } else { 0 };
                 let split = value.len() - stamp.min(value.len());
+                debug_assert!(split <= value.len(), "the stamp comes last");
                 entry.clear();
                 if secondary.check(key, &value[..split]).is_err() {
                     continue;

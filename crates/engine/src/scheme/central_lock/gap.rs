@@ -20,6 +20,7 @@ use core::ptr::NonNull;
 
 /// Stamps that a worker draws at a time.
 const STAMPS: u64 = 1024;
+const _: () = assert!(STAMPS.is_power_of_two(), "what is drawn ends at a multiple");
 
 /// Room for tags below a stamp.
 const STAMP_SHIFT: u32 = 3;
@@ -114,6 +115,8 @@ impl<M: Machine> Gaps<M> {
             self.next = stamps.fetch_add(STAMPS, Ordering::Relaxed).max(1);
             self.end = self.next / STAMPS * STAMPS + STAMPS;
         }
+        debug_assert!(self.next < self.end, "a stamp is left");
+        debug_assert!(self.next != 0, "no stamp looks like none");
         let stamp = (self.next as usize) << STAMP_SHIFT;
         self.next += 1;
         Tagged::new(core::ptr::without_provenance_mut(stamp), 0)

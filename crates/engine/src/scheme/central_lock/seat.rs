@@ -60,6 +60,9 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     /// A transaction begins.
     #[inline]
     pub fn begin(&mut self, manager: &Arc<Boxed<M, L::Manager>>) -> Step<M, ()> {
+        debug_assert!(!self.active, "the last transaction has released its locks");
+        debug_assert!(self.placing.is_none(), "no insertion is under way");
+        debug_assert!(self.gaps.is_empty(), "nor has it a gap to ask for");
         if self.locks.is_none() {
             self.locks = L::session(manager);
         }
@@ -74,6 +77,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     /// Asks for a lock of something in the table, and for the intentions before it.
     #[inline]
     fn ask(&mut self, table: TableId, part: Name, mode: Mode) -> Result<Answer, Refused> {
+        debug_assert!(self.active, "a transaction is in hand");
         M::work(Cost::Lock, 1);
         let intention = if mode == Mode::S { Mode::Is } else { Mode::Ix };
         if !self.intended.is_some_and(|(last, had)| last == table && had.covers(intention)) {
@@ -131,6 +135,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
 
     /// Waits for what it stands in line for, for `timeout` ticks at most.
     pub fn wait(&mut self, timeout: u64, limits: &Limits<M>) -> Result<(), Refusal<M>> {
+        debug_assert!(self.active, "a transaction is in hand");
         let mut wait = limits.wait();
         wait.wakes_for_cancel();
         let end = M::now().saturating_add(timeout);
@@ -151,6 +156,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
 
     /// Locks a fresh record, which no index has taken yet: it may stand in line, and is not waited for.
     pub fn place(&mut self, table: TableId, record: RecordRef<M>) {
+        debug_assert!(self.placing.is_none(), "one insertion at a time");
         self.placing = Some(self.ask(table, Name::record(table.0, record.address()), Mode::X));
     }
 
@@ -167,6 +173,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         record: Option<RecordRef<M>>,
         gaps: impl Iterator<Item = u64>,
     ) -> Step<M, ()> {
+        debug_assert!(self.active, "a transaction is in hand");
         self.gaps.clear();
         self.gaps.extend(gaps.map(|gap| Name::gap(table.0, gap)));
         match (record, self.placing.take()) {
@@ -204,6 +211,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     /// The transaction has committed.
     #[inline]
     pub fn committed(&mut self) {
+        debug_assert!(self.active, "a transaction is in hand");
         self.locks().renew();
     }
 

@@ -39,7 +39,7 @@ use super::faults;
 use super::partitioned::{Exclusive, Policy};
 use crate::Options;
 use crate::scheme::SchemeName;
-use crate::timestamps::{Clock, TimestampSource};
+use crate::timestamps::{Clock, TIMESTAMP_BITS, TimestampSource};
 use crate::wait::{Ended, Limits};
 use chiliad_api::Info;
 use chiliad_machine::{Array, Cost, Latch, Line, Machine, Ordering, Word, WorkerId};
@@ -51,6 +51,7 @@ use std::collections::BinaryHeap;
 pub type HStore<M> = Exclusive<M, Queueing<M>>;
 
 const QUEUED: u64 = 1;
+const _: () = assert!(TIMESTAMP_BITS < u64::BITS, "a timestamp has room for the bit");
 
 /// The first in a queue spins for this part of a second before it parks, 31 us: several times what a short
 /// transaction takes, and about what it costs to be woken.
@@ -126,6 +127,7 @@ impl<M: Machine> Partition<M> {
 
     #[inline]
     fn lock(&self, timestamp: u64, limits: &Limits<M>) -> Result<(), Ended> {
+        debug_assert!(timestamp > 0, "zero stands for nobody");
         if self.take(timestamp) { Ok(()) } else { self.wait(timestamp, limits) }
     }
 
@@ -177,6 +179,8 @@ impl<M: Machine> Partition<M> {
         // Behind others the wait is long. The core is kept while spinning: to yield it to another
         // process, just before the grant, would hold up all who come after.
         let spins = if queue.is_empty() { M::ticks_per_second() / SPINS_FOR } else { 0 };
+        let own = |waiter: &Reverse<(u64, WorkerId)>| waiter.0.0 == timestamp;
+        debug_assert!(!queue.iter().any(own), "a transaction waits once");
         queue.push(Reverse((timestamp, M::worker())));
         drop(queue);
         M::mark("queued for a partition");
@@ -219,6 +223,7 @@ impl<M: Machine> Partition<M> {
     fn unlock(&self, timestamp: u64) {
         // Release pairs with the acquire in `take`.
         let (word, mine) = (&self.word.0, timestamp << 1);
+        debug_assert!(mine != 0, "zero stands for nobody");
         if word.compare_exchange(mine, 0, Ordering::Release, Ordering::Relaxed).is_err() {
             self.hand_over();
         }

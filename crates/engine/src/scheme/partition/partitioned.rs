@@ -96,6 +96,7 @@ impl<M: Machine> Policy<M> for Spinning<M> {
     type Shared = Array<M, Line<M::Word>>;
 
     fn shared(options: &Options) -> Self::Shared {
+        debug_assert!(options.partitions > 0, "every database has one");
         Array::new(options.partitions as usize, || Line(M::Word::new(0)))
     }
 
@@ -127,6 +128,7 @@ impl<M: Machine> Policy<M> for Spinning<M> {
             if M::fault(&faults::SIBLING_SPUN_FOR) {
                 M::stall(true);
             } else {
+                debug_assert!(holder != own, "a worker has it once");
                 limits.check_holder((holder - 1) as u32)?;
                 wait.get_or_insert_with(|| limits.wait()).awake()?;
             }
@@ -166,6 +168,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
 
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
         debug_assert!(intent.partitions.is_sorted_by(|a, b| a < b), "ascending, each once");
+        debug_assert!(self.held.is_empty(), "the last transaction has given all back");
         let before = cx.clockwork.switch(if P::DRAWS { Part::Timestamp } else { Part::Wait });
         self.policy.arrive(cx.shared, cx.heap, cx.limits);
         cx.clockwork.switch(Part::Wait);
@@ -179,6 +182,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
                     cx.clockwork.switch(before);
                     return Step::Abort(ended.into());
                 }
+                debug_assert!(self.held.last().is_none_or(|&last| last < partition), "ascending");
                 self.held.push(partition);
             }
         }

@@ -46,6 +46,7 @@ pub fn read_old<M: Machine>(
     arena: &mut Arena,
     stamped: bool,
 ) -> Option<Version> {
+    debug_assert!(word >= limit, "what is in place is too young");
     // Acquire pairs with the release in `RecordRef::write_before`, which has hung the chain on the version in
     // place: its blocks are filled.
     let chain = record.value().next(Ordering::Acquire);

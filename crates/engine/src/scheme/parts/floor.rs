@@ -49,6 +49,7 @@ impl<M: Machine> Hooks<M> for Floors {
 
 /// A tombstone of `tid` leaves the leaf, which the caller has latched.
 pub fn raise<M: Machine>(guard: &Guard<M>, tid: u64) {
+    debug_assert!(tid & record_word::FLAGS == 0, "a floor has no flags");
     let floor = guard.header.word.load(Ordering::Relaxed);
     // Release pairs with the acquire in `after`, by way of the leaf's own version.
     guard.header.word.store(floor.max(tid), Ordering::Release);
@@ -61,6 +62,7 @@ pub fn settle<M: Machine>(placed: Option<RecordRef<M>>, changes: &[Change<M>]) {
     let Some(record) = placed else { return };
     let floor = after(changes);
     let word = record.word().load(Ordering::Relaxed);
+    debug_assert!(word & record_word::ABSENT != 0, "what is placed is absent");
     if word < floor && !M::fault(&FLOOR_FORGOTTEN) {
         let above = record_word::next_life(floor) | word & record_word::FLAGS;
         record.word().store(above, Ordering::Relaxed);

@@ -13,6 +13,7 @@
 //!
 //! Timestamps are in the form of header words here: flags clear.
 
+use crate::record_word;
 use chiliad_machine::{Fault, Latch, Line, Machine, Ordering, Rig, Word};
 use chiliad_storage::Slots;
 
@@ -55,6 +56,8 @@ impl<M: Machine> Horizon<M> {
     /// Shows that the transaction `now` begins; whether it may.
     #[inline]
     pub fn enter(&self, slots: &Slots<M>, slot: u32, now: u64) -> bool {
+        debug_assert!(now != 0, "zero stands for nobody");
+        debug_assert!(now & record_word::FLAGS == 0, "timestamps are words without flags");
         // Acquire pairs with the release in `close_below`. Looked at before as well, so that nothing is
         // ever shown that was below when the caller began.
         if now < self.open.0.load(Ordering::Acquire) {
@@ -69,6 +72,7 @@ impl<M: Machine> Horizon<M> {
 
     /// Nobody who begins from here on is older than `now`.
     pub fn close_below(&self, now: u64) {
+        debug_assert!(now & record_word::FLAGS == 0, "timestamps are words without flags");
         // Release pairs with the acquire in `enter`: who begins later sees what the caller has installed.
         // Acquire pairs with the raises of others, here and in `advance`.
         self.open.0.fetch_max(now, Ordering::AcqRel);
@@ -93,6 +97,7 @@ impl<M: Machine> Horizon<M> {
     /// A timestamp, `own` or lower, below which nobody else is at work or will begin.
     fn advance(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
         let goal = Self::least(slots, slot, own);
+        debug_assert!(goal <= own, "nobody at work is older than the goal");
         // Release pairs with the acquire in `enter`; acquire pairs with the raises of others, here and in
         // `close_below`: their goals count with what they have seen.
         self.open.0.fetch_max(goal, Ordering::AcqRel);
@@ -120,6 +125,7 @@ impl<M: Machine> Horizon<M> {
     /// count.
     pub fn look(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
         let horizon = self.advance(slots, slot, own);
+        debug_assert!(horizon <= own, "no later than the caller's");
         // AcqRel pairs with the raises of others; the look of `for_snapshot` goes by the fences.
         self.collected.0.fetch_max(horizon, Ordering::AcqRel);
         // Full; pairs with the one in `for_snapshot`: either the snapshot sees that it is too old, or
@@ -133,6 +139,7 @@ impl<M: Machine> Horizon<M> {
     pub fn for_snapshot(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
         loop {
             let horizon = self.advance(slots, slot, own);
+            debug_assert!(horizon <= own, "no later than the caller's");
             let shown = &slots.get(slot).timestamp;
             shown.store(horizon, Ordering::Relaxed);
             // Full; pairs with the one in `look`.

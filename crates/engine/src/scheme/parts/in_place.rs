@@ -50,6 +50,7 @@ pub fn prepare<M: Machine, S: Scheme<M>>(
         if word & record_word::DEAD != 0 {
             return Err(Refusal::over(Reason::Vanished, write.record));
         }
+        debug_assert!(write.spare.iter().all(Option::is_none), "nothing is set aside yet");
         write.prior = word;
         greatest = greatest.max(word);
         let bytes = write.value.length as usize;
@@ -70,6 +71,8 @@ pub fn install<M: Machine, S: Scheme<M>>(
     value: &[u8],
 ) {
     let record = write.record;
+    debug_assert!(point.order & record_word::FLAGS == 0, "an order leaves room for flags");
+    debug_assert!(write.spare[0].is_none(), "no old version is kept");
     record.word().store(write.prior | record_word::LATCH, Ordering::Relaxed);
     // Release: pairs with the acquire fence in `restore::stable_read`.
     M::fence(Ordering::Release);

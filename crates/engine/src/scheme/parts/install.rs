@@ -42,6 +42,7 @@ pub fn set_blocks_by<M: Machine, S: Scheme<M>>(
 ) -> Result<(), Refusal<M>> {
     let mut unread = None;
     for write in &mut writes.entries {
+        debug_assert!(write.spare[0].is_none(), "nothing is set aside yet");
         // What it replaces is collected when it is below the horizon: its commit epoch has no say in that.
         write.keep = false;
         // Of a key that was never there nobody reads an old version. (In a verified run the stamp
@@ -73,6 +74,7 @@ pub fn install_before_old<M: Machine, S: Scheme<M>>(
     horizon: u64,
 ) {
     let record = write.record;
+    debug_assert!(point.order & record_word::FLAGS == 0, "an order leaves room for flags");
     record.word().store(write.prior | record_word::LATCH, Ordering::Relaxed);
     // Release: pairs with the acquire fences of readers, who look at the word again.
     M::fence(Ordering::Release);

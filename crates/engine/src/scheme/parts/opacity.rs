@@ -30,11 +30,13 @@ impl Opacity {
         if younger {
             self.due_at = self.due_at.min(self.looked_at + self.looked_at / 8);
         }
+        debug_assert!(self.looked_at <= self.due_at, "the next look comes after the last");
         size >= self.due_at
     }
 
     /// The set was looked at, and is one state.
     pub fn looked(&mut self, size: usize) {
+        debug_assert!(size >= self.looked_at, "what was read is not forgotten");
         *self = Self { looked_at: size, due_at: size + FEW.max(size / 2) };
     }
 }

@@ -41,6 +41,7 @@ pub fn unlink<M: Machine, S: Scheme<M>>(
     garbage: &Garbage<M>,
     found: u64,
 ) -> bool {
+    debug_assert!(record_word::is_absence(found, garbage.order), "only what is absent leaves");
     let gone = take_out(cx, tables, garbage, [found, found | record_word::DEAD]);
     if gone {
         M::mark("record unlinked");
@@ -69,6 +70,8 @@ pub fn take_out_and<M: Machine, S: Scheme<M>>(
     [found, dead]: [u64; 2],
     leave: &dyn Fn(&Guard<M>),
 ) -> bool {
+    debug_assert!(garbage.key.is_some(), "what is in an index has a key");
+    debug_assert!(cx.heap.is_pinned(), "the record stays until it has left");
     let record = garbage.record;
     let key = garbage.key.as_deref().unwrap_or(&[]);
     let mut gone = false;

@@ -118,6 +118,7 @@ pub fn snapshot<M: Machine>(
 ) -> Step<M, Version> {
     let word = record.word();
     let limit = record_word::first_of(boundary);
+    debug_assert!(limit > 0, "zero stands for the present");
     let mark = arena.used();
     let mut spin = Spin::<M>::new();
     loop {

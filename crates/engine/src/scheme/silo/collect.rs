@@ -33,6 +33,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
 
     /// Cuts the chain of a record that was overwritten a snapshot epoch ago.
     fn shorten(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> Fate {
+        debug_assert!(!garbage.placeholder, "a placeholder has no older versions");
         let record = garbage.record;
         let word = record.word();
         let found = match record_word::try_latch(word) {

@@ -20,6 +20,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
     ) -> Result<CommitPoint, Refusal<M>> {
+        debug_assert!(self.snapshot == 0 || writes.is_empty(), "the past does not change");
         if self.snapshot != 0 {
             return Ok(CommitPoint { epoch: self.snapshot, order: 0 });
         }
@@ -54,6 +55,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         order.sort_unstable_by_key(|&at| entries[at as usize].record.address());
         for &mut at in order {
             let write = &mut entries[at as usize];
+            debug_assert!(!write.latched, "each record is latched once");
             if M::fault(&faults::NO_WRITE_LATCH) {
                 write.prior = write.record.word().load(Ordering::Relaxed) & !record_word::LATCH;
                 continue;
@@ -126,6 +128,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     ) -> Result<(), Refusal<M>> {
         let keeps = VARIANT == SILO && cx.epochs.keeps_versions();
         for write in &mut writes.entries {
+            debug_assert!(write.spare.iter().all(Option::is_none), "nothing is set aside yet");
             let record = write.record;
             // In a verified run a tombstone's value is its stamp.
             let installs = write.kind == Kind::Put || cx.stamped;
@@ -154,6 +157,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         value: &[u8],
     ) {
         let record = write.record;
+        debug_assert!(point.order & record_word::FLAGS == 0, "an order leaves room for flags");
         let absent = if write.kind == Kind::Remove { record_word::ABSENT } else { 0 };
         if M::fault(&faults::UNLATCHED_BEFORE_TID) {
             record_word::publish(record.word(), write.prior & !record_word::LATCH);

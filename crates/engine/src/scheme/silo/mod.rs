@@ -117,6 +117,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
 
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
+        debug_assert!(self.snapshot == 0, "the last lease has ended");
         self.reads.clear();
         self.nodes.clear();
         self.snapshot = 0;

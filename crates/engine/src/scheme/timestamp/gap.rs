@@ -10,6 +10,7 @@
 //! leaves hands its own back.
 
 use super::faults;
+use crate::record_word;
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Change, Guard, Hooks, Seen};
 
@@ -42,6 +43,7 @@ impl<M: Machine> Hooks<M> for Gaps {
 /// Notes that `now` has looked at a leaf's keys; whether they are still those that it has seen.
 #[inline]
 pub(super) fn stamp<M: Machine>(seen: &Seen<M>, now: u64) -> bool {
+    debug_assert!(now & record_word::FLAGS == 0, "timestamps are words without flags");
     let read = &seen.guard().header.word;
     if read.load(Ordering::Relaxed) < now && !M::fault(&faults::GAP_NOT_STAMPED) {
         // AcqRel pairs with the other raises, in `Gaps::copy` and `inherit`; the looks at it go by the fences.

@@ -51,6 +51,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
     /// Cuts the chain behind a version; whether nothing is left to do. If the slot holds another record
     /// by now, that one's chain may be cut just as well.
     fn shorten(&self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> bool {
+        debug_assert!(!garbage.placeholder, "a placeholder has no older versions");
         let record = garbage.record;
         // Acquire pairs with `record_word::publish`, with the store in `begin_insert` and with the exchange in
         // `unlink::take_out_and`: a record that is found alive is not freed while we are pinned.

@@ -158,6 +158,8 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
 
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
+        debug_assert!(self.claims.is_empty(), "the last transaction has ended its claims");
+        debug_assert!(self.blocker.is_none(), "it waits for nobody");
         let slot = cx.heap.slot_number();
         self.now = self.draw(cx);
         while !cx.shared.horizon.enter(&cx.heap.shared().slots, slot, self.now) {
@@ -170,6 +172,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         if self.snapshot && !M::fault(&faults::SNAPSHOT_TOO_YOUNG) {
             self.limit = cx.shared.horizon.for_snapshot(&cx.heap.shared().slots, slot, self.now);
         }
+        debug_assert!(self.limit <= self.now, "nobody reads the future");
         Step::Done(())
     }
 
@@ -243,6 +246,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         match self.reader(cx).claim(record) {
             Outcome::Done(fresh) => {
                 if fresh {
+                    debug_assert!(!self.claims.contains(&record), "a record is claimed once");
                     self.claims.push(record);
                 }
                 Step::Done(())
@@ -289,7 +293,8 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
     }
 
     fn cancel_insert(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        self.claims.pop();
+        let last = self.claims.pop();
+        debug_assert!(last == Some(record), "it was claimed last");
         record.word().store(record_word::DEAD, Ordering::Relaxed);
     }
 
@@ -318,6 +323,8 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
     ) -> Result<CommitPoint, Refusal<M>> {
+        debug_assert!(!self.snapshot || writes.is_empty(), "the past does not change");
+        debug_assert!(self.blocker.is_none(), "it waits for nobody");
         // Whoever reads what this window installs opens a window later, and so in this epoch at least.
         let epoch = cx.epochs.open_window(cx.heap.slot());
         if !writes.is_empty() {
@@ -339,6 +346,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         index: usize,
         value: &[u8],
     ) {
+        debug_assert!(point.order == self.now, "a commit takes place at its timestamp");
         if M::fault(&faults::CLAIMS_RELEASED_EARLY) {
             self.claims.drain(..).for_each(record::release);
         }

@@ -69,6 +69,7 @@ impl<M: Machine> Reader<'_, M> {
         if claim == COLLECTOR {
             return None;
         }
+        debug_assert!(claim != 0, "zero stands for no claim");
         let slot = u32::try_from(claim - 1).expect("a slot");
         // Acquire pairs with the release in `Horizon::leave`.
         let timestamp = self.slots.get(slot).timestamp.load(Ordering::Acquire);
@@ -85,6 +86,7 @@ impl<M: Machine> Reader<'_, M> {
         arena: &mut Arena,
         tracked: bool,
     ) -> Option<Outcome<Version>> {
+        debug_assert!(word & record_word::LATCH == 0, "nobody installs the version");
         if tracked {
             let read = read_timestamp(record);
             if read.load(Ordering::SeqCst) < self.now && !M::fault(&faults::READ_NOT_STAMPED) {
@@ -108,6 +110,7 @@ impl<M: Machine> Reader<'_, M> {
     /// Announces that the transaction will write the record: nobody else may until it has ended, nobody
     /// younger reads it, and nobody younger has. Says whether the claim is new.
     pub fn claim(&self, record: RecordRef<M>) -> Outcome<bool> {
+        debug_assert!(self.now & record_word::FLAGS == 0, "timestamps are words without flags");
         M::work(Cost::Lock, 1);
         let claim = claim_word(record);
         let mut spin = Spin::<M>::new();

@@ -25,6 +25,8 @@ impl Node {
     }
 
     fn to_word(self) -> u64 {
+        debug_assert!(self.transaction <= TRANSACTION_MASK, "a transaction has 48 bits");
+        debug_assert!(self.slot <= u32::from(u16::MAX), "a slot has 16");
         u64::from(self.slot) << SLOT_SHIFT | self.transaction
     }
 
@@ -40,6 +42,7 @@ impl Node {
 
 /// Shows that the worker at `seat` waits for the transactions of these requests.
 pub(super) fn show<M: Machine>(seats: &Seats<M>, seat: &Seat<M>, ahead: &[RequestId], work: u64) {
+    debug_assert!(!ahead.is_empty(), "whoever waits does so for somebody");
     seat.work.store(work, Ordering::Relaxed);
     // Whoever was told to end an earlier wait, and got through all the same, may wait again.
     seat.doomed.store(0, Ordering::Relaxed);
@@ -111,6 +114,7 @@ impl Search {
 
     /// Chooses who gives up among the path, which is a cycle, and tells it.
     fn sacrifice<M: Machine>(&self, seats: &Seats<M>) -> Look {
+        debug_assert!(!self.path.is_empty(), "a circle has members");
         let work = |node: Node| node.seat(seats).work.load(Ordering::Relaxed);
         let nodes = self.path.iter().map(|&(node, _)| node);
         // Of equals the one in the last slot: whoever searches chooses the same.

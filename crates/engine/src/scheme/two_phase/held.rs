@@ -44,6 +44,7 @@ impl<M: Machine> Held<M> {
     /// Takes note of a lock on a record that had none.
     #[inline]
     pub fn add(&mut self, record: RecordRef<M>, mode: Mode, id: RequestId) {
+        debug_assert!(self.find(record).is_none(), "a record is locked once");
         self.slots.add(record, self.locks.len(), |at| self.locks[at].record);
         self.locks.push(Lock { record, mode, id });
     }
@@ -57,6 +58,7 @@ impl<M: Machine> Held<M> {
         for length in 0..self.locks.len() {
             self.slots.add(self.locks[length].record, length, |at| self.locks[at].record);
         }
+        debug_assert!(self.find(record).is_none(), "it was locked once");
         lock
     }
 

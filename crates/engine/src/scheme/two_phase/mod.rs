@@ -170,6 +170,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         mode: Mode,
         upgrades: bool,
     ) -> (Answer, RequestId) {
+        debug_assert!(self.pending.is_none(), "one request waits at a time");
         let (shared, slot) = (cx.shared, cx.heap.slot_number());
         let seats = shared.seats();
         let id = match self.held.find(record) {
@@ -205,6 +206,8 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             Some(held) => held.mode = mode,
             None => self.held.add(record, mode, id),
         }
+        let held = self.held.find(record);
+        debug_assert!(held.is_some_and(|held| held.mode == mode), "as it was granted");
     }
 
     #[inline]
@@ -266,6 +269,8 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
 
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
+        debug_assert!(self.held.count() == 0, "the last transaction has unlocked all");
+        debug_assert!(self.pending.is_none(), "it waits for nothing");
         self.nodes.clear();
         self.opacity = Opacity::new();
         self.newest = 0;
@@ -359,6 +364,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
     ) -> Result<CommitPoint, Refusal<M>> {
+        debug_assert!(self.pending.is_none(), "all its locks are granted");
         // Full: what this transaction has inserted counts before it looks at any count; pairs with
         // the same fence of peers, one of which therefore sees the other's.
         M::fence(Ordering::SeqCst);

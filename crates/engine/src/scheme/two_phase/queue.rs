@@ -27,6 +27,7 @@ const QUEUED: u64 = 2;
 const UPGRADE: u64 = 4;
 const FLAGS: u64 = LATCH | QUEUED | UPGRADE;
 const HEAD_SHIFT: u32 = 3;
+const _: () = assert!(FLAGS < 1 << HEAD_SHIFT, "an id has room for the flags");
 
 /// The states of a request.
 const READS: u64 = 1;
@@ -98,6 +99,7 @@ impl<'a, M: Machine> List<'a, M> {
     }
 
     fn unlatch(self) {
+        debug_assert!(self.head >> (u64::BITS - HEAD_SHIFT) == 0, "an id has room for the flags");
         // Release pairs with the acquire of whoever latches or locks next.
         self.word.store(self.head << HEAD_SHIFT | self.flags & !LATCH, Ordering::Release);
         M::leave_section();
@@ -131,6 +133,7 @@ impl<'a, M: Machine> List<'a, M> {
 
     /// Puts `id` behind `before`, or in front of all.
     fn insert(&mut self, id: RequestId, before: Option<RequestId>) {
+        debug_assert!(before != Some(id), "a request does not follow itself");
         let request = self.request(id);
         let after = match before {
             None => self.head,
@@ -151,6 +154,7 @@ impl<'a, M: Machine> List<'a, M> {
         let request = self.request(id);
         let next = request.next.load(Ordering::Relaxed);
         let prev = request.prev.load(Ordering::Relaxed);
+        debug_assert!(prev != id.0 && next != id.0, "a list does not lead back");
         match id_of(prev) {
             None => self.head = next,
             Some(prev) => self.request(prev).next.store(next, Ordering::Relaxed),
@@ -162,6 +166,7 @@ impl<'a, M: Machine> List<'a, M> {
 
     /// Gives a request what it waits for, and wakes whoever waits for it.
     fn grant(&self, id: RequestId, state: u64) {
+        debug_assert!(matches!(state, READS | WRITES), "a grant is for reading or writing");
         // Release pairs with the acquire in `is_granted`: what the last owner has written is there.
         self.request(id).state.store(state, Ordering::Release);
         let thread = self.seats.get(id.slot()).thread.load(Ordering::Relaxed);
@@ -214,6 +219,7 @@ pub(super) fn lock<M: Machine>(
     rules: &mut impl Rules<M>,
 ) -> Answer {
     M::work(Cost::Queue, 1);
+    debug_assert!(id != RequestId::NONE, "zero stands for no request");
     let request = seats.make_request(id);
     let state = if mode == Mode::Owned { WRITES } else { READS };
     request.next.store(0, Ordering::Relaxed);
@@ -267,6 +273,7 @@ fn lock_behind<M: Machine>(
         ahead.clear();
     }
     ahead.extend(&waiters[..behind]);
+    debug_assert!(!ahead.is_empty(), "somebody is in the way");
     match rules.judge(seats, own, &ahead) {
         Verdict::GiveUp => {
             list.unlatch();

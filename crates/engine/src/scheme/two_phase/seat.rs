@@ -20,6 +20,7 @@ impl RequestId {
 
     pub fn new(slot: u32, number: u32) -> Self {
         debug_assert!(number + 1 < 1 << NUMBER_BITS, "as many locks as fit in memory");
+        debug_assert!((slot as usize) < WORKERS_MAX, "a slot that there is");
         Self(u64::from(slot) << NUMBER_BITS | u64::from(number + 1))
     }
 
@@ -71,6 +72,7 @@ pub(super) struct Seat<M: Machine> {
 
 const GROUP_SEATS: usize = 64;
 const GROUPS_MAX: usize = WORKERS_MAX / GROUP_SEATS;
+const _: () = assert!(GROUPS_MAX * GROUP_SEATS == WORKERS_MAX, "a seat for each worker");
 
 /// All seats, by worker slot.
 pub(super) struct Seats<M: Machine> {
@@ -107,6 +109,7 @@ impl<M: Machine> Seats<M> {
 
     /// The seat of a worker, made if need be.
     pub fn make(&self, slot: u32) -> &Seat<M> {
+        debug_assert!((slot as usize) < WORKERS_MAX, "a seat for each worker");
         let mut owned = self.owned.lock();
         let group = self.group(slot);
         if group.load(Ordering::Relaxed).is_null() {
@@ -166,6 +169,7 @@ impl<M: Machine> Seats<M> {
 fn place_of(number: u32) -> (usize, usize) {
     let above = number / SEGMENT_REQUESTS + 1;
     let segment = above.ilog2();
+    debug_assert!((segment as usize) < SEGMENTS_MAX, "numbers have so many bits");
     let first = ((1 << segment) - 1) * SEGMENT_REQUESTS;
     (segment as usize, (number - first) as usize)
 }

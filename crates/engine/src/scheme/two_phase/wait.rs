@@ -117,6 +117,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
 
     /// Shows that a transaction begins.
     pub(super) fn take_seat(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) {
+        debug_assert!(self.pending.is_none(), "the last transaction waits for nothing");
         let slot = cx.heap.slot_number();
         let seats = cx.shared.seats();
         if self.transaction == 0 {
@@ -137,6 +138,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
 
     /// Shows that it has ended.
     pub(super) fn leave_seat(&self, cx: &mut Context<'_, M, Self>) {
+        debug_assert!(self.pending.is_none(), "whoever ends waits for nothing");
         if POLICY != NO_WAIT {
             // Release pairs with the acquires in `Node::is_active` and `deadlock::show`.
             cx.shared.seats().get(cx.heap.slot_number()).transaction.store(0, Ordering::Release);

@@ -44,6 +44,7 @@ impl<M: Machine> RepeatableRead<M> {
     /// Cuts the chain behind a version; whether nothing is left to do. If the slot holds another record by
     /// now, the word is another one.
     fn shorten(&mut self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> bool {
+        debug_assert!(!garbage.placeholder, "a placeholder has no older versions");
         let word = garbage.record.word();
         // Acquire pairs with `record_word::publish` and with the exchange in `unlink::take_out_and`: a record
         // that is found alive is not freed while we are pinned.

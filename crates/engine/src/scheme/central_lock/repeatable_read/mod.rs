@@ -96,6 +96,7 @@ impl<M: Machine> RepeatableRead<M> {
         // Release: the marks are set before; pairs with the acquire in `Shared::next`. Acquire: the number
         // exceeds that of every version below, whose writer has counted before it let go of its lock.
         let number = cx.shared.commits.0.fetch_add(1, Ordering::AcqRel) + 1;
+        debug_assert!(number > FIRST, "the first number is no commit's");
         cx.clockwork.switch(part);
         record_word::word_of(number)
     }
@@ -175,6 +176,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
             M::mark("snapshot below the horizon");
             self.limit = cx.shared.next();
         }
+        debug_assert!(self.limit & record_word::FLAGS == 0, "a limit is a word without flags");
         Step::Done(())
     }
 
@@ -288,6 +290,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         let early = M::fault(&faults::COUNTED_BEFORE_MARKS).then(|| Self::count(cx));
         Self::mark(writes);
         let order = early.unwrap_or_else(|| Self::count(cx));
+        debug_assert!(order >= self.limit, "a commit is not in its own snapshot");
         if lost.get() && !Self::is_in_all_snapshots(cx, order) {
             Self::unmark(writes);
             return Err(Refusal::out_of_memory());
@@ -304,6 +307,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         index: usize,
         value: &[u8],
     ) {
+        debug_assert!(point.order >= self.limit, "a commit is not in its own snapshot");
         let write = &mut writes.entries[index];
         install::install_before_old(cx, point, write, value, self.horizon);
     }
