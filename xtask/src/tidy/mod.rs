@@ -1,6 +1,7 @@
 //! The rules of the architecture that the compiler does not check. Each is one function from what
 //! was read to complaints, and each has a test that it can fail.
 
+mod assertions;
 mod circles;
 mod edges;
 mod faults;
@@ -50,6 +51,7 @@ const RULES: &[Rule] = &[
     faults::declared,
     circles::grown,
     orderings::partners,
+    assertions::often,
 ];
 
 #[cfg(test)]
@@ -67,7 +69,7 @@ mod tests {
     #[test]
     fn every_rule_can_fail() {
         let long_body = format!("//! x\nfn f() {{\n{}}}\n", "    g();\n".repeat(80));
-        let cases: [(&str, &str, Rule); 12] = [
+        let cases: [(&str, &str, Rule); 13] = [
             ("crates/engine/src/a.rs", "fn f() {}\n", sources::heads),
             ("crates/engine/src/a.rs", &"//!\n".repeat(801), sources::lengths),
             ("src/a.rs", &long_body, sources::functions),
@@ -84,6 +86,7 @@ mod tests {
             ),
             ("crates/engine/src/a.rs", "//! x\nstatic LOST: Fault = f();\n", faults::declared),
             ("crates/workload/src/a.rs", "//! x\nfn f() {}\n", words::schemes),
+            ("crates/log/src/a.rs", "//! x\nfn f() {}\n", assertions::often),
         ];
         for (path, text, rule) in cases {
             let complaints = rule(&[Source::new(path, text)]);
