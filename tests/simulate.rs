@@ -306,7 +306,7 @@ fn a_planted_bug_is_caught() {
     assert!(anomalies.iter().any(|anomaly| anomaly["class"] == plant["verdict"]), "{replayed}");
 }
 
-/// Figure 4-4 of thousand-cores.txt at a few cores: every kind of timestamp, and every kind of mutex.
+/// Figure 4-4 of Yu, 2015, at a few cores: every kind of timestamp, and every kind of mutex.
 #[test]
 fn timestamps_are_drawn_on_simulated_cores() {
     let line = "simulate timestamps --cores 16 --duration 20us --warmup 20us";

@@ -1,4 +1,4 @@
-//! The parts of a transaction's time (Yu et al., 2014, section 4.1).
+//! The parts of a transaction's time (Yu, 2015, 3.2).
 
 /// A part of a transaction's time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

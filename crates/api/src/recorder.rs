@@ -1,7 +1,7 @@
 //! What a verified run reports: every access, with the stamps found in the bytes themselves.
 //!
 //! The stamp of a version is written above the scheme, into the payload, tombstones included; so
-//! when a scheme hands out the wrong version, the history shows it (`design.md`, section 4). The
+//! when a scheme hands out the wrong version, the history shows it. The
 //! engine knows no history format: it calls a [`Recorder`].
 
 use crate::TableId;

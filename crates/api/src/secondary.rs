@@ -1,4 +1,4 @@
-//! Secondary indexes: tables of their own (thesis 4.4), from parts of a row to its primary key.
+//! Secondary indexes: tables of their own (Tu, 2013, 4.4), from parts of a row to its primary key.
 //!
 //! An index is declared as data ([`KeyPart`]) and evaluated here, without a callback. Its rows are
 //! ordinary records under the scheme: their key is the encoded parts, followed by the primary key

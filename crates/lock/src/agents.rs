@@ -1,5 +1,5 @@
 //! What each transaction shows the others, one line each: the *shadow transaction* that locks point to
-//! (scalable-lock-manager.txt 4.5). Agents stay where they are and are used again; a lock names its own by
+//! (Jung et al., 2014, 4.5). Agents stay where they are and are used again; a lock names its own by
 //! number.
 
 use crate::lock::Lock;

@@ -1,4 +1,4 @@
-//! The chain of a bucket: locks in the order in which they came (scalable-lock-manager.txt 3.1, Figures 5
+//! The chain of a bucket: locks in the order in which they came (Jung et al., 2014, 3.1, Figures 5
 //! and 6, and `next_pointer_update` of Figure 8).
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Deadlock detection by the requester, without a latch (scalable-lock-manager.txt 3.3).
+//! Deadlock detection by the requester, without a latch (Jung et al., 2014, 3.3).
 //!
 //! Who is about to wait follows the waits-for graph from its own lock: to the owners of what excludes it, to
 //! the locks that those wait for, and on. What it reads changes meanwhile. It is in a critical region, so no

@@ -1,6 +1,6 @@
 //! A lock manager for two-phase locking that does not collapse when there are far more transactions than
-//! cores (H. Jung, H. Han, A. Fekete, G. Heiser, H. Y. Yeom, "A Scalable Lock Manager for Multicores", ACM
-//! TODS, 2014: scalable-lock-manager.txt).
+//! cores (Jung, Han, Fekete, Heiser, Yeom, "A Scalable Lock Manager for Multicores", ACM TODS 39(4), 2014;
+//! "the paper" in this crate).
 //!
 //! A [`Manager`] is a hash table of chains of locks. A [`Session`] is a transaction's part: it asks for
 //! [`Name`]s in [`Mode`]s, waits, and releases everything at its end. Nothing on that way takes a latch:

@@ -1,4 +1,4 @@
-//! Locks made in advance and given back in bulk (scalable-lock-manager.txt 4.2 to 4.4, Figure 9).
+//! Locks made in advance and given back in bulk (Jung et al., 2014, 4.2 to 4.4, Figure 9).
 //!
 //! Locks live in *segments*. A transaction's worker takes a whole leaf of one at a time, by one addition to
 //! the count of those that were taken, and then makes its locks without touching anything shared. A segment all of whose

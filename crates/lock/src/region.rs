@@ -1,4 +1,4 @@
-//! Critical regions: who may have seen a lock that was unlinked (scalable-lock-manager.txt 4.1, Theorems 4.1
+//! Critical regions: who may have seen a lock that was unlinked (Jung et al., 2014, 4.1, Theorems 4.1
 //! and 4.2).
 //!
 //! Whoever goes along chains shows the *epoch* in which it began to. A segment of the pool all of whose locks

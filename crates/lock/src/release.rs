@@ -1,4 +1,4 @@
-//! A transaction's end (scalable-lock-manager.txt 3.2, lines R1 to R14 of Figure 3).
+//! A transaction's end (Jung et al., 2014, 3.2, lines R1 to R14 of Figure 3).
 //!
 //! A lock that is alone in its chain is unlinked while it is still its owner's: as long as the tail leads to it
 //! nobody waits behind it, and nobody else unlinks what is not obsolete, so that no critical region is needed.

@@ -1,4 +1,4 @@
-//! A transaction's part in locking (scalable-lock-manager.txt 3.1 and 3.2, Figure 3).
+//! A transaction's part in locking (Jung et al., 2014, 3.1 and 3.2, Figure 3).
 //!
 //! [`Session::ask`] is lines A1 to A16, [`Session::wait`] lines A17 to A28 and [`Session::release_all`] lines
 //! R1 to R14. Where we depart from the figure:

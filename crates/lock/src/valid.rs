@@ -1,5 +1,5 @@
 //! Which locks of a segment are not done with: the hierarchical free list, latch-free
-//! (scalable-lock-manager.txt 4.4, Figure 10).
+//! (Jung et al., 2014, 4.4, Figure 10).
 //!
 //! Each lock has a flag, clear when nobody can come to the lock by its chain any more. The flags of a *leaf*
 //! share a word, and each leaf has a flag in the word above, which is cleared by whoever clears the last in

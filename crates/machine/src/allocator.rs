@@ -1,4 +1,4 @@
-//! Allocators that are called block by block, to be compared with pools (thousand-cores.txt 4.1.1).
+//! Allocators that are called block by block, to be compared with pools (Yu, 2015, 4.1.1).
 //!
 //! Not part of [`Machine`](crate::Machine): a value that whoever opens a database may hand to it, and
 //! that only native runs take. Bytes that one worker has for itself are a [`Buffer`].

@@ -155,7 +155,7 @@ pub struct Description {
     pub waiting: Waiting,
     /// Where background threads run.
     pub background: Background,
-    /// There is a counter in the middle of the chip (thousand-cores.txt 4.3.1).
+    /// There is a counter in the middle of the chip (Yu, 2015, 4.3.1).
     pub counter: bool,
     /// The cores' clocks agree.
     pub clocks: bool,
@@ -166,14 +166,14 @@ pub struct Description {
 }
 
 impl Description {
-    /// A chip with a mesh as in thousand-cores.txt 3.1 (notes on Graphite's defaults for what the thesis
+    /// A chip with a mesh as in Yu, 2015, 3.1 (and Graphite's defaults for what Yu's thesis
     /// leaves open), where a unit of work is one instruction: what tests and examples start from.
     #[must_use]
     pub fn mesh() -> Self {
         Self {
             name: "mesh".into(),
             about: "A tiled chip".into(),
-            source: "thousand-cores.txt 3.1".into(),
+            source: "Yu, 2015, 3.1".into(),
             hertz: 1_000_000_000,
             cores_max: 1024,
             first: Cache { bytes: 32 << 10, ways: 4, cycles: 1 },

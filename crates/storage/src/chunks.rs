@@ -2,7 +2,7 @@
 //!
 //! The heap has some for all, behind its latch; each worker has its own, smaller ones, for when that is
 //! taken: a latch for which a thousand cores wait costs each hand-over a message to every one of them, and
-//! all of them wait at once when all began at once (thousand-cores.txt 4.1.1).
+//! all of them wait at once when all began at once (Yu, 2015, 4.1.1).
 
 use crate::budget::{Budget, OutOfMemory};
 use crate::pool::{Pool, batch_slots};

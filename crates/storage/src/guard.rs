@@ -1,7 +1,7 @@
 //! Guards: what stands for the keys of a leaf or bucket that are *not* there.
 //!
 //! A guard begins each leaf and bucket. A scheme owns its two header words; its count of membership
-//! changes tells a transaction that a key has come or gone since it looked (phantoms; thesis 4.3).
+//! changes tells a transaction that a key has come or gone since it looked (phantoms; Tu, 2013, 4.3).
 //! The heap keeps guards readable when their leaves are freed, so this lies beneath both the heap and
 //! the indexes.
 

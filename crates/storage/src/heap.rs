@@ -9,7 +9,7 @@
 //! chunks. They are not given back to it before the heap goes: a freed slot stays what it is, see
 //! below, and waits in its pool for its next life.
 //!
-//! Reclamation (thesis 4.6, with epochs of its own): a worker is *pinned* while it follows pointers
+//! Reclamation (Tu, 2013, 4.6, with epochs of its own): a worker is *pinned* while it follows pointers
 //! into shared structures. What it unlinks goes to limbo tagged with its pin epoch plus one; the
 //! reclaim epoch advances only when every pinned worker is pinned in the current one. While a
 //! worker is pinned in `p` the epoch is thus `p` or `p + 1`; a reader that could have seen what it

@@ -1,6 +1,6 @@
 //! A worker's free slots of one kind and class, and how many it takes and gives at a time.
 //!
-//! The number follows the load (thousand-cores.txt 4.1.1): each time the pool has run empty it takes
+//! The number follows the load (Yu, 2015, 4.1.1): each time the pool has run empty it takes
 //! twice as many, so that a worker that needs many slots goes to the shared ones ever more seldom;
 //! each time there are too many it halves the number again.
 

@@ -16,7 +16,7 @@
 //!   and learns there whether the record is still what it was.
 //! - The size class never changes. A value that outgrows it lives in a block of its own at the head
 //!   of the link, and `overflow` says so; a record therefore never moves and no index entry is ever
-//!   rewritten for growth. (The thesis, chapter 5, installs a new record instead.)
+//!   rewritten for growth. (Tu, 2013, 5, installs a new record instead.)
 //! - A slot may have a hole (`hollow.rs`); what touches the payload asks for that first.
 //! - Addresses have 48 bits, as those of user space have wherever nobody asks for more.
 

@@ -1,4 +1,4 @@
-//! Where the heap's slots come from: its own pools, or an allocator to compare them with (thousand-cores.txt
+//! Where the heap's slots come from: its own pools, or an allocator to compare them with (Yu, 2015,
 //! 4.1.1).
 
 use chiliad_machine::Allocator;

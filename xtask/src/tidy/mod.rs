@@ -3,6 +3,7 @@
 
 mod assertions;
 mod circles;
+mod citations;
 mod edges;
 mod faults;
 mod orderings;
@@ -27,6 +28,7 @@ pub fn run(root: &Path) -> Result<(), String> {
     let sources = sources::read(root)?;
     let mut complaints = edges::check(&edges::read(root)?);
     complaints.extend(repository::check(root));
+    complaints.extend(citations::of_documents(root));
     for rule in RULES {
         complaints.extend(rule(&sources));
     }
@@ -52,6 +54,7 @@ const RULES: &[Rule] = &[
     circles::grown,
     orderings::partners,
     assertions::often,
+    citations::of_sources,
 ];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A lock table behind mutexes: what the one without is compared with (scalable-lock-manager.txt 2, the left
+//! A lock table behind mutexes: what the one without is compared with (Jung et al., 2014, 2, the left
 //! column of Figure 3).
 //!
 //! Locks stand in the chain of their bucket, in the order in which they came, and everything happens to

@@ -1,5 +1,5 @@
 //! A mutex whose kind is chosen at run time: for critical sections that many workers want at once, and
-//! for measuring what that costs (thousand-cores.txt 4.1.3).
+//! for measuring what that costs (Yu, 2015, 4.1.3).
 //!
 //! | kind | who waits | what a change of hands costs |
 //! | --- | --- | --- |

@@ -1,4 +1,4 @@
-//! Atomic additions to one word: the ceiling of thousand-cores.txt 4.3.1.
+//! Atomic additions to one word: the ceiling of Yu, 2015, 4.3.1.
 
 use crate::kit::{at_one_line, way, way_of_line};
 use chiliad_machine::{Machine, Ordering, Word};

@@ -36,7 +36,7 @@ pub enum Inserted<M: Machine> {
 }
 
 /// A change of membership that an operation made, for the fix-up of the caller's own node set
-/// (thesis 4.5): whoever had seen `before` may count as having seen `after`.
+/// (Tu, 2013, 4.5): whoever had seen `before` may count as having seen `after`.
 pub enum Change<M: Machine> {
     /// The count of `guard` went from `before` to `after`.
     Counted {

@@ -6,7 +6,7 @@
 //! - answer readers who write nothing shared,
 //! - insert only if absent, and unlink under a latch,
 //! - carry a [`Guard`] per leaf (or bucket) whose count of membership changes lets a scheme notice
-//!   that a key has come or gone (phantoms; thesis 4.3),
+//!   that a key has come or gone (phantoms; Tu, 2013, 4.3),
 //! - offer look-ups as a [`Probe`] that advances by one dependent cache miss at a time, so that
 //!   many look-ups, in different tables too, can have their misses in flight together.
 //!

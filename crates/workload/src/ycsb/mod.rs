@@ -7,8 +7,8 @@
 //! made in the order of their keys instead, whatever their kinds (Yu, 2015, 4.2.2).
 //!
 //! With partitions a key belongs to partition *number modulo partitions*. A client's transactions
-//! stay in its own partition, but for a chosen share, which touch some others too (thousand-cores
-//! paper, section 4.1).
+//! stay in its own partition, but for a chosen share, which touch some others too (Yu, 2015,
+//! 5.5).
 
 mod options;
 mod request;

@@ -1,4 +1,4 @@
-//! The ordered index: a Masstree (Mao, Kohler, Morris, EuroSys 2012; thesis 4.6 and 5).
+//! The ordered index: a Masstree (Mao et al., 2012; Tu, 2013, 4.6 and 5).
 //!
 //! A trie whose fan-out is eight key bytes, a *slice*, and each of whose nodes, a *layer*, is a
 //! B+-tree over slices. Keys that end in their slice, and a key that goes on but shares its slice

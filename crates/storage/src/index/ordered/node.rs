@@ -18,7 +18,7 @@
 //!   inclusive; a node has at least two children;
 //! - links beyond the count are stale and never followed.
 //!
-//! Departures from Masstree (section 4.2): entries are kept sorted instead of under a permutation
+//! Departures from Masstree (Mao et al., 2012, 4.2): entries are kept sorted instead of under a permutation
 //! word, because here an insertion makes readers of the leaf retry anyway; 13 entries instead of 15
 //! make four lines instead of five; there are no parent and no sibling pointers, because a
 //! writer latches what it came by; and subtrees of one node may differ in height (see `remove`).

@@ -15,7 +15,7 @@
 //! The holder (for a collapse: its holder too), the leaf and the heir are latched together, each
 //! tried and none waited for. The heir's latch keeps it from being divided while the scheme merges
 //! the guards: below the latched holder, its edge next to the dying leaf belongs to it and to nobody
-//! else. Nodes below half are not merged, as in Masstree (section 4.6.5 of the thesis).
+//! else. Nodes below half are not merged, as in Masstree (Mao et al., 2012, 4.6.5).
 
 use super::cell::Cell;
 use super::node::{Inner, KIND_CELL, Leaf, Spot, TAG_INNER, Target, inner_of, leaf_of, record_of};

@@ -24,7 +24,7 @@
 //! Fences are conservative: a range may have grown since the separator was read, and if it has
 //! shrunk, the leaf's version or its holder's has changed, and the descent begins again.
 //!
-//! Masstree walks a list of leaves (section 4.6.4); here there is none to maintain, the descent hits
+//! Masstree walks a list of leaves (Mao et al., 2012, 4.6.4); here there is none to maintain, the descent hits
 //! cached nodes but for the leaf, and reverse scans are the mirror image instead of a special case.
 
 use super::cell::Cell;

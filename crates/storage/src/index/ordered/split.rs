@@ -10,7 +10,7 @@
 //! order fill their nodes, at the ends of the tree and of any range that is appended to (an order
 //! line of its district). The separator is chosen so that the keys still to come go where there is
 //! room, and what lies beyond the range does not ride along. All else is divided in the middle.
-//! Masstree does the former at the right end of the tree only (section 4.3 of its paper). Entries
+//! Masstree does the former at the right end of the tree only (Mao et al., 2012, 4.3). Entries
 //! that share a slice stay together, so that separators are plain slices.
 
 use super::insertion::{Insertion, Supplies, count_change, hand_on};

@@ -14,7 +14,7 @@
 //! - the count in the word is the count of that state, so a search needs no further line for it;
 //! - nobody spins while it holds a node: latching is only ever tried.
 //!
-//! The thesis (chapter 5) and Masstree (Mao et al., section 4.5) keep separate counters for
+//! Silo (Tu, 2013, 5) and Masstree (Mao et al., 2012, 4.5) keep separate counters for
 //! insertions and splits and a bit for each, so that a reader may stay in a node that only gained a
 //! key. Here a node of four lines is read again instead, and there is one counter.
 
