@@ -40,7 +40,7 @@ mod serial;
 mod shared;
 #[cfg_attr(
     not(all(target_arch = "x86_64", unix)),
-    expect(dead_code, reason = "where stacks cannot be switched nobody is a member")
+    expect(dead_code, reason = "where stacks cannot be switched nobody is a fiber")
 )]
 mod sleepers;
 mod spin;

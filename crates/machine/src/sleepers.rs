@@ -1,4 +1,4 @@
-//! Who can be woken, by number: threads, and members of a crew on one (`interleaved`).
+//! Who can be woken, by number: threads, and fibers of a group on one (`interleaved`).
 
 use crate::WorkerId;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,23 +10,23 @@ static SLEEPERS: Mutex<Vec<Option<Sleeper>>> = Mutex::new(Vec::new());
 
 enum Sleeper {
     Thread(Thread),
-    Member(Arc<MemberBell>),
+    Fiber(Arc<FiberBell>),
 }
 
-/// Tells a thread that one of the members of its crew was woken.
-pub(crate) struct CrewBell {
+/// Tells a thread that one of the fibers of its group was woken.
+pub(crate) struct GroupBell {
     rung: AtomicBool,
-    /// Asleep, perhaps, since none of its members can run.
+    /// Asleep, perhaps, since none of its fibers can run.
     thread: Thread,
 }
 
-impl CrewBell {
+impl GroupBell {
     /// The calling thread's.
     pub(crate) fn new() -> Self {
         Self { rung: AtomicBool::new(false), thread: thread::current() }
     }
 
-    /// Whether a member was woken since it was hushed.
+    /// Whether a fiber was woken since it was hushed.
     #[inline]
     pub(crate) fn is_rung(&self) -> bool {
         // Relaxed: who was woken is looked for after `hush`.
@@ -42,13 +42,13 @@ impl CrewBell {
     }
 }
 
-/// Wakes one member.
-pub(crate) struct MemberBell {
+/// Wakes one fiber.
+pub(crate) struct FiberBell {
     permit: AtomicBool,
-    crew: Arc<CrewBell>,
+    group: Arc<GroupBell>,
 }
 
-impl MemberBell {
+impl FiberBell {
     /// Takes the permit to return from a park, if somebody has given it.
     pub(crate) fn take_permit(&self) -> bool {
         // Acquire pairs with the release in `ring`: what the waker did before is visible.
@@ -59,8 +59,8 @@ impl MemberBell {
         // Release pairs with the acquire in `take_permit`.
         self.permit.store(true, Ordering::Release);
         // Release pairs with the acquire in `hush`.
-        self.crew.rung.store(true, Ordering::Release);
-        self.crew.thread.unpark();
+        self.group.rung.store(true, Ordering::Release);
+        self.group.thread.unpark();
     }
 }
 
@@ -79,10 +79,10 @@ pub(crate) fn enter_thread() -> WorkerId {
     enter(Sleeper::Thread(thread::current()))
 }
 
-/// Enters a member of a crew.
-pub(crate) fn enter_member(crew: &Arc<CrewBell>) -> (WorkerId, Arc<MemberBell>) {
-    let bell = Arc::new(MemberBell { permit: AtomicBool::new(false), crew: Arc::clone(crew) });
-    (enter(Sleeper::Member(Arc::clone(&bell))), bell)
+/// Enters a fiber of a group.
+pub(crate) fn enter_fiber(group: &Arc<GroupBell>) -> (WorkerId, Arc<FiberBell>) {
+    let bell = Arc::new(FiberBell { permit: AtomicBool::new(false), group: Arc::clone(group) });
+    (enter(Sleeper::Fiber(Arc::clone(&bell))), bell)
 }
 
 /// Takes an entry back: its number may be another's from now on.
@@ -96,7 +96,7 @@ pub(crate) fn wake(worker: WorkerId) {
     let sleepers = SLEEPERS.lock().unwrap_or_else(PoisonError::into_inner);
     match sleepers.get(worker.0 as usize) {
         Some(Some(Sleeper::Thread(thread))) => thread.unpark(),
-        Some(Some(Sleeper::Member(bell))) => bell.ring(),
+        Some(Some(Sleeper::Fiber(bell))) => bell.ring(),
         _ => {}
     }
 }

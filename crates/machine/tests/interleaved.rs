@@ -1,4 +1,4 @@
-//! Members of one thread: whose turn it is, who sleeps, and what one's end does to the others.
+//! Fibers of one thread: whose turn it is, who sleeps, and what one's end does to the others.
 #![cfg(target_arch = "x86_64")]
 
 use chiliad_machine::{
@@ -8,15 +8,15 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// The results of members who do not panic.
-fn run<T>(members: usize, body: impl Fn(usize) -> T) -> Vec<T> {
-    let results = interleave(members, body).expect("room for stacks");
+/// The results of fibers who do not panic.
+fn run<T>(fibers: usize, body: impl Fn(usize) -> T) -> Vec<T> {
+    let results = interleave(fibers, body).expect("room for stacks");
     results.into_iter().map(|result| result.expect("no panic")).collect()
 }
 
 /// The same with as many in flight as pay.
-fn run_paced<T>(pace: &Pace, members: usize, body: impl Fn(usize) -> T) -> Vec<T> {
-    let results = pace.interleave(members, body).expect("room for stacks");
+fn run_paced<T>(pace: &Pace, fibers: usize, body: impl Fn(usize) -> T) -> Vec<T> {
+    let results = pace.interleave(fibers, body).expect("room for stacks");
     results.into_iter().map(|result| result.expect("no panic")).collect()
 }
 
@@ -34,15 +34,15 @@ fn await_any_line() {
 }
 
 #[test]
-fn members_take_turns_where_they_wait_for_memory() {
+fn fibers_take_turns_where_they_wait_for_memory() {
     let order = RefCell::new(Vec::new());
-    let results = run(3, |member| {
+    let results = run(3, |fiber| {
         for turn in 0..2 {
-            order.borrow_mut().push((turn, member));
+            order.borrow_mut().push((turn, fiber));
             await_any_line();
         }
         // Through the formatting of a float: the stack is aligned.
-        format!("{:.1}", member as f64)
+        format!("{:.1}", fiber as f64)
     });
     assert_eq!(results, ["0.0", "1.0", "2.0"]);
     assert_eq!(order.into_inner(), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
@@ -50,9 +50,9 @@ fn members_take_turns_where_they_wait_for_memory() {
 
 #[test]
 fn what_is_live_across_a_switch_stays() {
-    let sums = run(16, |member| {
-        let mut words: [u64; 24] = std::array::from_fn(|at| (member * 100 + at) as u64);
-        let mut float = member as f64;
+    let sums = run(16, |fiber| {
+        let mut words: [u64; 24] = std::array::from_fn(|at| (fiber * 100 + at) as u64);
+        let mut float = fiber as f64;
         for turn in 0..1000 {
             let at = turn % words.len();
             words[at] = words[at].wrapping_mul(31).wrapping_add(words[(at + 7) % 24]);
@@ -61,30 +61,30 @@ fn what_is_live_across_a_switch_stays() {
         }
         (words, float)
     });
-    let alone = |member: usize| run(1, |_| member).pop();
-    for (member, (words, float)) in sums.into_iter().enumerate() {
-        let mut expected: [u64; 24] = std::array::from_fn(|at| (member * 100 + at) as u64);
+    let alone = |fiber: usize| run(1, |_| fiber).pop();
+    for (fiber, (words, float)) in sums.into_iter().enumerate() {
+        let mut expected: [u64; 24] = std::array::from_fn(|at| (fiber * 100 + at) as u64);
         for turn in 0..1000 {
             let at = turn % 24;
             expected[at] = expected[at].wrapping_mul(31).wrapping_add(expected[(at + 7) % 24]);
         }
-        assert_eq!((words, float), (expected, member as f64 + 500.0));
-        assert_eq!(alone(member), Some(member));
+        assert_eq!((words, float), (expected, fiber as f64 + 500.0));
+        assert_eq!(alone(fiber), Some(fiber));
     }
 }
 
 #[test]
 fn who_keeps_its_turn_waits_for_memory_alone_and_gives_way_to_transactions() {
     let order = RefCell::new(Vec::new());
-    run(2, |member| {
+    run(2, |fiber| {
         Interleaved::keep_turn(true);
         for turn in 0..3 {
-            order.borrow_mut().push((member, turn));
+            order.borrow_mut().push((fiber, turn));
             await_any_line();
         }
         Interleaved::pause();
         Interleaved::yield_now();
-        order.borrow_mut().push((member, 3));
+        order.borrow_mut().push((fiber, 3));
     });
     let expected = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)];
     assert_eq!(order.into_inner(), expected);
@@ -112,20 +112,20 @@ fn a_lock_that_a_sibling_holds_is_waited_for_without_a_deadlock() {
 fn siblings_wake_each_other() {
     let workers = [Cell::new(None), Cell::new(None)];
     let passes = Cell::new(0);
-    run(2, |member| {
-        workers[member].set(Some(Interleaved::worker()));
+    run(2, |fiber| {
+        workers[fiber].set(Some(Interleaved::worker()));
         let other = loop {
-            match workers[1 - member].get() {
+            match workers[1 - fiber].get() {
                 Some(other) => break other,
                 None => Interleaved::pause(),
             }
         };
         assert_ne!(other, Interleaved::worker());
         for turn in 0..100 {
-            while passes.get() % 2 != member as u64 {
+            while passes.get() % 2 != fiber as u64 {
                 Interleaved::park();
             }
-            assert_eq!(passes.replace(passes.get() + 1), 2 * turn + member as u64);
+            assert_eq!(passes.replace(passes.get() + 1), 2 * turn + fiber as u64);
             Interleaved::unpark(other);
         }
     });
@@ -141,18 +141,18 @@ fn a_permit_given_before_the_park_is_not_lost() {
 }
 
 #[test]
-fn another_thread_wakes_a_member_while_all_sleep() {
+fn another_thread_wakes_a_fiber_while_all_sleep() {
     let sleeper = AtomicU64::new(u64::MAX);
     let turns = AtomicU64::new(0);
     thread::scope(|scope| {
         scope.spawn(|| {
-            run(3, |member| {
-                if member == 1 {
+            run(3, |fiber| {
+                if fiber == 1 {
                     sleeper.store(u64::from(Interleaved::worker().0), Ordering::SeqCst);
                 }
                 while turns.load(Ordering::SeqCst) == 0 {
                     // The others look from time to time; the one is woken.
-                    if member == 1 {
+                    if fiber == 1 {
                         Interleaved::park();
                     } else {
                         Interleaved::park_until(Interleaved::now() + 1_000_000);
@@ -171,11 +171,11 @@ fn another_thread_wakes_a_member_while_all_sleep() {
 }
 
 #[test]
-fn a_member_sleeps_until_its_time_while_siblings_run() {
+fn a_fiber_sleeps_until_its_time_while_siblings_run() {
     let ran = Cell::new(0_u64);
     let over = Cell::new(false);
-    let ends = run(2, |member| {
-        if member == 0 {
+    let ends = run(2, |fiber| {
+        if fiber == 0 {
             let until = Interleaved::now() + 2_000_000;
             while Interleaved::park_until(until) == Woken::ByPeer {}
             over.set(true);
@@ -192,8 +192,8 @@ fn a_member_sleeps_until_its_time_while_siblings_run() {
 }
 
 #[test]
-fn a_panic_ends_one_member_and_leaves_its_siblings_alone() {
-    /// Looks, while its member unwinds, whether anybody else runs.
+fn a_panic_ends_one_fiber_and_leaves_its_siblings_alone() {
+    /// Looks, while its fiber unwinds, whether anybody else runs.
     struct Witness<'a>(&'a Cell<u32>);
     impl Drop for Witness<'_> {
         fn drop(&mut self) {
@@ -204,30 +204,30 @@ fn a_panic_ends_one_member_and_leaves_its_siblings_alone() {
         }
     }
     let turns = Cell::new(0);
-    let results = interleave(4, |member| {
+    let results = interleave(4, |fiber| {
         for turn in 0..10 {
             turns.set(turns.get() + 1);
             await_any_line();
-            if member == 2 && turn == 5 {
+            if fiber == 2 && turn == 5 {
                 let _witness = Witness(&turns);
-                std::panic::panic_any(member);
+                std::panic::panic_any(fiber);
             }
         }
-        member
+        fiber
     })
     .expect("room for stacks");
     let panicked = results.iter().filter(|result| result.is_err()).count();
     assert_eq!((panicked, turns.get()), (1, 36));
-    for (member, result) in results.into_iter().enumerate() {
+    for (fiber, result) in results.into_iter().enumerate() {
         match result {
-            Ok(returned) => assert_eq!(returned, member),
+            Ok(returned) => assert_eq!(returned, fiber),
             Err(payload) => assert_eq!(payload.downcast_ref(), Some(&2_usize)),
         }
     }
 }
 
 #[test]
-fn a_crew_within_a_member_is_that_member() {
+fn a_group_within_a_fiber_is_that_fiber() {
     let order = RefCell::new(Vec::new());
     run(2, |outer| {
         run(2, |inner| {
@@ -241,8 +241,8 @@ fn a_crew_within_a_member_is_that_member() {
 #[test]
 #[cfg(debug_assertions)]
 fn a_switch_in_a_section_is_caught() {
-    let results = interleave(2, |member| {
-        if member == 0 {
+    let results = interleave(2, |fiber| {
+        if fiber == 0 {
             Interleaved::enter_section();
             let waits = std::panic::catch_unwind(await_any_line);
             Interleaved::leave_section();
@@ -264,15 +264,15 @@ fn stacks_are_used_again() {
 #[test]
 fn a_pace_that_knows_nothing_admits_one_after_the_other() {
     let order = RefCell::new(Vec::new());
-    let results = run_paced(&Pace::new(), 3, |member| {
+    let results = run_paced(&Pace::new(), 3, |fiber| {
         for turn in 0..3 {
             transaction(|| {
-                order.borrow_mut().push((member, turn));
+                order.borrow_mut().push((fiber, turn));
                 await_any_line();
                 Interleaved::pause();
             });
         }
-        member
+        fiber
     });
     assert_eq!(results, [0, 1, 2]);
     let expected: Vec<(usize, i32)> = (0..3).flat_map(|it| (0..3).map(move |n| (it, n))).collect();
@@ -327,9 +327,9 @@ fn a_long_wait_in_a_transaction_gives_up_the_place_at_once() {
 fn who_sleeps_in_a_transaction_does_not_keep_its_siblings_out_for_ever() {
     let sleeper = Cell::new(None);
     let done = Cell::new(0);
-    run_paced(&Pace::new(), 4, |member| {
+    run_paced(&Pace::new(), 4, |fiber| {
         transaction(|| {
-            if member == 0 {
+            if fiber == 0 {
                 sleeper.set(Some(Interleaved::worker()));
                 // It waits for what a sibling does that is not in flight yet.
                 while done.get() < 3 {
@@ -360,10 +360,10 @@ fn a_transaction_within_another_one_never_waits_at_the_gate() {
 }
 
 #[test]
-fn a_sleeper_is_woken_while_another_member_works() {
+fn a_sleeper_is_woken_while_another_fiber_works() {
     let (worker, woken) = (Cell::new(None), Cell::new(false));
-    let ended = run_paced(&Pace::new(), 2, |member| {
-        if member == 0 {
+    let ended = run_paced(&Pace::new(), 2, |fiber| {
+        if fiber == 0 {
             worker.set(Some(Interleaved::worker()));
             Interleaved::park();
             woken.set(true);
@@ -381,10 +381,10 @@ fn a_sleeper_is_woken_while_another_member_works() {
 }
 
 #[test]
-fn whose_time_has_come_has_a_turn_though_another_member_works() {
+fn whose_time_has_come_has_a_turn_though_another_fiber_works() {
     let over = Cell::new(false);
-    let turns = run_paced(&Pace::new(), 2, |member| {
-        if member == 0 {
+    let turns = run_paced(&Pace::new(), 2, |fiber| {
+        if fiber == 0 {
             let until = Interleaved::now() + 1_000_000;
             while Interleaved::park_until(until) == Woken::ByPeer {}
             over.set(true);
@@ -399,7 +399,7 @@ fn whose_time_has_come_has_a_turn_though_another_member_works() {
 }
 
 #[test]
-fn members_that_are_let_in_take_turns() {
+fn fibers_that_are_let_in_take_turns() {
     let pace = Pace::new();
     let longest = Cell::new(0_u64);
     // Alone, nobody would come to an end: the turn is over some time.
@@ -435,14 +435,14 @@ fn what_hides_waits_for_memory_is_found_to_pay() {
 }
 
 #[test]
-fn threads_share_a_pace_and_crews_come_and_go() {
+fn threads_share_a_pace_and_groups_come_and_go() {
     let pace = Pace::new();
     let finished = AtomicU64::new(0);
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                for members in [1, 2, 8, 3].repeat(20) {
-                    run_paced(&pace, members, |_| {
+                for fibers in [1, 2, 8, 3].repeat(20) {
+                    run_paced(&pace, fibers, |_| {
                         for _ in 0..20 {
                             transaction(await_any_line);
                             finished.fetch_add(1, Ordering::Relaxed);
@@ -456,13 +456,13 @@ fn threads_share_a_pace_and_crews_come_and_go() {
 }
 
 #[test]
-fn a_panic_leaves_the_others_of_a_paced_crew_alone() {
+fn a_panic_leaves_the_others_of_a_paced_group_alone() {
     let results = Pace::new()
-        .interleave(4, |member| {
+        .interleave(4, |fiber| {
             for turn in 0..10 {
                 transaction(|| {
                     await_any_line();
-                    assert!(member != 2 || turn != 5, "it is the third one");
+                    assert!(fiber != 2 || turn != 5, "it is the third one");
                 });
             }
         })

@@ -1,4 +1,4 @@
-//! Stacks are what a process can run out of: then crews are refused, and nothing else is harmed. By itself, since
+//! Stacks are what a process can run out of: then groups are refused, and nothing else is harmed. By itself, since
 //! it takes all that there are.
 #![cfg(all(target_arch = "x86_64", unix, not(miri)))]
 
@@ -11,7 +11,7 @@ fn threads_share_what_room_there_is_for_stacks() {
     let threads = chiliad_machine::stacks_max() / MEMBERS_MAX + 2;
     let barrier = std::sync::Barrier::new(threads);
     let ran: Vec<bool> = std::thread::scope(|scope| {
-        let crew = || {
+        let group = || {
             let first = Cell::new(true);
             let ran = interleave(MEMBERS_MAX, |_| {
                 if first.replace(false) {
@@ -24,7 +24,7 @@ fn threads_share_what_room_there_is_for_stacks() {
             }
             ran.is_ok()
         };
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(crew)).collect();
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(group)).collect();
         threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
     assert!(ran.contains(&true) && ran.contains(&false), "{ran:?}");

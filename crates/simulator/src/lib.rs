@@ -34,14 +34,13 @@
 //!
 //! From the bottom up: `random` (generators), `region` (memory and what is freed in it),
 //! `hollow` and `tail` (memory of which only a part exists),
-//! `store_buffer` (total store order), `schedule` (which core runs next), `crew` (which of its workers),
+//! `store_buffer` (total store order), `schedule` (which core runs next), `round` (which of its workers),
 //! `timed` (what takes time), `outcome`; `state`, which holds them all, and what one event does to it; over it
 //! `visibility` (of stores), `turns` (of a core's workers), `freed` (uses of freed memory), `section` (waits where
 //! none may be), `waiting` (parking, time, the end), `word` and `machine` (the seam's operations), and `run`;
 //! beside them `disk`, which outlives runs, and `fork`, by which many runs begin where one has come to.
 
 mod config;
-mod crew;
 pub mod description;
 mod disk;
 pub mod fork;
@@ -52,6 +51,7 @@ mod machine;
 mod outcome;
 mod random;
 mod region;
+mod round;
 mod run;
 mod schedule;
 mod section;

@@ -13,8 +13,8 @@ pub(crate) enum Stream {
     DiskFaults,
     /// What a disk still has after power was lost.
     DiskImage,
-    /// Whether a worker of a crew finds its memory there.
-    Crews,
+    /// Whether a worker of a fiber group finds its memory there.
+    Fibers,
     /// The numbers that the program of a worker asks for.
     Worker(u32),
 }
@@ -33,7 +33,7 @@ impl Generator {
             Stream::Memory => 3,
             Stream::DiskFaults => 4,
             Stream::DiskImage => 5,
-            Stream::Crews => 6,
+            Stream::Fibers => 6,
             Stream::Worker(worker) => 16 + u64::from(worker),
         };
         let mut generator = Self { state: seed };

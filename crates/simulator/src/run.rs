@@ -140,7 +140,7 @@ impl Run {
         self.add(vec![name.into()], Post::Tile, false, vec![Box::new(body)])[0]
     }
 
-    /// Adds one core with several workers, in turns on it: its *crew*. A worker's turn ends where it
+    /// Adds one core with several workers, in turns on it, a fiber group. A worker's turn ends where it
     /// waits for memory, for a moment, or asleep (see [`chiliad_machine::Machine::await_line`]), and the
     /// next that can run takes over. They are numbered in order, and named by `name` and their place.
     ///
@@ -170,7 +170,7 @@ impl Run {
         assert!(cores > 0, "threads need a core");
         let state = &self.state;
         let (names, bodies): (Vec<String>, Vec<Body>) = bodies.into_iter().unzip();
-        let (first_core, first) = (state.crews.borrow().len(), state.workers.borrow().len());
+        let (first_core, first) = (state.rounds.borrow().len(), state.workers.borrow().len());
         let (mut names, count) = (names.into_iter(), bodies.len());
         let mut workers = Vec::with_capacity(count);
         for _ in 0..cores {

@@ -12,10 +12,10 @@
 //!   discarded without running its destructors, since they would touch what is broken.
 
 use crate::config::Config;
-use crate::crew::{Crew, Luck};
 use crate::outcome::{Access, CorePanic, Counters, Step, Trace, Verdict};
 use crate::random::{Generator, Stream};
 use crate::region::{NoMemory, Region};
+use crate::round::{Luck, Round};
 use crate::schedule::Scheduler;
 use crate::store_buffer::StoreBuffers;
 use crate::timed::{Post, Timed, Timeshare};
@@ -106,7 +106,7 @@ pub(crate) struct State {
     pub(crate) limit: Cell<u64>,
     pub(crate) workers: RefCell<Vec<Worker>>,
     /// By core.
-    pub(crate) crews: RefCell<Vec<Crew>>,
+    pub(crate) rounds: RefCell<Vec<Round>>,
     /// By core: what it is for.
     pub(crate) posts: RefCell<Vec<Post>>,
     pub(crate) luck: RefCell<Luck>,
@@ -173,7 +173,7 @@ impl State {
             timers: RefCell::default(),
             limit: Cell::new(config.events_max.max(1)),
             workers: RefCell::default(),
-            crews: RefCell::default(),
+            rounds: RefCell::default(),
             posts: RefCell::default(),
             luck: RefCell::new(Luck::new(config.seed)),
             in_sections: Cell::new(0),
@@ -210,7 +210,7 @@ impl State {
         self.scheduler = RefCell::new(Scheduler::new(config.seed, config.schedule));
         self.buffers = RefCell::new(StoreBuffers::new(config.seed));
         self.workers.get_mut().clear();
-        self.crews.get_mut().clear();
+        self.rounds.get_mut().clear();
         self.posts.get_mut().clear();
         self.config = config;
         self.add_core(vec!["outside".to_owned()], Post::Outside, false);
@@ -218,8 +218,8 @@ impl State {
 
     /// Adds a core with a worker of each name.
     pub(crate) fn add_core(&self, names: Vec<String>, post: Post, daemon: bool) -> Vec<WorkerId> {
-        let core = u32::try_from(self.crews.borrow().len()).expect("fewer cores than u32 counts");
-        self.crews.borrow_mut().push(Crew::default());
+        let core = u32::try_from(self.rounds.borrow().len()).expect("fewer cores than u32 counts");
+        self.rounds.borrow_mut().push(Round::default());
         self.posts.borrow_mut().push(post);
         self.scheduler.borrow_mut().add_core();
         self.buffers.borrow_mut().add_core();

@@ -1,7 +1,7 @@
 //! Which of a core's workers runs, and when its turn passes on.
 //!
 //! ```text
-//! scheduler: which core runs        crew: which of its workers runs there
+//! scheduler: which core runs        round: which of its workers runs there
 //!   core 1 --------------------------> worker 1 -> worker 2 -> worker 3 -+
 //!   core 2 --> worker 4                  ^-------------------------------+
 //! ```
@@ -21,7 +21,7 @@ use chiliad_machine::Ticks;
 impl State {
     /// The worker whose turn it is on a core that can run.
     pub(crate) fn turn_on(&self, core: u32) -> u32 {
-        let current = self.crews.borrow()[core as usize].current();
+        let current = self.rounds.borrow()[core as usize].current();
         current.expect("a core that can run has a worker that can")
     }
 
@@ -32,7 +32,7 @@ impl State {
             return;
         }
         let core = self.workers.borrow()[worker as usize].core;
-        if self.crews.borrow_mut()[core as usize].join(worker) {
+        if self.rounds.borrow_mut()[core as usize].join(worker) {
             self.scheduler.borrow_mut().admit(core, self.core.get());
         }
     }
@@ -40,9 +40,9 @@ impl State {
     /// Books that the running worker cannot run any more; whether a sibling can.
     pub(crate) fn leave_round(&self) -> bool {
         let core = self.core.get();
-        let crew = &mut self.crews.borrow_mut()[core as usize];
-        crew.leave(self.running.get());
-        let others = crew.current().is_some();
+        let round = &mut self.rounds.borrow_mut()[core as usize];
+        round.leave(self.running.get());
+        let others = round.current().is_some();
         if !others {
             self.scheduler.borrow_mut().remove(core);
         }
@@ -51,7 +51,7 @@ impl State {
 
     /// Whether the running worker has siblings that can run.
     pub(crate) fn has_company(&self) -> bool {
-        !self.crews.borrow()[self.core.get() as usize].is_alone()
+        !self.rounds.borrow()[self.core.get() as usize].is_alone()
     }
 
     /// Counts that a sibling takes over.
@@ -65,7 +65,7 @@ impl State {
     pub(crate) fn pass_turn(&self) {
         if self.has_company() {
             self.count_hand_over();
-            self.crews.borrow_mut()[self.core.get() as usize].pass();
+            self.rounds.borrow_mut()[self.core.get() as usize].pass();
         }
     }
 

@@ -1,10 +1,10 @@
-//! Where stacks cannot be switched (see `switch`): a thread has one member, and nobody hands on.
+//! Where stacks cannot be switched (see `switch`): a thread has one fiber, and nobody hands on.
 
 use crate::{Machine, Native, NoRoom, Ticks, Woken, WorkerId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::Result;
 
-/// The greatest number of members that a thread can have.
+/// The greatest number of fibers that a thread can have.
 pub const MEMBERS_MAX: usize = 1;
 
 pub(super) fn worker() -> Option<WorkerId> {
@@ -49,18 +49,18 @@ pub(super) fn enter_section() {}
 #[inline]
 pub(super) fn leave_section() {}
 
-/// Runs `body` for the one member that a thread can have here.
+/// Runs `body` for the one fiber that a thread can have here.
 ///
 /// # Errors
 /// Never: it needs no stack.
 ///
 /// # Panics
-/// When `members` is not 1.
+/// When `fibers` is not 1.
 pub fn interleave<T>(
-    members: usize,
+    fibers: usize,
     body: impl Fn(usize) -> T,
 ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
-    assert!(members == 1, "{members} members: 1");
+    assert!(fibers == 1, "{fibers} fibers: 1");
     Ok(vec![catch_unwind(AssertUnwindSafe(|| body(0)))])
 }
 
@@ -84,10 +84,10 @@ impl Pace {
     /// As for [`interleave`].
     pub fn interleave<T>(
         &self,
-        members: usize,
+        fibers: usize,
         body: impl Fn(usize) -> T,
     ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
-        interleave(members, body)
+        interleave(fibers, body)
     }
 
     /// One.

@@ -1,7 +1,7 @@
 //! The real machine with several transactions in flight on each thread.
 //!
-//! [`interleave`] runs a few *members* on the calling thread, each on a stack of its own. A member that
-//! is about to wait for memory ([`Machine::await_line`]) asks for it and lets the next member run, so
+//! [`interleave`] runs a few *fibers* on the calling thread, each on a stack of its own. A fiber that
+//! is about to wait for memory ([`Machine::await_line`]) asks for it and lets the next fiber run, so
 //! that one transaction's cache miss hides behind another's work; and so does one that waits for a
 //! transaction ([`Machine::pause`], [`Machine::park`]), which may be its neighbour's. CoroBase (He, Lu
 //! and Wang, VLDB 2021) has the idea, and rewrote an engine as stackless coroutines for it; here it is a
@@ -11,24 +11,24 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | the member | its stack; its [`WorkerId`], and with it its permit to return from a park; all that hangs off an engine's worker: slot, pins, read and write sets, arena, pools, log buffer, tally |
-//! | the thread | the members' turns ([`crew`]); spare stacks ([`stack`]); the count of sections; random numbers |
+//! | the fiber | its stack; its [`WorkerId`], and with it its permit to return from a park; all that hangs off an engine's worker: slot, pins, read and write sets, arena, pools, log buffer, tally |
+//! | the thread | the fibers' turns ([`fibers`]); spare stacks ([`stack`]); the count of sections; random numbers |
 //!
-//! Invariants: members never move to another thread; a member switches only where it says so, never in
+//! Invariants: fibers never move to another thread; a fiber switches only where it says so, never in
 //! a section (under a latch, in a commit window), so whoever spins for a latch waits for another thread;
-//! a member that unwinds never switches, since `panicking()` is true of the whole thread.
+//! a fiber that unwinds never switches, since `panicking()` is true of the whole thread.
 //!
-//! How many members it pays to have in flight, crews that share a [`Pace`] find out by themselves
+//! How many fibers it pays to have in flight, groups that share a [`Pace`] find out by themselves
 //! ([`trials`]).
 //!
 //! Outside of [`interleave`] it is [`Native`]: each of these costs a load and a branch more. Stacks are
-//! switched by a few instructions written for x86-64; elsewhere a thread has one member.
+//! switched by a few instructions written for x86-64; elsewhere a thread has one fiber.
 
 #[cfg(all(target_arch = "x86_64", unix))]
-mod crew;
+mod fibers;
 #[cfg(not(all(target_arch = "x86_64", unix)))]
 #[path = "alone.rs"]
-mod crew;
+mod fibers;
 #[cfg(all(target_arch = "x86_64", unix))]
 mod overflow;
 #[cfg(all(target_arch = "x86_64", unix))]
@@ -41,8 +41,8 @@ mod switch;
 mod trials;
 
 #[cfg(not(all(target_arch = "x86_64", unix)))]
-pub use crew::{MEMBERS_MAX, Pace};
-pub use crew::{interleave, park_for_long};
+pub use fibers::{MEMBERS_MAX, Pace};
+pub use fibers::{interleave, park_for_long};
 #[cfg(all(target_arch = "x86_64", unix))]
 pub use pace::Pace;
 #[cfg(all(target_arch = "x86_64", unix))]
@@ -84,7 +84,7 @@ impl Machine for Interleaved {
 
     #[inline]
     fn worker() -> WorkerId {
-        crew::worker().unwrap_or_else(Native::worker)
+        fibers::worker().unwrap_or_else(Native::worker)
     }
 
     fn now() -> Ticks {
@@ -101,13 +101,13 @@ impl Machine for Interleaved {
 
     #[inline]
     fn pause() {
-        if !crew::give_way() {
+        if !fibers::give_way() {
             Native::pause();
         }
     }
 
     fn yield_now() {
-        if !crew::hand_on() {
+        if !fibers::hand_on() {
             Native::yield_now();
         }
     }
@@ -123,13 +123,13 @@ impl Machine for Interleaved {
     }
 
     fn park() {
-        if crew::park(None).is_none() {
+        if fibers::park(None).is_none() {
             Native::park();
         }
     }
 
     fn park_until(time: Ticks) -> Woken {
-        crew::park(Some(time)).unwrap_or_else(|| Native::park_until(time))
+        fibers::park(Some(time)).unwrap_or_else(|| Native::park_until(time))
     }
 
     fn unpark(worker: WorkerId) {
@@ -157,17 +157,17 @@ impl Machine for Interleaved {
 
     #[inline(always)]
     fn await_line(start: *const u8, lines: u32) {
-        crew::await_line(start, lines);
+        fibers::await_line(start, lines);
     }
 
     #[inline]
     fn give_way() {
-        crew::give_way();
+        fibers::give_way();
     }
 
     #[inline]
     fn keep_turn(keep: bool) {
-        crew::keep_turn(keep);
+        fibers::keep_turn(keep);
     }
 
     #[inline]
@@ -175,27 +175,27 @@ impl Machine for Interleaved {
         if again {
             Self::give_way();
         }
-        crew::begun(again);
+        fibers::begun(again);
     }
 
     #[inline]
     fn ended(finished: bool) {
-        crew::ended(finished);
+        fibers::ended(finished);
     }
 
     #[inline]
     fn between() {
-        crew::between();
+        fibers::between();
     }
 
     #[inline]
     fn enter_section() {
-        crew::enter_section();
+        fibers::enter_section();
     }
 
     #[inline]
     fn leave_section() {
-        crew::leave_section();
+        fibers::leave_section();
     }
 
     #[inline(always)]

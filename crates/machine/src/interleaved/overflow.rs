@@ -2,7 +2,7 @@
 //!
 //! Below each stack is a page that nobody may touch, so nothing is overwritten. The processor's fault
 //! would end the process without a word: the system's handler knows threads' stacks alone. Ours, which
-//! is installed with the first crew, looks at faults in pages below members' stacks and leaves all
+//! is installed with the first group, looks at faults in pages below fibers' stacks and leaves all
 //! others to whoever handled them before. Unwinding is no way out: there is no stack left to unwind on.
 
 use core::mem::MaybeUninit;
@@ -12,14 +12,14 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 thread_local! {
-    /// The pages below the stacks of the thread's members.
+    /// The pages below the stacks of the thread's fibers.
     static GUARDS: RefCell<Vec<Range<usize>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The pages below some members' stacks, watched until this is dropped.
+/// The pages below some fibers' stacks, watched until this is dropped.
 pub(super) struct Watched(());
 
-/// Watches the pages below the stacks of the calling thread's members.
+/// Watches the pages below the stacks of the calling thread's fibers.
 pub(super) fn watch(guards: Vec<Range<usize>>) -> Watched {
     // A thread that ends has no such list any more; its faults end the process without a word.
     let _ = GUARDS.try_with(|watched| watched.replace(guards));

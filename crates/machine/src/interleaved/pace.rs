@@ -1,7 +1,7 @@
-//! How many members each crew admits: one number for all crews that share the work of a database, since
+//! How many fibers each group admits: one number for all groups that share the work of a database, since
 //! what one thread has in flight is in the way of the others' transactions, too.
 //!
-//! Each crew counts what its members finish in a line of its own. Whichever crew looks at the clock first
+//! Each group counts what its fibers finish in a line of its own. Whichever group looks at the clock first
 //! after the end of a window adds the counts up and asks [`Trials`] what is next; the others see the new
 //! number where they are between two transactions.
 
@@ -11,14 +11,14 @@ use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many transactions threads have in flight that work on one database: as many as pay, found out by
-/// short trials while they work. What was found stays while the value does, beyond the crews.
+/// short trials while they work. What was found stays while the value does, beyond the groups.
 #[derive(Clone)]
 pub struct Pace(Arc<Shared>);
 
-/// What crews share.
+/// What groups share.
 #[repr(align(128))]
 struct Shared {
-    /// Members that each crew admits.
+    /// Fibers that each group admits.
     limit: AtomicUsize,
     /// When somebody is to look next.
     look_at: AtomicU64,
@@ -27,22 +27,22 @@ struct Shared {
 
 struct Control {
     trials: Trials,
-    /// The crews at work.
-    crews: Vec<Arc<Count>>,
-    /// What crews have counted that are gone.
+    /// The groups at work.
+    groups: Vec<Arc<Count>>,
+    /// What groups have counted that are gone.
     finished: u64,
     idle: Ticks,
-    /// Time of all crews together, up to a moment.
-    crew_time: Ticks,
+    /// Time of all groups together, up to a moment.
+    group_time: Ticks,
     known_at: Ticks,
 }
 
-/// What one crew counts: written by its thread alone.
+/// What one group counts: written by its thread alone.
 #[repr(align(128))]
 #[derive(Default)]
 struct Count {
     finished: AtomicU64,
-    /// Time in which no member had anything to do.
+    /// Time in which no fiber had anything to do.
     idle: AtomicU64,
 }
 
@@ -56,29 +56,29 @@ impl Pace {
             look_at: AtomicU64::new(trials.until()),
             control: Mutex::new(Control {
                 trials,
-                crews: Vec::new(),
+                groups: Vec::new(),
                 finished: 0,
                 idle: 0,
-                crew_time: 0,
+                group_time: 0,
                 known_at: Native::now(),
             }),
         }))
     }
 
-    /// How many members each crew admits at this moment.
+    /// How many fibers each group admits at this moment.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.0.limit()
     }
 
-    /// Another crew.
-    pub(super) fn join(&self, members: usize) -> Joined {
+    /// Another group.
+    pub(super) fn join(&self, fibers: usize) -> Joined {
         let count = Arc::new(Count::default());
         let now = Native::now();
         let mut control = self.0.lock();
         control.pass(now);
-        control.trials.reach(members, now);
-        control.crews.push(Arc::clone(&count));
+        control.trials.reach(fibers, now);
+        control.groups.push(Arc::clone(&count));
         drop(control);
         Joined { shared: Arc::clone(&self.0), count }
     }
@@ -102,44 +102,44 @@ impl Shared {
 }
 
 impl Control {
-    /// Counts the time of the crews up to now.
+    /// Counts the time of the groups up to now.
     fn pass(&mut self, now: Ticks) {
-        self.crew_time += now.saturating_sub(self.known_at) * self.crews.len() as Ticks;
+        self.group_time += now.saturating_sub(self.known_at) * self.groups.len() as Ticks;
         self.known_at = self.known_at.max(now);
     }
 
     fn totals(&mut self, now: Ticks) -> Totals {
         self.pass(now);
         let (mut finished, mut idle) = (self.finished, self.idle);
-        for crew in &self.crews {
-            finished += crew.finished.load(Ordering::Relaxed);
-            idle += crew.idle.load(Ordering::Relaxed);
+        for group in &self.groups {
+            finished += group.finished.load(Ordering::Relaxed);
+            idle += group.idle.load(Ordering::Relaxed);
         }
-        Totals { now: self.known_at, finished, busy: self.crew_time.saturating_sub(idle) }
+        Totals { now: self.known_at, finished, busy: self.group_time.saturating_sub(idle) }
     }
 }
 
-/// A crew's place among those that share a pace.
+/// A group's place among those that share a pace.
 pub(super) struct Joined {
     shared: Arc<Shared>,
     count: Arc<Count>,
 }
 
 impl Joined {
-    /// Members to admit.
+    /// Fibers to admit.
     #[inline]
     pub fn limit(&self) -> usize {
         self.shared.limit()
     }
 
-    /// A member has finished a transaction.
+    /// A fiber has finished a transaction.
     #[inline]
     pub fn finished(&self) {
         let finished = &self.count.finished;
         finished.store(finished.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// The crew had nothing to do for so long.
+    /// The group had nothing to do for so long.
     pub fn idle(&self, time: Ticks) {
         let idle = &self.count.idle;
         idle.store(idle.load(Ordering::Relaxed) + time, Ordering::Relaxed);
@@ -157,8 +157,8 @@ impl Joined {
         if totals.now < control.trials.until() {
             return;
         }
-        let crews = control.crews.len();
-        control.trials.go_on(totals, crews);
+        let groups = control.groups.len();
+        control.trials.go_on(totals, groups);
         shared.limit.store(control.trials.limit(), Ordering::Relaxed);
         shared.look_at.store(control.trials.until(), Ordering::Relaxed);
     }
@@ -170,6 +170,6 @@ impl Drop for Joined {
         control.pass(Native::now());
         control.finished += self.count.finished.load(Ordering::Relaxed);
         control.idle += self.count.idle.load(Ordering::Relaxed);
-        control.crews.retain(|crew| !Arc::ptr_eq(crew, &self.count));
+        control.groups.retain(|group| !Arc::ptr_eq(group, &self.count));
     }
 }

@@ -1,9 +1,9 @@
-//! Stacks of members, pooled by the thread that uses them.
+//! Stacks of fibers, pooled by the thread that uses them.
 //!
 //! A stack is reserved address space with a guard page below, of which only what was used takes memory.
-//! Spare ones are kept with their thread, so that a crew that is called together costs no system calls.
+//! Spare ones are kept with their thread, so that a group that is called together costs no system calls.
 //!
-//! All stacks begin at the same place within a page, and the frames of members who do the same then
+//! All stacks begin at the same place within a page, and the frames of fibers who do the same then
 //! fall on the same lines of a cache that is indexed by the place within a page: so each begins a
 //! little further down than the one before.
 
@@ -13,14 +13,14 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes of a member's stack.
+/// Bytes of a fiber's stack.
 pub(super) const STACK_BYTES: usize = 512 << 10;
 
 /// How far two neighbours' stacks are apart within a page, and over how many places they spread.
 const SHIFT_BYTES: usize = 5 * 64;
 const PLACES: usize = 12;
 
-/// The greatest number of members that a thread can have.
+/// The greatest number of fibers that a thread can have.
 pub const MEMBERS_MAX: usize = 256;
 
 /// Spare stacks that a thread keeps.
@@ -58,22 +58,22 @@ impl Drop for Counted {
     }
 }
 
-/// A member's stack.
-pub(super) struct MemberStack {
+/// A fiber's stack.
+pub(super) struct FiberStack {
     /// `None` once it has been given back.
     stack: Option<Counted>,
     shift: usize,
 }
 
-impl MemberStack {
+impl FiberStack {
     /// A spare one, or a new one.
-    pub(super) fn obtain(member: usize) -> Result<Self, NoRoom> {
+    pub(super) fn obtain(fiber: usize) -> Result<Self, NoRoom> {
         let spare = SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten();
         let stack = match spare {
             Some(stack) => stack,
             None => Counted::new().ok_or(NoRoom { bytes: STACK_BYTES })?,
         };
-        Ok(Self { stack: Some(stack), shift: member % PLACES * SHIFT_BYTES })
+        Ok(Self { stack: Some(stack), shift: fiber % PLACES * SHIFT_BYTES })
     }
 
     /// The page below it.
@@ -93,7 +93,7 @@ impl MemberStack {
     }
 }
 
-impl Drop for MemberStack {
+impl Drop for FiberStack {
     fn drop(&mut self) {
         let stack = self.stack.take();
         // A thread that ends gives its stacks back to the system.

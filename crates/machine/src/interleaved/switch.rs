@@ -3,7 +3,7 @@
 //! All that is live across [`switch`] is on the stack that is left but for its pointer: the compiler is
 //! told that every register is overwritten, and keeps what it needs. So there is no table of registers
 //! to save, and because the switch is part of the code that waits, not a function that is called and
-//! returned from, the processor's predictions of returns stay right: members run the same code, and the
+//! returned from, the processor's predictions of returns stay right: fibers run the same code, and the
 //! calls that one is about to return from are mostly those that its predecessor was in.
 
 use core::arch::{asm, naked_asm};

@@ -37,9 +37,9 @@ const WINDOW_TRANSACTIONS_EACH: u64 = 20;
 const TRANSACTIONS_MIN: u64 = 20;
 const WINDOW_MIN: Ticks = MILLISECOND;
 const WINDOW_MAX: Ticks = 100 * MILLISECOND;
-/// Crews for which a window is as short as it can be; with more it is longer, since each takes its time to
+/// Groups for which a window is as short as it can be; with more it is longer, since each takes its time to
 /// notice.
-const CREWS_PER_WINDOW: u64 = 16;
+const GROUPS_PER_WINDOW: u64 = 16;
 /// Pairs of windows in the first trial of a challenger, and in any: each has twice as many as the last. The
 /// longest one decides by what little it has seen; those before leave it open.
 const PAIRS_FIRST: u32 = 10;
@@ -86,7 +86,7 @@ pub(super) struct Totals {
     pub now: Ticks,
     /// Transactions that have finished.
     pub finished: u64,
-    /// Time of all crews together in which they had something to do.
+    /// Time of all groups together in which they had something to do.
     pub busy: Ticks,
 }
 
@@ -154,8 +154,8 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    /// One in flight, of `members` at most; nothing is known.
-    pub fn new(members: usize, now: Ticks) -> Self {
+    /// One in flight, of `fibers` at most; nothing is known.
+    pub fn new(fibers: usize, now: Ticks) -> Self {
         let mut trials = Self {
             arms: vec![Arm { limit: 1, due: now, gap: GAP_MIN, pairs: PAIRS_FIRST }],
             incumbent: 0,
@@ -168,20 +168,20 @@ impl Trials {
             strays: 0,
             changed: now,
         };
-        trials.reach(members, now);
+        trials.reach(fibers, now);
         trials
     }
 
-    /// There are crews of so many members now.
-    pub fn reach(&mut self, members: usize, now: Ticks) {
-        while self.arms[self.arms.len() - 1].limit < members {
-            let limit = (self.arms[self.arms.len() - 1].limit * STEP).min(members);
+    /// There are groups of so many fibers now.
+    pub fn reach(&mut self, fibers: usize, now: Ticks) {
+        while self.arms[self.arms.len() - 1].limit < fibers {
+            let limit = (self.arms[self.arms.len() - 1].limit * STEP).min(fibers);
             let due = now + GAP_MIN * (self.arms.len() as Ticks - 1);
             self.arms.push(Arm { limit, due, gap: GAP_MIN, pairs: PAIRS_FIRST });
         }
     }
 
-    /// How many transactions a crew may have in flight now.
+    /// How many transactions a group may have in flight now.
     pub fn limit(&self) -> usize {
         let challenger = self.stage != Stage::Stretch && self.challenger_runs();
         self.arms[if challenger { self.trial.challenger } else { self.incumbent }].limit
@@ -192,15 +192,15 @@ impl Trials {
         self.until
     }
 
-    /// What was under way has ended, with `crews` at work.
-    pub fn go_on(&mut self, totals: Totals, crews: usize) {
+    /// What was under way has ended, with `groups` at work.
+    pub fn go_on(&mut self, totals: Totals, groups: usize) {
         if totals.busy.saturating_sub(self.begun.busy) < self.window / 4 {
             // There was little to do: it goes on until there was more.
             self.until = totals.now + self.window;
             return;
         }
         match self.stage {
-            Stage::Stretch => self.stretched(totals, crews),
+            Stage::Stretch => self.stretched(totals, groups),
             Stage::Settling => {
                 self.stage = Stage::Window;
                 self.begin(totals, self.window);
@@ -226,7 +226,7 @@ impl Trials {
         (finished as f64).max(0.5) / busy as f64
     }
 
-    fn stretched(&mut self, totals: Totals, crews: usize) {
+    fn stretched(&mut self, totals: Totals, groups: usize) {
         let passed = totals.now.saturating_sub(self.begun.now).max(1);
         let finished = totals.finished.saturating_sub(self.begun.finished).max(1);
         if finished < TRANSACTIONS_MIN && passed < WINDOW_MAX {
@@ -236,10 +236,10 @@ impl Trials {
         self.compare_with_usual(self.rate(totals), totals.now);
         let next = self.neighbours().min_by_key(|&arm| self.arms[arm].due);
         let Some(next) = next else { return self.begin(totals, WINDOW_MAX) };
-        let in_flight = self.arms[next.max(self.incumbent)].limit * crews;
+        let in_flight = self.arms[next.max(self.incumbent)].limit * groups;
         let transactions = WINDOW_TRANSACTIONS.max(WINDOW_TRANSACTIONS_EACH * in_flight as u64);
         let time = passed.saturating_mul(transactions) / finished;
-        let shared = 1 + crews as Ticks / CREWS_PER_WINDOW;
+        let shared = 1 + groups as Ticks / GROUPS_PER_WINDOW;
         self.window = time.clamp(WINDOW_MIN, WINDOW_MAX) * shared;
         if self.arms[next].due > totals.now {
             let rest = self.arms[next].due - totals.now;
@@ -386,7 +386,7 @@ impl Trial {
 mod tests {
     use super::*;
 
-    /// Crews on a clock of their own: transactions take so many ticks, by their number in flight.
+    /// Groups on a clock of their own: transactions take so many ticks, by their number in flight.
     struct Run {
         trials: Trials,
         totals: Totals,
@@ -407,8 +407,8 @@ mod tests {
     const LONG_IN: f64 = 25.0;
 
     impl Run {
-        fn new(members: usize) -> Self {
-            let (trials, totals) = (Trials::new(members, 0), Totals::default());
+        fn new(fibers: usize) -> Self {
+            let (trials, totals) = (Trials::new(fibers, 0), Totals::default());
             Self {
                 trials,
                 totals,
@@ -424,13 +424,13 @@ mod tests {
         }
 
         /// The same with transactions of different lengths.
-        fn mixed(members: usize, seed: u64) -> Self {
-            Self { mixed: Some(vec![-1.0; members]), ..Self::in_bursts(members, seed) }
+        fn mixed(fibers: usize, seed: u64) -> Self {
+            Self { mixed: Some(vec![-1.0; fibers]), ..Self::in_bursts(fibers, seed) }
         }
 
         /// The same on a host that is shared.
-        fn in_bursts(members: usize, seed: u64) -> Self {
-            Self { bursts: true, random: seed, ..Self::new(members) }
+        fn in_bursts(fibers: usize, seed: u64) -> Self {
+            Self { bursts: true, random: seed, ..Self::new(fibers) }
         }
 
         /// A number below one.
@@ -545,33 +545,33 @@ mod tests {
 
     #[test]
     fn trials_cost_less_than_a_hundredth() {
-        for members in [2, 8, 256] {
+        for fibers in [2, 8, 256] {
             for (name, load) in
                 [("uniform", uniform as Load), ("tpcc", tpcc), ("contended", contended)]
             {
-                let mut run = Run::new(members);
-                let best = (0..9).map(|power| load(members.min(1 << power)));
+                let mut run = Run::new(fibers);
+                let best = (0..9).map(|power| load(fibers.min(1 << power)));
                 let best = best.fold(f64::INFINITY, f64::min);
                 run.go(2_000 * MILLISECOND, load);
                 run.go(10_000 * MILLISECOND, |limit| load(limit).max(best));
-                assert!(run.lost < 0.01, "{name} of {members}: {} {:?}", run.lost, run.had);
+                assert!(run.lost < 0.01, "{name} of {fibers}: {} {:?}", run.lost, run.had);
             }
         }
     }
 
     /// Of these loads so much may be lost in the seconds after the first, on average over seeds.
     fn loses_less_than(most: f64, seeds: u64, begin: impl Fn(usize, u64) -> Run) {
-        for members in [8, 256] {
+        for fibers in [8, 256] {
             for (name, load) in LOADS {
                 let runs = (1..=seeds).map(|seed| {
-                    let mut run = begin(members, seed);
+                    let mut run = begin(fibers, seed);
                     run.go(1_000 * MILLISECOND, load);
                     run.go(4_000 * MILLISECOND, load);
                     run.lost
                 });
                 let lost: Vec<f64> = runs.collect();
                 let mean = lost.iter().sum::<f64>() / seeds as f64;
-                assert!(mean < most, "{name} of {members}: {lost:?}");
+                assert!(mean < most, "{name} of {fibers}: {lost:?}");
             }
         }
     }

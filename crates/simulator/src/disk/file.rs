@@ -1,8 +1,8 @@
 //! An open file of a [`super::FaultyDisk`].
 
 use super::names::FileId;
-use super::platter::{Platter, input_output};
 use super::sector::{SECTOR_BYTES, sectors};
+use super::state::{DiskState, input_output};
 use super::turn::{Operation, perform, wait};
 use super::{aligned, lock};
 use chiliad_machine::disk::{Access, Blocks, DiskFile};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 pub(super) struct FaultyFile {
-    platter: Arc<Mutex<Platter>>,
+    state: Arc<Mutex<DiskState>>,
     file: FileId,
     access: Access,
     /// Failed syncs of the file that this handle has told of, or that were before it.
@@ -22,12 +22,12 @@ pub(super) struct FaultyFile {
 impl FaultyFile {
     /// A handle, which the caller has counted as open.
     pub(super) fn new(
-        platter: &Arc<Mutex<Platter>>,
+        state: &Arc<Mutex<DiskState>>,
         file: FileId,
         access: Access,
         told: u64,
     ) -> Self {
-        Self { platter: platter.clone(), file, access, told: AtomicU64::new(told) }
+        Self { state: state.clone(), file, access, told: AtomicU64::new(told) }
     }
 
     /// Refuses what the file was not opened for, as the system does.
@@ -38,7 +38,7 @@ impl FaultyFile {
 
 impl Drop for FaultyFile {
     fn drop(&mut self) {
-        lock(&self.platter).close(self.file);
+        lock(&self.state).close(self.file);
     }
 }
 
@@ -51,9 +51,9 @@ impl fmt::Debug for FaultyFile {
 impl DiskFile for FaultyFile {
     fn bytes(&self) -> io::Result<u64> {
         perform(Operation::Look, || {
-            let mut platter = lock(&self.platter);
-            platter.check()?;
-            Ok((platter.content(self.file).cached.len() * SECTOR_BYTES) as u64)
+            let mut state = lock(&self.state);
+            state.check()?;
+            Ok((state.content(self.file).cached.len() * SECTOR_BYTES) as u64)
         })
     }
 
@@ -65,7 +65,7 @@ impl DiskFile for FaultyFile {
         }
         perform(Operation::Read, || {
             into.extend_to(start + bytes);
-            let read = lock(&self.platter).read(self.file, offset, &mut into.bytes_mut()[start..]);
+            let read = lock(&self.state).read(self.file, offset, &mut into.bytes_mut()[start..]);
             into.truncate(start + *read.as_ref().unwrap_or(&0));
             read.map(drop)
         })
@@ -76,20 +76,20 @@ impl DiskFile for FaultyFile {
         let first = aligned(offset)?;
         aligned(blocks.len() as u64)?;
         perform(Operation::Write, || {
-            lock(&self.platter).write(self.file, first, sectors(blocks.bytes()))
+            lock(&self.state).write(self.file, first, sectors(blocks.bytes()))
         })
     }
 
     fn sync(&self) -> io::Result<()> {
         perform(Operation::Sync, || {
             let (mark, told, ticks) = {
-                let mut platter = lock(&self.platter);
-                platter.check()?;
-                let mark = platter.content(self.file).pending.mark();
-                (mark, self.told.load(Ordering::SeqCst), platter.sync_ticks())
+                let mut state = lock(&self.state);
+                state.check()?;
+                let mark = state.content(self.file).pending.mark();
+                (mark, self.told.load(Ordering::SeqCst), state.sync_ticks())
             };
             wait(ticks);
-            let errors = lock(&self.platter).sync(self.file, mark)?;
+            let errors = lock(&self.state).sync(self.file, mark)?;
             self.told.store(errors, Ordering::SeqCst);
             if errors == told { Ok(()) } else { Err(input_output()) }
         })

@@ -11,7 +11,7 @@
 //!   discarded core for instance, can neither read nor change anything.
 //!
 //! From the bottom up: `sector`, `pending` (changes by age), `faults`, `change` and `fates` (which
-//! changes survive), `content` (one file), `image` (what survives of it), `names` (the directory), `platter`
+//! changes survive), `content` (one file), `image` (what survives of it), `names` (the directory), `state`
 //! (the state), `turn` (the schedule), `file`.
 
 mod change;
@@ -22,8 +22,8 @@ mod file;
 mod image;
 mod names;
 mod pending;
-mod platter;
 mod sector;
+mod state;
 mod turn;
 
 pub use faults::{DiskCounters, DiskFaults, DiskLosses};
@@ -31,8 +31,8 @@ pub use faults::{DiskCounters, DiskFaults, DiskLosses};
 use chiliad_machine::disk::{Access, BLOCK_BYTES, Disk, DiskFile};
 use file::FaultyFile;
 use names::FileId;
-use platter::Platter;
 use sector::{SECTOR_BYTES, Sector};
+use state::DiskState;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -61,7 +61,7 @@ use turn::{Operation, perform, wait};
 #[derive(Clone)]
 pub struct FaultyDisk {
     seed: u64,
-    platter: Arc<Mutex<Platter>>,
+    state: Arc<Mutex<DiskState>>,
 }
 
 impl fmt::Debug for FaultyDisk {
@@ -74,11 +74,11 @@ impl FaultyDisk {
     /// An empty disk. Its seed decides which operations fail and how long syncs take.
     #[must_use]
     pub fn new(seed: u64, faults: DiskFaults) -> Self {
-        Self::mount(seed, Platter::new(seed, faults))
+        Self::mount(seed, DiskState::new(seed, faults))
     }
 
-    fn mount(seed: u64, platter: Platter) -> Self {
-        Self { seed, platter: Arc::new(Mutex::new(platter)) }
+    fn mount(seed: u64, state: DiskState) -> Self {
+        Self { seed, state: Arc::new(Mutex::new(state)) }
     }
 
     /// Power is lost: this disk is off from now on, and the one that is returned is found
@@ -89,7 +89,7 @@ impl FaultyDisk {
     /// [`DiskFaults::off_after_operations`].
     #[must_use]
     pub fn crash(&self, seed: u64) -> Self {
-        Self::mount(self.seed, lock(&self.platter).crash(seed))
+        Self::mount(self.seed, lock(&self.state).crash(seed))
     }
 
     /// The process is killed and the system goes on: as [`FaultyDisk::crash`], but everything
@@ -97,19 +97,19 @@ impl FaultyDisk {
     /// durable.
     #[must_use]
     pub fn kill(&self) -> Self {
-        Self::mount(self.seed, lock(&self.platter).kill())
+        Self::mount(self.seed, lock(&self.state).kill())
     }
 
     /// Another disk with the same files, as reads see them and all of it durable: to be changed and
     /// looked at while this one stays as it is.
     #[must_use]
     pub fn fork(&self) -> Self {
-        Self::mount(self.seed, lock(&self.platter).fork())
+        Self::mount(self.seed, lock(&self.state).fork())
     }
 
     /// Switches faults on and off.
     pub fn set_faults(&self, faults: DiskFaults) {
-        lock(&self.platter).faults = faults;
+        lock(&self.state).faults = faults;
     }
 
     /// Turns over one bit of a file, where it is durable and in what reads see: damage to a file at
@@ -119,9 +119,9 @@ impl FaultyDisk {
     /// [`io::ErrorKind::NotFound`] without a file of that name, [`io::ErrorKind::InvalidInput`] behind
     /// its end.
     pub fn flip(&self, name: &str, offset: u64, bit: u8) -> io::Result<()> {
-        let mut platter = lock(&self.platter);
-        let file = platter.find(name)?;
-        let content = platter.content(file);
+        let mut state = lock(&self.state);
+        let file = state.find(name)?;
+        let content = state.content(file);
         let at = usize::try_from(offset).unwrap_or(usize::MAX);
         let (sector, byte) = (at / SECTOR_BYTES, at % SECTOR_BYTES);
         let cached = content.cached.get_mut(sector).ok_or(io::ErrorKind::InvalidInput)?;
@@ -135,28 +135,28 @@ impl FaultyDisk {
     /// Whether power is lost, or was for some while: nothing is performed any more.
     #[must_use]
     pub fn is_off(&self) -> bool {
-        lock(&self.platter).check().is_err()
+        lock(&self.state).check().is_err()
     }
 
     /// What was done since the disk was mounted.
     #[must_use]
     pub fn counters(&self) -> DiskCounters {
-        lock(&self.platter).counters
+        lock(&self.state).counters
     }
 
     /// What the crash has cost that this disk was found after.
     #[must_use]
     pub fn losses(&self) -> DiskLosses {
-        lock(&self.platter).losses
+        lock(&self.state).losses
     }
 
     /// What reads of the whole file see, without faults, on a disk that is off too; `None` without a
     /// file of that name.
     #[must_use]
     pub fn contents(&self, name: &str) -> Option<Vec<u8>> {
-        let mut platter = lock(&self.platter);
-        let file = platter.find(name).ok()?;
-        let cached = &platter.content(file).cached;
+        let mut state = lock(&self.state);
+        let file = state.find(name).ok()?;
+        let cached = &state.content(file).cached;
         let mut bytes = vec![0; cached.len() * SECTOR_BYTES];
         sector::read(cached, 0, &mut bytes);
         Some(bytes)
@@ -165,18 +165,18 @@ impl FaultyDisk {
     /// The names that [`Disk::names`] would list, in order, on a disk that is off too.
     #[must_use]
     pub fn file_names(&self) -> Vec<String> {
-        lock(&self.platter).names.list()
+        lock(&self.state).names.list()
     }
 
-    fn opened(&self, platter: &mut Platter, file: FileId, access: Access) -> Box<dyn DiskFile> {
-        let told = platter.open(file);
-        Box::new(FaultyFile::new(&self.platter, file, access, told))
+    fn opened(&self, state: &mut DiskState, file: FileId, access: Access) -> Box<dyn DiskFile> {
+        let told = state.open(file);
+        Box::new(FaultyFile::new(&self.state, file, access, told))
     }
 }
 
 /// The state. That a core panicked while it had it is that core's matter.
-fn lock(platter: &Mutex<Platter>) -> MutexGuard<'_, Platter> {
-    platter.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(state: &Mutex<DiskState>) -> MutexGuard<'_, DiskState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Where a write may begin at most, and what it may have: the host's memory has to hold it.
@@ -201,55 +201,55 @@ impl Disk for FaultyDisk {
 
     fn names(&self) -> io::Result<Vec<String>> {
         perform(Operation::Look, || {
-            let platter = lock(&self.platter);
-            platter.check()?;
-            Ok(platter.names.list())
+            let state = lock(&self.state);
+            state.check()?;
+            Ok(state.names.list())
         })
     }
 
     fn is_file(&self, name: &str) -> io::Result<bool> {
         perform(Operation::Look, || {
-            let platter = lock(&self.platter);
-            platter.check()?;
-            platter.find(name).map(|_| true)
+            let state = lock(&self.state);
+            state.check()?;
+            state.find(name).map(|_| true)
         })
     }
 
     fn create(&self, name: &str, bytes: u64) -> io::Result<Box<dyn DiskFile>> {
         let sectors = aligned(bytes)?;
         perform(Operation::Create, || {
-            let mut platter = lock(&self.platter);
-            let file = platter.create(name, sectors)?;
-            Ok(self.opened(&mut platter, file, Access::Write))
+            let mut state = lock(&self.state);
+            let file = state.create(name, sectors)?;
+            Ok(self.opened(&mut state, file, Access::Write))
         })
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Box<dyn DiskFile>> {
         perform(Operation::Open, || {
-            let mut platter = lock(&self.platter);
-            platter.check()?;
-            let file = platter.find(name)?;
-            Ok(self.opened(&mut platter, file, access))
+            let mut state = lock(&self.state);
+            state.check()?;
+            let file = state.find(name)?;
+            Ok(self.opened(&mut state, file, access))
         })
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        perform(Operation::Rename, || lock(&self.platter).rename(from, to))
+        perform(Operation::Rename, || lock(&self.state).rename(from, to))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        perform(Operation::Remove, || lock(&self.platter).remove(name))
+        perform(Operation::Remove, || lock(&self.state).remove(name))
     }
 
     fn sync_names(&self) -> io::Result<()> {
         perform(Operation::SyncNames, || {
             let (mark, ticks) = {
-                let mut platter = lock(&self.platter);
-                platter.check()?;
-                (platter.names.mark(), platter.sync_ticks())
+                let mut state = lock(&self.state);
+                state.check()?;
+                (state.names.mark(), state.sync_ticks())
             };
             wait(ticks);
-            lock(&self.platter).sync_names(mark)
+            lock(&self.state).sync_names(mark)
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What a line's home does with a request, and everything that takes time but the cores themselves.
 
+use super::bandwidth::Bandwidth;
 use super::directory::{At, Copies, Directory};
-use super::meter::Meters;
 use super::network::{Load, Network};
 use super::spin::Spin;
 use super::table::table;
@@ -154,10 +154,10 @@ pub(crate) struct Timed {
     private: Private,
     directory: Directory,
     network: Network,
-    ports: Meters,
-    controllers: Meters,
+    ports: Bandwidth,
+    controllers: Bandwidth,
     /// Of the counter in the middle.
-    counter: Meters,
+    counter: Bandwidth,
     counted: u64,
     queues: Vec<Queue>,
     pub(super) cores: Vec<Core>,
@@ -225,9 +225,9 @@ impl Timed {
             ),
             directory: Directory::new(machine.shared, tiles as usize),
             network: Network::new(machine.network, tiles),
-            ports: Meters::new(tiles as usize),
-            controllers: Meters::new(controller_count as usize),
-            counter: Meters::new(1),
+            ports: Bandwidth::new(tiles as usize),
+            controllers: Bandwidth::new(controller_count as usize),
+            counter: Bandwidth::new(1),
             counted: 0,
             queues: table(Queue { until: 0, first: NOBODY, last: NOBODY }, QUEUES),
             cores,

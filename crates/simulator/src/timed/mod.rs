@@ -20,9 +20,9 @@
 //! - Where there are more threads than cores they share these by slices (`timeshare`, `threads`).
 //! - Nothing but the description, the program and the seed decides: times are whole cycles.
 
+mod bandwidth;
 mod directory;
 mod home;
-mod meter;
 mod network;
 mod run;
 mod spin;

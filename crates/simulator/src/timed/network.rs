@@ -4,7 +4,7 @@
 //! along its column. It takes every link on the way for as many cycles as it has flits; its body arrives
 //! behind its head. Sockets are joined pairwise; within a socket nobody queues.
 
-use super::meter::Meters;
+use super::bandwidth::Bandwidth;
 use crate::description::Network as Kind;
 
 /// Bytes of a message without a line: an address, who asks, what for.
@@ -26,7 +26,7 @@ pub(crate) struct Network {
     /// Tiles of a row.
     width: u32,
     sockets: u32,
-    links: Meters,
+    links: Bandwidth,
 }
 
 impl Network {
@@ -41,7 +41,7 @@ impl Network {
                 (sockets, sockets * sockets)
             }
         };
-        Self { kind, width, sockets, links: Meters::new(links as usize) }
+        Self { kind, width, sockets, links: Bandwidth::new(links as usize) }
     }
 
     /// The tile next to the middle.

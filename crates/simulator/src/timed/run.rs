@@ -240,7 +240,7 @@ impl State {
     pub(crate) fn admit_at(&self, worker: u32, time: Ticks) {
         let Some(timed) = self.timed() else { return };
         let Some(core) = self.core_for(timed, worker, time) else { return };
-        let alone = self.crews.borrow_mut()[core as usize].join(worker);
+        let alone = self.rounds.borrow_mut()[core as usize].join(worker);
         if alone {
             timed.borrow_mut().resume_at(time, core);
         } else {
@@ -269,7 +269,7 @@ impl State {
         }
     }
 
-    /// The running worker's crew goes on with whoever's turn it is.
+    /// The running worker's core goes on with the worker whose turn it is.
     pub(crate) fn turn_passed(&self, timed: &RefCell<Timed>) {
         timed.borrow_mut().resume_at(self.time.get(), self.core.get());
         self.go_on();

@@ -65,7 +65,7 @@ impl State {
         let switch = if timed.cores[core as usize].free { 0 } else { share.switch };
         let start = (self.time.get() + switch).max(ready_at);
         self.workers.borrow_mut()[next as usize].core = core;
-        self.crews.borrow_mut()[core as usize].join(next);
+        self.rounds.borrow_mut()[core as usize].join(next);
         self.begin_slice(&mut share, core, start, free);
         timed.cores[core as usize].free = free;
         timed.resume_at(start, core);
@@ -148,6 +148,6 @@ impl State {
 
     /// No worker runs on `core`, or is about to.
     fn idles(&self, core: u32) -> bool {
-        self.crews.borrow()[core as usize].is_empty()
+        self.rounds.borrow()[core as usize].is_empty()
     }
 }

@@ -17,7 +17,7 @@ use std::io;
 const GONE_MAX: usize = 4;
 
 #[derive(Clone)]
-pub(super) struct Platter {
+pub(super) struct DiskState {
     pub(super) names: Names,
     pub(super) files: BTreeMap<FileId, Content>,
     next_file: FileId,
@@ -29,7 +29,7 @@ pub(super) struct Platter {
     off: bool,
 }
 
-impl Platter {
+impl DiskState {
     pub(super) fn new(seed: u64, faults: DiskFaults) -> Self {
         Self {
             names: Names::default(),

@@ -1,17 +1,17 @@
-//! The members of one thread and whose turn it is.
+//! The fibers of one thread and whose turn it is.
 //!
 //! ```text
-//!            +--> member --> member --> member --+   await_line, pause: the next in the round runs
+//!            +--> fiber --> fiber --> fiber --+   await_line, pause: the next in the round runs
 //!            |      |                            |   park: out of the round, until it is woken or its
 //!            |      | park, return, between,     |         time has come
 //!            |      v now and then               |   between: to the gate, if too many are in flight
 //!  gate ---> +--- leader <-----------------------+   return, panic: gone
 //! ```
 //!
-//! The leader is the thread's own stack, in [`interleave`]. Members hand on to each other without it;
+//! The leader is the thread's own stack, in [`interleave`]. Fibers hand on to each other without it;
 //! it keeps the round, wakes, admits, and sleeps when nobody can run.
 //!
-//! At the *gate* are members that are not in flight: they have not begun, have nothing in hand, or are about
+//! At the *gate* are fibers that are not in flight: they have not begun, have nothing in hand, or are about
 //! to run again what was refused. So they hold nothing that others wait for, and whoever is in flight never
 //! waits for them. As many are admitted as a [`Pace`] says; one that sleeps in the middle of a transaction
 //! keeps its place for [`PLACE_KEPT`], as what it waits for comes soon as a rule; one that sleeps between
@@ -19,9 +19,9 @@
 
 use super::overflow;
 use super::pace::{Joined, Pace};
-use super::stack::{MEMBERS_MAX, MemberStack};
+use super::stack::{FiberStack, MEMBERS_MAX};
 use super::switch::{self, StackPointer};
-use crate::sleepers::{self, CrewBell, MemberBell};
+use crate::sleepers::{self, FiberBell, GroupBell};
 use crate::{Machine, Native, NoRoom, Ticks, Woken, WorkerId};
 use core::cell::{Cell, RefCell};
 use core::ptr;
@@ -31,15 +31,15 @@ use std::sync::Arc;
 use std::thread::{self, Result};
 use std::time::Duration;
 
-/// Turns after which a member looks whether somebody is to be woken, while there is somebody.
+/// Turns after which a fiber looks whether somebody is to be woken, while there is somebody.
 const TURNS_PER_LOOK: u32 = 32;
 
-/// Transactions, and time, after which a member lets the next one at the gate have its place. Both: a member
+/// Transactions, and time, after which a fiber lets the next one at the gate have its place. Both: a fiber
 /// that was away finds its memory cold.
 const ROW: u32 = 1024;
 const TURN: Ticks = 500_000_000;
 
-/// How long a member keeps its place that sleeps in the middle of a transaction.
+/// How long a fiber keeps its place that sleeps in the middle of a transaction.
 const PLACE_KEPT: Ticks = 1_000_000;
 
 /// Ends of transactions between two looks at the clock: at most, and as many as come to this time.
@@ -47,49 +47,49 @@ const STRIDE_MAX: u32 = 512;
 const STRIDE: Ticks = 60_000;
 
 thread_local! {
-    /// The member that runs; null on the thread's own stack.
-    static RUNNING: Cell<*const Member> = const { Cell::new(ptr::null()) };
+    /// The fiber that runs; null on the thread's own stack.
+    static RUNNING: Cell<*const Fiber> = const { Cell::new(ptr::null()) };
     /// The same where it hands on while it waits for memory; null where it keeps its turn.
-    static AWAITING: Cell<*const Member> = const { Cell::new(ptr::null()) };
-    /// Sections that the running member, or the thread itself, is in. Nobody switches in one, so it is
+    static AWAITING: Cell<*const Fiber> = const { Cell::new(ptr::null()) };
+    /// Sections that the running fiber, or the thread itself, is in. Nobody switches in one, so it is
     /// the count of whoever runs.
     static SECTIONS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A member, with all that its siblings need to hand on to it.
+/// A fiber, with all that its siblings need to hand on to it.
 #[repr(align(64))]
-struct Member {
+struct Fiber {
     /// Where its stack was left.
     left: Cell<StackPointer>,
     /// Who runs next: itself, if it is alone in the round.
-    next: Cell<*const Member>,
+    next: Cell<*const Fiber>,
     /// Itself, where it hands on while it waits for memory; null where it keeps its turn.
-    awaiting: Cell<*const Member>,
+    awaiting: Cell<*const Fiber>,
     /// It keeps its turn while it waits for memory until its transaction is over.
     keeps: Cell<bool>,
     /// Transactions that it has begun and not ended: those inside another one's closure count.
     depth: Cell<u32>,
     /// It is at the gate with a transaction in hand that was refused.
     again: Cell<bool>,
-    crew: *const Crew,
+    group: *const Group,
     /// Why it went back to the leader.
     said: Cell<Said>,
     /// Its number as a worker and the bell to ring for it, once it was asked for.
-    registered: RefCell<Option<(WorkerId, Arc<MemberBell>)>>,
+    registered: RefCell<Option<(WorkerId, Arc<FiberBell>)>>,
     until: Cell<Ticks>,
     woken: Cell<Woken>,
     /// When it went to sleep; 0 where nobody asks.
     slept: Cell<Ticks>,
     /// It keeps a place while it sleeps: it is in the middle of a transaction, and waits for another one.
     holds: Cell<bool>,
-    stack: MemberStack,
+    stack: FiberStack,
     body: Cell<Option<Body>>,
 }
 
-/// What a member runs, its borrows forgotten: see [`interleave`].
+/// What a fiber runs, its borrows forgotten: see [`interleave`].
 type Body = Box<dyn FnOnce()>;
 
-/// Why a member went back to the leader.
+/// Why a fiber went back to the leader.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Said {
     /// It is time to look who is to be woken.
@@ -100,15 +100,15 @@ enum Said {
     Over,
 }
 
-/// What a thread's members share.
-struct Crew {
+/// What a thread's fibers share.
+struct Group {
     /// Where the leader's stack was left.
     leader: Cell<StackPointer>,
     /// Turns until a look at who is to be woken.
     turns: Cell<u32>,
     /// Only one is in the round, and none asleep: it never hands on.
     alone: Cell<bool>,
-    /// Members to admit, as it was when the leader looked last.
+    /// Fibers to admit, as it was when the leader looked last.
     limit: Cell<usize>,
     /// More are in flight.
     crowded: Cell<bool>,
@@ -120,34 +120,34 @@ struct Crew {
     left: Cell<u32>,
     stride: Cell<u32>,
     looked: Cell<Ticks>,
-    /// Rung when a member is woken.
-    bell: Arc<CrewBell>,
-    /// How many to admit, and who is told what the members finish; `None`: all, and nobody.
+    /// Rung when a fiber is woken.
+    bell: Arc<GroupBell>,
+    /// How many to admit, and who is told what the fibers finish; `None`: all, and nobody.
     joined: Option<Joined>,
 }
 
-/// The running member; `None` on a thread's own stack.
+/// The running fiber; `None` on a thread's own stack.
 #[inline]
-fn running<'a>() -> Option<&'a Member> {
-    // SAFETY: set while a member runs, which the leader's frame outlives.
+fn running<'a>() -> Option<&'a Fiber> {
+    // SAFETY: set while a fiber runs, which the leader's frame outlives.
     unsafe { RUNNING.get().as_ref() }
 }
 
-/// The running member's number as a worker.
+/// The running fiber's number as a worker.
 pub(super) fn worker() -> Option<WorkerId> {
-    running().map(Member::number)
+    running().map(Fiber::number)
 }
 
-/// Puts the running member to sleep.
+/// Puts the running fiber to sleep.
 pub(super) fn park(until: Option<Ticks>) -> Option<Woken> {
-    running().map(|member| member.park(until, member.depth.get() > 0))
+    running().map(|fiber| fiber.park(until, fiber.depth.get() > 0))
 }
 
-/// Sleeps as [`Machine::park`] or [`Machine::park_until`] do, and a member gives up its place among those in
+/// Sleeps as [`Machine::park`] or [`Machine::park_until`] do, and a fiber gives up its place among those in
 /// flight meanwhile: for what takes long, as a device does and a transaction does not.
 pub fn park_for_long(until: Option<Ticks>) {
     match (running(), until) {
-        (Some(member), _) => _ = member.park(until, false),
+        (Some(fiber), _) => _ = fiber.park(until, false),
         (None, Some(time)) => _ = Native::park_until(time),
         (None, None) => Native::park(),
     }
@@ -156,62 +156,62 @@ pub fn park_for_long(until: Option<Ticks>) {
 /// Asks for memory, and lets a sibling run until it has come.
 #[inline(always)]
 pub(super) fn await_line(start: *const u8, lines: u32) {
-    // SAFETY: null, or the running member, which lives in its crew until the crew is over.
-    if let Some(member) = unsafe { AWAITING.get().as_ref() } {
+    // SAFETY: null, or the running fiber, which lives in its group until the group is over.
+    if let Some(fiber) = unsafe { AWAITING.get().as_ref() } {
         Native::prefetch(start, lines);
-        member.hand_on();
+        fiber.hand_on();
     }
 }
 
-/// Lets a sibling run, unless the running member keeps its turn: siblings are then between transactions,
+/// Lets a sibling run, unless the running fiber keeps its turn: siblings are then between transactions,
 /// most likely, and whoever is waited for is on another thread. Whether one ran.
 #[inline]
 pub(super) fn give_way() -> bool {
-    // SAFETY: null, or the running member, which lives in its crew until the crew is over.
-    unsafe { AWAITING.get().as_ref() }.is_some_and(Member::hand_on)
+    // SAFETY: null, or the running fiber, which lives in its group until the group is over.
+    unsafe { AWAITING.get().as_ref() }.is_some_and(Fiber::hand_on)
 }
 
 /// Lets a sibling run; whether there was any.
 #[inline]
 pub(super) fn hand_on() -> bool {
-    running().is_some_and(|member| match member.crew().bell.is_rung() {
-        true => member.look(),
-        false => member.hand_on(),
+    running().is_some_and(|fiber| match fiber.group().bell.is_rung() {
+        true => fiber.look(),
+        false => fiber.hand_on(),
     })
 }
 
-/// Lets the running member keep its turn while it waits for memory, or not.
+/// Lets the running fiber keep its turn while it waits for memory, or not.
 #[inline]
 pub(super) fn keep_turn(keep: bool) {
-    if let Some(member) = running() {
-        member.keep(keep);
+    if let Some(fiber) = running() {
+        fiber.keep(keep);
     }
 }
 
-/// The running member begins a transaction, or does so `again`.
+/// The running fiber begins a transaction, or does so `again`.
 #[inline]
 pub(super) fn begun(again: bool) {
-    if let Some(member) = running() {
+    if let Some(fiber) = running() {
         if again {
-            member.begin_again();
+            fiber.begin_again();
         }
-        member.depth.set(member.depth.get() + 1);
+        fiber.depth.set(fiber.depth.get() + 1);
     }
 }
 
-/// The running member's transaction is over, and `finished` if it will not be run again.
+/// The running fiber's transaction is over, and `finished` if it will not be run again.
 #[inline]
 pub(super) fn ended(finished: bool) {
-    if let Some(member) = running() {
-        member.ended(finished);
+    if let Some(fiber) = running() {
+        fiber.ended(finished);
     }
 }
 
-/// The running member has nothing in hand: its turn may end here.
+/// The running fiber has nothing in hand: its turn may end here.
 #[inline]
 pub(super) fn between() {
-    if let Some(member) = running() {
-        member.between();
+    if let Some(fiber) = running() {
+        fiber.between();
     }
 }
 
@@ -232,8 +232,8 @@ pub(super) fn leave_section() {
     }
 }
 
-impl Member {
-    fn new(crew: &Crew, stack: MemberStack, body: Body) -> Self {
+impl Fiber {
+    fn new(group: &Group, stack: FiberStack, body: Body) -> Self {
         Self {
             left: Cell::new(ptr::null_mut()),
             next: Cell::new(ptr::null()),
@@ -241,7 +241,7 @@ impl Member {
             keeps: Cell::new(false),
             depth: Cell::new(0),
             again: Cell::new(false),
-            crew,
+            group,
             said: Cell::new(Said::Look),
             registered: RefCell::new(None),
             until: Cell::new(Ticks::MAX),
@@ -253,16 +253,16 @@ impl Member {
         }
     }
 
-    fn crew(&self) -> &Crew {
-        // SAFETY: the crew is in the leader's frame, which outlives the members.
-        unsafe { &*self.crew }
+    fn group(&self) -> &Group {
+        // SAFETY: the group is in the leader's frame, which outlives the fibers.
+        unsafe { &*self.group }
     }
 
-    /// The running member's turn ends, if anybody else can run. Whether anybody could.
+    /// The running fiber's turn ends, if anybody else can run. Whether anybody could.
     #[inline(always)]
     fn hand_on(&self) -> bool {
         debug_assert!(SECTIONS.get() == 0, "a switch under a latch or in a commit window");
-        let turns = &self.crew().turns;
+        let turns = &self.group().turns;
         turns.set(turns.get().wrapping_sub(1));
         if turns.get() == 0 {
             return self.look();
@@ -277,7 +277,7 @@ impl Member {
             return false;
         }
         RUNNING.set(next);
-        // SAFETY: whoever is in the round lives as long as the crew.
+        // SAFETY: whoever is in the round lives as long as the group.
         AWAITING.set(unsafe { (*next).awaiting.get() });
         // SAFETY: whoever is in the round lies suspended on a stack of this thread, or runs.
         unsafe { switch::switch(self.left.as_ptr(), (*next).left.get()) };
@@ -288,28 +288,28 @@ impl Member {
     #[cold]
     #[inline(never)]
     fn look(&self) -> bool {
-        let crew = self.crew();
+        let group = self.group();
         if thread::panicking() {
             return false;
         }
-        if crew.bell.is_rung() || crew.is_due() {
+        if group.bell.is_rung() || group.is_due() {
             self.report(Said::Look);
             return true;
         }
-        crew.turns.set(TURNS_PER_LOOK);
+        group.turns.set(TURNS_PER_LOOK);
         self.pass_on()
     }
 
     #[inline(never)]
     fn report(&self, what: Said) {
         self.said.set(what);
-        // SAFETY: the leader lies suspended in `Leader::run` while a member runs.
-        unsafe { switch::switch(self.left.as_ptr(), self.crew().leader.get()) };
+        // SAFETY: the leader lies suspended in `Leader::run` while a fiber runs.
+        unsafe { switch::switch(self.left.as_ptr(), self.group().leader.get()) };
     }
 
     /// Whether it hands on while it waits for memory.
     fn aim(&self) -> *const Self {
-        let keeps = self.keeps.get() || self.crew().alone.get();
+        let keeps = self.keeps.get() || self.group().alone.get();
         self.awaiting.set(if keeps { ptr::null() } else { self });
         self.awaiting.get()
     }
@@ -325,8 +325,8 @@ impl Member {
     /// Is about to run again what was refused, as if alone, once there is room for that.
     #[cold]
     fn begin_again(&self) {
-        let crew = self.crew();
-        if self.depth.get() == 0 && (crew.crowded.get() || crew.has_new_limit()) {
+        let group = self.group();
+        if self.depth.get() == 0 && (group.crowded.get() || group.has_new_limit()) {
             self.again.set(true);
             self.step_aside();
             self.again.set(false);
@@ -338,38 +338,38 @@ impl Member {
     fn ended(&self, finished: bool) {
         self.depth.set(self.depth.get().saturating_sub(1));
         self.keep(false);
-        let crew = self.crew();
-        if let Some(joined) = &crew.joined {
+        let group = self.group();
+        if let Some(joined) = &group.joined {
             if finished {
                 joined.finished();
             }
-            crew.left.set(crew.left.get() - 1);
-            if crew.left.get() == 0 {
-                crew.look_at_clock(joined);
+            group.left.set(group.left.get() - 1);
+            if group.left.get() == 0 {
+                group.look_at_clock(joined);
             }
         }
     }
 
     #[inline]
     fn between(&self) {
-        let crew = self.crew();
-        if crew.joined.is_none() {
+        let group = self.group();
+        if group.joined.is_none() {
             return;
         }
-        let row = crew.row.get();
-        if row == 0 || crew.bell.is_rung() || crew.has_new_limit() {
+        let row = group.row.get();
+        if row == 0 || group.bell.is_rung() || group.has_new_limit() {
             self.between_turns();
         } else {
-            crew.row.set(row - 1);
+            group.row.set(row - 1);
         }
     }
 
     #[cold]
     #[inline(never)]
     fn between_turns(&self) {
-        let crew = self.crew();
-        let asked = crew.crowded.get() || crew.bell.is_rung() || crew.has_new_limit();
-        if self.depth.get() == 0 && (asked || crew.is_due() || crew.row.get() == 0) {
+        let group = self.group();
+        let asked = group.crowded.get() || group.bell.is_rung() || group.has_new_limit();
+        if self.depth.get() == 0 && (asked || group.is_due() || group.row.get() == 0) {
             self.step_aside();
         }
     }
@@ -386,9 +386,9 @@ impl Member {
         known.unwrap_or_else(|| self.registration().0)
     }
 
-    fn registration(&self) -> (WorkerId, Arc<MemberBell>) {
+    fn registration(&self) -> (WorkerId, Arc<FiberBell>) {
         let mut registered = self.registered.borrow_mut();
-        registered.get_or_insert_with(|| sleepers::enter_member(&self.crew().bell)).clone()
+        registered.get_or_insert_with(|| sleepers::enter_fiber(&self.group().bell)).clone()
     }
 
     /// Sleeps until it is woken or until a time.
@@ -419,7 +419,7 @@ impl Member {
     }
 }
 
-impl Crew {
+impl Group {
     fn new(joined: Option<Joined>) -> Self {
         Self {
             leader: Cell::new(ptr::null_mut()),
@@ -432,7 +432,7 @@ impl Crew {
             left: Cell::new(1),
             stride: Cell::new(1),
             looked: Cell::new(0),
-            bell: Arc::new(CrewBell::new()),
+            bell: Arc::new(GroupBell::new()),
             joined,
         }
     }
@@ -460,32 +460,32 @@ impl Crew {
     }
 }
 
-/// The first and only call on a member's stack.
-extern "sysv64" fn begin(member: *const ()) -> ! {
-    // SAFETY: prepared by `interleave` with the member itself, which outlives its stack.
-    let member = unsafe { &*member.cast::<Member>() };
-    if let Some(body) = member.body.take() {
+/// The first and only call on a fiber's stack.
+extern "sysv64" fn begin(fiber: *const ()) -> ! {
+    // SAFETY: prepared by `interleave` with the fiber itself, which outlives its stack.
+    let fiber = unsafe { &*fiber.cast::<Fiber>() };
+    if let Some(body) = fiber.body.take() {
         // It catches its own panics.
         body();
     }
-    member.report(Said::Over);
-    unreachable!("nobody goes on with a member that is over")
+    fiber.report(Said::Over);
+    unreachable!("nobody goes on with a fiber that is over")
 }
 
 /// The leader's part.
 struct Leader<'a> {
-    crew: &'a Crew,
-    /// Members that can run, in the order of their turns.
-    round: Vec<&'a Member>,
-    parked: Vec<&'a Member>,
-    /// Members that wait to be admitted, those first that run a transaction again.
-    gate: VecDeque<&'a Member>,
+    group: &'a Group,
+    /// Fibers that can run, in the order of their turns.
+    round: Vec<&'a Fiber>,
+    parked: Vec<&'a Fiber>,
+    /// Fibers that wait to be admitted, those first that run a transaction again.
+    gate: VecDeque<&'a Fiber>,
     /// When the turn began of those in the round.
     turn: Ticks,
 }
 
 impl Leader<'_> {
-    /// Lets the members run until all are over.
+    /// Lets the fibers run until all are over.
     fn run(&mut self) {
         let mut place = 0;
         loop {
@@ -494,26 +494,26 @@ impl Leader<'_> {
                 return;
             }
             self.link();
-            let member = self.resume(self.round[place % self.round.len()]);
-            place = self.round.iter().position(|&it| ptr::eq(it, member)).unwrap_or(0);
-            match member.said.get() {
+            let fiber = self.resume(self.round[place % self.round.len()]);
+            place = self.round.iter().position(|&it| ptr::eq(it, fiber)).unwrap_or(0);
+            match fiber.said.get() {
                 Said::Look => place += 1,
                 Said::Between => {
                     self.wake();
                     if self.steps_aside() {
-                        let member = self.round.remove(place);
+                        let fiber = self.round.remove(place);
                         let urgent = self.gate.iter().take_while(|it| it.again.get()).count();
-                        let behind = if member.again.get() { urgent } else { self.gate.len() };
-                        self.gate.insert(behind, member);
+                        let behind = if fiber.again.get() { urgent } else { self.gate.len() };
+                        self.gate.insert(behind, fiber);
                     }
                 }
                 Said::Park => {
-                    member.slept.set(if self.crew.joined.is_some() { Native::now() } else { 0 });
+                    fiber.slept.set(if self.group.joined.is_some() { Native::now() } else { 0 });
                     self.parked.push(self.round.remove(place));
                 }
                 Said::Over => {
                     self.round.remove(place);
-                    if let Some((worker, _)) = member.registered.take() {
+                    if let Some((worker, _)) = fiber.registered.take() {
                         sleepers::leave(worker);
                     }
                 }
@@ -521,67 +521,67 @@ impl Leader<'_> {
         }
     }
 
-    /// Lets `member` run, and those behind it, until one of them comes back: that one.
-    fn resume<'m>(&self, member: &Member) -> &'m Member {
-        RUNNING.set(member);
-        AWAITING.set(member.awaiting.get());
-        // SAFETY: the member lies suspended on its stack, on this thread.
-        unsafe { switch::switch(self.crew.leader.as_ptr(), member.left.get()) };
+    /// Lets `fiber` run, and those behind it, until one of them comes back: that one.
+    fn resume<'m>(&self, fiber: &Fiber) -> &'m Fiber {
+        RUNNING.set(fiber);
+        AWAITING.set(fiber.awaiting.get());
+        // SAFETY: the fiber lies suspended on its stack, on this thread.
+        unsafe { switch::switch(self.group.leader.as_ptr(), fiber.left.get()) };
         AWAITING.set(ptr::null());
-        // SAFETY: a member came back, and it lives as long as the crew.
+        // SAFETY: a fiber came back, and it lives as long as the group.
         unsafe { &*RUNNING.replace(ptr::null()) }
     }
 
-    /// Puts the round into a ring, and tells its members when to come back.
+    /// Puts the round into a ring, and tells its fibers when to come back.
     fn link(&self) {
-        let crew = self.crew;
+        let group = self.group;
         let after = self.round.iter().cycle().skip(1);
-        self.round.iter().zip(after).for_each(|(member, next)| member.next.set(*next));
-        crew.alone.set(self.round.len() == 1 && self.parked.is_empty());
-        self.round.iter().for_each(|member| _ = member.aim());
+        self.round.iter().zip(after).for_each(|(fiber, next)| fiber.next.set(*next));
+        group.alone.set(self.round.len() == 1 && self.parked.is_empty());
+        self.round.iter().for_each(|fiber| _ = fiber.aim());
         // With everybody in the round there is nobody to look for.
-        crew.turns.set(if self.parked.is_empty() { u32::MAX } else { TURNS_PER_LOOK });
-        let due = self.parked.iter().map(|member| member.until.get()).min();
-        crew.due.set(due.unwrap_or(Ticks::MAX));
-        crew.crowded.set(self.in_flight() > crew.limit.get());
-        let asks = crew.crowded.get() || crew.due.get() < Ticks::MAX || self.is_urgent();
-        if asks || crew.row.get() == 0 {
-            crew.row.set(if asks { 0 } else { ROW });
+        group.turns.set(if self.parked.is_empty() { u32::MAX } else { TURNS_PER_LOOK });
+        let due = self.parked.iter().map(|fiber| fiber.until.get()).min();
+        group.due.set(due.unwrap_or(Ticks::MAX));
+        group.crowded.set(self.in_flight() > group.limit.get());
+        let asks = group.crowded.get() || group.due.get() < Ticks::MAX || self.is_urgent();
+        if asks || group.row.get() == 0 {
+            group.row.set(if asks { 0 } else { ROW });
         }
     }
 
-    /// Members that keep others at the gate.
+    /// Fibers that keep others at the gate.
     fn in_flight(&self) -> usize {
         self.round.len() + self.holders().count()
     }
 
     /// Who sleeps and keeps its place.
-    fn holders(&self) -> impl Iterator<Item = &Member> {
+    fn holders(&self) -> impl Iterator<Item = &Fiber> {
         let mut asleep = self.parked.iter().copied().filter(|it| it.holds.get()).peekable();
         let now = if asleep.peek().is_some() { Native::now() } else { 0 };
-        asleep.filter(move |member| now < member.slept.get() + PLACE_KEPT)
+        asleep.filter(move |fiber| now < fiber.slept.get() + PLACE_KEPT)
     }
 
     /// Whether the first at the gate has a transaction in hand.
     fn is_urgent(&self) -> bool {
-        self.gate.front().is_some_and(|member| member.again.get())
+        self.gate.front().is_some_and(|fiber| fiber.again.get())
     }
 
     /// Whether one in the round, who asks, makes room for others.
     fn steps_aside(&mut self) -> bool {
         self.take_limit();
-        if self.in_flight() > self.crew.limit.get() || self.is_urgent() {
+        if self.in_flight() > self.group.limit.get() || self.is_urgent() {
             return true;
         }
         let now = Native::now();
-        let over = self.crew.row.get() == 0 && now.saturating_sub(self.turn) >= TURN;
+        let over = self.group.row.get() == 0 && now.saturating_sub(self.turn) >= TURN;
         self.turn = if over { now } else { self.turn };
         over && !self.gate.is_empty()
     }
 
     fn take_limit(&self) {
-        let limit = self.crew.joined.as_ref().map_or(usize::MAX, Joined::limit);
-        self.crew.limit.set(limit);
+        let limit = self.group.joined.as_ref().map_or(usize::MAX, Joined::limit);
+        self.group.limit.set(limit);
     }
 
     /// Takes into the round who was woken, whose time has come, and whom there is room for; sleeps while
@@ -590,7 +590,7 @@ impl Leader<'_> {
         self.take_limit();
         loop {
             let due = self.wake();
-            while !self.gate.is_empty() && self.in_flight() < self.crew.limit.get() {
+            while !self.gate.is_empty() && self.in_flight() < self.group.limit.get() {
                 self.round.extend(self.gate.pop_front());
             }
             if !self.round.is_empty() || self.parked.is_empty() {
@@ -602,19 +602,19 @@ impl Leader<'_> {
 
     /// Takes back into the round who was woken or whose time has come; when the next one's will.
     fn wake(&mut self) -> Ticks {
-        self.crew.bell.hush();
+        self.group.bell.hush();
         if self.parked.is_empty() {
             return Ticks::MAX;
         }
-        let first = |parked: &[&Member]| parked.iter().map(|member| member.until.get()).min();
+        let first = |parked: &[&Fiber]| parked.iter().map(|fiber| fiber.until.get()).min();
         let due = first(&self.parked).unwrap_or(Ticks::MAX);
         let now = if due < Ticks::MAX { Native::now() } else { 0 };
         let round = &mut self.round;
-        self.parked.retain(|member| {
-            let woken = member.is_due(now);
+        self.parked.retain(|fiber| {
+            let woken = fiber.is_due(now);
             woken.inspect(|&woken| {
-                member.woken.set(woken);
-                round.push(member);
+                fiber.woken.set(woken);
+                round.push(fiber);
             });
             woken.is_none()
         });
@@ -623,25 +623,25 @@ impl Leader<'_> {
 
     /// Sleeps until somebody is woken, at most until the first one's time has come, or one's place is free.
     fn sleep(&self, due: Ticks) {
-        let freed = self.holders().map(|member| member.slept.get() + PLACE_KEPT);
+        let freed = self.holders().map(|fiber| fiber.slept.get() + PLACE_KEPT);
         let due = freed.filter(|_| !self.gate.is_empty()).fold(due, Ticks::min);
-        let idle = self.parked.iter().all(|member| !member.holds.get());
+        let idle = self.parked.iter().all(|fiber| !fiber.holds.get());
         let begun = Native::now();
         if due == Ticks::MAX {
             thread::park();
         } else if due > begun {
             thread::park_timeout(Duration::from_nanos(due - begun));
         }
-        if let Some(joined) = self.crew.joined.as_ref().filter(|_| idle) {
+        if let Some(joined) = self.group.joined.as_ref().filter(|_| idle) {
             joined.idle(Native::now().saturating_sub(begun));
         }
     }
 }
 
-/// Runs `body` for each number below `members` on the calling thread, in turns: see the module's head.
+/// Runs `body` for each number below `fibers` on the calling thread, in turns: see the module's head.
 /// Returns what each returned, or the panic that ended it, which leaves the others alone.
 ///
-/// Called by a member, it runs the bodies one after the other as part of that member: what they wait
+/// Called by a fiber, it runs the bodies one after the other as part of that fiber: what they wait
 /// for may be its siblings'.
 ///
 /// A body that runs for long without touching the database, or blocks the thread, keeps its siblings
@@ -651,16 +651,16 @@ impl Leader<'_> {
 /// [`NoRoom`] where the system has none for the stacks: then nothing was run.
 ///
 /// # Panics
-/// When `members` is not in 1..=[`MEMBERS_MAX`].
+/// When `fibers` is not in 1..=[`MEMBERS_MAX`].
 pub fn interleave<T>(
-    members: usize,
+    fibers: usize,
     body: impl Fn(usize) -> T,
 ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
-    run(members, None, body)
+    run(fibers, None, body)
 }
 
 impl Pace {
-    /// As [`interleave`], but with only as many members in flight as pay: the others wait
+    /// As [`interleave`], but with only as many fibers in flight as pay: the others wait
     /// where they say that they have nothing in hand ([`Machine::between`]), or begin when there is room for
     /// them. While all who are in flight sleep, more are let in.
     ///
@@ -671,51 +671,51 @@ impl Pace {
     /// As for [`interleave`].
     pub fn interleave<T>(
         &self,
-        members: usize,
+        fibers: usize,
         body: impl Fn(usize) -> T,
     ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
-        run(members, Some(self), body)
+        run(fibers, Some(self), body)
     }
 }
 
 /// The same, with as many in flight as `pace` says, if there is one.
 fn run<T>(
-    members: usize,
+    fibers: usize,
     pace: Option<&Pace>,
     body: impl Fn(usize) -> T,
 ) -> core::result::Result<Vec<Result<T>>, NoRoom> {
-    assert!((1..=MEMBERS_MAX).contains(&members), "{members} members: 1 to {MEMBERS_MAX}");
+    assert!((1..=MEMBERS_MAX).contains(&fibers), "{fibers} fibers: 1 to {MEMBERS_MAX}");
     let run = |index: usize| catch_unwind(AssertUnwindSafe(|| body(index)));
-    if members == 1 || running().is_some() {
-        return Ok((0..members).map(run).collect());
+    if fibers == 1 || running().is_some() {
+        return Ok((0..fibers).map(run).collect());
     }
     overflow::report_from_now_on();
-    let results: Vec<Cell<Option<Result<T>>>> = (0..members).map(|_| Cell::new(None)).collect();
-    let crew = Crew::new(pace.map(|pace| pace.join(members)));
-    let members: core::result::Result<Box<[Member]>, NoRoom> = (0..members)
+    let results: Vec<Cell<Option<Result<T>>>> = (0..fibers).map(|_| Cell::new(None)).collect();
+    let group = Group::new(pace.map(|pace| pace.join(fibers)));
+    let fibers: core::result::Result<Box<[Fiber]>, NoRoom> = (0..fibers)
         .map(|index| {
             let (run, result) = (&run, &results[index]);
             let body: Box<dyn FnOnce() + '_> = Box::new(move || result.set(Some(run(index))));
-            // SAFETY: what it borrows outlives this function, which every member is over before.
+            // SAFETY: what it borrows outlives this function, which every fiber is over before.
             let body: Body = unsafe { core::mem::transmute(body) };
-            Ok(Member::new(&crew, MemberStack::obtain(index)?, body))
+            Ok(Fiber::new(&group, FiberStack::obtain(index)?, body))
         })
         .collect();
-    let members = members?;
-    let _watched = overflow::watch(members.iter().map(|member| member.stack.guard()).collect());
-    for member in &members {
+    let fibers = fibers?;
+    let _watched = overflow::watch(fibers.iter().map(|fiber| fiber.stack.guard()).collect());
+    for fiber in &fibers {
         // SAFETY: the stack is fresh, and `begin` never returns.
         let left =
-            unsafe { switch::prepare(member.stack.base(), begin, (&raw const *member).cast()) };
-        member.left.set(left);
+            unsafe { switch::prepare(fiber.stack.base(), begin, (&raw const *fiber).cast()) };
+        fiber.left.set(left);
     }
     // Who shares a pace begins when there is room.
-    let all = members.iter();
-    let (round, gate) = match crew.joined {
+    let all = fibers.iter();
+    let (round, gate) = match group.joined {
         None => (all.collect(), VecDeque::new()),
         Some(_) => (Vec::new(), all.collect()),
     };
-    Leader { crew: &crew, round, parked: Vec::new(), gate, turn: 0 }.run();
-    drop(members);
+    Leader { group: &group, round, parked: Vec::new(), gate, turn: 0 }.run();
+    drop(fibers);
     Ok(results.into_iter().map(|result| result.into_inner().expect("it is over")).collect())
 }

@@ -19,7 +19,7 @@ const KEPT: usize = 1024;
 const QUARTERS: u32 = 4 * WINDOW as u32;
 
 /// Some resources of one kind.
-pub(crate) struct Meters {
+pub(crate) struct Bandwidth {
     count: usize,
     /// By place of the window and resource, the quarters that are taken.
     taken: Vec<u8>,
@@ -27,7 +27,7 @@ pub(crate) struct Meters {
     windows: Vec<u64>,
 }
 
-impl Meters {
+impl Bandwidth {
     /// So many unused ones.
     pub(crate) fn new(count: usize) -> Self {
         Self { count, taken: table(0, count * KEPT), windows: vec![0; KEPT] }
@@ -88,7 +88,7 @@ impl Meters {
         row
     }
 
-    /// The same as [`Meters::take`] where the first window has too little room.
+    /// The same as [`Bandwidth::take`] where the first window has too little room.
     #[cold]
     fn take_later(&mut self, resource: usize, time: u64, quarters: u32) -> u64 {
         let first = time / WINDOW;
@@ -116,27 +116,27 @@ mod tests {
 
     #[test]
     fn a_resource_carries_what_it_can_and_no_more() {
-        let mut meters = Meters::new(2);
+        let mut bandwidth = Bandwidth::new(2);
         let mut last = 0;
         for _ in 0..1000 {
-            last = last.max(meters.take(1, 10, 4 * 8));
+            last = last.max(bandwidth.take(1, 10, 4 * 8));
         }
         // Four uses of eight cycles fill a window.
         assert_eq!(last, (1000 / 4 - 1) * WINDOW);
-        assert_eq!(meters.take(0, 10, 4), 10, "the other one is free");
+        assert_eq!(bandwidth.take(0, 10, 4), 10, "the other one is free");
     }
 
     #[test]
     fn late_bookings_find_the_room_that_there_was() {
-        let mut meters = Meters::new(1);
-        assert_eq!(meters.take(0, 1000, QUARTERS), 1000);
-        assert_eq!(meters.take(0, 100, QUARTERS), 100);
-        assert_eq!(meters.take(0, 100, 4), 128);
+        let mut bandwidth = Bandwidth::new(1);
+        assert_eq!(bandwidth.take(0, 1000, QUARTERS), 1000);
+        assert_eq!(bandwidth.take(0, 100, QUARTERS), 100);
+        assert_eq!(bandwidth.take(0, 100, 4), 128);
     }
 
     #[test]
     fn neighbours_are_taken_as_if_one_by_one() {
-        let (mut ways, mut singly) = (Meters::new(40), Meters::new(40));
+        let (mut ways, mut singly) = (Bandwidth::new(40), Bandwidth::new(40));
         let mut random = Generator::new(5, Stream::Schedule);
         for _ in 0..5_000 {
             let (from, to) = (random.below(40) as usize, random.below(40) as usize);

@@ -4,44 +4,44 @@ use crate::random::{Generator, Stream};
 
 /// The workers of a core that can run, in the order of their turns.
 #[derive(Default)]
-pub(crate) struct Crew {
-    round: Vec<u32>,
-    /// Where in the round the turn is.
+pub(crate) struct Round {
+    workers: Vec<u32>,
+    /// Where among them the turn is.
     turn: usize,
 }
 
-impl Crew {
+impl Round {
     /// Whose turn it is; nobody's if all sleep.
     pub(crate) fn current(&self) -> Option<u32> {
-        self.round.get(self.turn).copied()
+        self.workers.get(self.turn).copied()
     }
 
     /// Nobody can run.
     pub(crate) fn is_empty(&self) -> bool {
-        self.round.is_empty()
+        self.workers.is_empty()
     }
 
     /// Nobody else can run.
     pub(crate) fn is_alone(&self) -> bool {
-        self.round.len() < 2
+        self.workers.len() < 2
     }
 
     pub(crate) fn pass(&mut self) {
-        self.turn = (self.turn + 1) % self.round.len();
+        self.turn = (self.turn + 1) % self.workers.len();
     }
 
     /// `worker` can run; its turn comes last. Whether it is the first who can.
     pub(crate) fn join(&mut self, worker: u32) -> bool {
-        self.round.push(worker);
+        self.workers.push(worker);
         self.is_alone()
     }
 
     /// `worker` cannot run any more; if it was its turn, it is the next one's.
     pub(crate) fn leave(&mut self, worker: u32) {
-        let Some(at) = self.round.iter().position(|&it| it == worker) else { return };
-        self.round.remove(at);
+        let Some(at) = self.workers.iter().position(|&it| it == worker) else { return };
+        self.workers.remove(at);
         self.turn -= usize::from(at < self.turn);
-        if self.turn == self.round.len() {
+        if self.turn == self.workers.len() {
             self.turn = 0;
         }
     }
@@ -56,7 +56,7 @@ pub(crate) struct Luck {
 
 impl Luck {
     pub(crate) fn new(seed: u64) -> Self {
-        let mut random = Generator::new(seed, Stream::Crews);
+        let mut random = Generator::new(seed, Stream::Fibers);
         let in_eight = random.one_of(&[0, 0, 1, 4, 7]);
         Self { random, in_eight }
     }
@@ -72,24 +72,24 @@ mod tests {
 
     #[test]
     fn turns_go_round_whoever_leaves() {
-        let mut crew = Crew::default();
-        assert!(crew.join(1));
-        assert!((2..=4).all(|worker| !crew.join(worker)));
-        crew.pass();
-        assert_eq!(crew.current(), Some(2));
-        crew.leave(2);
-        assert_eq!(crew.current(), Some(3));
-        crew.leave(1);
-        assert_eq!(crew.current(), Some(3));
-        assert!(!crew.join(2));
-        crew.pass();
-        crew.pass();
-        assert_eq!(crew.current(), Some(2));
-        crew.leave(2);
-        assert_eq!(crew.current(), Some(3));
-        crew.leave(4);
-        assert!(crew.is_alone());
-        crew.leave(3);
-        assert_eq!(crew.current(), None);
+        let mut round = Round::default();
+        assert!(round.join(1));
+        assert!((2..=4).all(|worker| !round.join(worker)));
+        round.pass();
+        assert_eq!(round.current(), Some(2));
+        round.leave(2);
+        assert_eq!(round.current(), Some(3));
+        round.leave(1);
+        assert_eq!(round.current(), Some(3));
+        assert!(!round.join(2));
+        round.pass();
+        round.pass();
+        assert_eq!(round.current(), Some(2));
+        round.leave(2);
+        assert_eq!(round.current(), Some(3));
+        round.leave(4);
+        assert!(round.is_alone());
+        round.leave(3);
+        assert_eq!(round.current(), None);
     }
 }
