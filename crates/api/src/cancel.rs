@@ -1,7 +1,7 @@
 //! Telling transactions from outside to give up.
 //!
-//! One word says whether they are to. A waiter shows itself before it sleeps, and looks at the
-//! word once more; a caller that tells them writes the word first and then wakes all that are shown. Both do so under
+//! One word says whether they are to. A waiter that goes to sleep shows itself first, and looks at the
+//! word once more; a cancellation writes the word first and then wakes all that are shown. Both do so under
 //! one latch, so that one of the two sees the other.
 
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word, WorkerId};

@@ -1,7 +1,7 @@
 //! What the bytes of keys and rows mean: the columns of a table, as data.
 //!
 //! The engine orders bytes and stores bytes. The layout says what they were written as, so that a table
-//! is opened again with the same columns; schemes and the log know nothing of it.
+//! can be opened again only as what it is; schemes and the log know nothing of it.
 
 use core::fmt;
 use core::str::FromStr;
@@ -61,7 +61,7 @@ pub enum ColumnType {
     },
 }
 
-/// What the catalogue knows of a table's columns.
+/// What the catalog knows of a table's columns.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum TableLayout {
     /// The table holds bytes under bytes.
@@ -69,7 +69,7 @@ pub enum TableLayout {
     Bytes,
     /// It has these columns.
     Columns(Layout),
-    /// It was created when catalogues said nothing of columns: its first opening as a table of
+    /// It was created when catalogs said nothing of columns: the first opening as a table of
     /// columns declares them ([`crate::Store::adopt_layout`]).
     Unknown,
 }

@@ -45,7 +45,7 @@ fn check(stamp: Stamp, value: &[u8], reach: usize, absent: bool) -> u64 {
     hash | 1
 }
 
-/// The stamp of `value`, to be put behind it.
+/// The stamp of `value`, to be appended to it.
 pub fn make(stamp: Stamp, value: &[u8], reach: usize) -> [u8; STAMP_BYTES] {
     encode(stamp, check(stamp, value, reach, false))
 }

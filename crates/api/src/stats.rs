@@ -117,7 +117,7 @@ pub struct Stats {
     pub snapshot_oldest: u64,
     /// By how many epochs the most backward pinned worker lags.
     pub reclaim_lag: u64,
-    /// What holds back what at this moment.
+    /// Which sessions hold what back at this moment.
     pub holds: Vec<Hold>,
 }
 

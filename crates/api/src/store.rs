@@ -77,7 +77,7 @@ pub trait Store<M: Machine> {
         0
     }
 
-    /// What the database has done, what it holds and what holds it back.
+    /// What the database has done, what it holds and which sessions hold it back.
     fn stats(&self) -> Stats;
 
     /// How many records have how many older versions.

@@ -327,7 +327,7 @@ pub struct Intent<'a> {
     pub partitions: &'a [u32],
     /// How many attempts of the same transaction were refused before.
     pub retries: u32,
-    /// It fills tables that nobody uses yet: all that begin after it has ended find what it wrote,
+    /// It fills tables that nobody uses yet: all transactions that begin after it has ended find what it wrote,
     /// whatever timestamps the scheme gives them.
     pub loads: bool,
     /// When its waits end, in ticks of the machine, where they do not end before

@@ -1,4 +1,4 @@
-//! Who wrote a version: the stamp of a transaction, and the write inside it.
+//! Which write made a version: the stamp of its transaction, and its number inside it.
 //!
 //! Invariant: zero is the state before the history; every transaction has a stamp of its own.
 

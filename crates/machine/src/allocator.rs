@@ -1,6 +1,6 @@
 //! Allocators that are called block by block, to be compared with pools (Yu, 2015, 4.1.1).
 //!
-//! Not part of [`Machine`](crate::Machine): a value that whoever opens a database may hand to it, and
+//! Not part of [`Machine`](crate::Machine): a value that may be given to a database when it is opened, and
 //! that only native runs take. Bytes that one worker has for itself are a [`Buffer`].
 
 use core::alloc::{GlobalAlloc, Layout};

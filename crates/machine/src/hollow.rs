@@ -20,7 +20,7 @@ pub struct Hollow {
     pub front_bytes: u32,
     /// The bytes at its end that exist.
     pub back_bytes: u32,
-    /// Who accesses the slot in place accesses nothing of the hole; who copies it does.
+    /// Accesses in place touch nothing of the hole; copies do.
     pub spared: bool,
 }
 

@@ -39,7 +39,7 @@ impl<M: Machine, T> Latch<M, T> {
         }
     }
 
-    /// Whether somebody has it: a hint, and old as soon as it is given.
+    /// Whether it is held: a hint, and old as soon as it is given.
     pub fn is_held(&self) -> bool {
         self.held.load(Ordering::Relaxed) != 0
     }

@@ -17,9 +17,10 @@
 //! 2. no host address orders, hashes or places anything: [`Machine::address`] gives the number that
 //!    may;
 //! 3. a worker never waits while it holds a latch, a reclaim pin or the commit window; it spins only for
-//!    what is held in a *section* (a latch, the commit window), in which nobody lets a sibling run;
-//! 4. threads are started by whoever holds a concrete machine (the facade, a driver): code that is
-//!    generic over `M` offers loops to run and never spawns.
+//!    what is held in a *no-yield section*, *section* for short (a latch, the commit window), in which no worker
+//!    lets a sibling run;
+//! 4. code that holds a concrete machine (the facade, a driver) starts threads: code that is generic over
+//!    `M` offers loops to run and never spawns.
 
 mod affinity;
 mod allocator;
@@ -40,7 +41,7 @@ mod serial;
 mod shared;
 #[cfg_attr(
     not(all(target_arch = "x86_64", unix)),
-    expect(dead_code, reason = "where stacks cannot be switched nobody is a fiber")
+    expect(dead_code, reason = "where stacks cannot be switched there are no fibers")
 )]
 mod sleepers;
 mod spin;
@@ -71,7 +72,7 @@ pub use core::sync::atomic::Ordering;
 /// The size of a cache line in bytes, on every machine.
 pub const LINE_BYTES: usize = 64;
 
-/// A running thread (natively) or simulated core, dense from zero: whom `park` and `unpark` mean.
+/// A running thread (natively) or simulated worker, dense from zero: what `unpark` wakes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub struct WorkerId(pub u32);
 
@@ -172,7 +173,7 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// Returns memory obtained from [`Machine::alloc`] with the same layout and class.
     ///
     /// # Safety
-    /// `block` came from `alloc` with `layout` and `class`, and nobody reaches it any more.
+    /// `block` came from `alloc` with `layout` and `class`, and no pointer to it is used any more.
     unsafe fn free(block: NonNull<u8>, layout: Layout, class: Class);
     /// Declares `bytes` at `start` out of bounds until [`Machine::unpoison`]: a simulated access
     /// stops the run with a report. Pools call it for slots on their free lists.
@@ -222,8 +223,8 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// A moment's delay while a transaction is waited for. Where the machine interleaves a sibling may
     /// run. Never in a section.
     fn pause();
-    /// The same when it takes long: who is waited for may be a sibling on the same thread, which runs,
-    /// or has lost its core.
+    /// The same when it takes long: the transaction waited for may be a sibling on the same thread, which runs
+    /// then, or may have lost its core.
     fn yield_now();
     /// A moment's delay while a worker on another thread is about to leave a section: no sibling runs.
     /// `long`: it may have lost its core.
@@ -296,7 +297,7 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn clocked(on: bool) {
         let _ = on;
     }
-    /// `n` units of computation at `site`; free natively.
+    /// Charges `n` units of computation at `site`; free natively.
     fn work(site: Cost, n: u32);
 
     /// Whether a planted bug is switched on for this run; natively the constant `false`.

@@ -124,7 +124,7 @@ static LIGHT: AtomicBool = AtomicBool::new(false);
 /// A light fence as long as it is not known whether it may be light, or if it may not.
 #[cold]
 fn full_light_fence() {
-    // Relaxed: whoever does not see it is on the safe side.
+    // Relaxed: a thread that does not see it runs the full fence, which is always right.
     LIGHT.store(*MEMBARRIER, Ordering::Relaxed);
     core::sync::atomic::fence(Ordering::SeqCst);
 }
@@ -132,8 +132,8 @@ fn full_light_fence() {
 /// No number yet.
 const UNREGISTERED: u32 = u32::MAX;
 
-/// Enters the calling thread among those who can be woken. Called while the thread's own data is being
-/// destroyed, by whoever uses a database there, the entry stays until the process ends.
+/// Registers the calling thread as one that can be woken. Where a database is used while the thread's own data is
+/// being destroyed, the entry stays until the process ends.
 #[cold]
 fn register() -> u32 {
     let number = sleepers::enter_thread().0;

@@ -1,8 +1,8 @@
 //! How many stacks a process has room for, and that there is none.
 //!
 //! A stack and the page below it are two of the mappings of which the system allows a process only so many
-//! (`vm.max_map_count`). Whoever uses up all of them takes them from everybody else in the process: the
-//! allocator and the start of a thread then end it. So stacks keep to their half.
+//! (`vm.max_map_count`). Without any left, the allocator and the start of a thread end the process. So stacks
+//! keep to half of them.
 
 use core::fmt;
 use std::sync::OnceLock;

@@ -1,11 +1,11 @@
-//! Who can be woken, by number: threads, and fibers of a group on one (`interleaved`).
+//! What can be woken, by number: threads, and the fibers of a group on one (`interleaved`).
 
 use crate::WorkerId;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Thread};
 
-/// Everybody who has asked for a [`WorkerId`], by its number; `None` once it has ended.
+/// All that have asked for a [`WorkerId`], by its number; `None` once it has ended.
 static SLEEPERS: Mutex<Vec<Option<Sleeper>>> = Mutex::new(Vec::new());
 
 enum Sleeper {
@@ -29,11 +29,11 @@ impl GroupBell {
     /// Whether a fiber was woken since it was hushed.
     #[inline]
     pub(crate) fn is_rung(&self) -> bool {
-        // Relaxed: who was woken is looked for after `hush`.
+        // Relaxed: a hint; `hush` acquires what the wakers did.
         self.rung.load(Ordering::Relaxed)
     }
 
-    /// The caller looks who was woken from here on.
+    /// The caller looks for woken fibers from here on.
     pub(crate) fn hush(&self) {
         if self.is_rung() {
             // Acquire pairs with the release in `ring`: the permit that was given before is seen.

@@ -7,10 +7,10 @@ use core::marker::PhantomData;
 const PAUSES_MAX: u32 = 64;
 
 /// A spin for what a peer holds in a section (a latch, most often), which it leaves within
-/// instructions. The peer runs on another thread: nobody lets a sibling run in a section.
+/// instructions. The peer runs on another thread: no worker lets a sibling run in a section.
 ///
 /// It pauses at first and yields the core when the peer seems to have been pre-empted: with more
-/// threads than cores a holder that lost its core costs a time slice to everyone who only pauses.
+/// threads than cores a holder that lost its core costs each thread that only pauses a time slice.
 pub struct Spin<M: Machine> {
     turns: u32,
     machine: PhantomData<M>,

@@ -5,14 +5,14 @@
 use crate::description::Description;
 use chiliad_machine::Fault;
 
-/// Who runs after whom.
+/// The order in which cores run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Schedule {
     /// At every event another core, drawn evenly, takes over with a probability that the seed draws
     /// once per run (from certain down to one in 256), so that seeds differ in character.
     Random,
     /// Cores have random priorities and the highest that can run does, but for a few preemptions
-    /// at random events, which put the running core behind all others. Bugs that need few ordering
+    /// at random events, which put the running core last. Bugs that need few ordering
     /// constraints show with a probability that does not fall with the length of the run
     /// (Burckhardt et al., "A randomized scheduler with probabilistic guarantees of finding bugs").
     FewPreemptions {
@@ -46,7 +46,7 @@ pub enum MemoryModel {
 pub struct Config {
     /// The source of all randomness of the run.
     pub seed: u64,
-    /// Who runs after whom.
+    /// The order in which cores run.
     pub schedule: Schedule,
     /// When stores become visible.
     pub memory_model: MemoryModel,

@@ -60,7 +60,7 @@ pub enum Network {
     },
 }
 
-/// Who leads to memory.
+/// The way to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Memory {
     /// Controllers, evenly among the tiles in use; none means one for each tile.
@@ -140,7 +140,7 @@ pub struct Description {
     pub homes: Homes,
     /// What joins the tiles.
     pub network: Network,
-    /// What is behind the shared cache.
+    /// What the shared cache is filled from.
     pub memory: Memory,
     /// Lines that a core can have asked for ahead of use; none: it does not prefetch.
     pub prefetches: u32,

@@ -1,8 +1,8 @@
-//! Freeing and poisoning, and the verdict on whoever touches what is freed or poisoned.
+//! Freeing and poisoning, and the verdict on a worker that touches what is freed or poisoned.
 //!
 //! - Closing memory makes the stores to it visible first, so that no buffer holds a store to it.
 //! - The stack of the access is captured at once; that of the free only in a run that was asked for
-//!   it, since nobody knows beforehand which free will matter. A run repeats, so that costs one more.
+//!   it, since it is not known beforehand which free will matter. A run repeats, so that costs one more.
 
 use crate::outcome::{Access, Freed, Trace, UseOfFreedMemory, Verdict};
 use crate::region::{Closed, Closing};

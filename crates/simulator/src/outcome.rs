@@ -101,7 +101,7 @@ pub struct UseOfFreedMemory {
     pub address: u64,
     /// What was done to it.
     pub access: Access,
-    /// By whom.
+    /// By which worker.
     pub worker: WorkerId,
     /// The name of that core.
     pub name: String,
@@ -171,7 +171,7 @@ pub struct Waiter {
     pub since: u64,
 }
 
-/// A panic that nobody on the core caught.
+/// A panic that was not caught on the core.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CorePanic {
     /// The core.
@@ -187,16 +187,16 @@ pub struct CorePanic {
 /// What every worker keeps to: the rules of sections (`section`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
-    /// In a section nobody lets a sibling run.
+    /// In a section no worker lets a sibling run.
     SwitchInSection,
     /// A section has a begin and an end.
     UnbalancedSection,
-    /// Whoever keeps the core while it waits does so for somebody in a section.
+    /// A worker that keeps the core while it waits does so for one in a section.
     SpinForNobody,
 }
 
 impl Rule {
-    /// The name of the verdict on whoever breaks it.
+    /// The name of the verdict on a worker that breaks it.
     #[must_use]
     pub fn verdict(self) -> &'static str {
         match self {
@@ -214,7 +214,7 @@ pub struct Breach {
     pub rule: Rule,
     /// How, such as `a park`.
     pub what: &'static str,
-    /// By whom.
+    /// By which worker.
     pub worker: WorkerId,
     /// The name of that worker.
     pub name: String,
@@ -243,7 +243,7 @@ pub enum Verdict {
     RuleBroken(Box<Breach>),
     /// A core panicked; the others went on.
     CorePanicked(CorePanic),
-    /// All cores were parked and nobody could wake them.
+    /// All cores were parked, and none was left to wake them.
     Deadlock {
         /// They.
         waiting: Vec<Waiter>,

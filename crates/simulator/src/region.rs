@@ -66,7 +66,7 @@ impl fmt::Display for NoMemory {
 
 impl std::error::Error for NoMemory {}
 
-/// Reserved address space: the region, and behind it its shadow, if it is checked.
+/// Reserved address space: the region, followed by its shadow, if it is checked.
 struct Mapping {
     mapped: NonNull<u8>,
     mapped_bytes: usize,
@@ -86,8 +86,8 @@ impl Mapping {
     /// A mapping without a shadow that no run has used or will use again.
     fn unchecked(bytes: usize) -> Result<Self, NoMemory> {
         let mapping = Self::map(bytes, 0)?;
-        // Whoever simulates much memory misses the host's caches and their translations; nothing but
-        // speed depends on whether the host heeds this.
+        // A run with much memory misses the host's caches and their translations; nothing but speed depends on
+        // whether the host heeds this.
         // SAFETY: the range is a page-aligned part of our mapping.
         unsafe { libc::madvise(mapping.base.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
         Ok(mapping)
@@ -150,12 +150,12 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and whoever used it gave it back.
+        // SAFETY: the mapping is ours, and the run that used it gave it back.
         unsafe { libc::munmap(self.mapped.as_ptr().cast(), self.mapped_bytes) };
     }
 }
 
-/// Who closed words, and when.
+/// Which worker closed words, and when.
 #[derive(Clone, Copy)]
 pub(crate) struct Closing {
     pub(crate) worker: WorkerId,
@@ -167,7 +167,7 @@ pub(crate) struct Closing {
 /// Why a word may not be accessed.
 #[derive(Clone, Copy)]
 pub(crate) enum Closed {
-    /// Nobody has obtained it yet.
+    /// It was never handed out.
     NeverAllocated,
     /// By the free or poisoning with this serial number, counted from zero.
     By(u64),

@@ -11,17 +11,17 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// Whose turn it is; nobody's if all sleep.
+    /// The worker whose turn it is; `None` if all sleep.
     pub(crate) fn current(&self) -> Option<u32> {
         self.workers.get(self.turn).copied()
     }
 
-    /// Nobody can run.
+    /// No worker can run.
     pub(crate) fn is_empty(&self) -> bool {
         self.workers.is_empty()
     }
 
-    /// Nobody else can run.
+    /// At most one worker can run.
     pub(crate) fn is_alone(&self) -> bool {
         self.workers.len() < 2
     }
@@ -30,7 +30,7 @@ impl Round {
         self.turn = (self.turn + 1) % self.workers.len();
     }
 
-    /// `worker` can run; its turn comes last. Whether it is the first who can.
+    /// `worker` can run; its turn comes last. Whether it is the first that can.
     pub(crate) fn join(&mut self, worker: u32) -> bool {
         self.workers.push(worker);
         self.is_alone()

@@ -50,7 +50,7 @@ impl Run {
         Self::try_new(config).unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    /// The same, for whoever can do without.
+    /// The same, where the caller can do without.
     ///
     /// # Errors
     /// When the host refuses the address space.
@@ -135,7 +135,7 @@ impl Run {
     }
 
     /// Adds a core that runs `body`. The run lasts until all such cores have returned. Cores are
-    /// workers 1, 2, ... in the order in which they are added; worker 0 is whoever is outside.
+    /// workers 1, 2, ... in the order in which they are added; worker 0 is the host's own stack.
     pub fn spawn(&mut self, name: impl Into<String>, body: impl FnOnce() + 'static) -> WorkerId {
         self.add(vec![name.into()], Post::Tile, false, vec![Box::new(body)])[0]
     }
@@ -209,7 +209,7 @@ impl Run {
         self.add(vec![name.into()], Post::Background, true, vec![Box::new(body)])[0]
     }
 
-    /// As [`Run::spawn_daemon`], for whoever only looks on: nothing that it does takes time.
+    /// As [`Run::spawn_daemon`], for an observer: nothing that it does takes time.
     pub fn spawn_observer(
         &mut self,
         name: impl Into<String>,

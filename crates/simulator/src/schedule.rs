@@ -1,14 +1,14 @@
-//! Who runs next.
+//! Which core runs next.
 //!
-//! - The choice depends on the seed, on event numbers and on who can run, on nothing else.
+//! - The choice depends on the seed, on event numbers and on which cores can run, on nothing else.
 //! - A core that pauses or yields hands over to another whenever one can run, so that a spin never
 //!   keeps the core that it waits for from running.
-//! - Under few preemptions a core that ran very long without either is put behind the others too.
+//! - Under few preemptions a core that ran very long without either comes after the others too.
 //! - Under the random schedule a core that is switched away from may stall: it stays away for up to
 //!   thousands of events, as one that the host's system pre-empted would, and the others get far ahead
 //!   of it. How often and how long is drawn once per run. Nobody stalls when nobody else can run, nor in a run
-//!   that has lasted long: who waits in a queue for one core after the other, each of which stalls as often as it
-//!   waits, gets nowhere, and whether it would is what the limit of events is there to tell.
+//!   that has lasted long: a core that waits in a queue for one after the other, each of which stalls as often as
+//!   it waits, gets nowhere, and whether it would is what the limit of events is there to tell.
 
 use crate::config::Schedule;
 use crate::random::{Generator, Stream};
@@ -31,7 +31,7 @@ enum Policy {
         stall_one_in: u64,
         /// Events for which it stalls, on average.
         stall_mean: u64,
-        /// Until when who stalls.
+        /// Which cores stall, and until when.
         stalled: BTreeSet<(u64, u32)>,
     },
     FewPreemptions {
@@ -125,7 +125,7 @@ impl Scheduler {
         }
     }
 
-    /// The running core, which has been removed, goes to sleep. Under few preemptions it is put behind
+    /// The running core, which has been removed, goes to sleep. Under few preemptions it comes after
     /// the others now and then, lest those that wake each other are all that runs.
     pub(crate) fn sleep(&mut self, core: u32) {
         if let Policy::FewPreemptions { priorities, lowest, .. } = &mut self.policy
@@ -163,7 +163,7 @@ impl Scheduler {
         self.choose(event, Some(running)).unwrap_or(running)
     }
 
-    /// The running core has nothing to do at the moment: whoever runs instead, or itself.
+    /// The running core has nothing to do at the moment: the core that runs instead, or itself.
     pub(crate) fn hand_over(&mut self, event: u64, running: u32) -> u32 {
         if let Policy::FewPreemptions { priorities, lowest, .. } = &mut self.policy {
             *lowest -= 1;

@@ -1,22 +1,22 @@
-//! Sections, and the verdict on a worker that breaks their rules.
+//! No-yield sections, *sections* for short, and the verdict on a worker that breaks their rules.
 //!
 //! A section brackets a latch or a commit window ([`chiliad_machine::Machine::enter_section`]). What
 //! holds with several transactions on each thread is checked in every run, with siblings or without:
 //!
-//! - nobody lets a sibling run, or sleeps, in a section (who keeps the turn may wait for memory);
+//! - no worker lets a sibling run, or sleeps, in a section (one that keeps its turn may wait for memory);
 //! - sections that begin end, and no others do;
-//! - whoever spins without letting a sibling run waits for somebody in a section, on another core.
-//!   Judged where the spin waits, before anybody else can run; what the others have stored and nobody
-//!   sees yet counts as a section that has not ended.
+//! - a worker that spins without letting a sibling run waits for one in a section, on another core. This is
+//!   judged where the spin waits, before any other worker can run; a store that is still in another core's
+//!   buffer counts as a section that has not ended.
 //!
-//! Nobody is judged outside the schedule, while unwinding, and once the run is told to end.
+//! Nothing is judged outside the schedule, while unwinding, and once the run is told to end.
 
 use crate::outcome::{Breach, Rule, Trace, Verdict};
 use crate::state::{State, Worker};
 use chiliad_machine::WorkerId;
 
-/// Waits of one spin with nobody in a section after which it is clear that it waits for none. A spin
-/// that does has next to no such waits: whoever it waits for was in one a moment ago.
+/// Waits of one spin with no worker in a section after which it is clear that it waits for none. A rightful
+/// spin has next to no such waits: the worker that it waits for was in a section a moment ago.
 const VAIN_STALLS_MAX: u32 = 1_000;
 
 impl State {
@@ -66,7 +66,7 @@ impl State {
         }
     }
 
-    /// The running worker spins: whether that has been for nobody too often.
+    /// The running worker spins: whether it has done so too often with no worker in a section.
     pub(crate) fn stalls_in_vain(&self) -> bool {
         let held = self.others_hold_back();
         let vain = self.with_running(|worker| {

@@ -85,7 +85,7 @@ pub(crate) struct State {
     pub(crate) config: Config,
     /// In a timed run, what takes time.
     pub(crate) timed: OnceCell<RefCell<Timed>>,
-    /// In a timed run with more threads than cores, who has one.
+    /// In a timed run with more threads than cores, which thread has which.
     pub(crate) timeshare: OnceCell<RefCell<Timeshare>>,
     /// There, when the running thread's slice ends.
     pub(crate) slice_end: Cell<Ticks>,
@@ -332,7 +332,7 @@ impl State {
         self.digest(what);
     }
 
-    /// A look at the clock: an event, so that whoever waits for a time lets others run. Outside the
+    /// A look at the clock: an event, so that a wait for a time lets others run. Outside the
     /// schedule it takes a microsecond, so that rows which are loaded one by one have times of their own.
     pub(crate) fn look_at_clock(&self) -> Ticks {
         if let Some(timed) = self.timed() {

@@ -5,7 +5,7 @@
 //!   one memory.
 //! - A core sees its own stores at once: its loads look into its buffer first.
 //! - Nothing that is freed or poisoned is in any buffer: closing memory drains it first. A correct
-//!   program cannot tell, since whoever frees has seen a later store of every core that wrote.
+//!   program cannot tell, since the core that frees has seen a later store of every core that wrote.
 //!
 //! How much a core may hold back, and how slowly buffers drain, are drawn once per run.
 

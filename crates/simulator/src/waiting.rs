@@ -260,7 +260,7 @@ impl State {
         self.take_over(first);
     }
 
-    /// The running worker's closure has returned or panicked: books that and chooses who goes on. What
+    /// The running worker's closure has returned or panicked: books that and chooses which goes on. What
     /// it holds back in its store buffer becomes visible later, like any other store.
     pub(crate) fn end_core(&self, result: Result<(), Box<dyn Any + Send>>) {
         let running = self.running.get();

@@ -1,9 +1,9 @@
-//! Which absent versions a reader can have seen who found no record.
+//! Which absent versions a reader that found no record can have seen.
 //!
 //! Where a reader met no record, not even a tombstone, the record had never been, or its tombstone
 //! had been unlinked. With one such version the reader saw that one. With several it is ambiguous;
 //! what holds for every candidate still makes edges: the reader stands after the writer of the
-//! *first* candidate (all others come later), and before whoever replaced the *last* one.
+//! *first* candidate (all others come later), and before the writer that replaced the *last* one.
 //!
 //! Invariant: `first` and `last` are nodes in the order of the chain, `NONE` where the key was
 //! never absent.

@@ -3,7 +3,7 @@
 //! A scheme whose order is that of its dependencies gives every writer a greater one than all that
 //! it read (Tu, 2013, 4.2). No cycle shows where it fails: each key's own versions may still be in
 //! order. What was already there when the history began has no order, an absence is named by nothing
-//! that a scheme must have kept, and who writes nothing takes no place.
+//! that a scheme must have kept, and a transaction that writes nothing takes no place.
 
 use super::edges::Derived;
 use super::findings::{Findings, show_key};

@@ -21,7 +21,7 @@ pub(crate) struct Order<'a> {
 
 impl<'a> Order<'a> {
     /// Of all orders of an acyclic graph, one that takes at each step the node with the smallest
-    /// deadline: its own time, or that of whoever must come after it, if that is smaller.
+    /// deadline: its own time, or that of a transaction that must come after it, if that is smaller.
     pub(crate) fn new(graph: &'a Graph, mut deadlines: Vec<u64>) -> Order<'a> {
         let any = sort(graph, |_| 0);
         for &node in any.iter().rev() {
@@ -44,7 +44,7 @@ impl<'a> Order<'a> {
             || self.followers(source, target).0.last() != Some(&source)
     }
 
-    /// Adds an edge. What must follow its target moves behind its source; nothing else moves.
+    /// Adds an edge. What must follow its target moves after its source; nothing else moves.
     /// False, and no change, where that would close a cycle.
     pub(crate) fn add(&mut self, source: u32, target: u32) -> bool {
         let low = self.positions[target as usize];

@@ -1,4 +1,4 @@
-//! Real time: who ended before another started stands before it.
+//! Real time: a transaction that ended before another started stands before it.
 //!
 //! All such pairs are too many. A chain of helpers stands for them, one for each end, in the order
 //! of the ends:

@@ -1,4 +1,4 @@
-//! A history in memory: who did what, in flat arrays.
+//! A history in memory: the transactions and their operations, in flat arrays.
 //!
 //! ```text
 //! transactions  [ stamp, times, order, .. | operations start..end ]

@@ -201,7 +201,7 @@ impl Recorder {
     }
 
     /// The scan ended. With `limit_reached` it stopped at its last entry and says nothing of what
-    /// lies behind; else it saw the whole range.
+    /// lies after it; else it saw the whole range.
     #[inline]
     pub fn scan_end(&mut self, limit_reached: bool) {
         self.chunk.push(opcode::SCAN_END | if limit_reached { flag::LIMITED } else { 0 });
@@ -218,7 +218,7 @@ impl Recorder {
         self.transactions += 1;
     }
 
-    /// The transaction aborted; its accesses are kept, for the explanation of who read them.
+    /// The transaction aborted; its accesses are kept, to explain what read them.
     #[inline]
     pub fn abort(&mut self, end: u64) {
         self.chunk.push(opcode::ABORT);

@@ -14,7 +14,7 @@ const ZERO: Block = Block([0; BLOCK_BYTES]);
 #[derive(Default)]
 pub struct Blocks {
     blocks: Vec<Block>,
-    /// Bytes in use; what lies behind them is left from before.
+    /// Bytes in use; those after them are left from before.
     used: usize,
 }
 
@@ -100,7 +100,7 @@ impl Blocks {
         self.bytes_mut()[start..].fill(0);
     }
 
-    /// Makes the length `bytes`. What lies behind the old one is whatever was there before.
+    /// Makes the length `bytes`. What lies after the old one is whatever was there before.
     #[inline]
     pub fn extend_to(&mut self, bytes: usize) {
         let count = bytes.div_ceil(BLOCK_BYTES);

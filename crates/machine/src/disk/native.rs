@@ -18,12 +18,12 @@ pub const LOCK_NAME: &str = "LOCK";
 /// Zeros written at a time.
 const ZEROS_BYTES: usize = 1 << 20;
 
-/// Who may use the directory besides.
+/// Which other processes may use the directory at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lock {
-    /// Nobody.
+    /// None.
     Exclusive,
-    /// Others that only read.
+    /// Those that only read.
     Shared,
 }
 
@@ -94,7 +94,7 @@ impl NativeDisk {
                 Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
                 Err(TryLockError::Error(error)) => return Err(error),
             }
-            // Who held it before may have removed it: then nobody else will meet this lock.
+            // The holder before may have removed the file: then no other process will meet this lock.
             if fs::metadata(&name).is_ok_and(|now| file_id(&now) == id) {
                 held().push(id);
                 return Ok(Self::locked(path, Some(HeldLock { file, id, made })));
@@ -109,7 +109,7 @@ impl NativeDisk {
     /// When the value is dropped, its lock file goes, if it was not there before: nothing came of the
     /// use of this directory.
     pub fn leave_nothing(&self) {
-        // Relaxed: read by whoever drops the value, to whom it was handed over.
+        // Relaxed: read by the drop, and the value was handed over to the thread that drops it.
         self.leaves_nothing.store(true, Ordering::Relaxed);
     }
 
@@ -146,7 +146,7 @@ fn open_lock(name: &Path) -> io::Result<(File, bool)> {
     match OpenOptions::new().write(true).create_new(true).open(name) {
         Ok(file) => Ok((file, true)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            // Whoever made it may have removed it meanwhile.
+            // The process that made it may have removed it meanwhile.
             let file = OpenOptions::new().write(true).create(true).truncate(false).open(name)?;
             Ok((file, false))
         }

@@ -9,11 +9,11 @@
 //! ```
 //!
 //! The leader is the thread's own stack, in [`interleave`]. Fibers hand on to each other without it;
-//! it keeps the round, wakes, admits, and sleeps when nobody can run.
+//! it keeps the round, wakes, admits, and sleeps when no fiber can run.
 //!
 //! At the *gate* are fibers that are not in flight: they have not begun, have nothing in hand, or are about
-//! to run again what was refused. So they hold nothing that others wait for, and whoever is in flight never
-//! waits for them. As many are admitted as a [`Pace`] says; one that sleeps in the middle of a transaction
+//! to run again what was refused. So they hold nothing that others wait for, and fibers in flight never
+//! wait for them. As many are admitted as a [`Pace`] says; one that sleeps in the middle of a transaction
 //! keeps its place for [`PLACE_KEPT`], as what it waits for comes soon as a rule; one that sleeps between
 //! two, or says that it waits for long ([`park_for_long`]), has none.
 
@@ -51,8 +51,8 @@ thread_local! {
     static RUNNING: Cell<*const Fiber> = const { Cell::new(ptr::null()) };
     /// The same where it hands on while it waits for memory; null where it keeps its turn.
     static AWAITING: Cell<*const Fiber> = const { Cell::new(ptr::null()) };
-    /// Sections that the running fiber, or the thread itself, is in. Nobody switches in one, so it is
-    /// the count of whoever runs.
+    /// Sections that the running fiber, or the thread itself, is in. No fiber switches in one, so it is
+    /// the count of the one that runs.
     static SECTIONS: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -61,7 +61,7 @@ thread_local! {
 struct Fiber {
     /// Where its stack was left.
     left: Cell<StackPointer>,
-    /// Who runs next: itself, if it is alone in the round.
+    /// The fiber that runs next: itself, if it is alone in the round.
     next: Cell<*const Fiber>,
     /// Itself, where it hands on while it waits for memory; null where it keeps its turn.
     awaiting: Cell<*const Fiber>,
@@ -92,7 +92,7 @@ type Body = Box<dyn FnOnce()>;
 /// Why a fiber went back to the leader.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Said {
-    /// It is time to look who is to be woken.
+    /// It is time to look for fibers to wake.
     Look,
     /// It has nothing in hand, or only what was refused.
     Between,
@@ -104,7 +104,7 @@ enum Said {
 struct Group {
     /// Where the leader's stack was left.
     leader: Cell<StackPointer>,
-    /// Turns until a look at who is to be woken.
+    /// Turns until the next look for fibers to wake.
     turns: Cell<u32>,
     /// Only one is in the round, and none asleep: it never hands on.
     alone: Cell<bool>,
@@ -122,7 +122,7 @@ struct Group {
     looked: Cell<Ticks>,
     /// Rung when a fiber is woken.
     bell: Arc<GroupBell>,
-    /// How many to admit, and who is told what the fibers finish; `None`: all, and nobody.
+    /// Says how many to admit, and counts what the fibers finish; `None`: all are admitted, nothing is counted.
     joined: Option<Joined>,
 }
 
@@ -164,7 +164,7 @@ pub(super) fn await_line(start: *const u8, lines: u32) {
 }
 
 /// Lets a sibling run, unless the running fiber keeps its turn: siblings are then between transactions,
-/// most likely, and whoever is waited for is on another thread. Whether one ran.
+/// most likely, and the wait is for another thread. Returns whether one ran.
 #[inline]
 pub(super) fn give_way() -> bool {
     // SAFETY: null, or the running fiber, which lives in its group until the group is over.
@@ -277,14 +277,14 @@ impl Fiber {
             return false;
         }
         RUNNING.set(next);
-        // SAFETY: whoever is in the round lives as long as the group.
+        // SAFETY: the fibers of the round live as long as the group.
         AWAITING.set(unsafe { (*next).awaiting.get() });
-        // SAFETY: whoever is in the round lies suspended on a stack of this thread, or runs.
+        // SAFETY: a fiber of the round lies suspended on a stack of this thread, or runs.
         unsafe { switch::switch(self.left.as_ptr(), (*next).left.get()) };
         true
     }
 
-    /// Goes to the leader if somebody is to be woken, who hands on then; else hands on itself.
+    /// Goes to the leader, which hands on, if a fiber is to be woken; else hands on itself.
     #[cold]
     #[inline(never)]
     fn look(&self) -> bool {
@@ -400,7 +400,7 @@ impl Fiber {
             return Woken::ByPeer;
         }
         if thread::panicking() {
-            // Whoever unwinds only releases; should it wait all the same, it does so by itself.
+            // A fiber that unwinds only releases; should it wait all the same, the thread waits with it.
             return Native::park_until(until.unwrap_or(0));
         }
         self.until.set(until.unwrap_or(Ticks::MAX));
@@ -521,7 +521,7 @@ impl Leader<'_> {
         }
     }
 
-    /// Lets `fiber` run, and those behind it, until one of them comes back: that one.
+    /// Lets `fiber` run, and those after it, until one of them comes back: that one.
     fn resume<'m>(&self, fiber: &Fiber) -> &'m Fiber {
         RUNNING.set(fiber);
         AWAITING.set(fiber.awaiting.get());
@@ -555,7 +555,7 @@ impl Leader<'_> {
         self.round.len() + self.holders().count()
     }
 
-    /// Who sleeps and keeps its place.
+    /// Fibers that sleep and keep their places.
     fn holders(&self) -> impl Iterator<Item = &Fiber> {
         let mut asleep = self.parked.iter().copied().filter(|it| it.holds.get()).peekable();
         let now = if asleep.peek().is_some() { Native::now() } else { 0 };
@@ -567,7 +567,7 @@ impl Leader<'_> {
         self.gate.front().is_some_and(|fiber| fiber.again.get())
     }
 
-    /// Whether one in the round, who asks, makes room for others.
+    /// Whether a fiber of the round that asks makes room for others.
     fn steps_aside(&mut self) -> bool {
         self.take_limit();
         if self.in_flight() > self.group.limit.get() || self.is_urgent() {
@@ -584,8 +584,8 @@ impl Leader<'_> {
         self.group.limit.set(limit);
     }
 
-    /// Takes into the round who was woken, whose time has come, and whom there is room for; sleeps while
-    /// nobody can run.
+    /// Takes into the round the fibers that were woken, whose time has come, and for which there is room; sleeps
+    /// while none can run.
     fn fill(&mut self) {
         self.take_limit();
         loop {
@@ -600,7 +600,8 @@ impl Leader<'_> {
         }
     }
 
-    /// Takes back into the round who was woken or whose time has come; when the next one's will.
+    /// Takes back into the round the fibers that were woken or whose time has come. Returns when the next one's
+    /// will.
     fn wake(&mut self) -> Ticks {
         self.group.bell.hush();
         if self.parked.is_empty() {
@@ -662,7 +663,7 @@ pub fn interleave<T>(
 impl Pace {
     /// As [`interleave`], but with only as many fibers in flight as pay: the others wait
     /// where they say that they have nothing in hand ([`Machine::between`]), or begin when there is room for
-    /// them. While all who are in flight sleep, more are let in.
+    /// them. While all that are in flight sleep, more are let in.
     ///
     /// # Errors
     /// As for [`interleave`].
@@ -709,7 +710,7 @@ fn run<T>(
             unsafe { switch::prepare(fiber.stack.base(), begin, (&raw const *fiber).cast()) };
         fiber.left.set(left);
     }
-    // Who shares a pace begins when there is room.
+    // Fibers that share a pace begin when there is room.
     let all = fibers.iter();
     let (round, gate) = match group.joined {
         None => (all.collect(), VecDeque::new()),

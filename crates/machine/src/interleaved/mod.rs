@@ -2,9 +2,9 @@
 //!
 //! [`interleave`] runs a few *fibers* on the calling thread, each on a stack of its own. A fiber that
 //! is about to wait for memory ([`Machine::await_line`]) asks for it and lets the next fiber run, so
-//! that one transaction's cache miss hides behind another's work; and so does one that waits for a
-//! transaction ([`Machine::pause`], [`Machine::park`]), which may be its neighbour's. CoroBase (He, Lu
-//! and Wang, VLDB 2021) has the idea, and rewrote an engine as stackless coroutines for it; here it is a
+//! that one transaction's work hides another's cache miss; and so does one that waits for a
+//! transaction ([`Machine::pause`], [`Machine::park`]), which may be its neighbour's. CoroBase (He et al.,
+//! 2021) has the idea, and rewrote an engine as stackless coroutines for it; here it is a
 //! machine under an engine that does not know.
 //!
 //! What belongs to whom:
@@ -15,11 +15,10 @@
 //! | the thread | the fibers' turns ([`fibers`]); spare stacks ([`stack`]); the count of sections; random numbers |
 //!
 //! Invariants: fibers never move to another thread; a fiber switches only where it says so, never in
-//! a section (under a latch, in a commit window), so whoever spins for a latch waits for another thread;
+//! a section (under a latch, in a commit window), so a spin for a latch waits for another thread;
 //! a fiber that unwinds never switches, since `panicking()` is true of the whole thread.
 //!
-//! How many fibers it pays to have in flight, groups that share a [`Pace`] find out by themselves
-//! ([`trials`]).
+//! Groups that share a [`Pace`] find out by themselves how many fibers it pays to have in flight ([`trials`]).
 //!
 //! Outside of [`interleave`] it is [`Native`]: each of these costs a load and a branch more. Stacks are
 //! switched by a few instructions written for x86-64; elsewhere a thread has one fiber.

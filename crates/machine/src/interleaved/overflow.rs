@@ -3,7 +3,7 @@
 //! Below each stack is a page that nobody may touch, so nothing is overwritten. The processor's fault
 //! would end the process without a word: the system's handler knows threads' stacks alone. Ours, which
 //! is installed with the first group, looks at faults in pages below fibers' stacks and leaves all
-//! others to whoever handled them before. Unwinding is no way out: there is no stack left to unwind on.
+//! others to the handler before it. Unwinding is no way out: there is no stack left to unwind on.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -35,7 +35,7 @@ impl Drop for Watched {
 const MESSAGE: &str = "chiliad: a closure has used up its stack of 512 KiB: interleaved transactions \
                        run on small stacks; recurse less deeply, or run it without its siblings\n";
 
-/// Who handled faults before.
+/// What handled faults before.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Installs the handler, once for the process.

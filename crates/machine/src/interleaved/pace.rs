@@ -151,7 +151,7 @@ impl Joined {
         if now < shared.look_at.load(Ordering::Relaxed) {
             return;
         }
-        // Whoever has the lock does it.
+        // The group that has the lock does it.
         let Ok(mut control) = shared.control.try_lock() else { return };
         let totals = control.totals(now);
         if totals.now < control.trials.until() {

@@ -3,7 +3,7 @@
 //! A stack is reserved address space with a guard page below, of which only what was used takes memory.
 //! Spare ones are kept with their thread, so that a group that is called together costs no system calls.
 //!
-//! All stacks begin at the same place within a page, and the frames of fibers who do the same then
+//! All stacks begin at the same place within a page, and the frames of fibers that do the same then
 //! fall on the same lines of a cache that is indexed by the place within a page: so each begins a
 //! little further down than the one before.
 

@@ -51,8 +51,8 @@ pub(super) unsafe fn prepare(
     body: extern "sysv64" fn(*const ()) -> !,
     argument: *const (),
 ) -> StackPointer {
-    // Popped in this order: where to go on, and what `begin` takes. Whoever walks the stack finds
-    // an end in the zeros behind them.
+    // Popped in this order: where to go on, and what `begin` takes. A walk of the stack ends at
+    // the zeros after them.
     let words =
         [begin as *const () as usize, argument.addr(), body as *const () as usize, 0, 0, 0, 0];
     // SAFETY: the words lie within the stack.

@@ -1,5 +1,5 @@
 //! The queue of Mellor-Crummey and Scott ("Algorithms for scalable synchronization on shared-memory
-//! multiprocessors", 1991): each waits at a word of its own, which the one ahead writes.
+//! multiprocessors", 1991): each waiter reads a word of its own, which the one ahead writes.
 
 use super::Node;
 use crate::{Line, Link, Machine, Ordering, Spin, Tagged, Word};
@@ -14,7 +14,7 @@ impl<M: Machine> Mcs<M> {
         Self { last: Line(M::Link::new(Tagged::null())) }
     }
 
-    /// Waits for its turn. A section begins with the queueing: those behind wait for this one from then on.
+    /// Waits for its turn. A section begins with the queueing: later arrivals wait for this one from then on.
     pub(super) fn enter(&self, node: &Node<M>) -> u64 {
         M::enter_section();
         // Relaxed, both: published by the exchange.
@@ -27,7 +27,7 @@ impl<M: Machine> Mcs<M> {
         if ahead.is_null() {
             return 0;
         }
-        // SAFETY: whoever is ahead keeps its node until it has called the one behind, which is us.
+        // SAFETY: the one ahead keeps its node until it has called its successor, which is us.
         let ahead = unsafe { &*ahead.pointer() };
         // Release pairs with the acquires in `leave`.
         ahead.next.store(node.tagged(), Ordering::Release);
@@ -40,7 +40,7 @@ impl<M: Machine> Mcs<M> {
     }
 
     pub(super) fn leave(&self, node: &Node<M>) {
-        // Acquire pairs with the release in `enter`, by which the node behind was linked.
+        // Acquire pairs with the release in `enter`, by which the successor's node was linked.
         let mut next = node.next.load(Ordering::Acquire);
         if next.is_null() {
             // Release pairs with the acquire of the exchange in `enter` that finds the queue empty.
@@ -54,7 +54,7 @@ impl<M: Machine> Mcs<M> {
                 M::leave_section();
                 return;
             }
-            // Somebody is between its exchange and its store, in a section.
+            // The successor is between its exchange and its store, in a section.
             let mut spin = Spin::<M>::new();
             while next.is_null() {
                 spin.wait();
@@ -62,7 +62,7 @@ impl<M: Machine> Mcs<M> {
                 next = node.next.load(Ordering::Acquire);
             }
         }
-        // SAFETY: whoever is behind keeps its node until it has been called and has left.
+        // SAFETY: the successor keeps its node until it has been called and has left.
         let next = unsafe { &*next.pointer() };
         // Release pairs with the acquire in `enter`.
         next.called.store(1, Ordering::Release);

@@ -1,18 +1,18 @@
 //! A mutex whose kind is chosen at run time: for critical sections that many workers want at once, and
 //! for measuring what that costs (Yu, 2015, 4.1.3).
 //!
-//! | kind | who waits | what a change of hands costs |
+//! | kind | a waiter | what a change of hands costs |
 //! | --- | --- | --- |
-//! | `spin` | reads the word until it is free, then tries | all who wait read the line again, and try at once |
-//! | `ticket` | draws a number, reads until it is served | all who wait read the line again |
-//! | `mcs` | queues, reads a word of its own | one line, whoever waits |
-//! | `sleep` | sleeps; the one who leaves wakes one | a call into the system on either side |
+//! | `spin` | reads the word until it is free, then tries | all waiters read the line again, and try at once |
+//! | `ticket` | draws a number, reads until it is served | all waiters read the line again |
+//! | `mcs` | queues, reads a word of its own | one line, however many wait |
+//! | `sleep` | sleeps; the holder wakes one when it leaves | a call into the system on either side |
 //!
-//! All of them exclude, and whoever waits gets in when all others leave. `ticket` and `mcs` serve in the
+//! All of them exclude, and a waiter gets in once all others have left. `ticket` and `mcs` serve in the
 //! order of arrival.
 //!
-//! A queue is made of nodes, one for each who waits, in the machine's memory. A node is in one queue at a
-//! time: whoever holds two mutexes at once has a [`Place`] for each, which the borrow checker sees to.
+//! A queue is made of nodes, one for each waiter, in the machine's memory. A node is in one queue at a
+//! time: to hold two mutexes at once takes a [`Place`] for each, which the borrow checker sees to.
 //! Smaller things are guarded by a [`crate::Latch`].
 
 mod mcs;
@@ -58,13 +58,13 @@ impl MutexKind {
 /// What a worker queues with.
 #[repr(C, align(64))]
 struct Node<M: Machine> {
-    /// Who is behind in the queue of `mcs`.
+    /// The successor in the queue of `mcs`.
     next: M::Link<Node<M>>,
     /// It is this one's turn there.
     called: M::Word,
-    /// Who sleeps behind this one, under `sleep`.
+    /// The next sleeper, under `sleep`.
     behind: M::Link<Node<M>>,
-    /// The one who sleeps.
+    /// The sleeper.
     worker: M::Word,
     /// It sleeps no more.
     woken: M::Word,
@@ -125,7 +125,7 @@ impl<M: Machine> Mutex<M> {
         self.hold_as(place, true, body)
     }
 
-    /// As [`Mutex::hold`] for whoever is in a section, in which nobody sleeps: it waits awake.
+    /// As [`Mutex::hold`] in a section, where sleeping is not allowed: it waits awake.
     pub fn hold_awake<R>(&self, place: &mut Place<M>, body: impl FnOnce() -> R) -> R {
         self.hold_as(place, false, body)
     }

@@ -1,12 +1,12 @@
 //! A mutex of three states whose waiters sleep (Drepper, "Futexes are tricky", 2004), with the system's
 //! queue of sleepers beside it.
 //!
-//! - Nobody calls the system while nobody waits.
-//! - Whoever falls asleep has written that somebody may sleep, and found it still written in the queue's
-//!   critical section. Whoever leaves frees the word, and looks into the queue if that was written. So
-//!   either the sleeper is found there, or it finds the word changed.
-//! - Whoever leaves hands nothing on: the one who wakes tries like everybody else, and may come too late.
-//! - The queue is guarded as Linux guards its own, by a queue of those who spin.
+//! - Without waiters there are no calls into the system.
+//! - A worker that falls asleep has written `WANTED`, and found it still written in the queue's critical
+//!   section. The holder frees the word when it leaves, and looks into the queue if that was written. So it
+//!   finds the sleeper there, or the sleeper finds the word changed.
+//! - The mutex is not handed over: a woken worker competes like all others, and may come too late.
+//! - The queue is guarded as Linux guards its own, by a queue lock whose waiters spin.
 
 use super::Node;
 use super::mcs::Mcs;
@@ -14,10 +14,10 @@ use crate::{Fault, Line, Link, Machine, Ordering, Rig, Spin, Tagged, Word, Worke
 
 const FREE: u64 = 0;
 const HELD: u64 = 1;
-/// Held, and somebody may sleep.
+/// Held, and a waiter may sleep.
 const WANTED: u64 = 2;
 
-/// Whoever frees the word before the sleeper is in the queue does not find it there.
+/// A holder that leaves before the sleeper is in the queue does not find it there.
 static SLEPT_UNSEEN: Fault = Fault {
     name: "slept-unseen",
     step: "whoever falls asleep looks at the mutex again in the critical section of the sleepers' queue",
@@ -31,7 +31,7 @@ static SLEPT_UNSEEN: Fault = Fault {
 /// The planted bugs of the mutexes.
 pub static FAULTS: &[&Fault] = &[&SLEPT_UNSEEN];
 
-/// The word, and who sleeps.
+/// The word, and the sleepers.
 pub(super) struct Sleep<M: Machine> {
     word: Line<M::Word>,
     guard: Mcs<M>,
@@ -63,7 +63,7 @@ impl<M: Machine> Sleep<M> {
                 }
             }
         } else {
-            // Sleepers are not forgotten: whoever freed the word wakes one, who writes that it waits.
+            // Sleepers are not forgotten: the release that freed the word wakes one, which writes that it waits.
             let mut spin = Spin::<M>::new();
             while quick().is_err() {
                 // Relaxed: a hint; the exchange decides.
@@ -88,7 +88,7 @@ impl<M: Machine> Sleep<M> {
     fn sleep(&self, node: &Node<M>) {
         M::call_system();
         self.guard.enter(node);
-        // Relaxed: the guard orders this against the one who frees the word and then looks.
+        // Relaxed: the guard orders this against a holder that frees the word and then looks.
         let wanted = self.word.0.load(Ordering::Relaxed) == WANTED;
         let sleeps = wanted || M::fault(&SLEPT_UNSEEN);
         if sleeps {
@@ -101,7 +101,7 @@ impl<M: Machine> Sleep<M> {
         }
     }
 
-    /// Wakes the one who has slept longest.
+    /// Wakes the worker that has slept longest.
     fn wake(&self, node: &Node<M>) {
         M::call_system();
         self.guard.enter(node);

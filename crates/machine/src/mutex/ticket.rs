@@ -2,7 +2,7 @@
 
 use crate::{Line, Machine, Ordering, Spin, Word};
 
-/// The number to draw next and the number served, apart: who comes disturbs nobody who waits.
+/// The number to draw next and the number served, on lines of their own: an arrival disturbs no waiter.
 pub(super) struct Ticket<M: Machine> {
     next: Line<M::Word>,
     served: Line<M::Word>,
@@ -13,8 +13,8 @@ impl<M: Machine> Ticket<M> {
         Self { next: Line(M::Word::new(0)), served: Line(M::Word::new(0)) }
     }
 
-    /// Waits for its turn; the number that was drawn. A section begins with the drawing: those behind
-    /// wait for this one from then on.
+    /// Waits for its turn; the number that was drawn. A section begins with the drawing: later
+    /// arrivals wait for this one from then on.
     pub(super) fn enter(&self) -> u64 {
         M::enter_section();
         // Relaxed: the number itself is all that is handed over.

@@ -19,7 +19,7 @@ pub(super) struct Content {
     pub(super) cached: Vec<Sector>,
     pub(super) durable: Vec<Sector>,
     pub(super) pending: Pending<Change>,
-    /// Syncs that failed. A handle that has not told of one yet does so at its next sync, whoever's
+    /// Syncs that failed. A handle that has not told of one yet does so at its next sync, whichever handle's
     /// sync it was: what failed to become durable may have been written through either.
     pub(super) errors: u64,
     /// Open handles.

@@ -22,7 +22,7 @@ enum Fate {
 enum Style {
     All,
     None,
-    /// In the order of writing, so many sectors are kept and the one behind them may be torn.
+    /// In the order of writing, so many sectors are kept and the next one may be torn.
     Prefix(u64),
     /// So many are lost and later ones are kept.
     Suffix(u64),

@@ -11,8 +11,8 @@
 //!   discarded core for instance, can neither read nor change anything.
 //!
 //! From the bottom up: `sector`, `pending` (changes by age), `faults`, `change` and `fates` (which
-//! changes survive), `content` (one file), `image` (what survives of it), `names` (the directory), `state`
-//! (the state), `turn` (the schedule), `file`.
+//! changes survive), `content` (one file), `image` (what survives of it), `names` (the directory), `state` (all
+//! of it), `turn` (the schedule), `file`.
 
 mod change;
 mod content;
@@ -116,7 +116,7 @@ impl FaultyDisk {
     /// rest. A disk that is off has it too, in what [`FaultyDisk::crash`] finds.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotFound`] without a file of that name, [`io::ErrorKind::InvalidInput`] behind
+    /// [`io::ErrorKind::NotFound`] without a file of that name, [`io::ErrorKind::InvalidInput`] beyond
     /// its end.
     pub fn flip(&self, name: &str, offset: u64, bit: u8) -> io::Result<()> {
         let mut state = lock(&self.state);
@@ -174,7 +174,7 @@ impl FaultyDisk {
     }
 }
 
-/// The state. That a core panicked while it had it is that core's matter.
+/// The state. If a core panicked while it held the mutex, the run says so; the state is whole.
 fn lock(state: &Mutex<DiskState>) -> MutexGuard<'_, DiskState> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

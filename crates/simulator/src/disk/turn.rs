@@ -30,7 +30,7 @@ fn scheduled<'a>() -> Option<&'a State> {
 /// caller learns how it went.
 pub(super) fn perform<R>(operation: Operation, f: impl FnOnce() -> R) -> R {
     if let Some(state) = scheduled() {
-        // Whoever calls a device gives way, but not to siblings: the thread is in the call.
+        // A call of a device gives way to other cores, not to siblings: the thread is in the call.
         state.give_way(false);
     }
     let result = f();

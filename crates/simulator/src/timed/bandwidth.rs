@@ -1,10 +1,10 @@
 //! What carries only so much at a time: links, ports, memory controllers.
 //!
-//! Time is cut into windows of [`WINDOW`] cycles, each with room for as much as fits into it. Whoever comes
+//! Time is cut into windows of [`WINDOW`] cycles, each with room for as much as fits into it. A use
 //! takes room in the window of its time, or in the first later ones that have some, and is delayed until
 //! the first of these begins. Unlike a mark of when the resource is free again, this does not depend on the order in
-//! which the uses are booked, which is not that of their times. Within a window nobody is delayed: what
-//! queues for less than a window does so unseen.
+//! which the uses are booked, which is not that of their times. Within a window nothing is delayed: queues
+//! shorter than a window do not show.
 //!
 //! What is taken of all resources in one window lies side by side, a byte each: what is used is used at
 //! about the same time, and a message takes neighbours.

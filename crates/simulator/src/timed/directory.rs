@@ -1,6 +1,6 @@
 //! The shared cache and its directory: which lines the tiles' slices hold, and which cores hold copies.
 //!
-//! - The shared cache holds every line that a core's own caches hold (inclusion): who goes from here
+//! - The shared cache holds every line that a core's own caches hold (inclusion): a line that goes from here
 //!   goes from there too.
 //! - Sharers are exact. Up to [`INLINE`] are listed in the line's entry, more in a bitmap beside.
 //! - Among the lines of a set one that was not used lately goes (a bit for each, cleared when all
@@ -39,7 +39,7 @@ struct Entry {
     who: u64,
 }
 
-/// Who holds copies of a line.
+/// Which cores hold copies of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Copies {
     /// Cores that may read it, possibly none.

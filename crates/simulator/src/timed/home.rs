@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::description::{Coherence, Description, Homes};
 use chiliad_machine::{Machine, Native};
 
-/// Places where requests queue. Two lines that share one, which is rare, queue behind each other.
+/// Places where requests queue. Two lines that share one, which is rare, wait for each other.
 const QUEUES: usize = 1 << 16;
 
 /// Lines of a core's stack that the host is asked for before the core goes on.
@@ -111,7 +111,7 @@ pub(crate) struct Core {
     pub(super) resumed: u64,
     event: Event,
     request: Request,
-    /// The core behind it in the queue of its line.
+    /// The next core in the queue of its line.
     behind: u32,
     pub(super) spin: Spin,
     /// What the counter in the middle held for it.
@@ -163,7 +163,7 @@ pub(crate) struct Timed {
     pub(super) cores: Vec<Core>,
     tiles: u32,
     controller_count: u32,
-    /// Who spins sleeps.
+    /// Cores that spin sleep.
     naps: bool,
     /// How many do.
     asleep: u32,
@@ -178,7 +178,7 @@ pub(crate) struct Timed {
 /// What a core is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Post {
-    /// The host's own stack, or whoever only looks on.
+    /// The host's own stack, or an observer.
     Outside,
     /// The program.
     Tile,
@@ -394,7 +394,7 @@ impl Timed {
         Native::prefetch((&raw const self.queues[mix as usize % QUEUES]).cast(), 1);
     }
 
-    /// Asks the host for what the next event wants, and for the core of the one behind it.
+    /// Asks the host for what the next event wants, and for the core of the one after it.
     #[inline]
     fn prefetch(&self) {
         let [first, second] = self.wheel.ahead();
@@ -456,7 +456,7 @@ impl Timed {
         }
     }
 
-    /// Whoever is behind `core`, which has been served, is next.
+    /// The turn passes from `core`, which has been served, to its successor in the queue.
     fn next_turn(&mut self, core: u32) {
         let next = self.cores[core as usize].behind;
         let queue = self.queue(core);
@@ -587,8 +587,8 @@ impl Timed {
         }
     }
 
-    /// A core whose doings take no time writes to a line, and takes it from nobody: who sleeps until it loses the
-    /// line looks again.
+    /// A core whose doings take no time writes to a line, and takes it from no other: cores that sleep until they
+    /// lose the line look again.
     #[inline]
     pub(super) fn written_untold(&mut self, line: u64, time: u64) {
         if self.asleep > 0 {
@@ -609,7 +609,7 @@ impl Timed {
         let answered = asked + u64::from(self.private.answer_cycles());
         let there = self.network.travel(tile, home, Load::Line, answered);
         self.directory.forget_all(at);
-        // The line comes back whether or not it has been written: who owns it may write it untold.
+        // The line comes back whether or not it has been written: its owner may write it untold.
         self.directory.set_dirty(at);
         if access == Access::Read {
             self.private.restate(owner, line, Right::Shared);
@@ -676,7 +676,7 @@ impl Timed {
         self.cores[core as usize].ahead.push((line, there));
     }
 
-    /// When a sleeper on core `to` runs whom `from` wakes.
+    /// When a sleeper on core `to` runs that core `from` wakes.
     pub(super) fn wakes(&mut self, from: u32, to: u32, time: u64) -> u64 {
         if self.cores[from as usize].free {
             return time;

@@ -1,4 +1,4 @@
-//! Time: what an access costs on a described machine, and who runs when.
+//! Time: what an access costs on a described machine, and which core runs when.
 //!
 //! ```text
 //!   a core runs ahead ----> it needs the line's home ----> HOME ----> answer ----> RESUME
@@ -16,7 +16,7 @@
 //! - An access that the core's own caches answer is performed in the order of time too, but for reads and
 //!   writes, which may run ahead by the machine's `slack`. The effects of all accesses are in one order, which
 //!   agrees with each core's own: memory is sequentially consistent.
-//! - Who spins sleeps (`spin`), and wakes when it would have seen the change.
+//! - A core that spins sleeps (`spin`), and wakes when it would have seen the change.
 //! - Where there are more threads than cores they share these by slices (`timeshare`, `threads`).
 //! - Nothing but the description, the program and the seed decides: times are whole cycles.
 

@@ -2,12 +2,12 @@
 //!
 //! A mesh's tiles lie in rows, as square as their number allows; a message goes along its row first and then
 //! along its column. It takes every link on the way for as many cycles as it has flits; its body arrives
-//! behind its head. Sockets are joined pairwise; within a socket nobody queues.
+//! after its head. Sockets are joined pairwise; within a socket there are no queues.
 
 use super::bandwidth::Bandwidth;
 use crate::description::Network as Kind;
 
-/// Bytes of a message without a line: an address, who asks, what for.
+/// Bytes of a message without a line: an address, the asking core, what for.
 const HEAD_BYTES: u32 = 8;
 const LINE_BYTES: u32 = 64;
 

@@ -1,6 +1,6 @@
-//! The cores' side of time: accesses, waits, and who runs next.
+//! The cores' side of time: accesses, waits, and which core runs next.
 //!
-//! Whoever has to wait books its own event and takes the next one of the wheel, on its own stack: if that is
+//! A core that has to wait books its own event and takes the next one of the wheel, on its own stack: if that is
 //! its own again, no switch was needed.
 
 use super::home::{Access, Effect, Stack, Step, Timed};
@@ -118,7 +118,7 @@ impl State {
                 self.time.set(now + u64::from(cycles));
                 return false;
             }
-            // Who idles comes last, however far reads may run ahead.
+            // A core that idles comes last, however far reads may run ahead.
             let idles = it.cores[core as usize].spin.is_idle();
             let slack = it.machine.slack;
             let ahead = match access {
@@ -145,7 +145,7 @@ impl State {
 
     /// Whether the running core goes on before all others, whose time may be earlier by less than `ahead`.
     /// What others have booked for the same time comes first, unless the core has just been chosen: so the
-    /// order does not depend on who else has had something to do in between.
+    /// order does not depend on which other cores have had something to do in between.
     #[inline]
     fn is_turn(&self, timed: &Timed, now: u64, ahead: u64) -> bool {
         let others = timed.wheel.next().min(self.timer_at.get());

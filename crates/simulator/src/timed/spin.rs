@@ -1,4 +1,4 @@
-//! Who spins sleeps.
+//! A core that spins sleeps.
 //!
 //! Between two pauses a spin does the same again and again: it reads lines that its core holds. Once it has
 //! gone round like that, nothing changes until one of these lines is taken away: the core *idles*. It then

@@ -2,8 +2,8 @@
 //!
 //! - A set's lines are in the order of their last uses.
 //! - The second cache holds all that the first does (inclusion); a state is the same in both.
-//! - Nothing here takes time or tells anybody: who asks is told how long it takes, and who puts a line
-//!   in is told which one went.
+//! - Nothing here takes time or sends messages: a look-up returns how long it takes, and an insertion which
+//!   line it displaced.
 
 use super::table::table;
 use crate::description::Cache;
@@ -123,7 +123,7 @@ pub(crate) struct Private {
 impl Private {
     /// Empty ones, whose cores fill so many cycles of each access with other work.
     pub(crate) fn new(first: Cache, second: Option<Cache>, hidden: u32, cores: usize) -> Self {
-        // An access takes a cycle at least, so that time goes on for who does nothing else.
+        // An access takes a cycle at least, so that time goes on for a core that does nothing else.
         let felt = |cache: Cache| cache.cycles.saturating_sub(hidden).max(1);
         Self {
             first: Tags::new(first, cores),

@@ -13,7 +13,7 @@ impl State {
         self.timeshare.get()
     }
 
-    /// When the slice of whoever runs on `core` ends.
+    /// When the slice of the thread that runs on `core` ends.
     #[inline]
     pub(crate) fn slice_end_on(&self, core: u32) -> Ticks {
         self.timeshare().map_or(Ticks::MAX, |it| it.borrow().end_on(core))
@@ -35,7 +35,7 @@ impl State {
                 timed.borrow_mut().cores[core as usize].free = free;
                 return Some(core);
             }
-            // Who sleeps through a spin would have yielded.
+            // A thread that sleeps through a spin would have yielded.
             cores.for_each(|core| timed.borrow_mut().rouse(core, time));
         }
         thread.ready_at = time;
@@ -50,7 +50,7 @@ impl State {
         }
     }
 
-    /// The running thread has left its core: who has waited longest takes it over, if somebody waits.
+    /// The running thread has left its core: the thread that has waited longest takes it over, if any waits.
     pub(crate) fn pass_core(&self, timed: &RefCell<Timed>) {
         let Some(share) = self.timeshare() else { return };
         let (mut share, core) = (share.borrow_mut(), self.core.get());
@@ -74,7 +74,7 @@ impl State {
         self.counters.set(counters);
     }
 
-    /// The running thread gives its core to who has waited longest, and returns when it has one again.
+    /// The running thread gives its core to the one that has waited longest, and returns when it has one again.
     /// `false`: nobody is ready.
     fn give_core(&self, timed: &RefCell<Timed>) -> bool {
         let Some(share) = self.timeshare() else { return false };
@@ -122,7 +122,7 @@ impl State {
         self.slice_end.set(share.end_on(core));
     }
 
-    /// The running thread has computed since `before`, beyond its slice: what is behind its end it does when it
+    /// The running thread has computed since `before`, beyond its slice: what is left at the slice's end it does when it
     /// has a core again.
     #[cold]
     #[inline(never)]

@@ -1,4 +1,4 @@
-//! More threads than cores: who has a core, and for how long. An operating system of the plainest kind.
+//! More threads than cores: which has one, and for how long. An operating system of the plainest kind.
 //!
 //! ```text
 //!   woken, begun -----> READY: one queue, in order of arrival -----> has a CORE ----> sleeps, ends
@@ -7,20 +7,20 @@
 //!
 //! - A thread is a worker of its own and runs on one core at a time, any of them. Caches, lines that were asked
 //!   for ahead, and debts to guests stay with the core; whether what it does takes time goes with the thread.
-//! - No core idles while a thread is ready. Who wakes goes to the core that it had, if that idles, else to the
+//! - No core idles while a thread is ready. A thread that wakes goes to the core that it had, if that idles, else to the
 //!   next that does, else to the end of the queue.
-//! - A slice ends at the first access, pause or unit of computation behind its time, under a latch or not. Who
-//!   finds nobody ready goes on for another. A core that takes over pays a switch; one that idled pays none
+//! - A slice ends at the first access, pause or unit of computation after its time, under a latch or not. A
+//!   thread that finds none ready goes on for another. A core that takes over pays a switch; one that idled pays none
 //!   besides the wake-up.
-//! - Who waits long yields ([`chiliad_machine::Machine::yield_now`], a long stall): the first thread that is
-//!   ready takes the core. So whoever sleeps through a spin (`spin`) does so while nobody is ready, and
-//!   is roused when somebody is. Who only pauses burns its slice.
+//! - A thread that waits long yields ([`chiliad_machine::Machine::yield_now`], a long stall): the first thread that is
+//!   ready takes the core. So it sleeps through a spin (`spin`) while no other is ready, and is roused when one
+//!   is. A thread that only pauses burns its slice.
 //! - The first slices of the cores are parts of one, evenly graded, so that cores do not switch in step.
 //!
 //! One queue is fair whatever the number of threads, where queues of the cores would have to be balanced. It
-//! has no memory of who ran where: a thread finds the caches of its new core cold, which after a slice it would
+//! has no memory of which ran where: a thread finds the caches of its new core cold, which after a slice it would
 //! largely find them anyway, and which an idle core's preference spares those that sleep shortly. There are no
-//! priorities: who wakes pre-empts nobody.
+//! priorities: a thread that wakes preempts none.
 
 use chiliad_machine::Ticks;
 use std::collections::VecDeque;
@@ -29,12 +29,12 @@ use std::ops::Range;
 /// The threads that share cores, and these.
 pub(crate) struct Timeshare {
     pub(super) cores: Range<u32>,
-    /// By core: when the slice of who runs there ends, and whether the core has given its graded one.
+    /// By core: when the slice of its thread ends, and whether the core has given its graded one.
     slices: Vec<(Ticks, bool)>,
     /// The worker of the first thread.
     first: u32,
     threads: Vec<Thread>,
-    /// Those without a core, who has waited longest first.
+    /// Those without a core, in the order in which they came.
     pub(super) ready: VecDeque<u32>,
     /// Cycles of a slice, and of a switch.
     slice: u64,
@@ -82,7 +82,7 @@ impl Timeshare {
         self.place(core).map_or(Ticks::MAX, |at| self.slices[at].0)
     }
 
-    /// Somebody waits for a core, and the word of its waking has come by `time`.
+    /// A thread waits for a core, and the word of its waking has come by `time`.
     pub(super) fn is_somebody_ready(&mut self, time: Ticks) -> bool {
         let first = self.ready.front().copied();
         first.and_then(|worker| self.thread(worker)).is_some_and(|it| it.ready_at <= time)

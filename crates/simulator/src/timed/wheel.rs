@@ -1,6 +1,6 @@
 //! Events in the order of their times: one for each core at most.
 //!
-//! - Events of one time come out in the order in which they went in; behind them those that were to come
+//! - Events of one time come out in the order in which they went in; after them those that were to come
 //!   last, in the order of their cores.
 //! - What is due within [`SPAN`] cycles lies in a slot of a wheel, found by a bitmap; what is due later
 //!   lies in a heap, and comes out before what the wheel holds for the same time.
@@ -20,7 +20,7 @@ pub(crate) struct Wheel {
     /// Of each slot the first and the last core.
     slots: Vec<(u32, u32)>,
     occupied: [u64; WORDS],
-    /// Of each core the one behind it in its slot.
+    /// Of each core the next one in its slot.
     behind: Vec<u32>,
     /// The time up to which everything has come out.
     now: u64,
@@ -90,7 +90,7 @@ impl Wheel {
         }
     }
 
-    /// As [`Wheel::push`], behind all else at that time.
+    /// As [`Wheel::push`], after all else at that time.
     pub(crate) fn push_last(&mut self, time: u64, core: u32) {
         let time = time.max(self.now);
         self.next = self.next.min(time);
