@@ -88,6 +88,7 @@ impl<M: Machine> Ruins<M> {
     /// published.
     pub fn add(&self, tables: Vec<Arc<Shared<M, Table<M>>>>, version: u64) {
         debug_assert!(version > 1, "the first version has dropped nothing");
+        debug_assert!(!tables.is_empty(), "a table is dropped");
         self.count.fetch_add(tables.len() as u64, Ordering::Relaxed);
         self.newest.store(version, Ordering::Relaxed);
         self.waiting.lock().extend(tables.into_iter().map(|table| {

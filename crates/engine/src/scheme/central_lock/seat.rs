@@ -129,6 +129,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     /// Whether it could share the gap of this number at once. It stands in line for nothing afterwards, unless it
     /// did before.
     pub fn try_gap(&mut self, table: TableId, gap: u64) -> bool {
+        debug_assert!(self.active, "a transaction is in hand");
         let stands = matches!(self.placing, Some(Ok(Answer::Waits)));
         !stands && self.locks().try_lock(Name::gap(table.0, gap), Mode::S)
     }
@@ -211,7 +212,6 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     /// The transaction has committed.
     #[inline]
     pub fn committed(&mut self) {
-        debug_assert!(self.active, "a transaction is in hand");
         self.locks().renew();
     }
 

@@ -258,6 +258,7 @@ pub fn drop_version<M: Machine, const VARIANT: u8>(
 
 /// Sets a block by for the version that is overwritten.
 fn set_by<M: Machine>(heap: &mut LocalHeap<M>, write: &mut Write<M>) -> Result<(), Refusal<M>> {
+    debug_assert!(write.spare[0].is_none(), "one version is kept");
     // Whatever is in place when the latch is held is no longer than this.
     let block = heap.alloc_record(SlotKind::Version, heap.room(write.record));
     write.spare[0] = Some(block.map_err(|_| Refusal::out_of_memory())?);
