@@ -1,4 +1,4 @@
-//! The allocators that a run can be measured with (thousand-cores.txt 4.1.1). Only the engine's
+//! The allocators that a run can be measured with (Yu, 2015, 4.1.1). Only the engine's
 //! slots and its transactions' private memory come from them; all else is the process's own.
 
 use crate::args::AllocatorFlag;

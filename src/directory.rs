@@ -3,7 +3,8 @@
 use chiliad::{Error, LogError, Phase};
 use chiliad_host::Leftover;
 use chiliad_host::Stop;
-use indicatif::{ProgressBar, ProgressStyle};
+use chiliad_host::bar::bar;
+use indicatif::ProgressBar;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -54,11 +55,7 @@ pub struct Bar(ProgressBar);
 impl Bar {
     /// A bar; hidden if `quiet` or where there is no terminal.
     pub fn new(quiet: bool) -> Self {
-        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(1) };
-        if let Ok(style) = ProgressStyle::with_template("{msg:<32} [{bar:30}] {elapsed}") {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        Self(bar)
+        Self(bar(1, "{msg:<32} [{bar:30}] {elapsed}", quiet))
     }
 
     /// Shows a phase, units done, all units.

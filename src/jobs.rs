@@ -3,7 +3,7 @@
 use crate::args::{
     self, BenchCommand, Command, IndexKindFlag, OutputFlags, SimulateCommand, YesNo, typed,
 };
-use crate::settings;
+use crate::{settings, sweep};
 use chiliad_driver::{Drawing, Locking, Lookup};
 use chiliad_engine::{IndexKind, Options};
 use chiliad_host::{Stop, computer};
@@ -12,7 +12,7 @@ use chiliad_lab::spec::DrawSpec;
 use std::path::Path;
 
 /// A command that runs something, and what it says of the runs together.
-pub struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     /// `--sweep`.
     pub sweep: Option<&'a str>,
     /// Simulated runs at a time.
@@ -25,13 +25,26 @@ pub struct Asked<'a> {
     pub series: Option<&'a Path>,
 }
 
-/// What `words` ask to run.
+/// What `words`, after the program's name, ask to run.
 pub fn parse(words: &[String]) -> Result<Job, Stop> {
     job(&args::parse(words)?.command)
 }
 
-/// What the command asks to run.
-pub fn job(command: &Command) -> Result<Job, Stop> {
+/// The same of each point of their sweep, with the flag that tells it from the others; none of a command that runs
+/// nothing.
+pub fn points(words: &[String]) -> Result<Vec<(Job, Option<String>)>, Stop> {
+    let command = args::parse(words)?.command;
+    let lines = match asked(&command) {
+        None => return Ok(Vec::new()),
+        Some(Asked { sweep: None, .. }) => vec![words.to_vec()],
+        Some(_) => sweep::expand(words)?,
+    };
+    // The flag that is swept comes last.
+    let label = |line: &[String]| line.last().filter(|_| lines.len() > 1).cloned();
+    lines.iter().map(|line| Ok((parse(line)?, label(line)))).collect()
+}
+
+fn job(command: &Command) -> Result<Job, Stop> {
     Ok(match command {
         Command::Bench(BenchCommand::Workload(workload)) => {
             let parts = workload.parts();
@@ -44,7 +57,7 @@ pub fn job(command: &Command) -> Result<Job, Stop> {
             Job::Workload(Box::new(spec))
         }
         Command::Bench(BenchCommand::Timestamps(bench)) => {
-            let flags = &bench.timestamps;
+            let flags = &bench.flags;
             let timestamps = flags.timestamps.kind();
             let drawing = Drawing {
                 options: Options { timestamps, ..flags.drawn.options() },
@@ -56,7 +69,7 @@ pub fn job(command: &Command) -> Result<Job, Stop> {
             Job::Timestamps(Box::new(spec))
         }
         Command::Simulate(SimulateCommand::Timestamps(simulate)) => {
-            let (flags, on) = (&simulate.timestamps, &simulate.machine);
+            let (flags, on) = (&simulate.flags, &simulate.flags.machine);
             let timestamps = flags.timestamps.kind();
             let (duration, warmup) = DrawSpec::simulated_times(timestamps);
             let drawing = Drawing {
@@ -70,7 +83,7 @@ pub fn job(command: &Command) -> Result<Job, Stop> {
             Job::Timestamps(Box::new(spec))
         }
         Command::Bench(BenchCommand::Index(bench)) => {
-            let flags = &bench.index;
+            let flags = &bench.flags;
             let lookup = Lookup {
                 records: flags.records,
                 record_bytes: flags.record_bytes,
@@ -87,7 +100,7 @@ pub fn job(command: &Command) -> Result<Job, Stop> {
             Job::Lookups(Box::new(LookupSpec { lookup, repeat: flags.repeat }))
         }
         Command::Bench(BenchCommand::Locks(bench)) => {
-            let flags = &bench.locks;
+            let flags = &bench.flags;
             let locking = Locking {
                 table: flags.scheme.kind(),
                 mutex: flags.latch.kind(),
@@ -106,21 +119,19 @@ pub fn job(command: &Command) -> Result<Job, Stop> {
 }
 
 /// What the command says of its runs together; `None` if it runs nothing.
-pub fn asked(command: &Command) -> Option<Asked<'_>> {
+pub(crate) fn asked(command: &Command) -> Option<Asked<'_>> {
     Some(match command {
-        Command::Bench(BenchCommand::Index(bench)) => alone(&bench.index.sweep, &bench.output),
-        Command::Bench(BenchCommand::Timestamps(bench)) => {
-            alone(&bench.timestamps.sweep, &bench.output)
-        }
-        Command::Bench(BenchCommand::Locks(bench)) => alone(&bench.locks.sweep, &bench.output),
+        Command::Bench(BenchCommand::Index(bench)) => alone(&bench.flags.sweep, &bench.output),
+        Command::Bench(BenchCommand::Timestamps(bench)) => alone(&bench.flags.sweep, &bench.output),
+        Command::Bench(BenchCommand::Locks(bench)) => alone(&bench.flags.sweep, &bench.output),
         Command::Bench(BenchCommand::Workload(workload)) => {
             let parts = workload.parts();
             let (history, series) = (parts.run.history.as_deref(), parts.on.series.as_deref());
             Asked { history, series, ..alone(&parts.run.sweep, parts.output) }
         }
         Command::Simulate(SimulateCommand::Timestamps(simulate)) => {
-            let at_once = simulate.machine.jobs.unwrap_or_else(computer::cores);
-            Asked { at_once, ..alone(&simulate.timestamps.sweep, &simulate.output) }
+            let at_once = simulate.flags.machine.jobs.unwrap_or_else(computer::cores);
+            Asked { at_once, ..alone(&simulate.flags.sweep, &simulate.output) }
         }
         Command::Simulate(SimulateCommand::Workload(workload)) => {
             let parts = workload.parts();

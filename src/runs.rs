@@ -2,32 +2,21 @@
 //!
 //! Every point is parsed and resolved, and every file created, before the first run begins.
 
+use crate::args;
 use crate::jobs::{self, Asked};
-use crate::{args, sweep};
 use chiliad_host::{OutputFile, Sink, Stop};
 use chiliad_lab::run::{Files, Session};
 
 /// Runs what the words ask for.
 pub fn run(words: &[String]) -> Result<(), Stop> {
-    let arguments = args::parse(words)?;
-    let none = || Stop::Failed("not a run".into());
-    let asked = jobs::asked(&arguments.command).ok_or_else(none)?;
-    let lines = match asked.sweep {
-        None => vec![words.to_vec()],
-        Some(_) => sweep::expand(words)?,
-    };
-    let swept = lines.len() > 1;
-    let (mut all, mut labels, mut files) = (Vec::new(), Vec::new(), Files::default());
-    for line in &lines {
-        let job = jobs::parse(line)?;
-        files = create(&asked, swept || job.repeat() > 1)?;
-        all.push(job);
-        // The flag that is swept comes last.
-        labels.push(line.last().filter(|_| swept).cloned());
-    }
+    let command = args::parse(words)?.command;
+    let asked = jobs::asked(&command).ok_or_else(|| Stop::Failed("not a run".into()))?;
+    let (jobs, labels): (Vec<_>, Vec<_>) = jobs::points(words)?.into_iter().unzip();
+    let several = jobs.len() > 1 || jobs.iter().any(|job| job.repeat() > 1);
+    let files = create(&asked, several)?;
     let (at_once, quiet) = (asked.at_once, asked.output.quiet);
     let sink = Sink::new(asked.output.json.as_deref(), quiet)?;
-    Session { jobs: all, labels, at_once, quiet, files }.run(sink)
+    Session { jobs, labels, at_once, quiet, files }.run(sink)
 }
 
 /// Creates the files of a single run; several runs have nowhere to put theirs.

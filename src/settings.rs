@@ -6,12 +6,12 @@ use crate::args::{
     NativeFlags, RetryFlag, RunFlags, ScheduleFlag, Scope, SimulatedFlags, SnapshotsFlag,
     WorkloadFlags,
 };
-use chiliad_driver::{Backoff, Durability, Length, Plan, Retry, schemes};
+use chiliad_driver::{Backoff, Durability, Length, Retry, schemes};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots};
-use chiliad_host::{Stop, computer, values};
+use chiliad_host::{Stop, computer};
 use chiliad_lab::machines;
 use chiliad_lab::spec::{
-    Asked, HostSpec, InFlight, MachineSpec, Order, Place, Price, RunSpec, Storage, Timed, Trials,
+    Asked, HostSpec, InFlight, MachineSpec, Order, Place, Price, RunSpec, Storage, Timed,
     promises_transactions,
 };
 use chiliad_machine::{Fault, MEMBERS_MAX};
@@ -63,26 +63,8 @@ pub fn native(
     if let Place::Host(host) = &mut spec.on {
         host.storage = storage;
     }
-    spec.check_fit()?;
-    if spec.trials() == Trials::Ahead {
-        check_trials(run, &spec)?;
-    }
+    spec.check()?;
     Ok(spec)
-}
-
-/// Refuses trials to runs that they would spoil: nobody records what they write, and the log's writers
-/// would end with the first.
-fn check_trials(run: &RunFlags, spec: &RunSpec) -> Result<(), Stop> {
-    let why = if run.verify {
-        "--verify: trials before the run write rows that its history does not have"
-    } else if run.history.is_some() {
-        "--history: trials before the run write rows that its history does not have"
-    } else if spec.storage().is_some() {
-        "--durability: trials before the run have no log"
-    } else {
-        return Ok(());
-    };
-    Err(Stop::bad("--interleave", format!("auto with {why}; accepted: 1 to {MEMBERS_MAX}")))
 }
 
 /// How the run uses its disk, if it is to.
@@ -118,7 +100,6 @@ pub fn simulated(
 ) -> Result<RunSpec, Stop> {
     let cores = flags.machine.cores;
     let clients = flags.clients.unwrap_or(cores);
-    check_sharing(run, &flags.machine, clients)?;
     let word = match run.interleave {
         Some(InFlight::Auto) => Some("auto"),
         Some(InFlight::Adaptive) => Some("adaptive"),
@@ -131,29 +112,8 @@ pub fn simulated(
     }
     let place = Place::Simulated(machine(&flags.machine)?);
     let spec = resolve(workload, run, place, (cores, clients))?;
-    spec.check_fit()?;
+    spec.check()?;
     Ok(spec)
-}
-
-/// Refuses clients that would share cores where nothing could take turns, or too much would.
-fn check_sharing(run: &RunFlags, machine: &MachineFlags, clients: usize) -> Result<(), Stop> {
-    let cores = machine.cores;
-    if clients <= cores {
-        return Ok(());
-    }
-    let one = matches!(run.interleave, None | Some(InFlight::Number(1)));
-    let problem = if machine.schedule != ScheduleFlag::Timed {
-        format!(
-            "{clients} on {cores} cores without time; accepted: 1 to {cores}, or --schedule timed"
-        )
-    } else if !one {
-        format!(
-            "{clients} on {cores} cores with --interleave; accepted: 1 to {cores}, or --interleave 1"
-        )
-    } else {
-        return Ok(());
-    };
-    Err(Stop::bad("--clients", problem))
 }
 
 /// The simulated machine that the flags describe.
@@ -206,7 +166,7 @@ fn resolve(
     let load = workload.load(&Scope { clients, scheme, on: on.kind() })?;
     check_waits(run, scheme, &load.options)?;
     let transactions = run.transactions.map(Length::Transactions);
-    let spec = Asked {
+    let asked = Asked {
         scheme,
         load,
         on,
@@ -244,9 +204,7 @@ fn resolve(
         verify_memory: run.verify_memory,
         repeat: run.repeat,
     };
-    let spec = spec.resolve();
-    check_stalled(&spec.plan)?;
-    Ok(spec)
+    Ok(asked.resolve())
 }
 
 /// Refuses waits that a deadlock would make endless.
@@ -261,25 +219,6 @@ fn check_waits(run: &RunFlags, scheme: &Info, workload: &WorkloadOptions) -> Res
         "none with --wait-timeout none: a deadlock would never end; accepted: with ycsb --lock-order \
          key, in which there is none",
     ))
-}
-
-/// Refuses a transaction that stalls where nothing ends the run before it, or nothing comes after its begin.
-fn check_stalled(plan: &Plan) -> Result<(), Stop> {
-    let Some(stalled_at) = plan.stalled_at else { return Ok(()) };
-    let shown = values::show_time(stalled_at);
-    let problem = match plan.length {
-        Length::Time(time) if stalled_at < time => return Ok(()),
-        Length::Time(time) => {
-            let time = values::show_time(time);
-            format!("{shown} of a window of {time}; accepted: less than --duration")
-        }
-        Length::Transactions(_) => {
-            format!(
-                "{shown} with a number of transactions, of which some may wait for it; accepted: with --duration"
-            )
-        }
-    };
-    Err(Stop::bad("--stalled-at", problem))
 }
 
 /// The scheme of this name, which must have transactions, as the library has it.

@@ -7,7 +7,7 @@
 //!   other `rust` fences are doc-tests of the crate that they use.
 //! - The guide names every error and every option.
 //!
-//! Command lines that show no output are parsed in `src/documents.rs` and `xtask`.
+//! Command lines that show no output are parsed in `tests/lines.rs` and `xtask`.
 
 mod common;
 #[path = "common/fences.rs"]

@@ -94,11 +94,11 @@ pub enum BenchCommand {
     #[command(flatten)]
     Workload(Workload<NativeFlags>),
     /// Look-ups in an index alone, single or in groups, each reading its record.
-    Index(Box<IndexBench>),
+    Index(Box<Alone<IndexFlags>>),
     /// Timestamps alone, as fast as threads can draw them.
-    Timestamps(Box<TimestampsBench>),
+    Timestamps(Box<Alone<TimestampsFlags>>),
     /// Locks alone: acquired and released, one at a time.
-    Locks(Box<LocksBench>),
+    Locks(Box<Alone<LocksFlags>>),
 }
 
 /// `chiliad simulate WORKLOAD`.
@@ -108,7 +108,7 @@ pub enum SimulateCommand {
     #[command(flatten)]
     Workload(Workload<SimulatedFlags>),
     /// Timestamps alone, as fast as simulated cores can draw them.
-    Timestamps(Box<TimestampsSimulation>),
+    Timestamps(Box<Alone<SimulatedTimestampsFlags>>),
 }
 
 /// The workloads, each with what a run on this kind of machine has besides.
@@ -197,48 +197,12 @@ pub struct SimulatedFlags {
     pub machine: MachineFlags,
 }
 
-/// `chiliad bench index`.
+/// A run of something else than a workload, with flags `F`.
 #[derive(Args)]
-pub struct IndexBench {
-    /// The index.
+pub struct Alone<F: Args> {
+    /// What runs, and on what.
     #[command(flatten)]
-    pub index: IndexFlags,
-    /// Where results go.
-    #[command(flatten)]
-    pub output: OutputFlags,
-}
-
-/// `chiliad bench locks`.
-#[derive(Args)]
-pub struct LocksBench {
-    /// The locks.
-    #[command(flatten)]
-    pub locks: LocksFlags,
-    /// Where results go.
-    #[command(flatten)]
-    pub output: OutputFlags,
-}
-
-/// `chiliad bench timestamps`.
-#[derive(Args)]
-pub struct TimestampsBench {
-    /// The timestamps.
-    #[command(flatten)]
-    pub timestamps: TimestampsFlags,
-    /// Where results go.
-    #[command(flatten)]
-    pub output: OutputFlags,
-}
-
-/// `chiliad simulate timestamps`.
-#[derive(Args)]
-pub struct TimestampsSimulation {
-    /// The timestamps.
-    #[command(flatten)]
-    pub timestamps: SimulatedTimestampsFlags,
-    /// The machine.
-    #[command(flatten)]
-    pub machine: MachineFlags,
+    pub flags: F,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputFlags,

@@ -1,7 +1,7 @@
 //! The flags of each workload.
 
 use super::run::LatchFlag;
-use super::{DrawnFlags, TimestampsFlag};
+use super::{DrawnFlags, MachineFlags, TimestampsFlag};
 use chiliad_driver::{LockMode, LockTableKind};
 use chiliad_host::values;
 use clap::{Args, ValueEnum};
@@ -439,6 +439,9 @@ pub struct SimulatedTimestampsFlags {
     /// Run once for each value of another flag, such as cores=1,4,16 or seed=1,2,3.
     #[arg(long, value_name = "FLAG=A:B:STEP|FLAG=a,b,c")]
     pub sweep: Option<String>,
+    /// The machine.
+    #[command(flatten)]
+    pub machine: MachineFlags,
 }
 
 /// `--scale`.

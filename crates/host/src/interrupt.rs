@@ -1,6 +1,6 @@
 //! Signals that ask the process to end: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 //!
-//! A thread sleeps until one comes. Whoever can end early and still say what came of it *listens*: the
+//! A thread sleeps until one comes. Code that can end early and still report its results *listens*: the
 //! first signal then only asks ([`asked`]). Otherwise, and with the second one, the process ends at once:
 //! all [`crate::leftovers`] are removed, and the exit status is 128 and the signal's number.
 //!

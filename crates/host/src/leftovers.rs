@@ -1,6 +1,6 @@
 //! What the process would leave behind: temporary files and directories, child processes.
 //!
-//! Each is entered here when it is made, and goes with the value that stands for it: at the end of what
+//! Each is registered when it is made, and is removed with the value that stands for it: at the end of what
 //! it was made for, where an error or a panic ends that earlier, and where a signal ends the process
 //! ([`crate::interrupt`]). Whatever is to stay is given up by [`Leftover::keep`].
 
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Attempts to remove a directory to which other threads may still be adding files.
 const ATTEMPTS: usize = 1_000;
 
-/// How something is removed. What cannot be removed stays: there is nobody left to tell.
+/// How something is removed. What cannot be removed stays: the process is about to end.
 type Removal = Box<dyn FnOnce() + Send>;
 
 /// Everything that has been made and is to go.
@@ -53,7 +53,7 @@ impl Leftover {
     }
 
     /// A directory, made with those above it where they are missing: those that were missing go again,
-    /// unless somebody has put something into them.
+    /// unless something else has been put into them.
     pub fn directory(path: &Path) -> io::Result<Self> {
         let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
         let made: Vec<PathBuf> = path.ancestors().take_while(missing).map(Path::to_owned).collect();
@@ -103,7 +103,7 @@ pub fn process(command: &mut Command) -> io::Result<(Arc<Mutex<Child>>, Leftover
         let child = Arc::new(Mutex::new(command.spawn()?));
         let killed = Arc::clone(&child);
         let kill = move || {
-            // Whoever holds it waits for its end already.
+            // The holder waits for its end already.
             if let Ok(mut child) = killed.try_lock() {
                 // Both fail where it has ended, which is what is wanted.
                 let _ = child.kill();
@@ -114,8 +114,8 @@ pub fn process(command: &mut Command) -> io::Result<(Arc<Mutex<Child>>, Leftover
     })
 }
 
-/// Removes everything, the newest first; from here on nobody can make more, and waits for the end of the
-/// process, which is the caller's to bring about.
+/// Removes everything, the newest first. From here on making more blocks until the process ends, which is
+/// for the caller to bring about.
 pub fn clear() {
     let mut owned = owned();
     while let Some((_, removal)) = owned.removals.pop() {

@@ -95,7 +95,7 @@ pub fn print(text: &str) -> Result<(), Stop> {
     }
 }
 
-/// Writes to standard error. Where that cannot be done there is nobody to tell.
+/// Writes to standard error; a failure to do so is ignored.
 pub fn complain(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }

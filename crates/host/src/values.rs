@@ -1,6 +1,6 @@
 //! How the values of flags are written: times, sizes, ranges, numbers within bounds.
 //!
-//! Every refusal says what is accepted; who reports it adds the name of the flag.
+//! Every refusal says what is accepted; the caller adds the name of the flag.
 
 use std::ops::Range;
 use std::time::Duration;

@@ -85,7 +85,7 @@ pub fn hand_over_ns() -> Option<f64> {
     let cores = allowed_cores();
     let [one, other] = *cores.get(..2)? else { return None };
     let word = Line(AtomicU64::new(0));
-    // Nobody else will come.
+    // The other thread did not start.
     let alone = AtomicBool::new(false);
     let play = &|core: usize, turn: u64| {
         // Where it is refused the system places the threads, on two cores if it is idle.

@@ -16,7 +16,7 @@ pub const ROOMS: usize = ALL.len();
 /// A part of the source.
 pub struct Room {
     /// Parts of the paths of its files; the first room with one that fits has the line. A room without
-    /// has what is nobody's: library functions that were not compiled into others.
+    /// has the rest: library functions that were not compiled into others.
     files: &'static [&'static str],
     /// The sites whose steps it takes.
     pub sites: &'static [Cost],

@@ -248,7 +248,7 @@ pub struct Axis {
     /// Flags that get the same value.
     #[serde(default)]
     pub also: Vec<String>,
-    /// Written behind the value on the command line.
+    /// Follows the value on the command line.
     #[serde(default)]
     pub unit: String,
     /// What it says beneath the axis.

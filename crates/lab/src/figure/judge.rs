@@ -338,7 +338,7 @@ impl<'a> Board<'a> {
         })
     }
 
-    /// The place behind which a curve grows by less than `share` of the axis' growth, if there is one.
+    /// The place after which a curve grows by less than `share` of the axis' growth, if there is one.
     fn bend(curve: &'a Curve, share: f64) -> Option<&'a Dot> {
         let bends = |pair: &&[Dot]| pair[1].mid / pair[0].mid < share * pair[1].x / pair[0].x;
         curve.dots.windows(2).find(bends).map(|pair| &pair[0])

@@ -1,8 +1,8 @@
 //! The papers' figures, and whether what the papers say of them holds.
 //!
 //! Figures and claims are data, in `figures/`. From a description to the page: [`grid`] says what is to be run,
-//! `run` and `simulated` run it, [`measured`] makes numbers of the results, [`judge`] holds the claims against them, and [`csv`], [`chart`] and
-//! [`page`] say it.
+//! `run` and `simulated` run it, `measured` makes numbers of the results, `judge` holds the claims against them, and
+//! `csv`, `chart` and `page` say it.
 
 mod axis;
 mod canvas;

@@ -14,7 +14,7 @@ pub fn short(number: f64) -> String {
         size if size >= 100.0 || size == 0.0 => 0,
         size if size >= 10.0 => 1,
         size if size >= 1.0 => 2,
-        // Two figures behind the zeros.
+        // Two figures after the zeros.
         size => (1.0 - size.log10().floor()).min(7.0) as usize,
     };
     format!("{scaled:.decimals$}{unit}")

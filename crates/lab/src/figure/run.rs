@@ -94,7 +94,7 @@ fn run_columns(
     Ok(())
 }
 
-/// Who comes after whom in a round: forwards in one, backwards in the next.
+/// The order of a round: forwards in one, backwards in the next.
 fn turns(jobs: usize, round: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..jobs).collect();
     if round % 2 == 1 {

@@ -155,7 +155,7 @@ fn no_room(
                 "{jobs} at once need {needed:.1}GiB of memory, {available:.1}GiB are available"
             ))
         }
-        // Where the system does not say what there is, whoever asks for so much knows.
+        // Where the system does not say what there is, the panel runs.
         _ => None,
     })
 }

@@ -12,7 +12,7 @@ pub const FOUND: &str = "found";
 /// A table of a machine file.
 pub struct Fields<'a> {
     file: &'a str,
-    /// With a dot behind, where it is not the file itself.
+    /// With a trailing dot, but for the file itself.
     path: String,
     table: &'a Table,
     asked: RefCell<Vec<&'static str>>,
@@ -143,7 +143,7 @@ impl<'a> Fields<'a> {
         Ok(Some(Fields { file: self.file, path, table, asked: RefCell::default() }))
     }
 
-    /// Refuses what nobody has asked for.
+    /// Refuses fields that were not read.
     pub fn done(self) -> Result<(), Stop> {
         let asked = self.asked.borrow();
         match self.table.keys().find(|key| !asked.contains(&key.as_str())) {

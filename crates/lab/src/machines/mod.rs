@@ -32,7 +32,7 @@ pub fn find(text: &str) -> Result<Description, Stop> {
     Ok(named(text)?.description)
 }
 
-/// The machine of timed runs where nobody names another.
+/// The default machine of timed runs.
 pub fn timed() -> Result<Description, Stop> {
     find(FILES[0].0)
 }

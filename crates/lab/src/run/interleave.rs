@@ -2,7 +2,7 @@
 //! flight.
 //!
 //! The numbers take turns, upwards and then downwards, so that a drift of the computer and what the first
-//! trial finds cold meet all of them alike. Trials write and nobody records it: runs whose history is
+//! trial finds cold meet all of them alike. Trials write without a recorder: runs whose history is
 //! recorded are refused `auto` where flags are resolved, and so are runs with a log, whose writers run once.
 
 use chiliad_driver::{Length, Plan, Progress, Target, run_native};

@@ -1,4 +1,4 @@
-//! What was asked for of a run; what nobody asked for is as the place has it.
+//! What is asked for of a run; the rest follows from the place where it runs.
 
 use super::run::{HostSpec, On, Place, RunSpec, Trials, promises_transactions};
 use chiliad_driver::{Backoff, Durability, Length, Plan, Recording, Retry, explored};

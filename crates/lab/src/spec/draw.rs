@@ -20,7 +20,7 @@ pub struct DrawSpec {
 
 impl DrawSpec {
     /// The window on a simulated machine, and what comes before it, where none is asked for. A thousand cores take a
-    /// millisecond to queue up for a mutex; where nobody waits for anybody, little has to be seen.
+    /// millisecond to queue up for a mutex; without a queue little has to be seen.
     #[must_use]
     pub fn simulated_times(kind: Timestamps) -> (Duration, Duration) {
         let (duration, warmup) = match kind {

@@ -1,10 +1,11 @@
 //! What a run is: typed, with every default filled in.
 //!
-//! A [`RunSpec`] goes from whoever asks for a run, a command line or a figure, to the driver, to the result and to
+//! A [`RunSpec`] goes from its source, a command line or a figure, to the driver, to the result and to
 //! the chart. [`Asked`] is the same before the defaults; [`Database`] is the part of it that identifies a loaded
 //! database; [`RunSpec::options`] is how a result shows it.
 
 mod asked;
+mod check;
 mod database;
 mod draw;
 mod machine;

@@ -3,7 +3,6 @@
 use super::machine::{MachineSpec, Order, Price};
 use chiliad_driver::{Plan, SimulatedPlan, explored};
 use chiliad_engine::{DurableOptions, Info, Isolation, Options};
-use chiliad_host::{Stop, limit};
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::tpcc::Scale;
 use std::path::PathBuf;
@@ -161,38 +160,6 @@ impl RunSpec {
             | WorkloadOptions::Tatp(_)
             | WorkloadOptions::Txbench(_) => !self.micro,
         }
-    }
-
-    /// Refuses what does not fit this computer.
-    ///
-    /// # Errors
-    /// Bad input: the flag that asks for too much, and what fits.
-    pub fn check_fit(&self) -> Result<(), Stop> {
-        match &self.on {
-            Place::Host(_) => Self::check_native_fit(&self.workload, &self.engine, &self.plan),
-            Place::Simulated(machine) => {
-                let rows = self.workload.memory(self.engine.kept_payload);
-                // What says who may touch which word takes half as much again.
-                let watched = if machine.timed().is_some() { 0 } else { rows.bytes / 2 };
-                limit::check_memory(rows.flag, rows.bytes.saturating_add(watched))
-            }
-        }
-    }
-
-    /// The same of a native run's parts.
-    ///
-    /// # Errors
-    /// Bad input: the flag that asks for too much, and what fits.
-    pub fn check_native_fit(
-        workload: &WorkloadOptions,
-        engine: &Options,
-        plan: &Plan,
-    ) -> Result<(), Stop> {
-        limit::check_memory("--memory-ready", engine.memory_bytes_ready)?;
-        let rows = workload.memory(None);
-        limit::check_memory(rows.flag, rows.bytes)?;
-        let stacks = if plan.interleave > 1 { plan.interleave } else { 0 };
-        limit::check_threads("--clients", plan.clients, stacks)
     }
 }
 

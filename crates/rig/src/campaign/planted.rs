@@ -84,7 +84,7 @@ pub fn run_planted(
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut searches = Vec::new();
     for (&(fault, scheme), search) in faults.iter().zip(found) {
-        // Where a signal came first nobody has searched.
+        // A signal came before some searches began.
         if let Some(search) = search {
             searches.push((fault, scheme, search?));
         }
@@ -161,7 +161,7 @@ fn search(
 }
 
 impl Search {
-    /// Caught, or somebody else's task.
+    /// Caught, or another rig's task.
     fn is_good(&self) -> bool {
         matches!(self, Self::Caught { .. } | Self::Elsewhere)
     }

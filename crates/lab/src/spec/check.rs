@@ -1,0 +1,105 @@
+//! What makes no sense together, and what does not fit this computer.
+
+use super::run::{Place, RunSpec, Trials};
+use chiliad_driver::{Length, Plan};
+use chiliad_engine::Options;
+use chiliad_host::values::show_time;
+use chiliad_host::{Stop, limit};
+use chiliad_machine::MEMBERS_MAX;
+use chiliad_workload::WorkloadOptions;
+
+impl RunSpec {
+    /// Refuses what makes no sense together, or does not fit this computer.
+    ///
+    /// # Errors
+    /// Bad input: the flag that is wrong, and what is accepted.
+    pub fn check(&self) -> Result<(), Stop> {
+        self.check_sharing()?;
+        self.check_stalled()?;
+        self.check_fit()?;
+        self.check_trials()
+    }
+
+    /// Refuses clients that would share simulated cores where nothing could take turns, or too much would.
+    fn check_sharing(&self) -> Result<(), Stop> {
+        let (cores, clients) = (self.plan.cores, self.plan.clients);
+        let Some(machine) = self.machine().filter(|_| clients > cores) else { return Ok(()) };
+        let problem = if machine.timed().is_none() {
+            format!(
+                "{clients} on {cores} cores without time; accepted: 1 to {cores}, or --schedule timed"
+            )
+        } else if self.plan.interleave > 1 {
+            format!(
+                "{clients} on {cores} cores with --interleave; accepted: 1 to {cores}, or --interleave 1"
+            )
+        } else {
+            return Ok(());
+        };
+        Err(Stop::bad("--clients", problem))
+    }
+
+    /// Refuses a transaction that stalls where nothing ends the run before it, or nothing comes after its begin.
+    fn check_stalled(&self) -> Result<(), Stop> {
+        let Some(stalled_at) = self.plan.stalled_at else { return Ok(()) };
+        let shown = show_time(stalled_at);
+        let problem = match self.plan.length {
+            Length::Time(time) if stalled_at < time => return Ok(()),
+            Length::Time(time) => {
+                let time = show_time(time);
+                format!("{shown} of a window of {time}; accepted: less than --duration")
+            }
+            Length::Transactions(_) => {
+                format!(
+                    "{shown} with a number of transactions, of which some may wait for it; accepted: with --duration"
+                )
+            }
+        };
+        Err(Stop::bad("--stalled-at", problem))
+    }
+
+    /// Refuses trials to runs that they would spoil: no recorder has what they write, and the log's writers
+    /// would end with the first.
+    fn check_trials(&self) -> Result<(), Stop> {
+        let why = if self.trials() != Trials::Ahead {
+            return Ok(());
+        } else if self.verify {
+            "--verify: trials before the run write rows that its history does not have"
+        } else if self.plan.recording.is_some() {
+            "--history: trials before the run write rows that its history does not have"
+        } else if self.storage().is_some() {
+            "--durability: trials before the run have no log"
+        } else {
+            return Ok(());
+        };
+        Err(Stop::bad("--interleave", format!("auto with {why}; accepted: 1 to {MEMBERS_MAX}")))
+    }
+
+    /// Refuses what does not fit this computer.
+    fn check_fit(&self) -> Result<(), Stop> {
+        match &self.on {
+            Place::Host(_) => Self::check_native_fit(&self.workload, &self.engine, &self.plan),
+            Place::Simulated(machine) => {
+                let rows = self.workload.memory(self.engine.kept_payload);
+                // The record of accessible words takes half as much again.
+                let watched = if machine.timed().is_some() { 0 } else { rows.bytes / 2 };
+                limit::check_memory(rows.flag, rows.bytes.saturating_add(watched))
+            }
+        }
+    }
+
+    /// Refuses the parts of a native run that do not fit this computer.
+    ///
+    /// # Errors
+    /// Bad input: the flag that asks for too much, and what fits.
+    pub fn check_native_fit(
+        workload: &WorkloadOptions,
+        engine: &Options,
+        plan: &Plan,
+    ) -> Result<(), Stop> {
+        limit::check_memory("--memory-ready", engine.memory_bytes_ready)?;
+        let rows = workload.memory(None);
+        limit::check_memory(rows.flag, rows.bytes)?;
+        let stacks = if plan.interleave > 1 { plan.interleave } else { 0 };
+        limit::check_threads("--clients", plan.clients, stacks)
+    }
+}

@@ -1,0 +1,97 @@
+//! The command `chiliad`: parse, choose, call, print.
+//!
+//! Exit status: 0 done, 1 a verification, a consistency condition or a run failed, 2 bad input, 128 and a
+//! signal's number where one has ended it.
+
+#![forbid(unsafe_code)]
+
+mod allocator;
+mod args;
+mod campaign;
+mod check;
+mod copy;
+mod crash;
+mod damage;
+mod directory;
+mod figure;
+pub mod jobs;
+pub mod lines;
+mod machines;
+mod recover;
+mod runs;
+mod schemes;
+mod settings;
+mod soak;
+mod sweep;
+
+use args::Command;
+use chiliad_host::output::{complain, print};
+use chiliad_host::{Stop, interrupt};
+use std::process::ExitCode;
+
+/// Does what the words after the program's name say.
+#[must_use]
+pub fn main() -> ExitCode {
+    match interrupt::install().and_then(|()| words()).and_then(|words| run(&words)) {
+        // A signal may have come when all was measured already.
+        Ok(()) if interrupt::asked() => report(Stop::Interrupted),
+        Ok(()) => ExitCode::SUCCESS,
+        Err(stop) => report(stop),
+    }
+}
+
+/// Tells the user, and the shell.
+fn report(stop: Stop) -> ExitCode {
+    match stop {
+        Stop::BadInput(line) => {
+            complain(&format!("chiliad: {}\n", one_line(&line)));
+            ExitCode::from(2)
+        }
+        Stop::Failed(text) => {
+            complain(&format!("chiliad: {text}\n"));
+            ExitCode::from(1)
+        }
+        Stop::FailedAndSaid => ExitCode::from(1),
+        Stop::Interrupted => {
+            complain("chiliad: interrupted\n");
+            ExitCode::from(interrupt::status())
+        }
+        Stop::Done(text) => match print(&text) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(stop) => report(stop),
+        },
+    }
+}
+
+/// Line breaks become spaces.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The words after the program's name.
+fn words() -> Result<Vec<String>, Stop> {
+    let word = |word: std::ffi::OsString| {
+        word.into_string().map_err(|word| {
+            Stop::bad(word.to_string_lossy(), "not UTF-8; accepted: words in UTF-8")
+        })
+    };
+    std::env::args_os().skip(1).map(word).collect()
+}
+
+fn run(words: &[String]) -> Result<(), Stop> {
+    match args::parse(words)?.command {
+        Command::Bench(_) | Command::Simulate(_) => runs::run(words),
+        Command::Campaign(flags) => campaign::run(&flags),
+        Command::Figure(command) => figure::run(&command),
+        Command::Check(flags) => check::run(&flags),
+        Command::Schemes(flags) => schemes::run(&flags),
+        Command::Machines(flags) => machines::run(&flags),
+        Command::Recover(flags) => recover::run(&flags),
+        Command::Backup(flags) | Command::Restore(flags) => copy::run(&flags),
+        Command::Crash(flags) => crash::run(&flags),
+        Command::Damage(flags) => damage::run(&flags),
+        Command::Soak(flags) => soak::run(&flags),
+        Command::CrashChild(flags) => crash::child(&flags),
+        Command::CalibrateChild(flags) => machines::child(&flags),
+    }
+}
