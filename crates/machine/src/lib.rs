@@ -260,9 +260,6 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// The caller is about to wait for this memory: nothing natively, a switch to a sibling
     /// transaction where the machine interleaves. Never in a section, unless the turn is kept.
     fn await_line(start: *const u8, lines: u32);
-    /// Siblings get a turn, if there are any that may be in the middle of a transaction: for one that
-    /// they were in the way of, before it is run again.
-    fn give_way() {}
     /// From here on [`Machine::await_line`] and [`Machine::pause`] let no sibling run (`keep`); or they
     /// do so again.
     fn keep_turn(keep: bool) {
@@ -272,10 +269,7 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// have been in the way of that one: they get a turn, then it keeps its own, as what it looked at is in
     /// the cache by now.
     fn begun(again: bool) {
-        if again {
-            Self::give_way();
-            Self::keep_turn(true);
-        }
+        let _ = again;
     }
     /// The transaction is over: nothing of it is in hand any more, and `finished` if it will not be run again,
     /// since it has committed or its own logic has given it up.

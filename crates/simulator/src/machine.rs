@@ -200,17 +200,20 @@ impl Machine for Sim {
         state.await_line();
     }
 
-    /// No event where there is nobody to give way to.
-    fn give_way() {
-        let state = State::current();
-        if state.is_scheduled() && state.has_company() {
-            state.pause(false);
-        }
-    }
-
     fn keep_turn(keep: bool) {
         let state = State::current();
         state.workers.borrow_mut()[state.running.get() as usize].keeps_turn = keep;
+    }
+
+    /// No event where no sibling can run.
+    fn begun(again: bool) {
+        let state = State::current();
+        if again {
+            if state.is_scheduled() && state.has_company() {
+                state.pause(false);
+            }
+            Self::keep_turn(true);
+        }
     }
 
     fn enter_section() {

@@ -160,11 +160,6 @@ impl Machine for Interleaved {
     }
 
     #[inline]
-    fn give_way() {
-        fibers::give_way();
-    }
-
-    #[inline]
     fn keep_turn(keep: bool) {
         fibers::keep_turn(keep);
     }
@@ -172,7 +167,7 @@ impl Machine for Interleaved {
     #[inline]
     fn begun(again: bool) {
         if again {
-            Self::give_way();
+            fibers::give_way();
         }
         fibers::begun(again);
     }

@@ -21,14 +21,14 @@ impl State {
 
     /// The core on which a worker that can run from `time` on does so; `None`: it has to wait for one.
     pub(super) fn core_for(&self, timed: &RefCell<Timed>, worker: u32, time: Ticks) -> Option<u32> {
-        let home = self.workers.borrow()[worker as usize].core;
-        let Some(share) = self.timeshare() else { return Some(home) };
+        let had = self.workers.borrow()[worker as usize].core;
+        let Some(share) = self.timeshare() else { return Some(had) };
         let mut share = share.borrow_mut();
         let (cores, waited) = (share.cores.clone(), share.ready.is_empty());
-        let Some(thread) = share.thread(worker) else { return Some(home) };
+        let Some(thread) = share.thread(worker) else { return Some(had) };
         if waited {
             let idle = |core: &u32| self.idles(*core);
-            if let Some(core) = (home..cores.end).chain(cores.start..home).find(idle) {
+            if let Some(core) = (had..cores.end).chain(cores.start..had).find(idle) {
                 self.workers.borrow_mut()[worker as usize].core = core;
                 let free = thread.free;
                 self.begin_slice(&mut share, core, time, free);
