@@ -88,7 +88,7 @@ impl Verdict {
         self.violations
     }
 
-    /// How many anomalies of a class were found, listed or not. Of the cycles in a tangle of
+    /// How many anomalies of a class were found, listed or not. Of the cycles in a cyclic subgraph of
     /// transactions, only the smallest of each kind are found.
     pub fn count(&self, class: Class) -> u64 {
         self.counts[class as usize]

@@ -1,6 +1,6 @@
-//! From a tangle to named cycles.
+//! From a cyclic subgraph to named cycles.
 //!
-//! A tangle may hold cycles of every class at once, and the smallest of all need not be the one
+//! A cyclic subgraph may hold cycles of every class at once, and the smallest of all need not be the one
 //! that the isolation level forbids. So the search goes level by level, from the strictest set of
 //! edges to all of them, and reports the smallest cycle of each component of each level:
 //!
@@ -17,10 +17,10 @@
 
 use std::collections::HashSet;
 
+use super::cyclic::{CyclicSubgraph, Hunt, Step};
 use super::edges::Derived;
 use super::findings::{Findings, show_key, show_transaction};
 use super::ranges::MANY_KEYS;
-use super::tangle::{Hunt, Step, Tangle};
 use crate::anomaly::{Anomaly, Class, Edge, EdgeKind};
 use crate::history::keys::KeyId;
 use crate::history::model::OpKind;
@@ -30,23 +30,23 @@ use crate::stamp::{Stamp, Version};
 /// second.
 const BUDGET: u64 = 10_000_000;
 
-/// Finds, names and reports the cycles of a tangle. With `by_cases`, some edges hold because the
+/// Finds, names and reports the cycles of a cyclic subgraph. With `by_cases`, some edges hold because the
 /// other way to explain an ambiguous read closes a cycle too.
 pub(crate) fn report<'h>(
-    tangle: &Tangle,
+    cyclic: &CyclicSubgraph,
     derived: &Derived<'h>,
     findings: &mut Findings<'h>,
     by_cases: bool,
 ) {
     let mut reporter = Reporter { derived, findings, by_cases, known: HashSet::new() };
     use EdgeKind::{PredicateReadWrite, ReadWrite, RealTime, WriteRead, WriteWrite};
-    reporter.level(tangle, &[WriteWrite]);
-    reporter.level(tangle, &[WriteWrite, WriteRead]);
-    reporter.single(tangle, ReadWrite);
-    reporter.single(tangle, PredicateReadWrite);
-    reporter.level(tangle, &[WriteWrite, WriteRead, ReadWrite]);
-    reporter.level(tangle, &[WriteWrite, WriteRead, ReadWrite, PredicateReadWrite]);
-    reporter.level(tangle, &[WriteWrite, WriteRead, ReadWrite, PredicateReadWrite, RealTime]);
+    reporter.level(cyclic, &[WriteWrite]);
+    reporter.level(cyclic, &[WriteWrite, WriteRead]);
+    reporter.single(cyclic, ReadWrite);
+    reporter.single(cyclic, PredicateReadWrite);
+    reporter.level(cyclic, &[WriteWrite, WriteRead, ReadWrite]);
+    reporter.level(cyclic, &[WriteWrite, WriteRead, ReadWrite, PredicateReadWrite]);
+    reporter.level(cyclic, &[WriteWrite, WriteRead, ReadWrite, PredicateReadWrite, RealTime]);
 }
 
 struct Reporter<'a, 'h> {
@@ -59,13 +59,13 @@ struct Reporter<'a, 'h> {
 
 impl Reporter<'_, '_> {
     /// The smallest cycle of each component over edges of some kinds.
-    fn level(&mut self, tangle: &Tangle, kinds: &[EdgeKind]) {
-        let components = tangle.graph.components(|edge| kinds.contains(&tangle.kind(edge)));
-        let mut hunt = Hunt::new(tangle, BUDGET);
+    fn level(&mut self, cyclic: &CyclicSubgraph, kinds: &[EdgeKind]) {
+        let components = cyclic.graph.components(|edge| kinds.contains(&cyclic.kind(edge)));
+        let mut hunt = Hunt::new(cyclic, BUDGET);
         for (number, members) in components.members.iter().enumerate() {
             let inside = |_, _, edge: u32| {
-                let target = tangle.graph.targets[edge as usize];
-                kinds.contains(&tangle.kind(edge))
+                let target = cyclic.graph.targets[edge as usize];
+                kinds.contains(&cyclic.kind(edge))
                     && components.of[target as usize] == number as u32
             };
             if let Some(cycle) = hunt.smallest(members, inside) {
@@ -76,20 +76,20 @@ impl Reporter<'_, '_> {
 
     /// The smallest cycle of each component with exactly one anti-dependency, of the given kind.
     /// It leaves the start; from there on only overwrites and reads lead on.
-    fn single(&mut self, tangle: &Tangle, anti: EdgeKind) {
-        let whole = tangle.graph.components(|edge| tangle.kind(edge) != EdgeKind::RealTime);
-        let mut hunt = Hunt::new(tangle, BUDGET);
+    fn single(&mut self, cyclic: &CyclicSubgraph, anti: EdgeKind) {
+        let whole = cyclic.graph.components(|edge| cyclic.kind(edge) != EdgeKind::RealTime);
+        let mut hunt = Hunt::new(cyclic, BUDGET);
         for (number, members) in whole.members.iter().enumerate() {
             let allowed = |start: u32, source: u32, edge: u32| {
-                let kind = tangle.kind(edge);
+                let kind = cyclic.kind(edge);
                 // Helpers of anti-dependencies are only reached through one.
                 let leads = if source == start {
                     kind == anti
                 } else {
                     matches!(kind, EdgeKind::WriteWrite | EdgeKind::WriteRead)
-                        || kind == anti && tangle.is_helper(source)
+                        || kind == anti && cyclic.is_helper(source)
                 };
-                let target = tangle.graph.targets[edge as usize];
+                let target = cyclic.graph.targets[edge as usize];
                 leads && whole.of[target as usize] == number as u32
             };
             if let Some(cycle) = hunt.smallest(members, allowed) {

@@ -1,7 +1,7 @@
 //! The edges of the direct serialization graph, one transaction after the other.
 //!
 //! The same code runs twice: over the whole history, where only the ends of an edge are kept, and,
-//! should there be a cycle, over the transactions of the tangle alone, where each edge keeps its
+//! should there be a cycle, over the transactions of the cyclic subgraph alone, where each edge keeps its
 //! reason. A million transactions have tens of millions of edges; reasons would double them.
 //!
 //! Invariant: an edge is emitted only if it holds in every explanation of the history.

@@ -3,7 +3,7 @@
 //! ```text
 //! stamps -> versions -> chain -> absences -> ranges     what each operation saw and replaced
 //!        -> edges -> graph -> components                 is there a cycle at all?
-//!        -> tangle -> cycles                             which, of what class, how small?
+//!        -> cyclic subgraph -> cycles                    which, of what class, how small?
 //!        -> witness                                      can the ambiguous reads be explained?
 //! ```
 //!
@@ -15,6 +15,7 @@ mod bits;
 mod chain;
 mod claims;
 mod cycles;
+mod cyclic;
 mod edges;
 mod findings;
 mod graph;
@@ -22,14 +23,13 @@ mod order;
 mod ranges;
 mod realtime;
 mod stamps;
-mod tangle;
 mod versions;
 mod witness;
 
+use cyclic::CyclicSubgraph;
 use edges::{Derived, Emitter, Reason};
 use findings::Findings;
 use graph::{Components, Graph};
-use tangle::Tangle;
 use versions::{NONE, Versions};
 
 use crate::anomaly::{EdgeKind, Isolation};
@@ -93,8 +93,8 @@ pub fn check(history: &History, options: &Options) -> Verdict {
     }
     drop(graph);
     if !components.members.is_empty() {
-        let tangle = build_tangle(&mut derived, options, &components, &closing);
-        cycles::report(&tangle, &derived, &mut findings, !closing.is_empty());
+        let cyclic = cyclic_subgraph(&mut derived, options, &components, &closing);
+        cycles::report(&cyclic, &derived, &mut findings, !closing.is_empty());
     }
     let mut verdict = findings.verdict;
     verdict.complete = history.header.complete;
@@ -163,12 +163,12 @@ fn build_graph<'h>(
 }
 
 /// The edges within the components, with their reasons, and those that a proof added.
-fn build_tangle(
+fn cyclic_subgraph(
     derived: &mut Derived,
     options: &Options,
     components: &Components,
     closing: &[Reason],
-) -> Tangle {
+) -> CyclicSubgraph {
     let history = derived.history;
     let transactions = history.transactions.len() as u32;
     let of = |node: u32| components.of[node as usize];
@@ -189,5 +189,5 @@ fn build_tangle(
     if options.strict {
         realtime::emit(history, derived.nodes, sink);
     }
-    Tangle::new(edges, transactions)
+    CyclicSubgraph::new(edges, transactions)
 }

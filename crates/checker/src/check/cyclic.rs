@@ -13,7 +13,7 @@ use super::versions::NONE;
 use crate::anomaly::EdgeKind;
 use crate::history::keys::KeyId;
 
-/// An edge of a tangle.
+/// An edge of a cyclic subgraph.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Label {
     pub(crate) kind: EdgeKind,
@@ -21,7 +21,7 @@ pub(crate) struct Label {
 }
 
 /// A graph with labelled edges.
-pub(crate) struct Tangle {
+pub(crate) struct CyclicSubgraph {
     pub(crate) graph: Graph,
     pub(crate) labels: Vec<Label>,
     /// The nodes as the whole graph numbers them.
@@ -40,8 +40,8 @@ pub(crate) struct Step {
     pub(crate) key: KeyId,
 }
 
-impl Tangle {
-    pub(crate) fn new(mut edges: Vec<Reason>, transactions: u32) -> Tangle {
+impl CyclicSubgraph {
+    pub(crate) fn new(mut edges: Vec<Reason>, transactions: u32) -> CyclicSubgraph {
         // The same nodes get the same numbers whatever the order of emission was.
         edges.sort_unstable_by_key(|e| (e.from, e.to, e.kind, e.key));
         edges.dedup_by_key(|e| (e.from, e.to, e.kind));
@@ -55,7 +55,7 @@ impl Tangle {
         // Sorted by source, so the edges keep their order in the graph, and so do the labels.
         let ends = edges.iter().map(|e| (number[e.from as usize], number[e.to as usize])).collect();
         let labels = edges.iter().map(|e| Label { kind: e.kind, key: e.key }).collect();
-        Tangle { graph: Graph::new(names.len() as u32, ends), labels, names, transactions }
+        CyclicSubgraph { graph: Graph::new(names.len() as u32, ends), labels, names, transactions }
     }
 
     pub(crate) fn kind(&self, edge: u32) -> EdgeKind {
@@ -93,7 +93,7 @@ impl Tangle {
 
 /// Breadth-first searches that share their memory, and a limit on their work.
 pub(crate) struct Hunt<'a> {
-    tangle: &'a Tangle,
+    cyclic: &'a CyclicSubgraph,
     /// The search that saw the node last, its distance then, and the edge that led to it.
     seen: Vec<(u32, u32)>,
     parent: Vec<(u32, u32)>,
@@ -103,10 +103,10 @@ pub(crate) struct Hunt<'a> {
 }
 
 impl<'a> Hunt<'a> {
-    pub(crate) fn new(tangle: &'a Tangle, budget: u64) -> Hunt<'a> {
-        let nodes = tangle.graph.nodes() as usize;
+    pub(crate) fn new(cyclic: &'a CyclicSubgraph, budget: u64) -> Hunt<'a> {
+        let nodes = cyclic.graph.nodes() as usize;
         Hunt {
-            tangle,
+            cyclic,
             seen: vec![(0, 0); nodes],
             parent: vec![(NONE, NONE); nodes],
             round: 0,
@@ -128,11 +128,11 @@ impl<'a> Hunt<'a> {
             if shorter_than == 2 || (self.budget == 0 && best.is_some()) {
                 break;
             }
-            if !self.tangle.is_helper(start)
+            if !self.cyclic.is_helper(start)
                 && let Some(path) =
                     self.back_to(start, shorter_than, |source, edge| allowed(start, source, edge))
             {
-                best = Some(self.tangle.steps(&path));
+                best = Some(self.cyclic.steps(&path));
             }
         }
         best
@@ -147,7 +147,7 @@ impl<'a> Hunt<'a> {
         allowed: impl Fn(u32, u32) -> bool,
     ) -> Option<Vec<(u32, u32)>> {
         self.round += 1;
-        let graph = &self.tangle.graph;
+        let graph = &self.cyclic.graph;
         let mut queue = VecDeque::from([(start, 0_u32)]);
         self.seen[start as usize] = (self.round, 0);
         while let Some((node, distance)) = queue.pop_front() {
@@ -166,7 +166,7 @@ impl<'a> Hunt<'a> {
                 if target == start {
                     return Some(self.path(start, node, edge));
                 }
-                let helper = self.tangle.is_helper(target);
+                let helper = self.cyclic.is_helper(target);
                 let next = distance + u32::from(!helper);
                 let (round, known) = self.seen[target as usize];
                 if round == self.round && known <= next {
