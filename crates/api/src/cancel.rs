@@ -1,4 +1,4 @@
-//! Telling transactions from outside to give up.
+//! Cancelling transactions from outside.
 //!
 //! One word says whether they are to. A waiter that goes to sleep shows itself first, and looks at the
 //! word once more; a cancellation writes the word first and then wakes all that are shown. Both do so under
@@ -7,8 +7,8 @@
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word, WorkerId};
 use std::sync::Arc;
 
-/// Tells transactions to give up, from any thread, before they begin or while they run: those of each worker that was
-/// given it ([`crate::Session::cancel_by`]). Told once, it stays told. A handle: clones tell the same.
+/// Cancels transactions from any thread, before they begin or while they run: those of each worker that was given it
+/// ([`crate::Session::cancel_by`]). It cannot be taken back. A handle: clones cancel the same transactions.
 pub struct Cancel<M: Machine>(Arc<Shared<M, Told<M>>>);
 
 struct Told<M: Machine> {

@@ -25,7 +25,7 @@ impl DuplicateKey {
         Self { table: table.into(), key: key.into(), columns: None }
     }
 
-    /// The same key, to be shown as these columns.
+    /// This key, to be shown as these columns.
     #[must_use]
     pub fn of_columns(mut self, columns: fn() -> Vec<Column>) -> Self {
         self.columns = Some(columns);
@@ -44,7 +44,7 @@ impl DuplicateKey {
     }
 }
 
-/// The same key of the same table, however it is shown.
+/// Equal keys of one table are equal, however they are shown.
 impl PartialEq for DuplicateKey {
     fn eq(&self, other: &Self) -> bool {
         (&self.table, &self.key) == (&other.table, &other.key)

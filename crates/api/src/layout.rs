@@ -110,13 +110,13 @@ impl ColumnType {
         Self::Custom { name: name.into(), bytes }
     }
 
-    /// The same as a part of a key that may be missing.
+    /// This type as a part of a key that may be missing.
     #[must_use]
     pub fn optional(self) -> Self {
         Self::Optional(Box::new(self))
     }
 
-    /// The same as a part of a key in reverse order.
+    /// This type as a part of a key in reverse order.
     #[must_use]
     pub fn descending(self) -> Self {
         Self::Descending(Box::new(self))

@@ -20,7 +20,7 @@ pub struct Tally {
     pub rolled_back: u64,
     /// Attempts refused, by [`Reason::index`].
     pub refused: [u64; Reason::ALL.len()],
-    /// The same where one record was at issue, by table.
+    /// Attempts refused over a single record, by its table and the reason.
     pub refused_by_table: BTreeMap<(TableId, Reason), u64>,
     /// The records over which most conflicts arose, by the space-saving method: a count may be too
     /// great by what it replaced, never too small.

@@ -99,7 +99,7 @@ pub struct TableSpec<L = TableLayout> {
 }
 
 impl<L> TableSpec<L> {
-    /// The same declaration with something else for its columns, and what it had for them.
+    /// This declaration with something else for its columns, and what it had for them.
     pub fn exchange<N>(self, layout: N) -> (TableSpec<N>, L) {
         let Self { name, index, rows_expected, secondary, present_only, writes, layout: had } =
             self;
@@ -128,28 +128,28 @@ impl TableSpec {
         Self { index: IndexKind::Hash, rows_expected, ..Self::ordered(name) }
     }
 
-    /// The same table, closed to snapshots: see [`TableSpec::present_only`].
+    /// This table, closed to snapshots: see [`TableSpec::present_only`].
     #[must_use]
     pub fn present_only(mut self) -> Self {
         self.present_only = true;
         self
     }
 
-    /// The same table as one that is loaded, sealed and then only read: see [`Writes`].
+    /// This table as one that is loaded, sealed and then only read: see [`Writes`].
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.writes = Writes::Loads;
         self
     }
 
-    /// The same table with these columns.
+    /// This table with these columns.
     #[must_use]
     pub fn with_layout(mut self, layout: Layout) -> Self {
         self.layout = TableLayout::Columns(layout);
         self
     }
 
-    /// The same table with one more secondary index.
+    /// This table with one more secondary index.
     #[must_use]
     pub fn with_index(mut self, index: SecondarySpec) -> Self {
         self.secondary.push(index);

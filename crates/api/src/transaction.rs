@@ -158,7 +158,7 @@ impl<'a> Range<'a> {
         Self { low: Included(low), high: Included(high), ..Self::all() }
     }
 
-    /// The same keys downwards.
+    /// This range, downwards.
     #[must_use]
     pub fn reverse(self) -> Self {
         Self { reverse: true, ..self }

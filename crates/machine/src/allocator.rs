@@ -87,7 +87,7 @@ impl Buffer {
         Self { start, bytes, from }
     }
 
-    /// The same with room for more, which is zero.
+    /// A copy with room for more, which is zero.
     #[must_use]
     pub fn grown(&self, bytes: usize) -> Self {
         let mut larger = Self::zeroed(bytes, self.from);

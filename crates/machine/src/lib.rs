@@ -223,7 +223,7 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// A moment's delay while a transaction is waited for. Where the machine interleaves a sibling may
     /// run. Never in a section.
     fn pause();
-    /// The same when it takes long: the transaction waited for may be a sibling on the same thread, which runs
+    /// As [`Machine::pause`], when it takes long: the transaction waited for may be a sibling on the same thread, which runs
     /// then, or may have lost its core.
     fn yield_now();
     /// A moment's delay while a worker on another thread is about to leave a section: no sibling runs.

@@ -92,8 +92,8 @@ pub trait Link<T>: Sized {
     fn load(&self, order: Ordering) -> Tagged<T>;
     /// Writes the link.
     fn store(&self, value: Tagged<T>, order: Ordering);
-    /// The same, where others may exchange the link at that moment. Only for loom that is another thing: it does not know
-    /// that nothing comes between what an exchange reads and what it writes, and takes this for an exchange, too.
+    /// As [`Link::store`], where others may exchange the link at that moment. It differs for loom alone, whose model
+    /// lets a store come between an exchange's read and its write, and which therefore exchanges here, too.
     #[inline]
     fn store_beside(&self, value: Tagged<T>, order: Ordering) {
         self.store(value, order);

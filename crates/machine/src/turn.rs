@@ -1,12 +1,12 @@
 //! Losing the core between transactions rather than in one.
 //!
-//! Where threads are more than cores the system takes each off its core now and then, wherever it stands, and what it has
+//! With more threads than cores the system takes each off its core now and then, wherever it stands, and what it has
 //! in hand (locks, latches, the sight of a chain) stays in the others' way until it gets a core again. With 250 threads to a
 //! core that takes a second. So a thread that has had its core for nearly as long as the system leaves it one gives it up by
 //! itself as soon as it has nothing in hand.
 //!
-//! Nobody tells a thread when it got its core. It looks at the clock every few transactions, as many as take some 100 us, and
-//! takes it that it was without a core where it has not looked for long.
+//! The system does not tell a thread when it got its core. So the thread looks at the clock every few transactions, as many as
+//! take some 100 us, and concludes from a long gap between two looks that it was without a core.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 /// How long a thread stays: Linux looks for others at a tick of its clock, with 250 a second mostly after 4 ms.
 const STAY: Duration = Duration::from_millis(3);
 
-/// From one look at the clock to the next of a thread that has a core. (Whose transactions last longer never gives it up:
-/// they would not end at the right moment either.)
+/// From one look at the clock to the next of a thread that has a core. (A thread whose transactions last longer never gives
+/// it up: they would not end at the right moment either.)
 const GAP_MAX: Duration = Duration::from_millis(2);
 
 /// After how long it looks: with less it looks half as often, with four times as much twice as often.
@@ -37,7 +37,7 @@ thread_local! {
     static TURN: Turn = const { Turn::new() };
 }
 
-/// Whether that of the calling thread is over, which begins a transaction. Another one begins then.
+/// Returns true once when the calling thread's turn is over, and starts a new one. Called when a transaction begins.
 #[inline]
 pub(crate) fn is_over() -> bool {
     TURN.with(|turn| {

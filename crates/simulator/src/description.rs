@@ -97,7 +97,7 @@ pub struct Slack {
 }
 
 impl Slack {
-    /// The same for reads and writes.
+    /// Equal slack for reads and writes.
     #[must_use]
     pub fn of(cycles: u32) -> Self {
         Self { read: cycles, write: cycles }

@@ -50,7 +50,7 @@ impl Run {
         Self::try_new(config).unwrap_or_else(|refused| panic!("{refused}"))
     }
 
-    /// The same, where the caller can do without.
+    /// As [`Run::new`], where the caller can do without.
     ///
     /// # Errors
     /// When the host refuses the address space.

@@ -32,7 +32,7 @@ impl Graph {
         Graph { starts, targets }
     }
 
-    /// The same nodes with more edges.
+    /// A graph of these nodes with more edges.
     pub(crate) fn extended(&self, more: impl Iterator<Item = (u32, u32)>) -> Graph {
         let old = (0..self.nodes())
             .flat_map(|from| self.edges(from).map(move |edge| (from, self.targets[edge as usize])));

@@ -158,7 +158,7 @@ impl Recorder {
         self.access(write_opcode(kind), table, key, Version::new(over, index));
     }
 
-    /// The same for a write whose claimed order is not that of its transaction.
+    /// As [`Recorder::write`], for a write whose claimed order is not that of its transaction.
     #[inline]
     pub fn write_ordered(
         &mut self,

@@ -49,7 +49,7 @@ const STRIDE: Ticks = 60_000;
 thread_local! {
     /// The fiber that runs; null on the thread's own stack.
     static RUNNING: Cell<*const Fiber> = const { Cell::new(ptr::null()) };
-    /// The same where it hands on while it waits for memory; null where it keeps its turn.
+    /// The fiber that runs, if it hands on while it waits for memory; null where it keeps its turn.
     static AWAITING: Cell<*const Fiber> = const { Cell::new(ptr::null()) };
     /// Sections that the running fiber, or the thread itself, is in. No fiber switches in one, so it is
     /// the count of the one that runs.
@@ -679,7 +679,7 @@ impl Pace {
     }
 }
 
-/// The same, with as many in flight as `pace` says, if there is one.
+/// As [`interleave`], with as many in flight as `pace` says, if there is one.
 fn run<T>(
     fibers: usize,
     pace: Option<&Pace>,

@@ -88,7 +88,7 @@ impl Bandwidth {
         row
     }
 
-    /// The same as [`Bandwidth::take`] where the first window has too little room.
+    /// As [`Bandwidth::take`], where the first window has too little room.
     #[cold]
     fn take_later(&mut self, resource: usize, time: u64, quarters: u32) -> u64 {
         let first = time / WINDOW;

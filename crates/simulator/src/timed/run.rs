@@ -66,7 +66,7 @@ impl State {
         self.timed_run(timed, access, first, || effect().map(|host| self.line_of(host, access)));
     }
 
-    /// The same by lines.
+    /// As [`State::timed_lines`], by simulated lines.
     pub(crate) fn timed_run(
         &self,
         timed: &RefCell<Timed>,
@@ -399,7 +399,7 @@ impl State {
         }
     }
 
-    /// The same from a simulated line on.
+    /// As [`State::timed_prefetch`], from a simulated line on.
     pub(crate) fn timed_ahead(&self, timed: &RefCell<Timed>, first: u64, lines: u64) {
         let mut it = timed.borrow_mut();
         let core = self.core.get();

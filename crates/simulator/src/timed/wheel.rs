@@ -26,7 +26,7 @@ pub(crate) struct Wheel {
     now: u64,
     /// When the first event is due, `u64::MAX` if there is none.
     next: u64,
-    /// The first time that the wheel holds, in the same way.
+    /// When the first event in a slot is due, `u64::MAX` if there is none.
     near: u64,
     far: BinaryHeap<Reverse<(u64, u64, u32)>>,
     /// What comes last at its time.
