@@ -41,7 +41,7 @@ impl Rules {
     /// Waits before the attempt that follows `refusals` refusals, but not beyond `limit`.
     pub fn back_off(&self, refusals: u32, limit: &Until) {
         let below = |below| Interleaved::random() % below;
-        self.backoff.wait(refusals, below, &limit.of_wait());
+        self.backoff.wait(refusals, below, &limit.wait_limit());
     }
 
     /// Holds a result back until the transaction's epoch is durable, if that is asked for.

@@ -20,7 +20,7 @@ impl Until {
     }
 
     /// The same for a wait between two attempts.
-    pub fn of_wait(&self) -> WaitLimit<'_, Interleaved> {
+    pub fn wait_limit(&self) -> WaitLimit<'_, Interleaved> {
         let cancel = self.cancel.as_ref().map(Cancel::engine);
         WaitLimit { deadline: self.deadline.map(ticks_at), cancel }
     }
