@@ -1,4 +1,4 @@
-//! Where a sampled transaction spends its time (thousand-cores.txt, section 4.1): six parts.
+//! Where a sampled transaction spends its time (Yu, 2015, 3.2): six parts.
 //!
 //! One transaction in a while is followed with the clock, chosen before it begins and followed
 //! through its retries; all others pay one branch per switch.

@@ -1,4 +1,4 @@
-//! How many older versions the records have: the thesis' measure (6.7) of whether what snapshots no longer
+//! How many older versions the records have: the measure of Tu (2013, 6.7) of whether what snapshots no longer
 //! need is collected.
 
 use crate::contract::{Scheme, Tables as _};

@@ -2,7 +2,7 @@
 //!
 //! The commit epoch `E` is advanced by a ticker every `Options::epoch`. A transaction loads it
 //! inside its *commit window*, after it has excluded conflicting writers and before it validates
-//! (thesis 4.7 fixes it at begin; then a transaction of epoch `e + 1` may read what one of epoch `e`
+//! (Tu, 2013, 4.7, fixes it at begin; then a transaction of epoch `e + 1` may read what one of epoch `e`
 //! later overwrites, and the snapshot between the two is no prefix of the serial order).
 //!
 //! Every `snapshot_every`-th epoch is a *boundary* `b`: the snapshot at `b` is the effect of all

@@ -24,7 +24,7 @@ pub enum Snapshots {
 const TIMESTAMP_BATCH_MAX: u32 = 1 << 16;
 
 /// Where transactions get their timestamps, under schemes that order them by timestamps
-/// (thousand-cores.txt 4.3.1). The others draw none.
+/// (Yu, 2015, 4.3.1). The others draw none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum Timestamps {
     /// A counter under a mutex: [`Options::mutex`].

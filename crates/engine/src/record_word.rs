@@ -1,4 +1,4 @@
-//! The TID word (thesis 4.1, with the thesis' separate data-version word folded in).
+//! The TID word (Tu, 2013, 4.1, with the separate data-version word of that design folded in).
 //!
 //! ```text
 //!  63                    24 23              3    2     1      0
@@ -45,7 +45,7 @@ pub(crate) fn first_of(epoch: u64) -> u64 {
 }
 
 /// The smallest TID above `greatest` in `epoch`, flags clear; `None` when the epoch's counter is
-/// used up, which the transaction sits out until the next epoch (thesis chapter 5).
+/// used up, which the transaction sits out until the next epoch (Tu, 2013, chapter 5).
 #[inline]
 pub(crate) fn next(greatest: u64, epoch: u64) -> Option<u64> {
     let first = first_of(epoch);

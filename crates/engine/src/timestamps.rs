@@ -1,4 +1,4 @@
-//! Timestamps (thousand-cores.txt 4.3.1): where transactions get the numbers by which schemes order
+//! Timestamps (Yu, 2015, 4.3.1): where transactions get the numbers by which schemes order
 //! them.
 //!
 //! | kind | how a worker gets one | what it costs |

@@ -1,5 +1,5 @@
 //! Writing: everything is deferred; an insertion alone shows in the index before the commit, as an
-//! absent record that only this transaction may write (thesis 4.5).
+//! absent record that only this transaction may write (Tu, 2013, 4.5).
 
 use crate::access::{Kind, NONE, Write};
 use crate::arena::Piece;

@@ -36,7 +36,7 @@ macro_rules! for_each_scheme {
                     name: "silo",
                     summary: "decentralised optimistic concurrency control with epochs and snapshots",
                     snapshots: true,
-                    source: "maflingo-silo.txt 4, 5",
+                    source: "Tu, 2013, 4, 5",
                     ..SERIALIZABLE
                 };
 
@@ -45,7 +45,7 @@ macro_rules! for_each_scheme {
                 GlobalTid: Info {
                     name: "global-tid",
                     summary: "silo with transaction identifiers from one shared counter",
-                    source: "maflingo-silo.txt 6.4",
+                    source: "Tu, 2013, 6.4",
                     ..SERIALIZABLE
                 };
 
@@ -57,7 +57,7 @@ macro_rules! for_each_scheme {
                     isolation: Isolation::None,
                     strict: false,
                     order_follows_reads: false,
-                    source: "maflingo-silo.txt 6.3",
+                    source: "Tu, 2013, 6.3",
                     ..SERIALIZABLE
                 };
             }
@@ -70,7 +70,7 @@ macro_rules! for_each_scheme {
                     summary: "one lock per partition, taken in order before the transaction begins",
                     order_follows_reads: false,
                     needs_partitions: true,
-                    source: "maflingo-silo.txt 6.5",
+                    source: "Tu, 2013, 6.5",
                     ..SERIALIZABLE
                 };
 
@@ -81,7 +81,7 @@ macro_rules! for_each_scheme {
                     summary: "one lock per partition, granted in the order of timestamps",
                     order_follows_reads: false,
                     needs_partitions: true,
-                    source: "thousand-cores.txt 2.2.4, 4.3.3",
+                    source: "Yu, 2015, 2.2.4, 4.3.3",
                     ..SERIALIZABLE
                 };
             }
@@ -91,8 +91,8 @@ macro_rules! for_each_scheme {
                 /// transaction that meets a lock gives up and starts again. Serializable.
                 NoWait: Info {
                     name: "no-wait",
-                    summary: "two-phase locking; who meets a lock gives up",
-                    source: "thousand-cores.txt 2.1.2",
+                    summary: "two-phase locking; a transaction that meets a lock aborts",
+                    source: "Yu, 2015, 2.1.2",
                     ..SERIALIZABLE
                 };
 
@@ -100,8 +100,8 @@ macro_rules! for_each_scheme {
                 /// the lock of an older one gives up. Serializable.
                 WaitDie: Info {
                     name: "wait-die",
-                    summary: "two-phase locking; the old wait for the young, the young give up",
-                    source: "thousand-cores.txt 2.1.3",
+                    summary: "two-phase locking; older transactions wait, younger ones abort",
+                    source: "Yu, 2015, 2.1.3",
                     ..SERIALIZABLE
                 };
 
@@ -109,8 +109,8 @@ macro_rules! for_each_scheme {
                 /// (`Options::wait_timeout`), and looks for deadlocks. Serializable.
                 DlDetect: Info {
                     name: "dl-detect",
-                    summary: "two-phase locking; who meets a lock waits, deadlocks are looked for",
-                    source: "thousand-cores.txt 2.1.1, 4.2",
+                    summary: "two-phase locking; transactions wait, deadlocks are detected",
+                    source: "Yu, 2015, 2.1.1, 4.2",
                     ..SERIALIZABLE
                 };
             }
@@ -121,9 +121,9 @@ macro_rules! for_each_scheme {
                 /// transaction is about to write waits for that one to end, however long it stays open.
                 Timestamp: Info {
                     name: "timestamp",
-                    summary: "timestamp ordering; who comes too late begins anew",
+                    summary: "timestamp ordering; a transaction that comes too late aborts",
                     strict: false,
-                    source: "thousand-cores.txt 2.2.1",
+                    source: "Yu, 2015, 2.2.1",
                     ..SERIALIZABLE
                 };
 
@@ -135,7 +135,7 @@ macro_rules! for_each_scheme {
                     summary: "timestamp ordering with several versions; late reads find old ones",
                     strict: false,
                     snapshots: true,
-                    source: "thousand-cores.txt 2.2.2",
+                    source: "Yu, 2015, 2.2.2",
                     ..SERIALIZABLE
                 };
             }
@@ -146,7 +146,7 @@ macro_rules! for_each_scheme {
                 Occ: Info {
                     name: "occ",
                     summary: "optimistic, validated per tuple by start and end timestamps",
-                    source: "thousand-cores.txt 2.2.3, 4.3.2",
+                    source: "Yu, 2015, 2.2.3, 4.3.2",
                     ..SERIALIZABLE
                 };
             }
@@ -157,7 +157,7 @@ macro_rules! for_each_scheme {
                 OccSerial: Info {
                     name: "occ-serial",
                     summary: "optimistic, validated one at a time under the database's commit latch",
-                    source: "thousand-cores.txt 2.2.3, 4.3.2",
+                    source: "Yu, 2015, 2.2.3, 4.3.2",
                     ..SERIALIZABLE
                 };
             }
@@ -170,7 +170,7 @@ macro_rules! for_each_scheme {
                     name: "lock-table",
                     summary: "two-phase locking by a central lock table without latches",
                     wait_timeout: Duration::MAX,
-                    source: "scalable-lock-manager.txt 3, 4",
+                    source: "Jung et al., 2014, 3, 4",
                     ..SERIALIZABLE
                 };
 
@@ -179,7 +179,7 @@ macro_rules! for_each_scheme {
                     name: "lock-table-global",
                     summary: "two-phase locking by a central lock table behind one mutex",
                     wait_timeout: Duration::MAX,
-                    source: "scalable-lock-manager.txt 2, Figure 3",
+                    source: "Jung et al., 2014, 2, Figure 3",
                     ..SERIALIZABLE
                 };
 
@@ -188,7 +188,7 @@ macro_rules! for_each_scheme {
                     name: "lock-table-bucket",
                     summary: "two-phase locking by a central lock table with a mutex for each bucket",
                     wait_timeout: Duration::MAX,
-                    source: "scalable-lock-manager.txt 2",
+                    source: "Jung et al., 2014, 2",
                     ..SERIALIZABLE
                 };
 
@@ -197,7 +197,7 @@ macro_rules! for_each_scheme {
                     name: "lock-table-sli",
                     summary: "lock-table-bucket, whose workers keep locks of tables for their next transaction",
                     wait_timeout: Duration::MAX,
-                    source: "scalable-lock-manager.txt 5.1 (speculative lock inheritance)",
+                    source: "Jung et al., 2014, 5.1 (speculative lock inheritance)",
                     ..SERIALIZABLE
                 };
 
@@ -206,7 +206,7 @@ macro_rules! for_each_scheme {
                     name: "lock-table-no-ebr",
                     summary: "lock-table, its locks reclaimed behind the oldest transaction",
                     wait_timeout: Duration::MAX,
-                    source: "scalable-lock-manager.txt 4.1, Theorem 4.1",
+                    source: "Jung et al., 2014, 4.1, Theorem 4.1",
                     ..SERIALIZABLE
                 };
 
@@ -220,7 +220,7 @@ macro_rules! for_each_scheme {
                     strict: false,
                     snapshots: true,
                     wait_timeout: Duration::MAX,
-                    source: "scalable-lock-manager.txt 5.1 (REPEATABLE READ)",
+                    source: "Jung et al., 2014, 5.1 (REPEATABLE READ)",
                     ..SERIALIZABLE
                 };
             }

@@ -1,4 +1,4 @@
-//! Optimistic concurrency control with per-tuple validation (thousand-cores.txt 2.2.3, 4.3.2).
+//! Optimistic concurrency control with per-tuple validation (Yu, 2015, 2.2.3, 4.3.2).
 //!
 //! ```text
 //!  63                                                3    2      1       0

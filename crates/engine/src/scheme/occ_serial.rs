@@ -1,5 +1,5 @@
 //! Optimistic concurrency control as it was first described, with *serial validation*: one transaction
-//! at a time validates and writes (Kung and Robinson 1981; thousand-cores.txt 2.2.3, 4.3.2).
+//! at a time validates and writes (Kung and Robinson 1981; Yu, 2015, 2.2.3, 4.3.2).
 //!
 //! Readers read as under Silo, from the version in place, and remember the header word. To commit, a
 //! transaction takes the one commit latch of the database, looks whether everything that it has read is as

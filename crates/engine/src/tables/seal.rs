@@ -1,4 +1,4 @@
-//! Read-only tables (thousand-cores.txt 5.6: what reading TPC-C's ITEM costs, which nobody changes).
+//! Read-only tables (Yu, 2015, 5.6: what reading TPC-C's ITEM costs, which nobody changes).
 //!
 //! A table declared [`Writes::Loads`](crate::Writes) takes rows from loads alone, and once it is
 //! sealed none at all. From then on its rows are read without the scheme: nothing is locked, tracked

@@ -1,27 +1,14 @@
 //! The runs that prices are found from: small tables, one client, some schemes, and loads that lean on
 //! different sites, so that each shows apart from the others.
 
+use chiliad_driver::schemes;
+use chiliad_engine::{Info, Isolation};
+
 /// Transactions of the longer run; the shorter has half. What both have in common, such as loading, is no
 /// part of a transaction's price.
 pub const TRANSACTIONS: u64 = 2_000;
 
-/// The schemes of the paper whose figures the machine is priced for, and Silo with its relatives. Prices are fitted
-/// to these runs: another scheme here changes them all.
-const PRICED_UNDER: [&str; 11] = [
-    "silo",
-    "global-tid",
-    "partitioned",
-    "h-store",
-    "no-wait",
-    "wait-die",
-    "dl-detect",
-    "timestamp",
-    "mvcc",
-    "occ",
-    "occ-serial",
-];
-
-/// Under each of these schemes.
+/// Under each scheme of [`PRICED`].
 const LOADS: [&str; 5] = [
     "ycsb --scale spec --records 4000",
     "ycsb --scale spec --records 4000 --index hash --rmw",
@@ -60,10 +47,20 @@ const FURTHER: [&str; 22] = [
 /// own caches.
 pub const WARM: &str = "ycsb --scale spec --records 1000 --scheme silo";
 
+/// The sources of the schemes that prices are fitted to: the machine is priced for the figures of these two. A scheme
+/// of another source does not change the prices.
+const PRICED: [&str; 2] = ["Tu, 2013", "Yu, 2015"];
+
+/// The names of those schemes that have transactions.
+fn priced_under() -> impl Iterator<Item = &'static str> {
+    let is_priced = |info: &&Info| PRICED.iter().any(|source| info.source.starts_with(source));
+    let schemes = schemes().iter().filter(is_priced);
+    schemes.filter(|info| info.isolation != Isolation::None).map(|info| info.name)
+}
+
 /// All of them: a workload and its flags.
 pub fn all() -> Vec<String> {
-    let everywhere = PRICED_UNDER
-        .iter()
+    let everywhere = priced_under()
         .flat_map(|scheme| LOADS.iter().map(move |load| format!("{load} --scheme {scheme}")));
     everywhere.chain(FURTHER.map(String::from)).collect()
 }
@@ -85,4 +82,16 @@ pub fn simulated(case: &str) -> Vec<String> {
 
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(String::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Prices were fitted to these runs: more or fewer would change all of them.
+    #[test]
+    fn as_many_cases_as_the_prices_were_fitted_to() {
+        assert_eq!(priced_under().count(), 11);
+        assert_eq!(all().len(), 11 * LOADS.len() + FURTHER.len());
+    }
 }

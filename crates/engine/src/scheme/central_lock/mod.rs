@@ -1,4 +1,4 @@
-//! Two-phase locking by a central lock table (scalable-lock-manager.txt).
+//! Two-phase locking by a central lock table (Jung et al., 2014).
 //!
 //! A transaction locks a record in the table of locks (`chiliad-lock`) before it is read (S) or is to be
 //! written (X), after its intention on the database and on the record's table (IS, IX), and keeps all of

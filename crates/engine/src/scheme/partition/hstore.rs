@@ -1,4 +1,4 @@
-//! H-Store (thousand-cores.txt 2.2.4, 4.3.3): a lock per partition, granted to the transaction with the
+//! H-Store (Yu, 2015, 2.2.4, 4.3.3): a lock per partition, granted to the transaction with the
 //! oldest timestamp among those that wait for it.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! The partitioned store (maflingo-silo.txt 6.5): one lock per partition, taken in ascending order
+//! The partitioned store (Tu, 2013, 6.5): one lock per partition, taken in ascending order
 //! before the transaction begins, and nothing else.
 //!
 //! ```text

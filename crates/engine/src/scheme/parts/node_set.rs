@@ -1,5 +1,5 @@
 //! The node set: the leaves in which a transaction missed a key or through which it scanned, each
-//! with its count of membership changes then (maflingo-silo.txt 4.5).
+//! with its count of membership changes then (Tu, 2013, 4.5).
 //!
 //! At the end every count must be what it was: then no key has come or gone where the transaction
 //! has looked. What the transaction inserts itself is taken note of as it happens.

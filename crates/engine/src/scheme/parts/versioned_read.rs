@@ -1,4 +1,4 @@
-//! Reading a record that may be modified in place (thesis chapter 5, figure 5-2), in the present and
+//! Reading a record that may be modified in place (Tu, 2013, chapter 5, figure 5-2), in the present and
 //! in the past.
 
 use crate::arena::Arena;
@@ -109,7 +109,7 @@ fn copy<M: Machine>(record: RecordRef<M>, arena: &mut Arena) -> crate::arena::Pi
 }
 
 /// The version that the snapshot at `boundary` contains: the newest of an epoch below it
-/// (thesis 4.7). Never aborts.
+/// (Tu, 2013, 4.7). Never aborts.
 pub fn snapshot<M: Machine>(
     record: RecordRef<M>,
     boundary: u64,

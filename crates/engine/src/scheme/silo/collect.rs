@@ -1,4 +1,4 @@
-//! The collector (thesis 4.8): unneeded versions leave their chains, tombstones their indexes.
+//! The collector (Tu, 2013, 4.8): unneeded versions leave their chains, tombstones their indexes.
 //!
 //! There is no tree walker: each worker queues what its own commits made superfluous and takes a
 //! few items off the queue after each transaction, as soon as no snapshot can need them. The cost

@@ -1,4 +1,4 @@
-//! The three phases of a commit (thesis 4.2, figure 4-1) and the installation of one write
+//! The three phases of a commit (Tu, 2013, 4.2, figure 4-1) and the installation of one write
 //! (chapter 5, figure 5-1).
 
 use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back};

@@ -1,4 +1,4 @@
-//! Silo: optimistic, with decentralised TIDs and epochs (maflingo-silo.txt, chapters 4 and 5).
+//! Silo: optimistic, with decentralised TIDs and epochs (Tu, 2013, 4 and 5).
 //!
 //! Readers write nothing shared. A transaction remembers the TID word of each record that it read
 //! (*read set*) and the membership count of each leaf in which it missed a key or scanned (*node
@@ -6,7 +6,7 @@
 //!
 //! 1. latches the records that it writes, in the order of their addresses;
 //! 2. runs a full fence, opens its commit window and loads the commit epoch in it (not at begin, as
-//!    the thesis has it; see `epoch.rs`);
+//!    Tu (2013) has it; see `epoch.rs`);
 //! 3. validates that every word and count is as it was and that nobody else holds a latch on a
 //!    record it read;
 //! 4. takes the smallest TID in the epoch above all that it read, overwrote or gave out before;

@@ -1,4 +1,4 @@
-//! Timestamp ordering, with one version of each record and with several (thousand-cores.txt 2.2.1,
+//! Timestamp ordering, with one version of each record and with several (Yu, 2015, 2.2.1,
 //! 2.2.2, 4.3).
 //!
 //! A transaction takes its timestamp when it begins, and that is its place in the serial order. A read

@@ -1,4 +1,4 @@
-//! Deadlock detection without a latch (thousand-cores.txt 4.2.1): each waiting worker shows for which
+//! Deadlock detection without a latch (Yu, 2015, 4.2.1): each waiting worker shows for which
 //! transactions it waits, and whoever has waited for a while follows these edges from seat to seat.
 //!
 //! What is read may be out of date. An edge to a transaction that has ended is left out; a cycle that

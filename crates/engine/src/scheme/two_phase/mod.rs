@@ -1,4 +1,4 @@
-//! Two-phase locking with a lock per record (thousand-cores.txt 2.1, 4.1.2, 4.2).
+//! Two-phase locking with a lock per record (Yu, 2015, 2.1, 4.1.2, 4.2).
 //!
 //! A record is locked before it is read or is to be written, by readers together or by one writer
 //! alone, and stays so until the transaction has ended. The lock is a word beside the header word;

@@ -1,5 +1,5 @@
 //! Locks with a list of requests: for policies under which transactions wait, and so must know for
-//! whom (thousand-cores.txt 4.1.2: a list of owners and waiters per tuple).
+//! whom (Yu, 2015, 4.1.2: a list of owners and waiters per tuple).
 //!
 //! ```text
 //!  63                                            3     2        1        0

@@ -1,5 +1,5 @@
 //! What a worker shows to those who wait for it, or whom it waits for: its requests for locks, and its
-//! part of the waits-for graph (thousand-cores.txt 4.2.1).
+//! part of the waits-for graph (Yu, 2015, 4.2.1).
 //!
 //! Requests are linked into the lists of the records that they are for (`queue.rs`), by numbers and
 //! not by addresses, so that a list's head fits into a word beside its flags. Their memory stays with

@@ -1,4 +1,4 @@
-//! Two-phase locking for writes, and reads of a snapshot without locks (scalable-lock-manager.txt 5.1:
+//! Two-phase locking for writes, and reads of a snapshot without locks (Jung et al., 2014, 5.1:
 //! "REPEATABLE READ", and 5.3.3 for the versions that it has to keep).
 //!
 //! A transaction's snapshot is what was committed when it began: versions of commits up to a number, which
