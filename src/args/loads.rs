@@ -2,9 +2,9 @@
 
 use super::scope::{Scope, WorkloadFlags};
 use super::workloads::{
-    AccessFlag, BankFlags, ChurnFlags, HashFlags, IndexKindFlag, LockOrderFlag, MixFlag, ScaleFlag,
-    ScanFlags, SmallbankFlags, TatpFlags, TatpMixFlag, TpccFlags, TpccScaleFlag, TxbenchFlags,
-    YcsbFlags, YesNo,
+    AccessFlag, BankFlags, HashFlags, IndexKindFlag, InsertDeleteFlags, LockOrderFlag, MixFlag,
+    ScaleFlag, ScanFlags, SmallbankFlags, TatpFlags, TatpMixFlag, TpccFlags, TpccScaleFlag,
+    TxbenchFlags, YcsbFlags, YesNo,
 };
 use chiliad_host::Stop;
 use chiliad_lab::spec::Load;
@@ -224,13 +224,13 @@ impl WorkloadFlags for TxbenchFlags {
 
 impl WorkloadFlags for ScanFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
-        churn(&self.churn, false, scope)
+        insert_delete(&self.insert_delete, false, scope)
     }
 }
 
 impl WorkloadFlags for HashFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
-        churn(&self.churn, true, scope)
+        insert_delete(&self.insert_delete, true, scope)
     }
 }
 
@@ -238,7 +238,7 @@ fn small(flag: Option<u64>, default: u32) -> u32 {
     flag.map_or(default, |value| u32::try_from(value).unwrap_or(u32::MAX))
 }
 
-fn churn(flags: &ChurnFlags, hash: bool, scope: &Scope) -> Result<Load, Stop> {
+fn insert_delete(flags: &InsertDeleteFlags, hash: bool, scope: &Scope) -> Result<Load, Stop> {
     let base = InsertDeleteOptions::default();
     let options = InsertDeleteOptions {
         hash,

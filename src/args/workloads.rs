@@ -199,7 +199,7 @@ pub struct TxbenchFlags {
 pub struct ScanFlags {
     /// The rows.
     #[command(flatten)]
-    pub churn: ChurnFlags,
+    pub insert_delete: InsertDeleteFlags,
 }
 
 /// `hash`.
@@ -207,12 +207,12 @@ pub struct ScanFlags {
 pub struct HashFlags {
     /// The rows.
     #[command(flatten)]
-    pub churn: ChurnFlags,
+    pub insert_delete: InsertDeleteFlags,
 }
 
 /// What `scan` and `hash` have in common.
 #[derive(Args)]
-pub struct ChurnFlags {
+pub struct InsertDeleteFlags {
     /// Keys under which rows come and go, 8 to 65536 [default: 40].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 8, 65_536))]
     pub keys: Option<u64>,

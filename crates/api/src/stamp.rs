@@ -86,17 +86,17 @@ type Stones = BTreeMap<Box<[u8]>, (u64, Stamp)>;
 
 /// The stamps of tombstones that have left their index, so that a later look-up can still say which
 /// version of nothing it saw. Kept in verified runs only, by key.
-pub struct Graveyard<M: Machine> {
+pub struct TombstoneStamps<M: Machine> {
     stones: Latch<M, Stones>,
 }
 
-impl<M: Machine> Default for Graveyard<M> {
+impl<M: Machine> Default for TombstoneStamps<M> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<M: Machine> Graveyard<M> {
+impl<M: Machine> TombstoneStamps<M> {
     /// An empty one.
     #[must_use]
     pub fn new() -> Self {
@@ -104,7 +104,7 @@ impl<M: Machine> Graveyard<M> {
     }
 
     /// A tombstone of `order` is about to leave; an older one never replaces a newer one.
-    pub fn bury(&self, key: &[u8], order: u64, stamp: Stamp) {
+    pub fn record(&self, key: &[u8], order: u64, stamp: Stamp) {
         let mut stones = self.stones.lock();
         let entry = stones.entry(key.into()).or_insert((0, 0));
         if order > entry.0 {

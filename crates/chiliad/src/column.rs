@@ -1,20 +1,20 @@
-//! What the catalogue calls the types of keys and rows.
+//! What the catalog calls the types of keys and rows.
 
 use crate::ColumnType;
 use crate::key::Desc;
 
-/// A type that columns can have: what the catalogue keeps of it, so that a table is not opened with
+/// A type that columns can have: what the catalog keeps of it, so that a table is not opened with
 /// another one.
 ///
 /// Two types whose values are different bytes, or mean something different by them, must not be equal
 /// here. A type of the application's own gets a name of its own ([`ColumnType::custom`]); one that
 /// returns the type it is made of can be exchanged for it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no name in the catalogue",
+    message = "`{Self}` has no name in the catalog",
     note = "types of the application's own implement `chiliad::Typed`"
 )]
 pub trait Typed {
-    /// What the catalogue calls it.
+    /// What the catalog calls it.
     #[must_use]
     fn column_type() -> ColumnType;
 }
@@ -46,7 +46,7 @@ typed! {
     Vec<u8>: ColumnType::Blob;
 }
 
-/// A length as the catalogue has it: no value is as long as the greatest.
+/// A length as the catalog has it: no value is as long as the greatest.
 pub(crate) const fn length(bytes: usize) -> u32 {
     if bytes > u32::MAX as usize { u32::MAX } else { bytes as u32 }
 }

@@ -39,7 +39,7 @@ impl<K, V> Table<K, V> {
         }
     }
 
-    /// The columns of a table of such keys and rows, as the catalogue keeps them.
+    /// The columns of a table of such keys and rows, as the catalog keeps them.
     ///
     /// ```
     /// use chiliad::{Row, Table, Text};

@@ -67,7 +67,7 @@ impl Database {
     ///
     /// A table of bytes ([`Database::create_table_raw`] without columns) is not opened so. Of tables in
     /// a directory written before columns were kept, the first opening declares the columns, and the
-    /// catalogue keeps them from then on; nothing tells whether they are those that the rows were
+    /// catalog keeps them from then on; nothing tells whether they are those that the rows were
     /// written with.
     ///
     /// # Errors

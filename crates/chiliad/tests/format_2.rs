@@ -1,4 +1,4 @@
-//! A directory that format version 2 has written, whose catalogue says nothing of columns.
+//! A directory that format version 2 has written, whose catalog says nothing of columns.
 //!
 //! `format_2/` holds its files without the zeros at their ends. There are two incarnations and a
 //! checkpoint: `people` (by `u64`, with an index) has the rows 1 and 3, after a removal of 2; `pages`,

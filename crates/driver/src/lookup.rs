@@ -10,7 +10,7 @@ use super::{Failure, Progress};
 use chiliad_engine::{Error, IndexKind};
 use chiliad_machine::Native;
 use chiliad_storage::{
-    Changes, Flight, Found, HashIndex, Heap, Index, Kind, LocalHeap, NoHooks, OrderedIndex,
+    Changes, Found, HashIndex, Heap, Index, Kind, LocalHeap, LookupBatch, NoHooks, OrderedIndex,
     OutOfMemory, RecordRef,
 };
 use chiliad_workload::memory::{Estimate, Tables};
@@ -126,7 +126,7 @@ struct Reader<'a> {
     records: u64,
     group: usize,
     keys: Vec<[u8; 8]>,
-    flight: Flight<Native>,
+    lookups: LookupBatch<Native>,
     value: Vec<u8>,
     sum: u64,
 }
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
             records: lookup.records as u64,
             group: lookup.group,
             keys: vec![[0; 8]; lookup.group],
-            flight: Flight::default(),
+            lookups: LookupBatch::default(),
             value: vec![0; lookup.record_bytes],
             sum: 0,
         }
@@ -157,13 +157,13 @@ impl<'a> Reader<'a> {
             }
         } else {
             let (index, keys) = (self.index, &self.keys);
-            self.flight.clear();
+            self.lookups.clear();
             for key in keys {
-                self.flight.begin(index, key);
+                self.lookups.begin(index, key);
             }
-            self.flight.land(self.heap, |at| (index, &keys[at]), |_, _| {});
+            self.lookups.finish(self.heap, |at| (index, &keys[at]), |_, _| {});
             for at in 0..self.group {
-                if let Found::Record(record) = self.flight.found(at) {
+                if let Found::Record(record) = self.lookups.found(at) {
                     self.read(record);
                 }
             }

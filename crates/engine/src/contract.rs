@@ -13,7 +13,7 @@ use crate::garbage::GarbageQueue;
 use crate::key_pool::KeyPool;
 use crate::version::{self, Version};
 use crate::wait::{Ended, Limits};
-use chiliad_api::stamp::Graveyard;
+use chiliad_api::stamp::TombstoneStamps;
 use chiliad_api::{Info, Intent, Reason, TableId};
 use chiliad_machine::Machine;
 use chiliad_storage::{Change, Hooks, Index, LocalHeap, RecordRef, Seen};
@@ -354,8 +354,8 @@ pub struct NoLockTable;
 
 impl<M: Machine, S: Scheme<M>> LockTable<M, S> for NoLockTable {}
 
-/// What is done with a table's index, and with its graveyard in a verified run.
-pub type UseIndex<'a, M> = dyn FnMut(&Index<M>, Option<&Graveyard<M>>) + 'a;
+/// What is done with a table's index, and with its tombstone stamps in a verified run.
+pub type UseIndex<'a, M> = dyn FnMut(&Index<M>, Option<&TombstoneStamps<M>>) + 'a;
 
 /// The tables' indexes, for collection.
 pub trait Tables<M: Machine> {

@@ -18,7 +18,7 @@ use crate::wait::Limits;
 use chiliad_api::{Error, Intent, Part, Reason, Result, TableId, Tally};
 use chiliad_log::BufferRef;
 use chiliad_machine::{Cost, Machine, Ordering, Word};
-use chiliad_storage::{Changes, Cursor, Flight, LeafRun, LocalHeap, RecordRef};
+use chiliad_storage::{Changes, Cursor, LeafRun, LocalHeap, LookupBatch, RecordRef};
 use std::sync::Arc;
 
 /// Bytes of a row to ask for where none of its table has been seen.
@@ -99,7 +99,7 @@ pub(crate) struct Scan<M: Machine> {
 
 /// What a group of look-ups works with.
 pub(crate) struct Group<M: Machine> {
-    pub flight: Flight<M>,
+    pub lookups: LookupBatch<M>,
     pub row_bytes: RowBytes,
 }
 
@@ -209,7 +209,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 cursor: Cursor::default(),
                 bookmark: Cursor::default(),
             },
-            group: Group { flight: Flight::default(), row_bytes: RowBytes::default() },
+            group: Group { lookups: LookupBatch::default(), row_bytes: RowBytes::default() },
             changes: Changes::new(),
             leaf_hooks: S::LeafHooks::default(),
             key: Vec::new(),

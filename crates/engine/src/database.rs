@@ -168,7 +168,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             durable.change_catalog(&words.catalog.blob_without(dropped))?;
         }
         words.catalog.drop_table(name)?;
-        words.catalog.ruins.take_apart(heap, usize::MAX);
+        words.catalog.dropped_tables.take_apart(heap, usize::MAX);
         Ok(())
     }
 
@@ -197,7 +197,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         if let Some(durable) = &words.durable {
             durable.log.advance(stable);
         }
-        words.catalog.ruins.take_apart(heap, portion::<M>());
+        words.catalog.dropped_tables.take_apart(heap, portion::<M>());
         S::LockTable::background_tick(&words.scheme);
     }
 
@@ -273,8 +273,8 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         stats.snapshot_boundary = boundary;
         stats.snapshot_oldest = oldest;
         stats.reclaim_lag = self.inner.heap.reclaim_lag();
-        let ruins = &words.catalog.ruins;
-        stats.tables_dropped = ruins.count();
+        let dropped_tables = &words.catalog.dropped_tables;
+        stats.tables_dropped = dropped_tables.count();
         stats.holds = self
             .inner
             .heap
@@ -286,7 +286,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
                     pinned: words.pin.load(Ordering::Relaxed) != 0,
                     window: words.window.load(Ordering::Relaxed),
                     lease: words.lease.load(Ordering::Relaxed),
-                    dropped: ruins.wait_for(words.view.load(Ordering::Relaxed)),
+                    dropped: dropped_tables.wait_for(words.view.load(Ordering::Relaxed)),
                 };
                 let holds = hold.pinned || hold.window != 0 || hold.lease != 0 || hold.dropped;
                 holds.then_some(hold)

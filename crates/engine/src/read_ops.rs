@@ -242,7 +242,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             let looked = match self.attempt.waits == waits {
                 true => {
                     let sealed = sealed >> at & 1 != 0;
-                    self.use_found(table, sealed, *request, self.group.flight.found(at))?
+                    self.use_found(table, sealed, *request, self.group.lookups.found(at))?
                 }
                 false => Looked::Redo,
             };
@@ -261,7 +261,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[inline]
     fn descend(&mut self, view: &View<M>, requests: &[Get<'_>]) -> Result<u64> {
         debug_assert!(requests.len() <= GROUP, "a bit for each");
-        self.group.flight.clear();
+        self.group.lookups.clear();
         let mut sealed = 0u64;
         for (at, request) in requests.iter().enumerate() {
             check_key(request.key)?;
@@ -272,15 +272,15 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 view.readable(request.table, self.attempt.in_past)?
             };
             sealed |= u64::from(self.goes_by(table)) << at;
-            self.group.flight.begin(&table.index, request.key);
+            self.group.lookups.begin(&table.index, request.key);
         }
         let begun = |at: usize| {
             let request = &requests[at];
             let table = view.get(request.table).expect("its look-up has begun");
             (&table.index, request.key)
         };
-        let Self { group: Group { flight, row_bytes }, scheme, heap, .. } = self;
-        flight.land(heap, begun, |at, record| {
+        let Self { group: Group { lookups, row_bytes }, scheme, heap, .. } = self;
+        lookups.finish(heap, begun, |at, record| {
             record.prefetch(row_bytes.of(requests[at].table));
             S::LockTable::prefetch(scheme, requests[at].table, record);
         });

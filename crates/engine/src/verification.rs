@@ -129,7 +129,7 @@ impl<M: Machine> Verification<M> {
     /// not verified.
     #[inline]
     pub fn absence(&self, table: &Table<M>, key: &[u8]) -> Option<Stamp> {
-        table.graveyard.as_ref().map(|graveyard| graveyard.stamp(key))
+        table.tombstone_stamps.as_ref().map(|tombstone_stamps| tombstone_stamps.stamp(key))
     }
 
     /// `key` was found missing in its index, with the [`Verification::absence`] that this leaves.
@@ -294,9 +294,9 @@ impl<M: Machine> Verification<M> {
     /// The record has entered the index of `table`.
     #[inline]
     pub fn placed(&self, record: RecordRef<M>, table: &Table<M>, key: &[u8]) {
-        if let Some(graveyard) = &table.graveyard {
+        if let Some(tombstone_stamps) = &table.tombstone_stamps {
             // The key is in the index now, so no other tombstone of it can be buried.
-            record.write(&stamp::make_absent(graveyard.stamp(key)));
+            record.write(&stamp::make_absent(tombstone_stamps.stamp(key)));
         }
     }
 

@@ -81,8 +81,8 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         let worker = tx.session();
         worker.core.verification.stamp_as_loaded();
         worker.core.attempt.loads = true;
-        let door = worker.view.door(table);
-        if door.as_ref().is_some_and(|door| !door.enter()) {
+        let gate = worker.view.gate(table);
+        if gate.as_ref().is_some_and(|gate| !gate.enter()) {
             return Err(Error::ReadOnlyTable(tx.session().view.get(table)?.spec.name.clone()));
         }
         let loaded = match tx.insert(table, key, value) {
@@ -92,8 +92,8 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
                 Err(error)
             }
         };
-        if let Some(door) = door {
-            door.leave();
+        if let Some(gate) = gate {
+            gate.leave();
         }
         loaded
     }

@@ -4,7 +4,7 @@
 //! what they commit into buffers of their own ([`Buffer`]); a few writers ([`LogWriter`]) drain them
 //! into segment files; when all writers have synced through an epoch, that epoch is durable
 //! ([`Log::durable`]). What a log means is not known here: keys, values and tables are bytes and
-//! numbers, and the catalogue in the [`Manifest`] is a blob.
+//! numbers, and the catalog in the [`Manifest`] is a blob.
 //!
 //! | to see | look into |
 //! | --- | --- |

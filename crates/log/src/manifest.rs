@@ -8,7 +8,7 @@
 //!           u32 incarnation | u8 1 if it has ended, plus 2 if its ends follow, plus 4 if it has claims
 //!           u64 last durable epoch | u32 count of writers | u32 first segment that is needed, for each
 //!           of the ends, for each writer: u32 last segment | u64 its bytes | u64 epoch of its last frame
-//!       u32 bytes of the catalogue | catalogue
+//!       u32 bytes of the catalog | catalog
 //! ```
 //!
 //! It is never changed in place: `MANIFEST.new` is written and synced, takes the name, and the name
@@ -40,7 +40,7 @@ const WITH_CLAIMS: u8 = 4;
 const MAGIC: &[u8; 8] = b"CHILIAD\n";
 const HEAD_BYTES: usize = 20;
 
-/// More than any catalogue needs; a length beyond it is damage.
+/// More than any catalog needs; a length beyond it is damage.
 const BODY_BYTES_MAX: u64 = 1 << 30;
 
 /// One opening of the database.
@@ -88,7 +88,7 @@ pub struct Manifest {
     /// The incarnations whose logs recovery needs, in order. The last one is the current one, or was
     /// when the database was last open.
     pub incarnations: Vec<Incarnation>,
-    /// The catalogue, as the engine encodes it.
+    /// The catalog, as the engine encodes it.
     pub catalog: Vec<u8>,
 }
 

@@ -164,7 +164,7 @@ impl Scheduler {
     }
 
     /// The running core has nothing to do at the moment: the core that runs instead, or itself.
-    pub(crate) fn hand_over(&mut self, event: u64, running: u32) -> u32 {
+    pub(crate) fn hand_on(&mut self, event: u64, running: u32) -> u32 {
         if let Policy::FewPreemptions { priorities, lowest, .. } = &mut self.policy {
             *lowest -= 1;
             priorities[running as usize] = *lowest;
@@ -254,7 +254,7 @@ mod tests {
             let mut running = 0;
             let mut ran = [0; 3];
             for event in 0..300 {
-                let next = scheduler.hand_over(event, running);
+                let next = scheduler.hand_on(event, running);
                 assert_ne!(next, running);
                 running = next;
                 ran[running as usize] += 1;

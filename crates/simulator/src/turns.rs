@@ -139,7 +139,7 @@ impl State {
         if siblings {
             self.pass_turn();
         }
-        let chosen = self.scheduler.borrow_mut().hand_over(self.event.get(), self.core.get());
+        let chosen = self.scheduler.borrow_mut().hand_on(self.event.get(), self.core.get());
         self.switch_to(chosen);
     }
 

@@ -29,7 +29,7 @@ pub use guard::{Guard, Header, Seen};
 pub use heap::{FAULTS, Heap, Kind, LocalHeap, Usage};
 pub use hollow::Kept;
 pub use index::{
-    Change, Changes, Cursor, Demolition, Direction, Flight, Found, HashIndex, Hooks, Index,
+    Change, Changes, Cursor, Direction, Found, HashIndex, Hooks, Index, LookupBatch, Teardown,
 };
 pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe};
 pub use record::{Record, RecordRef, VALUE_BYTES_MAX};

@@ -1,4 +1,4 @@
-//! A manifest as a file, its body under a sound checksum, and the catalogue within a sound one.
+//! A manifest as a file, its body under a sound checksum, and the catalog within a sound one.
 
 #![no_main]
 
@@ -10,10 +10,10 @@ libfuzzer_sys::fuzz_target!(
         plant(&[readers::sound_manifest(), catalog]);
     },
     |data: &[u8]| match data.split_first() {
-        Some((&CATALOGUE, catalog)) => directories::catalogues(catalog),
+        Some((&CATALOGUE, catalog)) => directories::catalogs(catalog),
         _ => readers::manifests(data),
     }
 );
 
-/// The first byte of an input that is a catalogue.
+/// The first byte of an input that is a catalog.
 const CATALOGUE: u8 = 2;

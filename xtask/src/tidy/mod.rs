@@ -8,6 +8,7 @@ mod edges;
 mod faults;
 mod orderings;
 mod repository;
+mod retired;
 mod sources;
 mod words;
 
@@ -28,6 +29,7 @@ pub fn run(root: &Path) -> Result<(), String> {
     let sources = sources::read(root)?;
     let mut complaints = edges::check(&edges::read(root)?);
     complaints.extend(repository::check(root));
+    complaints.extend(retired::words(root, &sources));
     complaints.extend(citations::of_documents(root));
     for rule in RULES {
         complaints.extend(rule(&sources));

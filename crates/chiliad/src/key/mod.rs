@@ -57,7 +57,7 @@ use crate::{Column, Result};
             and structs with `#[derive(chiliad::Key)]`"
 )]
 pub trait Key: Lookup<Self> + Sized {
-    /// Its columns, most significant first: what the catalogue keeps of the type. A table is opened only
+    /// Its columns, most significant first: what the catalog keeps of the type. A table is opened only
     /// with a key type that has the same columns as the one that it was created with.
     #[must_use]
     fn columns() -> Vec<Column>;

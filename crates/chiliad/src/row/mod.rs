@@ -104,7 +104,7 @@ pub trait Row: Sized {
     /// Whether more bytes may follow them.
     const VARIABLE: bool;
 
-    /// Its columns, in the order of their bytes: what the catalogue keeps of the type. A table is opened
+    /// Its columns, in the order of their bytes: what the catalog keeps of the type. A table is opened
     /// only with a row type that has the same columns as the one that it was created with, in number,
     /// names, types and order; so they must tell all that the bytes depend on.
     #[must_use]

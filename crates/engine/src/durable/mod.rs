@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | what is kept while a database is open | here; `runner` for the writers |
 //! | opening, and the new incarnation that begins | `open` |
-//! | what a directory holds; copies; the catalogue on disk | `directory` |
+//! | what a directory holds; copies; the catalog on disk | `directory` |
 //! | replay of logs and checkpoints, the entries of indexes | `recover` |
 //! | checkpoints, and the end of old logs | `checkpoint` |
 //! | work for several threads | `parallel` |
@@ -169,7 +169,7 @@ impl<M: Machine> Durable<M> {
         })
     }
 
-    /// Puts a changed catalogue in place. The caller has the turn.
+    /// Puts a changed catalog in place. The caller has the turn.
     pub fn change_catalog(&self, blob: &Blob) -> Result<()> {
         debug_assert!(blob.tables.is_sorted_by(|(a, _), (b, _)| a < b), "tables are in order");
         debug_assert!(blob.tables.iter().all(|(it, _)| *it < blob.next), "numbers given out");

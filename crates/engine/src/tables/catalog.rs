@@ -10,10 +10,10 @@
 
 use crate::contract::UseIndex;
 use crate::durable::{CatalogBlob as Blob, TABLE_NUMBERS_MAX, Walk};
-use crate::tables::dropped::{Ruins, show_view};
+use crate::tables::dropped::{DroppedTables, show_view};
 use crate::tables::seal::Seal;
 use crate::tables::table::{Entry, Table};
-use chiliad_api::stamp::Graveyard;
+use chiliad_api::stamp::TombstoneStamps;
 use chiliad_api::{
     Error, IndexKind, Layout, Result, Secondary, TableId, TableLayout, TableSpec, Writes,
 };
@@ -41,7 +41,7 @@ pub struct Catalog<M: Machine> {
     version: M::Word,
     tables: Latch<M, Vec<Place<M>>>,
     /// Tables that were dropped and still hold memory.
-    pub ruins: Ruins<M>,
+    pub dropped_tables: DroppedTables<M>,
 }
 
 /// What a worker has seen of the catalog.
@@ -51,7 +51,7 @@ pub struct View<M: Machine> {
 }
 
 impl<M: Machine> Catalog<M> {
-    /// A catalogue of these tables, which were made as `blob` declares them.
+    /// A catalog of these tables, which were made as `blob` declares them.
     pub fn new(tables: Vec<Entry<M>>, blob: &Blob) -> Self {
         let place = |table| Place { table, layout: TableLayout::Bytes };
         let mut places: Vec<Place<M>> = tables.into_iter().map(place).collect();
@@ -59,7 +59,11 @@ impl<M: Machine> Catalog<M> {
         for (number, spec) in &blob.tables {
             places[*number as usize].layout = spec.layout.clone();
         }
-        Self { version: M::Word::new(1), tables: Latch::new(places), ruins: Ruins::new() }
+        Self {
+            version: M::Word::new(1),
+            tables: Latch::new(places),
+            dropped_tables: DroppedTables::new(),
+        }
     }
 
     /// Makes a table and the tables of its secondary indexes, which nobody sees yet. Whoever declares
@@ -109,7 +113,7 @@ impl<M: Machine> Catalog<M> {
         made.id
     }
 
-    /// The tables of a catalogue as it was, by number and empty.
+    /// The tables of a catalog as it was, by number and empty.
     pub fn restore(
         heap: &Arc<Shared<M, Heap<M>>>,
         blob: &Blob,
@@ -136,7 +140,7 @@ impl<M: Machine> Catalog<M> {
         users.collect()
     }
 
-    /// The catalogue as it is kept on disk.
+    /// The catalog as it is kept on disk.
     pub fn blob(&self) -> Blob {
         let tables = self.tables.lock();
         let users = (0..).zip(tables.iter());
@@ -198,7 +202,7 @@ impl<M: Machine> Catalog<M> {
     }
 
     /// Forgets a table and its secondary indexes. Transactions that have begun may finish with it;
-    /// afterwards its memory can be had back from the ruins.
+    /// afterwards its memory can be had back from the dropped tables.
     pub fn drop_table(&self, name: &str) -> Result<()> {
         let mut tables = self.tables.lock();
         let at = position(&tables, name)?;
@@ -214,7 +218,7 @@ impl<M: Machine> Catalog<M> {
         );
         // Release pairs with the acquire in `show_view`.
         let version = self.version.fetch_add(1, Ordering::Release) + 1;
-        self.ruins.add(dropped, version);
+        self.dropped_tables.add(dropped, version);
         Ok(())
     }
 
@@ -278,7 +282,7 @@ fn make<M: Machine>(
         spec,
         index,
         secondary,
-        graveyard: verify.then(Graveyard::new),
+        tombstone_stamps: verify.then(TombstoneStamps::new),
     };
     Ok(specs.into_iter().zip(made).map(table).collect())
 }
@@ -320,7 +324,7 @@ impl<M: Machine> View<M> {
         Self { version: 0, tables: Vec::new() }
     }
 
-    /// Catches up with the catalog, for as long as `slot` shows it (`ruins::hide_view` ends that):
+    /// Catches up with the catalog, for as long as `slot` shows it (`dropped::hide_view` ends that):
     /// meanwhile no table that is in the list is taken apart. Returns whether there was something
     /// new.
     #[inline]
@@ -361,7 +365,7 @@ impl<M: Machine> View<M> {
     }
 
     /// The seal of a table that has one, to be held for longer than the view shows the table.
-    pub fn door(&self, table: TableId) -> Option<Arc<Shared<M, Seal<M>>>> {
+    pub fn gate(&self, table: TableId) -> Option<Arc<Shared<M, Seal<M>>>> {
         self.get(table).ok()?.seal.clone()
     }
 
@@ -388,7 +392,7 @@ impl<M: Machine> View<M> {
 impl<M: Machine> crate::contract::Tables<M> for View<M> {
     fn with_index(&self, table: u32, use_it: &mut UseIndex<'_, M>) {
         if let Ok(table) = self.get(TableId(table)) {
-            use_it(&table.index, table.graveyard.as_ref());
+            use_it(&table.index, table.tombstone_stamps.as_ref());
         }
     }
 

@@ -19,7 +19,7 @@
 //! `Stats::holds` names its worker.
 //!
 //! **Who does it.** `Database::drop_table`, all that is there to do: its caller pays, and whoever
-//! drops tables in a loop cannot outrun their demolition. What transactions still use then,
+//! drops tables in a loop cannot outrun their teardown. What transactions still use then,
 //! `Database::tick` takes apart later, a portion at a time, so that epochs go on meanwhile. No
 //! transaction ever does any of it. Nothing is allocated from the heap on the way, so that no memory
 //! limit can stop it.
@@ -30,7 +30,7 @@ mod models;
 use crate::record_word;
 use crate::tables::table::Table;
 use chiliad_machine::{Fault, Latch, Machine, Ordering, Rig, Shared, Spin, Word};
-use chiliad_storage::{Demolition, Heap, Kind, LocalHeap, RecordRef, Slot, Slots};
+use chiliad_storage::{Heap, Kind, LocalHeap, RecordRef, Slot, Slots, Teardown};
 use std::sync::Arc;
 
 /// A view that is still in a store buffer is not seen, and its table is taken apart.
@@ -52,23 +52,23 @@ pub fn portion<M: Machine>() -> usize {
 }
 
 /// The dropped tables of a database. Lives in the machine's memory.
-pub struct Ruins<M: Machine> {
+pub struct DroppedTables<M: Machine> {
     /// Tables whose memory has not returned, those included that somebody is working on.
     count: M::Word,
     /// The version of the last drop.
     newest: M::Word,
-    waiting: Latch<M, Vec<Ruin<M>>>,
+    waiting: Latch<M, Vec<Dropped<M>>>,
 }
 
 /// A dropped table.
-struct Ruin<M: Machine> {
+struct Dropped<M: Machine> {
     table: Arc<Shared<M, Table<M>>>,
     /// The catalog's version from which on it is not seen.
     version: u64,
-    demolition: Demolition,
+    teardown: Teardown,
 }
 
-impl<M: Machine> Ruins<M> {
+impl<M: Machine> DroppedTables<M> {
     pub fn new() -> Self {
         let zero = || M::Word::new(0);
         Self { count: zero(), newest: zero(), waiting: Latch::new(Vec::new()) }
@@ -92,8 +92,8 @@ impl<M: Machine> Ruins<M> {
         self.count.fetch_add(tables.len() as u64, Ordering::Relaxed);
         self.newest.store(version, Ordering::Relaxed);
         self.waiting.lock().extend(tables.into_iter().map(|table| {
-            let demolition = table.index.demolition();
-            Ruin { table, version, demolition }
+            let teardown = table.index.teardown();
+            Dropped { table, version, teardown }
         }));
     }
 
@@ -105,17 +105,17 @@ impl<M: Machine> Ruins<M> {
         }
         // Held while we work, they are nobody else's; and only tables dropped before the look at
         // the views below may be judged by it.
-        let mut ruins = core::mem::take(&mut *self.waiting.lock());
+        let mut dropped_tables = core::mem::take(&mut *self.waiting.lock());
         let oldest = oldest_view(&heap.slots);
         if let Some(mut local) = LocalHeap::new(heap) {
             // SAFETY: an index hands out each record once, and nobody sees the table.
             let mut each = |local: &mut LocalHeap<M>, record| unsafe { discard(local, record) };
-            ruins.retain_mut(|Ruin { table, version, demolition }| {
+            dropped_tables.retain_mut(|Dropped { table, version, teardown }| {
                 // SAFETY: no transaction sees the table, or ever will again, and none touches what
                 // it does not see.
                 let gone = *version <= oldest
                     && unsafe {
-                        table.index.dismantle_some(&mut local, demolition, &mut budget, &mut each)
+                        table.index.dismantle_some(&mut local, teardown, &mut budget, &mut each)
                     };
                 if *version > oldest {
                     M::mark("dropped table in use");
@@ -128,7 +128,7 @@ impl<M: Machine> Ruins<M> {
                 !gone
             });
         }
-        self.waiting.lock().append(&mut ruins);
+        self.waiting.lock().append(&mut dropped_tables);
     }
 }
 

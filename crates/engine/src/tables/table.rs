@@ -1,7 +1,7 @@
 //! A table in use.
 
 use crate::tables::seal::Seal;
-use chiliad_api::stamp::Graveyard;
+use chiliad_api::stamp::TombstoneStamps;
 use chiliad_api::{Secondary, TableLayout, TableSpec, Writes};
 use chiliad_machine::{Machine, Shared};
 use chiliad_storage::Index;
@@ -15,7 +15,7 @@ pub struct Table<M: Machine> {
     /// Its secondary indexes, which are tables of their own.
     pub secondary: Vec<Secondary>,
     /// The stamps of tombstones that have left, in verified runs.
-    pub graveyard: Option<Graveyard<M>>,
+    pub tombstone_stamps: Option<TombstoneStamps<M>>,
     /// Of a table that only loads may change.
     pub seal: Option<Arc<Shared<M, Seal<M>>>>,
 }

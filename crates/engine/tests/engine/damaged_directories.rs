@@ -8,7 +8,7 @@ use chiliad_engine::{Alone, Error, LogError, Mode, inspect};
 use chiliad_log::{MANIFEST_NAME, Manifest};
 use chiliad_machine::Native;
 use chiliad_simulator::{DiskFaults, FaultyDisk};
-use directories::{catalogues, check, directories as any_damage, sound, sound_catalog};
+use directories::{catalogs, check, directories as any_damage, sound, sound_catalog};
 
 /// Bytes from a seed.
 fn bytes(seed: u64, count: usize) -> Vec<u8> {
@@ -87,7 +87,7 @@ fn a_table_that_memory_cannot_hold_is_refused() {
         let mut catalog = sound_catalog();
         let at = catalog.windows(8).rposition(|it| it == 50_u64.to_le_bytes()).expect("there");
         catalog[at..at + 8].copy_from_slice(&rows.to_le_bytes());
-        catalogues(&catalog);
+        catalogs(&catalog);
     }
 }
 
@@ -100,7 +100,7 @@ fn a_damaged_directory_is_refused_or_opened() {
 }
 
 #[test]
-fn a_damaged_catalogue_is_refused_or_opened() {
+fn a_damaged_catalog_is_refused_or_opened() {
     let sound = sound_catalog();
     for seed in 0..1000 {
         let mut catalog = sound.clone();
@@ -109,6 +109,6 @@ fn a_damaged_catalogue_is_refused_or_opened() {
         for _ in 0..1 + seed % 3 {
             damage::change(&mut catalog, &mut script);
         }
-        catalogues(&catalog);
+        catalogs(&catalog);
     }
 }

@@ -258,7 +258,7 @@ fn the_planted_bug_is_caught() {
 }
 
 /// Fills a table with rows of all sorts and takes some of them away again.
-fn churn<M: Machine, S: Scheme<M>>(worker: &mut Worker<M, S>, table: TableId, rows: u64) {
+fn insert_delete<M: Machine, S: Scheme<M>>(worker: &mut Worker<M, S>, table: TableId, rows: u64) {
     let commit = |worker: &mut Worker<M, S>, body: &mut dyn FnMut(&mut Tx<'_, M, S>)| {
         let mut tx = worker.begin(&Intent::update()).expect("begins");
         body(&mut tx);
@@ -295,7 +295,7 @@ impl UnderNativeScheme for StaysFlat {
         for turn in 0..24 {
             for sort in 0..4 {
                 let table = db.create_table(spec(&format!("t{sort}"), sort)).expect("created");
-                churn(&mut worker, table, 2_000);
+                insert_delete(&mut worker, table, 2_000);
                 if turn == 0 {
                     let mut tx = idle.begin(&Intent::update()).expect("begins");
                     assert!(tx.get(table, &key(1)).expect("reads").is_some());
@@ -386,7 +386,7 @@ fn garbage_of_a_dropped_table_is_forgotten() {
     let mut worker = db.worker().expect("a slot");
     for turn in 0..20 {
         let old = db.create_table(TableSpec::ordered("old")).expect("created");
-        churn(&mut worker, old, 60);
+        insert_delete(&mut worker, old, 60);
         db.drop_table("old").expect("dropped");
         assert_eq!(db.stats().tables_dropped, 0);
         let new = db.create_table(TableSpec::ordered("new")).expect("created");

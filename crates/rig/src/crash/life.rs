@@ -5,7 +5,7 @@
 //! cut them off; then whoever still works for the log finds the disk off, and returns.
 
 use super::client::Shared;
-use super::living::Living;
+use super::open_database::OpenDatabase;
 use super::plan::{End, LifePlan};
 use chiliad_engine::{Error, Stepped};
 use chiliad_machine::{Machine, NoRoom};
@@ -33,7 +33,7 @@ impl Common {
 /// Lives a life; what clients met that they should not have. Where the host has no room for stacks nobody has begun.
 pub(super) fn live(
     run: &mut Run,
-    living: &Rc<Living>,
+    open_database: &Rc<OpenDatabase>,
     plan: &LifePlan,
     shared: Shared,
     seed: u64,
@@ -45,10 +45,10 @@ pub(super) fn live(
         failures: RefCell::default(),
     });
     for index in 0..plan.clients {
-        let (living, common, end) = (living.clone(), common.clone(), plan.end);
+        let (open_database, common, end) = (open_database.clone(), common.clone(), plan.end);
         let client_id = ClientId { index, of: plan.clients, home: index, seed };
         run.spawn(format!("client {index}"), move || {
-            if let Err(failure) = living.run_client(client_id, &common.shared) {
+            if let Err(failure) = open_database.run_client(client_id, &common.shared) {
                 common.failures.borrow_mut().push(failure);
             }
             common.clients_left.set(common.clients_left.get() - 1);
@@ -58,7 +58,7 @@ pub(super) fn live(
         });
     }
     let (epoch, writers) = (plan.epoch, plan.durable.log.writers as usize);
-    let (ticking, common_too) = (living.clone(), common.clone());
+    let (ticking, common_too) = (open_database.clone(), common.clone());
     run.spawn_daemon("epochs", move || {
         while !common_too.is_over() {
             Sim::park_until(Sim::now() + epoch);
@@ -66,17 +66,17 @@ pub(super) fn live(
         }
     });
     for writer in 0..writers {
-        let (living, common) = (living.clone(), common.clone());
+        let (open_database, common) = (open_database.clone(), common.clone());
         run.spawn_daemon(format!("log writer {writer}"), move || {
-            while !common.is_over() && living.step(writer) != Stepped::Failed {
+            while !common.is_over() && open_database.step(writer) != Stepped::Failed {
                 Sim::park_until(Sim::now() + epoch);
             }
         });
     }
     if let Some(pause) = plan.checkpoints {
-        let (living, common) = (living.clone(), common.clone());
+        let (open_database, common) = (open_database.clone(), common.clone());
         run.spawn_daemon("checkpoints", move || {
-            while !stopping() && maintain(&living).is_ok() {
+            while !stopping() && maintain(&open_database).is_ok() {
                 Sim::park_until(Sim::now() + pause);
             }
             common.maintaining.set(false);
@@ -90,8 +90,8 @@ pub(super) fn live(
 
 /// Prepares the log and makes a checkpoint. A disk that is full, or a write that failed, is no reason
 /// to give up: the database goes on, and so does whoever maintains it.
-fn maintain(living: &Living) -> Result<(), Error> {
-    for step in [living.prepare_log().map(|_| ()), living.checkpoint()] {
+fn maintain(open_database: &OpenDatabase) -> Result<(), Error> {
+    for step in [open_database.prepare_log().map(|_| ()), open_database.checkpoint()] {
         if let Err(Error::LogFailed(error)) = step {
             return Err(Error::LogFailed(error));
         }

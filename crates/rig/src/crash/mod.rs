@@ -3,7 +3,7 @@
 //! there afterwards.
 //!
 //! ```text
-//! plan     what the seed says        living   an open database, its scheme forgotten
+//! plan     what the seed says        open_database   an open database, its scheme forgotten
 //! life     one life: the cores       client   commits, and learns later what is durable
 //! ledger   what clients have done    oracle   survivors, and the state that they make
 //! damage   a bit turned over         cut      the end of a log taken away
@@ -19,7 +19,7 @@ mod cut;
 mod damage;
 mod ledger;
 mod life;
-mod living;
+mod open_database;
 mod oracle;
 mod plan;
 mod serial;

@@ -11,7 +11,7 @@
 //!   life the one with the greatest order. Rows, their values and absences.
 
 use super::ledger::{Attempt, Key, Op};
-use super::living::{State, Survey};
+use super::open_database::{State, Survey};
 use super::verdicts::Verdicts;
 use chiliad_engine::{Recovered, Stamp, WriteKind};
 use std::collections::{BTreeMap, BTreeSet, HashSet};

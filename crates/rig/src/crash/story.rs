@@ -5,7 +5,7 @@ use super::cut::{Cut, Ended};
 use super::damage::Damage;
 use super::ledger::Ledger;
 use super::life::live;
-use super::living::{Living, Opening};
+use super::open_database::{OpenDatabase, Opening};
 use super::oracle::Oracle;
 use super::plan::{Between, CrashPlan, End, LifePlan};
 use super::{CrashCase, CrashReport, serial};
@@ -34,13 +34,13 @@ struct Over;
 /// An open database. It can be dropped only inside of its run; elsewhere it is given up together with
 /// the memory of the run.
 struct Held {
-    living: ManuallyDrop<Rc<Living>>,
+    open_database: ManuallyDrop<Rc<OpenDatabase>>,
     recovered: Recovered,
 }
 
 impl Held {
     fn drop_in(self, run: &Run) {
-        run.outside(|| drop(ManuallyDrop::into_inner(self.living)));
+        run.outside(|| drop(ManuallyDrop::into_inner(self.open_database)));
     }
 }
 
@@ -92,7 +92,7 @@ impl<'a> Story<'a> {
         let plan = self.plan.life(0);
         let mut run = self.run(plan.config.clone())?;
         let mut held = self.open(&run, &plan, 0)?;
-        let mut oracle = self.begin(&run, &held.living)?;
+        let mut oracle = self.begin(&run, &held.open_database)?;
         for life in 0..self.plan.lives {
             let plan = self.plan.life(life);
             let remains = self.live(&mut run, held, &plan, life)?;
@@ -118,16 +118,16 @@ impl<'a> Story<'a> {
     }
 
     /// Loads the database; what is there then is where the oracle begins.
-    fn begin(&mut self, run: &Run, living: &Living) -> Result<Oracle, Over> {
+    fn begin(&mut self, run: &Run, open_database: &OpenDatabase) -> Result<Oracle, Over> {
         let seed = self.case.seed;
         let loaded = run.outside(|| {
-            living.load(seed)?;
-            let tables = living.tables();
+            open_database.load(seed)?;
+            let tables = open_database.tables();
             let rows = tables.iter().filter(|(_, spec)| !spec.name.contains('/'));
             let names = rows.map(|(table, spec)| (table.0, spec.name.clone())).collect();
             let mut keys = BTreeSet::new();
-            living.loaded_keys(seed, &mut keys)?;
-            Ok((names, living.survey(&keys)?))
+            open_database.loaded_keys(seed, &mut keys)?;
+            Ok((names, open_database.survey(&keys)?))
         });
         let (tables, survey) = loaded.map_err(|error: Error| self.stop("not begun", &error))?;
         Ok(Oracle::new(tables, survey.rows))
@@ -154,7 +154,7 @@ impl<'a> Story<'a> {
             stalls: plan.stalls,
         };
         let seed = self.case.seed.wrapping_add(u64::from(life) << 32);
-        let lived = live(run, &held.living, plan, shared, seed);
+        let lived = live(run, &held.open_database, plan, shared, seed);
         let (outcome, failures) = lived.map_err(|refused| self.refused(&refused))?;
         self.report.lives += 1;
         self.report.events += outcome.events;
@@ -172,7 +172,7 @@ impl<'a> Story<'a> {
         let incarnation = held.recovered.incarnation;
         let mut closed = false;
         if outcome.discarded == 0 {
-            closed = plan.end == End::Closed && run.outside(|| held.living.close());
+            closed = plan.end == End::Closed && run.outside(|| held.open_database.close());
             if closed {
                 self.report.marks.insert("closed");
                 ledger.acknowledge_all();
@@ -197,7 +197,7 @@ impl<'a> Story<'a> {
             ..DiskFaults::default()
         };
         let faultless = DiskFaults { off_after_operations: None, ..plan.faults } == sound;
-        match run.outside(|| held.living.failure()) {
+        match run.outside(|| held.open_database.failure()) {
             Some(error) if faultless && !self.disk.is_off() => {
                 self.report.verdicts.add("log failed", || format!("life {life}: {error}"));
                 Err(Over)
@@ -301,7 +301,7 @@ impl<'a> Story<'a> {
         oracle.life_ended(attempts, durable, &mut self.report.verdicts);
         self.report.acknowledged += acknowledged as u64;
         self.report.lost += (placed - (oracle.survivors.len() - before)) as u64;
-        match run.outside(|| held.living.survey(oracle.keys())) {
+        match run.outside(|| held.open_database.survey(oracle.keys())) {
             Ok(survey) => oracle.compare(&survey, &held.recovered, &mut self.report.verdicts),
             Err(error) => self.report.verdicts.add("wrong state", || error.to_string()),
         }
@@ -351,8 +351,9 @@ impl<'a> Story<'a> {
             durable: plan.durable,
             serializable: self.case.isolation == Isolation::Serializable,
         };
-        let (living, recovered) = run.outside(|| Living::open(&self.workload, &opening))?;
-        Ok(Held { living: ManuallyDrop::new(Rc::new(living)), recovered })
+        let (open_database, recovered) =
+            run.outside(|| OpenDatabase::open(&self.workload, &opening))?;
+        Ok(Held { open_database: ManuallyDrop::new(Rc::new(open_database)), recovered })
     }
 
     fn stop(&mut self, verdict: &str, what: &dyn std::fmt::Display) -> Over {

@@ -14,15 +14,15 @@
 //! a probe to its end.
 
 mod contract;
-mod flight;
 pub mod hash;
+mod lookup_batch;
 pub mod ordered;
 
 pub use contract::{
     Change, Changes, Cursor, Direction, Found, Hooks, Inserted, KEY_BYTES_MAX, LeafRun, NoHooks,
 };
-pub use flight::Flight;
 pub use hash::HashIndex;
+pub use lookup_batch::LookupBatch;
 pub use ordered::{OrderedIndex, Shape};
 
 use crate::guard::Guard;
@@ -38,11 +38,11 @@ pub enum Index<M: Machine> {
 }
 
 /// How far an index has been taken apart, a portion at a time: see [`Index::dismantle_some`].
-pub enum Demolition {
+pub enum Teardown {
     /// An ordered index.
-    Ordered(ordered::Demolition),
+    Ordered(ordered::Teardown),
     /// A hash index.
-    Hash(hash::Demolition),
+    Hash(hash::Teardown),
 }
 
 /// A look-up in progress. Each step looks at memory that the step before asked for.
@@ -128,47 +128,47 @@ impl<M: Machine> Index<M> {
         heap: &mut LocalHeap<M>,
         each: &mut dyn FnMut(&mut LocalHeap<M>, RecordRef<M>),
     ) {
-        let (mut demolition, mut budget) = (self.demolition(), usize::MAX);
+        let (mut teardown, mut budget) = (self.teardown(), usize::MAX);
         // SAFETY: the index is ours alone, and goes.
-        let done = unsafe { self.dismantle_some(heap, &mut demolition, &mut budget, each) };
+        let done = unsafe { self.dismantle_some(heap, &mut teardown, &mut budget, each) };
         debug_assert!(done);
     }
 
     /// Nothing of the index is taken apart yet.
     #[must_use]
-    pub fn demolition(&self) -> Demolition {
+    pub fn teardown(&self) -> Teardown {
         match self {
-            Self::Ordered(_) => Demolition::Ordered(ordered::Demolition::default()),
-            Self::Hash(_) => Demolition::Hash(hash::Demolition::default()),
+            Self::Ordered(_) => Teardown::Ordered(ordered::Teardown::default()),
+            Self::Hash(_) => Teardown::Hash(hash::Teardown::default()),
         }
     }
 
-    /// Goes on with taking the index apart where `demolition` stands, until `budget`, counted in
+    /// Goes on with taking the index apart where `teardown` stands, until `budget`, counted in
     /// nodes and entries, is used up, give or take a node. Hands each record to `each`, whose it is
     /// then. Returns whether nothing is left. What is given back may be used again at once.
     ///
     /// # Safety
-    /// `demolition` began with this index. From then on nobody looks at anything in it, through
+    /// `teardown` began with this index. From then on nobody looks at anything in it, through
     /// whatever was kept from before either, but one caller of this function at a time; the index
     /// itself may be dropped by whoever shares it. (What is type-stable, the words of records and of
     /// leaves' guards, stays readable as ever.)
     pub unsafe fn dismantle_some(
         &self,
         heap: &mut LocalHeap<M>,
-        demolition: &mut Demolition,
+        teardown: &mut Teardown,
         budget: &mut usize,
         each: &mut dyn FnMut(&mut LocalHeap<M>, RecordRef<M>),
     ) -> bool {
         // SAFETY: the caller's promise.
         unsafe {
-            match (self, demolition) {
-                (Self::Ordered(index), Demolition::Ordered(demolition)) => {
-                    index.dismantle_some(heap, demolition, budget, each)
+            match (self, teardown) {
+                (Self::Ordered(index), Teardown::Ordered(teardown)) => {
+                    index.dismantle_some(heap, teardown, budget, each)
                 }
-                (Self::Hash(index), Demolition::Hash(demolition)) => {
-                    index.dismantle_some(heap, demolition, budget, each)
+                (Self::Hash(index), Teardown::Hash(teardown)) => {
+                    index.dismantle_some(heap, teardown, budget, each)
                 }
-                _ => unreachable!("the demolition of another index"),
+                _ => unreachable!("the teardown of another index"),
             }
         }
     }

@@ -1,7 +1,7 @@
-//! The catalogue as bytes: what the manifest keeps of tables and their indexes.
+//! The catalog as bytes: what the manifest keeps of tables and their indexes.
 //!
 //! ```text
-//! u32 2^31 + version of the catalogue | u32 the next table number | u32 count of tables, each:
+//! u32 2^31 + version of the catalog | u32 the next table number | u32 count of tables, each:
 //!   u32 number | name | u8 kind (0 ordered, 1 hash) | u64 rows expected
 //!   u8 1 if closed to snapshots, plus 2 if it takes loads only, plus 4 if it is sealed
 //!   u32 count of secondary indexes, each (the table of the n-th has the number of its table + 1 + n):
@@ -63,7 +63,7 @@ impl Blob {
         out
     }
 
-    /// `None` if the bytes are no catalogue.
+    /// `None` if the bytes are no catalog.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut from = Decoder::new(bytes);
         let first = from.u32()?;

@@ -54,7 +54,7 @@ impl Plan {
         let Some(manifest) = Manifest::read(disk)? else {
             return Ok(None);
         };
-        let blob = catalogue(&manifest)?;
+        let blob = catalog(&manifest)?;
         let names = disk.names().map_err(LogError::io(format!("listing {}", disk.place())))?;
         let (shapes, parts) = (Shapes::new(&blob), parts(&manifest, &names));
         let (lives, leftovers, spares) = (Vec::new(), Vec::new(), Vec::new());
@@ -250,7 +250,7 @@ pub fn declared(disk: &dyn Disk) -> Result<Option<Vec<String>>> {
     let Some(manifest) = Manifest::read(disk)? else {
         return Ok(None);
     };
-    let blob = catalogue(&manifest)?;
+    let blob = catalog(&manifest)?;
     Ok(Some(blob.tables.into_iter().map(|(_, spec)| spec.name).collect()))
 }
 
@@ -271,8 +271,8 @@ pub fn erase(disk: &dyn Disk) -> Result<()> {
     Ok(())
 }
 
-fn catalogue(manifest: &Manifest) -> Result<Blob> {
-    let broken = || LogError::damaged(MANIFEST_NAME, 0, "its catalogue does not parse");
+fn catalog(manifest: &Manifest) -> Result<Blob> {
+    let broken = || LogError::damaged(MANIFEST_NAME, 0, "its catalog does not parse");
     Ok(Blob::decode(&manifest.catalog).ok_or_else(broken)?)
 }
 

@@ -6,7 +6,7 @@ use crate::tables::table::Table;
 use chiliad_api::{Error, Result};
 use chiliad_log::entry::Write;
 use chiliad_machine::Machine;
-use chiliad_storage::{Changes, Flight, LocalHeap};
+use chiliad_storage::{Changes, LocalHeap, LookupBatch};
 
 /// Look-ups in flight together.
 const GROUP: usize = 32;
@@ -16,7 +16,7 @@ pub struct Applier<'a, M: Machine> {
     tables: &'a Tables<M>,
     pub heap: LocalHeap<M>,
     limit_bytes: u64,
-    flight: Flight<M>,
+    lookups: LookupBatch<M>,
     changes: Changes<M>,
     /// Keys that were removed by something replayed, with their tables: what is absent in the end
     /// leaves its index.
@@ -57,7 +57,7 @@ impl<'a, M: Machine> Applier<'a, M> {
             tables,
             limit_bytes: heap.usage().limit_bytes,
             heap: LocalHeap::new(heap).ok_or(Error::NO_SLOT)?,
-            flight: Flight::default(),
+            lookups: LookupBatch::default(),
             changes: Changes::new(),
             removed: Vec::new(),
         })
@@ -95,7 +95,7 @@ impl<'a, M: Machine> Applier<'a, M> {
     ) -> core::result::Result<(), chiliad_storage::OutOfMemory> {
         self.find(group);
         for (at, (table, item)) in group.items().enumerate() {
-            let found = self.flight.found(at);
+            let found = self.lookups.found(at);
             let Write { key, value, removed, table: number } = item.write;
             let version = Restored { order: item.order, absent: removed, value };
             // An insertion earlier in the group may have put the key there: `put` looks again.
@@ -114,11 +114,11 @@ impl<'a, M: Machine> Applier<'a, M> {
             let (table, item) = group.item(at);
             (&table.index, item.write.key)
         };
-        self.flight.clear();
+        self.lookups.clear();
         for (table, item) in group.items() {
-            self.flight.begin(&table.index, item.write.key);
+            self.lookups.begin(&table.index, item.write.key);
         }
-        self.flight.land(&self.heap, begun, |at, record| {
+        self.lookups.finish(&self.heap, begun, |at, record| {
             record.prefetch(group.item(at).1.write.value.len());
         });
     }

@@ -9,7 +9,7 @@ use chiliad_log::entry;
 use chiliad_log::{CheckpointInfo, Damage, LogError, Name, PartReader, SegmentId, SegmentReader};
 use chiliad_machine::{Machine, Shared};
 
-/// What is said of a frame that was not written by us, or does not belong to this catalogue.
+/// What is said of a frame that was not written by us, or does not belong to this catalog.
 const UNFIT: &str = "a frame whose checksum fits holds what no transaction can have written";
 
 /// One file to be read.

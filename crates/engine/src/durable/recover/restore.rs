@@ -6,7 +6,7 @@
 //! zero: a version from before the incarnation, whichever scheme runs it.
 
 use crate::record_word;
-use chiliad_api::stamp::{self, Graveyard};
+use chiliad_api::stamp::{self, TombstoneStamps};
 use chiliad_machine::{Fault, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{
     Changes, Found, Index, Inserted, Kind as SlotKind, LocalHeap, NoHooks, OutOfMemory, RecordRef,
@@ -177,7 +177,7 @@ pub fn settle<M: Machine>(record: RecordRef<M>) {
 pub fn clear_away<M: Machine>(
     heap: &mut LocalHeap<M>,
     index: &Index<M>,
-    graveyard: Option<&Graveyard<M>>,
+    tombstone_stamps: Option<&TombstoneStamps<M>>,
     key: &[u8],
 ) {
     debug_assert!(heap.is_pinned(), "what is found stays");
@@ -188,11 +188,11 @@ pub fn clear_away<M: Machine>(
     if word & (record_word::ABSENT | record_word::DEAD) != record_word::ABSENT {
         return;
     }
-    if let Some(graveyard) = graveyard {
+    if let Some(tombstone_stamps) = tombstone_stamps {
         let tombstone = record.value();
         let mut bytes = vec![0; tombstone.length()];
         tombstone.read(&mut bytes);
-        graveyard.bury(key, 1, stamp::read_absent(&bytes));
+        tombstone_stamps.record(key, 1, stamp::read_absent(&bytes));
     }
     let mut confirm = |_: &_| {
         // Release pairs with the acquire in `stable_read`: a reader that still has the address finds the

@@ -120,7 +120,7 @@ impl<'a, M: Machine> Settlers<'a, M> {
             for secondary in &table.secondary {
                 let Some(index) = self.index_of(secondary.table.0) else { continue };
                 // In a verified run a row ends in its stamp, and an entry gets the same.
-                let stamp = if table.graveyard.is_some() { STAMP_BYTES } else { 0 };
+                let stamp = if table.tombstone_stamps.is_some() { STAMP_BYTES } else { 0 };
                 let split = value.len() - stamp.min(value.len());
                 debug_assert!(split <= value.len(), "the stamp comes last");
                 entry.clear();

@@ -225,13 +225,13 @@ impl<M: Machine> Partition<M> {
         let (word, mine) = (&self.word.0, timestamp << 1);
         debug_assert!(mine != 0, "zero stands for nobody");
         if word.compare_exchange(mine, 0, Ordering::Release, Ordering::Relaxed).is_err() {
-            self.hand_over();
+            self.hand_on();
         }
     }
 
     /// Hands the lock to the oldest in the queue, and wakes it.
     #[cold]
-    fn hand_over(&self) {
+    fn hand_on(&self) {
         M::work(Cost::Queue, 1);
         let mut queue = self.queue.0.lock();
         let oldest = queue.pop();

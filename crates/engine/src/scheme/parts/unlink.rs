@@ -1,7 +1,7 @@
 //! A tombstone, or the placeholder of an insertion that was given up, leaves its index.
 //!
 //! Its order stays behind as the leaf's floor (`floor.rs`), but where the scheme has other means, and in a
-//! verified run its stamp in the graveyard.
+//! verified run its stamp beside the table.
 
 use crate::collector::{self, Fate};
 use crate::contract::{Context, Scheme, Tables};
@@ -75,11 +75,11 @@ pub fn take_out_and<M: Machine, S: Scheme<M>>(
     let record = garbage.record;
     let key = garbage.key.as_deref().unwrap_or(&[]);
     let mut gone = false;
-    tables.with_index(garbage.table, &mut |index, graveyard| {
-        if let Some(graveyard) = graveyard.filter(|_| !garbage.placeholder) {
+    tables.with_index(garbage.table, &mut |index, tombstone_stamps| {
+        if let Some(tombstone_stamps) = tombstone_stamps.filter(|_| !garbage.placeholder) {
             let mut bytes = [0; stamp::STAMP_BYTES];
             record.read(&mut bytes[..record.length().min(stamp::STAMP_BYTES)]);
-            graveyard.bury(key, found & !record_word::FLAGS, stamp::read_absent(&bytes));
+            tombstone_stamps.record(key, found & !record_word::FLAGS, stamp::read_absent(&bytes));
         }
         let mut confirm = |guard: &Guard<M>| {
             // Release pairs with the acquire of whoever looks at the word, as `record_word::try_latch` or

@@ -283,8 +283,8 @@ pub fn directories(bases: &[Files; 2], script: &[u8]) {
     check(&files);
 }
 
-/// A directory whose manifest has this catalogue, and nothing else.
-pub fn catalogues(catalog: &[u8]) {
+/// A directory whose manifest has this catalog, and nothing else.
+pub fn catalogs(catalog: &[u8]) {
     let disk = FaultyDisk::new(1, DiskFaults::default());
     let manifest = Manifest {
         format: FORMAT_VERSION,
@@ -298,7 +298,7 @@ pub fn catalogues(catalog: &[u8]) {
     check(&Files::from([(MANIFEST_NAME.to_owned(), disk.contents(MANIFEST_NAME).expect("there"))]));
 }
 
-/// The catalogue of the sound directory.
+/// The catalog of the sound directory.
 pub fn sound_catalog() -> Vec<u8> {
     let files = sound(false);
     Manifest::parse(&files[MANIFEST_NAME]).expect("sound").catalog

@@ -33,7 +33,7 @@ mod split;
 mod table;
 mod walk;
 
-pub use self::walk::Demolition;
+pub use self::walk::Teardown;
 
 use self::bucket::{Bucket, Entry, Node, Scan, Walk, follow, scan};
 use self::cell::CellRef;

@@ -83,12 +83,12 @@ impl<M: Machine> HashIndex<M> {
     pub(crate) unsafe fn dismantle_some(
         &self,
         heap: &mut LocalHeap<M>,
-        demolition: &mut Demolition,
+        teardown: &mut Teardown,
         budget: &mut usize,
         each: &mut dyn FnMut(&mut LocalHeap<M>, RecordRef<M>),
     ) -> bool {
-        while *budget > 0 && demolition.0 < self.table.buckets() {
-            let bucket = self.table.bucket(demolition.0);
+        while *budget > 0 && teardown.0 < self.table.buckets() {
+            let bucket = self.table.bucket(teardown.0);
             let mut entries = 0;
             for link in bucket.walk().map(Entry::link).take_while(|link| !link.is_null()) {
                 entries += 1;
@@ -102,10 +102,10 @@ impl<M: Machine> HashIndex<M> {
                 }
             }
             super::spare::free_nodes(heap, bucket);
-            demolition.0 += 1;
+            teardown.0 += 1;
             *budget = budget.saturating_sub(1 + entries);
         }
-        let done = demolition.0 == self.table.buckets();
+        let done = teardown.0 == self.table.buckets();
         if done {
             // SAFETY: the caller is alone with the index, and nobody will look at a bucket again.
             unsafe { self.table.free_pieces() };
@@ -116,7 +116,7 @@ impl<M: Machine> HashIndex<M> {
 
 /// How far an index has been taken apart: the buckets that have been emptied.
 #[derive(Default)]
-pub struct Demolition(u64);
+pub struct Teardown(u64);
 
 /// Appends the entries of `bucket`; what they are worth shows when versions are compared.
 fn read_bucket<M: Machine>(bucket: &Bucket<M>, version: u64, entries: &mut Vec<Raw<M>>) {

@@ -60,7 +60,7 @@ mod split;
 mod version;
 
 pub use get::OrderedProbe;
-pub use shape::{Demolition, Shape};
+pub use shape::{Shape, Teardown};
 
 use crate::{LocalHeap, OutOfMemory};
 use chiliad_machine::{Machine, Shared};

@@ -140,7 +140,7 @@ impl<M: Machine> OrderedIndex<M> {
         let count = held_above.count();
         above.remove(count, index);
         held_above.set_count(count - 1);
-        bury(path.leaf, held, &above.guard, hooks);
+        close_leaf(path.leaf, held, &above.guard, hooks);
         drop(held_above);
         path.leaf.retire(heap);
         Some(())
@@ -178,7 +178,7 @@ impl<M: Machine> OrderedIndex<M> {
             held_parent.set_count(count - 1);
         }
         if let Some(held) = held.take() {
-            bury(path.leaf, held, &heir.leaf.guard, hooks);
+            close_leaf(path.leaf, held, &heir.leaf.guard, hooks);
         }
         drop(heir);
         path.leaf.retire(heap);
@@ -195,7 +195,7 @@ impl<M: Machine> OrderedIndex<M> {
 /// latchings the leaf stood empty in the tree, and who missed a key in it then, or scanned it, noted
 /// that later count. The keys are the heir's from now on, whose count such a reader need not have
 /// noted, and an insertion among them changes the heir's: the dying guard must fail by itself.
-fn bury<M: Machine>(
+fn close_leaf<M: Machine>(
     leaf: &Leaf<M>,
     mut held: Held<'_, M>,
     heir: &crate::Guard<M>,

@@ -39,10 +39,10 @@ impl Shape {
 /// How far a tree has been taken apart: the nodes that are still to be given back, or `None` when
 /// it stands.
 #[derive(Default)]
-pub struct Demolition(Option<Vec<Tagged<Target>>>);
+pub struct Teardown(Option<Vec<Tagged<Target>>>);
 
 // SAFETY: its links are followed only by who is alone with the tree, on whichever thread.
-unsafe impl Send for Demolition {}
+unsafe impl Send for Teardown {}
 
 /// A node still to be visited: what leads to it, the slices that it may hold and its depth.
 struct Visit {
@@ -87,12 +87,12 @@ impl<M: Machine> OrderedIndex<M> {
     pub(crate) unsafe fn dismantle_some(
         &self,
         heap: &mut LocalHeap<M>,
-        demolition: &mut Demolition,
+        teardown: &mut Teardown,
         budget: &mut usize,
         each: &mut dyn FnMut(&mut LocalHeap<M>, RecordRef<M>),
     ) -> bool {
         let root = || vec![self.anchor.root.load(Ordering::Relaxed)];
-        let open = demolition.0.get_or_insert_with(root);
+        let open = teardown.0.get_or_insert_with(root);
         while *budget > 0 {
             let Some(target) = open.pop() else {
                 return true;

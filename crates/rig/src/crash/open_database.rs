@@ -45,7 +45,7 @@ pub(super) struct Opening {
 }
 
 /// An open database. Calls are made on simulated cores, or outside the schedule.
-pub(super) struct Living {
+pub(super) struct OpenDatabase {
     store: Box<dyn Store<Sim>>,
     workload: Arc<dyn AnyWorkload>,
     tables: Vec<TableId>,
@@ -54,7 +54,7 @@ pub(super) struct Living {
     serializable: bool,
 }
 
-impl Living {
+impl OpenDatabase {
     /// Opens what is on a disk, with `workload`'s tables where there are none yet.
     pub fn open(workload: &Arc<dyn AnyWorkload>, opening: &Opening) -> Result<(Self, Recovered)> {
         let Opening { scheme, disk, mode, options, durable, serializable } = opening;
@@ -102,7 +102,7 @@ impl Living {
         Ok(())
     }
 
-    /// The keys that [`Living::load`] has inserted.
+    /// The keys that [`OpenDatabase::load`] has inserted.
     pub fn loaded_keys(&self, seed: u64, keys: &mut BTreeSet<(u32, Key)>) -> Result<()> {
         let mut note = |table: TableId, key: &[u8], _: &[u8]| {
             keys.insert((table.0, key.into()));

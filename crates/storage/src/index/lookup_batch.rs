@@ -6,18 +6,18 @@ use crate::{LocalHeap, RecordRef};
 use chiliad_machine::{Cost, Machine};
 
 /// A group of look-ups, in one index or in many. Reused, so that steady state does not allocate.
-pub struct Flight<M: Machine> {
+pub struct LookupBatch<M: Machine> {
     probes: Vec<Probe<M>>,
     found: Vec<Option<Found<M>>>,
 }
 
-impl<M: Machine> Default for Flight<M> {
+impl<M: Machine> Default for LookupBatch<M> {
     fn default() -> Self {
         Self { probes: Vec::new(), found: Vec::new() }
     }
 }
 
-impl<M: Machine> Flight<M> {
+impl<M: Machine> LookupBatch<M> {
     /// Forgets all look-ups.
     pub fn clear(&mut self) {
         self.probes.clear();
@@ -36,7 +36,7 @@ impl<M: Machine> Flight<M> {
     /// Ends all look-ups. `request` is asked for the index and the key that the look-up of this
     /// number began with, and `arrived` is told of each record when it is found.
     #[inline]
-    pub fn land<'a>(
+    pub fn finish<'a>(
         &mut self,
         heap: &LocalHeap<M>,
         request: impl Fn(usize) -> (&'a Index<M>, &'a [u8]),
