@@ -77,7 +77,7 @@ const NAMING: &[&str] = &["crates/engine/src/scheme/", "src/", "crates/lab/src/c
 const HOMONYMS: &[(&str, &str)] = &[
     ("crates/machine/src/cost.rs", "timestamp"),
     ("crates/api/src/part.rs", "timestamp"),
-    ("crates/lab/src/figure/measured.rs", "timestamp"),
+    ("crates/lab/src/result/reading.rs", "timestamp"),
 ];
 
 fn complaint(source: &Source, line: usize, what: &str) -> String {

@@ -240,8 +240,8 @@ pub fn all() -> Result<Vec<Claim>, Stop> {
 #[cfg(test)]
 mod tests {
     use super::super::describe::{self, Kind, Source};
-    use super::super::measured::PARTS;
     use super::*;
+    use crate::result::PARTS;
     use std::collections::HashSet;
 
     /// The parts of time that a check names.

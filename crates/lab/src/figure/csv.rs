@@ -1,9 +1,9 @@
 //! What was measured as CSV: one row for each number, with a header.
 
 use super::describe::{Figure, Kind, Metric};
-use super::measured::{Average, Curve, Dot, Lines, PARTS, Point, curves, middle, number};
+use super::measured::{Average, Curve, Dot, Lines, Point, curves, middle, number};
+use crate::result::{PARTS, Reading};
 use crate::spec::Price;
-use serde_json::Value;
 use std::fmt::Write;
 
 /// The header.
@@ -44,7 +44,7 @@ fn of_points(
     points: &[Point],
     average: Average,
 ) {
-    type Number = Box<dyn Fn(&Value) -> Option<f64>>;
+    type Number = Box<dyn Fn(&Reading) -> Option<f64>>;
     let by = |metric| -> Number { Box::new(move |run| number(metric, run)) };
     let of_run = [
         Metric::Throughput,
@@ -60,8 +60,8 @@ fn of_points(
         (name.to_owned(), unit, by(metric))
     };
     let mut metrics: Vec<(String, &str, Number)> = of_run.map(metric).into();
-    for part in PARTS {
-        let share: Number = Box::new(move |run| run["breakdown"][part].as_f64());
+    for (at, part) in PARTS.into_iter().enumerate() {
+        let share: Number = Box::new(move |run| run.parts[at]);
         metrics.push((format!("time_{part}"), "share", share));
     }
     for point in points {
@@ -134,9 +134,9 @@ mod tests {
         let figure = figures.iter().find(|it| it.id == "silo-6-2").expect("it is there");
         let run = |rate: f64| {
             let latency = json!({"p50": rate / 10.0, "p99": rate});
-            json!({
+            Reading::of(&json!({
                 "throughput_tps": rate, "threads": 2, "abort_rate": 0.5, "latency_us": latency,
-            })
+            }))
         };
         let runs = vec![run(10.0), run(30.0), run(20.0)];
         let point = Point { x: 2.0, label: "2".into(), runs };

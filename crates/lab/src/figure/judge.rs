@@ -8,8 +8,9 @@ use super::claims::{
     GrowsLess, LargestShare, Linear, OfPeak, Order, OverPanel, PeaksBetween, PeaksRise, Ranks,
     RatioWithin, ShareAbove, ShareWithin,
 };
-use super::measured::{Curve, Dot, PARTS, Shares};
+use super::measured::{Curve, Dot, Shares};
 use super::numbers::short;
+use crate::result::PARTS;
 
 /// What becomes of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,11 +1,8 @@
 //! What was measured, as charts, tables and claims want it: numbers with their range.
 
 use super::describe::{Edge, Figure, Kind, Metric, Panel};
+use crate::result::{PARTS, Reading};
 use crate::spec::Price;
-use serde_json::Value;
-
-/// The parts of a transaction's time, as results name them.
-pub const PARTS: [&str; 6] = ["useful", "abort", "timestamp", "index", "wait", "manager"];
 
 /// The runs of one series at one place of the axis.
 pub struct Point {
@@ -13,8 +10,8 @@ pub struct Point {
     pub x: f64,
     /// The value as it is shown.
     pub label: String,
-    /// The results, as JSON has them.
-    pub runs: Vec<Value>,
+    /// Their numbers.
+    pub runs: Vec<Reading>,
 }
 
 /// The runs of one series.
@@ -165,8 +162,8 @@ pub fn shares(figure: &Figure, panel: &Panel, all: &Lines, price: Price) -> Vec<
             Edge::Last => points.last(),
         })?;
         let mut parts = [0.0; PARTS.len()];
-        for (part, name) in parts.iter_mut().zip(PARTS) {
-            let shares = point.runs.iter().filter_map(|run| run["breakdown"][name].as_f64());
+        for (at, part) in parts.iter_mut().enumerate() {
+            let shares = point.runs.iter().filter_map(|run| run.parts[at]);
             *part = middle(shares, average)?.mid;
         }
         let sum: f64 = parts.iter().sum();
@@ -177,17 +174,16 @@ pub fn shares(figure: &Figure, panel: &Panel, all: &Lines, price: Price) -> Vec<
 }
 
 /// The number of a run by a measure.
-pub fn number(metric: Metric, run: &Value) -> Option<f64> {
-    let rate = run["throughput_tps"].as_f64();
+pub fn number(metric: Metric, run: &Reading) -> Option<f64> {
     match metric {
-        Metric::Throughput => rate,
-        Metric::ThroughputPerCore => Some(rate? / run["threads"].as_f64()?),
-        Metric::Accesses => Some(rate? * run["options"]["ops"].as_f64()?),
-        Metric::AbortRate => run["abort_rate"].as_f64(),
+        Metric::Throughput => run.throughput,
+        Metric::ThroughputPerCore => Some(run.throughput? / run.cores?),
+        Metric::Accesses => Some(run.throughput? * run.ops?),
+        Metric::AbortRate => run.abort_rate,
         Metric::Versions => None,
-        Metric::LatencyP50 => run["latency_us"]["p50"].as_f64(),
-        Metric::LatencyP99 => run["latency_us"]["p99"].as_f64(),
-        Metric::Memory => run["memory_bytes"].as_f64(),
+        Metric::LatencyP50 => run.latency_us[0],
+        Metric::LatencyP99 => run.latency_us[1],
+        Metric::Memory => run.memory_bytes,
     }
 }
 
@@ -198,9 +194,8 @@ fn dot(metric: Metric, point: &Point, average: Average) -> Option<Dot> {
 
 /// The shares of records with at most so many older versions.
 fn cumulative(panel: &Panel, point: &Point) -> Vec<Dot> {
-    let share = |run: &Value, most: f64| {
-        let counts = run["versions"].as_array()?.iter().filter_map(Value::as_u64);
-        let counts: Vec<u64> = counts.collect();
+    let share = |run: &Reading, most: f64| {
+        let counts = run.versions.as_ref()?;
         let few: u64 = counts.iter().take(most as usize + 1).sum();
         Some(few as f64 / counts.iter().sum::<u64>().max(1) as f64)
     };
@@ -242,10 +237,10 @@ mod tests {
 
     #[test]
     fn a_result_gives_its_numbers() {
-        let run = json!({
+        let run = Reading::of(&json!({
             "throughput_tps": 100.0, "threads": 4, "abort_rate": 0.25, "options": {"ops": 16},
             "latency_us": {"p50": 1.5, "p99": 20.0}, "memory_bytes": 4096,
-        });
+        }));
         assert_eq!(number(Metric::Throughput, &run), Some(100.0));
         assert_eq!(number(Metric::ThroughputPerCore, &run), Some(25.0));
         assert_eq!(number(Metric::Accesses, &run), Some(1600.0));
@@ -253,16 +248,19 @@ mod tests {
         assert_eq!(number(Metric::LatencyP50, &run), Some(1.5));
         assert_eq!(number(Metric::LatencyP99, &run), Some(20.0));
         assert_eq!(number(Metric::Memory, &run), Some(4096.0));
-        assert_eq!(number(Metric::Memory, &json!({"host_memory_bytes": 1})), None);
-        assert_eq!(number(Metric::LatencyP99, &json!({"latency_us": null})), None);
-        assert_eq!(number(Metric::Throughput, &json!({"throughput_tps": null})), None);
+        assert_eq!(number(Metric::Memory, &Reading::of(&json!({"host_memory_bytes": 1}))), None);
+        assert_eq!(number(Metric::LatencyP99, &Reading::of(&json!({"latency_us": null}))), None);
+        assert_eq!(
+            number(Metric::Throughput, &Reading::of(&json!({"throughput_tps": null}))),
+            None
+        );
     }
 
     #[test]
     fn versions_add_up() {
         let figures = super::super::describe::all(true).expect("every description parses");
         let figure = figures.iter().find(|it| it.id == "silo-6-6").expect("it is there");
-        let runs = vec![json!({"versions": [50, 30, 0, 20]})];
+        let runs = vec![Reading::of(&json!({"versions": [50, 30, 0, 20]}))];
         let point = Point { x: 0.0, label: String::new(), runs };
         let lines = vec![vec![Line { points: vec![point], ..Line::new("YCSB") }]];
         let curves = curves(figure, &figure.panels[0], &lines);

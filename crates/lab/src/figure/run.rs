@@ -9,13 +9,12 @@ use super::grid::Column;
 use super::measured::{Line, Lines, Point};
 use super::runner::{Runner, asked, leave_out};
 use super::simulated;
-use crate::result::RunResult;
+use crate::result::{Reading, RunResult};
 use crate::run::{Job, draw, measure_again, open};
 use crate::spec::Database;
 use chiliad_driver::NativeTarget;
 use chiliad_host::computer::memory_available;
 use chiliad_host::{Stop, values};
-use serde_json::Value;
 use std::collections::HashMap;
 
 /// Runs all of a figure. Asked to end, it has nothing to show.
@@ -73,7 +72,7 @@ fn run_columns(
         }
     }
     let places: Vec<(&Column, usize)> = places().collect();
-    let mut results: Vec<Vec<Value>> = jobs.iter().map(|_| Vec::new()).collect();
+    let mut results: Vec<Vec<Reading>> = jobs.iter().map(|_| Vec::new()).collect();
     for round in 0..rounds {
         for turn in turns(jobs.len(), round) {
             let (column, at) = places[turn];
@@ -129,10 +128,10 @@ fn enough(memory: &str, available: Option<u64>) -> Result<(), Stop> {
     }
 }
 
-fn run(job: &mut Job, databases: &mut Databases, seed: u64) -> Result<Value, Stop> {
+fn run(job: &mut Job, databases: &mut Databases, seed: u64) -> Result<Reading, Stop> {
     let key = job.database();
     let whole = |result: RunResult| match result.interrupted {
-        false => Ok(result.to_value()),
+        false => Ok(Reading::of(&result.to_value())),
         true => Err(Stop::Interrupted),
     };
     match (job, key) {

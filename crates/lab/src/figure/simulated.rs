@@ -9,11 +9,11 @@ use super::describe::{Figure, Panel};
 use super::grid::Grid;
 use super::measured::{Line, Lines, Point};
 use super::runner::{Runner, asked, leave_out};
+use crate::result::Reading;
 use crate::run::{Answer, Job, run_points};
 use crate::spec::Price;
 use chiliad_host::computer::memory_available;
 use chiliad_host::{Stop, values};
-use serde_json::Value;
 
 /// A point of a curve, at one price, with all its seeds.
 struct Place {
@@ -23,7 +23,7 @@ struct Place {
     x: f64,
     label: String,
     /// One for each seed, in their order.
-    runs: Vec<Option<Value>>,
+    runs: Vec<Option<Reading>>,
 }
 
 /// One run of a place.
@@ -51,7 +51,9 @@ pub fn figure(figure: &Figure, runner: Runner<'_>) -> Result<Lines, Stop> {
             let line = &mut lines[place.panel][place.series];
             bar.running(&format!("{} {}: {} {}", figure.id, panel.id, line.name, place.label), 1);
             match answer {
-                Ok(Answer { result, problem: None }) => place.runs[round] = Some(result),
+                Ok(Answer { result, problem: None }) => {
+                    place.runs[round] = Some(Reading::of(&result));
+                }
                 Ok(Answer { problem: Some(problem), .. }) => {
                     line.failed.push(failed(place, &problem))
                 }
@@ -62,7 +64,7 @@ pub fn figure(figure: &Figure, runner: Runner<'_>) -> Result<Lines, Stop> {
         },
     )?;
     for Place { panel, series, price, x, label, runs } in places {
-        let runs: Vec<Value> = runs.into_iter().flatten().collect();
+        let runs: Vec<Reading> = runs.into_iter().flatten().collect();
         if runs.is_empty() {
             continue;
         }

@@ -1,9 +1,11 @@
 //! What a run comes to: as JSON, the median of several, and for people.
 
+mod reading;
 mod repeat;
 mod run_result;
 mod summary;
 
+pub use reading::{PARTS, Reading};
 pub use repeat::merge;
 pub use run_result::{
     Consistency, Counts, DiskUse, FoundAnomaly, Latency, MemoryCounts, RunResult, Shares,

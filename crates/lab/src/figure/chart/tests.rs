@@ -3,19 +3,20 @@
 use super::super::describe::all;
 use super::super::measured::{Line, Point};
 use super::*;
+use crate::result::Reading;
 use crate::spec::Price;
 use serde_json::json;
 
 /// Lines for all series of a figure's panels, at two places.
 fn lines(figure: &Figure) -> Lines {
     let run = |rate: f64| {
-        json!({
+        Reading::of(&json!({
             "throughput_tps": rate, "threads": 2, "abort_rate": 0.1, "options": {"ops": 16},
             "versions": [9, 1], "latency_us": {"p50": rate / 1e6, "p99": rate / 1e5},
             "memory_bytes": 100.0 * rate,
             "breakdown": {"useful": 0.5, "abort": 0.1, "timestamp": 0.1, "index": 0.1, "wait": 0.1,
                 "manager": 0.1},
-        })
+        }))
     };
     let point =
         |x: f64| Point { x, label: format!("{x}"), runs: vec![run(1e6 * x), run(1.1e6 * x)] };
