@@ -6,9 +6,9 @@ use core::fmt;
 
 /// Tells transactions to give up, from any thread: those that were given it by
 /// [`RunOptions::cancel`](crate::RunOptions::cancel), while they run and before they begin. They end with
-/// [`Error::Canceled`] at their next operation, and at once where they wait: for locks and for other
+/// [`Error::Canceled`](crate::Error::Canceled) at their next operation, and at once where they wait: for locks and for other
 /// transactions, under every scheme; between attempts; for the disk
-/// ([`Error::NotYetDurable`]); in a queue. What has committed stays committed.
+/// ([`Error::NotYetDurable`](crate::Error::NotYetDurable)); in a queue. What has committed stays committed.
 ///
 /// Told once, it stays told: each request of a server has one of its own. Clones tell the same.
 ///

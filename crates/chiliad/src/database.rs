@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 /// A database in main memory, alone or with a directory in which it survives.
 ///
 /// A handle: clones lead to the same database, any thread may use one, and the last one dropped
-/// closes it (a [`Worker`] holds one). A thread keeps the epochs going meanwhile. Do not use a
+/// closes it (a [`Worker`](crate::Worker) holds one). A thread keeps the epochs going meanwhile. Do not use a
 /// database in a process that was forked off: that thread is not in it.
 #[derive(Clone)]
 pub struct Database {

@@ -175,7 +175,7 @@ impl Needs {
 /// # Rules that no type checks
 ///
 /// - **No hook waits for another transaction while it holds a latch or a pin.** [`begin`](Self::begin),
-///   [`wait`](Self::wait), [`validate`](Self::validate) and [`abort`](Self::abort) are called unpinned, all others pinned. A hook that cannot go on answers [`Step::Wait`]; the engine unpins, calls
+///   [`wait`](Self::wait), [`validate`](Self::validate) and [`abort`](Self::abort) are called unpinned, all others pinned. A hook that cannot go on answers `Step::Wait`; the engine unpins, calls
 ///   [`wait`](Self::wait), pins, and looks for the record again. [`prepare`](Self::prepare) may spin for what others
 ///   hold for microseconds.
 /// - **`prepare` opens the commit window** (`Epochs::open_window`) once conflicting transactions are excluded, and not
@@ -194,7 +194,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     /// What the indexes call when leaves are divided or merged: `floor::Floors`, for schemes that order a key's
     /// versions by the minimum TID of its leaf.
     type LeafHooks: Hooks<M> + Default + 'static;
-    /// What a lock table outside the records needs: [`NoLockTable`], where there is none.
+    /// What a lock table outside the records needs: `NoLockTable`, where there is none.
     type LockTable: LockTable<M, Self>;
 
     /// The part that all workers share, for a database opened with `options`.
@@ -313,7 +313,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
     /// Collects up to `budget` entries of `cx.garbage` that are due, by `collector::sweep`: old versions and tombstones
     /// that no transaction needs. Called after transactions, and before `release` where
-    /// [`Needs::collects_before_release`] says so.
+    /// `Needs::collects_before_release` says so.
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize);
 }
 
