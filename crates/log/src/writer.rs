@@ -281,8 +281,8 @@ impl<M: Machine> LogWriter<M> {
         let id = self.segment.id;
         {
             let mut complete = log.complete.lock();
-            let own = complete.iter().rfind(|it| it.id.writer == id.writer);
-            debug_assert!(own.is_none_or(|it| it.id < id), "oldest first");
+            let own = |it: &&Retired| it.id.writer == id.writer;
+            debug_assert!(complete.iter().rfind(own).is_none_or(|it| it.id < id), "oldest first");
             complete.push(Retired { id, newest_epoch: self.segment.newest_epoch });
         }
         let next = SegmentId { sequence: id.sequence + 1, ..id };

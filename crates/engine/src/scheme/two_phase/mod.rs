@@ -206,8 +206,10 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             Some(held) => held.mode = mode,
             None => self.held.add(record, mode, id),
         }
-        let held = self.held.find(record);
-        debug_assert!(held.is_some_and(|held| held.mode == mode), "as it was granted");
+        debug_assert!(
+            self.held.find(record).is_some_and(|held| held.mode == mode),
+            "it is held as it was granted"
+        );
     }
 
     #[inline]
