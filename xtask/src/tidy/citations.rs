@@ -1,8 +1,7 @@
 //! Sources are cited by author, year and section, never by the name of a file that a reader does not have.
 
 use super::Complaints;
-use super::sources::Source;
-use std::fs;
+use super::sources::{Source, files};
 use std::path::Path;
 
 /// Names under which nobody else knows the sources, and a thesis without its author.
@@ -25,26 +24,16 @@ pub fn of_sources(sources: &[Source]) -> Complaints {
     sources.iter().flat_map(|source| of_text(&source.path, &source.text)).collect()
 }
 
-/// The rule on documents, machines and figures.
-pub fn of_documents(root: &Path) -> Complaints {
-    let mut complaints = Complaints::new();
-    for top in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs", "crates", "tools"] {
-        walk(root, &root.join(top), &mut complaints);
-    }
-    complaints
-}
+/// Where documents, machines and figures are.
+const TOPS: &[&str] = &["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "docs", "crates", "tools"];
 
-fn walk(root: &Path, path: &Path, complaints: &mut Complaints) {
-    if path.is_dir() {
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        entries.filter(|entry| entry.file_name() != "target").for_each(|entry| {
-            walk(root, &entry.path(), complaints);
-        });
-    } else if path.extension().is_some_and(|it| it == "md" || it == "toml") {
-        let short = path.strip_prefix(root).expect("under the root").to_string_lossy();
-        let text = fs::read_to_string(path).unwrap_or_default();
-        complaints.extend(of_text(&short, &text));
-    }
+/// The rule on documents, machines and figures under `root`.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn of_documents(root: &Path) -> Result<Complaints, String> {
+    let files = files(root, TOPS, &["md", "toml"])?;
+    Ok(files.iter().flat_map(|(path, text)| of_text(path, text)).collect())
 }
 
 fn of_text(path: &str, text: &str) -> Complaints {

@@ -29,8 +29,8 @@ pub fn run(root: &Path) -> Result<(), String> {
     let sources = sources::read(root)?;
     let mut complaints = edges::check(&edges::read(root)?);
     complaints.extend(repository::check(root));
-    complaints.extend(retired::words(root, &sources));
-    complaints.extend(citations::of_documents(root));
+    complaints.extend(retired::words(root, &sources)?);
+    complaints.extend(citations::of_documents(root)?);
     for rule in RULES {
         complaints.extend(rule(&sources));
     }

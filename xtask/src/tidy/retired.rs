@@ -1,8 +1,7 @@
 //! Words that the glossary has retired: the field has a better one, and two words for one thing confuse.
 
 use super::Complaints;
-use super::sources::Source;
-use std::fs;
+use super::sources::{Source, files};
 use std::path::Path;
 
 /// The one list of them.
@@ -15,23 +14,24 @@ const HEADING: &str = "## Retired words";
 const RULE: &str = "xtask/src/tidy";
 
 /// Documents in which they may not stand either.
-const DOCUMENTS: [&str; 3] = ["README.md", "ARCHITECTURE.md", "docs"];
+const DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "docs"];
 
 /// Complains about each line of the sources and the documents at `root` that uses a retired word.
-pub fn words(root: &Path, sources: &[Source]) -> Complaints {
-    let glossary = fs::read_to_string(root.join(GLOSSARY)).unwrap_or_default();
-    let retired = retired(&glossary);
+///
+/// # Errors
+/// A document that cannot be read.
+pub fn words(root: &Path, sources: &[Source]) -> Result<Complaints, String> {
+    let documents = files(root, DOCUMENTS, &["md"])?;
+    let glossary = documents.iter().find(|(path, _)| path == GLOSSARY);
+    let retired = glossary.map_or(Vec::new(), |(_, text)| retired(text));
     if retired.is_empty() {
-        return vec![format!("{GLOSSARY}: no table of retired words under `{HEADING}`")];
+        return Ok(vec![format!("{GLOSSARY}: no table of retired words under `{HEADING}`")]);
     }
-    let mut complaints = Complaints::new();
-    for source in sources.iter().filter(|source| !source.is_in(RULE)) {
-        complaints.extend(of_text(&source.path, &source.text, &retired));
-    }
-    for document in DOCUMENTS {
-        walk(root, &root.join(document), &retired, &mut complaints);
-    }
-    complaints
+    let sources = sources.iter().filter(|source| !source.is_in(RULE));
+    let sources = sources.map(|source| (&source.path, &source.text));
+    let documents = documents.iter().map(|(path, text)| (path, text));
+    let all = sources.chain(documents.filter(|(path, _)| *path != GLOSSARY));
+    Ok(all.flat_map(|(path, text)| of_text(path, text, &retired)).collect())
 }
 
 /// The words of the table, in lower case, each with what is said instead.
@@ -41,20 +41,6 @@ fn retired(glossary: &str) -> Vec<(String, String)> {
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
     rows.map(|(word, instead)| (word.to_lowercase(), instead.trim_end_matches(" |").to_owned()))
         .collect()
-}
-
-fn walk(root: &Path, path: &Path, retired: &[(String, String)], complaints: &mut Complaints) {
-    if path.is_dir() {
-        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            walk(root, &entry.path(), retired, complaints);
-        }
-    } else if path.extension().is_some_and(|it| it == "md") {
-        let short = path.strip_prefix(root).unwrap_or(path).to_string_lossy();
-        if short != GLOSSARY {
-            let text = fs::read_to_string(path).unwrap_or_default();
-            complaints.extend(of_text(&short, &text, retired));
-        }
-    }
 }
 
 fn of_text(path: &str, text: &str, retired: &[(String, String)]) -> Complaints {

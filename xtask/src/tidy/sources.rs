@@ -45,10 +45,9 @@ impl Source {
 
 /// All sources under `root`; modules that are compiled for tests only count as tests.
 pub fn read(root: &Path) -> Result<Vec<Source>, String> {
-    let mut sources = Vec::new();
-    for top in ["crates", "src", "tests", "xtask"] {
-        collect(root, &root.join(top), &mut sources)?;
-    }
+    let files = files(root, &["crates", "src", "tests", "xtask"], &["rs"])?;
+    let mut sources: Vec<Source> =
+        files.iter().map(|(path, text)| Source::new(path, text)).collect();
     let only_for_tests: Vec<String> = sources.iter().flat_map(test_modules).collect();
     for source in &mut sources {
         if only_for_tests.contains(&source.path) {
@@ -58,20 +57,39 @@ pub fn read(root: &Path) -> Result<Vec<Source>, String> {
     Ok(sources)
 }
 
-fn collect(root: &Path, path: &Path, sources: &mut Vec<Source>) -> Result<(), String> {
+/// All files with one of these `endings` under the `tops` of `root`, what was built aside: path from the root, with
+/// slashes, and text.
+pub fn files(
+    root: &Path,
+    tops: &[&str],
+    endings: &[&str],
+) -> Result<Vec<(String, String)>, String> {
+    let mut files = Vec::new();
+    for top in tops {
+        collect(root, &root.join(top), endings, &mut files)?;
+    }
+    Ok(files)
+}
+
+fn collect(
+    root: &Path,
+    path: &Path,
+    endings: &[&str],
+    files: &mut Vec<(String, String)>,
+) -> Result<(), String> {
     let name = |error| format!("{}: {error}", path.display());
     if path.is_dir() {
         let entries = fs::read_dir(path).map_err(name)?;
         for entry in entries {
             let entry = entry.map_err(name)?.path();
             if !entry.ends_with("target") {
-                collect(root, &entry, sources)?;
+                collect(root, &entry, endings, files)?;
             }
         }
-    } else if path.extension().is_some_and(|it| it == "rs") {
+    } else if path.extension().is_some_and(|it| endings.iter().any(|ending| it == *ending)) {
         let text = fs::read_to_string(path).map_err(name)?;
         let short = path.strip_prefix(root).expect("under the root");
-        sources.push(Source::new(&short.to_string_lossy(), &text));
+        files.push((short.to_string_lossy().into_owned(), text));
     }
     Ok(())
 }
