@@ -36,31 +36,6 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         Tx::begin(self, intent)
     }
 
-    pub(crate) fn start_with(&mut self, intent: &Intent<'_>) -> Result<()> {
-        let partitions = self.core.inner.options.partitions;
-        if S::INFO.needs_partitions && intent.partitions.iter().any(|&it| it >= partitions) {
-            let given = intent.partitions;
-            let what = format!("partitions {given:?}: 0 to {} are accepted", partitions - 1);
-            return Err(Error::InvalidOption(what));
-        }
-        debug_assert!(
-            matches!(self.core.attempt.state, State::Idle),
-            "a worker has one transaction"
-        );
-        self.core.limits.begin(intent);
-        if !(intent.read_only || intent.snapshot) {
-            self.core.wait_for_log()?;
-        }
-        M::begun(intent.retries > 0);
-        self.catch_up();
-        let begun = self.core.begin(intent);
-        if begun.is_err() {
-            hide_view(self.core.heap.slot());
-            M::ended(false);
-        }
-        begun
-    }
-
     /// Takes note of tables created and dropped, and shows that what is there now is in use.
     #[inline]
     pub(crate) fn catch_up(&mut self) {

@@ -330,9 +330,15 @@ impl<M: Machine> View<M> {
     #[inline]
     pub fn show(&mut self, catalog: &Catalog<M>, slot: &Slot<M>) -> bool {
         let version = show_view(slot, &catalog.version, self.version);
-        if version == self.version {
-            return false;
+        let is_new = version != self.version;
+        if is_new {
+            self.catch_up(catalog, version);
         }
+        is_new
+    }
+
+    #[cold]
+    fn catch_up(&mut self, catalog: &Catalog<M>, version: u64) {
         debug_assert!(version > self.version, "the version of a catalog grows");
         // What these are newer than what is shown does no harm: no table is held too short.
         let tables = catalog.tables.lock();
@@ -340,7 +346,6 @@ impl<M: Machine> View<M> {
         self.tables.clear();
         self.tables.extend(tables.iter().map(|place| place.table.clone()));
         self.version = version;
-        true
     }
 
     /// Which tables are closed to snapshots, by number.
