@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// When old versions are kept for snapshot transactions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum Snapshots {
     /// From the start: a snapshot begins at once.
     Always,
@@ -83,7 +83,7 @@ impl Timestamps {
 }
 
 /// Run-time options of a database.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Options {
     /// Memory that tables may reserve, in bytes; `u64::MAX` for no limit.
     pub memory_bytes_max: u64,

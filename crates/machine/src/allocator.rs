@@ -5,6 +5,7 @@
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 
@@ -12,6 +13,21 @@ use core::ptr::NonNull;
 pub struct Allocator {
     name: &'static str,
     source: &'static (dyn GlobalAlloc + Sync),
+}
+
+/// Each has a name of its own.
+impl PartialEq for Allocator {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Allocator {}
+
+impl Hash for Allocator {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
 }
 
 impl fmt::Debug for Allocator {

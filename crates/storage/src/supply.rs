@@ -4,7 +4,7 @@
 use chiliad_machine::Allocator;
 
 /// Where slots come from.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum Supply {
     /// Pools of each worker, filled from chunks, that grow and shrink with the load.
     #[default]

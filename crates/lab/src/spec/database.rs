@@ -2,21 +2,20 @@
 
 use super::run::{Place, RunSpec};
 use chiliad_driver::Durability;
-use chiliad_engine::{Options, Snapshots, Supply, Timestamps};
-use chiliad_machine::MutexKind;
+use chiliad_engine::{Options, Snapshots, Supply};
 use chiliad_simulator::MemoryModel;
 use chiliad_simulator::description::Description;
 use chiliad_workload::WorkloadOptions;
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
-use std::time::Duration;
 
 /// What identifies a loaded database.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Database {
     scheme: &'static str,
     workload: WorkloadOptions,
-    opened: Opened,
+    /// How it is opened, of which all counts.
+    opened: Options,
     on: Machine,
 }
 
@@ -42,22 +41,6 @@ enum Machine {
     Timed { description: Box<Description>, memory_model: MemoryModel, fault: Option<&'static str> },
 }
 
-/// How it is opened: [`Options`], all of which count.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Opened {
-    memory_bytes: (u64, u64),
-    supply: &'static str,
-    kept_payload: Option<usize>,
-    switches: [bool; 4],
-    snapshots: &'static str,
-    snapshot_every: u64,
-    epoch: Duration,
-    partitions: u32,
-    waits: (Option<Duration>, Duration),
-    locks_max: u64,
-    timestamps: (Timestamps, u32, &'static str),
-}
-
 impl RunSpec {
     /// What identifies its database; `None` where that has what only this run has.
     #[must_use]
@@ -74,51 +57,12 @@ impl RunSpec {
                 (on, self.workload.rows(self.scheme.needs_partitions))
             }
         };
-        let mut opened = Opened::new(&self.engine);
+        let mut opened = self.engine.clone();
         if let WorkloadOptions::Ycsb(rows) = &workload {
             // Most schemes have no partitions.
             opened.partitions = rows.partitions;
         }
         Some(Database { scheme: self.scheme.name, workload, opened, on })
-    }
-}
-
-impl Opened {
-    fn new(options: &Options) -> Self {
-        // Every field is named, so that a new one is not forgotten.
-        let &Options {
-            memory_bytes_max,
-            memory_bytes_ready,
-            supply,
-            kept_payload,
-            field_access,
-            snapshots,
-            epoch,
-            snapshot_every,
-            opacity,
-            partitions,
-            wait_timeout,
-            locks_max,
-            deadlock_check,
-            timestamps,
-            timestamp_batch,
-            mutex,
-            read_only,
-            verify,
-        } = options;
-        Self {
-            memory_bytes: (memory_bytes_max, memory_bytes_ready),
-            supply: supply_name(supply),
-            kept_payload,
-            switches: [field_access, opacity, read_only, verify],
-            snapshots: snapshots_name(snapshots),
-            snapshot_every,
-            epoch,
-            partitions,
-            waits: (wait_timeout, deadlock_check),
-            locks_max,
-            timestamps: (timestamps, timestamp_batch, MutexKind::name(mutex)),
-        }
     }
 }
 
