@@ -7,9 +7,10 @@
 use crate::args::CampaignFlags;
 use crate::{lines, settings};
 use chiliad_driver::{faults, schemes};
+use chiliad_engine::Info;
 use chiliad_host::output::complain;
 use chiliad_host::{Sink, Stop, computer, interrupt};
-use chiliad_lab::{BUILD, machines, spec};
+use chiliad_lab::{BUILD, machines};
 use chiliad_rig::campaign::{Scope, WORKLOADS, run_planted, run_seeds, table};
 use serde_json::json;
 
@@ -75,8 +76,8 @@ fn chosen_schemes(name: &str, disk: bool) -> Result<Vec<&'static str>, Stop> {
     }
     // What a crash leaves is compared with a serial order.
     let promises = match disk {
-        true => spec::promises_serializability,
-        false => spec::promises_transactions,
+        true => Info::is_serializable,
+        false => Info::has_transactions,
     };
     Ok(schemes().iter().filter(|info| promises(info)).map(|info| info.name).collect())
 }

@@ -12,7 +12,6 @@ use chiliad_host::{Stop, computer};
 use chiliad_lab::machines;
 use chiliad_lab::spec::{
     Asked, HostSpec, InFlight, MachineSpec, Order, Place, Price, RunSpec, Storage, Timed,
-    promises_transactions,
 };
 use chiliad_machine::{Fault, MEMBERS_MAX};
 use chiliad_simulator::MemoryModel;
@@ -22,7 +21,7 @@ use std::time::Duration;
 
 /// The scheme of this name.
 pub fn scheme(name: &str) -> Result<&'static Info, Stop> {
-    schemes().iter().find(|info| info.name == name).ok_or_else(|| {
+    chiliad_driver::scheme(name).map_err(|_| {
         let names: Vec<&str> = schemes().iter().map(|info| info.name).collect();
         Stop::bad("--scheme", format!("`{name}` is unknown; accepted: {}", names.join(", ")))
     })
@@ -224,7 +223,7 @@ fn check_waits(run: &RunFlags, scheme: &Info, workload: &WorkloadOptions) -> Res
 /// The scheme of this name, which must have transactions, as the library has it.
 pub fn with_transactions(name: &str) -> Result<chiliad::Scheme, Stop> {
     let info = scheme(name)?;
-    if !promises_transactions(info) {
+    if !info.has_transactions() {
         let problem = format!("`{}` has no transactions; accepted: a scheme that has", info.name);
         return Err(Stop::bad("--scheme", problem));
     }

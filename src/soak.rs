@@ -6,7 +6,7 @@ use crate::{lines, settings};
 use chiliad_driver::schemes;
 use chiliad_host::output::complain;
 use chiliad_host::{Sink, Stop, computer, interrupt};
-use chiliad_lab::spec::{RunSpec, promises_transactions};
+use chiliad_lab::spec::RunSpec;
 use chiliad_lab::{BUILD, machines};
 use chiliad_rig::soak::{Cell, Load, On, Order, Run, WORKLOADS, run_rounds};
 use serde_json::json;
@@ -49,8 +49,7 @@ pub fn run(flags: &SoakFlags) -> Result<(), Stop> {
 fn cells(flags: &SoakFlags) -> Result<Vec<Cell>, Stop> {
     let schemes: Vec<&'static str> = match flags.scheme.as_str() {
         "all" => {
-            let promises = |info: &&_| promises_transactions(info);
-            schemes().iter().filter(promises).map(|info| info.name).collect()
+            schemes().iter().filter(|info| info.has_transactions()).map(|info| info.name).collect()
         }
         name => vec![settings::scheme(name)?.name],
     };

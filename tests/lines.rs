@@ -13,7 +13,7 @@ use chiliad_lab::figure::grid::Grid;
 use chiliad_lab::figure::{estimate, table};
 use chiliad_lab::machines;
 use chiliad_lab::run::Job;
-use chiliad_lab::spec::{Database, Price, promises_transactions};
+use chiliad_lab::spec::{Database, Price};
 use chiliad_machine::Rig;
 use chiliad_rig::campaign::{Case, Trial, WORKLOADS as CAMPAIGN};
 use chiliad_rig::soak::{Cell, Load, On, Run, WORKLOADS};
@@ -254,7 +254,7 @@ fn a_cell_is_what_its_words_say() {
     let load = Load { cores: 2, length, idle_max, machine: &machine };
     for on in [On::Native, On::Timed, On::Explored] {
         for workload in WORKLOADS {
-            for info in schemes().iter().filter(|info| promises_transactions(info)) {
+            for info in schemes().iter().filter(|info| info.has_transactions()) {
                 for (seed, interleave) in [(0, 1), (1, 2), (2, 8)] {
                     let cell = Cell { on, scheme: info.name, workload, interleave };
                     let (own, words) = both(cell, seed, &load);

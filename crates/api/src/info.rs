@@ -49,3 +49,17 @@ pub struct Info {
     /// Where it comes from.
     pub source: &'static str,
 }
+
+impl Info {
+    /// Whether the scheme has transactions at all.
+    #[must_use]
+    pub fn has_transactions(&self) -> bool {
+        self.isolation != Isolation::None
+    }
+
+    /// Whether what its transactions leave is what some serial order of them leaves.
+    #[must_use]
+    pub fn is_serializable(&self) -> bool {
+        self.isolation == Isolation::Serializable
+    }
+}

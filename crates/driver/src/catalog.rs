@@ -6,7 +6,7 @@ use super::Failure;
 use super::bind::{NativeTarget, bind, bind_native};
 use super::target::Target;
 use chiliad_engine::any::{self, Place};
-use chiliad_engine::{Alone, DurableOptions, Info, Mode, OpenedOn, Options, names};
+use chiliad_engine::{Alone, DurableOptions, Error, Info, Mode, OpenedOn, Options, names};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Fault, Interleaved};
 use chiliad_simulator::Sim;
@@ -18,6 +18,15 @@ use std::sync::{Arc, LazyLock};
 pub fn schemes() -> &'static [Info] {
     static SCHEMES: LazyLock<Vec<Info>> = LazyLock::new(names::all::<Interleaved>);
     &SCHEMES
+}
+
+/// The scheme of this name.
+///
+/// # Errors
+/// [`Error::InvalidOption`]: there is none.
+pub fn scheme(name: &str) -> chiliad_engine::Result<&'static Info> {
+    let found = schemes().iter().find(|info| info.name == name);
+    found.ok_or_else(|| Error::InvalidOption(format!("scheme {name}: unknown")))
 }
 
 /// All planted bugs of this build.

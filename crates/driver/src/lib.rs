@@ -51,7 +51,7 @@ mod watch;
 mod window;
 
 pub use bind::{NativeTarget, bind, bind_native};
-pub use catalog::{Home, faults, open_native, open_on_simulator, open_simulated, schemes};
+pub use catalog::{Home, faults, open_native, open_on_simulator, open_simulated, scheme, schemes};
 pub use chiliad_api::Backoff;
 pub use chiliad_lock::Mode as LockMode;
 pub use durable::{Bell, Durability, TimedDisk};
@@ -60,7 +60,7 @@ pub use lock_trial::{LockCounts, LockLoad, LockTrial, LockVerdict};
 pub use locking::{LockTableKind, Locking, run_locking};
 pub use lookup::{Lookup, run_lookup};
 pub use native::run_native;
-pub use plan::{Length, Plan, Recording, Retry};
+pub use plan::{FOLLOWED_ONE_IN, Length, MEMORY_READY, Plan, Recording, Retry};
 pub use progress::{NoProgress, Progress};
 pub use report::{Failure, NativeReport, SimulatedReport};
 pub use sampling::Generator;

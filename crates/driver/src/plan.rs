@@ -1,4 +1,4 @@
-//! What a run is to do, resolved: nothing in here is left to a default.
+//! What a run is to do, resolved: no driver fills in a default.
 
 use super::signals::{Phase, Signals};
 use super::{Backoff, Durability};
@@ -84,7 +84,43 @@ pub struct Plan {
     pub follow: Option<u32>,
 }
 
+/// One transaction in this many is followed through its parts natively, on average: it reads the clock at every step.
+pub const FOLLOWED_ONE_IN: u32 = 64;
+
+/// Memory made ready before a native run of full scale, in bytes.
+pub const MEMORY_READY: u64 = 512 << 20;
+
 impl Plan {
+    /// So many clients, each on a core of its own with one transaction in flight, that load the rows of seed 1 and run
+    /// for `length`, with commit epochs of `epoch`. Nothing is recorded, followed, checked or made durable.
+    #[must_use]
+    pub fn new(clients: usize, length: Length, epoch: Duration) -> Self {
+        Self {
+            clients,
+            interleave: 1,
+            adaptive: false,
+            cores: clients,
+            seed: 1,
+            warmup: Duration::ZERO,
+            length,
+            rate: None,
+            backoff: Backoff::Exponential,
+            retry: Retry::Same,
+            epoch,
+            load: true,
+            versions: false,
+            durability: Durability::None,
+            recording: None,
+            conditions: false,
+            series: false,
+            following_cost: false,
+            rehearsals: 0,
+            stalled_at: None,
+            idle_max: None,
+            follow: None,
+        }
+    }
+
     /// Measures for a time, and looks whether anybody commits.
     pub fn watched(&mut self, length: Duration, idle_max: Duration) {
         (self.length, self.idle_max) = (Length::Time(length), Some(idle_max));

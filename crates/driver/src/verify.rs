@@ -19,11 +19,13 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// For a run on `target`.
-    #[must_use]
-    pub fn new(target: &dyn Target, isolation: Isolation, complete: bool) -> Self {
-        let tables = target.tables();
-        Self { tables, isolation, order_follows_reads: false, complete }
+    /// For a run on `target` under `scheme`.
+    ///
+    /// # Errors
+    /// As [`promised_isolation`].
+    pub fn new(target: &dyn Target, scheme: &Info, complete: bool) -> Result<Self, String> {
+        let (tables, isolation) = (target.tables(), promised_isolation(scheme)?);
+        Ok(Self { tables, isolation, order_follows_reads: scheme.order_follows_reads, complete })
     }
 
     fn header(&self) -> Header {
@@ -31,10 +33,13 @@ impl Judgement {
     }
 }
 
-/// What the checker is to hold a scheme's transactions to; `None` where it knows nothing of that name.
-#[must_use]
-pub fn promised_isolation(scheme: &Info) -> Option<Isolation> {
-    Isolation::from_name(scheme.isolation.name())
+/// The isolation that the checker holds a scheme's transactions to.
+///
+/// # Errors
+/// The checker knows none of that name; in words.
+pub fn promised_isolation(scheme: &Info) -> Result<Isolation, String> {
+    let name = scheme.isolation.name();
+    Isolation::from_name(name).ok_or_else(|| format!("the checker knows no isolation `{name}`"))
 }
 
 /// Checks what the clients recorded; their memory is given back on the way.

@@ -1,8 +1,8 @@
 //! A run in which nobody commits for longer than allowed ends early, and says so.
 
 use chiliad_driver::{
-    Backoff, Durability, Idle, Length, NoProgress, Plan, Retry, SimulatedPlan, open_native,
-    open_simulated, run_native, run_simulated, schemes,
+    Idle, Length, NoProgress, Plan, SimulatedPlan, open_native, open_simulated, run_native,
+    run_simulated, schemes,
 };
 use chiliad_engine::Options;
 use chiliad_simulator::Config;
@@ -11,30 +11,7 @@ use chiliad_workload::ycsb::YcsbOptions;
 use std::time::Duration;
 
 fn plan(length: Duration, idle_max: Duration) -> Plan {
-    let mut plan = Plan {
-        clients: 3,
-        interleave: 1,
-        adaptive: false,
-        cores: 3,
-        seed: 1,
-        warmup: Duration::ZERO,
-        length: Length::Transactions(1),
-        rate: None,
-        backoff: Backoff::Exponential,
-        retry: Retry::Same,
-        epoch: Duration::from_micros(50),
-        load: true,
-        versions: false,
-        durability: Durability::None,
-        recording: None,
-        conditions: false,
-        series: false,
-        following_cost: false,
-        rehearsals: 0,
-        stalled_at: None,
-        idle_max: None,
-        follow: None,
-    };
+    let mut plan = Plan::new(3, Length::Transactions(1), Duration::from_micros(50));
     plan.watched(length, idle_max);
     plan
 }

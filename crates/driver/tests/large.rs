@@ -3,10 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
-use chiliad_driver::{
-    Backoff, Durability, Length, Plan, Retry, SimulatedPlan, open_simulated, resident_bytes,
-    run_simulated,
-};
+use chiliad_driver::{Length, Plan, SimulatedPlan, open_simulated, resident_bytes, run_simulated};
 use chiliad_engine::{Options, names};
 use chiliad_simulator::{Config, Sim};
 use chiliad_workload::WorkloadOptions;
@@ -27,30 +24,7 @@ fn peak_bytes() -> u64 {
 }
 
 fn plan() -> Plan {
-    Plan {
-        clients: 4,
-        interleave: 1,
-        adaptive: false,
-        cores: 4,
-        seed: 1,
-        warmup: Duration::ZERO,
-        length: Length::Transactions(40),
-        rate: None,
-        backoff: Backoff::Exponential,
-        retry: Retry::Same,
-        epoch: Duration::from_micros(500),
-        load: true,
-        versions: false,
-        durability: Durability::None,
-        recording: None,
-        conditions: false,
-        series: false,
-        following_cost: false,
-        rehearsals: 0,
-        stalled_at: None,
-        idle_max: None,
-        follow: None,
-    }
+    Plan::new(4, Length::Transactions(40), Duration::from_micros(500))
 }
 
 /// Loads and runs, and returns the bytes that the simulated machine has handed out.

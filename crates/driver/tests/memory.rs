@@ -3,8 +3,7 @@
 #![cfg(not(miri))]
 
 use chiliad_driver::{
-    Backoff, Durability, Length, NoProgress, Plan, Retry, open_native, resident_bytes, run_native,
-    schemes,
+    Backoff, Length, NoProgress, Plan, open_native, resident_bytes, run_native, schemes,
 };
 use chiliad_engine::Options;
 use chiliad_workload::WorkloadOptions;
@@ -53,27 +52,7 @@ fn estimates_are_near_what_is_resident() {
 
 fn one_transaction() -> Plan {
     Plan {
-        clients: 1,
-        interleave: 1,
-        adaptive: false,
-        cores: 1,
-        seed: 1,
-        warmup: Duration::ZERO,
-        length: Length::Transactions(1),
-        rate: None,
         backoff: Backoff::None,
-        retry: Retry::Same,
-        epoch: Duration::from_millis(40),
-        load: true,
-        versions: false,
-        durability: Durability::None,
-        recording: None,
-        conditions: false,
-        series: false,
-        following_cost: false,
-        rehearsals: 0,
-        stalled_at: None,
-        follow: None,
-        idle_max: None,
+        ..Plan::new(1, Length::Transactions(1), Duration::from_millis(40))
     }
 }

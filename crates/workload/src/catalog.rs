@@ -90,6 +90,33 @@ impl WorkloadOptions {
         }
     }
 
+    /// The partitions that a database for it has.
+    #[must_use]
+    pub fn partitions(&self) -> u32 {
+        match self {
+            Self::Tpcc(tpcc) => tpcc.warehouses,
+            Self::Ycsb(ycsb) => ycsb.partitions,
+            Self::Smallbank(bank) => bank.partitions,
+            Self::Tatp(tatp) => tatp.partitions,
+            Self::Txbench(txbench) => txbench.partitions,
+            Self::InsertDelete(_) | Self::Bank(_) => 1,
+        }
+    }
+
+    /// Whether some of its transactions read snapshots of the past.
+    #[must_use]
+    pub fn reads_snapshots(&self) -> bool {
+        match self {
+            Self::Tpcc(tpcc) => tpcc.snapshot_reads,
+            Self::Ycsb(ycsb) => ycsb.snapshot_reads,
+            Self::Smallbank(bank) => bank.snapshot_reads,
+            Self::Tatp(tatp) => tatp.snapshot_reads,
+            Self::Txbench(txbench) => txbench.snapshot_reads,
+            Self::InsertDelete(insert_delete) => insert_delete.snapshot_reads,
+            Self::Bank(bank) => bank.snapshot_reads,
+        }
+    }
+
     /// About what its rows take; of each value only `kept` bytes exist, where that is said.
     #[must_use]
     pub fn memory(&self, kept: Option<usize>) -> Estimate {

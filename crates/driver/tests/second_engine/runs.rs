@@ -1,10 +1,10 @@
 //! The drivers' runs: every workload on the toy engine, natively and simulated, verified.
 
 use crate::store::{INFO, ToyOptions, open, open_native};
-use chiliad_checker::{Isolation, Recorder};
+use chiliad_checker::Recorder;
 use chiliad_driver::{
-    Backoff, Durability, Judgement, Length, NoProgress, Plan, Recording, Retry, SimulatedPlan,
-    Tally, Target, bind, bind_native, judge, load_simulated, run_loaded, run_native,
+    Judgement, Length, NoProgress, Plan, Recording, Retry, SimulatedPlan, Tally, Target, bind,
+    bind_native, judge, load_simulated, run_loaded, run_native,
 };
 use chiliad_simulator::{Config, MemoryModel, Schedule, Sim};
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
@@ -48,28 +48,12 @@ fn plan(
     // Where the state is one that never should be, a request may be refused for ever.
     let retry = if options.plant.is_some() { Retry::New } else { Retry::Same };
     Plan {
-        clients,
         interleave,
-        adaptive: false,
-        cores: clients,
         seed,
-        warmup: Duration::ZERO,
-        length: Length::Transactions(transactions),
-        rate: None,
-        backoff: Backoff::Exponential,
         retry,
-        epoch: Duration::from_micros(500),
-        load: true,
-        versions: false,
-        durability: Durability::None,
         recording: Some(Recording { memory_bytes_max: 1 << 30 }),
         conditions: true,
-        series: false,
-        following_cost: false,
-        rehearsals: 0,
-        stalled_at: None,
-        idle_max: None,
-        follow: None,
+        ..Plan::new(clients, Length::Transactions(transactions), Duration::from_micros(500))
     }
 }
 
@@ -89,8 +73,7 @@ fn faults(
 }
 
 fn judgement(target: &dyn Target) -> Judgement {
-    let new = Judgement::new(target, Isolation::Serializable, true);
-    Judgement { order_follows_reads: INFO.order_follows_reads, ..new }
+    Judgement::new(target, &INFO, true).expect("an isolation that the checker knows")
 }
 
 /// Whether all that a run was to do has been done and recorded.

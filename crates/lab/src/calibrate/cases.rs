@@ -2,7 +2,7 @@
 //! different sites, so that each shows apart from the others.
 
 use chiliad_driver::schemes;
-use chiliad_engine::{Info, Isolation};
+use chiliad_engine::Info;
 
 /// Transactions of the longer run; the shorter has half. What both have in common, such as loading, is no
 /// part of a transaction's price.
@@ -55,7 +55,7 @@ const PRICED: [&str; 2] = ["Tu, 2013", "Yu, 2015"];
 fn priced_under() -> impl Iterator<Item = &'static str> {
     let is_priced = |info: &&Info| PRICED.iter().any(|source| info.source.starts_with(source));
     let schemes = schemes().iter().filter(is_priced);
-    schemes.filter(|info| info.isolation != Isolation::None).map(|info| info.name)
+    schemes.filter(|info| info.has_transactions()).map(|info| info.name)
 }
 
 /// All of them: a workload and its flags.

@@ -6,6 +6,7 @@
 //! recorded are refused `auto` where flags are resolved, and so are runs with a log, whose writers run once.
 
 use chiliad_driver::{Length, Plan, Progress, Target, run_native};
+use chiliad_engine::WORKERS_MAX;
 use chiliad_host::Stop;
 use std::time::Duration;
 
@@ -18,9 +19,6 @@ const WINDOW: Duration = Duration::from_millis(200);
 
 /// How close to the best a smaller number must come to be taken: more in flight is a longer wait for each.
 const CLOSE: f64 = 0.97;
-
-/// A database has fewer workers than this, and each transaction in flight needs one.
-const SEATS: usize = 65_536;
 
 /// Loads `target`'s rows, unless they are there, and says how many transactions each client of the run
 /// `plan` should have in flight.
@@ -52,9 +50,9 @@ pub fn choose(
     Ok(best(&tried))
 }
 
-/// The numbers to try with so many clients.
+/// The numbers to try with so many clients: each transaction in flight needs a worker.
 fn candidates(clients: usize) -> impl Iterator<Item = usize> {
-    CANDIDATES.into_iter().filter(move |number| *number == 1 || clients * number < SEATS)
+    CANDIDATES.into_iter().filter(move |number| *number == 1 || clients * number < WORKERS_MAX)
 }
 
 /// The smallest number that comes close to the most.
@@ -90,6 +88,6 @@ mod tests {
     fn many_clients_leave_out_what_no_database_has_workers_for() {
         assert_eq!(candidates(2).collect::<Vec<_>>(), CANDIDATES);
         assert_eq!(candidates(5_000).collect::<Vec<_>>(), [1, 2, 4, 8]);
-        assert_eq!(candidates(SEATS).collect::<Vec<_>>(), [1]);
+        assert_eq!(candidates(WORKERS_MAX).collect::<Vec<_>>(), [1]);
     }
 }

@@ -4,17 +4,12 @@ use super::files::Files;
 use crate::result::Verified;
 use crate::spec::RunSpec;
 use chiliad_checker::Recorder;
-use chiliad_driver::{Judgement, Target, judge, promised_isolation, write_history};
+use chiliad_driver::{Judgement, Target, judge, write_history};
 use chiliad_host::Stop;
 
 /// What a history of this run is judged against.
 pub fn judgement(spec: &RunSpec, target: &dyn Target, complete: bool) -> Result<Judgement, Stop> {
-    let isolation = promised_isolation(spec.scheme).ok_or_else(|| {
-        let name = spec.scheme.isolation.name();
-        Stop::Failed(format!("the checker knows no isolation `{name}`"))
-    })?;
-    let order_follows_reads = spec.scheme.order_follows_reads;
-    Ok(Judgement { order_follows_reads, ..Judgement::new(target, isolation, complete) })
+    Judgement::new(target, spec.scheme, complete).map_err(Stop::Failed)
 }
 
 /// Writes and checks what was recorded, as far as it was asked for.

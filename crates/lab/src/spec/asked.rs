@@ -1,7 +1,9 @@
 //! What is asked for of a run; the rest follows from the place where it runs.
 
-use super::run::{HostSpec, On, Place, RunSpec, Trials, promises_transactions};
-use chiliad_driver::{Backoff, Durability, Length, Plan, Recording, Retry, explored};
+use super::run::{HostSpec, On, Place, RunSpec, Trials};
+use chiliad_driver::{
+    Backoff, FOLLOWED_ONE_IN, Length, MEMORY_READY, Plan, Recording, Retry, explored,
+};
 use chiliad_engine::{Info, Options, Snapshots, WORKERS_MAX};
 use chiliad_machine::{MEMBERS_MAX, stacks_max};
 use chiliad_workload::WorkloadOptions;
@@ -10,9 +12,6 @@ use std::time::Duration;
 /// Natively measured time, and what comes before it.
 const DURATION: Duration = Duration::from_secs(10);
 const WARMUP: Duration = Duration::from_secs(2);
-
-/// Memory made ready before a native run of full scale.
-const MEMORY_READY: u64 = 512 << 20;
 
 /// Transactions in flight for each native client.
 const IN_FLIGHT: usize = 8;
@@ -26,10 +25,6 @@ const SNAPSHOT_EVERY: u64 = 25;
 /// The length of a timed window, and what comes before it.
 const DURATION_TIMED: Duration = Duration::from_millis(1);
 const WARMUP_TIMED: Duration = Duration::from_micros(200);
-
-/// One transaction in this many is followed through its parts natively, on average: it reads the clock
-/// at every step.
-const FOLLOWED_ONE_IN: u32 = 64;
 
 /// Transactions that each client of a timed run rehearses.
 const REHEARSALS: u32 = 64;
@@ -110,19 +105,6 @@ impl Load {
     pub fn new(options: WorkloadOptions, micro: bool) -> Self {
         Self { options, micro, kept_payload: None, field_access: false, stalled_at: None }
     }
-
-    /// Partitions of the database, and whether some transactions read snapshots of the past.
-    fn shape(&self) -> (u32, bool) {
-        match &self.options {
-            WorkloadOptions::Ycsb(it) => (it.partitions, it.snapshot_reads),
-            WorkloadOptions::Tpcc(it) => (it.warehouses, it.snapshot_reads),
-            WorkloadOptions::Smallbank(it) => (it.partitions, it.snapshot_reads),
-            WorkloadOptions::Tatp(it) => (it.partitions, it.snapshot_reads),
-            WorkloadOptions::Txbench(it) => (it.partitions, it.snapshot_reads),
-            WorkloadOptions::InsertDelete(it) => (1, it.snapshot_reads),
-            WorkloadOptions::Bank(it) => (1, it.snapshot_reads),
-        }
-    }
 }
 
 impl Asked {
@@ -153,15 +135,16 @@ impl Asked {
     }
 
     fn engine(&self, plan: &Plan) -> Options {
-        let (partitions, reads_snapshots) = self.load.shape();
+        let workload = &self.load.options;
         let explored = self.on.kind() == On::Explored;
-        let snapshots = if reads_snapshots { Snapshots::Always } else { Snapshots::OnDemand };
+        let snapshots =
+            if workload.reads_snapshots() { Snapshots::Always } else { Snapshots::OnDemand };
         Options {
             snapshots: self.snapshots.unwrap_or(snapshots),
             epoch: plan.epoch,
             snapshot_every: if explored { explored::SNAPSHOT_EVERY } else { SNAPSHOT_EVERY },
             opacity: false,
-            partitions,
+            partitions: workload.partitions(),
             wait_timeout: Some(self.wait_timeout.unwrap_or(self.scheme.wait_timeout)),
             kept_payload: self.load.kept_payload,
             field_access: self.load.field_access,
@@ -200,39 +183,31 @@ impl Asked {
             (On::Host, Length::Time(_)) => WARMUP,
             _ => Duration::ZERO,
         };
+        let epoch = if on == On::Explored { explored::EPOCH } else { EPOCH };
         let recorded = self.verify || self.recorded;
         let left_to_clients = matches!(self.in_flight, None | Some(InFlight::Adaptive));
         Plan {
-            clients: self.clients,
             interleave,
             adaptive: on == On::Host && left_to_clients,
             cores: self.cores,
             seed: self.seed,
             warmup: self.warmup.unwrap_or(warmup),
-            length,
-            rate: None,
             backoff: self.backoff.unwrap_or(match on {
                 On::Timed => Backoff::None,
                 On::Host | On::Explored => Backoff::Exponential,
             }),
             retry: self.retry,
-            epoch: self.epoch.unwrap_or(if on == On::Explored { explored::EPOCH } else { EPOCH }),
-            load: true,
-            versions: false,
-            durability: Durability::None,
             recording: recorded.then_some(Recording { memory_bytes_max: self.verify_memory }),
             // Without transactions there is no state between them that conditions could speak of.
-            conditions: self.verify && promises_transactions(self.scheme),
-            series: false,
-            following_cost: false,
+            conditions: self.verify && self.scheme.has_transactions(),
             rehearsals: if on == On::Timed { REHEARSALS } else { 0 },
             stalled_at: self.load.stalled_at,
-            idle_max: None,
             follow: match on {
                 On::Host => Some(FOLLOWED_ONE_IN),
                 On::Explored => None,
                 On::Timed => Some(1),
             },
+            ..Plan::new(self.clients, length, self.epoch.unwrap_or(epoch))
         }
     }
 }

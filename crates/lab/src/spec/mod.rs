@@ -18,6 +18,4 @@ pub use draw::DrawSpec;
 pub use machine::{MachineSpec, Order, Price, Timed};
 pub use options::Shown;
 pub(crate) use options::yes_no;
-pub use run::{
-    HostSpec, On, Place, RunSpec, Storage, Trials, promises_serializability, promises_transactions,
-};
+pub use run::{HostSpec, On, Place, RunSpec, Storage, Trials};

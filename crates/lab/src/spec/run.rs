@@ -2,7 +2,7 @@
 
 use super::machine::{MachineSpec, Order, Price};
 use chiliad_driver::{Plan, SimulatedPlan, explored};
-use chiliad_engine::{DurableOptions, Info, Isolation, Options};
+use chiliad_engine::{DurableOptions, Info, Options};
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::tpcc::Scale;
 use std::path::PathBuf;
@@ -161,16 +161,4 @@ impl RunSpec {
             | WorkloadOptions::Txbench(_) => !self.micro,
         }
     }
-}
-
-/// Whether the scheme has transactions at all.
-#[must_use]
-pub fn promises_transactions(scheme: &Info) -> bool {
-    scheme.isolation != Isolation::None
-}
-
-/// Whether what its transactions leave is what some serial order of them leaves.
-#[must_use]
-pub fn promises_serializability(scheme: &Info) -> bool {
-    scheme.isolation == Isolation::Serializable
 }

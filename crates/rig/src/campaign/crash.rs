@@ -3,8 +3,7 @@
 use super::run::Trouble;
 use super::shown::Shown;
 use crate::crash::{CrashCase, run_crash};
-use chiliad_driver::{Failure, promised_isolation, schemes};
-use chiliad_engine::{Error, Isolation};
+use chiliad_driver::{Failure, promised_isolation, scheme, schemes};
 use chiliad_machine::Fault;
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
@@ -34,16 +33,11 @@ impl Crash {
     /// [`Trouble`]: why it could not be run or judged.
     pub fn run(&self) -> Result<Shown, Trouble> {
         let (workload, partitions) = self.workload();
-        let others = schemes().iter().filter(|info| info.isolation == Isolation::Serializable);
+        let others = schemes().iter().filter(|info| info.is_serializable());
         let others = others.map(|info| info.name).filter(|name| *name != self.scheme);
-        let scheme = schemes().iter().find(|info| info.name == self.scheme).ok_or_else(|| {
-            let error = Error::InvalidOption(format!("scheme {}: unknown", self.scheme));
-            Failure::Engine { doing: "making up the case", error }
-        })?;
-        let isolation = promised_isolation(scheme).ok_or_else(|| {
-            let name = scheme.isolation.name();
-            Trouble::Unjudged(format!("the checker knows no isolation `{name}`"))
-        })?;
+        let scheme = scheme(self.scheme)
+            .map_err(|error| Failure::Engine { doing: "making up the case", error })?;
+        let isolation = promised_isolation(scheme).map_err(Trouble::Unjudged)?;
         let report = run_crash(&CrashCase {
             workload,
             partitions,

@@ -6,7 +6,7 @@ use super::shown::Shown;
 use chiliad_checker::Recorder;
 use chiliad_driver::{
     Failure, Judgement, SimulatedPlan, SimulatedReport, judge, load_simulated, open_simulated,
-    promised_isolation, run_explained,
+    run_explained,
 };
 
 /// Why a case could not be run or judged, which says nothing of the engine.
@@ -37,14 +37,7 @@ impl Case {
             load_simulated(plan, || open_simulated(scheme, workload, engine.clone()))
         };
         let loaded = load(plan)?;
-        let isolation = promised_isolation(scheme).ok_or_else(|| {
-            let name = scheme.isolation.name();
-            Trouble::Unjudged(format!("the checker knows no isolation `{name}`"))
-        })?;
-        let judgement = Judgement {
-            order_follows_reads: scheme.order_follows_reads,
-            ..Judgement::new(loaded.target(), isolation, true)
-        };
+        let judgement = Judgement::new(loaded.target(), scheme, true).map_err(Trouble::Unjudged)?;
         let mut report = run_explained(loaded, plan, load)?;
         let mut shown = Shown {
             marks: report.outcome.marks.iter().copied().collect(),

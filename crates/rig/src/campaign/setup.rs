@@ -4,10 +4,8 @@
 //! so that the line that is printed for a case repeats it.
 
 use super::case::Case;
-use chiliad_driver::{
-    Backoff, Durability, Length, Plan, Recording, Retry, SimulatedPlan, explored, schemes,
-};
-use chiliad_engine::{Error, Info, Isolation, Options, Result, Snapshots, Timestamps};
+use chiliad_driver::{Length, Plan, Recording, SimulatedPlan, explored, scheme};
+use chiliad_engine::{Error, Info, Options, Result, Snapshots, Timestamps};
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
@@ -37,32 +35,23 @@ pub struct Setup {
     pub plan: SimulatedPlan,
 }
 
-/// A workload, and what the database has to know of it.
-struct Load {
-    options: WorkloadOptions,
-    partitions: u32,
-    reads_snapshots: bool,
-}
-
 impl Case {
     /// The same with every default filled in.
     ///
     /// # Errors
     /// [`Error::InvalidOption`]: there is no scheme or no workload of this name.
     pub fn setup(&self) -> Result<Setup> {
-        let scheme = schemes().iter().find(|info| info.name == self.scheme);
-        let scheme = scheme
-            .ok_or_else(|| Error::InvalidOption(format!("scheme {}: unknown", self.scheme)))?;
-        let load = self.load(scheme)?;
+        let scheme = scheme(self.scheme)?;
+        let workload = self.workload(scheme)?;
         let plan = self.plan(scheme);
-        let engine = self.engine(scheme, &load, &plan);
+        let engine = self.engine(scheme, &workload, &plan);
         let config = self.config(&plan);
         let plan = SimulatedPlan { plan, config };
-        Ok(Setup { scheme, workload: load.options, engine, plan })
+        Ok(Setup { scheme, workload, engine, plan })
     }
 
     /// The workload in its size for simulation.
-    fn load(&self, scheme: &Info) -> Result<Load> {
+    fn workload(&self, scheme: &Info) -> Result<WorkloadOptions> {
         // As many as are wanted where the scheme needs them, but no more than there may be.
         let partitions = |wanted: u64, most: u64| match scheme.needs_partitions {
             true => wanted.min(most).max(1) as u32,
@@ -75,18 +64,17 @@ impl Case {
                 let (hash, keys) = (self.workload == "hash", self.insert_delete().0);
                 let options =
                     InsertDeleteOptions { hash, keys, snapshot_reads, ..Default::default() };
-                Load::new(WorkloadOptions::InsertDelete(options), 1, snapshot_reads)
+                WorkloadOptions::InsertDelete(options)
             }
             "bank" => {
                 let options = BankOptions { snapshot_reads, ..Default::default() };
-                Load::new(WorkloadOptions::Bank(options), 1, snapshot_reads)
+                WorkloadOptions::Bank(options)
             }
             "tpcc" => {
                 let read_only_tables = !self.no_read_only;
                 let micro = TpccOptions::micro();
                 let options = TpccOptions { snapshot_reads, read_only_tables, ..micro };
-                let partitions = options.warehouses;
-                Load::new(WorkloadOptions::Tpcc(options), partitions, snapshot_reads)
+                WorkloadOptions::Tpcc(options)
             }
             "ycsb" => {
                 let micro = YcsbOptions::micro();
@@ -95,27 +83,26 @@ impl Case {
                 let partitions = partitions(clients, micro.records / micro.ops as u64);
                 let key_order = self.in_order;
                 let options = YcsbOptions { scan_ratio, partitions, key_order, ..micro };
-                let snapshot_reads = options.snapshot_reads;
-                Load::new(WorkloadOptions::Ycsb(options), partitions, snapshot_reads)
+                WorkloadOptions::Ycsb(options)
             }
             "smallbank" => {
                 let micro = SmallbankOptions::micro();
                 let partitions = partitions(clients, u64::from(micro.accounts / 2));
                 let options = SmallbankOptions { partitions, snapshot_reads, ..micro };
-                Load::new(WorkloadOptions::Smallbank(options), partitions, snapshot_reads)
+                WorkloadOptions::Smallbank(options)
             }
             // Clients of one partition do not meet those of another: two are enough for few clients.
             "tatp" => {
                 let micro = TatpOptions::micro();
                 let partitions = partitions(2, u64::from(micro.subscribers));
                 let options = TatpOptions { partitions, snapshot_reads, ..micro };
-                Load::new(WorkloadOptions::Tatp(options), partitions, snapshot_reads)
+                WorkloadOptions::Tatp(options)
             }
             "txbench" => {
                 let micro = TxbenchOptions::micro();
                 let partitions = partitions(2, u64::from(micro.rows));
                 let options = TxbenchOptions { partitions, snapshot_reads, ..micro };
-                Load::new(WorkloadOptions::Txbench(options), partitions, snapshot_reads)
+                WorkloadOptions::Txbench(options)
             }
             other => return Err(Error::InvalidOption(format!("workload {other}: unknown"))),
         })
@@ -127,37 +114,21 @@ impl Case {
             "scan" | "hash" => self.insert_delete().1,
             _ => explored::TRANSACTIONS_PER_WORKER * self.workers(),
         };
+        let epoch = if self.short_epochs { EPOCH_SHORT } else { explored::EPOCH };
         Plan {
-            clients: self.cores,
             interleave: self.interleave,
-            adaptive: false,
-            cores: self.cores,
             seed: self.seed,
-            warmup: Duration::ZERO,
-            length: Length::Transactions(transactions),
-            rate: None,
-            backoff: Backoff::Exponential,
-            retry: Retry::Same,
-            epoch: if self.short_epochs { EPOCH_SHORT } else { explored::EPOCH },
-            load: true,
-            versions: false,
-            durability: Durability::None,
             recording: Some(Recording { memory_bytes_max: HISTORY_BYTES }),
             // Without transactions there is no state between them that conditions could speak of.
-            conditions: scheme.isolation != Isolation::None,
-            series: false,
-            following_cost: false,
-            rehearsals: 0,
-            stalled_at: None,
-            idle_max: None,
-            follow: None,
+            conditions: scheme.has_transactions(),
+            ..Plan::new(self.cores, Length::Transactions(transactions), epoch)
         }
     }
 
     /// How the database is opened.
-    fn engine(&self, scheme: &Info, load: &Load, plan: &Plan) -> Options {
+    fn engine(&self, scheme: &Info, workload: &WorkloadOptions, plan: &Plan) -> Options {
         let base = Options::default();
-        let snapshots = match (self.no_snapshots, load.reads_snapshots) {
+        let snapshots = match (self.no_snapshots, workload.reads_snapshots()) {
             (true, _) => Snapshots::Off,
             (false, true) => Snapshots::Always,
             (false, false) => Snapshots::OnDemand,
@@ -170,7 +141,7 @@ impl Case {
             epoch: plan.epoch,
             snapshot_every: explored::SNAPSHOT_EVERY,
             opacity: false,
-            partitions: load.partitions,
+            partitions: workload.partitions(),
             wait_timeout: Some(if endless { Duration::MAX } else { scheme.wait_timeout }),
             deadlock_check: if endless { Duration::MAX } else { base.deadlock_check },
             timestamps: self.timestamps,
@@ -193,11 +164,5 @@ impl Case {
             events_max: explored::events_max(plan),
             ..Config::new(self.seed)
         }
-    }
-}
-
-impl Load {
-    fn new(options: WorkloadOptions, partitions: u32, reads_snapshots: bool) -> Self {
-        Self { options, partitions, reads_snapshots }
     }
 }

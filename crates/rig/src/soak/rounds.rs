@@ -157,7 +157,7 @@ fn run_cell(cell: Cell, seed: u64, order: &Order<'_>) -> Result<Measured, Stop> 
     if matches!(setup.run, Run::Native(_)) {
         (order.fits)(&setup)?;
     }
-    Ok(cell.run(seed, &order.load, None, &Listens)?)
+    Ok(setup.measure(&Listens)?)
 }
 
 /// A signal ends a cell early.

@@ -60,15 +60,22 @@ impl Cell {
         progress: &dyn Progress,
     ) -> Result<Measured, Failure> {
         let refused = |error| Failure::Engine { doing: "making up the cell", error };
-        let setup = self.setup(seed, load, plant).map_err(refused)?;
-        match &setup.run {
-            Run::Native(plan) => setup.native(plan, progress),
-            Run::Simulated(plan) => setup.simulated(plan),
-        }
+        self.setup(seed, load, plant).map_err(refused)?.measure(progress)
     }
 }
 
 impl Setup {
+    /// Runs it; `progress` can end a native one early.
+    ///
+    /// # Errors
+    /// As [`Cell::run`].
+    pub fn measure(&self, progress: &dyn Progress) -> Result<Measured, Failure> {
+        match &self.run {
+            Run::Native(plan) => self.native(plan, progress),
+            Run::Simulated(plan) => self.simulated(plan),
+        }
+    }
+
     fn simulated(&self, plan: &SimulatedPlan) -> Result<Measured, Failure> {
         let open = || open_simulated(self.scheme, &self.workload, self.engine.clone());
         let report = run_simulated(plan, open)?;

@@ -2,7 +2,7 @@
 
 use super::cell::{Cell, Load, On};
 use chiliad_driver::{
-    Backoff, Durability, Length, Plan, Retry, SimulatedPlan, explored, schemes, timed,
+    FOLLOWED_ONE_IN, Length, MEMORY_READY, Plan, SimulatedPlan, explored, scheme, timed,
 };
 use chiliad_engine::{Error, Info, Options, Result, Snapshots};
 use chiliad_machine::Fault;
@@ -22,12 +22,6 @@ const EXPLORED: (Duration, Duration) = (Duration::from_secs(2), Duration::from_s
 
 /// The commit epoch of a timed cell.
 const EPOCH_TIMED: Duration = Duration::from_micros(100);
-
-/// One transaction in this many is followed through its parts natively, on average.
-const FOLLOWED_ONE_IN: u32 = 64;
-
-/// Memory made ready before a native cell of YCSB.
-const MEMORY_READY: u64 = 512 << 20;
 
 /// What is run.
 #[derive(Clone, Debug)]
@@ -62,20 +56,22 @@ impl Cell {
         load: &Load<'_>,
         plant: Option<&'static Fault>,
     ) -> Result<Setup> {
-        let scheme = schemes().iter().find(|info| info.name == self.scheme);
-        let scheme = scheme
-            .ok_or_else(|| Error::InvalidOption(format!("scheme {}: unknown", self.scheme)))?;
-        let (workload, partitions, reads_snapshots) = self.workload(seed, scheme)?;
+        let scheme = scheme(self.scheme)?;
+        let workload = self.workload(seed, scheme)?;
         let plan = self.plan(seed, load);
         let engine = Options {
-            snapshots: if reads_snapshots { Snapshots::Always } else { Snapshots::OnDemand },
+            snapshots: if workload.reads_snapshots() {
+                Snapshots::Always
+            } else {
+                Snapshots::OnDemand
+            },
             epoch: plan.epoch,
             snapshot_every: match self.on {
                 On::Explored => explored::SNAPSHOT_EVERY,
                 On::Native | On::Timed => Options::default().snapshot_every,
             },
             opacity: false,
-            partitions,
+            partitions: workload.partitions(),
             wait_timeout: Some(scheme.wait_timeout),
             // As for a run of full scale, though there are few rows.
             memory_bytes_ready: match (self.on, self.workload) {
@@ -97,18 +93,18 @@ impl Cell {
         Ok(Setup { scheme, workload, engine, run })
     }
 
-    /// The workload, the partitions of the database, and whether snapshots are read.
-    fn workload(&self, seed: u64, scheme: &Info) -> Result<(WorkloadOptions, u32, bool)> {
+    /// The workload.
+    fn workload(&self, seed: u64, scheme: &Info) -> Result<WorkloadOptions> {
         let snapshot_reads = scheme.snapshots;
         Ok(match self.workload {
             "scan" | "hash" => {
                 let hash = self.workload == "hash";
                 let options = InsertDeleteOptions { hash, snapshot_reads, ..Default::default() };
-                (WorkloadOptions::InsertDelete(options), 1, snapshot_reads)
+                WorkloadOptions::InsertDelete(options)
             }
             "bank" => {
                 let options = BankOptions { snapshot_reads, ..Default::default() };
-                (WorkloadOptions::Bank(options), 1, snapshot_reads)
+                WorkloadOptions::Bank(options)
             }
             "ycsb" => {
                 let base = match self.on {
@@ -131,8 +127,7 @@ impl Cell {
                     multi_partition,
                     ..base
                 };
-                let reads_snapshots = options.snapshot_reads;
-                (WorkloadOptions::Ycsb(options), partitions, reads_snapshots)
+                WorkloadOptions::Ycsb(options)
             }
             other => return Err(Error::InvalidOption(format!("workload {other}: unknown"))),
         })
@@ -149,37 +144,22 @@ impl Cell {
             On::Timed => TIMED,
             On::Explored => EXPLORED,
         };
+        let epoch = match self.on {
+            On::Native => Options::default().epoch,
+            On::Timed => EPOCH_TIMED,
+            On::Explored => explored::EPOCH,
+        };
         Plan {
-            clients,
             interleave: self.interleave,
-            adaptive: false,
             cores,
             seed,
-            warmup: Duration::ZERO,
-            length: Length::Time(length),
-            rate: None,
-            backoff: Backoff::Exponential,
-            retry: Retry::Same,
-            epoch: match self.on {
-                On::Native => Options::default().epoch,
-                On::Timed => EPOCH_TIMED,
-                On::Explored => explored::EPOCH,
-            },
-            load: true,
-            versions: false,
-            durability: Durability::None,
-            recording: None,
-            conditions: false,
-            series: false,
-            following_cost: false,
-            rehearsals: 0,
-            stalled_at: None,
             idle_max: Some(idle_max),
             follow: match self.on {
                 On::Native => Some(FOLLOWED_ONE_IN),
                 On::Timed => Some(1),
                 On::Explored => None,
             },
+            ..Plan::new(clients, Length::Time(length), epoch)
         }
     }
 }
