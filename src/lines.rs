@@ -1,4 +1,4 @@
-//! What to type to repeat what a rig has run.
+//! The command lines that repeat a rig's runs.
 
 use chiliad::Scheme;
 use chiliad_engine::Timestamps;

@@ -1,4 +1,4 @@
-//! What the defaults of a workload's flags depend on.
+//! The inputs that the defaults of a workload's flags depend on.
 
 use chiliad_engine::Info;
 use chiliad_host::Stop;

@@ -1,4 +1,4 @@
-//! What a database has of its directory.
+//! The part of an open database that deals with its directory.
 
 use crate::Recovered;
 use crate::acks::Acks;

@@ -1,4 +1,4 @@
-//! What ends the waits of a transaction: its deadline, and its handle.
+//! The deadline and the cancel handle that end a transaction's waits.
 
 use crate::clock::ticks_at;
 use crate::{Cancel, Error, Result, RunOptions};

@@ -1,4 +1,4 @@
-//! What there is to run: every workload under every scheme, on both machines.
+//! The catalog of runs: every workload under every scheme, on both machines.
 //!
 //! Each pair of a scheme and a machine is compiled once, whatever the workload: see [`chiliad_engine::any`].
 

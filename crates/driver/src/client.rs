@@ -18,7 +18,7 @@ use core::ops::ControlFlow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a client brings back.
+/// The counts and the recorder that a client returns.
 pub struct ClientReport {
     pub(crate) tally: Tally,
     pub(crate) recorder: Option<Recorder>,

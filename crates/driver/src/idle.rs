@@ -2,7 +2,7 @@
 
 use chiliad_machine::Ticks;
 
-/// What was seen of the times without a commit, in ticks of the run's machine.
+/// The times without a commit, in ticks of the run's machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Idle {
     /// The longest of them, without what the machine stood still in it.

@@ -70,7 +70,7 @@ pub struct LockTrial {
     pub fault: Option<&'static Fault>,
 }
 
-/// What a run has come to.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct LockVerdict {
     /// What is wrong, by name; `None` if nothing is.

@@ -53,7 +53,7 @@ pub struct Plan {
     pub rate: Option<f64>,
     /// How long a refused transaction waits before it runs again.
     pub backoff: Backoff,
-    /// What it does then.
+    /// Whether it then runs the same request again.
     pub retry: Retry,
     /// The length of a commit epoch.
     pub epoch: Duration,

@@ -1,4 +1,4 @@
-//! What a driver reports while it runs.
+//! Progress reports of a driver while it runs.
 
 use std::time::Duration;
 

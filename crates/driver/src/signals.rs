@@ -8,7 +8,7 @@ use chiliad_machine::{Machine, Ticks, WorkerId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// What a driver shares with its clients.
+/// The state that a driver shares with its clients.
 #[derive(Clone)]
 pub struct RunSignals(pub(crate) Arc<Signals>, pub(crate) Arc<Bell>);
 

@@ -30,7 +30,7 @@ pub struct Drawing {
     pub warmup: Duration,
 }
 
-/// What drawing threads share.
+/// The state that drawing threads share.
 struct Shelf<M: Machine> {
     source: Shared<M, TimestampSource<M>>,
     heap: Arc<Shared<M, Heap<M>>>,

@@ -123,7 +123,7 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
 /// A worker that collects so many items at once, or more, has nothing else to do.
 pub const IDLE_BUDGET: usize = 1024;
 
-/// What a scheme needs of the engine, known when it is compiled: what it does not need costs nothing.
+/// The engine's services that a scheme uses, known at compile time: the others cost it nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
     /// Hooks may answer `Wait`.
@@ -317,7 +317,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize);
 }
 
-/// What a scheme needs of the engine whose locks lie in a table outside the records.
+/// The hooks of a scheme whose locks lie in a table outside the records.
 pub trait LockTable<M: Machine, S: Scheme<M>>: 'static {
     /// Background maintenance of the table; the ticker calls it once per commit epoch.
     fn background_tick(shared: &S::Shared) {

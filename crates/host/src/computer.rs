@@ -1,4 +1,4 @@
-//! What the system says of the computer.
+//! Facts about the computer, as the system reports them.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! What a result says about the build.
+//! The build that a result names.
 
 use serde::Serialize;
 

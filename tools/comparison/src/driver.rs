@@ -25,7 +25,7 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// What came of it.
+/// The outcome.
 pub struct Measured {
     pub seconds: f64,
     /// Transactions that ended, those included that their own logic rolled back.

@@ -1,4 +1,4 @@
-//! What holds shared memory or files together checks its invariants as it goes.
+//! Crates that own shared memory or files assert their invariants often.
 
 use super::Complaints;
 use super::sources::Source;

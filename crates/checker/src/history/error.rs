@@ -6,7 +6,7 @@ use std::{fmt, io};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ReadError {
-    /// What was wrong.
+    /// The reason.
     pub kind: ReadErrorKind,
     /// Where: the offset of a byte in a binary file, the number of a line in a text.
     pub position: u64,

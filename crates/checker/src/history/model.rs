@@ -19,7 +19,7 @@ use super::keys::{KeyId, Keys};
 use super::recorder::WriteKind;
 use crate::stamp::{Stamp, Version};
 
-/// What a history says about itself.
+/// The header of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The names of tables, by the number that operations use. A table without a name is shown by
@@ -53,7 +53,7 @@ pub struct History {
 }
 
 impl History {
-    /// What the history says about itself.
+    /// The header of the history.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -8,7 +8,7 @@ use chiliad_api::{
 };
 use core::ops::Bound;
 
-/// What is wrong with the engine, so that it can be seen that the tests see it.
+/// A bug planted in the engine, to show that the tests catch it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Plant {
     /// A row that is changed loses its entry in a secondary index.

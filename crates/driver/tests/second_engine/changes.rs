@@ -1,4 +1,4 @@
-//! What a transaction writes: kept apart until it commits, entries of secondary indexes included.
+//! The writes of a transaction, entries of secondary indexes included: kept apart until it commits.
 //!
 //! A row that is changed in place ([`Attempt::modify`]) is compared with its entries at the next operation that
 //! uses an index, and at the commit. What the indexes cannot take is refused before anything is written.

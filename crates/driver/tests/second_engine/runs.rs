@@ -57,7 +57,7 @@ fn plan(
     }
 }
 
-/// What is wrong with a run that has ended, in words: nothing, if the engine kept its promises.
+/// Describes every promise that the engine broke in a finished run; empty if it kept all.
 fn faults(
     judgement: &Judgement,
     recorders: Vec<Recorder>,

@@ -34,7 +34,7 @@ pub const INFO: Info = Info {
     source: "nowhere",
 };
 
-/// What a database and its sessions share.
+/// The state that a database shares with its sessions.
 pub struct Inner<M: Machine> {
     pub options: ToyOptions,
     pub turn: Turn<M, Tables>,

@@ -1,4 +1,4 @@
-//! What can be reproduced, as a table.
+//! The table of figures that can be reproduced.
 
 use super::describe::{self, Figure};
 use super::grid::{Grid, Parse};

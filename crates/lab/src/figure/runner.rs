@@ -1,4 +1,4 @@
-//! What the runs of a figure share, and which of them are left out.
+//! State that the runs of a figure share, and the rule by which some are left out.
 
 use super::describe::Series;
 use super::grid::{Grid, Parse};

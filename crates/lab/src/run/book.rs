@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The results of all jobs.
 pub struct Book {
     repeat: usize,
-    /// What tells the points of a sweep apart.
+    /// The labels of the points of a sweep.
     labels: Vec<Option<String>>,
     results: Vec<Vec<Value>>,
     /// Jobs whose results have been put out.

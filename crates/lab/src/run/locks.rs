@@ -13,7 +13,7 @@ const NAMES: (&str, &str) = ("locks", "pair");
 /// A run of locks alone.
 #[derive(Clone, Debug)]
 pub struct LocksSpec {
-    /// What is locked, and how.
+    /// The lock table, the locks and their mode.
     pub locking: Locking,
     /// The scheme that has this lock table, by name.
     pub scheme: String,

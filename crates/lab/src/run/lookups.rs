@@ -12,7 +12,7 @@ use serde_json::Value;
 /// A run of look-ups alone.
 #[derive(Clone, Debug)]
 pub struct LookupSpec {
-    /// What is looked up, and how.
+    /// The index, the keys and the size of a group.
     pub lookup: Lookup,
     /// How often it runs.
     pub repeat: usize,

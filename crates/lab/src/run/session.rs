@@ -15,13 +15,13 @@ use chiliad_host::{Listening, Sink, Stop};
 pub struct Session {
     /// The jobs.
     pub jobs: Vec<Job>,
-    /// What tells them apart, where there are several.
+    /// Their labels, where there are several.
     pub labels: Vec<Option<String>>,
     /// Simulated runs at a time.
     pub at_once: usize,
     /// No progress bar.
     pub quiet: bool,
-    /// What a single run writes besides.
+    /// The files that a single run writes besides.
     pub files: Files,
 }
 

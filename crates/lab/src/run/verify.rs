@@ -1,4 +1,4 @@
-//! What was recorded, written down and checked.
+//! Writes and checks the recorded history.
 
 use super::files::Files;
 use crate::result::Verified;

@@ -1,4 +1,4 @@
-//! What is asked for of a run; the rest follows from the place where it runs.
+//! The choices that the caller of a run makes; the defaults of the others depend on where it runs.
 
 use super::run::{HostSpec, On, Place, RunSpec, Trials};
 use chiliad_driver::{
@@ -78,7 +78,7 @@ pub struct Asked {
     pub in_flight: Option<InFlight>,
     /// How long a refused transaction waits.
     pub backoff: Option<Backoff>,
-    /// What it does then.
+    /// Whether it then runs the same request again.
     pub retry: Retry,
     /// When versions are kept.
     pub snapshots: Option<Snapshots>,

@@ -1,4 +1,4 @@
-//! What makes no sense together, and what does not fit this computer.
+//! Refuses combinations that make no sense, and runs that do not fit this computer.
 
 use super::run::{Place, RunSpec, Trials};
 use chiliad_driver::{Length, Plan};

@@ -1,4 +1,4 @@
-//! What a run is: typed, with every default filled in.
+//! The typed specification of a run, with every default filled in.
 //!
 //! A [`RunSpec`] goes from its source, a command line or a figure, to the driver, to the result and to
 //! the chart. [`Asked`] is the same before the defaults; [`Database`] is the part of it that identifies a loaded

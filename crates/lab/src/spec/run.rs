@@ -30,7 +30,7 @@ pub struct RunSpec {
     pub repeat: usize,
 }
 
-/// What a run takes place on.
+/// The place of a run.
 #[derive(Clone, Debug)]
 pub enum Place {
     /// The host's cores.

@@ -100,7 +100,7 @@ enum Said {
     Over,
 }
 
-/// What a thread's fibers share.
+/// The state that a thread's fibers share.
 struct Group {
     /// Where the leader's stack was left.
     leader: Cell<StackPointer>,

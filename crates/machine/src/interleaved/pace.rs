@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone)]
 pub struct Pace(Arc<Shared>);
 
-/// What groups share.
+/// The state that groups share.
 #[repr(align(128))]
 struct Shared {
     /// Fibers that each group admits.

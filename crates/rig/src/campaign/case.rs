@@ -1,4 +1,4 @@
-//! What a seed says of an interleaving.
+//! The choices that a seed makes for an interleaving.
 
 use chiliad_engine::Timestamps;
 use chiliad_machine::{Fault, MutexKind, Rig};

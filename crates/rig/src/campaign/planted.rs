@@ -18,11 +18,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// What came of the searches.
+/// The outcome of the searches.
 pub struct Searches {
     /// For people.
     pub table: String,
-    /// What the first search has shown.
+    /// The findings of the first search.
     pub first: Option<String>,
     /// For programs: a row for each search.
     pub rows: Vec<Value>,

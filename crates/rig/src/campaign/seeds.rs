@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-/// What all threads have found together.
+/// The findings of all threads together.
 #[derive(Default)]
 struct Found {
     runs: u64,
@@ -29,11 +29,11 @@ struct Found {
     marks: BTreeMap<&'static str, BTreeSet<&'static str>>,
     /// The first case that failed, by its number.
     failed: Option<(u64, Trial, Shown)>,
-    /// What kept a case from running at all.
+    /// The reason why a case could not run at all.
     stopped: Option<Trouble>,
 }
 
-/// What came of a campaign.
+/// The outcome of a campaign.
 pub struct Report {
     /// For people.
     pub text: String,

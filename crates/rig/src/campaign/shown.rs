@@ -1,6 +1,6 @@
-//! What a case has shown.
+//! The findings of a case.
 
-/// What a case showed.
+/// The findings of a case.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
     /// What is wrong, by name: anomaly classes, `consistency`, how the machine stopped. Empty if

@@ -52,7 +52,7 @@ pub struct CrashCase {
     pub fault: Option<&'static Fault>,
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Clone, Debug, Default)]
 pub struct CrashReport {
     /// What is wrong.

@@ -26,7 +26,7 @@ pub enum Verdict {
 
 /// A verdict, and what was done to the directory.
 pub struct Judged {
-    /// What came of it.
+    /// The outcome.
     pub verdict: Verdict,
     /// The damage, in words.
     pub what: String,

@@ -1,4 +1,4 @@
-//! What was asked for: how many directories are damaged, and how.
+//! The options of a run of damage: how many directories, and how they are damaged.
 
 use super::kinds::Kind;
 use chiliad::Scheme;

@@ -1,4 +1,4 @@
-//! What keeps a copy from being judged.
+//! Reasons why a damaged copy cannot be judged.
 
 use std::fmt;
 use std::io;

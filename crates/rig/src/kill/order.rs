@@ -1,4 +1,4 @@
-//! What was asked for: how many processes are killed, and what they do.
+//! The options of a run of kills: how many processes, and what they do.
 
 use super::victim::Work;
 use chiliad::{Error, Scheme};

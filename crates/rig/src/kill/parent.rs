@@ -16,7 +16,7 @@ use indicatif::ProgressBar;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What came of the cycles.
+/// The outcome of the cycles.
 pub struct Outcome {
     /// What was counted.
     pub report: Report,

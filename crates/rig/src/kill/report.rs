@@ -42,7 +42,7 @@ impl Ending {
     }
 }
 
-/// What came of the cycles.
+/// The outcome of the cycles.
 #[derive(Default)]
 pub struct Report {
     /// How long all took.

@@ -9,7 +9,7 @@ use chiliad_driver::{
 use chiliad_engine::Reason;
 use chiliad_machine::{Fault, Ticks};
 
-/// What a run has come to.
+/// The outcome of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     /// Transactions that committed.
