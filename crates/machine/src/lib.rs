@@ -39,6 +39,7 @@ mod plain;
 mod room;
 mod serial;
 mod shared;
+pub mod shared_log;
 #[cfg_attr(
     not(all(target_arch = "x86_64", unix)),
     expect(dead_code, reason = "where stacks cannot be switched there are no fibers")
