@@ -17,6 +17,7 @@
 
 mod backoff;
 mod cancel;
+pub mod catalog;
 mod duplicate;
 mod error;
 mod host;

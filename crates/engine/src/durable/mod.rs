@@ -32,8 +32,8 @@ mod recover;
 mod runner;
 mod turn;
 
+pub(crate) use chiliad_api::catalog::{Blob as CatalogBlob, TABLE_NUMBERS_MAX};
 pub use directory::backup::copy_directory;
-pub(crate) use directory::blob::{Blob as CatalogBlob, TABLE_NUMBERS_MAX};
 pub use directory::inspect::inspect;
 pub use directory::plan::{declared, erase};
 pub use faults::READER_NOT_HELD_BACK;
@@ -43,11 +43,11 @@ pub(crate) use parallel::walk::Walk;
 pub use runner::LogRunner;
 pub(crate) use turn::Turn;
 
+use chiliad_api::catalog::Blob;
 use chiliad_api::{Error, Result};
 use chiliad_log::{Log, LogEnd, LogError, LogOptions, Manifest};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Ordering, Word};
-use directory::blob::Blob;
 use std::sync::Arc;
 use turn::nap;
 

@@ -2,7 +2,6 @@
 //! but for `erase` and copies.
 
 pub mod backup;
-pub mod blob;
 pub mod inspect;
 pub mod number;
 pub mod plan;

@@ -1,7 +1,7 @@
 //! What a directory holds, and in which order recovery reads it. Changes nothing.
 
-use crate::durable::directory::blob::Blob;
 use crate::durable::directory::shape::Shapes;
+use chiliad_api::catalog::Blob;
 use chiliad_api::{Host, Phase, Recovered, Result};
 use chiliad_log::{
     Incarnation, LogError, MANIFEST_NAME, Manifest, Name, Promise, SegmentId, Sought, Tail,

@@ -1,8 +1,8 @@
 //! What rows of each table can be, whatever a file says: a checksum that fits shows that a file is as
 //! it was written, and not that we have written it.
 
-use crate::durable::directory::blob::Blob;
 use crate::durable::recover::restore;
+use chiliad_api::catalog::Blob;
 use chiliad_api::stamp::STAMP_BYTES;
 use chiliad_api::{Source, reach};
 use chiliad_log::entry::Write;

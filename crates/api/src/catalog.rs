@@ -17,7 +17,7 @@
 //! Version 1 has no word for its version, and begins with the next table number, which is below 2^31.
 //! It says nothing of columns: those of its tables are unknown.
 
-use chiliad_api::{
+use crate::{
     Column, IndexKind, KeyPart, Layout, PartType, SecondarySpec, Source, TableLayout, TableSpec,
     Writes,
 };
@@ -45,6 +45,8 @@ pub struct Blob {
 }
 
 impl Blob {
+    /// Its bytes.
+    #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         out.extend_from_slice(&(MARK | VERSION).to_le_bytes());
@@ -63,7 +65,8 @@ impl Blob {
         out
     }
 
-    /// `None` if the bytes are no catalog.
+    /// Reads a catalog; `None` if the bytes are none.
+    #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut from = Decoder::new(bytes);
         let first = from.u32()?;

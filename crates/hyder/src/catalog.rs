@@ -1,0 +1,247 @@
+//! Tables: declared by items of the shared log, so that every server has the same ones under the same numbers.
+
+use chiliad_api::catalog::{Blob, TABLE_NUMBERS_MAX};
+use chiliad_api::{Error, Layout, Result, Secondary, TableId, TableLayout, TableSpec, Writes};
+use chiliad_log::codec::{Decoder, put_blob};
+use std::sync::Arc;
+
+/// A table, or what holds the entries of a secondary index.
+pub struct Table {
+    /// Its declaration.
+    pub spec: TableSpec,
+    /// Its secondary indexes.
+    pub indexes: Vec<Secondary>,
+    /// It holds the entries of an index.
+    is_index: bool,
+}
+
+/// All tables, as of some state.
+#[derive(Clone, Default)]
+pub struct Catalog {
+    /// By number; nothing where one was dropped.
+    tables: Vec<Option<Arc<Table>>>,
+}
+
+/// A change of the catalog.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Change {
+    Create(TableSpec),
+    Drop(String),
+    Seal(String),
+    Adopt(TableId, Layout),
+}
+
+impl Catalog {
+    /// The numbers given out so far.
+    pub fn numbers(&self) -> u32 {
+        self.tables.len() as u32
+    }
+
+    /// A table by number.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`].
+    pub fn get(&self, id: TableId) -> Result<&Arc<Table>> {
+        let table = self.tables.get(id.0 as usize).and_then(Option::as_ref);
+        table.ok_or_else(|| Error::UnknownTable(format!("number {}", id.0)))
+    }
+
+    /// A table by name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTable`].
+    pub fn find(&self, name: &str) -> Result<TableId> {
+        let found = self.declared().find(|(_, table)| table.spec.name == name);
+        found.map(|(id, _)| id).ok_or_else(|| Error::UnknownTable(name.into()))
+    }
+
+    /// The tables that were created, without those of their indexes.
+    pub fn declared(&self) -> impl Iterator<Item = (TableId, &Arc<Table>)> {
+        let numbered = (0..).map(TableId).zip(&self.tables);
+        let tables = numbered.filter_map(|(id, table)| Some((id, table.as_ref()?)));
+        tables.filter(|(_, table)| !table.is_index)
+    }
+
+    /// Makes a change, and returns the number of the table that it is about.
+    ///
+    /// # Errors
+    /// Why it cannot be made: a function of the catalog and the change, as every server must come to the same.
+    pub fn change(&mut self, change: Change) -> Result<TableId> {
+        match change {
+            Change::Create(spec) => self.create(spec),
+            Change::Drop(name) => self.drop_table(&name),
+            Change::Seal(name) => self.seal(&name),
+            Change::Adopt(id, layout) => self.adopt(id, layout),
+        }
+    }
+
+    fn create(&mut self, spec: TableSpec) -> Result<TableId> {
+        spec.validate()?;
+        if spec.layout == TableLayout::Unknown {
+            let what = format!("table {}: a new table has columns, or holds bytes", spec.name);
+            return Err(Error::InvalidOption(what));
+        }
+        if self.find(&spec.name).is_ok() {
+            return Err(Error::TableExists(spec.name));
+        }
+        let numbers = 1 + spec.secondary.len() as u64;
+        if u64::from(self.numbers()) + numbers > u64::from(TABLE_NUMBERS_MAX) {
+            let what = format!("table {}: all {TABLE_NUMBERS_MAX} numbers are used", spec.name);
+            return Err(Error::InvalidOption(what));
+        }
+        let id = TableId(self.numbers());
+        // The entries of the n-th index are in the table of the n-th number after it.
+        let numbered = (id.0 + 1..).map(TableId).zip(&spec.secondary);
+        let indexes = numbered.map(|(id, index)| Secondary::new(index.clone(), id)).collect();
+        let of_indexes: Vec<_> = spec
+            .secondary
+            .iter()
+            .map(|index| TableSpec::ordered(&format!("{}/{}", spec.name, index.name)))
+            .collect();
+        self.tables.push(Some(Arc::new(Table { spec, indexes, is_index: false })));
+        for spec in of_indexes {
+            let table = Table { spec, indexes: Vec::new(), is_index: true };
+            self.tables.push(Some(Arc::new(table)));
+        }
+        Ok(id)
+    }
+
+    fn drop_table(&mut self, name: &str) -> Result<TableId> {
+        let id = self.find(name)?;
+        let indexes = self.get(id)?.indexes.len();
+        self.tables[id.0 as usize..=id.0 as usize + indexes].fill(None);
+        Ok(id)
+    }
+
+    fn seal(&mut self, name: &str) -> Result<TableId> {
+        let id = self.find(name)?;
+        self.redeclare(id, |spec| match spec.writes {
+            Writes::Transactions => {
+                let what = format!("table {}: not declared read-only", spec.name);
+                Err(Error::InvalidOption(what))
+            }
+            _ => {
+                spec.writes = Writes::Nobody;
+                Ok(())
+            }
+        })
+    }
+
+    fn adopt(&mut self, id: TableId, layout: Layout) -> Result<TableId> {
+        self.redeclare(id, |spec| {
+            if spec.layout != TableLayout::Unknown {
+                let what = format!("table {}: its columns are known", spec.name);
+                return Err(Error::InvalidOption(what));
+            }
+            layout.validate(&spec.name)?;
+            spec.layout = TableLayout::Columns(layout);
+            Ok(())
+        })
+    }
+
+    fn redeclare(
+        &mut self,
+        id: TableId,
+        change: impl FnOnce(&mut TableSpec) -> Result<()>,
+    ) -> Result<TableId> {
+        let table = self.get(id)?;
+        let mut spec = table.spec.clone();
+        change(&mut spec)?;
+        let numbered = (id.0 + 1..).map(TableId).zip(&spec.secondary);
+        let indexes = numbered.map(|(id, index)| Secondary::new(index.clone(), id)).collect();
+        let is_index = table.is_index;
+        self.tables[id.0 as usize] = Some(Arc::new(Table { spec, indexes, is_index }));
+        Ok(id)
+    }
+}
+
+impl Change {
+    /// Its bytes in an item of the log, after the number of the item among those of its server.
+    pub fn encode(&self, local: u64) -> Vec<u8> {
+        let mut out = local.to_le_bytes().to_vec();
+        let declared = |spec: TableSpec| {
+            let next = 1 + spec.secondary.len() as u32;
+            Blob { next, tables: vec![(0, spec)] }.encode()
+        };
+        match self {
+            Self::Create(spec) => {
+                out.push(0);
+                out.extend(declared(spec.clone()));
+            }
+            Self::Drop(name) => {
+                out.push(1);
+                put_blob(&mut out, name.as_bytes());
+            }
+            Self::Seal(name) => {
+                out.push(2);
+                put_blob(&mut out, name.as_bytes());
+            }
+            Self::Adopt(id, layout) => {
+                out.push(3);
+                out.extend(id.0.to_le_bytes());
+                out.extend(declared(TableSpec::ordered("t").with_layout(layout.clone())));
+            }
+        }
+        out
+    }
+
+    /// Reads what [`Change::encode`] has written; `None` if the bytes are no change.
+    pub fn decode(bytes: &[u8]) -> Option<(u64, Self)> {
+        let mut from = Decoder::new(bytes);
+        let local = from.u64()?;
+        let kind = from.u8()?;
+        let change = match kind {
+            0 => Self::Create(take_spec(from.bytes(from.left())?)?),
+            1 => Self::Drop(from.text()?.to_owned()),
+            2 => Self::Seal(from.text()?.to_owned()),
+            3 => {
+                let id = TableId(from.u32()?);
+                let spec = take_spec(from.bytes(from.left())?)?;
+                let TableLayout::Columns(layout) = spec.layout else { return None };
+                Self::Adopt(id, layout)
+            }
+            _ => return None,
+        };
+        from.is_empty().then_some((local, change))
+    }
+}
+
+fn take_spec(bytes: &[u8]) -> Option<TableSpec> {
+    let [(_, spec)] = <[_; 1]>::try_from(Blob::decode(bytes)?.tables).ok()?;
+    Some(spec)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chiliad_api::Column;
+
+    #[test]
+    fn changes_come_back() {
+        let column = |name: &str| Column::new(name, "u64".parse().expect("a type"));
+        let layout = Layout { key: vec![column("k")], row: vec![column("v")] };
+        let spec = TableSpec::hash("h", 10).with_layout(layout.clone());
+        for change in [
+            Change::Create(spec),
+            Change::Drop("h".into()),
+            Change::Seal("h".into()),
+            Change::Adopt(TableId(3), layout),
+        ] {
+            let bytes = change.encode(9);
+            assert_eq!(Change::decode(&bytes), Some((9, change)));
+            assert_eq!(Change::decode(&bytes[..bytes.len() - 1]), None);
+        }
+    }
+
+    #[test]
+    fn numbers_are_never_given_out_again() {
+        let mut catalog = Catalog::default();
+        let mut create = |catalog: &mut Catalog, name: &str| {
+            catalog.change(Change::Create(TableSpec::ordered(name))).expect("a table")
+        };
+        assert_eq!(create(&mut catalog, "a"), TableId(0));
+        catalog.change(Change::Drop("a".into())).expect("dropped");
+        assert_eq!(create(&mut catalog, "a"), TableId(1));
+        assert!(catalog.get(TableId(0)).is_err());
+    }
+}

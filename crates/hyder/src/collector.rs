@@ -1,0 +1,56 @@
+//! Frees what no state leads to any more, exactly and without counts.
+//!
+//! What a state's making has replaced is known when it is published. No state from that one on leads to it, so it
+//! waits until every reader shows that label or a later one.
+
+use crate::maker::{Block, Maker};
+use crate::state::StateRef;
+use chiliad_machine::Machine;
+use std::collections::VecDeque;
+
+/// What one state has replaced.
+struct Batch<M: Machine> {
+    /// The label of the first state that does not lead to it.
+    label: u64,
+    blocks: Vec<Block<M>>,
+    state: Option<StateRef<M>>,
+}
+
+/// What waits for readers.
+pub struct Collector<M: Machine> {
+    batches: VecDeque<Batch<M>>,
+    blocks: usize,
+}
+
+impl<M: Machine> Collector<M> {
+    pub fn new() -> Self {
+        Self { batches: VecDeque::new(), blocks: 0 }
+    }
+
+    /// The state `label` has replaced `blocks`, and the state before it.
+    pub fn add(&mut self, label: u64, blocks: Vec<Block<M>>, state: Option<StateRef<M>>) {
+        debug_assert!(self.batches.back().is_none_or(|it| it.label <= label), "labels ascend");
+        self.blocks += blocks.len();
+        self.batches.push_back(Batch { label, blocks, state });
+    }
+
+    /// How many blocks wait.
+    pub fn waiting(&self) -> usize {
+        self.blocks
+    }
+
+    /// Frees what was replaced by states up to `oldest`, the oldest label that any reader shows.
+    pub fn free(&mut self, maker: &mut Maker<M>, oldest: u64) {
+        while let Some(batch) = self.batches.pop_front_if(|batch| batch.label <= oldest) {
+            self.blocks -= batch.blocks.len();
+            for block in batch.blocks {
+                // SAFETY: readers look at states from `oldest` on, none of which leads to it.
+                unsafe { maker.free(block) };
+            }
+            if let Some(state) = batch.state {
+                // SAFETY: as for blocks: readers look at later states.
+                unsafe { state.free(&mut maker.heap) };
+            }
+        }
+    }
+}

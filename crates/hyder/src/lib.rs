@@ -1,0 +1,44 @@
+//! Hyder II: servers that scale out by rolling one shared log forward (Bernstein et al., 2015).
+//!
+//! Each server has a full copy of the database, as immutable trees. A transaction runs where it arrives, on the state
+//! that is published there. If it writes, it appends one *intention* to the log that all servers share: what it read,
+//! and what it writes. Every server reads the log and decides each intention in its order: it commits if nothing that it
+//! depends on was written since the state that it has read. So all servers come to the same verdicts and the same states,
+//! without partitions, a primary or a two-phase commit.
+//!
+//! | to see | look into |
+//! | --- | --- |
+//! | the trees, and what makes and frees them | `node`, `maker`, `join`, `cursor`, `collector` |
+//! | states, and which of them readers look at | `state` |
+//! | what goes through the log | `intention`, `record`, `catalog`, `seen` |
+//! | how an intention is decided | `apply`, `ranges` |
+//! | a server's way to the log, and back | `pending`, `appender`, `roller`, `server` |
+//! | transactions | `attempt`, `changes`, `session`, `store` |
+//! | several servers as one database, for the drivers | `cluster` |
+
+mod appender;
+mod apply;
+mod attempt;
+mod catalog;
+mod changes;
+mod cluster;
+mod collector;
+mod cursor;
+mod intention;
+mod join;
+mod maker;
+mod node;
+mod options;
+mod pending;
+mod ranges;
+mod record;
+mod roller;
+mod seen;
+mod server;
+mod session;
+mod state;
+mod store;
+
+pub use cluster::Cluster;
+pub use options::{INFO, ServerOptions};
+pub use store::Hyder;

@@ -1,0 +1,90 @@
+//! What sessions have handed over and wait for.
+
+use crate::record::Kind;
+use chiliad_api::{Error, Reason, TableId};
+use chiliad_machine::{Machine, WorkerId};
+use std::collections::HashMap;
+
+/// An item on its way to the log.
+pub struct Outgoing {
+    pub kind: Kind,
+    /// Its number among those of its server.
+    pub local: u64,
+    pub bytes: Vec<u8>,
+}
+
+/// What became of an item.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// The intention of this number has committed.
+    Committed(u64),
+    /// It was refused.
+    Refused(Reason),
+    /// The catalog was changed, or could not be.
+    Changed(Result<TableId, Error>),
+    /// The server rolls nothing forward any more.
+    Failed(Error),
+}
+
+struct Waiter {
+    worker: WorkerId,
+    answer: Option<Answer>,
+}
+
+/// Items that were handed over and not answered.
+#[derive(Default)]
+pub struct Pending {
+    outgoing: Vec<Outgoing>,
+    waiters: HashMap<u64, Waiter>,
+}
+
+impl Pending {
+    /// Takes an item, for which the caller will wait.
+    pub fn hand_over<M: Machine>(&mut self, item: Outgoing) {
+        self.waiters.insert(item.local, Waiter { worker: M::worker(), answer: None });
+        self.outgoing.push(item);
+    }
+
+    /// The items that are to be appended.
+    pub fn take_outgoing(&mut self) -> Vec<Outgoing> {
+        core::mem::take(&mut self.outgoing)
+    }
+
+    /// Whether items are to be appended.
+    pub fn has_outgoing(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    /// One that waits for an item that is to be appended.
+    pub fn someone(&self) -> Option<WorkerId> {
+        let last = self.outgoing.last()?;
+        self.waiters.get(&last.local).map(|waiter| waiter.worker)
+    }
+
+    /// Answers an item, and returns who waits for it.
+    pub fn answer(&mut self, local: u64, answer: Answer) -> Option<WorkerId> {
+        let waiter = self.waiters.get_mut(&local)?;
+        waiter.answer = Some(answer);
+        Some(waiter.worker)
+    }
+
+    /// Answers all items; returns those that wait for one.
+    pub fn answer_all(&mut self, answer: &Answer) -> Vec<WorkerId> {
+        self.outgoing.clear();
+        let unanswered = self.waiters.values_mut().filter(|waiter| waiter.answer.is_none());
+        let woken = unanswered.map(|waiter| {
+            waiter.answer = Some(answer.clone());
+            waiter.worker
+        });
+        let mut woken: Vec<_> = woken.collect();
+        // In an order that is the same in every run.
+        woken.sort();
+        woken
+    }
+
+    /// Takes the answer to an item, once it is there.
+    pub fn take_answer(&mut self, local: u64) -> Option<Answer> {
+        self.waiters.get(&local)?.answer.as_ref()?;
+        self.waiters.remove(&local)?.answer
+    }
+}

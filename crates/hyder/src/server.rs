@@ -1,0 +1,338 @@
+//! A server: a full copy of the database, and its place among those that share a log.
+
+use crate::appender::{Appended, Appender};
+use crate::catalog::{Catalog, Change};
+use crate::options::ServerOptions;
+use crate::pending::{Answer, Outgoing, Pending};
+use crate::record::{Head, Kind};
+use crate::roller::{Answered, Roller};
+use crate::state::{Published, StateRef};
+use chiliad_api::{Error, Result, TableId, Tally};
+use chiliad_log::LogError;
+use chiliad_machine::shared_log::{SharedLog, SharedLogError};
+use chiliad_machine::{Latch, Machine, Ordering, Shared, Word, WorkerId};
+use chiliad_storage::{Heap, LocalHeap, Slot};
+use core::time::Duration;
+use std::sync::Arc;
+
+/// A server. Lives in the machine's memory, because its words do.
+pub struct Server<M: Machine> {
+    pub options: ServerOptions,
+    pub heap: Arc<Shared<M, Heap<M>>>,
+    pub published: Published<M>,
+    /// Numbers of items given out.
+    locals: M::Word,
+    /// Numbers of sessions given out.
+    sessions: M::Word,
+    /// Which server it is, of all that have ever joined.
+    ordinal: M::Word,
+    /// Raised with each change of the catalog.
+    catalog_version: M::Word,
+    catalog: Latch<M, Arc<Catalog>>,
+    pending: Latch<M, Pending>,
+    /// How often something was appended.
+    appends: M::Word,
+    /// The worker of the thread that appends, and one more; zero where there is none.
+    appending: M::Word,
+    /// What records say of their writer.
+    head: Latch<M, Head>,
+    /// Nothing while somebody appends.
+    appender: Latch<M, Option<Box<Appender>>>,
+    /// Nothing while somebody rolls the log forward.
+    roller: Latch<M, Option<Box<Roller<M>>>>,
+    failure: Latch<M, Option<Error>>,
+    pub tally: Latch<M, Tally>,
+}
+
+/// A server that sessions share.
+pub type SharedServer<M> = Arc<Shared<M, Server<M>>>;
+
+/// How long a thread that rolls the log forward waits for a record.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// How long a server that joins waits for a record.
+const JOIN_PATIENCE: Duration = Duration::from_millis(100);
+
+/// How often a log that cannot be reached is tried again.
+const RETRIES_PER_SECOND: u64 = 1000;
+
+/// Bits of a session's number among those of its server.
+const SESSION_BITS: u32 = 16;
+
+/// Appends after which a session that appends and rolls for others leaves it to another one.
+const ROUNDS_MAX: usize = 4;
+
+impl<M: Machine> Server<M> {
+    /// Reads the log to its end and joins those that share it.
+    ///
+    /// # Errors
+    /// Those of the log; [`Error::OutOfMemory`].
+    pub fn open(log: Arc<dyn SharedLog>, options: ServerOptions) -> Result<SharedServer<M>> {
+        let heap = Heap::new(options.memory_bytes_max);
+        let own = LocalHeap::new(&heap).ok_or(Error::NO_SLOT)?;
+        let mut roller = Box::new(Roller::new(Arc::clone(&log), own));
+        let mut appender = Box::new(Appender::new(log));
+        appender.join(roller.nonce());
+        let server = Arc::new(Shared::new(Self {
+            options,
+            heap,
+            published: Published::new(roller.state()?),
+            locals: M::Word::new(0),
+            sessions: M::Word::new(0),
+            ordinal: M::Word::new(0),
+            catalog_version: M::Word::new(0),
+            catalog: Latch::new(Arc::default()),
+            pending: Latch::new(Pending::default()),
+            appends: M::Word::new(0),
+            appending: M::Word::new(0),
+            head: Latch::new(Head { server: 0, label: 0, digest: 0 }),
+            appender: Latch::new(None),
+            roller: Latch::new(None),
+            failure: Latch::new(None),
+            tally: Latch::new(Tally::default()),
+        }));
+        while roller.server() == 0 {
+            appender.step(&**server)?;
+            roller.step(&**server, JOIN_PATIENCE)?;
+        }
+        server.head.lock().server = roller.server();
+        server.ordinal.store(roller.ordinal(), Ordering::Relaxed);
+        *server.appender.lock() = Some(appender);
+        *server.roller.lock() = Some(roller);
+        Ok(server)
+    }
+
+    /// The number of a new session: no other session of any server of the log has it.
+    pub fn next_session(&self) -> u64 {
+        let own = self.sessions.fetch_add(1, Ordering::Relaxed) + 1;
+        self.ordinal.load(Ordering::Relaxed) << SESSION_BITS | own % (1 << SESSION_BITS)
+    }
+
+    /// The catalog, if it has changed since `version`, which is then its version.
+    pub fn catalog_since(&self, version: &mut u64) -> Option<Arc<Catalog>> {
+        // Acquire pairs with the release in `set_catalog`.
+        let now = self.catalog_version.load(Ordering::Acquire);
+        (now != *version).then(|| {
+            *version = now;
+            Arc::clone(&self.catalog.lock())
+        })
+    }
+
+    /// The catalog of the newest state, or of one after it.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog.lock())
+    }
+
+    /// The catalog of a state that is about to be published.
+    pub fn set_catalog(&self, catalog: Catalog) {
+        let mut place = self.catalog.lock();
+        *place = Arc::new(catalog);
+        let version = self.catalog_version.load(Ordering::Relaxed);
+        // Release pairs with the acquire in `catalog_since`.
+        self.catalog_version.store(version + 1, Ordering::Release);
+    }
+
+    /// Publishes a state, and returns the one before.
+    pub fn publish(&self, state: StateRef<M>, digest: u64) -> Option<StateRef<M>> {
+        let mut head = self.head.lock();
+        (head.label, head.digest) = (state.label(), digest);
+        drop(head);
+        self.published.publish(state)
+    }
+
+    /// What a record says of this server now.
+    pub fn head(&self) -> Head {
+        *self.head.lock()
+    }
+
+    /// The oldest label that a session may read at.
+    pub fn oldest_label(&self) -> u64 {
+        self.published.oldest(self.heap.slots.iter().map(|(_, slot)| slot))
+    }
+
+    /// A slot for a session.
+    pub fn slot(&self, number: u32) -> &Slot<M> {
+        self.heap.slots.get(number)
+    }
+
+    /// The number of an item that is about to be handed over.
+    pub fn next_local(&self) -> u64 {
+        self.locals.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// What sessions have handed over.
+    pub fn take_outgoing(&self) -> Vec<Outgoing> {
+        self.pending.lock().take_outgoing()
+    }
+
+    /// Answers items, and wakes those that wait for them.
+    pub fn answer(&self, answers: impl Iterator<Item = Answered>) {
+        let mut answers = answers.peekable();
+        if answers.peek().is_none() {
+            return;
+        }
+        let mut pending = self.pending.lock();
+        let woken: Vec<_> =
+            answers.filter_map(|(local, answer)| pending.answer(local, answer)).collect();
+        drop(pending);
+        self.wake(woken);
+    }
+
+    fn wake(&self, woken: Vec<WorkerId>) {
+        let own = M::worker();
+        woken.into_iter().filter(|&worker| worker != own).for_each(M::unpark);
+    }
+
+    /// Appends an item and waits until it is decided.
+    pub fn decide(&self, kind: Kind, local: u64, bytes: Vec<u8>) -> Answer {
+        if let Some(failure) = self.failure() {
+            return Answer::Failed(failure);
+        }
+        let mut pending = self.pending.lock();
+        pending.hand_over::<M>(Outgoing { kind, local, bytes });
+        drop(pending);
+        // Acquire pairs with the release in `run_appender`.
+        let appending = self.appending.load(Ordering::Acquire);
+        if let Some(worker) = appending.checked_sub(1) {
+            M::unpark(WorkerId(worker as u32));
+        }
+        loop {
+            let arrived = self.options.has_threads || self.append_and_roll(ROUNDS_MAX);
+            let answer = self.pending.lock().take_answer(local);
+            match answer {
+                Some(answer) => return answer,
+                None if arrived => M::park(),
+                None => _ = M::park_until(M::now() + M::ticks_per_second() / RETRIES_PER_SECOND),
+            }
+        }
+    }
+
+    /// Changes the catalog of all servers.
+    ///
+    /// # Errors
+    /// Why it cannot be changed so; [`Error::LogFailed`].
+    pub fn change(&self, change: &Change) -> Result<TableId> {
+        let local = self.next_local();
+        match self.decide(Kind::Catalog, local, change.encode(local)) {
+            Answer::Changed(changed) => changed,
+            Answer::Failed(error) => Err(error),
+            Answer::Committed(_) | Answer::Refused(_) => Err(Error::TransactionOver),
+        }
+    }
+
+    /// Appends what was handed over and rolls the log forward, until nothing is left to do or so many times; another
+    /// worker goes on then. Whether all that was handed over is in the log, or others see to it.
+    pub fn append_and_roll(&self, rounds_max: usize) -> bool {
+        for _ in 0..rounds_max {
+            match self.append() {
+                Some(Appended::Later) => {
+                    self.roll(Duration::ZERO);
+                    return false;
+                }
+                Some(Appended::All) => {}
+                Some(Appended::Nothing) | None => {
+                    self.roll(Duration::ZERO);
+                    return true;
+                }
+            }
+            self.roll(Duration::ZERO);
+        }
+        let next = self.pending.lock().someone();
+        self.wake(next.into_iter().collect());
+        true
+    }
+
+    /// Appends what was handed over, unless somebody does that, who then appends this as well.
+    fn append(&self) -> Option<Appended> {
+        let mut appended = Appended::Nothing;
+        loop {
+            let taken = self.appender.lock().take();
+            let mut appender = taken?;
+            let stepped = appender.step(self);
+            *self.appender.lock() = Some(appender);
+            match stepped {
+                Ok(Appended::All) => {
+                    appended = Appended::All;
+                    // Release pairs with the acquire in `roll`: what is in the log is read.
+                    self.appends.fetch_add(1, Ordering::Release);
+                }
+                Ok(Appended::Later) => return Some(Appended::Later),
+                Ok(Appended::Nothing) => {}
+                Err(error) => self.fail(error),
+            }
+            // Others may have handed over more while we had the appender, and have left it to us.
+            if appended == Appended::All || !self.pending.lock().has_outgoing() {
+                return Some(appended);
+            }
+        }
+    }
+
+    /// Rolls the log forward as far as it goes, unless somebody does that, who then goes as far; whether there was
+    /// anything.
+    pub fn roll(&self, patience: Duration) -> bool {
+        let mut did = false;
+        loop {
+            // Acquire pairs with the release in `append`.
+            let appends = self.appends.load(Ordering::Acquire);
+            let taken = self.roller.lock().take();
+            let Some(mut roller) = taken else { return did };
+            let stepped = roller.step(self, patience);
+            *self.roller.lock() = Some(roller);
+            match stepped {
+                Ok(true) => did = true,
+                // Acquire pairs with the release in `append`: an append since then has left its records to us.
+                Ok(false) if self.appends.load(Ordering::Acquire) != appends => {}
+                Ok(false) => return did,
+                Err(error) => {
+                    self.fail(error);
+                    return did;
+                }
+            }
+        }
+    }
+
+    /// Why the server rolls nothing forward any more.
+    pub fn failure(&self) -> Option<Error> {
+        self.failure.lock().clone()
+    }
+
+    fn fail(&self, error: Error) {
+        let mut failure = self.failure.lock();
+        let error = failure.get_or_insert(error).clone();
+        drop(failure);
+        let woken = self.pending.lock().answer_all(&Answer::Failed(error));
+        self.wake(woken);
+    }
+
+    /// Appends what sessions hand over until `over`, as the thread that does.
+    pub fn run_appender(&self, over: &dyn Fn() -> bool) {
+        // Release pairs with the acquire in `decide`.
+        self.appending.store(u64::from(M::worker().0) + 1, Ordering::Release);
+        while !over() {
+            if self.failure().is_some() || self.append() != Some(Appended::All) {
+                M::park_until(M::now() + M::ticks_per_second() / RETRIES_PER_SECOND);
+            }
+        }
+        self.appending.store(0, Ordering::Relaxed);
+    }
+
+    /// Rolls the log forward until `over`.
+    pub fn run_roller(&self, over: &dyn Fn() -> bool) {
+        while !over() {
+            if self.failure().is_some() {
+                M::park_until(M::now() + M::ticks_per_second() / RETRIES_PER_SECOND);
+            } else {
+                self.roll(PATIENCE);
+            }
+        }
+    }
+}
+
+/// What the database says of a log that cannot be used any more.
+pub fn log_failed(log: &dyn SharedLog, error: &SharedLogError) -> Error {
+    Error::LogFailed(LogError::Io {
+        doing: log.place(),
+        kind: std::io::ErrorKind::Other,
+        message: error.to_string(),
+    })
+}

@@ -1,0 +1,150 @@
+//! A server as a database: what drivers, rigs and the facade use of it.
+
+use crate::catalog::Change;
+use crate::options::{INFO, ServerOptions};
+use crate::server::{Server, SharedServer};
+use crate::session::HyderSession;
+use chiliad_api::{
+    Error, Info, Layout, LogTask, NativeSession, NativeStore, Result, Session, Stats, Stepped,
+    Store, TableId, TableSpec, Tally,
+};
+use chiliad_machine::shared_log::SharedLog;
+use chiliad_machine::{Interleaved, Machine};
+use std::sync::Arc;
+
+/// A server that has joined those of a shared log. Clones are the same server.
+pub struct Hyder<M: Machine>(SharedServer<M>);
+
+impl<M: Machine> Clone for Hyder<M> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<M: Machine> Hyder<M> {
+    /// Joins the servers that share `log`, with the state that it makes.
+    ///
+    /// # Errors
+    /// Those of the log; [`Error::OutOfMemory`]; [`Error::TooManyWorkers`].
+    pub fn join(log: Arc<dyn SharedLog>, options: ServerOptions) -> Result<Self> {
+        Server::open(log, options).map(Self)
+    }
+
+    /// What has to be run for [`ServerOptions::has_threads`]: one task appends, the other rolls the log forward.
+    #[must_use]
+    pub fn tasks(&self) -> [HyderTask<M>; 2] {
+        [Duty::Append, Duty::Roll].map(|duty| HyderTask { server: Arc::clone(&self.0), duty })
+    }
+
+    /// The label of the newest state, and the digest of all verdicts up to it.
+    #[must_use]
+    pub fn digest(&self) -> (u64, u64) {
+        let head = self.0.head();
+        (head.label, head.digest)
+    }
+}
+
+impl NativeStore for Hyder<Interleaved> {
+    fn native_session(&self) -> Result<Box<NativeSession>> {
+        Ok(Box::new(HyderSession::new(Arc::clone(&self.0))?))
+    }
+}
+
+impl<M: Machine> Store<M> for Hyder<M> {
+    fn info(&self) -> Info {
+        INFO
+    }
+
+    fn create_table(&self, spec: TableSpec) -> Result<TableId> {
+        spec.validate()?;
+        self.0.change(&Change::Create(spec))
+    }
+
+    fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()> {
+        self.0.change(&Change::Adopt(table, layout)).map(|_| ())
+    }
+
+    fn seal(&self, name: &str) -> Result<()> {
+        self.0.change(&Change::Seal(name.into())).map(|_| ())
+    }
+
+    fn tables(&self) -> Vec<(TableId, TableSpec)> {
+        let catalog = self.0.catalog();
+        catalog.declared().map(|(id, table)| (id, table.spec.clone())).collect()
+    }
+
+    fn table(&self, name: &str) -> Result<TableId> {
+        self.0.catalog().find(name)
+    }
+
+    fn drop_table(&self, name: &str) -> Result<()> {
+        self.0.change(&Change::Drop(name.into())).map(|_| ())
+    }
+
+    fn session(&self) -> Result<Box<dyn Session<M>>> {
+        Ok(Box::new(HyderSession::new(Arc::clone(&self.0))?))
+    }
+
+    fn tick(&self) {
+        if !self.0.options.has_threads {
+            self.0.append_and_roll(1);
+        }
+    }
+
+    fn epoch(&self) -> u64 {
+        self.0.published.label()
+    }
+
+    fn settle(&self) {
+        self.tick();
+    }
+
+    fn stats(&self) -> Stats {
+        let mut tally = Tally::default();
+        let mut counted = self.0.tally.lock().clone();
+        tally.absorb(&mut counted);
+        let catalog = self.0.catalog();
+        let name = |id| catalog.get(id).ok().map(|table| table.spec.name.clone());
+        Stats {
+            memory: self.0.heap.usage(),
+            epoch: self.epoch(),
+            snapshot_boundary: self.epoch(),
+            snapshot_oldest: self.0.oldest_label(),
+            ..Stats::new(tally, name)
+        }
+    }
+
+    fn log_failure(&self) -> Option<Error> {
+        self.0.failure()
+    }
+}
+
+/// A part of a server's work, for a thread of its own.
+pub struct HyderTask<M: Machine> {
+    server: SharedServer<M>,
+    duty: Duty,
+}
+
+#[derive(Clone, Copy)]
+enum Duty {
+    Append,
+    Roll,
+}
+
+impl<M: Machine> LogTask<M> for HyderTask<M> {
+    fn run(self: Box<Self>, over: &dyn Fn() -> bool, _claimed: &dyn Fn()) {
+        match self.duty {
+            Duty::Append => self.server.run_appender(over),
+            Duty::Roll => self.server.run_roller(over),
+        }
+    }
+
+    fn step(&mut self) -> Stepped {
+        self.server.append_and_roll(1);
+        Stepped::Idle
+    }
+
+    fn finish(self: Box<Self>) -> Stepped {
+        Stepped::Idle
+    }
+}
