@@ -3,7 +3,9 @@
 mod suite;
 
 use chiliad_shared_log::MemoryLog;
+use chiliad_simulator::{FaultyLog, LogFaults};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use suite::Subject;
 
 /// One test for each promise, on the logs that an expression makes.
@@ -38,6 +40,18 @@ macro_rules! contract {
 contract!(memory, || {
     let log = MemoryLog::limited(usize::MAX, 10_000);
     Subject::new(Arc::new(log.clone()), Arc::new(log))
+});
+
+/// A number that no test has had.
+fn fresh_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    // Relaxed: only that they differ.
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+contract!(simulated, || {
+    let log = FaultyLog::new(fresh_number(), LogFaults::default());
+    Subject::new(log.server(1), log.server(2))
 });
 
 #[test]
