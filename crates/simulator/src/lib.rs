@@ -38,10 +38,12 @@
 //! `timed` (what takes time), `outcome`; `state`, which holds them all, and what one event does to it; over it
 //! `visibility` (of stores), `turns` (of a core's workers), `freed` (uses of freed memory), `section` (waits where
 //! none may be), `waiting` (parking, time, the end), `word` and `machine` (the seam's operations), and `run`;
-//! beside them `disk`, which outlives runs, and `fork`, by which many runs begin where one has come to.
+//! beside them `disk` and `shared_log`, which outlive runs and are reached through `device`, and `fork`, by which many
+//! runs begin where one has come to.
 
 mod config;
 pub mod description;
+mod device;
 mod disk;
 pub mod fork;
 mod freed;
@@ -55,6 +57,7 @@ mod round;
 mod run;
 mod schedule;
 mod section;
+mod shared_log;
 mod state;
 mod store_buffer;
 mod tail;
@@ -73,5 +76,6 @@ pub use outcome::{
 };
 pub use region::NoMemory;
 pub use run::{Run, trace_freeing};
+pub use shared_log::{FaultyLog, LogCounters, LogFaults};
 pub use timed::Timings;
 pub use word::{SimLink, SimWord};

@@ -15,6 +15,8 @@ pub(crate) enum Stream {
     DiskImage,
     /// Whether a worker of a fiber group finds its memory there.
     Fibers,
+    /// What becomes of the calls of a shared log.
+    LogFaults,
     /// The numbers that the program of a worker asks for.
     Worker(u32),
 }
@@ -34,6 +36,7 @@ impl Generator {
             Stream::DiskFaults => 4,
             Stream::DiskImage => 5,
             Stream::Fibers => 6,
+            Stream::LogFaults => 7,
             Stream::Worker(worker) => 16 + u64::from(worker),
         };
         let mut generator = Self { state: seed };

@@ -42,7 +42,7 @@ const WAIT_EVENT: u64 = 9;
 const SWITCH: u64 = 10;
 const CLOCK_EVENT: u64 = 11;
 const COUNTER_EVENT: u64 = 12;
-pub(crate) const DISK_EVENT: u64 = 12;
+pub(crate) const DEVICE_EVENT: u64 = 12;
 pub(crate) const AWAIT_EVENT: u64 = 13;
 
 /// What is known of one worker; index 0 is the host's own stack.

@@ -15,6 +15,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("chiliad-simulator", &["chiliad-machine"]),
     ("chiliad-storage", &["chiliad-machine"]),
     ("chiliad-log", &["chiliad-machine"]),
+    ("chiliad-shared-log", &["chiliad-machine", "chiliad-log"]),
     ("chiliad-lock", &["chiliad-machine"]),
     ("chiliad-api", &["chiliad-machine", "chiliad-storage", "chiliad-log"]),
     (

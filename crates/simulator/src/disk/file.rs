@@ -3,8 +3,8 @@
 use super::names::FileId;
 use super::sector::{SECTOR_BYTES, sectors};
 use super::state::{DiskState, input_output};
-use super::turn::{Operation, perform, wait};
 use super::{aligned, lock};
+use crate::device::{Operation, perform, wait};
 use chiliad_machine::disk::{Access, Blocks, DiskFile};
 use std::fmt;
 use std::io;

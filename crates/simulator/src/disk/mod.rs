@@ -12,7 +12,7 @@
 //!
 //! From the bottom up: `sector`, `pending` (changes by age), `faults`, `change` and `fates` (which
 //! changes survive), `content` (one file), `image` (what survives of it), `names` (the directory), `state` (all
-//! of it), `turn` (the schedule), `file`.
+//! of it), `file`. When others run says `device`, for shared logs too.
 
 mod change;
 mod content;
@@ -24,10 +24,10 @@ mod names;
 mod pending;
 mod sector;
 mod state;
-mod turn;
 
 pub use faults::{DiskCounters, DiskFaults, DiskLosses};
 
+use crate::device::{Operation, perform, wait};
 use chiliad_machine::disk::{Access, BLOCK_BYTES, Disk, DiskFile};
 use file::FaultyFile;
 use names::FileId;
@@ -36,7 +36,6 @@ use state::DiskState;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use turn::{Operation, perform, wait};
 
 /// A simulated disk. Clones are the same disk.
 ///

@@ -1,14 +1,14 @@
-//! Where a simulated core that uses a disk lets others run.
+//! Where a simulated core that uses a device, a disk or a shared log, lets others run.
 //!
 //! Outside the schedule, without a run, and on a core that unwinds, nothing here does anything: the
-//! operation is just performed. Nobody holds the disk's mutex here.
+//! operation is just performed. Nobody holds the device's mutex here.
 
-use crate::state::{DISK_EVENT, State};
+use crate::state::{DEVICE_EVENT, State};
 use chiliad_machine::{Ticks, Woken, WorkerId};
 
-/// What is done to a disk, for the run's digest.
+/// What is done to a device, for the run's digest.
 #[derive(Clone, Copy)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     Look = 1,
     Create,
     Open,
@@ -18,6 +18,10 @@ pub(super) enum Operation {
     Read,
     Write,
     Sync,
+    LookAtLog,
+    ReadLog,
+    Append,
+    Trim,
 }
 
 /// The run whose schedule the caller is under.
@@ -28,20 +32,20 @@ fn scheduled<'a>() -> Option<&'a State> {
 
 /// Performs an operation between two points at which others may run: before it, and before its
 /// caller learns how it went.
-pub(super) fn perform<R>(operation: Operation, f: impl FnOnce() -> R) -> R {
+pub(crate) fn perform<R>(operation: Operation, f: impl FnOnce() -> R) -> R {
     if let Some(state) = scheduled() {
         // A call of a device gives way to other cores, not to siblings: the thread is in the call.
         state.give_way(false);
     }
     let result = f();
     if let Some(state) = scheduled() {
-        state.other_event(((operation as u64) << 4) | DISK_EVENT);
+        state.other_event(((operation as u64) << 4) | DEVICE_EVENT);
     }
     result
 }
 
 /// Lets time pass.
-pub(super) fn wait(ticks: Ticks) {
+pub(crate) fn wait(ticks: Ticks) {
     let Some(state) = scheduled() else { return };
     let until = state.now() + ticks;
     if state.stand_still(until) {

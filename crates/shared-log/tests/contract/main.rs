@@ -1,0 +1,68 @@
+//! The contract of shared logs, held against every implementation. What to add for another one: a module below.
+
+mod suite;
+
+use chiliad_shared_log::MemoryLog;
+use chiliad_simulator::{FaultyLog, LogFaults};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use suite::Subject;
+
+/// One test for each promise, on the logs that an expression makes.
+macro_rules! contract {
+    ($name:ident, $make:expr) => {
+        contract!($name, $make;
+            records_come_back_in_order,
+            nothing_and_empty_records_are_told_apart,
+            a_reader_takes_as_much_as_it_asked_for,
+            what_is_too_large_is_refused_whole,
+            what_is_trimmed_is_gone_and_positions_go_on,
+            a_reader_that_waits_is_woken,
+            everybody_sees_one_sequence,
+            what_bounds_say_is_there,
+            a_reader_is_told_when_it_was_overtaken_by_a_trim,
+            each_log_has_an_identity_of_its_own
+        );
+    };
+    ($name:ident, $make:expr; $($promise:ident),+) => {
+        mod $name {
+            use super::*;
+            $(
+                #[test]
+                fn $promise() {
+                    suite::$promise(&$make);
+                }
+            )+
+        }
+    };
+}
+
+contract!(memory, || {
+    let log = MemoryLog::limited(usize::MAX, 10_000);
+    Subject::new(Arc::new(log.clone()), Arc::new(log))
+});
+
+/// A number that no test has had.
+fn fresh_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    // Relaxed: only that they differ.
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+contract!(simulated, || {
+    let log = FaultyLog::new(fresh_number(), LogFaults::default());
+    Subject::new(log.server(1), log.server(2))
+});
+
+#[test]
+fn a_full_memory_takes_records_again_after_a_trim() {
+    use chiliad_machine::shared_log::{SharedLog, SharedLogError};
+    let log = MemoryLog::limited(100, 60);
+    log.append(&[&[1; 60]]).unwrap();
+    assert!(matches!(log.append(&[&[2; 60]]), Err(SharedLogError::Full(_))));
+    assert_eq!((log.bounds().unwrap(), log.stored_bytes()), (1..2, Some(60)));
+    log.append(&[&[2; 40]]).unwrap();
+    log.trim(2).unwrap();
+    log.append(&[&[3; 60]]).unwrap();
+    assert_eq!((log.bounds().unwrap(), log.stored_bytes()), (2..4, Some(100)));
+}

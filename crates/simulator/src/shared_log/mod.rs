@@ -1,0 +1,146 @@
+//! A shared log that delays, doubles and loses appends, loses its leader and cuts servers off, as a seed says.
+//!
+//! It keeps the promises of [`chiliad_machine::shared_log`] and no other, until somebody makes it break them
+//! ([`FaultyLog::roll_back`] and its neighbours). Its records live in the host's memory and outlive runs.
+//!
+//! - Everything is a function of the log's seed and the order of calls. What lasts a while lasts for so many calls of
+//!   the log, whoever makes them: time begins anew with every run.
+//! - A core of a run lets others run at every call, and an append takes simulated time; elsewhere a call is just
+//!   performed. The mutex is never held while cores switch, nor while records are handed over.
+//! - A server that crashes ([`FaultyLog::crash_server`]) leaves handles that can do nothing any more: what still holds
+//!   one, a discarded core for instance, appends nothing.
+//!
+//! From the bottom up: `faults`, `records`, `state` (all of it), `server` (a handle). When others run says `device`,
+//! for disks too.
+
+mod faults;
+mod records;
+mod server;
+mod state;
+
+pub use faults::{LogCounters, LogFaults};
+
+use chiliad_machine::shared_log::{Position, SharedLog};
+use server::ServerLog;
+use state::{Caller, LogState};
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A simulated shared log. Clones are the same log.
+///
+/// ```
+/// use chiliad_simulator::{FaultyLog, LogFaults};
+///
+/// let log = FaultyLog::new(1, LogFaults { acks_lost_one_in: 1, ..LogFaults::default() });
+/// let server = log.server(0);
+/// assert!(server.append(&[b"record"]).unwrap_err().may_pass());
+/// assert_eq!(log.contents(), [(1, b"record".to_vec())]);
+/// ```
+#[derive(Clone)]
+pub struct FaultyLog {
+    seed: u64,
+    state: Arc<Mutex<LogState>>,
+}
+
+impl fmt::Debug for FaultyLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FaultyLog").field("seed", &self.seed).finish_non_exhaustive()
+    }
+}
+
+impl FaultyLog {
+    /// An empty log. Its seed decides its identity and what becomes of each call.
+    #[must_use]
+    pub fn new(seed: u64, faults: LogFaults) -> Self {
+        Self { seed, state: Arc::new(Mutex::new(LogState::new(seed, faults))) }
+    }
+
+    /// The log as a server has it, until that crashes.
+    #[must_use]
+    pub fn server(&self, server: u32) -> Arc<dyn SharedLog> {
+        let life = lock(&self.state).link(server).life;
+        Arc::new(ServerLog { state: Arc::clone(&self.state), caller: Caller { server, life } })
+    }
+
+    /// A server has crashed: its handles so far can do nothing any more. Each record that it was appending is stored,
+    /// is stored later, or never.
+    pub fn crash_server(&self, server: u32) {
+        lock(&self.state).crash_server(server);
+    }
+
+    /// Whether a server can append and trim, and whether it can read and look at the bounds, from now on: `true` is
+    /// cut off. Of an append under way a suffix is lost, and the rest stored without the server learning it.
+    pub fn cut(&self, server: u32, appends: bool, reads: bool) {
+        let mut state = lock(&self.state);
+        let link = state.link(server);
+        (link.appends_cut, link.reads_cut) = (appends, reads);
+    }
+
+    /// Takes [`FaultyLog::cut`] back.
+    pub fn heal(&self, server: u32) {
+        self.cut(server, false, false);
+    }
+
+    /// The log loses its leader: of each append under way a suffix is lost, and appends and trims are refused for the
+    /// next `calls` calls of the log. Reads go on.
+    pub fn lose_leader(&self, calls: u64) {
+        lock(&self.state).lose_leader(calls);
+    }
+
+    /// Switches faults on and off.
+    pub fn set_faults(&self, faults: LogFaults) {
+        lock(&self.state).faults = faults;
+    }
+
+    /// Broken promise: all records are gone, the next one is at position 1.
+    pub fn empty(&self) {
+        lock(&self.state).empty(false);
+    }
+
+    /// Broken promise: as [`FaultyLog::empty`], and the log has another identity.
+    pub fn recreate(&self) {
+        lock(&self.state).empty(true);
+    }
+
+    /// Broken promise: the records from `next` on are gone, and others will have their positions.
+    pub fn roll_back(&self, next: Position) {
+        lock(&self.state).records.roll_back(next);
+    }
+
+    /// Broken promise: one server sees another record at a position.
+    pub fn deceive(&self, server: u32, position: Position, record: &[u8]) {
+        lock(&self.state).records.deceive(server, position, record.into());
+    }
+
+    /// Broken promise: turns over bit `bit` of a record, for everybody; whether there is such a bit.
+    #[must_use]
+    pub fn flip(&self, position: Position, bit: u64) -> bool {
+        lock(&self.state).records.flip(position, bit)
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub fn counters(&self) -> LogCounters {
+        lock(&self.state).counters
+    }
+
+    /// The first position and the one after the last, without faults.
+    #[must_use]
+    pub fn extent(&self) -> Range<Position> {
+        lock(&self.state).records.bounds()
+    }
+
+    /// All records that are there with their positions, without faults, as servers that are not deceived see them.
+    #[must_use]
+    pub fn contents(&self) -> Vec<(Position, Vec<u8>)> {
+        let state = lock(&self.state);
+        let all = state.records.everything();
+        all.map(|(position, record)| (position, record.to_vec())).collect()
+    }
+}
+
+/// The state. If a core panicked while it held the mutex, the run says so; the state is whole.
+fn lock(state: &Mutex<LogState>) -> MutexGuard<'_, LogState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
