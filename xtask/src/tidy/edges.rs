@@ -22,6 +22,10 @@ const ROOMS: &[(&str, &[&str])] = &[
         "chiliad-engine",
         &["chiliad-machine", "chiliad-storage", "chiliad-lock", "chiliad-log", "chiliad-api"],
     ),
+    (
+        "chiliad-hyder",
+        &["chiliad-machine", "chiliad-storage", "chiliad-log", "chiliad-api"],
+    ),
     ("chiliad", &["chiliad-machine", "chiliad-api", "chiliad-engine", "chiliad-derive"]),
     ("chiliad-workload", &["chiliad-api"]),
     (
@@ -34,6 +38,8 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad-lock",
             "chiliad-api",
             "chiliad-engine",
+            "chiliad-hyder",
+            "chiliad-shared-log",
             "chiliad-workload",
             "chiliad-checker",
         ],
