@@ -22,9 +22,8 @@ use std::time::Duration;
 
 fn workloads() -> Vec<WorkloadOptions> {
     let hashed = YcsbOptions { hash: true, scan_ratio: 0.0, ..YcsbOptions::micro() };
-    let insert_delete = |hash| {
-        WorkloadOptions::InsertDelete(InsertDeleteOptions { hash, ..Default::default() })
-    };
+    let insert_delete =
+        |hash| WorkloadOptions::InsertDelete(InsertDeleteOptions { hash, ..Default::default() });
     vec![
         WorkloadOptions::Tpcc(TpccOptions::micro()),
         WorkloadOptions::Ycsb(YcsbOptions::micro()),
@@ -84,7 +83,12 @@ fn every_workload_runs_on_threads() {
 }
 
 /// Runs a workload on simulated cores in the schedule of `seed`, and says what is wrong.
-fn simulated(workload: &WorkloadOptions, servers: u32, seed: u64, faults: LogFaults) -> Vec<String> {
+fn simulated(
+    workload: &WorkloadOptions,
+    servers: u32,
+    seed: u64,
+    faults: LogFaults,
+) -> Vec<String> {
     let in_flight = if seed % 3 == 2 { 2 } else { 1 };
     let cores = 3 + (seed % 3) as usize;
     let transactions = 24 * (cores * in_flight) as u64;

@@ -40,5 +40,5 @@ mod state;
 mod store;
 
 pub use cluster::Cluster;
-pub use options::{INFO, ServerOptions};
+pub use options::{Certifier, Group, INFO, Level, Premeld, RollOptions, ServerOptions};
 pub use store::Hyder;

@@ -13,11 +13,84 @@ pub struct ServerOptions {
     /// Whether threads of their own roll the log forward ([`crate::Server::tasks`]); otherwise the sessions do that
     /// wait for their verdicts.
     pub has_threads: bool,
+    /// How it rolls the log forward.
+    pub roll: RollOptions,
+}
+
+/// How a server rolls the log forward. The verdicts are the same whatever is chosen, but for [`Group::Fate`] and
+/// [`Level::Snapshot`], about which all servers of a log must agree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub struct RollOptions {
+    /// How the verdict on an intention is found.
+    pub certifier: Certifier,
+    /// Whether intentions meet a newer state than the one they have read before their turn comes.
+    pub premeld: Premeld,
+    /// Whether two intentions are melded into one first.
+    pub group: Group,
+    /// What an intention depends on.
+    pub level: Level,
+}
+
+/// How the verdict on an intention is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub enum Certifier {
+    /// Each key is looked up in the newest state, and written there.
+    #[default]
+    Plain,
+    /// The intention becomes a tree beside the state that it has read, and the two are melded (Bernstein et al.,
+    /// 2011): what has not changed since is not looked at.
+    Meld,
+    /// Keys are looked up in a table of the last writers, ranges in the newest state; what has committed is applied.
+    Window,
+}
+
+/// Whether intentions meet a newer state before their turn comes, with [`Certifier::Meld`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub enum Premeld {
+    /// They do not.
+    #[default]
+    Off,
+    /// The newest that is published.
+    Newest,
+    /// Intention n meets the state after intention n - threads x distance - 1 (Bernstein et al., 2015).
+    Fixed {
+        /// Threads that premeld.
+        threads: u32,
+        /// How many intentions of its own a thread lies back.
+        distance: u32,
+    },
+}
+
+/// Whether two intentions are melded into one first, with [`Certifier::Meld`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub enum Group {
+    /// They are not.
+    #[default]
+    Off,
+    /// They are, and come apart again where one of them does not commit: the verdicts are those without groups.
+    Exact,
+    /// They are, and share their fate (Bernstein et al., 2015).
+    Fate,
+}
+
+/// What an intention depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub enum Level {
+    /// On all that it has read and scanned, and on what it writes.
+    #[default]
+    Serializable,
+    /// On what it writes.
+    Snapshot,
 }
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        Self { memory_bytes_max: u64::MAX, verify: false, has_threads: false }
+        Self {
+            memory_bytes_max: u64::MAX,
+            verify: false,
+            has_threads: false,
+            roll: RollOptions::default(),
+        }
     }
 }
 

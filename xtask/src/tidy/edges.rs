@@ -22,10 +22,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "chiliad-engine",
         &["chiliad-machine", "chiliad-storage", "chiliad-lock", "chiliad-log", "chiliad-api"],
     ),
-    (
-        "chiliad-hyder",
-        &["chiliad-machine", "chiliad-storage", "chiliad-log", "chiliad-api"],
-    ),
+    ("chiliad-hyder", &["chiliad-machine", "chiliad-storage", "chiliad-log", "chiliad-api"]),
     ("chiliad", &["chiliad-machine", "chiliad-api", "chiliad-engine", "chiliad-derive"]),
     ("chiliad-workload", &["chiliad-api"]),
     (
