@@ -11,7 +11,7 @@
 //! | the trees, and what makes and frees them | `node`, `maker`, `join`, `cursor`, `collector` |
 //! | states, and which of them readers look at | `state` |
 //! | what goes through the log | `intention`, `record`, `catalog`, `seen` |
-//! | how an intention is decided | `apply`, `ranges` |
+//! | how an intention is decided | `judge`, `item`; `apply`, `overlay` (meld), `window`, `ranges` |
 //! | a server's way to the log, and back | `pending`, `appender`, `roller`, `server` |
 //! | transactions | `attempt`, `changes`, `session`, `store` |
 //! | several servers as one database, for the drivers | `cluster` |
@@ -25,10 +25,13 @@ mod cluster;
 mod collector;
 mod cursor;
 mod intention;
+mod item;
 mod join;
+mod judge;
 mod maker;
 mod node;
 mod options;
+mod overlay;
 mod pending;
 mod ranges;
 mod record;
@@ -38,6 +41,7 @@ mod server;
 mod session;
 mod state;
 mod store;
+mod window;
 
 pub use cluster::Cluster;
 pub use options::{Certifier, Group, INFO, Level, Premeld, RollOptions, ServerOptions};

@@ -7,6 +7,7 @@
 use crate::node::{Content, KeySource, NodeRef, Tree, ValueRef};
 use chiliad_machine::{Cost, Machine};
 use chiliad_storage::{Kind, LocalHeap, OutOfMemory};
+use core::ops::Range;
 
 /// A node or a value, to be freed.
 pub enum Block<M: Machine> {
@@ -16,28 +17,56 @@ pub enum Block<M: Machine> {
     Value(ValueRef<M>),
 }
 
+impl<M: Machine> Clone for Block<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Machine> Copy for Block<M> {}
+
+/// What a change has made, and what it has replaced.
+pub struct Blocks<M: Machine> {
+    made: Vec<Block<M>>,
+    replaced: Vec<Block<M>>,
+}
+
 /// Makes nodes out of a heap of its own.
 pub struct Maker<M: Machine> {
     pub heap: LocalHeap<M>,
-    /// What the change in hand has made.
-    made: Vec<Block<M>>,
-    /// What it has replaced.
-    replaced: Vec<Block<M>>,
+    /// Of the change in hand.
+    blocks: Blocks<M>,
     /// Nodes looked at, and made, in all.
     pub nodes_visited: u64,
     pub nodes_made: u64,
 }
 
 /// How far a change had come.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Mark {
-    made: usize,
-    replaced: usize,
+    made: u32,
+    replaced: u32,
+}
+
+impl Mark {
+    /// It had not begun.
+    pub const START: Self = Self { made: 0, replaced: 0 };
+}
+
+impl<M: Machine> Blocks<M> {
+    pub fn new() -> Self {
+        Self { made: Vec::new(), replaced: Vec::new() }
+    }
+
+    /// How far the change has come.
+    pub fn mark(&self) -> Mark {
+        Mark { made: self.made.len() as u32, replaced: self.replaced.len() as u32 }
+    }
 }
 
 impl<M: Machine> Maker<M> {
     pub fn new(heap: LocalHeap<M>) -> Self {
-        Self { heap, made: Vec::new(), replaced: Vec::new(), nodes_visited: 0, nodes_made: 0 }
+        Self { heap, blocks: Blocks::new(), nodes_visited: 0, nodes_made: 0 }
     }
 
     /// A node with these subtrees, which differ in height by one at most.
@@ -56,7 +85,7 @@ impl<M: Machine> Maker<M> {
         let place = self.heap.alloc(Kind::Version, bytes)?;
         // SAFETY: the slot is ours alone and this large; its life begins here.
         let node = unsafe { NodeRef::construct(place, key, content, left, right) };
-        self.made.push(Block::Node(node));
+        self.blocks.made.push(Block::Node(node));
         self.nodes_made += 1;
         let newest = content.version.max(left.newest).max(right.newest);
         Ok(Tree { root: Some(node), height: 1 + left.height.max(right.height), newest })
@@ -70,7 +99,7 @@ impl<M: Machine> Maker<M> {
         let place = self.heap.alloc(Kind::Version, ValueRef::<M>::bytes_for(bytes.len()))?;
         // SAFETY: the slot is ours alone and this large; its life begins here.
         let value = unsafe { ValueRef::construct(place, bytes) };
-        self.made.push(Block::Value(value));
+        self.blocks.made.push(Block::Value(value));
         Ok(value)
     }
 
@@ -83,32 +112,51 @@ impl<M: Machine> Maker<M> {
 
     /// The change in hand replaces `node` by another of the same key.
     pub fn replace(&mut self, node: NodeRef<M>) {
-        self.replaced.push(Block::Node(node));
+        self.blocks.replaced.push(Block::Node(node));
     }
 
     /// It replaces the value of a row.
     pub fn replace_value(&mut self, value: Option<ValueRef<M>>) {
-        self.replaced.extend(value.map(Block::Value));
+        self.blocks.replaced.extend(value.map(Block::Value));
     }
 
     /// How far the change in hand has come.
     pub fn mark(&self) -> Mark {
-        Mark { made: self.made.len(), replaced: self.replaced.len() }
+        self.blocks.mark()
     }
 
-    /// Takes back what the change has done since `mark`: frees what it has made.
+    /// Goes on with another change, and leaves this one.
+    pub fn exchange(&mut self, blocks: &mut Blocks<M>) {
+        core::mem::swap(&mut self.blocks, blocks);
+    }
+
+    /// Takes back what the change in hand has done since `mark`: frees what it has made.
     pub fn take_back(&mut self, mark: Mark) {
-        self.replaced.truncate(mark.replaced);
-        for block in self.made.split_off(mark.made) {
+        self.blocks.replaced.truncate(mark.replaced as usize);
+        for block in self.blocks.made.split_off(mark.made as usize) {
             // SAFETY: made by this change, and no state leads to it.
             unsafe { self.free(block) };
         }
     }
 
-    /// The change stands: returns what it has replaced.
+    /// The change in hand stands: appends what it has replaced to `into`.
     pub fn settle(&mut self, into: &mut Vec<Block<M>>) {
-        self.made.clear();
-        into.append(&mut self.replaced);
+        self.blocks.made.clear();
+        into.append(&mut self.blocks.replaced);
+    }
+
+    /// Frees what another change had made in the course of `of`, which is part of no state.
+    pub fn free_made(&mut self, blocks: &mut Blocks<M>, of: Range<Mark>) {
+        for &block in &blocks.made[of.start.made as usize..of.end.made as usize] {
+            // SAFETY: made by that change, which takes no part in any state; each part of it is freed once.
+            unsafe { self.free(block) };
+        }
+    }
+
+    /// What another change has replaced in the course of `of` is replaced by the change in hand.
+    pub fn take_replaced(&mut self, blocks: &mut Blocks<M>, of: Range<Mark>) {
+        let replaced = &blocks.replaced[of.start.replaced as usize..of.end.replaced as usize];
+        self.blocks.replaced.extend_from_slice(replaced);
     }
 
     /// Frees a block.

@@ -41,6 +41,12 @@ impl<'a> Key<'a> {
         };
         Self { prefix, bytes }
     }
+
+    /// Its bytes.
+    #[inline]
+    pub fn bytes(self) -> &'a [u8] {
+        self.bytes
+    }
 }
 
 impl PartialOrd for Key<'_> {
@@ -299,6 +305,14 @@ impl<M: Machine> NodeRef<M> {
             }
         }
         key.len().cmp(&length)
+    }
+
+    /// Whether both have the same key.
+    pub fn has_key_of(self, other: Self) -> bool {
+        let words = |node: Self| node.rest().iter().map(|word| word.load(Ordering::Relaxed));
+        self.prefix() == other.prefix()
+            && self.key_bytes() == other.key_bytes()
+            && words(self).eq(words(other))
     }
 
     /// Appends its key to `out`.

@@ -3,25 +3,26 @@
 //!
 //! Everything that decides a verdict is a function of the log alone, so every server comes to the same ones.
 
-use crate::apply::{Entry, Stop, apply};
 use crate::catalog::{Catalog, Change};
 use crate::collector::Collector;
-use crate::intention::{Intention, at, bound_at};
+use crate::intention::Intention;
+use crate::item::{Item, Refused};
+use crate::judge::Judge;
 use crate::maker::{Block, Maker};
-use crate::node::{Content, Key, Tree};
-use crate::options::WINDOW;
+use crate::node::Tree;
+use crate::options::{Certifier, Premeld, RollOptions};
 use crate::pending::Answer;
-use crate::ranges::is_changed;
 use crate::record::{self, Head, Kind, Unreadable};
 use crate::seen::Seen;
 use crate::server::{Server, log_failed};
 use crate::state::StateRef;
-use chiliad_api::{Error, Reason};
+use chiliad_api::{Error, TableId};
 use chiliad_log::LogError;
 use chiliad_machine::Machine;
 use chiliad_machine::shared_log::{Position, SharedLog};
 use chiliad_storage::LocalHeap;
 use core::time::Duration;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Bytes that are read at once: what is decided between two published states.
@@ -30,13 +31,16 @@ const READ_BYTES: usize = 256 << 10;
 /// Blocks that wait for readers before the collector looks at them; in runs that explore, one.
 const GARBAGE: usize = 1024;
 
+/// Published states that are kept for intentions that are built on what they have read.
+const STATES: usize = 64;
+
 /// A verdict for one of this server's items.
 pub type Answered = (u64, Answer);
 
 /// The state at the end of the log, as far as it was read, and what it takes to go on.
 pub struct Roller<M: Machine> {
     log: Arc<dyn SharedLog>,
-    maker: Maker<M>,
+    judge: Judge<M>,
     collector: Collector<M>,
     /// Where the log goes on.
     next: Position,
@@ -44,7 +48,6 @@ pub struct Roller<M: Machine> {
     label: u64,
     /// Of all verdicts so far.
     digest: u64,
-    roots: Vec<Tree<M>>,
     catalog: Catalog,
     catalog_changed: bool,
     seen: Seen,
@@ -55,24 +58,23 @@ pub struct Roller<M: Machine> {
     /// Servers that have joined so far, and which of them this one is.
     joins: u64,
     ordinal: u64,
-    /// What has been replaced since the last published state.
-    replaced: Vec<Block<M>>,
+    /// States that intentions may be built on, with their labels.
+    states: VecDeque<(u64, Vec<Option<Tree<M>>>)>,
     answers: Vec<Answered>,
 }
 
 impl<M: Machine> Roller<M> {
-    pub fn new(log: Arc<dyn SharedLog>, heap: LocalHeap<M>) -> Self {
+    pub fn new(log: Arc<dyn SharedLog>, heap: LocalHeap<M>, options: RollOptions) -> Self {
         let mut nonce = [0; 16];
         nonce[..8].copy_from_slice(&M::random().to_le_bytes());
         nonce[8..].copy_from_slice(&M::random().to_le_bytes());
         Self {
             log,
-            maker: Maker::new(heap),
+            judge: Judge::new(Maker::new(heap), options),
             collector: Collector::new(),
             next: 1,
             label: 0,
             digest: 0,
-            roots: Vec::new(),
             catalog: Catalog::default(),
             catalog_changed: false,
             seen: Seen::default(),
@@ -80,7 +82,7 @@ impl<M: Machine> Roller<M> {
             server: 0,
             joins: 0,
             ordinal: 0,
-            replaced: Vec::new(),
+            states: VecDeque::new(),
             answers: Vec::new(),
         }
     }
@@ -90,31 +92,13 @@ impl<M: Machine> Roller<M> {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn state(&mut self) -> Result<StateRef<M>, Error> {
-        let made = StateRef::make(&mut self.maker.heap, self.label, &self.roots);
+        let made = StateRef::make(&mut self.judge.maker.heap, self.label, &self.judge.roots);
         made.map_err(|_| self.out_of_memory())
     }
 
     fn out_of_memory(&self) -> Error {
-        Error::OutOfMemory { limit_bytes: self.maker.heap.shared().usage().limit_bytes }
-    }
-
-    /// Reads what is there, or comes within `patience`, decides it and publishes the state after it. Whether there
-    /// was anything.
-    ///
-    /// # Errors
-    /// Those of the log that will not pass; [`Error::OutOfMemory`]. Nothing is rolled forward any more then.
-    pub fn step(&mut self, server: &Server<M>, patience: Duration) -> Result<bool, Error> {
-        let (before, position) = (self.label, self.next);
-        self.read(patience)?;
-        if self.label > before {
-            self.publish(server)?;
-        }
-        server.answer(self.answers.drain(..));
-        if self.collector.waiting() >= if M::explores() { 1 } else { GARBAGE } {
-            let oldest = server.oldest_label();
-            self.collector.free(&mut self.maker, oldest);
-        }
-        Ok(self.next > position)
+        let usage = self.judge.maker.heap.shared().usage();
+        Error::OutOfMemory { limit_bytes: usage.limit_bytes }
     }
 
     /// By which this server knows its own join.
@@ -132,23 +116,40 @@ impl<M: Machine> Roller<M> {
         self.ordinal
     }
 
-    fn read(&mut self, patience: Duration) -> Result<(), Error> {
-        let (log, from) = (Arc::clone(&self.log), self.next);
-        let mut stopped = None;
-        let read = log.read(from, READ_BYTES, patience, &mut |position, record| {
-            if stopped.is_none() {
-                debug_assert!(position == self.next, "the log has no gaps");
-                self.next = position + 1;
-                stopped = self.record(record).err();
-            }
-        });
-        if let Some(error) = stopped {
-            return Err(error);
+    /// Reads what is there, or comes within `patience`, decides it and publishes the state after it. Whether there
+    /// was anything.
+    ///
+    /// # Errors
+    /// Those of the log that will not pass; [`Error::OutOfMemory`]. Nothing is rolled forward any more then.
+    pub fn step(&mut self, server: &Server<M>, patience: Duration) -> Result<bool, Error> {
+        let (before, position) = (self.label, self.next);
+        let records = self.read(patience)?;
+        for record in &records {
+            self.record(record)?;
         }
+        if self.label > before {
+            self.publish(server)?;
+        }
+        server.answer(self.answers.drain(..));
+        if self.collector.waiting() >= if M::explores() { 1 } else { GARBAGE } {
+            let kept = self.states.front().map_or(u64::MAX, |state| state.0);
+            let oldest = server.oldest_label().min(kept);
+            self.collector.free(&mut self.judge.maker, oldest);
+        }
+        Ok(self.next > position)
+    }
+
+    fn read(&mut self, patience: Duration) -> Result<Vec<Vec<u8>>, Error> {
+        let mut records = Vec::new();
+        let next = &mut self.next;
+        let read = self.log.read(*next, READ_BYTES, patience, &mut |position, record| {
+            debug_assert!(position == *next, "the log has no gaps");
+            *next = position + 1;
+            records.push(record.to_vec());
+        });
         match read {
-            Ok(_) => Ok(()),
-            Err(error) if error.may_pass() => Ok(()),
-            Err(error) => Err(log_failed(&*log, &error)),
+            Err(error) if !error.may_pass() => Err(log_failed(&*self.log, &error)),
+            _ => Ok(records),
         }
     }
 
@@ -189,15 +190,16 @@ impl<M: Machine> Roller<M> {
             return;
         }
         self.label += 1;
-        let before = self.catalog.clone();
         let changed = self.catalog.change(change);
         self.catalog_changed |= changed.is_ok();
-        self.roots.resize(self.catalog.numbers() as usize, Tree::EMPTY);
-        for (at, root) in self.roots.iter_mut().enumerate() {
-            let id = chiliad_api::TableId(at as u32);
-            if before.get(id).is_ok() && self.catalog.get(id).is_err() {
-                let dropped = core::mem::replace(root, Tree::EMPTY);
-                replace_all(&mut self.replaced, dropped);
+        let judge = &mut self.judge;
+        for number in 0..self.catalog.numbers() {
+            let at = number as usize;
+            let is_there = self.catalog.get(TableId(number)).is_ok();
+            if at == judge.roots.len() {
+                judge.roots.push(is_there.then_some(Tree::EMPTY));
+            } else if !is_there && let Some(dropped) = judge.roots[at].take() {
+                replace_all(&mut judge.replaced, dropped);
             }
         }
         self.decided(head, local, Answer::Changed(changed));
@@ -205,17 +207,61 @@ impl<M: Machine> Roller<M> {
 
     fn intention(&mut self, head: Head, bytes: &[u8]) -> Result<(), Error> {
         let Some(intention) = Intention::decode(bytes) else { return Ok(()) };
-        if !self.seen.is_new(head.server, intention.local) {
+        let local = intention.local;
+        if !self.seen.is_new(head.server, local) {
             return Ok(());
         }
         self.label += 1;
-        let verdict = match self.judge(&intention, bytes) {
+        let answer = match self.judge(intention, bytes) {
             Ok(()) => Answer::Committed(self.label),
             Err(Refused::Because(reason)) => Answer::Refused(reason),
             Err(Refused::OutOfMemory) => return Err(self.out_of_memory()),
         };
-        self.decided(head, intention.local, verdict);
+        self.decided(head, local, answer);
         Ok(())
+    }
+
+    fn judge(&mut self, intention: Intention, bytes: &[u8]) -> Result<(), Refused> {
+        let Judge { maker, options, .. } = &mut self.judge;
+        let mut item = Item::new(maker, self.label, bytes, intention, options.level)?;
+        if options.certifier == Certifier::Meld {
+            let built = self.build(&mut item);
+            if let Err(refused) = built {
+                item.free(&mut self.judge.maker);
+                return Err(refused);
+            }
+        }
+        self.judge.decide(item)
+    }
+
+    /// Builds an intention's overlays as the options say: on the state that it has read, and again on a later one; or
+    /// at once on the newest that is published.
+    fn build(&mut self, item: &mut Item<'_, M>) -> Result<(), Refused> {
+        let newest = self.states.back();
+        // Whatever is built on, the verdict is the same: a state that is not kept any more is replaced by one that is.
+        let kept = |label: u64| {
+            let before = self.states.iter().rev().find(|state| state.0 <= label);
+            before.or(self.states.front())
+        };
+        let maker = &mut self.judge.maker;
+        let tree = |state: Option<&(u64, Vec<Option<Tree<M>>>)>, table: u32| {
+            let roots = state.map_or(&[][..], |state| &state.1);
+            roots.get(table as usize).copied().flatten().unwrap_or(Tree::EMPTY)
+        };
+        let read = kept(item.intention.snapshot);
+        match self.judge.options.premeld {
+            Premeld::Off => item.build(maker, |table| tree(read, table)),
+            Premeld::Newest => item.build(maker, |table| tree(newest, table)),
+            Premeld::Fixed { threads, distance } => {
+                item.build(maker, |table| tree(read, table))?;
+                let back = u64::from(threads) * u64::from(distance) + 1;
+                let later = kept(item.label.saturating_sub(back));
+                if later.map(|state| state.0) > read.map(|state| state.0) {
+                    item.rebase(maker, |table| tree(later, table))?;
+                }
+                Ok(())
+            }
+        }
     }
 
     /// Takes note of a verdict.
@@ -230,102 +276,21 @@ impl<M: Machine> Roller<M> {
         }
     }
 
-    /// Applies the intention of the current label, if nothing that it depends on has changed.
-    fn judge(&mut self, intention: &Intention, bytes: &[u8]) -> Result<(), Refused> {
-        let (snapshot, label) = (intention.snapshot, self.label);
-        if snapshot >= label || label - snapshot > WINDOW {
-            return Err(Refused::Because(Reason::TooLate));
-        }
-        for range in &intention.ranges {
-            let tree = self.tree(range.table)?;
-            let (low, high) = (bound_at(bytes, &range.low), bound_at(bytes, &range.high));
-            if is_changed(&mut self.maker, tree, low, high, snapshot) {
-                return Err(Refused::Because(Reason::Phantom));
-            }
-        }
-        let mark = self.maker.mark();
-        match self.write(intention, bytes) {
-            Ok(changed) => {
-                for (table, tree) in changed {
-                    self.roots[table as usize] = tree;
-                }
-                self.maker.settle(&mut self.replaced);
-                Ok(())
-            }
-            Err(refused) => {
-                self.maker.take_back(mark);
-                Err(refused)
-            }
-        }
-    }
-
-    /// The trees after the intention's entries.
-    fn write(
-        &mut self,
-        intention: &Intention,
-        bytes: &[u8],
-    ) -> Result<Vec<(u32, Tree<M>)>, Refused> {
-        let mut changed = Vec::new();
-        for entries in intention.entries.chunk_by(|one, other| one.table == other.table) {
-            let table = entries[0].table;
-            let tree = self.tree(table)?;
-            let mut made = Vec::with_capacity(entries.len());
-            for entry in entries {
-                let write = match &entry.write {
-                    None => None,
-                    Some(write) => {
-                        let value = at(bytes, &write.value);
-                        let is_there = !write.tombstone || !value.is_empty();
-                        let value = is_there.then(|| self.maker.value(value)).transpose()?;
-                        let tombstone = write.tombstone;
-                        Some(Content { version: self.label, tombstone, value })
-                    }
-                };
-                let base = entry.depends.then_some(intention.snapshot);
-                made.push(Entry { key: Key::new(at(bytes, &entry.key)), base, write });
-            }
-            changed.push((table, apply(&mut self.maker, &made, tree)?));
-        }
-        Ok(changed)
-    }
-
-    /// The rows of a table that is there.
-    fn tree(&self, table: u32) -> Result<Tree<M>, Refused> {
-        match self.catalog.get(chiliad_api::TableId(table)) {
-            Ok(_) => Ok(self.roots[table as usize]),
-            Err(_) => Err(Refused::Because(Reason::Vanished)),
-        }
-    }
-
     fn publish(&mut self, server: &Server<M>) -> Result<(), Error> {
         let state = self.state()?;
         if core::mem::take(&mut self.catalog_changed) {
             server.set_catalog(self.catalog.clone());
         }
         let before = server.publish(state, self.digest);
-        self.collector.add(self.label, core::mem::take(&mut self.replaced), before);
-        Ok(())
-    }
-}
-
-/// Why an intention does not commit.
-enum Refused {
-    Because(Reason),
-    OutOfMemory,
-}
-
-impl From<Stop> for Refused {
-    fn from(stop: Stop) -> Self {
-        match stop {
-            Stop::Conflict => Self::Because(Reason::ReadChanged),
-            Stop::OutOfMemory => Self::OutOfMemory,
+        let replaced = core::mem::take(&mut self.judge.replaced);
+        self.collector.add(self.label, replaced, before);
+        if self.judge.options.certifier == Certifier::Meld {
+            self.states.push_back((self.label, self.judge.roots.clone()));
+            if self.states.len() > STATES {
+                self.states.pop_front();
+            }
         }
-    }
-}
-
-impl From<chiliad_storage::OutOfMemory> for Refused {
-    fn from(_: chiliad_storage::OutOfMemory) -> Self {
-        Self::OutOfMemory
+        Ok(())
     }
 }
 

@@ -70,7 +70,7 @@ impl<M: Machine> Server<M> {
     pub fn open(log: Arc<dyn SharedLog>, options: ServerOptions) -> Result<SharedServer<M>> {
         let heap = Heap::new(options.memory_bytes_max);
         let own = LocalHeap::new(&heap).ok_or(Error::NO_SLOT)?;
-        let mut roller = Box::new(Roller::new(Arc::clone(&log), own));
+        let mut roller = Box::new(Roller::new(Arc::clone(&log), own, options.roll));
         let mut appender = Box::new(Appender::new(log));
         appender.join(roller.nonce());
         let server = Arc::new(Shared::new(Self {

@@ -38,7 +38,7 @@ impl<M: Machine> StateRef<M> {
     pub fn make(
         heap: &mut LocalHeap<M>,
         label: u64,
-        roots: &[Tree<M>],
+        roots: &[Option<Tree<M>>],
     ) -> Result<Self, OutOfMemory> {
         let place = heap.alloc(Kind::Version, Self::bytes_for(roots.len()))?.cast::<State<M>>();
         // SAFETY: the slot is ours alone and this large; its life begins here.
@@ -49,7 +49,8 @@ impl<M: Machine> StateRef<M> {
             });
             let links = place.add(1).cast::<M::Link<Node<M>>>();
             for (at, tree) in roots.iter().enumerate() {
-                links.add(at).write(M::Link::new(tree.root.map_or(Tagged::null(), NodeRef::link)));
+                let root = tree.and_then(|tree| tree.root);
+                links.add(at).write(M::Link::new(root.map_or(Tagged::null(), NodeRef::link)));
             }
         }
         Ok(Self(place))

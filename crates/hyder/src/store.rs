@@ -36,6 +36,12 @@ impl<M: Machine> Hyder<M> {
         [Duty::Append, Duty::Roll].map(|duty| HyderTask { server: Arc::clone(&self.0), duty })
     }
 
+    /// A session, which begins with all that is in the log by now.
+    fn new_session(&self) -> Result<HyderSession<M>> {
+        self.tick();
+        HyderSession::new(Arc::clone(&self.0))
+    }
+
     /// The label of the newest state, and the digest of all verdicts up to it.
     #[must_use]
     pub fn digest(&self) -> (u64, u64) {
@@ -46,7 +52,7 @@ impl<M: Machine> Hyder<M> {
 
 impl NativeStore for Hyder<Interleaved> {
     fn native_session(&self) -> Result<Box<NativeSession>> {
-        Ok(Box::new(HyderSession::new(Arc::clone(&self.0))?))
+        Ok(Box::new(self.new_session()?))
     }
 }
 
@@ -82,7 +88,7 @@ impl<M: Machine> Store<M> for Hyder<M> {
     }
 
     fn session(&self) -> Result<Box<dyn Session<M>>> {
-        Ok(Box::new(HyderSession::new(Arc::clone(&self.0))?))
+        Ok(Box::new(self.new_session()?))
     }
 
     fn tick(&self) {

@@ -1,0 +1,153 @@
+//! An intention on its way through the stages that decide it.
+
+use crate::apply::{Entry, Stop};
+use crate::intention::{Intention, at};
+use crate::maker::{Blocks, Maker, Mark};
+use crate::node::{Content, Key, Tree};
+use crate::options::Level;
+use crate::overlay::Overlay;
+use chiliad_api::Reason;
+use chiliad_machine::Machine;
+
+/// Why an intention does not commit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// Another one has written what it depends on.
+    Because(Reason),
+    /// This server cannot go on.
+    OutOfMemory,
+}
+
+impl From<Stop> for Refused {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Conflict => Self::Because(Reason::ReadChanged),
+            Stop::OutOfMemory => Self::OutOfMemory,
+        }
+    }
+}
+
+impl From<chiliad_storage::OutOfMemory> for Refused {
+    fn from(_: chiliad_storage::OutOfMemory) -> Self {
+        Self::OutOfMemory
+    }
+}
+
+/// An intention that is being decided.
+pub struct Item<'b, M: Machine> {
+    /// Its number among all items of the log.
+    pub label: u64,
+    pub bytes: &'b [u8],
+    pub intention: Intention,
+    /// What it says of each table, in their order.
+    pub parts: Vec<Part<'b, M>>,
+    /// The values that it writes.
+    values: Blocks<M>,
+}
+
+/// What an intention says of one table.
+pub struct Part<'b, M: Machine> {
+    pub table: u32,
+    pub entries: Vec<Entry<'b, M>>,
+    pub overlay: Overlay<M>,
+}
+
+impl<'b, M: Machine> Item<'b, M> {
+    /// Makes the values of an intention and sorts out what it depends on.
+    ///
+    /// # Errors
+    /// [`Refused::OutOfMemory`].
+    pub fn new(
+        maker: &mut Maker<M>,
+        label: u64,
+        bytes: &'b [u8],
+        intention: Intention,
+        level: Level,
+    ) -> Result<Self, Refused> {
+        let mut item = Self { label, bytes, intention, parts: Vec::new(), values: Blocks::new() };
+        maker.exchange(&mut item.values);
+        let parts = item.make_parts(maker, level);
+        maker.exchange(&mut item.values);
+        match parts {
+            Ok(parts) => {
+                item.parts = parts;
+                Ok(item)
+            }
+            Err(refused) => {
+                item.free(maker);
+                Err(refused)
+            }
+        }
+    }
+
+    fn make_parts(&self, maker: &mut Maker<M>, level: Level) -> Result<Vec<Part<'b, M>>, Refused> {
+        let mut parts: Vec<Part<'b, M>> = Vec::new();
+        for entry in &self.intention.entries {
+            let write = match &entry.write {
+                None => None,
+                Some(write) => {
+                    let value = at(self.bytes, &write.value);
+                    let is_there = !write.tombstone || !value.is_empty();
+                    let value = is_there.then(|| maker.value(value)).transpose()?;
+                    Some(Content { version: self.label, tombstone: write.tombstone, value })
+                }
+            };
+            let depends = entry.depends && (write.is_some() || level == Level::Serializable);
+            if !depends && write.is_none() {
+                continue;
+            }
+            let base = depends.then_some(self.intention.snapshot);
+            let key = Key::new(at(self.bytes, &entry.key));
+            if parts.last().is_none_or(|part| part.table != entry.table) {
+                let (table, entries) = (entry.table, Vec::new());
+                parts.push(Part { table, entries, overlay: Overlay::new() });
+            }
+            if let Some(part) = parts.last_mut() {
+                part.entries.push(Entry { key, base, write });
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Builds the overlays on these trees.
+    ///
+    /// # Errors
+    /// [`Refused`]: the verdict, which no later state changes.
+    pub fn build(
+        &mut self,
+        maker: &mut Maker<M>,
+        tree: impl Fn(u32) -> Tree<M>,
+    ) -> Result<(), Refused> {
+        for part in &mut self.parts {
+            part.overlay.build(maker, &part.entries, tree(part.table))?;
+        }
+        Ok(())
+    }
+
+    /// Builds them again on later trees, where these differ.
+    ///
+    /// # Errors
+    /// As for [`Item::build`].
+    pub fn rebase(
+        &mut self,
+        maker: &mut Maker<M>,
+        tree: impl Fn(u32) -> Tree<M>,
+    ) -> Result<(), Refused> {
+        for part in &mut self.parts {
+            part.overlay.rebase(maker, &part.entries, tree(part.table))?;
+        }
+        Ok(())
+    }
+
+    /// Its values, and what was grafted of its overlays, are part of the state.
+    pub fn settle(self, maker: &mut Maker<M>) {
+        self.parts.into_iter().for_each(|part| part.overlay.settle(maker));
+    }
+
+    /// Frees all that was made for it.
+    pub fn free(mut self, maker: &mut Maker<M>) {
+        self.parts.into_iter().for_each(|part| part.overlay.free(maker));
+        let end = self.values.mark();
+        maker.free_made(&mut self.values, Mark::START..end);
+    }
+}

@@ -1,0 +1,141 @@
+//! Decides intentions in the order of the log, and makes the state after each.
+
+use crate::apply::{Entry, apply};
+use crate::intention::bound_at;
+use crate::item::{Item, Refused};
+use crate::maker::{Block, Maker};
+use crate::node::{Key, Tree};
+use crate::options::{Certifier, Level, RollOptions, WINDOW};
+use crate::ranges::is_changed;
+use crate::window::{Window, Writer};
+use chiliad_api::Reason;
+use chiliad_machine::Machine;
+
+/// The rows of all tables after some intention.
+pub struct Judge<M: Machine> {
+    pub options: RollOptions,
+    pub maker: Maker<M>,
+    /// By table number; nothing where a table was dropped.
+    pub roots: Vec<Option<Tree<M>>>,
+    /// What was replaced since it was last taken.
+    pub replaced: Vec<Block<M>>,
+    window: Window,
+}
+
+impl<M: Machine> Judge<M> {
+    pub fn new(maker: Maker<M>, options: RollOptions) -> Self {
+        let (roots, replaced) = (Vec::new(), Vec::new());
+        Self { options, maker, roots, replaced, window: Window::default() }
+    }
+
+    /// The rows of a table that is there.
+    ///
+    /// # Errors
+    /// [`Reason::Vanished`].
+    pub fn tree(&self, table: u32) -> Result<Tree<M>, Refused> {
+        let tree = self.roots.get(table as usize).copied().flatten();
+        tree.ok_or(Refused::Because(Reason::Vanished))
+    }
+
+    /// Applies an intention, if nothing that it depends on has changed since the state that it has read.
+    ///
+    /// # Errors
+    /// [`Refused`]: the state is as it was.
+    pub fn decide(&mut self, mut item: Item<'_, M>) -> Result<(), Refused> {
+        let mark = self.maker.mark();
+        match self.try_decide(&mut item) {
+            Ok(changed) => {
+                for (table, tree) in changed {
+                    self.roots[table as usize] = Some(tree);
+                }
+                if self.options.certifier == Certifier::Window {
+                    self.take_note(&item);
+                }
+                item.settle(&mut self.maker);
+                self.maker.settle(&mut self.replaced);
+                Ok(())
+            }
+            Err(refused) => {
+                self.maker.take_back(mark);
+                item.free(&mut self.maker);
+                Err(refused)
+            }
+        }
+    }
+
+    fn try_decide(&mut self, item: &mut Item<'_, M>) -> Result<Vec<(u32, Tree<M>)>, Refused> {
+        let (snapshot, label) = (item.intention.snapshot, item.label);
+        // By numbers alone: not because this server has forgotten the state.
+        if snapshot >= label || label - snapshot > WINDOW {
+            return Err(Refused::Because(Reason::TooLate));
+        }
+        self.check_ranges(item)?;
+        if self.options.certifier == Certifier::Window {
+            self.check_writers(item)?;
+        }
+        let mut changed = Vec::with_capacity(item.parts.len());
+        for part in &mut item.parts {
+            let tree = self.tree(part.table)?;
+            let after = match self.options.certifier {
+                Certifier::Plain => apply(&mut self.maker, &part.entries, tree)?,
+                Certifier::Meld => part.overlay.meld(&mut self.maker, &part.entries, tree)?,
+                Certifier::Window => {
+                    let written = part.entries.iter().filter(|entry| entry.write.is_some());
+                    let written =
+                        written.map(|it| Entry { base: None, key: it.key, write: it.write });
+                    apply(&mut self.maker, &written.collect::<Vec<_>>(), tree)?
+                }
+            };
+            changed.push((part.table, after));
+        }
+        Ok(changed)
+    }
+
+    /// Refuses an intention that has scanned where something was written since.
+    fn check_ranges(&mut self, item: &Item<'_, M>) -> Result<(), Refused> {
+        if self.options.level == Level::Snapshot {
+            return Ok(());
+        }
+        for range in &item.intention.ranges {
+            let tree = self.tree(range.table)?;
+            let (low, high) = (bound_at(item.bytes, &range.low), bound_at(item.bytes, &range.high));
+            if is_changed(&mut self.maker, tree, low, high, item.intention.snapshot) {
+                return Err(Refused::Because(Reason::Phantom));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses an intention that depends on a key that was written since.
+    fn check_writers(&mut self, item: &Item<'_, M>) -> Result<(), Refused> {
+        let is_covered = self.window.covers(item.intention.snapshot);
+        for part in &item.parts {
+            let tree = self.tree(part.table)?;
+            for entry in &part.entries {
+                let Some(base) = entry.base else { continue };
+                let newest = match self.window.writer(part.table, entry.key.bytes()) {
+                    Writer::Known(label) => label,
+                    Writer::Older if is_covered => 0,
+                    Writer::Older => version(tree, entry.key),
+                };
+                if newest > base {
+                    return Err(Refused::Because(Reason::ReadChanged));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_note(&mut self, item: &Item<'_, M>) {
+        for part in &item.parts {
+            let written = part.entries.iter().filter(|entry| entry.write.is_some());
+            written.for_each(|it| self.window.write(item.label, part.table, it.key.bytes()));
+        }
+        self.window.advance(item.label);
+    }
+}
+
+/// The version of a key; zero where nobody has written it.
+fn version<M: Machine>(tree: Tree<M>, key: Key<'_>) -> u64 {
+    tree.find(key).map_or(0, |node| node.version())
+}

@@ -1,0 +1,278 @@
+//! What an intention says of a table, in the shape of the tree that it was built on.
+//!
+//! An overlay has a node for each node of its *base* tree on the paths to the intention's keys, and a *gap* where a path
+//! ends and keys would be inserted. Each node knows the tree that its part of the base becomes (`after`): made when the
+//! overlay is, long before its turn comes. Where the tree that it is melded with has the very subtree that the overlay
+//! was built on, that is grafted as it is; only where others have written in between are the two gone through together.
+//!
+//! Verdicts depend on versions of keys alone, never on shapes: whatever state an overlay is built on, and however
+//! often it is built again on a later one, the outcome is that of `apply.rs`.
+
+use crate::apply::{Entry, Stop, apply, check, grow, rebuild, split};
+use crate::maker::{Blocks, Maker, Mark};
+use crate::node::{NodeRef, Tree};
+use chiliad_machine::Machine;
+use core::ops::Range;
+
+/// A node of an overlay, by number.
+pub type Place = u32;
+
+/// No node: nothing is said of this part of the tree.
+pub const NOTHING: Place = u32::MAX;
+
+/// A node of an overlay, or a gap.
+pub struct Over<M: Machine> {
+    /// The part of the base that it stands for: for a gap, the empty tree.
+    base: Tree<M>,
+    /// Whether `after` may stand for the base where that is unchanged.
+    grafts: bool,
+    /// The entries of its part.
+    entries: Range<u32>,
+    /// The one of its own key.
+    own: Option<u32>,
+    left: Place,
+    right: Place,
+    /// What its part of the base becomes.
+    after: Tree<M>,
+    /// Whether any of its entries writes.
+    writes: bool,
+    /// What was made and replaced for it alone.
+    blocks: Range<Mark>,
+    /// It is no part of the overlay any more, and what was made for it is part of no state.
+    is_dead: bool,
+}
+
+/// An overlay of one table.
+pub struct Overlay<M: Machine> {
+    nodes: Vec<Over<M>>,
+    pub root: Place,
+    /// What was made for all its nodes, and what they replace.
+    blocks: Blocks<M>,
+}
+
+/// A stage at work on an overlay: builds and melds with the blocks of its maker, or of the overlay.
+pub struct Work<'w, 'a, M: Machine> {
+    pub maker: &'w mut Maker<M>,
+    pub overlay: &'w mut Overlay<M>,
+    pub entries: &'w [Entry<'a, M>],
+}
+
+impl<M: Machine> Overlay<M> {
+    /// An overlay that says nothing.
+    pub fn new() -> Self {
+        Self { nodes: Vec::new(), root: NOTHING, blocks: Blocks::new() }
+    }
+
+    /// Builds an overlay of `entries` on `tree`.
+    ///
+    /// # Errors
+    /// As for [`apply`]; the overlay is then to be dropped by [`Overlay::free`].
+    pub fn build(
+        &mut self,
+        maker: &mut Maker<M>,
+        entries: &[Entry<'_, M>],
+        tree: Tree<M>,
+    ) -> Result<(), Stop> {
+        maker.exchange(&mut self.blocks);
+        let mut work = Work { maker, overlay: self, entries };
+        let built = work.build(0..entries.len() as u32, tree);
+        maker.exchange(&mut self.blocks);
+        self.root = built?;
+        Ok(())
+    }
+
+    /// Premeld: builds the overlay again on a later state, where that differs from the one it was built on.
+    ///
+    /// # Errors
+    /// As for [`Overlay::build`]: the verdict is final then, as versions only grow.
+    pub fn rebase(
+        &mut self,
+        maker: &mut Maker<M>,
+        entries: &[Entry<'_, M>],
+        tree: Tree<M>,
+    ) -> Result<(), Stop> {
+        maker.exchange(&mut self.blocks);
+        let root = self.root;
+        let mut work = Work { maker, overlay: self, entries };
+        let rebased = work.rebase(root, tree);
+        maker.exchange(&mut self.blocks);
+        self.root = rebased?;
+        Ok(())
+    }
+
+    /// Final meld: the tree after the overlay's entries. What is made on the way is the maker's own.
+    ///
+    /// # Errors
+    /// As for [`apply`].
+    pub fn meld(
+        &mut self,
+        maker: &mut Maker<M>,
+        entries: &[Entry<'_, M>],
+        tree: Tree<M>,
+    ) -> Result<Tree<M>, Stop> {
+        let root = self.root;
+        Work { maker, overlay: self, entries }.meld(root, tree)
+    }
+
+    /// The overlay was melded, and the outcome stands: what was grafted of it is part of the tree. Frees the rest, and
+    /// takes note of what was replaced.
+    pub fn settle(mut self, maker: &mut Maker<M>) {
+        let mut last = Mark::START;
+        for node in &self.nodes {
+            debug_assert!(last <= node.blocks.start, "each node has its own blocks");
+            last = node.blocks.end;
+            match node.is_dead {
+                true => maker.free_made(&mut self.blocks, node.blocks.clone()),
+                false => maker.take_replaced(&mut self.blocks, node.blocks.clone()),
+            }
+        }
+    }
+
+    /// Frees all that was made for it: no part of it was grafted for good.
+    pub fn free(mut self, maker: &mut Maker<M>) {
+        let end = self.blocks.mark();
+        maker.free_made(&mut self.blocks, Mark::START..end);
+    }
+
+    fn kill(&mut self, place: Place) {
+        self.nodes[place as usize].is_dead = true;
+    }
+
+    /// Nothing of this part is grafted.
+    fn kill_all(&mut self, place: Place) {
+        if place != NOTHING {
+            self.kill(place);
+            let node = &self.nodes[place as usize];
+            let (left, right) = (node.left, node.right);
+            self.kill_all(left);
+            self.kill_all(right);
+        }
+    }
+}
+
+impl<'a, M: Machine> Work<'_, 'a, M> {
+    fn slice(&self, range: &Range<u32>) -> &[Entry<'a, M>] {
+        &self.entries[range.start as usize..range.end as usize]
+    }
+
+    fn push(&mut self, node: Over<M>) -> Place {
+        self.overlay.nodes.push(node);
+        self.overlay.nodes.len() as Place - 1
+    }
+
+    fn build(&mut self, range: Range<u32>, tree: Tree<M>) -> Result<Place, Stop> {
+        if range.is_empty() {
+            return Ok(NOTHING);
+        }
+        let Some(node) = tree.root else { return self.gap(range) };
+        self.maker.visit();
+        let (lesser, own, _) = split(self.slice(&range), node);
+        check(own, node)?;
+        let middle = range.start + lesser.len() as u32;
+        let own = own.is_some().then_some(middle);
+        let left = self.build(range.start..middle, node.left())?;
+        let right = self.build(middle + u32::from(own.is_some())..range.end, node.right())?;
+        self.over(tree, node, range, own, left, right)
+    }
+
+    /// Keys that the base does not have.
+    fn gap(&mut self, range: Range<u32>) -> Result<Place, Stop> {
+        let start = self.maker.mark();
+        let after = grow(self.maker, &self.entries[range.start as usize..range.end as usize])?;
+        let blocks = start..self.maker.mark();
+        Ok(self.push(Over {
+            base: Tree::EMPTY,
+            grafts: true,
+            entries: range,
+            own: None,
+            left: NOTHING,
+            right: NOTHING,
+            after,
+            writes: after.root.is_some(),
+            blocks,
+            is_dead: false,
+        }))
+    }
+
+    /// The node over a node of the base, with these parts on both sides.
+    fn over(
+        &mut self,
+        base: Tree<M>,
+        node: NodeRef<M>,
+        entries: Range<u32>,
+        own: Option<u32>,
+        left: Place,
+        right: Place,
+    ) -> Result<Place, Stop> {
+        let part = |place: Place| self.overlay.nodes.get(place as usize);
+        let write = own.and_then(|own| self.entries[own as usize].write);
+        let writes = |place| part(place).is_some_and(|it| it.writes);
+        let writes = write.is_some() || writes(left) || writes(right);
+        let left_tree = part(left).map_or_else(|| node.left(), |it| it.after);
+        let right_tree = part(right).map_or_else(|| node.right(), |it| it.after);
+        let start = self.maker.mark();
+        let after = match writes {
+            true => rebuild(self.maker, base, node, write, left_tree, right_tree)?,
+            false => base,
+        };
+        let blocks = start..self.maker.mark();
+        let (grafts, is_dead) = (true, false);
+        Ok(self.push(Over {
+            base,
+            grafts,
+            entries,
+            own,
+            left,
+            right,
+            after,
+            writes,
+            blocks,
+            is_dead,
+        }))
+    }
+
+    fn rebase(&mut self, place: Place, tree: Tree<M>) -> Result<Place, Stop> {
+        let Some(over) = self.overlay.nodes.get(place as usize) else { return Ok(NOTHING) };
+        if over.grafts && over.base.is(tree) {
+            return Ok(place);
+        }
+        let (entries, own, left, right) = (over.entries.clone(), over.own, over.left, over.right);
+        let Some(node) = tree.root.filter(|node| over.is_of(*node)) else {
+            self.overlay.kill_all(place);
+            return self.build(entries, tree);
+        };
+        self.maker.visit();
+        self.overlay.kill(place);
+        check(own.map(|own| &self.entries[own as usize]), node)?;
+        let left = self.rebase(left, node.left())?;
+        let right = self.rebase(right, node.right())?;
+        self.over(tree, node, entries, own, left, right)
+    }
+
+    fn meld(&mut self, place: Place, tree: Tree<M>) -> Result<Tree<M>, Stop> {
+        let Some(over) = self.overlay.nodes.get(place as usize) else { return Ok(tree) };
+        if over.grafts && over.base.is(tree) {
+            return Ok(over.after);
+        }
+        let (entries, own, left, right) = (over.entries.clone(), over.own, over.left, over.right);
+        let Some(node) = tree.root.filter(|node| over.is_of(*node)) else {
+            self.overlay.kill_all(place);
+            let entries = &self.entries[entries.start as usize..entries.end as usize];
+            return apply(self.maker, entries, tree);
+        };
+        self.maker.visit();
+        self.overlay.kill(place);
+        let own = own.map(|own| &self.entries[own as usize]);
+        check(own, node)?;
+        let left = self.meld(left, node.left())?;
+        let right = self.meld(right, node.right())?;
+        rebuild(self.maker, tree, node, own.and_then(|own| own.write), left, right)
+    }
+}
+
+impl<M: Machine> Over<M> {
+    /// Whether it stands for a node of the same key.
+    fn is_of(&self, node: NodeRef<M>) -> bool {
+        self.base.root.is_some_and(|base| base == node || base.has_key_of(node))
+    }
+}
