@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn numbers_are_never_given_out_again() {
         let mut catalog = Catalog::default();
-        let mut create = |catalog: &mut Catalog, name: &str| {
+        let create = |catalog: &mut Catalog, name: &str| {
             catalog.change(Change::Create(TableSpec::ordered(name))).expect("a table")
         };
         assert_eq!(create(&mut catalog, "a"), TableId(0));

@@ -139,6 +139,18 @@ impl<'b, M: Machine> Item<'b, M> {
         Ok(())
     }
 
+    /// How many nodes of its overlays have gone so far.
+    pub fn deaths(&self) -> Vec<usize> {
+        self.parts.iter().map(|part| part.overlay.deaths()).collect()
+    }
+
+    /// Those that have gone since are part of them again.
+    pub fn revive(&mut self, deaths: &[usize]) {
+        for (part, &deaths) in self.parts.iter_mut().zip(deaths) {
+            part.overlay.revive(deaths);
+        }
+    }
+
     /// Its values, and what was grafted of its overlays, are part of the state.
     pub fn settle(self, maker: &mut Maker<M>) {
         self.parts.into_iter().for_each(|part| part.overlay.settle(maker));

@@ -6,8 +6,9 @@ use crate::item::{Item, Refused};
 use crate::maker::{Block, Maker};
 use crate::node::{Key, Tree};
 use crate::options::{Certifier, Level, RollOptions, WINDOW};
+use crate::pair::{PairOverlay, is_in_conflict};
 use crate::ranges::is_changed;
-use crate::window::{Window, Writer};
+use crate::window::{KEPT, Window, Writer};
 use chiliad_api::Reason;
 use chiliad_machine::Machine;
 
@@ -19,13 +20,13 @@ pub struct Judge<M: Machine> {
     pub roots: Vec<Option<Tree<M>>>,
     /// What was replaced since it was last taken.
     pub replaced: Vec<Block<M>>,
-    window: Window,
+    pub window: Window,
 }
 
 impl<M: Machine> Judge<M> {
     pub fn new(maker: Maker<M>, options: RollOptions) -> Self {
         let (roots, replaced) = (Vec::new(), Vec::new());
-        Self { options, maker, roots, replaced, window: Window::default() }
+        Self { options, maker, roots, replaced, window: Window::new(KEPT) }
     }
 
     /// The rows of a table that is there.
@@ -63,12 +64,86 @@ impl<M: Machine> Judge<M> {
         }
     }
 
-    fn try_decide(&mut self, item: &mut Item<'_, M>) -> Result<Vec<(u32, Tree<M>)>, Refused> {
-        let (snapshot, label) = (item.intention.snapshot, item.label);
-        // By numbers alone: not because this server has forgotten the state.
-        if snapshot >= label || label - snapshot > WINDOW {
-            return Err(Refused::Because(Reason::TooLate));
+    /// The same for two that follow each other, melded into one where that goes.
+    ///
+    /// # Errors
+    /// As for [`Judge::decide`], for each of them.
+    pub fn decide_both<'b>(
+        &mut self,
+        mut first: Item<'b, M>,
+        mut second: Item<'b, M>,
+    ) -> [Result<(), Refused>; 2] {
+        let deaths = [&first, &second].map(Item::deaths);
+        let mark = self.maker.mark();
+        let mut pairs = Vec::new();
+        let melded = match is_in_conflict(&first, &second) {
+            true => Err(Refused::Because(Reason::ReadChanged)),
+            false => self.meld_both(&mut first, &mut second, &mut pairs),
+        };
+        let Ok(changed) = melded else {
+            // One of them does not commit: which, they say alone.
+            self.maker.take_back(mark);
+            pairs.into_iter().for_each(|pair| pair.free(&mut self.maker));
+            first.revive(&deaths[0]);
+            second.revive(&deaths[1]);
+            return [first, second].map(|item| self.decide(item));
+        };
+        for (table, tree) in changed {
+            self.roots[table as usize] = Some(tree);
         }
+        pairs.into_iter().for_each(|pair| pair.settle(&mut self.maker));
+        first.settle(&mut self.maker);
+        second.settle(&mut self.maker);
+        self.maker.settle(&mut self.replaced);
+        [Ok(()), Ok(())]
+    }
+
+    fn meld_both<'b>(
+        &mut self,
+        first: &mut Item<'b, M>,
+        second: &mut Item<'b, M>,
+        pairs: &mut Vec<PairOverlay<'b, M>>,
+    ) -> Result<Vec<(u32, Tree<M>)>, Refused> {
+        for item in [&*first, &*second] {
+            Self::check_age(item)?;
+            self.check_ranges(item)?;
+        }
+        let mut changed = Vec::new();
+        for part in &mut first.parts {
+            let tree = self.tree(part.table)?;
+            let other = second.parts.iter_mut().find(|other| other.table == part.table);
+            let after = match other {
+                None => part.overlay.meld(&mut self.maker, &part.entries, tree)?,
+                Some(other) => {
+                    let mut pair = PairOverlay::new(&mut self.maker, part, other)?;
+                    let after = pair.meld(&mut self.maker, part, other, tree);
+                    pairs.push(pair);
+                    after?
+                }
+            };
+            changed.push((part.table, after));
+        }
+        for part in &mut second.parts {
+            if first.parts.iter().all(|other| other.table != part.table) {
+                let tree = self.tree(part.table)?;
+                let after = part.overlay.meld(&mut self.maker, &part.entries, tree)?;
+                changed.push((part.table, after));
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Refuses an intention that has read too old a state: by numbers alone, not because this server has forgotten it.
+    fn check_age(item: &Item<'_, M>) -> Result<(), Refused> {
+        let (snapshot, label) = (item.intention.snapshot, item.label);
+        match snapshot >= label || label - snapshot > WINDOW {
+            true => Err(Refused::Because(Reason::TooLate)),
+            false => Ok(()),
+        }
+    }
+
+    fn try_decide(&mut self, item: &mut Item<'_, M>) -> Result<Vec<(u32, Tree<M>)>, Refused> {
+        Self::check_age(item)?;
         self.check_ranges(item)?;
         if self.options.certifier == Certifier::Window {
             self.check_writers(item)?;

@@ -32,6 +32,7 @@ mod maker;
 mod node;
 mod options;
 mod overlay;
+mod pair;
 mod pending;
 mod ranges;
 mod record;
@@ -41,6 +42,8 @@ mod server;
 mod session;
 mod state;
 mod store;
+#[cfg(test)]
+mod trial;
 mod window;
 
 pub use cluster::Cluster;

@@ -39,6 +39,8 @@ pub struct Maker<M: Machine> {
     /// Nodes looked at, and made, in all.
     pub nodes_visited: u64,
     pub nodes_made: u64,
+    /// Blocks made and not freed.
+    pub blocks_there: u64,
 }
 
 /// How far a change had come.
@@ -66,7 +68,7 @@ impl<M: Machine> Blocks<M> {
 
 impl<M: Machine> Maker<M> {
     pub fn new(heap: LocalHeap<M>) -> Self {
-        Self { heap, blocks: Blocks::new(), nodes_visited: 0, nodes_made: 0 }
+        Self { heap, blocks: Blocks::new(), nodes_visited: 0, nodes_made: 0, blocks_there: 0 }
     }
 
     /// A node with these subtrees, which differ in height by one at most.
@@ -87,6 +89,7 @@ impl<M: Machine> Maker<M> {
         let node = unsafe { NodeRef::construct(place, key, content, left, right) };
         self.blocks.made.push(Block::Node(node));
         self.nodes_made += 1;
+        self.blocks_there += 1;
         let newest = content.version.max(left.newest).max(right.newest);
         Ok(Tree { root: Some(node), height: 1 + left.height.max(right.height), newest })
     }
@@ -100,6 +103,7 @@ impl<M: Machine> Maker<M> {
         // SAFETY: the slot is ours alone and this large; its life begins here.
         let value = unsafe { ValueRef::construct(place, bytes) };
         self.blocks.made.push(Block::Value(value));
+        self.blocks_there += 1;
         Ok(value)
     }
 
@@ -164,6 +168,7 @@ impl<M: Machine> Maker<M> {
     /// # Safety
     /// No state leads to it that has readers or may get some, and nobody frees it again.
     pub unsafe fn free(&mut self, block: Block<M>) {
+        self.blocks_there -= 1;
         // SAFETY: the caller's promise; kind and bytes are those of its making.
         unsafe {
             match block {

@@ -23,23 +23,19 @@ pub const NOTHING: Place = u32::MAX;
 /// A node of an overlay, or a gap.
 pub struct Over<M: Machine> {
     /// The part of the base that it stands for: for a gap, the empty tree.
-    base: Tree<M>,
-    /// Whether `after` may stand for the base where that is unchanged.
-    grafts: bool,
+    pub base: Tree<M>,
     /// The entries of its part.
-    entries: Range<u32>,
+    pub entries: Range<u32>,
     /// The one of its own key.
     own: Option<u32>,
-    left: Place,
-    right: Place,
+    pub left: Place,
+    pub right: Place,
     /// What its part of the base becomes.
-    after: Tree<M>,
+    pub after: Tree<M>,
     /// Whether any of its entries writes.
-    writes: bool,
+    pub writes: bool,
     /// What was made and replaced for it alone.
     blocks: Range<Mark>,
-    /// It is no part of the overlay any more, and what was made for it is part of no state.
-    is_dead: bool,
 }
 
 /// An overlay of one table.
@@ -48,6 +44,8 @@ pub struct Overlay<M: Machine> {
     pub root: Place,
     /// What was made for all its nodes, and what they replace.
     blocks: Blocks<M>,
+    /// Nodes that are no part of the overlay any more: what was made for them is part of no state.
+    dead: Vec<Place>,
 }
 
 /// A stage at work on an overlay: builds and melds with the blocks of its maker, or of the overlay.
@@ -60,7 +58,7 @@ pub struct Work<'w, 'a, M: Machine> {
 impl<M: Machine> Overlay<M> {
     /// An overlay that says nothing.
     pub fn new() -> Self {
-        Self { nodes: Vec::new(), root: NOTHING, blocks: Blocks::new() }
+        Self { nodes: Vec::new(), root: NOTHING, blocks: Blocks::new(), dead: Vec::new() }
     }
 
     /// Builds an overlay of `entries` on `tree`.
@@ -111,17 +109,30 @@ impl<M: Machine> Overlay<M> {
         tree: Tree<M>,
     ) -> Result<Tree<M>, Stop> {
         let root = self.root;
-        Work { maker, overlay: self, entries }.meld(root, tree)
+        self.meld_part(maker, entries, root, tree)
+    }
+
+    /// The same for a part of it, and of the tree.
+    ///
+    /// # Errors
+    /// As for [`apply`].
+    pub fn meld_part(
+        &mut self,
+        maker: &mut Maker<M>,
+        entries: &[Entry<'_, M>],
+        place: Place,
+        tree: Tree<M>,
+    ) -> Result<Tree<M>, Stop> {
+        Work { maker, overlay: self, entries }.meld(place, tree)
     }
 
     /// The overlay was melded, and the outcome stands: what was grafted of it is part of the tree. Frees the rest, and
     /// takes note of what was replaced.
     pub fn settle(mut self, maker: &mut Maker<M>) {
-        let mut last = Mark::START;
-        for node in &self.nodes {
-            debug_assert!(last <= node.blocks.start, "each node has its own blocks");
-            last = node.blocks.end;
-            match node.is_dead {
+        self.dead.sort_unstable();
+        let mut dead = self.dead.iter().copied().peekable();
+        for (place, node) in (0..).zip(&self.nodes) {
+            match dead.next_if_eq(&place).is_some() {
                 true => maker.free_made(&mut self.blocks, node.blocks.clone()),
                 false => maker.take_replaced(&mut self.blocks, node.blocks.clone()),
             }
@@ -134,19 +145,34 @@ impl<M: Machine> Overlay<M> {
         maker.free_made(&mut self.blocks, Mark::START..end);
     }
 
-    fn kill(&mut self, place: Place) {
-        self.nodes[place as usize].is_dead = true;
+    /// Nothing of this node is part of the overlay any more.
+    pub fn kill(&mut self, place: Place) {
+        self.dead.push(place);
     }
 
-    /// Nothing of this part is grafted.
-    fn kill_all(&mut self, place: Place) {
-        if place != NOTHING {
-            self.kill(place);
-            let node = &self.nodes[place as usize];
+    /// The same for all nodes of this part.
+    pub fn kill_all(&mut self, place: Place) {
+        if let Some(node) = self.nodes.get(place as usize) {
             let (left, right) = (node.left, node.right);
+            self.kill(place);
             self.kill_all(left);
             self.kill_all(right);
         }
+    }
+
+    /// How many nodes have gone so far.
+    pub fn deaths(&self) -> usize {
+        self.dead.len()
+    }
+
+    /// The nodes that have gone since are part of the overlay again.
+    pub fn revive(&mut self, deaths: usize) {
+        self.dead.truncate(deaths);
+    }
+
+    /// A node, if there is one at this place.
+    pub fn node(&self, place: Place) -> Option<&Over<M>> {
+        self.nodes.get(place as usize)
     }
 }
 
@@ -182,7 +208,6 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
         let blocks = start..self.maker.mark();
         Ok(self.push(Over {
             base: Tree::EMPTY,
-            grafts: true,
             entries: range,
             own: None,
             left: NOTHING,
@@ -190,7 +215,6 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
             after,
             writes: after.root.is_some(),
             blocks,
-            is_dead: false,
         }))
     }
 
@@ -216,24 +240,12 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
             false => base,
         };
         let blocks = start..self.maker.mark();
-        let (grafts, is_dead) = (true, false);
-        Ok(self.push(Over {
-            base,
-            grafts,
-            entries,
-            own,
-            left,
-            right,
-            after,
-            writes,
-            blocks,
-            is_dead,
-        }))
+        Ok(self.push(Over { base, entries, own, left, right, after, writes, blocks }))
     }
 
     fn rebase(&mut self, place: Place, tree: Tree<M>) -> Result<Place, Stop> {
         let Some(over) = self.overlay.nodes.get(place as usize) else { return Ok(NOTHING) };
-        if over.grafts && over.base.is(tree) {
+        if over.base.is(tree) {
             return Ok(place);
         }
         let (entries, own, left, right) = (over.entries.clone(), over.own, over.left, over.right);
@@ -251,7 +263,7 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
 
     fn meld(&mut self, place: Place, tree: Tree<M>) -> Result<Tree<M>, Stop> {
         let Some(over) = self.overlay.nodes.get(place as usize) else { return Ok(tree) };
-        if over.grafts && over.base.is(tree) {
+        if over.base.is(tree) {
             return Ok(over.after);
         }
         let (entries, own, left, right) = (over.entries.clone(), over.own, over.left, over.right);
@@ -272,7 +284,7 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
 
 impl<M: Machine> Over<M> {
     /// Whether it stands for a node of the same key.
-    fn is_of(&self, node: NodeRef<M>) -> bool {
+    pub fn is_of(&self, node: NodeRef<M>) -> bool {
         self.base.root.is_some_and(|base| base == node || base.has_key_of(node))
     }
 }

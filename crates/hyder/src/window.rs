@@ -7,8 +7,8 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-/// Intentions whose writes it has. What has read an older state is looked up in the tree.
-const KEPT: u64 = 1 << 17;
+/// Intentions whose writes it has. For what has read an older state the tree is asked.
+pub const KEPT: u64 = 1 << 17;
 
 /// What is known of the last writer of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,8 +20,9 @@ pub enum Writer {
 }
 
 /// The last writers of keys.
-#[derive(Default)]
 pub struct Window {
+    /// Intentions whose writes it has.
+    kept: u64,
     last: HashMap<Written, u64, BuildHasherDefault<Mixer>>,
     /// Keys and their writers, in the order of intentions.
     queue: VecDeque<(u64, Written)>,
@@ -33,6 +34,11 @@ pub struct Window {
 type Written = (u32, Arc<[u8]>);
 
 impl Window {
+    /// An empty one, for the writes of so many intentions.
+    pub fn new(kept: u64) -> Self {
+        Self { kept, last: HashMap::default(), queue: VecDeque::new(), left: 0 }
+    }
+
     /// Takes note of a committed write.
     pub fn write(&mut self, label: u64, table: u32, key: &[u8]) {
         let written: Written = (table, key.into());
@@ -42,7 +48,7 @@ impl Window {
 
     /// Forgets what is too old for a window that ends with `label`.
     pub fn advance(&mut self, label: u64) {
-        let leaves = label.saturating_sub(KEPT);
+        let leaves = label.saturating_sub(self.kept);
         while let Some((writer, written)) = self.queue.pop_front_if(|it| it.0 <= leaves) {
             self.left = writer;
             if self.last.get(&written) == Some(&writer) {
@@ -143,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_last_writer_counts_and_the_old_leave() {
-        let mut window = Window::default();
+        let mut window = Window::new(KEPT);
         window.write(1, 0, b"a");
         window.write(2, 0, b"a");
         window.write(2, 1, b"a");
