@@ -5,7 +5,7 @@ use chiliad_driver::{
     bind_native, judge, load_simulated, run_loaded, run_native,
 };
 use chiliad_engine::{OpenedStore, Store};
-use chiliad_hyder::{Certifier, Cluster, Premeld, RollOptions, ServerOptions};
+use chiliad_hyder::{Certifier, Cluster, Group, Premeld, RollOptions, ServerOptions};
 use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Interleaved, Machine};
 use chiliad_shared_log::MemoryLog;
@@ -51,7 +51,8 @@ fn plan(seed: u64, clients: usize, interleave: usize, transactions: u64) -> Plan
 /// The ways of rolling forward, in turn.
 fn roll(seed: u64) -> RollOptions {
     let plain = RollOptions::default();
-    let meld = |premeld| RollOptions { certifier: Certifier::Meld, premeld, ..plain };
+    let group = if seed % 2 == 0 { Group::Exact } else { Group::Off };
+    let meld = |premeld| RollOptions { certifier: Certifier::Meld, premeld, group, ..plain };
     match seed % 5 {
         0 => plain,
         1 => meld(Premeld::Off),

@@ -11,7 +11,7 @@
 //! | the trees, and what makes and frees them | `node`, `maker`, `join`, `cursor`, `collector` |
 //! | states, and which of them readers look at | `state` |
 //! | what goes through the log | `intention`, `record`, `catalog`, `seen` |
-//! | how an intention is decided | `judge`, `item`; `apply`, `overlay` (meld), `window`, `ranges` |
+//! | how an intention is decided | `judge`, `item`; `apply`, `overlay` (meld), `pair` (group meld), `window`, `ranges`; `warm` |
 //! | a server's way to the log, and back | `pending`, `appender`, `roller`, `server` |
 //! | transactions | `attempt`, `changes`, `session`, `store` |
 //! | several servers as one database, for the drivers | `cluster` |
@@ -19,6 +19,7 @@
 mod appender;
 mod apply;
 mod attempt;
+mod bench;
 mod catalog;
 mod changes;
 mod cluster;
@@ -44,8 +45,10 @@ mod state;
 mod store;
 #[cfg(test)]
 mod trial;
+mod warm;
 mod window;
 
+pub use bench::{MeldPlan, MeldReport, MeldSetting, Stage, run_meld};
 pub use cluster::Cluster;
 pub use options::{Certifier, Group, INFO, Level, Premeld, RollOptions, ServerOptions};
 pub use store::Hyder;

@@ -19,7 +19,7 @@ pub struct ServerOptions {
 
 /// How a server rolls the log forward. The verdicts are the same whatever is chosen, but for [`Group::Fate`] and
 /// [`Level::Snapshot`], about which all servers of a log must agree.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct RollOptions {
     /// How the verdict on an intention is found.
     pub certifier: Certifier,
@@ -29,6 +29,20 @@ pub struct RollOptions {
     pub group: Group,
     /// What an intention depends on.
     pub level: Level,
+    /// Whether the descents of several intentions wait for memory together before the intentions are worked on.
+    pub overlap: bool,
+}
+
+impl Default for RollOptions {
+    fn default() -> Self {
+        Self {
+            certifier: Certifier::default(),
+            premeld: Premeld::default(),
+            group: Group::default(),
+            level: Level::default(),
+            overlap: true,
+        }
+    }
 }
 
 /// How the verdict on an intention is found.

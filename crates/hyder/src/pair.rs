@@ -355,6 +355,6 @@ impl<M: Machine> Work<'_, '_, M> {
                 [over.left, over.right]
             }
         };
-        children.map(|child| self.kill_below(child));
+        children.into_iter().for_each(|child| self.kill_below(child));
     }
 }

@@ -5,17 +5,18 @@
 
 use crate::catalog::{Catalog, Change};
 use crate::collector::Collector;
-use crate::intention::Intention;
+use crate::intention::{Intention, at};
 use crate::item::{Item, Refused};
 use crate::judge::Judge;
 use crate::maker::{Block, Maker};
-use crate::node::Tree;
-use crate::options::{Certifier, Premeld, RollOptions};
+use crate::node::{Key, Tree};
+use crate::options::{Certifier, Group, Premeld, RollOptions};
 use crate::pending::Answer;
 use crate::record::{self, Head, Kind, Unreadable};
 use crate::seen::Seen;
 use crate::server::{Server, log_failed};
 use crate::state::StateRef;
+use crate::warm::warm;
 use chiliad_api::{Error, TableId};
 use chiliad_log::LogError;
 use chiliad_machine::Machine;
@@ -36,6 +37,27 @@ const STATES: usize = 64;
 
 /// A verdict for one of this server's items.
 pub type Answered = (u64, Answer);
+
+/// Intentions whose descents wait for memory together.
+const OVERLAPPED: usize = 16;
+
+/// What an item asks for.
+enum Task<'b> {
+    Join(&'b [u8]),
+    Intention(Intention, &'b [u8]),
+    Change(u64, Change),
+}
+
+/// An intention that waits for the next one, to be melded with it.
+type Held<'b, M> = (By, Item<'b, M>);
+
+/// Where an item comes from, and its number in the log.
+#[derive(Clone, Copy)]
+struct By {
+    head: Head,
+    local: u64,
+    label: u64,
+}
 
 /// The state at the end of the log, as far as it was read, and what it takes to go on.
 pub struct Roller<M: Machine> {
@@ -124,9 +146,7 @@ impl<M: Machine> Roller<M> {
     pub fn step(&mut self, server: &Server<M>, patience: Duration) -> Result<bool, Error> {
         let (before, position) = (self.label, self.next);
         let records = self.read(patience)?;
-        for record in &records {
-            self.record(record)?;
-        }
+        self.roll(&records)?;
         if self.label > before {
             self.publish(server)?;
         }
@@ -153,10 +173,49 @@ impl<M: Machine> Roller<M> {
         }
     }
 
-    fn record(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let (head, items) = match record::read(bytes) {
+    /// Decides all items of some records.
+    fn roll(&mut self, records: &[Vec<u8>]) -> Result<(), Error> {
+        let mut todo = Vec::new();
+        for record in records {
+            self.take_items(record, &mut todo)?;
+        }
+        let mut held = None;
+        let mut todo = todo.into_iter();
+        loop {
+            let some: Vec<_> = todo.by_ref().take(OVERLAPPED).collect();
+            if some.is_empty() {
+                return self.decide_held(&mut held);
+            }
+            if self.judge.options.overlap && !M::explores() {
+                self.warm(&some);
+            }
+            for (head, task) in some {
+                match task {
+                    Task::Intention(intention, bytes) => {
+                        self.intention(head, intention, bytes, &mut held)?;
+                    }
+                    // They are part of the state that the next intention meets.
+                    Task::Join(nonce) => {
+                        self.decide_held(&mut held)?;
+                        self.joined(nonce);
+                    }
+                    Task::Change(local, change) => {
+                        self.decide_held(&mut held)?;
+                        self.change(head, local, change);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the items of a record. What is malformed is left out, alike by every server.
+    fn take_items<'b>(
+        &self,
+        record: &'b [u8],
+        todo: &mut Vec<(Head, Task<'b>)>,
+    ) -> Result<(), Error> {
+        let (head, items) = match record::read(record) {
             Ok(read) => read,
-            // Alike for every server.
             Err(Unreadable::Malformed) => return Ok(()),
             Err(Unreadable::Version(found)) => {
                 let file = self.log.place();
@@ -165,14 +224,32 @@ impl<M: Machine> Roller<M> {
                 return Err(Error::Data(LogError::NewerFormat { file, found, accepted }));
             }
         };
-        for (kind, bytes) in items {
-            match kind {
-                Kind::Join => self.joined(bytes),
-                Kind::Intention => self.intention(head, bytes)?,
-                Kind::Catalog => self.change(head, bytes),
+        todo.extend(items.filter_map(|(kind, bytes)| {
+            let task = match kind {
+                Kind::Join => Task::Join(bytes),
+                Kind::Intention => Task::Intention(Intention::decode(bytes)?, bytes),
+                Kind::Catalog => {
+                    let (local, change) = Change::decode(bytes)?;
+                    Task::Change(local, change)
+                }
+            };
+            Some((head, task))
+        }));
+        Ok(())
+    }
+
+    /// Brings the nodes that intentions lead to into the cache.
+    fn warm(&self, some: &[(Head, Task<'_>)]) {
+        let only_writes = self.judge.options.certifier == Certifier::Window;
+        let mut keys = Vec::with_capacity(OVERLAPPED * 8);
+        for (_, task) in some {
+            let Task::Intention(intention, bytes) = task else { continue };
+            for entry in intention.entries.iter().filter(|it| !only_writes || it.write.is_some()) {
+                let tree = self.judge.roots.get(entry.table as usize).copied().flatten();
+                keys.extend(tree.map(|tree| (tree, Key::new(at(bytes, &entry.key)))));
             }
         }
-        Ok(())
+        warm(&keys);
     }
 
     fn joined(&mut self, nonce: &[u8]) {
@@ -184,8 +261,7 @@ impl<M: Machine> Roller<M> {
         }
     }
 
-    fn change(&mut self, head: Head, bytes: &[u8]) {
-        let Some((local, change)) = Change::decode(bytes) else { return };
+    fn change(&mut self, head: Head, local: u64, change: Change) {
         if !self.seen.is_new(head.server, local) {
             return;
         }
@@ -202,36 +278,73 @@ impl<M: Machine> Roller<M> {
                 replace_all(&mut judge.replaced, dropped);
             }
         }
-        self.decided(head, local, Answer::Changed(changed));
+        self.answer(By { head, local, label: self.label }, Answer::Changed(changed));
     }
 
-    fn intention(&mut self, head: Head, bytes: &[u8]) -> Result<(), Error> {
-        let Some(intention) = Intention::decode(bytes) else { return Ok(()) };
+    fn intention<'b>(
+        &mut self,
+        head: Head,
+        intention: Intention,
+        bytes: &'b [u8],
+        held: &mut Option<Held<'b, M>>,
+    ) -> Result<(), Error> {
         let local = intention.local;
         if !self.seen.is_new(head.server, local) {
             return Ok(());
         }
         self.label += 1;
-        let answer = match self.judge(intention, bytes) {
-            Ok(()) => Answer::Committed(self.label),
-            Err(Refused::Because(reason)) => Answer::Refused(reason),
-            Err(Refused::OutOfMemory) => return Err(self.out_of_memory()),
-        };
-        self.decided(head, local, answer);
-        Ok(())
-    }
-
-    fn judge(&mut self, intention: Intention, bytes: &[u8]) -> Result<(), Refused> {
-        let Judge { maker, options, .. } = &mut self.judge;
-        let mut item = Item::new(maker, self.label, bytes, intention, options.level)?;
-        if options.certifier == Certifier::Meld {
-            let built = self.build(&mut item);
-            if let Err(refused) = built {
-                item.free(&mut self.judge.maker);
-                return Err(refused);
+        let (label, first) = (self.label, held.take());
+        let by = By { head, local, label };
+        match (first, self.prepare(intention, bytes)) {
+            (first, Err(refused)) => {
+                *held = first;
+                self.decide_held(held)?;
+                self.decided(by, Err(refused))
+            }
+            (Some((first_by, first)), Ok(item)) => {
+                let verdicts = self.judge.decide_both(first, item);
+                for (by, verdict) in [first_by, by].into_iter().zip(verdicts) {
+                    self.decided(by, verdict)?;
+                }
+                Ok(())
+            }
+            (None, Ok(item)) if self.judge.options.group == Group::Exact => {
+                *held = Some((by, item));
+                Ok(())
+            }
+            (None, Ok(item)) => {
+                let verdict = self.judge.decide(item);
+                self.decided(by, verdict)
             }
         }
-        self.judge.decide(item)
+    }
+
+    /// Decides an intention that no other one has come to be melded with.
+    fn decide_held(&mut self, held: &mut Option<Held<'_, M>>) -> Result<(), Error> {
+        match held.take() {
+            None => Ok(()),
+            Some((by, item)) => {
+                let verdict = self.judge.decide(item);
+                self.decided(by, verdict)
+            }
+        }
+    }
+
+    /// Makes an intention ready for its turn.
+    fn prepare<'b>(
+        &mut self,
+        intention: Intention,
+        bytes: &'b [u8],
+    ) -> Result<Item<'b, M>, Refused> {
+        let Judge { maker, options, .. } = &mut self.judge;
+        let mut item = Item::new(maker, self.label, bytes, intention, options.level)?;
+        if options.certifier == Certifier::Meld
+            && let Err(refused) = self.build(&mut item)
+        {
+            item.free(&mut self.judge.maker);
+            return Err(refused);
+        }
+        Ok(item)
     }
 
     /// Builds an intention's overlays as the options say: on the state that it has read, and again on a later one; or
@@ -264,15 +377,26 @@ impl<M: Machine> Roller<M> {
         }
     }
 
-    /// Takes note of a verdict.
-    fn decided(&mut self, head: Head, local: u64, answer: Answer) {
+    /// Takes note of the verdict on an intention.
+    fn decided(&mut self, by: By, verdict: Result<(), Refused>) -> Result<(), Error> {
+        let answer = match verdict {
+            Ok(()) => Answer::Committed(by.label),
+            Err(Refused::Because(reason)) => Answer::Refused(reason),
+            Err(Refused::OutOfMemory) => return Err(self.out_of_memory()),
+        };
+        self.answer(by, answer);
+        Ok(())
+    }
+
+    /// Takes note of what became of an item.
+    fn answer(&mut self, by: By, answer: Answer) {
         let outcome = match &answer {
             Answer::Committed(_) | Answer::Changed(Ok(_)) => 1,
             _ => 0,
         };
-        self.digest = mix(self.digest ^ mix(self.label << 1 | outcome));
-        if head.server == self.server && self.server > 0 {
-            self.answers.push((local, answer));
+        self.digest = mix(self.digest ^ mix(by.label << 1 | outcome));
+        if by.head.server == self.server && self.server > 0 {
+            self.answers.push((by.local, answer));
         }
     }
 
