@@ -115,7 +115,8 @@ impl SharedLog for MemoryLog {
     }
 
     fn append(&self, records: &[&[u8]]) -> Result<(), SharedLogError> {
-        let batch = Arc::new(Batch::of(records, self.shared.record_bytes_max)?);
+        Batch::check(records, self.shared.record_bytes_max)?;
+        let batch = Arc::new(Batch::of(records));
         {
             let mut window = self.window();
             if window.bytes().saturating_add(batch.bytes()) > self.shared.bytes_max {

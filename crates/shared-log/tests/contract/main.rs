@@ -2,8 +2,10 @@
 
 mod suite;
 
-use chiliad_shared_log::MemoryLog;
-use chiliad_simulator::{FaultyLog, LogFaults};
+use chiliad_machine::Native;
+use chiliad_shared_log::{FileLog, FileLogOptions, MemoryLog};
+use chiliad_simulator::{DiskFaults, FaultyDisk, FaultyLog, LogFaults};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use suite::Subject;
@@ -53,6 +55,42 @@ contract!(simulated, || {
     let log = FaultyLog::new(fresh_number(), LogFaults::default());
     Subject::new(log.server(1), log.server(2))
 });
+
+/// Small segments, so that records lie in many.
+const SMALL: FileLogOptions =
+    FileLogOptions { segment_bytes: 24 << 10, record_bytes_max: 10_000, memory_bytes: 64 << 20 };
+
+contract!(files, || {
+    let directory = Scratch::new();
+    let log = FileLog::<Native>::open_directory(&directory.0, SMALL).unwrap();
+    Subject::new(Arc::new(log.clone()), Arc::new(log)).keeping(directory)
+});
+
+fn on_a_disk(options: FileLogOptions) -> Subject {
+    let disk = FaultyDisk::new(fresh_number(), DiskFaults::default());
+    let log = FileLog::<Native>::open(Arc::new(disk), options).unwrap();
+    Subject::new(Arc::new(log.clone()), Arc::new(log))
+}
+
+contract!(files_read_from_memory, || on_a_disk(SMALL));
+contract!(files_read_from_disk, || on_a_disk(FileLogOptions { memory_bytes: 0, ..SMALL }));
+contract!(files_read_from_both, || on_a_disk(FileLogOptions { memory_bytes: 2000, ..SMALL }));
+
+/// A directory that no test has had, and that goes with the value.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        let name = format!("chiliad-shared-log-{}-{}", std::process::id(), fresh_number());
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 #[test]
 fn a_full_memory_takes_records_again_after_a_trim() {
