@@ -3,6 +3,7 @@
 use super::state::{Request, Shared, State, wake};
 use super::writer::{Refusal, Writer};
 use crate::batch::Batch;
+use crate::sleeper::Sleeper;
 use chiliad_machine::Machine;
 use chiliad_machine::shared_log::SharedLogError;
 use std::sync::{Arc, OnceLock};
@@ -39,6 +40,7 @@ impl<M: Machine> Shared<M> {
             }
             state.queue.push_back(Arc::clone(&request));
         }
+        let mut sleeper = Sleeper::<M>::new();
         loop {
             if let Some(outcome) = request.outcome.get() {
                 return outcome.clone().map_err(|refusal| refusal.error());
@@ -46,7 +48,7 @@ impl<M: Machine> Shared<M> {
             let writer = self.lock().writer.take();
             match writer {
                 Some(writer) => self.write_group(writer),
-                None => M::park(),
+                None => sleeper.sleep(),
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Two blocks, which are written in turn, each a frame whose epoch is its generation: the newest sound one holds. So
 //! a full disk can still be trimmed, and a write that is cut short leaves the one before.
 
-use super::names::{HEAD_NAME, head_identity};
+use super::names::{HEAD_NAME, create_anew, head_identity};
 use chiliad_log::codec::Decoder;
 use chiliad_log::frame::{Framer, HEAD_BYTES, Head, Kind};
 use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk, DiskFile};
@@ -43,7 +43,7 @@ fn failed(what: &str) -> impl FnOnce(std::io::Error) -> SharedLogError {
 impl LogHead {
     /// That of a new log; durable when it returns.
     pub fn create(disk: &dyn Disk, identity: u128) -> Result<Self, SharedLogError> {
-        let created = disk.create(HEAD_NAME, SLOTS * BLOCK_BYTES as u64);
+        let created = create_anew(disk, HEAD_NAME, SLOTS * BLOCK_BYTES as u64);
         let file = created.map_err(failed("creating"))?;
         let head = Self { file, slot: 0, generation: 1, identity, first: 1 };
         head.write(0, 1, 1)?;
@@ -51,8 +51,8 @@ impl LogHead {
         Ok(head)
     }
 
-    /// The one that is there; `None`: none was ever finished. Durable when it returns, whatever became of the process
-    /// that wrote it.
+    /// The one that is there, written again and synced, for the process that wrote it may have been killed before its
+    /// sync; `None`: none was ever finished.
     pub fn open(disk: &dyn Disk) -> Result<Option<Self>, SharedLogError> {
         let mut blocks = Blocks::new();
         let reader = match disk.open(HEAD_NAME, Access::Read) {
@@ -76,7 +76,6 @@ impl LogHead {
         let file = disk.open(HEAD_NAME, Access::Write).map_err(failed("opening"))?;
         let head = Self { file, slot, generation, identity, first };
         head.write(slot, generation, first)?;
-        disk.sync_names().map_err(failed("naming"))?;
         Ok(Some(head))
     }
 

@@ -1,7 +1,9 @@
 //! What the files of a log are called, and what their frames are known by.
 
 use chiliad_log::frame::Identity;
+use chiliad_machine::disk::{Disk, DiskFile};
 use chiliad_machine::shared_log::Position;
+use std::io;
 
 /// The file that says which log this is and where it begins.
 pub(super) const HEAD_NAME: &str = "shared-log";
@@ -28,6 +30,19 @@ pub(super) fn segment_identity(log: u128, first: Position) -> Identity {
 /// By what the head's frames are known: it is they that say which log this is.
 pub(super) fn head_identity() -> Identity {
     Identity { database: 0, room: 5, numbers: [0; 3] }
+}
+
+/// Creates a file in place of one of this name. That goes first: where the name was given by a process whose sync of
+/// names failed, no later sync makes it durable, and this one's does.
+pub(super) fn create_anew(
+    disk: &dyn Disk,
+    name: &str,
+    bytes: u64,
+) -> io::Result<Box<dyn DiskFile>> {
+    match disk.remove(name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => disk.create(name, bytes),
+    }
 }
 
 #[cfg(test)]

@@ -34,20 +34,20 @@ pub(super) fn open<M: Machine>(
 ) -> Result<Opened, SharedLogError> {
     let mut firsts = segments_on(&**disk)?;
     let head = match LogHead::open(&**disk)? {
-        Some(head) => head,
-        None if firsts.is_empty() => {
+        // The first segment is made after the head. Without one no log was ever opened here.
+        Some(head) if head.first > 1 || !firsts.is_empty() => head,
+        _ if firsts.is_empty() => {
             let identity = u128::from(M::random()) << 64 | u128::from(M::random());
             LogHead::create(&**disk, identity)?
         }
-        None => {
+        _ => {
             let what = "it does not say which log this is";
             return Err(error_of(&LogError::damaged(HEAD_NAME, 0, what)));
         }
     };
     remove_trimmed(&**disk, &mut firsts, head.first)?;
     let resumed = match firsts.pop() {
-        Some(last) => resume::<M>(&**disk, head.identity, last)?,
-        // A crash may come between the head of a new log and its first segment.
+        Some(last) => resume_last::<M>(&**disk, head.identity, last, &mut firsts)?,
         None if head.first == 1 => begin::<M>(&**disk, head.identity, 1)?,
         None => {
             let name = segment_name(head.first);
@@ -101,12 +101,34 @@ fn begin<M: Machine>(
     Writer::begin::<M>(disk, log, first).map_err(|refusal| refusal.error())
 }
 
-/// Finds the end of the last segment. Only its last frame can be one that was never synced.
+/// Goes on after the last record. Where there is none in the last segment it was made in vain, because the disk was
+/// full or failed: it is made again at the next append, at the earliest, so that a full disk can be opened.
+fn resume_last<M: Machine>(
+    disk: &dyn Disk,
+    log: u128,
+    last: Position,
+    before: &mut Vec<Position>,
+) -> Result<Resumed, SharedLogError> {
+    if let Some(resumed) = resume::<M>(disk, log, last)? {
+        return Ok(resumed);
+    }
+    let Some(complete) = before.pop() else { return begin::<M>(disk, log, last) };
+    match resume::<M>(disk, log, complete)?.filter(|it| it.next == last) {
+        Some(resumed) => Ok(Resumed { is_complete: true, ..resumed }),
+        None => {
+            let what = format!("the records up to number {last} were durable and are not there");
+            Err(error_of(&LogError::damaged(&segment_name(complete), 0, what)))
+        }
+    }
+}
+
+/// Finds the end of a segment with which the log ends; `None`: there is no record in it. Only the last frame can be
+/// one that was never synced.
 fn resume<M: Machine>(
     disk: &dyn Disk,
     log: u128,
     segment: Position,
-) -> Result<Resumed, SharedLogError> {
+) -> Result<Option<Resumed>, SharedLogError> {
     let name = segment_name(segment);
     let mut cursor = Cursor::<M>::open(disk, log, segment).map_err(|error| error_of(&error))?;
     let mut all = Wanted {
@@ -124,8 +146,7 @@ fn resume<M: Machine>(
         return Err(error_of(&LogError::damaged(&name, cursor.offset(), what)));
     }
     if cursor.next() == segment {
-        // No record was ever durable in it: perhaps not even its beginning.
-        return begin::<M>(disk, log, segment);
+        return Ok(None);
     }
     let file = disk.open(&name, Access::Write).map_err(failed(format!("opening {name}")))?;
     let bytes = file.bytes().map_err(failed(format!("opening {name}")))?;
@@ -134,7 +155,14 @@ fn resume<M: Machine>(
         make_certain(disk, &name, &*file, cursor.last_offset()..end)?;
     }
     let prepared = end.max(bytes / BLOCK_BYTES as u64 * BLOCK_BYTES as u64);
-    Ok(Resumed { segment, file, offset: end, prepared, next: cursor.next() })
+    Ok(Some(Resumed {
+        is_complete: false,
+        segment,
+        file,
+        offset: end,
+        prepared,
+        next: cursor.next(),
+    }))
 }
 
 /// Writes a frame again as it is, and syncs it: the process that wrote it may have been killed before its sync, or

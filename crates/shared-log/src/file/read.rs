@@ -1,7 +1,9 @@
 //! Reading: the newest records from memory, older ones from the files.
 
 use super::cursor::{Cursor, Wanted, error_of};
+use super::names::segment_name;
 use super::state::{Shared, State};
+use crate::sleeper::{Sleeper, ticks};
 use crate::window::{Placed, hand_over};
 use chiliad_log::LogError;
 use chiliad_machine::shared_log::{Position, SharedLogError};
@@ -34,7 +36,7 @@ impl<M: Machine> Shared<M> {
         patience: Duration,
         take: &mut dyn FnMut(Position, &[u8]),
     ) -> Result<Position, SharedLogError> {
-        let mut until = None;
+        let (mut until, mut sleeper) = (None, Sleeper::new());
         loop {
             let found = self.lock().find(from, bytes)?;
             match found {
@@ -51,12 +53,12 @@ impl<M: Machine> Shared<M> {
             if now >= until {
                 return Ok(from);
             }
-            self.sleep(from, until);
+            self.sleep(&mut sleeper, from, until);
         }
     }
 
     /// Sleeps until there may be a record at `from`, or the time has come.
-    fn sleep(&self, from: Position, until: Ticks) {
+    fn sleep(&self, sleeper: &mut Sleeper<M>, from: Position, until: Ticks) {
         let worker = M::worker();
         {
             let mut state = self.lock();
@@ -65,7 +67,7 @@ impl<M: Machine> Shared<M> {
             }
             state.readers.push(worker);
         }
-        M::park_until(until);
+        sleeper.sleep_until(until);
         self.lock().readers.retain(|it| *it != worker);
     }
 
@@ -89,7 +91,10 @@ impl<M: Machine> Shared<M> {
             let opened = if next > cursor.segment() && self.lock().has_segment(next) {
                 open(next)
             } else if cursor.is_fresh() {
-                let what = "a record that was durable is not there";
+                let what = format!(
+                    "record {next}, which was durable, is not there, and there is no {}",
+                    segment_name(next)
+                );
                 Err(LogError::damaged(cursor.name(), cursor.offset(), what))
             } else {
                 cursor.reopen(&*self.disk, self.identity)
@@ -143,10 +148,4 @@ impl<M: Machine> State<M> {
     fn has_segment(&self, first: Position) -> bool {
         self.segments.binary_search_by_key(&first, |it| it.first).is_ok()
     }
-}
-
-/// A duration on the machine's clock.
-fn ticks<M: Machine>(duration: Duration) -> Ticks {
-    let ticks = duration.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;
-    Ticks::try_from(ticks).unwrap_or(Ticks::MAX)
 }

@@ -4,6 +4,7 @@ use super::faults;
 use super::names::segment_name;
 use super::state::{Segment, Shared};
 use super::writer::Writer;
+use crate::sleeper::Sleeper;
 use chiliad_machine::Machine;
 use chiliad_machine::shared_log::{Position, SharedLogError};
 
@@ -16,7 +17,7 @@ impl<M: Machine> Shared<M> {
     }
 
     fn wait_for_writer(&self) -> Writer {
-        let worker = M::worker();
+        let (worker, mut sleeper) = (M::worker(), Sleeper::<M>::new());
         loop {
             {
                 let mut state = self.lock();
@@ -25,7 +26,7 @@ impl<M: Machine> Shared<M> {
                 }
                 state.trimmers.push(worker);
             }
-            M::park();
+            sleeper.sleep();
         }
     }
 

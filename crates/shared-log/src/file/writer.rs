@@ -5,7 +5,7 @@
 
 use super::faults;
 use super::head::LogHead;
-use super::names::{segment_identity, segment_name};
+use super::names::{create_anew, segment_identity, segment_name};
 use super::payload;
 use crate::batch::Batch;
 use chiliad_log::frame::{Framer, Kind};
@@ -69,6 +69,8 @@ pub(super) struct Writer {
     pub prepared: u64,
     /// The position of the next record.
     next: Position,
+    /// That is the first of another segment.
+    is_complete: bool,
     framer: Framer,
     out: Blocks,
 }
@@ -80,6 +82,8 @@ pub(super) struct Resumed {
     pub offset: u64,
     pub prepared: u64,
     pub next: Position,
+    /// Further records belong into the next one.
+    pub is_complete: bool,
 }
 
 impl Writer {
@@ -95,6 +99,7 @@ impl Writer {
             offset: at.offset,
             prepared: at.prepared,
             next: at.next,
+            is_complete: at.is_complete,
             framer,
             out: Blocks::new(),
         }
@@ -117,18 +122,22 @@ impl Writer {
         let mut framer = Framer::new(segment_identity(log, first), false);
         framer.finish(&mut out, start, Kind::Start, first, 0, 0);
         let offset = out.len() as u64;
-        let file = disk.create(&name, 0).map_err(doing("creating"))?;
-        if let Err(error) = file.write_at(0, &out) {
-            // What there is of it is of no use, and may be what fills the disk.
-            let _ = disk.remove(&name);
-            return Err(doing("writing")(error));
-        }
+        let file = create_anew(disk, &name, 0).map_err(doing("creating"))?;
+        // What there is of it after an error stays: no other segment may come to hold a record that is to be its first.
+        file.write_at(0, &out).map_err(doing("writing"))?;
         let broken = |what: &str, error| Refusal::broken(&format!("{what} {name}"), &error);
         file.sync().map_err(|error| broken("syncing", error))?;
         if !M::fault(&faults::SEGMENT_NAME_NOT_SYNCED) {
             disk.sync_names().map_err(|error| broken("naming", error))?;
         }
-        Ok(Resumed { segment: first, file, offset, prepared: offset, next: first })
+        Ok(Resumed {
+            segment: first,
+            file,
+            offset,
+            prepared: offset,
+            next: first,
+            is_complete: false,
+        })
     }
 
     /// Appends a group; durable when it returns.
@@ -136,7 +145,8 @@ impl Writer {
         &mut self,
         group: impl Iterator<Item = &'a Batch>,
     ) -> Result<(), Refusal> {
-        if self.offset >= self.segment_bytes {
+        if self.is_complete || self.offset >= self.segment_bytes {
+            self.is_complete = true;
             self.roll::<M>()?;
         }
         self.out.clear_to(BUFFER_BYTES);
@@ -194,6 +204,7 @@ impl Writer {
         self.framer.turn_to(segment_identity(self.head.identity, begun.segment));
         (self.segment, self.file) = (begun.segment, begun.file);
         (self.offset, self.prepared) = (begun.offset, begun.prepared);
+        self.is_complete = false;
         Ok(())
     }
 }

@@ -3,11 +3,13 @@
 mod suite;
 
 use chiliad_machine::Native;
-use chiliad_shared_log::{FileLog, FileLogOptions, MemoryLog};
+use chiliad_machine::shared_log::{SharedLog, SharedLogError};
+use chiliad_shared_log::{DelayedLog, FileLog, FileLogOptions, MemoryLog};
 use chiliad_simulator::{DiskFaults, FaultyDisk, FaultyLog, LogFaults};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use suite::Subject;
 
 /// One test for each promise, on the logs that an expression makes.
@@ -76,6 +78,30 @@ contract!(files_read_from_memory, || on_a_disk(SMALL));
 contract!(files_read_from_disk, || on_a_disk(FileLogOptions { memory_bytes: 0, ..SMALL }));
 contract!(files_read_from_both, || on_a_disk(FileLogOptions { memory_bytes: 2000, ..SMALL }));
 
+contract!(delayed, || {
+    let inner = Arc::new(MemoryLog::limited(usize::MAX, 10_000));
+    let delayed = |delay| DelayedLog::<Native>::new(inner.clone(), Duration::from_micros(delay));
+    Subject::new(Arc::new(delayed(200)), Arc::new(delayed(0)))
+});
+
+#[test]
+fn no_record_is_seen_before_its_delay_is_over() {
+    let delay = Duration::from_millis(20);
+    let inner = Arc::new(MemoryLog::new());
+    let log = DelayedLog::<Native>::new(inner.clone(), delay);
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..50 {
+            scope.spawn(|| log.append(&[b"record"]).unwrap());
+        }
+        while inner.bounds().unwrap().end == 1 {
+            std::thread::yield_now();
+        }
+        assert!(begun.elapsed() >= delay, "nobody sees a record before");
+    });
+    assert_eq!(log.bounds().unwrap(), 1..51);
+}
+
 /// A directory that no test has had, and that goes with the value.
 struct Scratch(PathBuf);
 
@@ -94,7 +120,6 @@ impl Drop for Scratch {
 
 #[test]
 fn a_full_memory_takes_records_again_after_a_trim() {
-    use chiliad_machine::shared_log::{SharedLog, SharedLogError};
     let log = MemoryLog::limited(100, 60);
     log.append(&[&[1; 60]]).unwrap();
     assert!(matches!(log.append(&[&[2; 60]]), Err(SharedLogError::Full(_))));
