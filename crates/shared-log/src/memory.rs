@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Records in the memory of this process: for servers that are threads of it. Clones are the same log; it is gone
-/// with the last of them.
+/// with the last of them. A reader that waits holds up its thread: not for simulated cores, whose log is another.
 ///
 /// ```
 /// use chiliad_machine::shared_log::SharedLog;
