@@ -75,9 +75,10 @@ impl Kind {
 pub struct Identity {
     /// The database's number.
     pub database: u128,
-    /// 0: log, 1: checkpoint, 2: claims, 3: marks of a segment.
+    /// 0: log, 1: checkpoint, 2: claims, 3: marks of a segment, 4: segment of a shared log, 5: head of one.
     pub room: u8,
-    /// Incarnation, writer and sequence of a segment; number and part of a checkpoint.
+    /// Incarnation, writer and sequence of a segment; number and part of a checkpoint; first position of a segment of
+    /// a shared log, its upper half first.
     pub numbers: [u32; 3],
 }
 

@@ -11,23 +11,25 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// A copy of `records`, none of which may have more than `accepted` bytes.
+    /// Refuses records of more than `accepted` bytes.
     ///
     /// # Errors
     /// [`SharedLogError::TooLarge`].
-    pub fn of(records: &[&[u8]], accepted: usize) -> Result<Self, SharedLogError> {
-        if let Some(bytes) = records.iter().map(|it| it.len()).find(|&it| it > accepted) {
-            return Err(SharedLogError::TooLarge { bytes, accepted });
+    pub fn check(records: &[&[u8]], accepted: usize) -> Result<(), SharedLogError> {
+        match records.iter().map(|it| it.len()).find(|&it| it > accepted) {
+            Some(bytes) => Err(SharedLogError::TooLarge { bytes, accepted }),
+            None => Ok(()),
         }
-        let mut batch = Self::with_room(records.iter().map(|it| it.len()).sum(), records.len());
+    }
+
+    /// A copy of `records`.
+    pub fn of(records: &[&[u8]]) -> Self {
+        let bytes = Vec::with_capacity(records.iter().map(|it| it.len()).sum());
+        let mut batch = Self { bytes, ends: Vec::with_capacity(records.len()) };
         for record in records {
             batch.push(record);
         }
-        Ok(batch)
-    }
-
-    fn with_room(bytes: usize, records: usize) -> Self {
-        Self { bytes: Vec::with_capacity(bytes), ends: Vec::with_capacity(records) }
+        batch
     }
 
     fn push(&mut self, record: &[u8]) {

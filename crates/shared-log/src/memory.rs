@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Records in the memory of this process: for servers that are threads of it. Clones are the same log; it is gone
-/// with the last of them.
+/// with the last of them. A reader that waits holds up its thread: not for simulated cores, whose log is another.
 ///
 /// ```
 /// use chiliad_machine::shared_log::SharedLog;
@@ -115,7 +115,8 @@ impl SharedLog for MemoryLog {
     }
 
     fn append(&self, records: &[&[u8]]) -> Result<(), SharedLogError> {
-        let batch = Arc::new(Batch::of(records, self.shared.record_bytes_max)?);
+        Batch::check(records, self.shared.record_bytes_max)?;
+        let batch = Arc::new(Batch::of(records));
         {
             let mut window = self.window();
             if window.bytes().saturating_add(batch.bytes()) > self.shared.bytes_max {

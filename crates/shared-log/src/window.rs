@@ -57,6 +57,14 @@ impl Window {
         }
     }
 
+    /// Forgets the oldest batches until no more than `bytes` are held.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        while self.bytes > bytes {
+            self.pop();
+            self.first = self.batches.front().map_or(self.next, |it| it.0);
+        }
+    }
+
     fn pop(&mut self) {
         let popped = self.batches.pop_front();
         self.bytes -= popped.map_or(0, |(_, batch)| batch.bytes());

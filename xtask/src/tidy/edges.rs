@@ -95,6 +95,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("chiliad-storage", &[]),
     ("chiliad-lock", &[]),
     ("chiliad-log", &["crc32fast", "lz4_flex"]),
+    ("chiliad-shared-log", &[]),
     ("chiliad-api", &[]),
     ("chiliad-engine", &[]),
     ("chiliad-checker", &["crc32fast"]),

@@ -2,10 +2,14 @@
 
 mod suite;
 
-use chiliad_shared_log::MemoryLog;
-use chiliad_simulator::{FaultyLog, LogFaults};
+use chiliad_machine::Native;
+use chiliad_machine::shared_log::{SharedLog, SharedLogError};
+use chiliad_shared_log::{DelayedLog, FileLog, FileLogOptions, MemoryLog};
+use chiliad_simulator::{DiskFaults, FaultyDisk, FaultyLog, LogFaults};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use suite::Subject;
 
 /// One test for each promise, on the logs that an expression makes.
@@ -54,9 +58,68 @@ contract!(simulated, || {
     Subject::new(log.server(1), log.server(2))
 });
 
+/// Small segments, so that records lie in many.
+const SMALL: FileLogOptions =
+    FileLogOptions { segment_bytes: 24 << 10, record_bytes_max: 10_000, memory_bytes: 64 << 20 };
+
+contract!(files, || {
+    let directory = Scratch::new();
+    let log = FileLog::<Native>::open_directory(&directory.0, SMALL).unwrap();
+    Subject::new(Arc::new(log.clone()), Arc::new(log)).keeping(directory)
+});
+
+fn on_a_disk(options: FileLogOptions) -> Subject {
+    let disk = FaultyDisk::new(fresh_number(), DiskFaults::default());
+    let log = FileLog::<Native>::open(Arc::new(disk), options).unwrap();
+    Subject::new(Arc::new(log.clone()), Arc::new(log))
+}
+
+contract!(files_read_from_memory, || on_a_disk(SMALL));
+contract!(files_read_from_disk, || on_a_disk(FileLogOptions { memory_bytes: 0, ..SMALL }));
+contract!(files_read_from_both, || on_a_disk(FileLogOptions { memory_bytes: 2000, ..SMALL }));
+
+contract!(delayed, || {
+    let inner = Arc::new(MemoryLog::limited(usize::MAX, 10_000));
+    let delayed = |delay| DelayedLog::<Native>::new(inner.clone(), Duration::from_micros(delay));
+    Subject::new(Arc::new(delayed(200)), Arc::new(delayed(0)))
+});
+
+#[test]
+fn no_record_is_seen_before_its_delay_is_over() {
+    let delay = Duration::from_millis(20);
+    let inner = Arc::new(MemoryLog::new());
+    let log = DelayedLog::<Native>::new(inner.clone(), delay);
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..50 {
+            scope.spawn(|| log.append(&[b"record"]).unwrap());
+        }
+        while inner.bounds().unwrap().end == 1 {
+            std::thread::yield_now();
+        }
+        assert!(begun.elapsed() >= delay, "nobody sees a record before");
+    });
+    assert_eq!(log.bounds().unwrap(), 1..51);
+}
+
+/// A directory that no test has had, and that goes with the value.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        let name = format!("chiliad-shared-log-{}-{}", std::process::id(), fresh_number());
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 #[test]
 fn a_full_memory_takes_records_again_after_a_trim() {
-    use chiliad_machine::shared_log::{SharedLog, SharedLogError};
     let log = MemoryLog::limited(100, 60);
     log.append(&[&[1; 60]]).unwrap();
     assert!(matches!(log.append(&[&[2; 60]]), Err(SharedLogError::Full(_))));

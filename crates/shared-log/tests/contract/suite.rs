@@ -17,12 +17,19 @@ const NO_PATIENCE: Duration = Duration::ZERO;
 pub struct Subject {
     log: Arc<dyn SharedLog>,
     other: Arc<dyn SharedLog>,
+    /// What lives as long as they do.
+    kept: Option<Box<dyn std::any::Any>>,
 }
 
 impl Subject {
     /// An empty log, by two handles.
     pub fn new(log: Arc<dyn SharedLog>, other: Arc<dyn SharedLog>) -> Self {
-        Self { log, other }
+        Self { log, other, kept: None }
+    }
+
+    /// The same, with something that is dropped after the log.
+    pub fn keeping(self, kept: impl std::any::Any) -> Self {
+        Self { kept: Some(Box::new(kept)), ..self }
     }
 }
 
@@ -58,7 +65,7 @@ fn record(writer: u64, number: u64) -> Vec<u8> {
 }
 
 pub fn records_come_back_in_order(make: Make<'_>) {
-    let Subject { log, other } = make();
+    let Subject { log, other, kept: _kept } = make();
     assert_eq!(log.bounds().unwrap(), 1..1);
     for number in 0..100 {
         let by = if number % 2 == 0 { &log } else { &other };
@@ -79,7 +86,7 @@ pub fn records_come_back_in_order(make: Make<'_>) {
 }
 
 pub fn nothing_and_empty_records_are_told_apart(make: Make<'_>) {
-    let Subject { log, .. } = make();
+    let Subject { log, kept: _kept, .. } = make();
     log.append(&[]).unwrap();
     assert_eq!(log.bounds().unwrap(), 1..1);
     let mut calls = 0;
@@ -94,7 +101,7 @@ pub fn nothing_and_empty_records_are_told_apart(make: Make<'_>) {
 }
 
 pub fn a_reader_takes_as_much_as_it_asked_for(make: Make<'_>) {
-    let Subject { log, .. } = make();
+    let Subject { log, kept: _kept, .. } = make();
     for _ in 0..20 {
         log.append(&[&[1; 100], &[2; 100], &[3; 100]]).unwrap();
     }
@@ -107,7 +114,7 @@ pub fn a_reader_takes_as_much_as_it_asked_for(make: Make<'_>) {
 }
 
 pub fn what_is_too_large_is_refused_whole(make: Make<'_>) {
-    let Subject { log, .. } = make();
+    let Subject { log, kept: _kept, .. } = make();
     let accepted = log.record_bytes_max();
     let (largest, larger) = (vec![7; accepted], vec![8; accepted + 1]);
     let error = log.append(&[b"small", &larger]).unwrap_err();
@@ -120,7 +127,7 @@ pub fn what_is_too_large_is_refused_whole(make: Make<'_>) {
 }
 
 pub fn what_is_trimmed_is_gone_and_positions_go_on(make: Make<'_>) {
-    let Subject { log, other } = make();
+    let Subject { log, other, kept: _kept } = make();
     log.trim(10).unwrap();
     assert_eq!(log.bounds().unwrap(), 1..1, "only what is there is forgotten");
     for number in 0..100 {
@@ -149,7 +156,7 @@ pub fn what_is_trimmed_is_gone_and_positions_go_on(make: Make<'_>) {
 }
 
 pub fn a_reader_that_waits_is_woken(make: Make<'_>) {
-    let Subject { log, other } = make();
+    let Subject { log, other, kept: _kept } = make();
     thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let mut next = 1;
@@ -168,7 +175,7 @@ pub fn a_reader_that_waits_is_woken(make: Make<'_>) {
 pub fn everybody_sees_one_sequence(make: Make<'_>) {
     const WRITERS: u64 = 4;
     const EACH: u64 = 60;
-    let Subject { log, other } = make();
+    let Subject { log, other, kept: _kept } = make();
     let sequences: Vec<Records> = thread::scope(|scope| {
         for writer in 0..WRITERS {
             let log = if writer % 2 == 0 { &log } else { &other };
@@ -204,7 +211,7 @@ pub fn everybody_sees_one_sequence(make: Make<'_>) {
 }
 
 pub fn what_bounds_say_is_there(make: Make<'_>) {
-    let Subject { log, other } = make();
+    let Subject { log, other, kept: _kept } = make();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -229,7 +236,7 @@ pub fn what_bounds_say_is_there(make: Make<'_>) {
 }
 
 pub fn a_reader_is_told_when_it_was_overtaken_by_a_trim(make: Make<'_>) {
-    let Subject { log, other } = make();
+    let Subject { log, other, kept: _kept } = make();
     thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let mut next = 1;

@@ -1,0 +1,43 @@
+//! Sleeping inside a call, without taking from the caller what woke it.
+
+use chiliad_machine::{Machine, Ticks, Woken};
+use std::marker::PhantomData;
+use std::time::Duration;
+
+/// Sleeps for a call. Whoever wakes a worker may mean another wait of it than this one: if the sleeper was woken by
+/// anybody, the worker's next park after the call returns at once.
+pub(crate) struct Sleeper<M: Machine> {
+    woken: bool,
+    machine: PhantomData<fn() -> M>,
+}
+
+impl<M: Machine> Sleeper<M> {
+    pub fn new() -> Self {
+        Self { woken: false, machine: PhantomData }
+    }
+
+    /// Sleeps until somebody wakes the worker, or for no reason less long.
+    pub fn sleep(&mut self) {
+        M::park();
+        self.woken = true;
+    }
+
+    /// As [`Sleeper::sleep`], until a time at the longest.
+    pub fn sleep_until(&mut self, time: Ticks) {
+        self.woken |= M::park_until(time) == Woken::ByPeer;
+    }
+}
+
+impl<M: Machine> Drop for Sleeper<M> {
+    fn drop(&mut self) {
+        if self.woken {
+            M::unpark(M::worker());
+        }
+    }
+}
+
+/// A duration in the machine's ticks; the most there are, if it is longer.
+pub(crate) fn ticks<M: Machine>(duration: Duration) -> Ticks {
+    let ticks = duration.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;
+    Ticks::try_from(ticks).unwrap_or(Ticks::MAX)
+}
