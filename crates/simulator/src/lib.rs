@@ -43,10 +43,13 @@
 mod config;
 pub mod description;
 mod disk;
+mod fibre;
 pub mod fork;
 mod freed;
 mod hollow;
 mod hook;
+mod host;
+mod hosts;
 mod machine;
 mod outcome;
 mod random;
@@ -66,10 +69,12 @@ mod word;
 
 pub use config::{Config, MemoryModel, Schedule};
 pub use disk::{DiskCounters, DiskFaults, DiskLosses, FaultyDisk};
+pub use host::Host;
+pub use hosts::{crash, host, pause, spawn_crew_during, spawn_daemon_during, spawn_during};
 pub use machine::{Sim, lose_core, stopping};
 pub use outcome::{
-    Access, Breach, CorePanic, Counters, Freed, Outcome, Rule, Step, Trace, UseOfFreedMemory,
-    Verdict, Waiter,
+    Access, Breach, CorePanic, Counters, ForeignAccess, Freed, Outcome, Rule, Step, Trace,
+    UseOfFreedMemory, Verdict, Waiter,
 };
 pub use region::NoMemory;
 pub use run::{Run, trace_freeing};

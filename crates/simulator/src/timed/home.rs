@@ -1,9 +1,9 @@
 //! What a line's home does with a request, and everything that takes time but the cores themselves.
 
 use super::bandwidth::Bandwidth;
+use super::core::{Access, Core, Effect, Event, NOBODY, Post, Request, perform};
 use super::directory::{At, Copies, Directory};
 use super::network::{Load, Network};
-use super::spin::Spin;
 use super::table::table;
 use super::tags::{Private, Right};
 use super::wheel::Wheel;
@@ -14,36 +14,12 @@ use chiliad_machine::{Machine, Native};
 /// Places where requests queue. Two lines that share one, which is rare, wait for each other.
 const QUEUES: usize = 1 << 16;
 
-/// Lines of a core's stack that the host is asked for before the core goes on.
-const STACK_LINES: u32 = 8;
-
 /// Tiles from which on what the next events want is not in the host's own caches any more: it is asked for.
 const CROWD: u32 = 128;
 
 /// Lines of a [`Core`], and of what an effect needs on its core's stack.
 const CORE_LINES: u32 = 3;
 const EFFECT_LINES: u32 = 2;
-
-const NOBODY: u32 = u32::MAX;
-
-/// What an access wants of its line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Access {
-    /// To see it.
-    Read,
-    /// To overwrite some of it.
-    Write,
-    /// To change it by what it holds.
-    Modify,
-}
-
-impl Access {
-    /// Whether a core with this right needs to ask nobody.
-    #[inline]
-    pub(super) fn is_answered_by(self, right: Right) -> bool {
-        if self == Self::Read { right != Right::None } else { right.may_write() }
-    }
-}
 
 /// What was counted of the memory of a timed run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -68,82 +44,12 @@ pub struct Timings {
     pub naps: u64,
 }
 
-/// What the event of a core means.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Event {
-    /// It goes on.
-    Resume,
-    /// Its request has reached the home.
-    Arrive,
-    /// Its request is the next of its queue.
-    Turn,
-    /// Its request has reached the counter in the middle.
-    Count,
-}
-
-/// What a core waits for.
-struct Request {
-    line: u64,
-    mix: u64,
-    home: u32,
-    access: Access,
-    /// Performs it; the core that waits owns what this points to.
-    effect: Option<Effect>,
-    /// The line that it goes on with when it has been answered.
-    further: Option<u64>,
-}
-
-/// What an access does to memory when its time has come. Returns the line that the same access goes on
-/// with, if it is of several.
-pub(super) type Effect = *mut dyn FnMut() -> Option<u64>;
-
-/// A core.
-pub(crate) struct Core {
-    tile: u32,
-    /// It is not part of the machine: nothing that it does takes time.
-    pub(super) free: bool,
-    /// Background work: the core whose time it takes.
-    pub(super) guest_of: Option<u32>,
-    /// Background work may take its time at any moment.
-    has_guests: bool,
-    /// Cycles that guests have taken.
-    pub(super) owed: u64,
-    pub(super) resumed: u64,
-    event: Event,
-    request: Request,
-    /// The next core in the queue of its line.
-    behind: u32,
-    pub(super) spin: Spin,
-    /// What the counter in the middle held for it.
-    pub(super) counted: u64,
-    pub(super) stack: Stack,
-    /// Lines asked for ahead of use and when they arrive, the oldest first.
-    ahead: Vec<(u64, u64)>,
-}
-
-/// What a core goes on with: its stack's addresses when it last gave way, only ever asked for ahead.
-#[derive(Clone, Copy)]
-pub(super) struct Stack {
-    /// Where the frames end that it returns to first.
-    pub(super) end: *const u8,
-    /// Where it is noted that they do.
-    pub(super) root: *const u8,
-}
-
-impl Stack {
-    /// Asks the host for it.
-    fn prefetch(self) {
-        Native::prefetch(self.end, STACK_LINES);
-        Native::prefetch(self.root, 1);
-    }
-}
-
 /// Requests for a line.
 #[derive(Clone, Copy)]
 struct Queue {
     /// Until when the home is busy with it.
     until: u64,
-    first: u32,
+    pub(super) first: u32,
     last: u32,
 }
 
@@ -151,7 +57,7 @@ struct Queue {
 pub(crate) struct Timed {
     pub(super) machine: Description,
     pub(super) wheel: Wheel,
-    private: Private,
+    pub(super) private: Private,
     directory: Directory,
     network: Network,
     ports: Bandwidth,
@@ -161,29 +67,23 @@ pub(crate) struct Timed {
     counted: u64,
     queues: Vec<Queue>,
     pub(super) cores: Vec<Core>,
-    tiles: u32,
+    pub(super) tiles: u32,
+    /// Of the core, and of the background work, that comes next.
+    pub(super) next_tile: u32,
+    pub(super) next_guest: u32,
+    /// The core whose time background work takes, if it takes any.
+    pub(super) first: Option<u32>,
     controller_count: u32,
     /// Cores that spin sleep.
     naps: bool,
     /// How many do.
-    asleep: u32,
+    pub(super) asleep: u32,
     /// When what a core does was first told to take time.
     begun: Option<u64>,
     salt: u64,
     pub(crate) timings: Timings,
     /// Mixed from every event.
     pub(crate) digest: u64,
-}
-
-/// What a core is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Post {
-    /// The host's own stack, or an observer.
-    Outside,
-    /// The program.
-    Tile,
-    /// Background work.
-    Background,
 }
 
 impl Timed {
@@ -193,35 +93,13 @@ impl Timed {
         let controller_count = machine.memory.controllers.unwrap_or(tiles).clamp(1, tiles);
         let first = posts.iter().position(|&post| post == Post::Tile);
         let shared = machine.background == crate::description::Background::Shared;
-        let mut wheel = Wheel::new();
-        let (mut next_tile, mut next_guest) = (0, 0);
-        let cores = posts.iter().map(|&post| {
-            wheel.add_core();
-            let tile = match post {
-                Post::Outside => 0,
-                Post::Tile => {
-                    next_tile += 1;
-                    next_tile - 1
-                }
-                Post::Background => {
-                    next_guest += 1;
-                    (next_guest - 1) % tiles
-                }
-            };
-            let guest = post == Post::Background && shared;
-            Core::new(tile, post == Post::Outside, first.filter(|_| guest).map(|it| it as u32))
-        });
-        let mut cores: Vec<Core> = cores.collect();
-        if let Some(host) = cores.iter().find_map(|core| core.guest_of) {
-            cores[host as usize].has_guests = true;
-        }
-        Self {
-            wheel,
+        let mut timed = Self {
+            wheel: Wheel::new(),
             private: Private::new(
                 machine.first,
                 machine.second,
                 machine.hidden_cycles,
-                cores.len(),
+                posts.len(),
             ),
             directory: Directory::new(machine.shared, tiles as usize),
             network: Network::new(machine.network, tiles),
@@ -230,8 +108,11 @@ impl Timed {
             counter: Bandwidth::new(1),
             counted: 0,
             queues: table(Queue { until: 0, first: NOBODY, last: NOBODY }, QUEUES),
-            cores,
+            cores: Vec::with_capacity(posts.len()),
             tiles,
+            next_tile: 0,
+            next_guest: 0,
+            first: first.filter(|_| shared).map(|it| it as u32),
             controller_count,
             naps: config.naps,
             asleep: 0,
@@ -240,7 +121,9 @@ impl Timed {
             timings: Timings::default(),
             digest: 0,
             machine: machine.clone(),
-        }
+        };
+        posts.iter().for_each(|&post| timed.add_core(post));
+        timed
     }
 
     /// What `core` may do with a line, in how many cycles it knows, and from when on the line is there.
@@ -376,6 +259,9 @@ impl Timed {
         self.digest =
             (self.digest ^ time ^ u64::from(core) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         match self.cores[core as usize].event {
+            Event::Resume if self.cores[core as usize].held > time => {
+                self.resume_at(self.cores[core as usize].held, core);
+            }
             Event::Resume => return Some(self.go_further(time, core)),
             Event::Arrive => self.arrive(time, core),
             Event::Turn => {
@@ -383,6 +269,11 @@ impl Timed {
                 self.next_turn(core);
             }
             Event::Count => self.count(time, core),
+            Event::Nothing => self.cores[core as usize].event = Event::Resume,
+            Event::Pass => {
+                self.next_turn(core);
+                self.cores[core as usize].event = Event::Resume;
+            }
         }
         Some(Step::Served)
     }
@@ -412,7 +303,7 @@ impl Timed {
                     Native::prefetch(effect.cast_const().cast(), EFFECT_LINES);
                 }
             }
-            Event::Count => {}
+            Event::Count | Event::Nothing | Event::Pass => {}
         }
     }
 
@@ -711,46 +602,12 @@ impl Timed {
     }
 }
 
-/// Does what an access does.
-fn perform(effect: Effect) -> Option<u64> {
-    // SAFETY: the core that asked is suspended until its access is over, and the closure lives on its
-    // stack.
-    unsafe { (*effect)() }
-}
-
 /// What one event came to.
 pub(super) enum Step {
     /// A core goes on at a time.
     Resume(u64, u32),
     /// A home has done something.
     Served,
-}
-
-impl Core {
-    fn new(tile: u32, free: bool, guest_of: Option<u32>) -> Self {
-        Self {
-            tile,
-            free,
-            guest_of,
-            has_guests: false,
-            owed: 0,
-            resumed: 0,
-            event: Event::Resume,
-            request: Request {
-                line: 0,
-                mix: 0,
-                home: 0,
-                access: Access::Read,
-                effect: None,
-                further: None,
-            },
-            behind: NOBODY,
-            spin: Spin::default(),
-            counted: 0,
-            stack: Stack { end: std::ptr::null(), root: std::ptr::null() },
-            ahead: Vec::new(),
-        }
-    }
 }
 
 /// A number whose every bit depends on all bits of `line`.

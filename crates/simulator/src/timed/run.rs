@@ -3,7 +3,8 @@
 //! A core that has to wait books its own event and takes the next one of the wheel, on its own stack: if that is
 //! its own again, no switch was needed.
 
-use super::home::{Access, Effect, Stack, Step, Timed};
+use super::core::{Access, Effect, Stack};
+use super::home::{Step, Timed};
 use crate::description::PRICE_BITS;
 use crate::outcome::Access as Done;
 use crate::state::State;
@@ -260,7 +261,7 @@ impl State {
     }
 
     /// The running core has other workers' doings before its own time happen.
-    pub(super) fn let_others(&self, timed: &RefCell<Timed>) {
+    pub(crate) fn let_others(&self, timed: &RefCell<Timed>) {
         let mut it = timed.borrow_mut();
         if !self.is_turn(&it, self.time.get(), 0) {
             it.resume_at(self.time.get(), self.core.get());
