@@ -275,7 +275,7 @@ impl State {
         self.live_workers.set(self.live_workers.get() + if daemon { 0 } else { count });
         let core = self.workers.borrow()[workers[0].0 as usize].core;
         if let Some(timed) = self.timed() {
-            timed.borrow_mut().start(core, post, self.time.get());
+            timed.borrow_mut().start(core, post, host, self.time.get());
         }
         workers.iter().for_each(|worker| self.admit(worker.0));
         self.plan();

@@ -74,6 +74,7 @@ pub(super) type Effect = *mut dyn FnMut() -> Option<u64>;
 
 /// A core.
 pub(crate) struct Core {
+    pub(super) chip: u16,
     pub(super) tile: u32,
     /// It is not part of the machine: nothing that it does takes time.
     pub(super) free: bool,
@@ -84,8 +85,6 @@ pub(crate) struct Core {
     /// Cycles that guests have taken.
     pub(super) owed: u64,
     pub(super) resumed: u64,
-    /// Until when it is stopped.
-    pub(super) held: u64,
     pub(super) event: Event,
     pub(super) request: Request,
     /// The next core in the queue of its line.
@@ -123,15 +122,15 @@ pub(super) fn perform(effect: Effect) -> Option<u64> {
 }
 
 impl Core {
-    pub(super) fn new(tile: u32, free: bool, guest_of: Option<u32>) -> Self {
+    pub(super) fn new(chip: u16, tile: u32, free: bool) -> Self {
         Self {
+            chip,
             tile,
             free,
-            guest_of,
+            guest_of: None,
             has_guests: false,
             owed: 0,
             resumed: 0,
-            held: 0,
             event: Event::Resume,
             request: Request {
                 line: 0,
@@ -158,7 +157,7 @@ impl Core {
     /// A program begins on it at `time`; what its caches hold it finds there.
     pub(super) fn begin(&mut self, time: u64, post: Post) {
         self.free = post == Post::Outside;
-        (self.resumed, self.held, self.owed) = (time, 0, 0);
+        (self.resumed, self.owed) = (time, 0);
         self.spin = Spin::default();
     }
 }

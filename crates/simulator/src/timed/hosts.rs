@@ -4,8 +4,11 @@
 //! nothing for it, and keeps its place in the queue until its turn has come. Only then may
 //! another worker have the core.
 
+use super::chip::Chip;
 use super::core::{Core, Event, Post};
 use super::home::Timed;
+use crate::description::Background;
+use crate::host::Host;
 
 impl Timed {
     /// The program of `core` is gone. `ready`: it was about to go on, had asked a home, or spun.
@@ -20,8 +23,9 @@ impl Timed {
 
     /// `core` does not go on before a time.
     pub(crate) fn stop_until(&mut self, core: u32, until: u64) {
-        let held = &mut self.cores[core as usize].held;
+        let held = &mut self.held[core as usize];
         *held = until.max(*held);
+        self.held_until = until.max(self.held_until);
     }
 
     /// Nothing of what the dead program of `core` asked for is under way.
@@ -30,11 +34,12 @@ impl Timed {
     }
 
     /// A program begins at `time` on `core`, which is new or at rest.
-    pub(crate) fn start(&mut self, core: u32, post: Post, time: u64) {
+    pub(crate) fn start(&mut self, core: u32, post: Post, host: Host, time: u64) {
         if core as usize == self.cores.len() {
-            self.add_core(post);
+            self.add_core(post, host);
         }
         self.cores[core as usize].begin(time, post);
+        self.held[core as usize] = 0;
     }
 
     /// `core`, which dies, does not sleep through a spin any more, if it did.
@@ -44,31 +49,49 @@ impl Timed {
         slept
     }
 
-    /// One more core.
-    pub(super) fn add_core(&mut self, post: Post) {
+    /// The chip of a host, which is made with so many tiles where there is none.
+    pub(super) fn chip_for(&mut self, host: Host, tiles: u32) -> usize {
+        self.chips.iter().position(|chip| chip.host == host).unwrap_or_else(|| {
+            self.chips.push(Chip::new(&self.machine, host, tiles));
+            self.tiles += tiles;
+            self.chips.len() - 1
+        })
+    }
+
+    /// One more core. A host that comes later has as many tiles as the largest of the others.
+    pub(super) fn add_core(&mut self, post: Post, host: Host) {
         let core = self.cores.len() as u32;
         self.wheel.add_core();
         self.private.grow(core as usize + 1);
+        let most = self.chips.iter().map(|chip| chip.tiles).max().unwrap_or(1);
+        let place = self.chip_for(host, most);
+        let chip = &mut self.chips[place];
         let tile = match post {
             Post::Outside => 0,
-            Post::Tile => {
-                self.next_tile += 1;
-                (self.next_tile - 1) % self.tiles
-            }
-            Post::Background => {
-                self.next_guest += 1;
-                (self.next_guest - 1) % self.tiles
-            }
+            Post::Tile => chip.next_tile(),
+            Post::Background => chip.next_guest(),
         };
-        let guest_of = self.first.filter(|_| post == Post::Background);
-        self.cores.push(Core::new(tile, post == Post::Outside, guest_of));
-        let mut guests = self.cores.iter().filter_map(|it| it.guest_of);
-        if let Some(host) = self.first
-            && (core == host || guest_of.is_some())
-            && guests.any(|it| it == host)
-            && let Some(host) = self.cores.get_mut(host as usize)
-        {
-            host.has_guests = true;
+        let number = u16::try_from(place).expect("fewer hosts than u16 counts");
+        self.cores.push(Core::new(number, tile, post == Post::Outside));
+        self.held.push(0);
+        if self.machine.background == Background::Shared {
+            self.share_core(place, core, post);
+        }
+    }
+
+    /// Where background work takes the time of a chip's first core, that of the new core does, or takes its.
+    fn share_core(&mut self, place: usize, core: u32, post: Post) {
+        let chip = &mut self.chips[place];
+        match post {
+            Post::Outside => return,
+            Post::Tile if chip.first.is_some() => return,
+            Post::Tile => chip.first = Some(core),
+            Post::Background => chip.guests.push(core),
+        }
+        let (Some(first), guests) = (chip.first, &chip.guests) else { return };
+        for &guest in guests {
+            self.cores[guest as usize].guest_of = Some(first);
+            self.cores[first as usize].has_guests = true;
         }
     }
 }

@@ -22,7 +22,7 @@ impl State {
     /// Makes the run a timed one, if it shall be; all cores are known.
     pub(crate) fn begin_time(&self) {
         let Some(machine) = &self.config.machine else { return };
-        let timed = Timed::new(machine, &self.posts.borrow(), &self.config);
+        let timed = Timed::new(machine, &self.posts.borrow(), &self.hosts.borrow(), &self.config);
         if let Some(share) = self.timeshare.get() {
             share.borrow_mut().set_times(machine.waiting.slice, machine.waiting.switch);
         }
@@ -345,7 +345,7 @@ impl State {
     /// The next number of the counter in the middle of the chip.
     pub(crate) fn timed_count(&self, timed: &RefCell<Timed>) -> u64 {
         if !self.is_scheduled() {
-            return timed.borrow_mut().count_now();
+            return timed.borrow_mut().count_now(self.core.get());
         }
         let core = self.core.get();
         timed.borrow_mut().send_count(core, self.time.get());
