@@ -44,7 +44,7 @@ pub fn crash(host: Host) {
 }
 
 /// All cores of a host stop for so many ticks, as by SIGSTOP and SIGCONT. Others may run first. A host that is
-/// stopped for longer stays so. A run that ends stops nobody.
+/// stopped for longer already stays so, and its new cores are stopped too. A run that ends stops nobody.
 ///
 /// # Panics
 /// Outside the schedule, and when the running core is one of the host's.
@@ -204,14 +204,15 @@ impl State {
         }
         self.marks.borrow_mut().insert("host paused");
         self.end_pause(host);
+        self.paused.borrow_mut().insert(host, until);
         let cores = self.cores_of(host);
         if let Some(timed) = self.timed() {
+            // Its cores see to the time themselves.
             let mut timed = timed.borrow_mut();
             cores.into_iter().for_each(|core| timed.stop_until(core, until));
             return;
         }
         cores.into_iter().for_each(|core| self.scheduler.borrow_mut().withdraw(core));
-        self.paused.borrow_mut().insert(host, until);
         self.timers.borrow_mut().insert((until, PAUSES + host.0));
         self.timer_at.set(self.timer_at.get().min(until));
         self.plan();
@@ -242,6 +243,10 @@ impl State {
 
     /// All hosts go on: the run ends.
     pub(crate) fn go_on_with_all(&self) {
+        if let Some(timed) = self.timed() {
+            timed.borrow_mut().stop_nobody();
+            return;
+        }
         let paused: Vec<Host> = self.paused.borrow().keys().copied().collect();
         paused.into_iter().for_each(|host| self.go_on_with(host));
     }
@@ -263,12 +268,14 @@ impl State {
         self.change_host(Change::Spawn, host);
         let (bytes, live) = (self.config.stack_bytes, self.live.get() as usize);
         let count = u32::try_from(bodies.len()).expect("fewer workers than u32 counts");
+        let stacks: Result<Vec<_>, _> =
+            (live..).take(bodies.len()).map(|used| obtain_stack(bytes, used)).collect();
+        let stacks = stacks.unwrap_or_else(|refused| panic!("{refused}"));
         let workers = match self.vacant_core(host, post) {
             Some(core) => self.add_workers(core, names, daemon),
             None => self.add_core(host, names, post, daemon),
         };
-        for ((worker, body), used) in workers.iter().copied().zip(bodies).zip(live..) {
-            let stack = obtain_stack(bytes, used).unwrap_or_else(|refused| panic!("{refused}"));
+        for ((&worker, body), stack) in workers.iter().zip(bodies).zip(stacks) {
             self.arrivals.borrow_mut().push(Arrival { worker, body, stack });
         }
         self.live.set(self.live.get() + count);
@@ -276,6 +283,9 @@ impl State {
         let core = self.workers.borrow()[workers[0].0 as usize].core;
         if let Some(timed) = self.timed() {
             timed.borrow_mut().start(core, post, host, self.time.get());
+            if let Some(&until) = self.paused.borrow().get(&host) {
+                timed.borrow_mut().stop_until(core, until);
+            }
         }
         workers.iter().for_each(|worker| self.admit(worker.0));
         self.plan();

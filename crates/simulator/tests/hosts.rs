@@ -4,7 +4,7 @@ mod common;
 
 use chiliad_machine::disk::{Access, BLOCK_BYTES, Blocks, Disk};
 use chiliad_machine::{Class, Machine, Ordering, Spin, Woken, Word, WorkerId};
-use chiliad_simulator::description::Description;
+use chiliad_simulator::description::{Description, Waiting};
 use chiliad_simulator::{
     Config, DiskFaults, FaultyDisk, Host, MemoryModel, Outcome, Run, Sim, SimWord, Verdict, crash,
     host, pause, spawn_crew_during, spawn_daemon_during, spawn_during, stopping,
@@ -415,6 +415,63 @@ fn a_paused_host_can_crash_and_start_again() {
         let outcome = run.go();
         assert!(outcome.verdict.is_completed(), "{}", outcome.verdict);
     }
+}
+
+#[test]
+fn what_begins_on_a_paused_host_waits_too() {
+    for config in all_configs(10) {
+        let mut run = Run::new(config);
+        run.spawn_on(PEER, "peer", || {
+            let begun = Sim::now();
+            pause(VICTIM, 3_000);
+            let began = Rc::new(Cell::new(0));
+            let note = Rc::clone(&began);
+            spawn_during(VICTIM, "core", move || note.set(Sim::now()));
+            sleep(10_000);
+            assert!((begun + 3_000..begun + 10_000).contains(&began.get()));
+        });
+        let outcome = run.go();
+        assert!(outcome.verdict.is_completed(), "{}", outcome.verdict);
+    }
+}
+
+/// Threads share cores by slices: those that have one die, and those that wait for one.
+#[test]
+fn threads_die_with_their_host() {
+    let (mut died, mut lived) = (0, 0);
+    for config in (0..40).map(timed) {
+        let at = 500 * config.seed;
+        let slice = Description { waiting: short_slices(), ..Description::mesh() };
+        let mut run = Run::new(Config { machine: Some(slice), ..config });
+        let done = Rc::new(Cell::new(0));
+        let words = run.outside(|| words(8));
+        let body = |number: u64| -> (String, Box<dyn FnOnce()>) {
+            let done = Rc::clone(&done);
+            (format!("thread {number}"), Box::new(move || work(words, ROUNDS, &done)))
+        };
+        run.spawn_threads(2, (0..5).map(body).collect());
+        let seen = Rc::clone(&done);
+        run.spawn_on(PEER, "chaos", move || {
+            sleep(at);
+            crash(Host(0));
+            let then = seen.get();
+            spawn_during(Host(0), "again", || {
+                let word = &common::words(1)[0];
+                word.fetch_add(1, Relaxed);
+            });
+            sleep(5_000);
+            assert_eq!(seen.get(), then);
+        });
+        let outcome = run.go();
+        assert!(outcome.verdict.is_completed(), "{}", outcome.verdict);
+        died += outcome.crashed;
+        lived += 5 - outcome.crashed;
+    }
+    assert!(died > 20 && lived > 20, "{died} {lived}");
+}
+
+fn short_slices() -> Waiting {
+    Waiting { slice: 300, switch: 20, ..Description::mesh().waiting }
 }
 
 type Act = fn(&'static SimWord);

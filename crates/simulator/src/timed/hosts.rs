@@ -28,6 +28,11 @@ impl Timed {
         self.held_until = until.max(self.held_until);
     }
 
+    /// Nobody is stopped any more, but for those whose next event has been put off already.
+    pub(crate) fn stop_nobody(&mut self) {
+        self.held_until = 0;
+    }
+
     /// Nothing of what the dead program of `core` asked for is under way.
     pub(crate) fn is_at_rest(&self, core: u32) -> bool {
         !matches!(self.cores[core as usize].event, Event::Nothing | Event::Pass)
