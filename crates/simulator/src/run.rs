@@ -176,7 +176,7 @@ impl Run {
         self.add(host, names_of_crew(name, bodies.len()), Post::Tile, false, bodies)
     }
 
-    /// Adds `cores` cores and a thread of the operating system for each body, by its name. Where there are more
+    /// Adds `cores` cores of host 0 and a thread of the operating system for each body, by its name. Where there are more
     /// threads than cores they share these by slices of time, in a timed run (`timed/timeshare.rs`); where
     /// there are fewer, the last cores idle.
     ///
