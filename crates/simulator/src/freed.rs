@@ -1,10 +1,11 @@
-//! Freeing and poisoning, and the verdict on a worker that touches what is freed or poisoned.
+//! Freeing and poisoning, and the verdict on a worker that touches what is freed, poisoned or another host's.
 //!
 //! - Closing memory makes the stores to it visible first, so that no buffer holds a store to it.
 //! - The stack of the access is captured at once; that of the free only in a run that was asked for
 //!   it, since it is not known beforehand which free will matter. A run repeats, so that costs one more.
 
-use crate::outcome::{Access, Freed, Trace, UseOfFreedMemory, Verdict};
+use crate::host::Host;
+use crate::outcome::{Access, ForeignAccess, Freed, Trace, UseOfFreedMemory, Verdict};
 use crate::region::{Closed, Closing};
 use crate::state::State;
 use chiliad_machine::WorkerId;
@@ -15,7 +16,8 @@ impl State {
         if self.config.trace_free == Some(self.region.next_serial()) {
             self.free_trace.replace(Some(Trace::capture()));
         }
-        Closing { worker: WorkerId(self.running.get()), event: self.event.get(), poisoned }
+        let (worker, event) = (WorkerId(self.running.get()), self.event.get());
+        Closing { worker, event, poisoned, owner: Host::default() }
     }
 
     /// Frees a block at a host address.
@@ -23,6 +25,9 @@ impl State {
         let offset = self.region.offset(host);
         self.drain_range(host, host + layout.size());
         self.digest_address(Access::Free, offset as u64);
+        if matches!(self.region.closed(offset), Some(Closed::Foreign(_))) {
+            self.stray(offset, Access::Free);
+        }
         if !self.region.free(offset, layout, self.closing(false)) {
             self.stray(offset, Access::Free);
         }
@@ -34,6 +39,10 @@ impl State {
         self.digest_address(Access::Poison, offset as u64);
         let freed = match self.region.closed(offset) {
             None => false,
+            Some(Closed::Foreign(_)) => {
+                self.stray(offset, Access::Poison);
+                false
+            }
             Some(Closed::NeverAllocated) => true,
             Some(Closed::By(serial)) => {
                 self.region.closing(serial).is_none_or(|closing| !closing.poisoned)
@@ -63,6 +72,10 @@ impl State {
                 "{access:?} of a shared word outside the run's memory: shared words live in memory \
                  obtained from Machine::alloc, and no longer than the run"
             );
+        }
+        if let Some(Closed::Foreign(owner)) = self.region.closed(offset) {
+            self.trespass(owner, offset, access);
+            return;
         }
         let worker = self.running.get();
         let name = |worker: u32| self.workers.borrow()[worker as usize].name.clone();
@@ -101,5 +114,27 @@ impl State {
             panic!("{said}");
         }
         self.halt();
+    }
+
+    /// An access to another host's memory: the run's verdict. The host's own stack may look at all.
+    fn trespass(&self, owner: Host, offset: usize, access: Access) {
+        let worker = self.running.get();
+        if worker == 0 {
+            return;
+        }
+        self.note(Verdict::ForeignMemory(Box::new(ForeignAccess {
+            host: self.host(),
+            owner,
+            address: offset as u64,
+            access,
+            worker: WorkerId(worker),
+            name: self.workers.borrow()[worker as usize].name.clone(),
+            event: self.event.get(),
+            trace: Trace::capture(),
+        })));
+        // As for freed memory, a core that unwinds cannot be left here.
+        if !std::thread::panicking() {
+            self.halt();
+        }
     }
 }

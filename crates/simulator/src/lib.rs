@@ -32,12 +32,35 @@
 //! assert_eq!(run.outside(|| counter.load(Ordering::Relaxed)), 2);
 //! ```
 //!
-//! From the bottom up: `random` (generators), `region` (memory and what is freed in it),
+//! Cores may form *hosts*: groups that share no memory, of which one crashes, or is stopped, while the others go on,
+//! and starts again.
+//!
+//! ```
+//! use chiliad_machine::Machine;
+//! use chiliad_simulator::{Config, Host, Run, Sim, crash, spawn_during};
+//!
+//! let mut run = Run::new(Config::new(1));
+//! run.spawn_on(Host(1), "server", || {
+//!     loop {
+//!         Sim::pause();
+//!     }
+//! });
+//! run.spawn("chaos", || {
+//!     crash(Host(1));
+//!     spawn_during(Host(1), "server, started again", || {});
+//! });
+//! let outcome = run.go();
+//! assert!(outcome.verdict.is_completed() && outcome.crashed == 1);
+//! ```
+//!
+//! From the bottom up: `random` (generators), `host`, `region` (memory, whose it is and what is freed in it),
 //! `hollow` and `tail` (memory of which only a part exists),
 //! `store_buffer` (total store order), `schedule` (which core runs next), `round` (which of its workers),
-//! `timed` (what takes time), `outcome`; `state`, which holds them all, and what one event does to it; over it
-//! `visibility` (of stores), `turns` (of a core's workers), `freed` (uses of freed memory), `section` (waits where
-//! none may be), `waiting` (parking, time, the end), `word` and `machine` (the seam's operations), and `run`;
+//! `timed` (what takes time), `fibre` (coroutines and their stacks), `outcome`; `state`, which holds them
+//! all, and what one event does to it; over it
+//! `visibility` (of stores), `turns` (of a core's workers), `freed` (uses of memory that is freed or another host's),
+//! `section` (waits where none may be), `waiting` (parking, time, the end), `hosts` (which crash, stop and
+//! start), `word` and `machine` (the seam's operations), and `run`;
 //! beside them `disk` and `shared_log`, which outlive runs and are reached through `device`, and `fork`, by which many
 //! runs begin where one has come to.
 
@@ -45,10 +68,13 @@ mod config;
 pub mod description;
 mod device;
 mod disk;
+mod fibre;
 pub mod fork;
 mod freed;
 mod hollow;
 mod hook;
+mod host;
+mod hosts;
 mod machine;
 mod outcome;
 mod random;
@@ -69,10 +95,12 @@ mod word;
 
 pub use config::{Config, MemoryModel, Schedule};
 pub use disk::{DiskCounters, DiskFaults, DiskLosses, FaultyDisk};
+pub use host::Host;
+pub use hosts::{crash, host, pause, spawn_crew_during, spawn_daemon_during, spawn_during};
 pub use machine::{Sim, lose_core, stopping};
 pub use outcome::{
-    Access, Breach, CorePanic, Counters, Freed, Outcome, Rule, Step, Trace, UseOfFreedMemory,
-    Verdict, Waiter,
+    Access, Breach, CorePanic, Counters, ForeignAccess, Freed, Outcome, Rule, Step, Trace,
+    UseOfFreedMemory, Verdict, Waiter,
 };
 pub use region::NoMemory;
 pub use run::{Run, trace_freeing};

@@ -1,5 +1,6 @@
 //! What a run ends with.
 
+use crate::host::Host;
 use crate::timed::Timings;
 use chiliad_machine::{Cost, Ticks, WorkerId};
 use std::backtrace::Backtrace;
@@ -136,6 +137,35 @@ impl fmt::Display for UseOfFreedMemory {
     }
 }
 
+/// An access to memory that belongs to another host.
+#[derive(Clone, Debug)]
+pub struct ForeignAccess {
+    /// The host of the core that made it.
+    pub host: Host,
+    /// The host that the memory was handed out to.
+    pub owner: Host,
+    /// The word.
+    pub address: u64,
+    /// What was done to it.
+    pub access: Access,
+    /// By which worker.
+    pub worker: WorkerId,
+    /// The name of that core.
+    pub name: String,
+    /// When.
+    pub event: u64,
+    /// The stack there.
+    pub trace: Trace,
+}
+
+impl fmt::Display for ForeignAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, owner, address, access, worker, name, event, trace } = self;
+        writeln!(f, "{host} touched memory of {owner}: {access:?} of {address:#x}")?;
+        write!(f, "by worker {} ({name}) at event {event}\n{trace}", worker.0)
+    }
+}
+
 /// One access of the transcript.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
@@ -239,6 +269,8 @@ pub enum Verdict {
     Completed,
     /// A core touched memory that it must not touch; the run stopped there.
     UseOfFreedMemory(Box<UseOfFreedMemory>),
+    /// A core touched memory of another host; the run stopped there.
+    ForeignMemory(Box<ForeignAccess>),
     /// A worker broke a rule of sections; the run stopped there.
     RuleBroken(Box<Breach>),
     /// A core panicked; the others went on.
@@ -262,6 +294,7 @@ impl Verdict {
         match self {
             Self::Completed => "completed",
             Self::UseOfFreedMemory(_) => "use of freed memory",
+            Self::ForeignMemory(_) => "foreign memory",
             Self::RuleBroken(breach) => breach.rule.verdict(),
             Self::CorePanicked(_) => "core panicked",
             Self::Deadlock { .. } => "deadlock",
@@ -281,6 +314,7 @@ impl fmt::Display for Verdict {
         match self {
             Self::Completed => f.write_str(self.name()),
             Self::UseOfFreedMemory(report) => write!(f, "{report}"),
+            Self::ForeignMemory(report) => write!(f, "{report}"),
             Self::RuleBroken(breach) => write!(f, "{breach}"),
             Self::CorePanicked(panic) => {
                 write!(f, "worker {} ({}) panicked: {}", panic.worker.0, panic.name, panic.message)
@@ -333,6 +367,8 @@ pub struct Outcome {
     pub panics: Vec<CorePanic>,
     /// Cores that neither returned nor stopped when told to and were discarded where they stood.
     pub discarded: u32,
+    /// Workers that died with their host.
+    pub crashed: u32,
     /// The rare branches taken.
     pub marks: BTreeSet<&'static str>,
     /// A digest of every event: its number, core, address and kind. Equal for equal runs.

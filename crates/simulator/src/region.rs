@@ -9,10 +9,12 @@
 //! - What exists only in part lies at the upper end (`hollow`), with simulated addresses of its own.
 //! - Memory that is not *checked* has no shadow and no garbage: all that was handed out may be
 //!   accessed, and fresh memory is a mapping of its own that the host fills with zeroes when touched.
-//! - The shadow word of an accessible word is zero; otherwise it is the serial number, counted from
+//! - The shadow word of an accessible word is the mark of the host whose core it was handed out to (zero
+//!   for host 0): only that host's cores may access it. Otherwise it is the serial number, counted from
 //!   one, of the free or poisoning that closed it.
 
 use crate::hollow::{self, GRANULE_BYTES, Hollows};
+use crate::host::Host;
 use crate::random::{Generator, Stream};
 use chiliad_machine::{Hollow, WorkerId};
 use std::alloc::Layout;
@@ -155,6 +157,9 @@ impl Drop for Mapping {
     }
 }
 
+/// The least mark of a host but 0; serial numbers stay below.
+const MARKS: u32 = u32::MAX - Host::COUNT_MAX;
+
 /// Which worker closed words, and when.
 #[derive(Clone, Copy)]
 pub(crate) struct Closing {
@@ -162,6 +167,8 @@ pub(crate) struct Closing {
     pub(crate) event: u64,
     /// Poisoned rather than freed: it may be opened again.
     pub(crate) poisoned: bool,
+    /// Whose words they were.
+    pub(crate) owner: Host,
 }
 
 /// Why a word may not be accessed.
@@ -171,6 +178,8 @@ pub(crate) enum Closed {
     NeverAllocated,
     /// By the free or poisoning with this serial number, counted from zero.
     By(u64),
+    /// It is another host's.
+    Foreign(Host),
 }
 
 /// A run's memory.
@@ -183,6 +192,8 @@ pub(crate) struct Region {
     top: Cell<usize>,
     hollows: Hollows,
     checked: bool,
+    /// The mark of the host whose core runs.
+    mark: Cell<u32>,
     books: RefCell<Books>,
 }
 
@@ -210,6 +221,7 @@ impl Region {
             top: Cell::new(START),
             hollows: Hollows::new(bytes),
             checked,
+            mark: Cell::new(0),
             books: RefCell::new(Books {
                 random,
                 reuses,
@@ -218,6 +230,13 @@ impl Region {
                 closings: Vec::new(),
             }),
         })
+    }
+
+    /// What is accessed and handed out from here on is by a core of this host, and for it. In memory that is
+    /// not checked all words are everybody's.
+    #[inline]
+    pub(crate) fn enter_host(&self, host: Host) {
+        self.mark.set(if self.checked { mark_of(host) } else { 0 });
     }
 
     /// Whether freed blocks are handed out again from here on is up to this seed.
@@ -274,10 +293,10 @@ impl Region {
         if self.checked { unsafe { self.shadow.add(offset / 8).read() } } else { 0 }
     }
 
-    /// Whether the word at `offset` may be accessed.
+    /// Whether the word at `offset` may be accessed by a core of the host that runs.
     #[inline]
     pub(crate) fn is_open(&self, offset: usize) -> bool {
-        self.is_handed_out(offset) && self.shadow_of(offset) == 0
+        self.is_handed_out(offset) && self.shadow_of(offset) == self.mark.get()
     }
 
     /// Why the word at `offset`, which is within the region, may not be accessed.
@@ -286,8 +305,11 @@ impl Region {
             return Some(Closed::NeverAllocated);
         }
         match self.shadow_of(offset) {
-            0 => None,
-            serial => Some(Closed::By(u64::from(serial) - 1)),
+            mark if mark == self.mark.get() => None,
+            shadow => Some(match host_of(shadow) {
+                Some(host) => Closed::Foreign(host),
+                None => Closed::By(u64::from(shadow) - 1),
+            }),
         }
     }
 
@@ -322,13 +344,13 @@ impl Region {
         };
         let offset = match rested {
             Some(offset) => {
-                self.set_shadow(offset, offset + layout.size(), 0);
+                self.set_shadow(offset, offset + layout.size(), self.mark.get());
                 offset
             }
             None if room => {
                 let end = fresh + layout.size();
                 // Gaps between blocks count as accessible: nobody has a pointer to them.
-                self.set_shadow(self.top.get(), end, 0);
+                self.set_shadow(self.top.get(), end, self.mark.get());
                 self.top.set(end);
                 fresh
             }
@@ -342,7 +364,7 @@ impl Region {
     /// exhausted.
     pub(crate) fn alloc_hollow(&self, shape: Hollow) -> Option<(NonNull<u8>, usize)> {
         let (offset, count) = self.hollows.take(shape, self.top.get())?;
-        self.set_shadow(offset, offset + GRANULE_BYTES, 0);
+        self.set_shadow(offset, offset + GRANULE_BYTES, self.mark.get());
         self.books.borrow_mut().live.insert(offset, padded(shape.layout(count)?));
         Some((self.fresh(offset, GRANULE_BYTES)?, count))
     }
@@ -371,6 +393,7 @@ impl Region {
             books.resting.entry((layout.size(), layout.align())).or_default().push_back(offset);
         }
         if self.checked {
+            let closing = Closing { owner: books.owner(self.shadow_of(offset)), ..closing };
             let serial = books.record(closing);
             self.set_shadow(offset, offset + layout.size(), serial);
         }
@@ -380,13 +403,21 @@ impl Region {
     /// Closes the whole words between two offsets until [`Region::unpoison`].
     pub(crate) fn poison(&self, from: usize, to: usize, closing: Closing) {
         if self.checked {
-            let serial = self.books.borrow_mut().record(closing);
-            self.set_shadow(from.next_multiple_of(8), to, serial);
+            let from = from.next_multiple_of(8);
+            let books = &mut *self.books.borrow_mut();
+            let owner = if from < to { books.owner(self.shadow_of(from)) } else { Host::default() };
+            let serial = books.record(Closing { owner, ..closing });
+            self.set_shadow(from, to.max(from), serial);
         }
     }
 
+    /// Opens words again to the host that they belong to.
     pub(crate) fn unpoison(&self, from: usize, to: usize) {
-        self.set_shadow(from.next_multiple_of(8), to, 0);
+        let from = from.next_multiple_of(8);
+        if from < to {
+            let owner = self.books.borrow().owner(self.shadow_of(from));
+            self.set_shadow(from, to, mark_of(owner));
+        }
     }
 
     /// The serial number that the next free or poisoning gets.
@@ -396,9 +427,16 @@ impl Region {
 }
 
 impl Books {
+    /// Whose a word with this shadow is, or was before it was closed.
+    fn owner(&self, shadow: u32) -> Host {
+        let closed = || self.closings.get(shadow as usize - 1).map(|closing| closing.owner);
+        host_of(shadow).or_else(closed).unwrap_or_default()
+    }
+
     fn record(&mut self, closing: Closing) -> u32 {
         self.closings.push(closing);
-        u32::try_from(self.closings.len()).expect("fewer frees in a run than u32 counts")
+        let serial = u32::try_from(self.closings.len()).ok().filter(|serial| *serial < MARKS);
+        serial.expect("fewer frees in a run than u32 counts")
     }
 }
 
@@ -412,6 +450,15 @@ impl Drop for Region {
     }
 }
 
+fn mark_of(host: Host) -> u32 {
+    if host.0 == 0 { 0 } else { MARKS + host.0 }
+}
+
+/// Whose mark a shadow word is, if it is no serial number.
+fn host_of(shadow: u32) -> Option<Host> {
+    if shadow == 0 { Some(Host(0)) } else { shadow.checked_sub(MARKS).map(Host) }
+}
+
 /// Blocks consist of whole words, and there is no empty one.
 fn padded(layout: Layout) -> Layout {
     let size = layout.size().max(1).next_multiple_of(8);
@@ -423,7 +470,8 @@ mod tests {
     use super::*;
     use crate::hollow::CHUNK_BYTES;
 
-    const CLOSING: Closing = Closing { worker: WorkerId(0), event: 0, poisoned: false };
+    const CLOSING: Closing =
+        Closing { worker: WorkerId(0), event: 0, poisoned: false, owner: Host(0) };
 
     #[test]
     fn blocks_are_aligned_and_disjoint_and_repeat() {
@@ -458,6 +506,25 @@ mod tests {
         assert!(matches!(region.closed(offset), Some(Closed::By(0))));
         assert!(!region.free(offset, layout, CLOSING));
         assert!(matches!(region.closed(1 << 20), Some(Closed::NeverAllocated)));
+    }
+
+    #[test]
+    fn words_are_open_to_their_own_host_whatever_happens_to_them() {
+        let region = Region::new(4 << 20, 3, true).expect("room");
+        let layout = Layout::from_size_align(24, 8).expect("a layout");
+        let (last, first) = (Host(Host::COUNT_MAX - 1), Host(0));
+        region.enter_host(last);
+        let offset = region.offset(region.alloc(layout).expect("room").addr().get());
+        assert!(region.is_open(offset));
+        region.poison(offset, offset + 24, CLOSING);
+        assert!(!region.is_open(offset) && matches!(region.closed(offset), Some(Closed::By(0))));
+        region.enter_host(first);
+        region.unpoison(offset, offset + 24);
+        assert!(matches!(region.closed(offset + 16), Some(Closed::Foreign(host)) if host == last));
+        region.enter_host(last);
+        assert!(region.is_open(offset + 16));
+        assert!(region.free(offset, layout, CLOSING));
+        assert_eq!(region.closing(1).map(|closing| closing.owner), Some(last));
     }
 
     #[test]

@@ -36,6 +36,11 @@ impl Round {
         self.is_alone()
     }
 
+    /// Nobody can run any more.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
     /// `worker` cannot run any more; if it was its turn, it is the next one's.
     pub(crate) fn leave(&mut self, worker: u32) {
         let Some(at) = self.workers.iter().position(|&it| it == worker) else { return };

@@ -1,33 +1,27 @@
 //! One run: cores are spawned, run, and taken apart.
 //!
-//! - A core's stack is used again by later runs of the host thread.
+//! - A core's stack is used again by later cores of the host thread (`fibre`).
 //! - A core that was suspended when the run ended is discarded where it stood: its destructors do not
 //!   run, since the coroutine's own way to run them ends the process when one of them panics. What it
-//!   owned on the host's heap leaks; what lived in the region goes with it.
+//!   owned on the host's heap leaks; what lived in the region goes with it. So it is with a core whose host
+//!   crashes, at the next switch.
 //! - A run that never went drops its closures like any value.
 
 use crate::config::Config;
+use crate::fibre::{Arrival, Body, Fibre, obtain_stack, take_apart};
 use crate::hook;
+use crate::host::Host;
+use crate::hosts::names_of_crew;
 use crate::outcome::{Outcome, UseOfFreedMemory, Verdict};
 use crate::region::NoMemory;
 use crate::state::State;
 use crate::timed::{Post, Timeshare};
-use chiliad_machine::{NoRoom, WorkerId, stacks_max};
+use chiliad_machine::{NoRoom, WorkerId};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
-
-/// Stacks that a host thread keeps for later runs.
-const SPARE_MAX: usize = 128;
-
-thread_local! {
-    static SPARE: RefCell<Vec<(usize, DefaultStack)>> = const { RefCell::new(Vec::new()) };
-}
-
-type Fibre = Coroutine<(), (), ()>;
-type Body = Box<dyn FnOnce()>;
 
 /// A program on the simulated machine. See the crate's head for an example.
 pub struct Run {
@@ -67,9 +61,7 @@ impl Run {
     pub fn obtain_stacks(&mut self) -> Result<(), NoRoom> {
         let bytes = self.state.config.stack_bytes;
         while self.stacks.len() < self.bodies.len() {
-            let full = self.stacks.len() >= stacks_max();
-            let stack = if full { None } else { obtain_stack(bytes) };
-            self.stacks.push(stack.ok_or(NoRoom { bytes })?);
+            self.stacks.push(obtain_stack(bytes, self.stacks.len())?);
         }
         Ok(())
     }
@@ -96,6 +88,15 @@ impl Run {
     /// # Panics
     /// With its report, when `f` uses freed memory.
     pub fn outside<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.outside_on(Host(0), f)
+    }
+
+    /// As [`Run::outside`], where memory that `f` obtains is the host's, whose cores alone may access it.
+    /// What is outside may access all.
+    ///
+    /// # Panics
+    /// With its report, when `f` uses freed memory.
+    pub fn outside_on<R>(&self, host: Host, f: impl FnOnce() -> R) -> R {
         struct Restore<'a>(&'a State, u64, u64, (u32, u32));
         impl Drop for Restore<'_> {
             fn drop(&mut self) {
@@ -104,6 +105,7 @@ impl Run {
                 self.0.next.set(self.2);
                 self.0.running.set(self.3.0);
                 self.0.core.set(self.3.1);
+                self.0.region.enter_host(self.0.host());
             }
         }
         let state = &*self.state;
@@ -113,6 +115,7 @@ impl Run {
         state.running.set(0);
         state.core.set(0);
         state.next.set(u64::MAX);
+        state.region.enter_host(host);
         f()
     }
 
@@ -137,7 +140,17 @@ impl Run {
     /// Adds a core that runs `body`. The run lasts until all such cores have returned. Cores are
     /// workers 1, 2, ... in the order in which they are added; worker 0 is the host's own stack.
     pub fn spawn(&mut self, name: impl Into<String>, body: impl FnOnce() + 'static) -> WorkerId {
-        self.add(vec![name.into()], Post::Tile, false, vec![Box::new(body)])[0]
+        self.spawn_on(Host(0), name, body)
+    }
+
+    /// As [`Run::spawn`], for a core of this host.
+    pub fn spawn_on(
+        &mut self,
+        host: Host,
+        name: impl Into<String>,
+        body: impl FnOnce() + 'static,
+    ) -> WorkerId {
+        self.add(host, vec![name.into()], Post::Tile, false, vec![Box::new(body)])[0]
     }
 
     /// Adds one core with several workers, in turns on it, a fiber group. A worker's turn ends where it
@@ -147,15 +160,23 @@ impl Run {
     /// # Panics
     /// Without any bodies: a core has a worker.
     pub fn spawn_crew(&mut self, name: &str, bodies: Vec<Box<dyn FnOnce()>>) -> Vec<WorkerId> {
-        assert!(!bodies.is_empty(), "a core has a worker");
-        let names = match bodies.len() {
-            1 => vec![name.to_owned()],
-            members => (0..members).map(|member| format!("{name}.{member}")).collect(),
-        };
-        self.add(names, Post::Tile, false, bodies)
+        self.spawn_crew_on(Host(0), name, bodies)
     }
 
-    /// Adds `cores` cores and a thread of the operating system for each body, by its name. Where there are more
+    /// As [`Run::spawn_crew`], for a core of this host.
+    ///
+    /// # Panics
+    /// Without any bodies: a core has a worker.
+    pub fn spawn_crew_on(
+        &mut self,
+        host: Host,
+        name: &str,
+        bodies: Vec<Box<dyn FnOnce()>>,
+    ) -> Vec<WorkerId> {
+        self.add(host, names_of_crew(name, bodies.len()), Post::Tile, false, bodies)
+    }
+
+    /// Adds `cores` cores of host 0 and a thread of the operating system for each body, by its name. Where there are more
     /// threads than cores they share these by slices of time, in a timed run (`timed/timeshare.rs`); where
     /// there are fewer, the last cores idle.
     ///
@@ -174,7 +195,8 @@ impl Run {
         let (mut names, count) = (names.into_iter(), bodies.len());
         let mut workers = Vec::with_capacity(count);
         for _ in 0..cores {
-            workers.extend(state.add_core(names.by_ref().take(1).collect(), Post::Tile, false));
+            let first = names.by_ref().take(1).collect();
+            workers.extend(state.add_core(Host(0), first, Post::Tile, false));
         }
         if count > cores {
             assert!(state.config.machine.is_some(), "threads share cores where time passes");
@@ -196,7 +218,7 @@ impl Run {
         name: impl Into<String>,
         body: impl FnOnce() + 'static,
     ) -> WorkerId {
-        self.add(vec![name.into()], Post::Background, false, vec![Box::new(body)])[0]
+        self.add(Host(0), vec![name.into()], Post::Background, false, vec![Box::new(body)])[0]
     }
 
     /// Adds a core for background work, such as a ticker: when all cores that are no daemons have
@@ -206,7 +228,17 @@ impl Run {
         name: impl Into<String>,
         body: impl FnOnce() + 'static,
     ) -> WorkerId {
-        self.add(vec![name.into()], Post::Background, true, vec![Box::new(body)])[0]
+        self.spawn_daemon_on(Host(0), name, body)
+    }
+
+    /// As [`Run::spawn_daemon`], for a core of this host.
+    pub fn spawn_daemon_on(
+        &mut self,
+        host: Host,
+        name: impl Into<String>,
+        body: impl FnOnce() + 'static,
+    ) -> WorkerId {
+        self.add(host, vec![name.into()], Post::Background, true, vec![Box::new(body)])[0]
     }
 
     /// As [`Run::spawn_daemon`], for an observer: nothing that it does takes time.
@@ -215,18 +247,19 @@ impl Run {
         name: impl Into<String>,
         body: impl FnOnce() + 'static,
     ) -> WorkerId {
-        self.add(vec![name.into()], Post::Outside, true, vec![Box::new(body)])[0]
+        self.add(Host(0), vec![name.into()], Post::Outside, true, vec![Box::new(body)])[0]
     }
 
     fn add(
         &mut self,
+        host: Host,
         names: Vec<String>,
         post: Post,
         daemon: bool,
         bodies: Vec<Body>,
     ) -> Vec<WorkerId> {
         assert!(!self.gone, "a run goes once: cores are added before that");
-        let workers = self.state.add_core(names, post, daemon);
+        let workers = self.state.add_core(host, names, post, daemon);
         self.bodies.extend(workers.iter().copied().zip(bodies));
         workers
     }
@@ -247,32 +280,29 @@ impl Run {
         state.live.set(count);
         state.live_workers.set(count - u32::try_from(daemons).unwrap_or(0));
         let bodies = self.bodies.drain(..).zip(self.stacks.drain(..));
-        let mut fibres: Vec<Fibre> =
-            bodies.map(|((worker, body), stack)| fibre(state, worker, body, stack)).collect();
+        let arrivals =
+            bodies.map(|((worker, body), stack)| Arrival { worker, body, stack }).collect();
+        state.arrivals.replace(arrivals);
         state.begin_time();
         if count > 0 {
             state.start();
         }
+        let mut fibres = Vec::new();
+        bring_up_to_date(&mut fibres, state);
         while state.live.get() > 0 && !state.halted.get() {
-            let fibre = &mut fibres[state.running.get() as usize - 1];
-            match fibre.resume(()) {
+            let running = fibres[state.running.get() as usize - 1].as_mut();
+            match running.expect("no worker runs that has died").resume(()) {
                 CoroutineResult::Yield(()) | CoroutineResult::Return(()) => {}
             }
+            bring_up_to_date(&mut fibres, state);
         }
         state.running.set(0);
         state.core.set(0);
         state.next.set(u64::MAX);
         state.drain_all();
-        let mut discarded = 0;
-        for mut fibre in fibres {
-            if !fibre.done() {
-                discarded += 1;
-                // SAFETY: the stack's frames are never resumed or unwound. What they own leaks;
-                // nothing else points into them: cores share only the region and the host's heap.
-                unsafe { fibre.force_reset() };
-            }
-            keep_stack(state.config.stack_bytes, fibre.into_stack());
-        }
+        let bytes = state.config.stack_bytes;
+        let discarded = fibres.into_iter().flatten().map(|it| u32::from(take_apart(it, bytes)));
+        let discarded = discarded.sum();
         self.outcome(discarded, began)
     }
 
@@ -288,6 +318,7 @@ impl Run {
             switches: state.switches.get(),
             panics,
             discarded,
+            crashed: state.crashed.get(),
             marks: state.marks.take(),
             trace_hash: state.digest.get() ^ state.timed().map_or(0, |it| it.borrow().digest),
             timings: state.timed().map(|it| it.borrow().timings),
@@ -323,21 +354,16 @@ fn fibre(state: &State, worker: WorkerId, body: Body, stack: DefaultStack) -> Fi
     })
 }
 
-/// One that an earlier run has left, or a new one, if there is room for it.
-fn obtain_stack(bytes: usize) -> Option<DefaultStack> {
-    let spare = SPARE.with_borrow_mut(|spare| {
-        let found = spare.iter().rposition(|(size, _)| *size == bytes)?;
-        Some(spare.swap_remove(found).1)
-    });
-    spare.or_else(|| DefaultStack::new(bytes).ok())
-}
-
-fn keep_stack(bytes: usize, stack: DefaultStack) {
-    SPARE.with_borrow_mut(|spare| {
-        if spare.len() < SPARE_MAX {
-            spare.push((bytes, stack));
+/// Makes the coroutines of workers that have come, by number, and takes those apart that have died.
+fn bring_up_to_date(fibres: &mut Vec<Option<Fibre>>, state: &State) {
+    for it in state.arrivals.borrow_mut().drain(..) {
+        fibres.push(Some(fibre(state, it.worker, it.body, it.stack)));
+    }
+    for worker in state.dead.borrow_mut().drain(..) {
+        if let Some(fibre) = fibres[worker.0 as usize - 1].take() {
+            take_apart(fibre, state.config.stack_bytes);
         }
-    });
+    }
 }
 
 /// Runs `program` and, if it used freed memory, once more with the stack of the free recorded.

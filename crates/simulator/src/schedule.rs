@@ -125,6 +125,14 @@ impl Scheduler {
         }
     }
 
+    /// `core`, which does not run, cannot from now on, whether it stalls or not.
+    pub(crate) fn withdraw(&mut self, core: u32) {
+        self.remove(core);
+        if let Policy::Random { stalled, .. } = &mut self.policy {
+            stalled.retain(|&(_, it)| it != core);
+        }
+    }
+
     /// The running core, which has been removed, goes to sleep. Under few preemptions it comes after
     /// the others now and then, lest those that wake each other are all that runs.
     pub(crate) fn sleep(&mut self, core: u32) {

@@ -12,6 +12,8 @@
 //!   discarded without running its destructors, since they would touch what is broken.
 
 use crate::config::Config;
+use crate::fibre::Arrival;
+use crate::host::Host;
 use crate::outcome::{Access, CorePanic, Counters, Step, Trace, Verdict};
 use crate::random::{Generator, Stream};
 use crate::region::{NoMemory, Region};
@@ -22,7 +24,7 @@ use crate::timed::{Post, Timed, Timeshare};
 use chiliad_machine::{Ticks, Woken, WorkerId};
 use corosensei::Yielder;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ptr;
 use std::time::Instant;
 
@@ -44,6 +46,7 @@ const CLOCK_EVENT: u64 = 11;
 const COUNTER_EVENT: u64 = 12;
 pub(crate) const DEVICE_EVENT: u64 = 12;
 pub(crate) const AWAIT_EVENT: u64 = 13;
+pub(crate) const HOST_EVENT: u64 = 14;
 
 /// What is known of one worker; index 0 is the host's own stack.
 pub(crate) struct Worker {
@@ -107,8 +110,16 @@ pub(crate) struct State {
     pub(crate) workers: RefCell<Vec<Worker>>,
     /// By core.
     pub(crate) rounds: RefCell<Vec<Round>>,
-    /// By core: what it is for.
+    /// By core: what it is for, and whose it is.
     pub(crate) posts: RefCell<Vec<Post>>,
+    pub(crate) hosts: RefCell<Vec<Host>>,
+    /// Hosts that are stopped, and until when.
+    pub(crate) paused: RefCell<BTreeMap<Host, Ticks>>,
+    /// Workers without a coroutine as yet; and those that died with their host, whose coroutine is still there.
+    pub(crate) arrivals: RefCell<Vec<Arrival>>,
+    pub(crate) dead: RefCell<Vec<WorkerId>>,
+    /// Workers that died with their hosts.
+    pub(crate) crashed: Cell<u32>,
     pub(crate) luck: RefCell<Luck>,
     /// Workers that are in a section.
     pub(crate) in_sections: Cell<u32>,
@@ -175,6 +186,11 @@ impl State {
             workers: RefCell::default(),
             rounds: RefCell::default(),
             posts: RefCell::default(),
+            hosts: RefCell::default(),
+            paused: RefCell::default(),
+            arrivals: RefCell::default(),
+            dead: RefCell::default(),
+            crashed: Cell::new(0),
             luck: RefCell::new(Luck::new(config.seed)),
             in_sections: Cell::new(0),
             scheduler: RefCell::new(Scheduler::new(config.seed, config.schedule)),
@@ -197,7 +213,7 @@ impl State {
             free_trace: RefCell::default(),
             config,
         };
-        state.add_core(vec!["outside".to_owned()], Post::Outside, false);
+        state.add_core(Host(0), vec!["outside".to_owned()], Post::Outside, false);
         Ok(state)
     }
 
@@ -212,15 +228,24 @@ impl State {
         self.workers.get_mut().clear();
         self.rounds.get_mut().clear();
         self.posts.get_mut().clear();
+        self.hosts.get_mut().clear();
         self.config = config;
-        self.add_core(vec!["outside".to_owned()], Post::Outside, false);
+        self.add_core(Host(0), vec!["outside".to_owned()], Post::Outside, false);
     }
 
-    /// Adds a core with a worker of each name.
-    pub(crate) fn add_core(&self, names: Vec<String>, post: Post, daemon: bool) -> Vec<WorkerId> {
+    /// Adds a core of a host with a worker of each name.
+    pub(crate) fn add_core(
+        &self,
+        host: Host,
+        names: Vec<String>,
+        post: Post,
+        daemon: bool,
+    ) -> Vec<WorkerId> {
+        assert!(host.0 < Host::COUNT_MAX, "{host}: a run has {} hosts at most", Host::COUNT_MAX);
         let core = u32::try_from(self.rounds.borrow().len()).expect("fewer cores than u32 counts");
         self.rounds.borrow_mut().push(Round::default());
         self.posts.borrow_mut().push(post);
+        self.hosts.borrow_mut().push(host);
         self.scheduler.borrow_mut().add_core();
         self.buffers.borrow_mut().add_core();
         self.add_workers(core, names, daemon)
@@ -422,6 +447,7 @@ impl State {
         let worker = self.turn_on(chosen);
         if self.core.replace(chosen) != chosen {
             self.switches.set(self.switches.get() + 1);
+            self.region.enter_host(self.hosts.borrow()[chosen as usize]);
         }
         self.running.set(worker);
         self.slice_end.set(self.slice_end_on(chosen));

@@ -99,6 +99,21 @@ impl StoreBuffers {
         pending.drain(..).for_each(Pending::perform);
     }
 
+    /// A core is no more: the oldest of its stores become visible, a number that is drawn, and the rest never
+    /// does. How many that is.
+    pub(crate) fn lose(&mut self, core: u32) -> usize {
+        let pending = &mut self.buffers[core as usize].pending;
+        if pending.is_empty() {
+            return 0;
+        }
+        self.total -= pending.len();
+        let kept = usize::try_from(self.random.below(pending.len() as u64 + 1)).unwrap_or(0);
+        pending.drain(..kept).for_each(Pending::perform);
+        let lost = pending.len();
+        pending.clear();
+        lost
+    }
+
     /// Makes all stores visible.
     pub(crate) fn drain_all(&mut self) {
         for buffer in &mut self.buffers {

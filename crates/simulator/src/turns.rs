@@ -32,7 +32,7 @@ impl State {
             return;
         }
         let core = self.workers.borrow()[worker as usize].core;
-        if self.rounds.borrow_mut()[core as usize].join(worker) {
+        if self.rounds.borrow_mut()[core as usize].join(worker) && !self.is_paused(core) {
             self.scheduler.borrow_mut().admit(core, self.core.get());
         }
     }

@@ -161,7 +161,10 @@ impl State {
         while self.timer_at.get() <= self.now() {
             let first = self.timers.borrow().first().copied();
             let Some((_, worker)) = first else { return };
-            self.wake(worker, Woken::ByTime);
+            match Self::paused_by(worker) {
+                Some(host) => self.go_on_with(host),
+                None => self.wake(worker, Woken::ByTime),
+            }
         }
     }
 
@@ -231,9 +234,10 @@ impl State {
         self.end();
     }
 
-    fn end(&self) {
+    pub(crate) fn end(&self) {
         self.ending.set(true);
         self.limit.set(self.event.get() + GRACE_EVENTS);
+        self.go_on_with_all();
         for worker in self.numbers() {
             let parked = self.workers.borrow()[worker as usize].parked;
             if parked {
@@ -244,7 +248,7 @@ impl State {
     }
 
     /// All workers but the host's own stack.
-    fn numbers(&self) -> Range<u32> {
+    pub(crate) fn numbers(&self) -> Range<u32> {
         1..u32::try_from(self.workers.borrow().len()).unwrap_or(u32::MAX)
     }
 
@@ -297,12 +301,17 @@ impl State {
                 self.end();
             }
         }
-        if broken || matches!(*self.verdict.borrow(), Some(Verdict::UseOfFreedMemory(_))) {
+        if broken || self.touched_what_it_must_not() {
             self.halted.set(true);
         } else if self.live.get() > 0 {
             let chosen = self.find_next();
             self.take_over(chosen);
         }
+    }
+
+    fn touched_what_it_must_not(&self) -> bool {
+        let verdict = self.verdict.borrow();
+        matches!(*verdict, Some(Verdict::UseOfFreedMemory(_) | Verdict::ForeignMemory(_)))
     }
 
     /// The core that runs when the running one, if there is one, has ended.

@@ -13,7 +13,7 @@ use chiliad_machine::{Machine, Native};
 /// Sharers that an entry lists.
 const INLINE: usize = 4;
 
-/// Words of a bitmap: room for a thousand cores and their background work.
+/// Words that a bitmap begins with: room for a thousand cores and their background work.
 const WORDS: usize = 17;
 
 const LINE_SHIFT: u32 = 8;
@@ -62,8 +62,19 @@ pub(crate) struct Gone {
 pub(crate) struct At(usize);
 
 struct Bitmap {
-    words: [u64; WORDS],
+    words: Vec<u64>,
     count: u32,
+}
+
+impl Bitmap {
+    fn add(&mut self, core: u32) {
+        let (word, bit) = (core as usize / 64, 1 << (core % 64));
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        self.count += u32::from(self.words[word] & bit == 0);
+        self.words[word] |= bit;
+    }
 }
 
 /// All slices.
@@ -194,10 +205,7 @@ impl Directory {
         debug_assert!(entry.head & KIND == SHARED);
         let count = (entry.head & COUNT) >> COUNT_SHIFT;
         if count == MANY {
-            let bitmap = &mut self.bitmaps[entry.who as usize];
-            let (word, bit) = (core as usize / 64, 1 << (core % 64));
-            bitmap.count += u32::from(bitmap.words[word] & bit == 0);
-            bitmap.words[word] |= bit;
+            self.bitmaps[entry.who as usize].add(core);
             return;
         }
         let listed = |index: u64| (entry.who >> (16 * index)) as u32 & 0xffff;
@@ -210,20 +218,14 @@ impl Directory {
             entry.head += 1 << COUNT_SHIFT;
             return;
         }
-        let mut bitmap = Bitmap { words: [0; WORDS], count: INLINE as u32 + 1 };
-        for sharer in (0..count).map(listed).chain([core]) {
-            bitmap.words[sharer as usize / 64] |= 1 << (sharer % 64);
-        }
-        let number = match self.free.pop() {
-            Some(number) => {
-                self.bitmaps[number] = bitmap;
-                number
-            }
-            None => {
-                self.bitmaps.push(bitmap);
-                self.bitmaps.len() - 1
-            }
-        };
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.bitmaps.push(Bitmap { words: vec![0; WORDS], count: 0 });
+            self.bitmaps.len() - 1
+        });
+        let bitmap = &mut self.bitmaps[number];
+        bitmap.words.fill(0);
+        bitmap.count = 0;
+        (0..count).map(listed).chain([core]).for_each(|sharer| bitmap.add(sharer));
         let entry = &mut self.entries[at.0];
         entry.head |= MANY << COUNT_SHIFT;
         entry.who = number as u64;
@@ -260,8 +262,9 @@ impl Directory {
         if count == MANY {
             let bitmap = &mut self.bitmaps[entry.who as usize];
             let (word, bit) = (core as usize / 64, 1 << (core % 64));
-            bitmap.count -= u32::from(bitmap.words[word] & bit != 0);
-            bitmap.words[word] &= !bit;
+            let Some(word) = bitmap.words.get_mut(word) else { return };
+            bitmap.count -= u32::from(*word & bit != 0);
+            *word &= !bit;
             if bitmap.count == 0 {
                 self.forget_all(at);
             }
@@ -296,7 +299,7 @@ mod tests {
         let (mut random, mut model) = (Generator::new(3, Stream::Schedule), BTreeSet::new());
         let mut most = 0;
         for step in 0..20_000 {
-            let core = u32::try_from(random.below(1024)).expect("a core's number");
+            let core = u32::try_from(random.below(3000)).expect("a core's number");
             match random.below(if step / 5_000 % 2 == 0 { 3 } else { 1000 }) {
                 0 | 3..400 => {
                     directory.share(at, core);

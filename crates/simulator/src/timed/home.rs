@@ -1,21 +1,15 @@
 //! What a line's home does with a request, and everything that takes time but the cores themselves.
 
-use super::bandwidth::Bandwidth;
-use super::directory::{At, Copies, Directory};
-use super::network::{Load, Network};
-use super::spin::Spin;
-use super::table::table;
+use super::chip::{Chip, Queue};
+use super::core::{Access, Core, Effect, Event, NOBODY, Post, Request, perform};
+use super::directory::{At, Copies};
+use super::network::Load;
 use super::tags::{Private, Right};
 use super::wheel::Wheel;
 use crate::config::Config;
-use crate::description::{Coherence, Description, Homes};
+use crate::description::{Coherence, Description};
+use crate::host::Host;
 use chiliad_machine::{Machine, Native};
-
-/// Places where requests queue. Two lines that share one, which is rare, wait for each other.
-const QUEUES: usize = 1 << 16;
-
-/// Lines of a core's stack that the host is asked for before the core goes on.
-const STACK_LINES: u32 = 8;
 
 /// Tiles from which on what the next events want is not in the host's own caches any more: it is asked for.
 const CROWD: u32 = 128;
@@ -23,27 +17,6 @@ const CROWD: u32 = 128;
 /// Lines of a [`Core`], and of what an effect needs on its core's stack.
 const CORE_LINES: u32 = 3;
 const EFFECT_LINES: u32 = 2;
-
-const NOBODY: u32 = u32::MAX;
-
-/// What an access wants of its line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Access {
-    /// To see it.
-    Read,
-    /// To overwrite some of it.
-    Write,
-    /// To change it by what it holds.
-    Modify,
-}
-
-impl Access {
-    /// Whether a core with this right needs to ask nobody.
-    #[inline]
-    pub(super) fn is_answered_by(self, right: Right) -> bool {
-        if self == Self::Read { right != Right::None } else { right.may_write() }
-    }
-}
 
 /// What was counted of the memory of a timed run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -68,105 +41,22 @@ pub struct Timings {
     pub naps: u64,
 }
 
-/// What the event of a core means.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Event {
-    /// It goes on.
-    Resume,
-    /// Its request has reached the home.
-    Arrive,
-    /// Its request is the next of its queue.
-    Turn,
-    /// Its request has reached the counter in the middle.
-    Count,
-}
-
-/// What a core waits for.
-struct Request {
-    line: u64,
-    mix: u64,
-    home: u32,
-    access: Access,
-    /// Performs it; the core that waits owns what this points to.
-    effect: Option<Effect>,
-    /// The line that it goes on with when it has been answered.
-    further: Option<u64>,
-}
-
-/// What an access does to memory when its time has come. Returns the line that the same access goes on
-/// with, if it is of several.
-pub(super) type Effect = *mut dyn FnMut() -> Option<u64>;
-
-/// A core.
-pub(crate) struct Core {
-    tile: u32,
-    /// It is not part of the machine: nothing that it does takes time.
-    pub(super) free: bool,
-    /// Background work: the core whose time it takes.
-    pub(super) guest_of: Option<u32>,
-    /// Background work may take its time at any moment.
-    has_guests: bool,
-    /// Cycles that guests have taken.
-    pub(super) owed: u64,
-    pub(super) resumed: u64,
-    event: Event,
-    request: Request,
-    /// The next core in the queue of its line.
-    behind: u32,
-    pub(super) spin: Spin,
-    /// What the counter in the middle held for it.
-    pub(super) counted: u64,
-    pub(super) stack: Stack,
-    /// Lines asked for ahead of use and when they arrive, the oldest first.
-    ahead: Vec<(u64, u64)>,
-}
-
-/// What a core goes on with: its stack's addresses when it last gave way, only ever asked for ahead.
-#[derive(Clone, Copy)]
-pub(super) struct Stack {
-    /// Where the frames end that it returns to first.
-    pub(super) end: *const u8,
-    /// Where it is noted that they do.
-    pub(super) root: *const u8,
-}
-
-impl Stack {
-    /// Asks the host for it.
-    fn prefetch(self) {
-        Native::prefetch(self.end, STACK_LINES);
-        Native::prefetch(self.root, 1);
-    }
-}
-
-/// Requests for a line.
-#[derive(Clone, Copy)]
-struct Queue {
-    /// Until when the home is busy with it.
-    until: u64,
-    first: u32,
-    last: u32,
-}
-
 /// The machine but its cores' programs.
 pub(crate) struct Timed {
     pub(super) machine: Description,
     pub(super) wheel: Wheel,
-    private: Private,
-    directory: Directory,
-    network: Network,
-    ports: Bandwidth,
-    controllers: Bandwidth,
-    /// Of the counter in the middle.
-    counter: Bandwidth,
-    counted: u64,
-    queues: Vec<Queue>,
+    pub(super) private: Private,
+    pub(super) chips: Vec<Chip>,
     pub(super) cores: Vec<Core>,
-    tiles: u32,
-    controller_count: u32,
+    /// By core: until when it is stopped; and the last of these times.
+    pub(super) held: Vec<u64>,
+    pub(super) held_until: u64,
+    /// Of all chips.
+    pub(super) tiles: u32,
     /// Cores that spin sleep.
     naps: bool,
     /// How many do.
-    asleep: u32,
+    pub(super) asleep: u32,
     /// When what a core does was first told to take time.
     begun: Option<u64>,
     salt: u64,
@@ -175,64 +65,27 @@ pub(crate) struct Timed {
     pub(crate) digest: u64,
 }
 
-/// What a core is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Post {
-    /// The host's own stack, or an observer.
-    Outside,
-    /// The program.
-    Tile,
-    /// Background work.
-    Background,
-}
-
 impl Timed {
-    /// A machine whose cores have these posts.
-    pub(crate) fn new(machine: &Description, posts: &[Post], config: &Config) -> Self {
-        let tiles = posts.iter().filter(|&&post| post == Post::Tile).count().max(1) as u32;
-        let controller_count = machine.memory.controllers.unwrap_or(tiles).clamp(1, tiles);
-        let first = posts.iter().position(|&post| post == Post::Tile);
-        let shared = machine.background == crate::description::Background::Shared;
-        let mut wheel = Wheel::new();
-        let (mut next_tile, mut next_guest) = (0, 0);
-        let cores = posts.iter().map(|&post| {
-            wheel.add_core();
-            let tile = match post {
-                Post::Outside => 0,
-                Post::Tile => {
-                    next_tile += 1;
-                    next_tile - 1
-                }
-                Post::Background => {
-                    next_guest += 1;
-                    (next_guest - 1) % tiles
-                }
-            };
-            let guest = post == Post::Background && shared;
-            Core::new(tile, post == Post::Outside, first.filter(|_| guest).map(|it| it as u32))
-        });
-        let mut cores: Vec<Core> = cores.collect();
-        if let Some(host) = cores.iter().find_map(|core| core.guest_of) {
-            cores[host as usize].has_guests = true;
-        }
-        Self {
-            wheel,
+    /// A machine whose cores have these posts and hosts: a chip for each host.
+    pub(crate) fn new(
+        machine: &Description,
+        posts: &[Post],
+        hosts: &[Host],
+        config: &Config,
+    ) -> Self {
+        let mut timed = Self {
+            wheel: Wheel::new(),
             private: Private::new(
                 machine.first,
                 machine.second,
                 machine.hidden_cycles,
-                cores.len(),
+                posts.len(),
             ),
-            directory: Directory::new(machine.shared, tiles as usize),
-            network: Network::new(machine.network, tiles),
-            ports: Bandwidth::new(tiles as usize),
-            controllers: Bandwidth::new(controller_count as usize),
-            counter: Bandwidth::new(1),
-            counted: 0,
-            queues: table(Queue { until: 0, first: NOBODY, last: NOBODY }, QUEUES),
-            cores,
-            tiles,
-            controller_count,
+            chips: Vec::new(),
+            cores: Vec::with_capacity(posts.len()),
+            held: Vec::with_capacity(posts.len()),
+            held_until: 0,
+            tiles: 0,
             naps: config.naps,
             asleep: 0,
             begun: None,
@@ -240,7 +93,14 @@ impl Timed {
             timings: Timings::default(),
             digest: 0,
             machine: machine.clone(),
+        };
+        let places = posts.iter().zip(hosts);
+        for &host in hosts {
+            let tiles = places.clone().filter(|&it| it == (&Post::Tile, &host)).count();
+            timed.chip_for(host, tiles.max(1) as u32);
         }
+        places.for_each(|(&post, &host)| timed.add_core(post, host));
+        timed
     }
 
     /// What `core` may do with a line, in how many cycles it knows, and from when on the line is there.
@@ -319,13 +179,22 @@ impl Timed {
         time
     }
 
-    fn home_of(&self, line: u64) -> (u64, u32) {
+    #[inline]
+    fn chip_of(&self, core: u32) -> usize {
+        self.cores[core as usize].chip as usize
+    }
+
+    /// The mix of a line's number, and its home on a chip.
+    #[inline]
+    fn home_of(&self, chip: usize, line: u64) -> (u64, u32) {
         let mix = mix(line ^ self.salt);
-        let home = match self.machine.homes {
-            Homes::Hashed => ((mix & 0xffff_ffff) * u64::from(self.tiles)) >> 32,
-            Homes::Modulo => line % u64::from(self.tiles),
-        };
-        (mix, home as u32)
+        (mix, self.chips[chip].home_of(self.machine.homes, line, mix))
+    }
+
+    /// A message between two tiles of a chip: when it has arrived.
+    #[inline]
+    fn travel(&mut self, chip: usize, from: u32, to: u32, load: Load, time: u64) -> u64 {
+        self.chips[chip].network.travel(from, to, load, time)
     }
 
     /// `core` sends a request at `time`, which is performed by `effect` when the home serves it.
@@ -337,22 +206,23 @@ impl Timed {
         time: u64,
         effect: Option<Effect>,
     ) {
-        let (mix, home) = self.home_of(line);
-        self.prefetch_home(home, mix);
-        let tile = self.cores[core as usize].tile;
-        let arrival = self.network.travel(tile, home, Load::Head, time);
+        let chip = self.chip_of(core);
+        let (mix, home) = self.home_of(chip, line);
         let it = &mut self.cores[core as usize];
+        let place = &mut self.chips[chip];
+        place.prefetch(home, mix);
+        let arrival = place.network.travel(it.tile, home, Load::Head, time);
         it.request = Request { line, mix, home, access, effect, further: None };
         it.event = Event::Arrive;
-        self.cores[core as usize].spin.act();
+        it.spin.act();
         self.timings.accesses += 1;
         self.timings.misses += 1;
         self.timings.modifications += u64::from(access == Access::Modify);
         self.timings.modifications_missed += u64::from(access == Access::Modify);
         self.wheel.push(arrival, core);
         if let Some(victim) = self.private.victim(core, line) {
-            let (mix, home) = self.home_of(victim);
-            self.directory.prefetch(home, mix);
+            let (mix, home) = self.home_of(chip, victim);
+            self.chips[chip].directory.prefetch(home, mix);
         }
     }
 
@@ -376,6 +246,9 @@ impl Timed {
         self.digest =
             (self.digest ^ time ^ u64::from(core) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         match self.cores[core as usize].event {
+            Event::Resume if time < self.held_until && time < self.held[core as usize] => {
+                self.resume_at(self.held[core as usize], core);
+            }
             Event::Resume => return Some(self.go_further(time, core)),
             Event::Arrive => self.arrive(time, core),
             Event::Turn => {
@@ -383,15 +256,13 @@ impl Timed {
                 self.next_turn(core);
             }
             Event::Count => self.count(time, core),
+            Event::Nothing => self.cores[core as usize].event = Event::Resume,
+            Event::Pass => {
+                self.next_turn(core);
+                self.cores[core as usize].event = Event::Resume;
+            }
         }
         Some(Step::Served)
-    }
-
-    /// Asks the host for what a line's home looks at when a request comes.
-    #[inline]
-    fn prefetch_home(&self, home: u32, mix: u64) {
-        self.directory.prefetch(home, mix);
-        Native::prefetch((&raw const self.queues[mix as usize % QUEUES]).cast(), 1);
     }
 
     /// Asks the host for what the next event wants, and for the core of the one after it.
@@ -406,13 +277,13 @@ impl Timed {
         match event {
             Event::Resume => stack.prefetch(),
             Event::Arrive | Event::Turn => {
-                self.prefetch_home(request.home, request.mix);
+                self.chips[self.chip_of(first)].prefetch(request.home, request.mix);
                 self.private.prefetch(first, request.line);
                 if let Some(effect) = request.effect {
                     Native::prefetch(effect.cast_const().cast(), EFFECT_LINES);
                 }
             }
-            Event::Count => {}
+            Event::Count | Event::Nothing | Event::Pass => {}
         }
     }
 
@@ -435,8 +306,8 @@ impl Timed {
     }
 
     fn queue(&mut self, core: u32) -> &mut Queue {
-        let mix = self.cores[core as usize].request.mix;
-        &mut self.queues[mix as usize % QUEUES]
+        let (mix, chip) = (self.cores[core as usize].request.mix, self.chip_of(core));
+        self.chips[chip].queue(mix)
     }
 
     fn arrive(&mut self, time: u64, core: u32) {
@@ -476,7 +347,7 @@ impl Timed {
         self.queue(core).until = done + 1;
         self.cores[core as usize].request.further = effect.and_then(perform);
         let tile = self.cores[core as usize].tile;
-        let there = self.network.travel(home, tile, load, done);
+        let there = self.travel(self.chip_of(core), home, tile, load, done);
         self.install(core, line, right, there);
         self.resume_at(there + u64::from(self.machine.first.cycles), core);
         self.cores[core as usize].stack.prefetch();
@@ -492,57 +363,55 @@ impl Timed {
         access: Access,
     ) -> (u64, Load, Right) {
         let tag = self.machine.shared_tag_cycles;
-        let time = self.ports.take(home as usize, time, 4 * tag);
-        let (at, mut time) = match self.directory.find(home, mix, line) {
+        let chip = self.chip_of(core);
+        let it = &mut self.chips[chip];
+        let time = it.ports.take(home as usize, time, 4 * tag);
+        let (at, mut time) = match it.directory.find(home, mix, line) {
             Some(at) => (at, time + u64::from(self.machine.shared.cycles)),
-            None => self.fill(home, mix, line, time + u64::from(tag)),
+            None => self.fill(chip, home, mix, line, time + u64::from(tag)),
         };
-        self.directory.use_it(at);
-        if let Copies::Owned(owner) = self.directory.copies(at)
+        let directory = &mut self.chips[chip].directory;
+        directory.use_it(at);
+        if let Copies::Owned(owner) = directory.copies(at)
             && owner != core
         {
             time = self.take_from(owner, home, at, access, time);
         }
         match access {
             Access::Read => {
-                let alone = self.directory.sharers(at) == 0;
-                if alone && self.machine.coherence == Coherence::Mesi {
-                    self.directory.own(at, core);
+                let directory = &mut self.chips[chip].directory;
+                if directory.sharers(at) == 0 && self.machine.coherence == Coherence::Mesi {
+                    directory.own(at, core);
                     return (time, Load::Line, Right::Exclusive);
                 }
-                self.directory.share(at, core);
+                directory.share(at, core);
                 (time, Load::Line, Right::Shared)
             }
             Access::Write | Access::Modify => {
                 let (held, time) = self.take_from_sharers(core, home, at, time);
-                self.directory.own(at, core);
+                self.chips[chip].directory.own(at, core);
                 (time, if held { Load::Head } else { Load::Line }, Right::Modified)
             }
         }
     }
 
     /// Brings a line from memory: where it is then, and when.
-    fn fill(&mut self, home: u32, mix: u64, line: u64, time: u64) -> (At, u64) {
-        let at = match self.directory.victim(home, mix) {
+    fn fill(&mut self, chip: usize, home: u32, mix: u64, line: u64, time: u64) -> (At, u64) {
+        let at = match self.chips[chip].directory.victim(home, mix) {
             Ok(at) => at,
             Err(at) => {
-                self.evict(home, at, time);
+                self.evict(chip, home, at, time);
                 at
             }
         };
-        self.directory.put(at, line);
+        self.chips[chip].directory.put(at, line);
         self.timings.memory_reads += 1;
-        let (controller, tile) = self.controller_of(home);
-        let asked = self.network.travel(home, tile, Load::Head, time);
-        let begun = self.controllers.take(controller, asked, self.line_quarters());
+        let (controller, tile) = self.chips[chip].controller_of(home);
+        let asked = self.travel(chip, home, tile, Load::Head, time);
+        let quarters = self.line_quarters();
+        let begun = self.chips[chip].controllers.take(controller, asked, quarters);
         let read = begun + u64::from(self.machine.memory.cycles);
-        (at, self.network.travel(tile, home, Load::Line, read))
-    }
-
-    /// The controller that a home turns to, and its tile.
-    fn controller_of(&self, home: u32) -> (usize, u32) {
-        let controller = home % self.controller_count;
-        (controller as usize, controller * self.tiles / self.controller_count)
+        (at, self.travel(chip, tile, home, Load::Line, read))
     }
 
     fn line_quarters(&self) -> u32 {
@@ -550,22 +419,22 @@ impl Timed {
     }
 
     /// Takes a line out of the shared cache and out of all caches. Nobody waits for that.
-    fn evict(&mut self, home: u32, at: At, time: u64) {
-        let line = self.directory.line(at);
-        if let Copies::Owned(owner) = self.directory.copies(at) {
+    fn evict(&mut self, chip: usize, home: u32, at: At, time: u64) {
+        let line = self.chips[chip].directory.line(at);
+        if let Copies::Owned(owner) = self.chips[chip].directory.copies(at) {
             self.take_away(owner, line);
-            self.directory.set_dirty(at);
+            self.chips[chip].directory.set_dirty(at);
         }
         let mut sharers = Vec::new();
-        self.directory.each_sharer(at, |sharer| sharers.push(sharer));
+        self.chips[chip].directory.each_sharer(at, |sharer| sharers.push(sharer));
         for sharer in sharers {
             self.take_away(sharer, line);
         }
-        if self.directory.evict(at).dirty {
-            let (controller, tile) = self.controller_of(home);
-            let there = self.network.travel(home, tile, Load::Line, time);
+        if self.chips[chip].directory.evict(at).dirty {
+            let (controller, tile) = self.chips[chip].controller_of(home);
+            let there = self.travel(chip, home, tile, Load::Line, time);
             let quarters = self.line_quarters();
-            self.controllers.take(controller, there, quarters);
+            self.chips[chip].controllers.take(controller, there, quarters);
         }
     }
 
@@ -602,18 +471,19 @@ impl Timed {
 
     /// Gets a line back from the core that owns it: when it is there.
     fn take_from(&mut self, owner: u32, home: u32, at: At, access: Access, time: u64) -> u64 {
-        let line = self.directory.line(at);
+        let chip = self.chip_of(owner);
+        let line = self.chips[chip].directory.line(at);
         let tile = self.cores[owner as usize].tile;
         self.timings.transfers += 1;
-        let asked = self.network.travel(home, tile, Load::Head, time);
+        let asked = self.travel(chip, home, tile, Load::Head, time);
         let answered = asked + u64::from(self.private.answer_cycles());
-        let there = self.network.travel(tile, home, Load::Line, answered);
-        self.directory.forget_all(at);
+        let there = self.travel(chip, tile, home, Load::Line, answered);
+        self.chips[chip].directory.forget_all(at);
         // The line comes back whether or not it has been written: its owner may write it untold.
-        self.directory.set_dirty(at);
+        self.chips[chip].directory.set_dirty(at);
         if access == Access::Read {
             self.private.restate(owner, line, Right::Shared);
-            self.directory.share(at, owner);
+            self.chips[chip].directory.share(at, owner);
         } else {
             self.take_away(owner, line);
         }
@@ -623,14 +493,15 @@ impl Timed {
     /// Takes the copies of all others away: whether the core has one itself, and when all are gone. The
     /// messages leave one after the other, a cycle each, and return as they like.
     fn take_from_sharers(&mut self, core: u32, home: u32, at: At, time: u64) -> (bool, u64) {
-        let line = self.directory.line(at);
+        let chip = self.chip_of(core);
+        let line = self.chips[chip].directory.line(at);
         let (mut held, mut sharers) = (false, Vec::new());
-        self.directory.each_sharer(at, |sharer| {
+        self.chips[chip].directory.each_sharer(at, |sharer| {
             if sharer == core { held = true } else { sharers.push(sharer) }
         });
         let mut gone = time;
         for (sent, sharer) in (0..).zip(sharers) {
-            let way = self.network.distance(home, self.cores[sharer as usize].tile);
+            let way = self.chips[chip].network.distance(home, self.cores[sharer as usize].tile);
             self.take_away(sharer, line);
             self.timings.invalidations += 1;
             gone = gone.max(time + sent + 2 * way + u64::from(self.private.answer_cycles()));
@@ -641,13 +512,15 @@ impl Timed {
     /// A line comes to a core; another may have to go, which its home is told.
     fn install(&mut self, core: u32, line: u64, right: Right, time: u64) {
         let Some((gone, right)) = self.private.install(core, line, right) else { return };
-        let (mix, home) = self.home_of(gone);
-        let Some(at) = self.directory.find(home, mix, gone) else { return };
-        self.directory.forget(at, core);
+        let chip = self.chip_of(core);
+        let (mix, home) = self.home_of(chip, gone);
+        let directory = &mut self.chips[chip].directory;
+        let Some(at) = directory.find(home, mix, gone) else { return };
+        directory.forget(at, core);
         if right == Right::Modified {
-            self.directory.set_dirty(at);
+            directory.set_dirty(at);
             let tile = self.cores[core as usize].tile;
-            self.network.travel(tile, home, Load::Line, time);
+            self.travel(chip, tile, home, Load::Line, time);
         }
     }
 
@@ -659,63 +532,63 @@ impl Timed {
         if right != Right::None || ahead.len() >= self.machine.prefetches as usize {
             return;
         }
-        let (mix, home) = self.home_of(line);
+        let chip = self.chip_of(core);
+        let (mix, home) = self.home_of(chip, line);
         let tile = self.cores[core as usize].tile;
-        let arrival = self.network.travel(tile, home, Load::Head, time);
-        let queue = self.queues[mix as usize % QUEUES];
+        let arrival = self.travel(chip, tile, home, Load::Head, time);
+        let queue = *self.chips[chip].queue(mix);
         if queue.first != NOBODY {
             // Others wait for it already; it would only be taken away again.
             return;
         }
         let begin = arrival.max(queue.until);
         let (done, load, right) = self.give(begin, core, (line, mix, home), Access::Read);
-        self.queues[mix as usize % QUEUES].until = done + 1;
-        let there = self.network.travel(home, tile, load, done);
+        self.chips[chip].queue(mix).until = done + 1;
+        let there = self.travel(chip, home, tile, load, done);
         self.install(core, line, right, there);
         self.timings.misses += 1;
         self.cores[core as usize].ahead.push((line, there));
     }
 
-    /// When a sleeper on core `to` runs that core `from` wakes.
+    /// When a sleeper on core `to` runs that core `from` wakes. Between two chips the word is there at once: what
+    /// joins hosts, and how slowly, is up to the program.
     pub(super) fn wakes(&mut self, from: u32, to: u32, time: u64) -> u64 {
         if self.cores[from as usize].free {
             return time;
         }
-        let (from, to) = (self.cores[from as usize].tile, self.cores[to as usize].tile);
-        let there = self.network.travel(from, to, Load::Head, time);
+        let (from, to) = (&self.cores[from as usize], &self.cores[to as usize]);
+        let there = if from.chip == to.chip {
+            let (chip, from, to) = (from.chip as usize, from.tile, to.tile);
+            self.travel(chip, from, to, Load::Head, time)
+        } else {
+            time
+        };
         there + u64::from(self.machine.waiting.wake)
     }
 
     /// The counter in the middle adds one, in no time.
-    pub(super) fn count_now(&mut self) -> u64 {
-        self.counted += 1;
-        self.counted
+    pub(super) fn count_now(&mut self, core: u32) -> u64 {
+        let chip = self.chip_of(core);
+        self.chips[chip].counted += 1;
+        self.chips[chip].counted
     }
 
     /// `core` sends a request to the counter in the middle.
     pub(super) fn send_count(&mut self, core: u32, time: u64) {
-        let (tile, centre) = (self.cores[core as usize].tile, self.network.centre(self.tiles));
-        let there = self.network.travel(tile, centre, Load::Head, time);
+        let (tile, chip) = (self.cores[core as usize].tile, self.chip_of(core));
+        let there = self.travel(chip, tile, self.chips[chip].centre(), Load::Head, time);
         self.cores[core as usize].event = Event::Count;
         self.wheel.push(there, core);
     }
 
     /// The counter in the middle adds one for `core`, one request a cycle.
     fn count(&mut self, time: u64, core: u32) {
-        let (tile, centre) = (self.cores[core as usize].tile, self.network.centre(self.tiles));
-        let done = self.counter.take(0, time, 4) + 1;
-        self.counted += 1;
-        self.cores[core as usize].counted = self.counted;
-        let there = self.network.travel(centre, tile, Load::Head, done);
+        let (tile, chip) = (self.cores[core as usize].tile, self.chip_of(core));
+        let done = self.chips[chip].counter.take(0, time, 4) + 1;
+        self.cores[core as usize].counted = self.count_now(core);
+        let there = self.travel(chip, self.chips[chip].centre(), tile, Load::Head, done);
         self.resume_at(there, core);
     }
-}
-
-/// Does what an access does.
-fn perform(effect: Effect) -> Option<u64> {
-    // SAFETY: the core that asked is suspended until its access is over, and the closure lives on its
-    // stack.
-    unsafe { (*effect)() }
 }
 
 /// What one event came to.
@@ -724,33 +597,6 @@ pub(super) enum Step {
     Resume(u64, u32),
     /// A home has done something.
     Served,
-}
-
-impl Core {
-    fn new(tile: u32, free: bool, guest_of: Option<u32>) -> Self {
-        Self {
-            tile,
-            free,
-            guest_of,
-            has_guests: false,
-            owed: 0,
-            resumed: 0,
-            event: Event::Resume,
-            request: Request {
-                line: 0,
-                mix: 0,
-                home: 0,
-                access: Access::Read,
-                effect: None,
-                further: None,
-            },
-            behind: NOBODY,
-            spin: Spin::default(),
-            counted: 0,
-            stack: Stack { end: std::ptr::null(), root: std::ptr::null() },
-            ahead: Vec::new(),
-        }
-    }
 }
 
 /// A number whose every bit depends on all bits of `line`.

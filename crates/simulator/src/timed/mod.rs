@@ -17,12 +17,17 @@
 //!   writes, which may run ahead by the machine's `slack`. The effects of all accesses are in one order, which
 //!   agrees with each core's own: memory is sequentially consistent.
 //! - A core that spins sleeps (`spin`), and wakes when it would have seen the change.
+//! - Each host is a chip of its own (`chip`), which shares nothing with another.
+//! - Cores of a host stop, die and come again while the others go on (`hosts`).
 //! - Where there are more threads than cores they share these by slices (`timeshare`, `threads`).
 //! - Nothing but the description, the program and the seed decides: times are whole cycles.
 
 mod bandwidth;
+mod chip;
+mod core;
 mod directory;
 mod home;
+mod hosts;
 mod network;
 mod run;
 mod spin;
@@ -32,6 +37,7 @@ mod threads;
 mod timeshare;
 mod wheel;
 
+pub(crate) use core::{Access, Post};
+pub(crate) use home::Timed;
 pub use home::Timings;
-pub(crate) use home::{Access, Post, Timed};
 pub(crate) use timeshare::Timeshare;

@@ -3,7 +3,8 @@
 //! A core that has to wait books its own event and takes the next one of the wheel, on its own stack: if that is
 //! its own again, no switch was needed.
 
-use super::home::{Access, Effect, Stack, Step, Timed};
+use super::core::{Access, Effect, Stack};
+use super::home::{Step, Timed};
 use crate::description::PRICE_BITS;
 use crate::outcome::Access as Done;
 use crate::state::State;
@@ -21,7 +22,7 @@ impl State {
     /// Makes the run a timed one, if it shall be; all cores are known.
     pub(crate) fn begin_time(&self) {
         let Some(machine) = &self.config.machine else { return };
-        let timed = Timed::new(machine, &self.posts.borrow(), &self.config);
+        let timed = Timed::new(machine, &self.posts.borrow(), &self.hosts.borrow(), &self.config);
         if let Some(share) = self.timeshare.get() {
             share.borrow_mut().set_times(machine.waiting.slice, machine.waiting.switch);
         }
@@ -260,7 +261,7 @@ impl State {
     }
 
     /// The running core has other workers' doings before its own time happen.
-    pub(super) fn let_others(&self, timed: &RefCell<Timed>) {
+    pub(crate) fn let_others(&self, timed: &RefCell<Timed>) {
         let mut it = timed.borrow_mut();
         if !self.is_turn(&it, self.time.get(), 0) {
             it.resume_at(self.time.get(), self.core.get());
@@ -344,7 +345,7 @@ impl State {
     /// The next number of the counter in the middle of the chip.
     pub(crate) fn timed_count(&self, timed: &RefCell<Timed>) -> u64 {
         if !self.is_scheduled() {
-            return timed.borrow_mut().count_now();
+            return timed.borrow_mut().count_now(self.core.get());
         }
         let core = self.core.get();
         timed.borrow_mut().send_count(core, self.time.get());

@@ -133,6 +133,14 @@ impl Private {
         }
     }
 
+    /// There are so many cores, of which new ones hold nothing.
+    pub(crate) fn grow(&mut self, cores: usize) {
+        for tags in [Some(&mut self.first), self.second.as_mut()].into_iter().flatten() {
+            let words = cores * tags.sets * tags.ways;
+            tags.words.resize(words.max(tags.words.len()), 0);
+        }
+    }
+
     /// Asks the host for the set that a line is soon put into.
     #[inline]
     pub(crate) fn prefetch(&self, core: u32, line: u64) {

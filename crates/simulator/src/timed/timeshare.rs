@@ -28,14 +28,14 @@ use std::ops::Range;
 
 /// The threads that share cores, and these.
 pub(crate) struct Timeshare {
-    pub(super) cores: Range<u32>,
+    pub(crate) cores: Range<u32>,
     /// By core: when the slice of its thread ends, and whether the core has given its graded one.
     slices: Vec<(Ticks, bool)>,
     /// The worker of the first thread.
     first: u32,
     threads: Vec<Thread>,
     /// Those without a core, in the order in which they came.
-    pub(super) ready: VecDeque<u32>,
+    pub(crate) ready: VecDeque<u32>,
     /// Cycles of a slice, and of a switch.
     slice: u64,
     pub(super) switch: u64,

@@ -5,6 +5,7 @@
 
 mod additions;
 mod bandwidth;
+mod chips;
 mod coherence;
 mod crews;
 mod ends;

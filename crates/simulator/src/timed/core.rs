@@ -1,0 +1,163 @@
+//! What is known of one core of a timed run: its clock's next event, what it has asked for, how it spins.
+
+use super::spin::Spin;
+use super::tags::Right;
+use chiliad_machine::{Machine, Native};
+
+/// Lines of a core's stack that the host is asked for before the core goes on.
+const STACK_LINES: u32 = 8;
+
+/// No core.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// What an access wants of its line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Access {
+    /// To see it.
+    Read,
+    /// To overwrite some of it.
+    Write,
+    /// To change it by what it holds.
+    Modify,
+}
+
+impl Access {
+    /// Whether a core with this right needs to ask nobody.
+    #[inline]
+    pub(super) fn is_answered_by(self, right: Right) -> bool {
+        if self == Self::Read { right != Right::None } else { right.may_write() }
+    }
+}
+
+/// What a core is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Post {
+    /// The host's own stack, or an observer.
+    Outside,
+    /// The program.
+    Tile,
+    /// Background work.
+    Background,
+}
+
+/// What the event of a core means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Event {
+    /// It goes on.
+    Resume,
+    /// Its request has reached the home.
+    Arrive,
+    /// Its request is the next of its queue.
+    Turn,
+    /// Its request has reached the counter in the middle.
+    Count,
+    /// Its program has died: nothing happens, or its place in a queue is passed on.
+    Nothing,
+    Pass,
+}
+
+/// What a core waits for.
+pub(super) struct Request {
+    pub(super) line: u64,
+    pub(super) mix: u64,
+    pub(super) home: u32,
+    pub(super) access: Access,
+    /// Performs it; the core that waits owns what this points to.
+    pub(super) effect: Option<Effect>,
+    /// The line that it goes on with when it has been answered.
+    pub(super) further: Option<u64>,
+}
+
+/// What an access does to memory when its time has come. Returns the line that the same access goes on
+/// with, if it is of several.
+pub(super) type Effect = *mut dyn FnMut() -> Option<u64>;
+
+/// A core.
+pub(crate) struct Core {
+    pub(super) chip: u16,
+    pub(super) tile: u32,
+    /// It is not part of the machine: nothing that it does takes time.
+    pub(super) free: bool,
+    /// Background work: the core whose time it takes.
+    pub(super) guest_of: Option<u32>,
+    /// Background work may take its time at any moment.
+    pub(super) has_guests: bool,
+    /// Cycles that guests have taken.
+    pub(super) owed: u64,
+    pub(super) resumed: u64,
+    pub(super) event: Event,
+    pub(super) request: Request,
+    /// The next core in the queue of its line.
+    pub(super) behind: u32,
+    pub(super) spin: Spin,
+    /// What the counter in the middle held for it.
+    pub(super) counted: u64,
+    pub(super) stack: Stack,
+    /// Lines asked for ahead of use and when they arrive, the oldest first.
+    pub(super) ahead: Vec<(u64, u64)>,
+}
+
+/// What a core goes on with: its stack's addresses when it last gave way, only ever asked for ahead.
+#[derive(Clone, Copy)]
+pub(super) struct Stack {
+    /// Where the frames end that it returns to first.
+    pub(super) end: *const u8,
+    /// Where it is noted that they do.
+    pub(super) root: *const u8,
+}
+
+impl Stack {
+    /// Asks the host for it.
+    pub(super) fn prefetch(self) {
+        Native::prefetch(self.end, STACK_LINES);
+        Native::prefetch(self.root, 1);
+    }
+}
+
+/// Does what an access does.
+pub(super) fn perform(effect: Effect) -> Option<u64> {
+    // SAFETY: the core that asked is suspended until its access is over, and the closure lives on its
+    // stack.
+    unsafe { (*effect)() }
+}
+
+impl Core {
+    pub(super) fn new(chip: u16, tile: u32, free: bool) -> Self {
+        Self {
+            chip,
+            tile,
+            free,
+            guest_of: None,
+            has_guests: false,
+            owed: 0,
+            resumed: 0,
+            event: Event::Resume,
+            request: Request {
+                line: 0,
+                mix: 0,
+                home: 0,
+                access: Access::Read,
+                effect: None,
+                further: None,
+            },
+            behind: NOBODY,
+            spin: Spin::default(),
+            counted: 0,
+            stack: Stack { end: std::ptr::null(), root: std::ptr::null() },
+            ahead: Vec::new(),
+        }
+    }
+
+    /// What it asked for is for nobody.
+    pub(super) fn forget_request(&mut self) {
+        self.request.effect = None;
+        self.request.further = None;
+    }
+
+    /// A program begins on it at `time`; what its caches hold it finds there.
+    pub(super) fn begin(&mut self, time: u64, post: Post) {
+        self.free = post == Post::Outside;
+        (self.resumed, self.owed) = (time, 0);
+        self.spin = Spin::default();
+    }
+}
