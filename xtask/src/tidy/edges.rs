@@ -21,7 +21,16 @@ const ROOMS: &[(&str, &[&str])] = &[
         "chiliad-engine",
         &["chiliad-machine", "chiliad-storage", "chiliad-lock", "chiliad-log", "chiliad-api"],
     ),
-    ("chiliad", &["chiliad-machine", "chiliad-api", "chiliad-engine", "chiliad-derive"]),
+    (
+        "chiliad",
+        &[
+            "chiliad-machine",
+            "chiliad-api",
+            "chiliad-engine",
+            "chiliad-derive",
+            "chiliad-jetstream",
+        ],
+    ),
     ("chiliad-workload", &["chiliad-api"]),
     (
         "chiliad-driver",
