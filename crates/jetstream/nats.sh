@@ -99,6 +99,13 @@ signal() {
     local pid
     pid=$(running "$2" "$3") || fail "server $2 does not run"
     kill "-$1" "$pid"
+    # Else a start right after it would take the dying one for running.
+    [[ $1 != KILL ]] || ended "$pid"
+}
+
+# Waits until process $1 is gone.
+ended() {
+    while kill -0 "$1" 2>/dev/null; do sleep 0.02; done
 }
 
 # All of them are told before the first is waited for: a server that is alone waits longer for others.
@@ -113,7 +120,7 @@ stop() {
         fi
     done
     for pid in "${pids[@]}"; do
-        while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
+        ended "$pid"
     done
     rm -f "$dir"/n*.pid
 }

@@ -39,7 +39,9 @@ fn page(monitor: &str) -> std::io::Result<String> {
     let address = monitor.to_socket_addrs()?.next().ok_or(std::io::ErrorKind::AddrNotAvailable)?;
     let mut connection = TcpStream::connect_timeout(&address, PATIENCE)?;
     connection.set_read_timeout(Some(PATIENCE))?;
-    write!(connection, "GET /jsz HTTP/1.0\r\nHost: {monitor}\r\n\r\n")?;
+    // In one piece: a server may answer, and close, once it has seen the first.
+    let request = format!("GET /jsz HTTP/1.0\r\nHost: {monitor}\r\n\r\n");
+    connection.write_all(request.as_bytes())?;
     let mut text = String::new();
     connection.read_to_string(&mut text)?;
     Ok(text)

@@ -6,7 +6,7 @@ use chiliad_jetstream::{JetStream, Options};
 use chiliad_machine::shared_log::{Position, SharedLog, SharedLogError};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ pub struct Servers {
     directory: PathBuf,
     program: PathBuf,
     port: u16,
+    count: usize,
     /// One cluster at a time: elections are slow enough without others.
     _turn: MutexGuard<'static, ()>,
 }
@@ -31,7 +32,7 @@ impl Servers {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let directory =
             std::env::temp_dir().join(format!("chiliad-jetstream-{name}-{}", std::process::id()));
-        let servers = Self { directory, program, port: free_ports(), _turn: turn };
+        let servers = Self { directory, program, port: free_ports(), count, _turn: turn };
         servers.script(&["start", &count.to_string()]);
         Some(servers)
     }
@@ -53,23 +54,30 @@ impl Servers {
 
     /// Runs a command of the script; what it prints.
     pub fn script(&self, words: &[&str]) -> String {
-        let output = Command::new("bash")
+        let output = self.run(words);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        assert!(output.status.success(), "{words:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        Command::new("bash")
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("nats.sh"))
             .args(words)
             .env("CHILIAD_NATS_DIR", &self.directory)
             .env("CHILIAD_NATS_SERVER", &self.program)
             .env("CHILIAD_NATS_PORT", self.port.to_string())
             .output()
-            .expect("bash runs");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-        assert!(output.status.success(), "{words:?}: {}", text(&output.stderr));
-        text(&output.stdout)
+            .expect("bash runs")
     }
 }
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        self.script(&["stop"]);
+        // Nothing is left to be done in good order.
+        for n in 1..=self.count {
+            self.run(&["kill", &n.to_string()]);
+        }
         if !std::thread::panicking() {
             // Of a failed test everything is kept.
             let _ = std::fs::remove_dir_all(&self.directory);
