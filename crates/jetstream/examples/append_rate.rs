@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut number = |default: usize| words.next().map_or(Ok(default), |word| word.parse());
     let (bytes, depth, rounds) = (number(1024)?, number(64)?, number(5)?);
     let log = JetStream::open(&url, Options::default())?;
-    let bare = Bare::open(&url, log.connected_to())?;
+    let bare = Bare::open(&url)?;
     let record = vec![7; bytes];
     let records = vec![&record[..]; depth];
     let mut ratios = Vec::new();
@@ -30,7 +30,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         let theirs = rate(depth, || bare.publish(&record, depth))?;
         bare.purge()?;
         ratios.push(ours / theirs);
-        println!("append {ours:.0} records/s, bare publish {theirs:.0}, ratio {:.2}", ours / theirs);
+        println!(
+            "append {ours:.0} records/s, bare publish {theirs:.0}, ratio {:.2}",
+            ours / theirs
+        );
     }
     ratios.sort_unstable_by(f64::total_cmp);
     println!("{bytes} bytes, {depth} under way: median ratio {:.2}", ratios[ratios.len() / 2]);
@@ -59,27 +62,31 @@ struct Bare {
 }
 
 impl Bare {
-    /// Connects to the same server: publishing to the leader's is faster.
-    fn open(url: &str, server: String) -> Result<Self, Box<dyn Error>> {
+    /// Connects to the leader of its stream, as the log does.
+    fn open(url: &str) -> Result<Self, Box<dyn Error>> {
         let (servers, name) =
             url.trim_start_matches("nats://").split_once('/').ok_or("no name in the URL")?;
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let stream = format!("{name}-bare");
         let context = runtime.block_on(async {
+            let context = |client| ContextBuilder::new().build(client);
+            let any =
+                context(async_nats::connect(servers.split(',').next().unwrap_or_default()).await?);
+            let mut config = any.get_stream(name).await?.cached_info().config.clone();
+            config.name.clone_from(&stream);
+            config.subjects = vec![stream.clone()];
+            config.metadata.clear();
+            any.get_or_create_stream(config).await?;
+            let info = any.get_stream(&stream).await?.cached_info().clone();
+            let leader = info.cluster.and_then(|cluster| cluster.leader).ok_or("no leader")?;
             for address in servers.split(',') {
                 let client = async_nats::connect(address).await?;
-                if client.server_info().server_name == server {
-                    let context = ContextBuilder::new().build(client);
-                    let log = context.get_stream(name).await?;
-                    let mut config = log.cached_info().config.clone();
-                    config.name.clone_from(&stream);
-                    config.subjects = vec![stream.clone()];
-                    config.metadata.clear();
-                    context.get_or_create_stream(config).await?;
-                    return Ok::<_, Box<dyn Error>>(context);
+                if client.server_info().server_name == leader {
+                    return Ok::<_, Box<dyn Error>>(context(client));
                 }
             }
-            Err(format!("{server} is none of the servers").into())
+            Err(format!("{leader} is none of the servers").into())
         })?;
         Ok(Self { runtime, context, stream })
     }
@@ -89,7 +96,8 @@ impl Bare {
             let mut acknowledgements = Vec::with_capacity(depth);
             for _ in 0..depth {
                 let record = Bytes::copy_from_slice(record);
-                acknowledgements.push(self.context.publish(self.stream.clone(), record).await?.into_future());
+                acknowledgements
+                    .push(self.context.publish(self.stream.clone(), record).await?.into_future());
             }
             try_join_all(acknowledgements).await?;
             Ok(())

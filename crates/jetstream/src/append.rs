@@ -6,7 +6,7 @@ use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::{PublishError, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use bytes::Bytes;
-use chiliad_machine::shared_log::SharedLogError;
+use chiliad_machine::shared_log::{Position, SharedLogError};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use std::sync::Arc;
@@ -38,9 +38,16 @@ async fn append_one(
 ) -> Result<(), SharedLogError> {
     let id = format!("{:x}-{number:x}", client.incarnation);
     let mut failure = "no acknowledgement".to_owned();
+    let known = client.known.end();
     loop {
         match tokio::time::timeout_at(deadline, attempt(client, &id, record.clone())).await {
-            Ok(Ok(())) => return Ok(()),
+            Ok(Ok(position)) if position < known => {
+                return Err(rolled_back(client, position, known));
+            }
+            Ok(Ok(position)) => {
+                client.known.reaches(position + 1);
+                return Ok(());
+            }
             Ok(Err(error)) => {
                 if let Some(error) = refusal(client, &error, record.len()) {
                     return Err(error);
@@ -56,12 +63,20 @@ async fn append_one(
     }
 }
 
-async fn attempt(client: &Client, id: &str, record: Bytes) -> Result<(), PublishError> {
+/// A record was stored where another one was before this was sent.
+fn rolled_back(client: &Client, position: Position, known: Position) -> SharedLogError {
+    SharedLogError::Damaged(format!(
+        "{}: records up to {} were acknowledged, and a new one got position {position}",
+        client.address.url(),
+        known - 1
+    ))
+}
+
+/// Sends the record once; its position.
+async fn attempt(client: &Client, id: &str, record: Bytes) -> Result<Position, PublishError> {
     let message = PublishMessage::build().payload(record).message_id(id);
     let acknowledgement = client.context.send_publish(client.subject.clone(), message).await?;
-    let acknowledged = acknowledgement.await?;
-    client.known.reaches(acknowledged.sequence + 1);
-    Ok(())
+    Ok(acknowledgement.await?.sequence)
 }
 
 /// The error that another attempt would not cure, if `error` is one.

@@ -59,6 +59,10 @@ impl Known {
     /// # Errors
     /// [`SharedLogError::Damaged`] if one and the same leader has shown less than is known for [`SETTLE`].
     pub fn judge(&self, info: &Info) -> Result<Range<Position>, SharedLogError> {
+        self.judge_at(info, Instant::now())
+    }
+
+    fn judge_at(&self, info: &Info, now: Instant) -> Result<Range<Position>, SharedLogError> {
         let bounds = bounds(info);
         self.trimmed(bounds.start);
         let known = self.end();
@@ -71,7 +75,7 @@ impl Known {
         let term = term(info);
         match &*behind {
             Some(it) if it.term == term && !term.is_empty() => {
-                if it.since.elapsed() >= SETTLE {
+                if now.duration_since(it.since) >= SETTLE {
                     return Err(SharedLogError::Damaged(format!(
                         "records up to {} were acknowledged, the stream's leader ({term}) has them up to {}",
                         known - 1,
@@ -79,7 +83,7 @@ impl Known {
                     )));
                 }
             }
-            _ => *behind = Some(Behind { term, since: Instant::now() }),
+            _ => *behind = Some(Behind { term, since: now }),
         }
         Ok(bounds)
     }
@@ -97,5 +101,64 @@ fn term(info: &Info) -> String {
     match cluster.leader_since {
         Some(since) if !leader.is_empty() => format!("{leader} since {since}"),
         _ => leader,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// What a leader says of a stream; nobody leads where `leader` is empty.
+    fn info(leader: &str, since: &str, first: u64, last: u64) -> Info {
+        serde_json::from_value(json!({
+            "config": {
+                "name": "log", "retention": "limits", "storage": "file", "discard": "new", "num_replicas": 3
+            },
+            "created": "2026-01-01T00:00:00Z",
+            "state": {
+                "messages": 0, "bytes": 0, "first_seq": first, "last_seq": last,
+                "first_ts": "2026-01-01T00:00:00Z", "last_ts": "2026-01-01T00:00:00Z", "consumer_count": 0
+            },
+            "cluster": { "leader": leader, "leader_since": since },
+        }))
+        .expect("a stream")
+    }
+
+    const FIRST: &str = "2026-01-01T00:00:00Z";
+    const SECOND: &str = "2026-01-01T00:01:00Z";
+
+    #[test]
+    fn a_leader_may_show_less_for_a_while() {
+        let known = Known::new();
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        assert_eq!(known.judge_at(&info("n1", FIRST, 3, 9), at(0)).unwrap(), 3..10);
+        known.reaches(20);
+        assert_eq!((known.first(), known.end()), (3, 20));
+        let less = |leader, since, seconds| {
+            known.judge_at(&info(leader, since, 3, 9), at(seconds)).map(|bounds| bounds.end).ok()
+        };
+        assert_eq!(less("n1", FIRST, 10), Some(10));
+        assert_eq!(less("n1", FIRST, 14), Some(10));
+        // Another leader, or the same one elected again: its time begins anew.
+        assert_eq!(less("n2", SECOND, 16), Some(10));
+        assert_eq!(less("n2", SECOND, 20), Some(10));
+        assert_eq!(less("n2", FIRST, 22), Some(10));
+        // Without a leader it is never damage.
+        assert_eq!(less("", FIRST, 30), Some(10));
+        assert_eq!(less("", FIRST, 60), Some(10));
+        assert_eq!(less("n2", SECOND, 61), Some(10));
+        // All is there again.
+        assert!(known.judge_at(&info("n2", SECOND, 3, 19), at(62)).is_ok());
+        assert_eq!(less("n2", SECOND, 70), Some(10));
+        assert_eq!(less("n2", SECOND, 75), None);
+    }
+
+    #[test]
+    fn positions_of_an_empty_stream_begin_at_one_or_where_it_was_trimmed() {
+        let known = Known::new();
+        assert_eq!(known.judge(&info("n1", FIRST, 0, 0)).unwrap(), 1..1);
+        assert_eq!(known.judge(&info("n1", FIRST, 8, 7)).unwrap(), 8..8);
     }
 }

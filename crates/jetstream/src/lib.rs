@@ -10,6 +10,10 @@
 //!
 //! Not supported yet: credentials and TLS. Whoever reaches the servers may append, and trim.
 
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/jetstream.md")]
+struct Page;
+
 mod address;
 mod append;
 mod client;
@@ -76,6 +80,13 @@ impl JetStream {
         let info = self.wait(async move { client.led(client.deadline()).await })?;
         let leader = info.cluster.and_then(|cluster| cluster.leader);
         Ok(leader.unwrap_or_else(|| self.client.nats.server_info().server_name))
+    }
+
+    /// The name of the server that this process is connected to, or was last: the leader at the time of
+    /// [`open`](Self::open) where the URL has it, another one after that was lost.
+    #[must_use]
+    pub fn connected_to(&self) -> String {
+        self.client.nats.server_info().server_name
     }
 
     fn wait<F>(&self, future: F) -> F::Output

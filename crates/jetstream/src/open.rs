@@ -32,13 +32,12 @@ pub async fn open(address: Address, options: Options) -> Result<Client, OpenErro
     }
     monitor::check(&options.monitors)?;
     let deadline = Instant::now() + options.deadline;
-    let nats = connect(&address).await?;
-    let context = ContextBuilder::new()
-        .timeout(REQUEST)
-        .max_ack_inflight(APPENDS_MAX)
-        .backpressure_on_inflight(true)
-        .build(nats.clone());
-    let info = find_or_make(&context, &address, &options, deadline).await?;
+    let mut nats = connect(&address, &address.servers).await?;
+    let info = find_or_make(&context(&nats), &address, &options, deadline).await?;
+    if let Some(servers) = leader_first(&address, &info, &nats).await {
+        nats = connect(&address, &servers).await?;
+    }
+    let context = context(&nats);
     settings::check(&info, &options)?;
     let stream = context
         .get_stream_no_info(&address.stream)
@@ -61,16 +60,25 @@ pub async fn open(address: Address, options: Options) -> Result<Client, OpenErro
     })
 }
 
-async fn connect(address: &Address) -> Result<async_nats::Client, OpenError> {
+fn context(nats: &async_nats::Client) -> Context {
+    ContextBuilder::new()
+        .timeout(REQUEST)
+        .max_ack_inflight(APPENDS_MAX)
+        .backpressure_on_inflight(true)
+        .build(nats.clone())
+}
+
+/// Connects to the first of `servers` that accepts it; later, when it is lost, to any of them.
+async fn connect(address: &Address, servers: &[String]) -> Result<async_nats::Client, OpenError> {
     let options = ConnectOptions::new()
         .name("chiliad")
         .connection_timeout(REQUEST)
         .request_timeout(Some(REQUEST))
         .ping_interval(PING)
         .max_reconnects(None)
+        .retain_servers_order()
         .reconnect_delay_callback(|attempts| PAUSE * u32::try_from(attempts).unwrap_or(10).min(10));
-    let servers = address
-        .servers
+    let servers = servers
         .iter()
         .map(|server| server.parse())
         .collect::<Result<Vec<async_nats::ServerAddr>, _>>()
@@ -79,6 +87,29 @@ async fn connect(address: &Address) -> Result<async_nats::Client, OpenError> {
         let tried = format!("no server accepts a connection ({error}; tried {})", address.tried());
         SharedLogError::Unavailable(tried).into()
     })
+}
+
+/// The servers with the stream's leader in front; nothing if the client is connected to it already, or if it is not among
+/// them. Every append goes through the leader: by way of another server it takes a hop more.
+async fn leader_first(
+    address: &Address,
+    info: &Info,
+    nats: &async_nats::Client,
+) -> Option<Vec<String>> {
+    let leader = info.cluster.as_ref()?.leader.as_ref()?;
+    if nats.server_info().server_name == *leader {
+        return None;
+    }
+    for (place, server) in address.servers.iter().enumerate() {
+        // One that does not answer does not lead.
+        let Ok(client) = connect(address, std::slice::from_ref(server)).await else { continue };
+        if client.server_info().server_name == *leader {
+            let mut servers = address.servers.clone();
+            servers[..=place].rotate_right(1);
+            return Some(servers);
+        }
+    }
+    None
 }
 
 /// The stream, as its leader sees it; made if there is none.

@@ -147,7 +147,10 @@ impl Reader {
             .create_consumer(config)
             .await
             .map_err(|error| format!("no consumer: {error}"))?;
-        client.known.reaches(from + consumer.cached_info().num_pending);
+        // Without any, `from` may lie beyond the end.
+        if let pending @ 1.. = consumer.cached_info().num_pending {
+            client.known.reaches(from + pending);
+        }
         consumer
             .stream()
             .max_messages_per_batch(RECORDS_AHEAD)

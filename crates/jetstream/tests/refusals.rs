@@ -10,6 +10,8 @@ use common::Servers;
 use std::future::Future;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 /// What a client of the servers that is not ours does.
@@ -116,6 +118,51 @@ fn a_log_that_is_made_anew_is_another() {
     assert_ne!(new.identity().unwrap(), identity);
     damaged(old.append(&[b"late"]));
     assert_eq!(new.bounds().unwrap(), 1..1);
+}
+
+#[test]
+fn those_who_open_at_once_make_one_log() {
+    let Some(servers) = Servers::start("at-once", 3) else { return };
+    let identities = std::thread::scope(|scope| {
+        let open = || servers.open("log").identity().unwrap();
+        let opening: Vec<_> = (0..6).map(|_| scope.spawn(open)).collect();
+        opening.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert!(identities.iter().all(|identity| *identity == identities[0]), "{identities:?}");
+}
+
+#[test]
+fn a_log_that_was_rolled_back_is_damaged() {
+    let Some(servers) = Servers::start("rolled-back", 1) else { return };
+    let options = Options { replicas: 1, ..Options::default() };
+    let log = JetStream::open(&servers.url("log"), options).unwrap();
+    log.append(&[b"one", b"two"]).unwrap();
+    servers.script(&["stop"]);
+    let copy = servers.directory.join("copy");
+    let copy_tree = |from: &Path, to: &Path| {
+        let done = Command::new("cp").arg("-R").args([from, to]).status().unwrap();
+        assert!(done.success());
+    };
+    copy_tree(&servers.directory.join("n1"), &copy);
+    servers.script(&["start", "1"]);
+    log.append(&[b"three", b"four"]).unwrap();
+    assert_eq!(log.bounds().unwrap(), 1..5);
+    servers.script(&["kill", "1"]);
+    std::fs::remove_dir_all(servers.directory.join("n1")).unwrap();
+    copy_tree(&copy, &servers.directory.join("n1"));
+    servers.script(&["start", "1"]);
+    // At first it may be late; it says so in the end.
+    let error = loop {
+        if let Err(error) = log.bounds() {
+            break error;
+        }
+    };
+    assert!(matches!(&error, SharedLogError::Damaged(line) if line.contains("up to 4")), "{error}");
+    let error = log.append(&[b"five"]).unwrap_err();
+    assert!(
+        matches!(&error, SharedLogError::Damaged(line) if line.contains("position 3")),
+        "{error}"
+    );
 }
 
 #[test]

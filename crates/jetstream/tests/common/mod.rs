@@ -12,7 +12,8 @@ use std::time::Duration;
 
 /// Three servers on this machine; they end when this is dropped.
 pub struct Servers {
-    directory: PathBuf,
+    /// Their stores are in it, `n1` and so on.
+    pub directory: PathBuf,
     program: PathBuf,
     port: u16,
     count: usize,
