@@ -127,3 +127,6 @@ pub use chiliad_engine::{Error, Nested, Reason, Result, Snapshots, Timestamps};
 pub use chiliad_engine::{Hold, HotRecord, Stats, Usage};
 #[doc(inline)]
 pub use chiliad_engine::{Info, Isolation, SchemeName as Scheme};
+#[cfg(feature = "jetstream")]
+#[doc(inline)]
+pub use chiliad_jetstream as jetstream;

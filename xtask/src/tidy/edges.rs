@@ -23,7 +23,18 @@ const ROOMS: &[(&str, &[&str])] = &[
         &["chiliad-machine", "chiliad-storage", "chiliad-lock", "chiliad-log", "chiliad-api"],
     ),
     ("chiliad-hyder", &["chiliad-machine", "chiliad-storage", "chiliad-log", "chiliad-api"]),
-    ("chiliad", &["chiliad-machine", "chiliad-api", "chiliad-engine", "chiliad-derive"]),
+    (
+        "chiliad",
+        &[
+            "chiliad-machine",
+            "chiliad-api",
+            "chiliad-engine",
+            "chiliad-hyder",
+            "chiliad-shared-log",
+            "chiliad-derive",
+            "chiliad-jetstream",
+        ],
+    ),
     ("chiliad-workload", &["chiliad-api"]),
     (
         "chiliad-driver",

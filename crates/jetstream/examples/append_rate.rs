@@ -1,0 +1,113 @@
+//! How fast [`JetStream`] appends, beside a bare loop of the client's own publish: both keep the same number of records
+//! of the same size under way, wait for all of them, and begin anew. They take turns, because machines drift.
+//!
+//! `cargo run --release --example append_rate -- URL [BYTES [DEPTH [ROUNDS]]]`
+
+use async_nats::jetstream::context::ContextBuilder;
+use bytes::Bytes;
+use chiliad_jetstream::{JetStream, Options};
+use chiliad_machine::shared_log::SharedLog;
+use futures_util::future::try_join_all;
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+/// How long each of the two appends in one round.
+const TURN: Duration = Duration::from_secs(2);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut words = std::env::args().skip(1);
+    let url = words.next().ok_or("give the URL of a log, nats://HOST:PORT,.../NAME")?;
+    let mut number = |default: usize| words.next().map_or(Ok(default), |word| word.parse());
+    let (bytes, depth, rounds) = (number(1024)?, number(64)?, number(5)?);
+    let log = JetStream::open(&url, Options::default())?;
+    let bare = Bare::open(&url)?;
+    let record = vec![7; bytes];
+    let records = vec![&record[..]; depth];
+    let mut ratios = Vec::new();
+    for _ in 0..rounds {
+        let ours = rate(depth, || Ok(log.append(&records)?))?;
+        log.trim(u64::MAX)?;
+        let theirs = rate(depth, || bare.publish(&record, depth))?;
+        bare.purge()?;
+        ratios.push(ours / theirs);
+        println!(
+            "append {ours:.0} records/s, bare publish {theirs:.0}, ratio {:.2}",
+            ours / theirs
+        );
+    }
+    ratios.sort_unstable_by(f64::total_cmp);
+    println!("{bytes} bytes, {depth} under way: median ratio {:.2}", ratios[ratios.len() / 2]);
+    Ok(())
+}
+
+/// Records per second.
+fn rate(
+    depth: usize,
+    mut call: impl FnMut() -> Result<(), Box<dyn Error>>,
+) -> Result<f64, Box<dyn Error>> {
+    let start = Instant::now();
+    let mut count = 0;
+    while start.elapsed() < TURN {
+        call()?;
+        count += depth;
+    }
+    Ok(count as f64 / start.elapsed().as_secs_f64())
+}
+
+/// The client without anything around it, on a stream of its own with the same settings.
+struct Bare {
+    runtime: tokio::runtime::Runtime,
+    context: async_nats::jetstream::Context,
+    stream: String,
+}
+
+impl Bare {
+    /// Connects to the leader of its stream, as the log does.
+    fn open(url: &str) -> Result<Self, Box<dyn Error>> {
+        let (servers, name) =
+            url.trim_start_matches("nats://").split_once('/').ok_or("no name in the URL")?;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let stream = format!("{name}-bare");
+        let context = runtime.block_on(async {
+            let context = |client| ContextBuilder::new().build(client);
+            let any =
+                context(async_nats::connect(servers.split(',').next().unwrap_or_default()).await?);
+            let mut config = any.get_stream(name).await?.cached_info().config.clone();
+            config.name.clone_from(&stream);
+            config.subjects = vec![stream.clone()];
+            config.metadata.clear();
+            any.get_or_create_stream(config).await?;
+            let info = any.get_stream(&stream).await?.cached_info().clone();
+            let leader = info.cluster.and_then(|cluster| cluster.leader).ok_or("no leader")?;
+            for address in servers.split(',') {
+                let client = async_nats::connect(address).await?;
+                if client.server_info().server_name == leader {
+                    return Ok::<_, Box<dyn Error>>(context(client));
+                }
+            }
+            Err(format!("{leader} is none of the servers").into())
+        })?;
+        Ok(Self { runtime, context, stream })
+    }
+
+    fn publish(&self, record: &[u8], depth: usize) -> Result<(), Box<dyn Error>> {
+        self.runtime.block_on(async {
+            let mut acknowledgements = Vec::with_capacity(depth);
+            for _ in 0..depth {
+                let record = Bytes::copy_from_slice(record);
+                acknowledgements
+                    .push(self.context.publish(self.stream.clone(), record).await?.into_future());
+            }
+            try_join_all(acknowledgements).await?;
+            Ok(())
+        })
+    }
+
+    fn purge(&self) -> Result<(), Box<dyn Error>> {
+        self.runtime.block_on(async {
+            self.context.get_stream(&self.stream).await?.purge().await?;
+            Ok(())
+        })
+    }
+}

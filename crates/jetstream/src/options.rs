@@ -1,0 +1,41 @@
+//! What whoever opens a log may choose.
+
+use std::time::Duration;
+
+/// How a log is made if it is not there, what it must be if it is, and how long its calls keep trying.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Servers that store each record: 3, or 5; 1 only where nothing depends on the records. A stream that is there
+    /// must have at least as many. Default 3.
+    pub replicas: usize,
+    /// The most bytes that the stream may take on each server before appends fail with
+    /// [`Full`](chiliad_machine::shared_log::SharedLogError::Full), if this call makes it; without a limit, the
+    /// servers' own holds. Default none.
+    pub bytes_max: Option<u64>,
+    /// How long a call keeps trying before it says
+    /// [`Unavailable`](chiliad_machine::shared_log::SharedLogError::Unavailable): more than an election, which takes
+    /// 4 to 9 seconds, and less than [`DUPLICATE_WINDOW`]. Default 30 seconds.
+    pub deadline: Duration,
+    /// `host:port` of the servers' monitoring pages. There, and nowhere else, a server says whether it syncs each
+    /// append before it acknowledges it: with these given, [`JetStream::open`](crate::JetStream::open) refuses one
+    /// that does not. Default none: unchecked.
+    pub monitors: Vec<String>,
+}
+
+/// How long servers know the ids of records, and so for how long an append can be repeated without storing its record
+/// twice.
+pub const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
+
+/// The longest [`Options::deadline`]: a repetition may reach the server a good while after it was sent.
+pub(crate) const DEADLINE_MAX: Duration = Duration::from_secs(60);
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            replicas: 3,
+            bytes_max: None,
+            deadline: Duration::from_secs(30),
+            monitors: Vec::new(),
+        }
+    }
+}

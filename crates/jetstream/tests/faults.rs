@@ -1,0 +1,155 @@
+//! Servers are killed and stopped while several threads append: what was acknowledged is there, once, and at one
+//! position for everybody.
+
+mod common;
+
+use chiliad_jetstream::{JetStream, Options};
+use chiliad_machine::shared_log::SharedLog;
+use common::{Servers, read, read_all};
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Threads that append, each with several records under way.
+const WRITERS: u64 = 4;
+const RECORDS_OF_A_CALL: u64 = 8;
+/// Calls that have to succeed after each fault: the log goes on.
+const CALLS_BETWEEN: u64 = 200;
+
+/// A record says who appended it, and as which.
+fn record(writer: u64, number: u64) -> [u8; 16] {
+    let mut record = [0; 16];
+    record[..8].copy_from_slice(&writer.to_le_bytes());
+    record[8..].copy_from_slice(&number.to_le_bytes());
+    record
+}
+
+/// What happened under load.
+#[derive(Default)]
+struct Load {
+    /// Successful calls.
+    calls: AtomicU64,
+    /// Records that were acknowledged.
+    acknowledged: Mutex<Vec<[u8; 16]>>,
+    /// What a reader saw while it happened.
+    seen: Mutex<Vec<Vec<u8>>>,
+    over: AtomicBool,
+}
+
+impl Load {
+    /// Appends until it is over.
+    fn write(&self, log: &JetStream, writer: u64) {
+        let mut number = 0;
+        while !self.over.load(Ordering::Relaxed) {
+            let records: Vec<[u8; 16]> =
+                (number..number + RECORDS_OF_A_CALL).map(|number| record(writer, number)).collect();
+            number += RECORDS_OF_A_CALL;
+            let borrowed: Vec<&[u8]> = records.iter().map(|record| &record[..]).collect();
+            // A call that failed has promised nothing.
+            if log.append(&borrowed).is_ok() {
+                self.acknowledged.lock().unwrap().extend(records);
+                self.calls.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Reads until it is over. While the log has no leader, it may say that it cannot be reached.
+    fn read(&self, log: &JetStream) {
+        let (mut position, mut records) = (1, Vec::new());
+        while !self.over.load(Ordering::Relaxed) {
+            match read(log, position, 1 << 16, &mut records) {
+                Ok(next) => position = next,
+                Err(error) => assert!(error.may_pass(), "{error}"),
+            }
+        }
+        *self.seen.lock().unwrap() = records;
+    }
+
+    fn wait_for_calls(&self, calls: u64) {
+        let from = self.calls.load(Ordering::Relaxed);
+        while self.calls.load(Ordering::Relaxed) < from + calls {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Ends the load, also when the test fails.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Loads a log of three servers while `fault` happens to them several times, and judges what is there afterwards.
+fn survives(name: &str, rounds: usize, fault: impl Fn(&Servers, &str)) {
+    let Some(servers) = Servers::start(name, 3) else { return };
+    let options = || Options { deadline: Duration::from_secs(60), ..Options::default() };
+    let open = || JetStream::open(&servers.url("log"), options()).expect("the log opens");
+    let (writing, reading) = (open(), open());
+    let load = Load::default();
+    std::thread::scope(|scope| {
+        let over = Over(&load.over);
+        for writer in 0..WRITERS {
+            let (load, writing) = (&load, &writing);
+            scope.spawn(move || load.write(writing, writer));
+        }
+        scope.spawn(|| load.read(&reading));
+        for _ in 0..rounds {
+            load.wait_for_calls(CALLS_BETWEEN);
+            let leader = servers.script(&["leader", "log"]);
+            fault(&servers, &leader);
+        }
+        load.wait_for_calls(CALLS_BETWEEN);
+        drop(over);
+    });
+    let acknowledged = load.acknowledged.into_inner().unwrap();
+    let seen = load.seen.into_inner().unwrap();
+    let all = read_all(&open(), 1, 1 << 20);
+    assert_eq!(read_all(&writing, 1, 1 << 20), all, "one sequence for all");
+    assert!(all.len() >= acknowledged.len());
+    assert_eq!(seen, all[..seen.len()], "what was read stays where it was");
+    let mut stored: HashMap<&[u8], usize> = HashMap::new();
+    for record in &all {
+        *stored.entry(record).or_default() += 1;
+    }
+    let lost = acknowledged.iter().filter(|record| !stored.contains_key(&record[..])).count();
+    let doubled = stored.values().filter(|times| **times > 1).count();
+    println!(
+        "{name}: {} acknowledged, {lost} lost, {doubled} doubled, {} read meanwhile",
+        acknowledged.len(),
+        seen.len()
+    );
+    assert_eq!((lost, doubled), (0, 0));
+}
+
+#[test]
+fn a_killed_leader_loses_nothing() {
+    survives("leader-killed", 3, |servers, leader| {
+        servers.script(&["kill", leader]);
+        std::thread::sleep(Duration::from_secs(5));
+        servers.script(&["start", "3"]);
+    });
+}
+
+#[test]
+fn all_killed_at_once_lose_nothing() {
+    survives("all-killed", 3, |servers, _| {
+        for n in ["1", "2", "3"] {
+            servers.script(&["kill", n]);
+        }
+        servers.script(&["start", "3"]);
+    });
+}
+
+#[test]
+fn a_leader_that_stands_still_loses_nothing() {
+    survives("leader-paused", 2, |servers, leader| {
+        servers.script(&["pause", leader]);
+        // Long enough for another leader; then the old one is back, and still believes that it leads.
+        std::thread::sleep(Duration::from_secs(12));
+        servers.script(&["continue", leader]);
+    });
+}
