@@ -88,6 +88,15 @@ pub trait Session<M: Machine>: Transaction {
     fn try_load(&mut self, outer: &[Outer], table: TableId, key: &[u8], value: &[u8])
     -> Result<()>;
 
+    /// Ends a load: from here on transactions see all rows that [`Session::load`] has returned for. An engine may hold
+    /// them back until then, or until the session begins something else or goes.
+    ///
+    /// # Errors
+    /// Why rows were not loaded: [`Error::LogFailed`], [`Error::OutOfMemory`].
+    fn end_load(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Sets the handle that cancels this session's transactions, from the next one on: they end with
     /// [`Error::Canceled`]. `None`: no handle does.
     fn cancel_by(&mut self, cancel: Option<&Cancel<M>>);

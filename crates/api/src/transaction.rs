@@ -333,6 +333,9 @@ pub struct Intent<'a> {
     /// When its waits end, in ticks of the machine, where they do not end before
     /// (`Options::wait_timeout`): with [`crate::Error::DeadlineExceeded`].
     pub deadline: Option<Ticks>,
+    /// It sees all that has committed before it begins, wherever that was: an engine whose servers share a log asks
+    /// the log first. Others need not ask.
+    pub newest: bool,
     /// Transactions that cannot end before this one: it runs in their closures. It never waits for them:
     /// [`crate::Error::Nested`].
     pub outer: &'a [Outer],

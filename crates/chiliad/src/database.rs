@@ -2,6 +2,7 @@
 
 use crate::cache::{Held, Own, Slots};
 use crate::engine::{self, Engine};
+use crate::join::JoinedThreads;
 use crate::persistent::Persistent;
 use crate::raw::{TableId, TableSpec};
 use crate::rules::Rules;
@@ -37,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     /// Its directory, if it has one.
     pub(crate) persistent: Option<Persistent>,
+    /// The threads of a server that shares a log with others.
+    joined: Option<JoinedThreads>,
     pub(crate) engine: Engine,
 }
 
@@ -45,6 +48,7 @@ impl Drop for Shared {
         if let Some(persistent) = &mut self.persistent {
             persistent.wind_down();
         }
+        drop(self.joined.take());
         drop(self.ticker.take());
     }
 }
@@ -74,13 +78,14 @@ impl Database {
     pub fn in_memory_with(options: Options) -> Result<Self> {
         options.check()?;
         let engine = engine::open(&options)?;
-        Self::assemble(Options { durability: Durability::None, ..options }, engine, None)
+        Self::assemble(Options { durability: Durability::None, ..options }, engine, None, None)
     }
 
     pub(crate) fn assemble(
         options: Options,
         engine: Engine,
         persistent: Option<Persistent>,
+        joined: Option<JoinedThreads>,
     ) -> Result<Self> {
         let slots = Arc::<Slots>::default();
         let rules = Rules {
@@ -102,6 +107,7 @@ impl Database {
             rules,
             options,
             persistent,
+            joined,
             engine,
         };
         Ok(Self { shared: Arc::new(shared) })

@@ -77,6 +77,7 @@ mod error;
 #[cfg(doctest)]
 mod handles;
 mod held;
+mod join;
 pub mod key;
 mod nest;
 mod open;

@@ -113,7 +113,7 @@ impl Database {
                 Some(BackgroundThreads::start(&engine, runners, &acks, walkers(&options))?);
             persistent.acks = Some(acks);
         }
-        Self::assemble(options, engine, Some(persistent))
+        Self::assemble(options, engine, Some(persistent), None)
     }
 
     /// What recovery found when the database was opened; `None` in memory.

@@ -39,6 +39,11 @@ pub struct RunOptions {
     /// It writes nothing: a write fails with [`Error::ReadOnly`]. Unlike a snapshot it sees the
     /// present, and may have to be run again.
     pub read_only: bool,
+    /// It sees everything that had committed before the call, on any server: for a database that several servers share
+    /// ([`Database::join`](crate::Database::join)), whose readers otherwise see a state that was, between all transactions,
+    /// a moment ago. It costs an append to the shared log, which readers that ask at once share. Elsewhere every
+    /// transaction but a snapshot does.
+    pub linearizable: bool,
     /// The partitions that it touches, for [`Scheme::Partitioned`](crate::Scheme::Partitioned) and
     /// [`Scheme::HStore`](crate::Scheme::HStore); ignored by the others. All of them if empty, which is
     /// always right and never fast.
@@ -56,6 +61,7 @@ impl Default for RunOptions {
             deadline: None,
             cancel: None,
             read_only: false,
+            linearizable: false,
             partitions: Vec::new(),
             retries_max: None,
             in_flight: 8,
@@ -80,6 +86,12 @@ impl RunOptions {
     #[must_use]
     pub fn read_only(self) -> Self {
         Self { read_only: true, ..self }
+    }
+
+    /// Sets [`RunOptions::linearizable`].
+    #[must_use]
+    pub fn linearizable(self) -> Self {
+        Self { linearizable: true, ..self }
     }
 
     /// Sets [`RunOptions::partitions`], in any order.

@@ -174,6 +174,7 @@ impl Database {
             loads.map_err(|error| table.tell(error))?;
             loaded += 1;
         }
+        session.end_load()?;
         self.shared.engine.settle();
         Ok(loaded)
     }
@@ -196,6 +197,7 @@ impl Database {
             session.load(rules, &outer, table, (key.as_ref(), value.as_ref()))?;
             loaded += 1;
         }
+        session.end_load()?;
         self.shared.engine.settle();
         Ok(loaded)
     }

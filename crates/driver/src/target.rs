@@ -169,7 +169,7 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
                 .load(&self.tables, part, seed, &mut insert)
                 .map_err(Failure::doing("loading"))?;
         }
-        Ok(())
+        session.end_load().map_err(Failure::doing("loading"))
     }
 
     fn tick(&self) {

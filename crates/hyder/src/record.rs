@@ -5,8 +5,8 @@
 //! u64 newest label of its writer | u64 digest of that state | u32 items, each: u8 kind | u32 bytes | the bytes
 //! ```
 //!
-//! Kinds: 0 a server joins, 1 an intention, 2 a change of the catalog. Each item gets the next number, in the order
-//! of the log.
+//! Kinds: 0 a server joins, 1 an intention, 2 a change of the catalog, 3 a barrier. Each item gets the next number, in
+//! the order of the log, but for barriers, which change nothing.
 
 use chiliad_log::codec::Decoder;
 
@@ -31,10 +31,12 @@ pub enum Kind {
     Intention,
     /// [`crate::catalog`].
     Catalog,
+    /// A reader asks what is in the log by now: the item's number among those of its server.
+    Barrier,
 }
 
 impl Kind {
-    const ALL: [Self; 3] = [Self::Join, Self::Intention, Self::Catalog];
+    const ALL: [Self; 4] = [Self::Join, Self::Intention, Self::Catalog, Self::Barrier];
 }
 
 /// What a record says of its writer.

@@ -46,6 +46,8 @@ enum Task<'b> {
     Join(&'b [u8]),
     Intention(Intention, &'b [u8]),
     Change(u64, Change),
+    /// Of this number among the items of its server.
+    Barrier(u64),
 }
 
 /// An intention that waits for the next one, to be melded with it.
@@ -203,6 +205,10 @@ impl<M: Machine> Roller<M> {
                         self.decide_held(&mut held)?;
                         self.change(head, local, change);
                     }
+                    Task::Barrier(local) => {
+                        self.decide_held(&mut held)?;
+                        self.reached(head, local);
+                    }
                 }
             }
         }
@@ -232,6 +238,7 @@ impl<M: Machine> Roller<M> {
                     let (local, change) = Change::decode(bytes)?;
                     Task::Change(local, change)
                 }
+                Kind::Barrier => Task::Barrier(u64::from_le_bytes(bytes.try_into().ok()?)),
             };
             Some((head, task))
         }));
@@ -258,6 +265,13 @@ impl<M: Machine> Roller<M> {
         // The first of several, if the append was made again.
         if self.server == 0 && nonce == self.nonce {
             (self.server, self.ordinal) = (self.label, self.joins);
+        }
+    }
+
+    /// All that was appended before a barrier is decided.
+    fn reached(&mut self, head: Head, local: u64) {
+        if self.seen.is_new(head.server, local) && head.server == self.server && self.server > 0 {
+            self.answers.push((local, Answer::Committed(self.label)));
         }
     }
 

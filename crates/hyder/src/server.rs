@@ -207,6 +207,19 @@ impl<M: Machine> Server<M> {
         }
     }
 
+    /// Returns when all that was in the log before the call is part of the published state. Readers that ask at once
+    /// share a record.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`].
+    pub fn catch_up(&self) -> Result<()> {
+        let local = self.next_local();
+        match self.decide(Kind::Barrier, local, local.to_le_bytes().to_vec()) {
+            Answer::Failed(error) => Err(error),
+            Answer::Committed(_) | Answer::Refused(_) | Answer::Changed(_) => Ok(()),
+        }
+    }
+
     /// Changes the catalog of all servers.
     ///
     /// # Errors
@@ -294,6 +307,11 @@ impl<M: Machine> Server<M> {
     /// Why the server rolls nothing forward any more.
     pub fn failure(&self) -> Option<Error> {
         self.failure.lock().clone()
+    }
+
+    /// Decides nothing from now on.
+    pub fn close(&self) {
+        self.fail(Error::Canceled);
     }
 
     fn fail(&self, error: Error) {

@@ -155,7 +155,7 @@ impl<M: Machine> HyderSession<M> {
     }
 
     /// Hands over what was loaded.
-    fn end_load(&mut self) -> Result<()> {
+    fn hand_over_load(&mut self) -> Result<()> {
         if self.phase != Phase::Loading {
             return Ok(());
         }
@@ -173,7 +173,7 @@ impl<M: Machine> HyderSession<M> {
 impl<M: Machine> Drop for HyderSession<M> {
     fn drop(&mut self) {
         // A log that takes no more has told so, or tells the next one that uses it.
-        let _ = self.end_load();
+        let _ = self.hand_over_load();
         self.forget(|tally| tally.rolled_back += 1);
         self.hand_over();
         self.server.heap.slots.release(self.slot);
@@ -182,9 +182,12 @@ impl<M: Machine> Drop for HyderSession<M> {
 
 impl<M: Machine> Session<M> for HyderSession<M> {
     fn start(&mut self, intent: &Intent<'_>) -> Result<()> {
-        self.end_load()?;
+        self.hand_over_load()?;
         if self.is_canceled() {
             return Err(Error::Canceled);
+        }
+        if intent.newest {
+            self.server.catch_up()?;
         }
         M::begun(intent.retries > 0);
         self.begun += 1;
@@ -257,7 +260,7 @@ impl<M: Machine> Session<M> for HyderSession<M> {
             Phase::Running => return Err(Error::TransactionOver),
             Phase::Loading if self.attempt.arena.len() < LOAD_BYTES => {}
             _ => {
-                self.end_load()?;
+                self.hand_over_load()?;
                 // Loaded rows are versions from before the history.
                 let stamp = self.server.options.verify.then_some(0);
                 self.begin(Purpose { read_only: false, loads: true, stamp });
@@ -265,6 +268,10 @@ impl<M: Machine> Session<M> for HyderSession<M> {
             }
         }
         self.attempt.insert(table, key, value)
+    }
+
+    fn end_load(&mut self) -> Result<()> {
+        self.hand_over_load()
     }
 
     fn cancel_by(&mut self, cancel: Option<&Cancel<M>>) {

@@ -36,6 +36,12 @@ impl<M: Machine> Hyder<M> {
         [Duty::Append, Duty::Roll].map(|duty| HyderTask { server: Arc::clone(&self.0), duty })
     }
 
+    /// Ends the server: what its sessions wait for is not decided here any more, and fails. What was appended before may
+    /// commit on the other servers.
+    pub fn close(&self) {
+        self.0.close();
+    }
+
     /// A session, which begins with all that is in the log by now.
     fn new_session(&self) -> Result<HyderSession<M>> {
         self.tick();

@@ -154,6 +154,11 @@ impl Session {
         })
     }
 
+    /// Lets transactions see all rows that were loaded.
+    pub fn end_load(&mut self) -> Result<()> {
+        self.engine.end_load()
+    }
+
     /// Begins a transaction.
     pub fn begin<'a>(&'a mut self, rules: &'a Rules, plan: Plan<'_>) -> Result<Transaction<'a>> {
         self.begin_again(rules, plan, 0, &nest::outer(rules.database))
@@ -171,6 +176,7 @@ impl Session {
         let intent = Intent {
             read_only: plan.options.read_only || plan.snapshot,
             snapshot: plan.snapshot,
+            newest: plan.options.linearizable,
             partitions: if declared.is_empty() { &rules.all_partitions } else { declared },
             retries,
             deadline: plan.deadline.map(ticks_at),
