@@ -1,5 +1,6 @@
 //! The contract of shared logs, held against every implementation. What to add for another one: a module below.
 
+mod planted;
 mod suite;
 
 use chiliad_machine::Native;

@@ -15,5 +15,6 @@ mod litmus;
 mod mutexes;
 mod naps;
 mod repeat;
+mod shared_log;
 mod timeshare;
 mod waits;
