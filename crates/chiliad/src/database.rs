@@ -39,7 +39,7 @@ pub(crate) struct Shared {
     /// Its directory, if it has one.
     pub(crate) persistent: Option<Persistent>,
     /// The threads of a server that shares a log with others.
-    joined: Option<JoinedThreads>,
+    pub(crate) joined: Option<JoinedThreads>,
     pub(crate) engine: Engine,
 }
 

@@ -253,7 +253,12 @@ impl Database {
     }
 
     fn declared(&self) -> MutexGuard<'_, HashMap<TableId, TableSpec>> {
-        self.shared.declared.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut declared = self.shared.declared.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.shared.joined.is_some() {
+            // Other servers declare tables too.
+            *declared = self.shared.engine.tables().into_iter().collect();
+        }
+        declared
     }
 }
 
