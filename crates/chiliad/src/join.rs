@@ -69,7 +69,6 @@ impl Database {
         options.check()?;
         let server = ServerOptions {
             memory_bytes_max: options.memory_bytes_max,
-            has_threads: true,
             ..ServerOptions::default()
         };
         let server = Hyder::<Interleaved>::join(log, server)?;

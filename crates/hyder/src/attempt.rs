@@ -3,11 +3,12 @@
 use crate::catalog::{Catalog, Table};
 use crate::changes::Write;
 use crate::cursor::Cursor;
-use crate::node::{Key, NodeRef};
+use crate::node::{Key, NodeRef, Tree};
 use crate::state::StateRef;
+use crate::warm::find_all;
 use chiliad_api::{
-    Entry, Error, IndexKind, KEY_BYTES_MAX, Numbers, Range, Recorder, Result, Row, Scanned, Stamp,
-    TableId, stamp,
+    Entry, Error, Get, IndexKind, KEY_BYTES_MAX, Numbers, Range, Recorder, Result, Row, Scanned,
+    Stamp, TableId, stamp,
 };
 use chiliad_machine::Machine;
 use core::ops::Bound;
@@ -118,9 +119,14 @@ impl<M: Machine> Attempt<M> {
         self.catalog.get(id)
     }
 
+    /// The rows of a table in the state.
+    fn tree(&self, table: TableId) -> Tree<M> {
+        self.state.map_or(Tree::EMPTY, |state| state.tree(table.0))
+    }
+
     /// What the state has of a key.
     fn stored(&self, table: TableId, key: &[u8]) -> Option<NodeRef<M>> {
-        self.state?.tree(table.0).find(Key::new(key))
+        self.tree(table).find(Key::new(key))
     }
 
     /// Where in `order` the key is, or would be.
@@ -163,6 +169,7 @@ impl<M: Machine> Attempt<M> {
     pub fn value_of(&mut self, node: Option<NodeRef<M>>) -> Option<Place> {
         let content = node?.content();
         let value = content.value.filter(|_| !content.tombstone)?;
+        value.await_lines();
         let start = self.arena.len();
         value.append(&mut self.arena);
         if self.purpose.stamp.is_some() {
@@ -190,7 +197,42 @@ impl<M: Machine> Attempt<M> {
     pub fn look(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         check_key(key)?;
         self.table(table)?;
-        let stored = match self.position(table, key) {
+        let at = self.position(table, key);
+        let stored = match at {
+            Ok(at) => self.own[self.order[at] as usize].stored,
+            Err(_) => self.stored(table, key),
+        };
+        self.look_at(table, key, at, stored)
+    }
+
+    /// Looks several keys up, whose descents wait for memory together.
+    pub fn look_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
+        for request in requests {
+            check_key(request.key)?;
+            self.table(request.table)?;
+            if request.for_update {
+                self.writable(request.table)?;
+            }
+        }
+        let keys = requests.iter().map(|request| (self.tree(request.table), Key::new(request.key)));
+        let found = find_all(&keys.collect::<Vec<_>>());
+        for ((request, row), stored) in requests.iter().zip(rows).zip(found) {
+            let at = self.position(request.table, request.key);
+            *row = self.look_at(request.table, request.key, at, stored)?;
+        }
+        Ok(())
+    }
+
+    /// Reads what the state has `stored` of a key, or what the transaction itself has written, whose place in `order` is
+    /// `at`.
+    fn look_at(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        at: core::result::Result<usize, usize>,
+        stored: Option<NodeRef<M>>,
+    ) -> Result<Option<Row>> {
+        match at {
             Ok(at) => {
                 let at = self.order[at] as usize;
                 let own = &mut self.own[at];
@@ -203,17 +245,13 @@ impl<M: Machine> Attempt<M> {
                     }));
                 }
                 own.depends = true;
-                own.stored
             }
-            Err(at) => {
-                let stored = self.stored(table, key);
-                if self.is_judged() {
-                    let own = self.add(at, table, key, stored);
-                    self.own[own].depends = true;
-                }
-                stored
+            Err(at) if self.is_judged() => {
+                let own = self.add(at, table, key, stored);
+                self.own[own].depends = true;
             }
-        };
+            Err(_) => {}
+        }
         let value = self.value_of(stored);
         if self.recorder.is_some() {
             let stamp = self.stamp_of(stored);
@@ -291,7 +329,7 @@ impl<M: Machine> Attempt<M> {
 
     /// All keys of a range that the state or the transaction itself has, up to the range's limit of rows.
     fn meet(&mut self, id: TableId, range: &Range<'_>) -> Met<M> {
-        let tree = self.state.map_or(crate::node::Tree::EMPTY, |state| state.tree(id.0));
+        let tree = self.tree(id);
         let mut nodes = Cursor::new(tree, range.low, range.high, range.reverse).peekable();
         let mut written = self.written_in(id, range).into_iter().peekable();
         let mut met = Met { keys: Vec::new(), is_cut: range.limit == 0 };

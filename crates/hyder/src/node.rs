@@ -17,6 +17,9 @@ use core::ptr::NonNull;
 /// Bytes of a key that a node holds as a number.
 pub const PREFIX_BYTES: usize = 8;
 
+/// Lines of a value that are loaded ahead.
+const VALUE_LINES: u32 = 2;
+
 const TOMBSTONE: u64 = 1 << 16;
 const KEY_SHIFT: u32 = 32;
 
@@ -285,6 +288,12 @@ impl<M: Machine> NodeRef<M> {
         unsafe { core::slice::from_raw_parts(self.0.add(1).cast().as_ptr(), words) }
     }
 
+    /// Starts loading it.
+    #[inline]
+    pub fn prefetch(self) {
+        M::prefetch(self.as_ptr().cast(), 1);
+    }
+
     /// How `key` compares with the key of the node.
     #[inline]
     pub fn compare(self, key: Key<'_>) -> cmp::Ordering {
@@ -422,6 +431,16 @@ impl<M: Machine> ValueRef<M> {
     /// Where it is, for freeing it.
     pub fn place(self) -> NonNull<u8> {
         self.0.cast()
+    }
+
+    /// Starts loading its first bytes.
+    pub fn prefetch(self) {
+        M::prefetch(self.0.as_ptr().cast_const().cast(), VALUE_LINES);
+    }
+
+    /// Waits for its first bytes, or lets others run until they are there.
+    pub fn await_lines(self) {
+        M::await_line(self.0.as_ptr().cast_const().cast(), VALUE_LINES);
     }
 
     /// How many bytes it has.

@@ -10,9 +10,6 @@ pub struct ServerOptions {
     pub memory_bytes_max: u64,
     /// Give every version a stamp and report every access to the sessions' recorders.
     pub verify: bool,
-    /// Whether threads of their own roll the log forward ([`crate::Server::tasks`]); otherwise the sessions do that
-    /// wait for their verdicts.
-    pub has_threads: bool,
     /// How it rolls the log forward.
     pub roll: RollOptions,
 }
@@ -99,12 +96,7 @@ pub enum Level {
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        Self {
-            memory_bytes_max: u64::MAX,
-            verify: false,
-            has_threads: false,
-            roll: RollOptions::default(),
-        }
+        Self { memory_bytes_max: u64::MAX, verify: false, roll: RollOptions::default() }
     }
 }
 

@@ -68,17 +68,21 @@ impl Pending {
         Some(waiter.worker)
     }
 
+    /// Those that wait for an answer, in an order that is the same in every run.
+    pub fn waiting(&self) -> Vec<WorkerId> {
+        let waiters = self.waiters.values().filter(|waiter| waiter.answer.is_none());
+        let mut waiting: Vec<_> = waiters.map(|waiter| waiter.worker).collect();
+        waiting.sort();
+        waiting
+    }
+
     /// Answers all items; returns those that wait for one.
     pub fn answer_all(&mut self, answer: &Answer) -> Vec<WorkerId> {
         self.outgoing.clear();
-        let unanswered = self.waiters.values_mut().filter(|waiter| waiter.answer.is_none());
-        let woken = unanswered.map(|waiter| {
-            waiter.answer = Some(answer.clone());
-            waiter.worker
-        });
-        let mut woken: Vec<_> = woken.collect();
-        // In an order that is the same in every run.
-        woken.sort();
+        let woken = self.waiting();
+        for waiter in self.waiters.values_mut() {
+            waiter.answer.get_or_insert_with(|| answer.clone());
+        }
         woken
     }
 

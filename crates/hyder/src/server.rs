@@ -32,8 +32,10 @@ pub struct Server<M: Machine> {
     pending: Latch<M, Pending>,
     /// How often something was appended.
     appends: M::Word,
-    /// The worker of the thread that appends, and one more; zero where there is none.
+    /// The worker of the thread that appends, and one more; zero where there is none: then sessions do.
     appending: M::Word,
+    /// Threads that roll the log forward; zero: sessions do.
+    rolling: M::Word,
     /// What records say of their writer.
     head: Latch<M, Head>,
     /// Nothing while somebody appends.
@@ -85,6 +87,7 @@ impl<M: Machine> Server<M> {
             pending: Latch::new(Pending::default()),
             appends: M::Word::new(0),
             appending: M::Word::new(0),
+            rolling: M::Word::new(0),
             head: Latch::new(Head { server: 0, label: 0, digest: 0 }),
             appender: Latch::new(None),
             roller: Latch::new(None),
@@ -197,7 +200,7 @@ impl<M: Machine> Server<M> {
             M::unpark(WorkerId(worker as u32));
         }
         loop {
-            let arrived = self.options.has_threads || self.append_and_roll(ROUNDS_MAX);
+            let arrived = self.append_and_roll(ROUNDS_MAX);
             let answer = self.pending.lock().take_answer(local);
             match answer {
                 Some(answer) => return answer,
@@ -236,23 +239,35 @@ impl<M: Machine> Server<M> {
     /// Appends what was handed over and rolls the log forward, until nothing is left to do or so many times; another
     /// worker goes on then. Whether all that was handed over is in the log, or others see to it.
     pub fn append_and_roll(&self, rounds_max: usize) -> bool {
+        // Acquire pairs with the releases in `run_appender` and `run_roller`.
+        if self.appending.load(Ordering::Acquire) > 0 {
+            self.roll_unless_others_do();
+            return true;
+        }
         for _ in 0..rounds_max {
             match self.append() {
                 Some(Appended::Later) => {
-                    self.roll(Duration::ZERO);
+                    self.roll_unless_others_do();
                     return false;
                 }
                 Some(Appended::All) => {}
                 Some(Appended::Nothing) | None => {
-                    self.roll(Duration::ZERO);
+                    self.roll_unless_others_do();
                     return true;
                 }
             }
-            self.roll(Duration::ZERO);
+            self.roll_unless_others_do();
         }
         let next = self.pending.lock().someone();
         self.wake(next.into_iter().collect());
         true
+    }
+
+    fn roll_unless_others_do(&self) {
+        // Acquire pairs with the releases in `run_roller`.
+        if self.rolling.load(Ordering::Acquire) == 0 {
+            self.roll(Duration::ZERO);
+        }
     }
 
     /// Appends what was handed over, unless somebody does that, who then appends this as well.
@@ -324,18 +339,28 @@ impl<M: Machine> Server<M> {
 
     /// Appends what sessions hand over until `over`, as the thread that does.
     pub fn run_appender(&self, over: &dyn Fn() -> bool) {
-        // Release pairs with the acquire in `decide`.
+        // Release pairs with the acquires in `decide` and `append_and_roll`.
         self.appending.store(u64::from(M::worker().0) + 1, Ordering::Release);
         while !over() {
             if self.failure().is_some() || self.append() != Some(Appended::All) {
                 M::park_until(M::now() + M::ticks_per_second() / RETRIES_PER_SECOND);
             }
         }
-        self.appending.store(0, Ordering::Relaxed);
+        // Release pairs with the acquire in `append_and_roll`.
+        self.appending.store(0, Ordering::Release);
+        self.leave_it_to_sessions();
+    }
+
+    /// Sessions that sleep go on with what a thread has done for them.
+    fn leave_it_to_sessions(&self) {
+        let woken = self.pending.lock().waiting();
+        self.wake(woken);
     }
 
     /// Rolls the log forward until `over`.
     pub fn run_roller(&self, over: &dyn Fn() -> bool) {
+        // Release pairs with the acquire in `roll_unless_others_do`.
+        self.rolling.fetch_add(1, Ordering::Release);
         while !over() {
             if self.failure().is_some() {
                 M::park_until(M::now() + M::ticks_per_second() / RETRIES_PER_SECOND);
@@ -343,6 +368,9 @@ impl<M: Machine> Server<M> {
                 self.roll(PATIENCE);
             }
         }
+        // Release pairs with the acquire in `roll_unless_others_do`.
+        self.rolling.fetch_add(u64::MAX, Ordering::Release);
+        self.leave_it_to_sessions();
     }
 }
 

@@ -304,13 +304,7 @@ impl<M: Machine> Transaction for HyderSession<M> {
 
     fn get_many(&mut self, requests: &[Get<'_>], rows: &mut [Option<Row>]) -> Result<()> {
         assert_eq!(requests.len(), rows.len(), "one answer for each request");
-        for (request, row) in requests.iter().zip(rows) {
-            *row = match request.for_update {
-                true => self.get_for_update(request.table, request.key)?,
-                false => self.get(request.table, request.key)?,
-            };
-        }
-        Ok(())
+        self.attempt()?.look_many(requests, rows)
     }
 
     fn scan(&mut self, table: TableId, range: Range<'_>) -> Result<Scanned> {

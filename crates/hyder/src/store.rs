@@ -30,7 +30,8 @@ impl<M: Machine> Hyder<M> {
         Server::open(log, options).map(Self)
     }
 
-    /// What has to be run for [`ServerOptions::has_threads`]: one task appends, the other rolls the log forward.
+    /// What threads may run for the server: one task appends, the other rolls the log forward. While none does, the
+    /// sessions do that wait for their verdicts.
     #[must_use]
     pub fn tasks(&self) -> [HyderTask<M>; 2] {
         [Duty::Append, Duty::Roll].map(|duty| HyderTask { server: Arc::clone(&self.0), duty })
@@ -98,9 +99,7 @@ impl<M: Machine> Store<M> for Hyder<M> {
     }
 
     fn tick(&self) {
-        if !self.0.options.has_threads {
-            self.0.append_and_roll(1);
-        }
+        self.0.append_and_roll(1);
     }
 
     fn epoch(&self) -> u64 {
