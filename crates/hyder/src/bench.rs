@@ -10,7 +10,7 @@ use crate::item::{Item, Refused};
 use crate::judge::Judge;
 use crate::maker::Maker;
 use crate::node::{Content, Key, KeySource, Tree};
-use crate::options::{Certifier, Group, Premeld, RollOptions};
+use crate::options::{Certifier, Premeld, RollOptions};
 use crate::warm::warm;
 use chiliad_api::{Error, Result};
 use chiliad_machine::{Machine, Ticks};
@@ -409,10 +409,7 @@ impl<M: Machine> Run<'_, M> {
     fn decide(&mut self, items: Vec<Prepared<'_, M>>) -> core::result::Result<(), Short> {
         let mut items = items.into_iter();
         while let Some(first) = items.next() {
-            let second = match self.setting.roll.group {
-                Group::Exact => items.next(),
-                Group::Off | Group::Fate => None,
-            };
+            let second = if self.setting.roll.pairs() { items.next() } else { None };
             match (first, second) {
                 (Ok(first), Some(Ok(second))) => {
                     let verdicts = self.judge.decide_both(first, second);
@@ -456,6 +453,7 @@ type Prepared<'b, M> = core::result::Result<Item<'b, M>, Refused>;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Group;
     use chiliad_machine::Plain;
 
     #[test]
@@ -483,14 +481,17 @@ mod tests {
                     let roll =
                         RollOptions { certifier, premeld, group, overlap, ..Default::default() };
                     let setting = MeldSetting { roll, fused };
-                    reports.push(run_meld::<Plain>(&plan, setting, u64::MAX).expect("a report"));
+                    let report = run_meld::<Plain>(&plan, setting, u64::MAX).expect("a report");
+                    reports.push((setting, report));
                 }
             }
         }
-        let first = reports[0];
+        let first = reports[0].1;
         assert!((200..1_990).contains(&first.committed), "{first:?}");
-        for report in &reports {
-            assert_eq!((report.committed, report.digest), (first.committed, first.digest));
+        for (setting, report) in &reports {
+            let (found, expected) =
+                ((report.committed, report.digest), (first.committed, first.digest));
+            assert_eq!(found, expected, "{setting:?}");
         }
     }
 }

@@ -73,6 +73,7 @@ impl<M: Machine> Judge<M> {
         mut first: Item<'b, M>,
         mut second: Item<'b, M>,
     ) -> [Result<(), Refused>; 2] {
+        debug_assert!(self.options.pairs(), "they have overlays");
         let deaths = [&first, &second].map(Item::deaths);
         let mark = self.maker.mark();
         let mut pairs = Vec::new();

@@ -30,6 +30,14 @@ pub struct RollOptions {
     pub overlap: bool,
 }
 
+impl RollOptions {
+    /// Whether two intentions are melded into one first: overlays alone can be.
+    #[must_use]
+    pub fn pairs(&self) -> bool {
+        self.certifier == Certifier::Meld && self.group == Group::Exact
+    }
+}
+
 impl Default for RollOptions {
     fn default() -> Self {
         Self {

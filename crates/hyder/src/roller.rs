@@ -10,7 +10,7 @@ use crate::item::{Item, Refused};
 use crate::judge::Judge;
 use crate::maker::{Block, Maker};
 use crate::node::{Key, Tree};
-use crate::options::{Certifier, Group, Premeld, RollOptions};
+use crate::options::{Certifier, Premeld, RollOptions};
 use crate::pending::Answer;
 use crate::record::{self, Head, Kind, Unreadable};
 use crate::seen::Seen;
@@ -322,7 +322,7 @@ impl<M: Machine> Roller<M> {
                 }
                 Ok(())
             }
-            (None, Ok(item)) if self.judge.options.group == Group::Exact => {
+            (None, Ok(item)) if self.judge.options.pairs() => {
                 *held = Some((by, item));
                 Ok(())
             }
