@@ -18,8 +18,9 @@ use tokio::time::Instant;
 
 /// A connection is given up when its server has answered no ping for three times this long.
 const PING: Duration = Duration::from_secs(2);
-/// Records under way at once, of all callers together; further ones wait.
-const APPENDS_MAX: usize = 4096;
+/// Records under way at once, of all callers together; further ones wait. Callers wait for each other's records only
+/// beyond any number that is of use: each holds its own while it sends more.
+const APPENDS_MAX: usize = 1 << 20;
 /// Bytes of a message that are not the record's: headers, among them its id.
 const HEADER_BYTES: usize = 256;
 
