@@ -1,7 +1,7 @@
 //! Appending: the records of a call are under way together, and each is sent again under its own id until it is
 //! acknowledged.
 
-use crate::client::{Client, PAUSE, REQUEST};
+use crate::client::{ACKNOWLEDGEMENT, Client, PAUSE};
 use crate::error::of_server;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};
@@ -50,7 +50,7 @@ async fn append_group(
     let known = client.known.end();
     let mut failure = "no acknowledgement".to_owned();
     while !records.is_empty() {
-        let until = deadline.min(Instant::now() + REQUEST);
+        let until = deadline.min(Instant::now() + ACKNOWLEDGEMENT);
         let mut sent = Vec::with_capacity(records.len());
         for record in records {
             let acknowledgement = timeout_at(until, send(client, &record)).await;
@@ -124,8 +124,8 @@ fn refusal(client: &Client, error: &PublishError, bytes: usize) -> Option<Shared
 
 /// Why there is no acknowledgement: the stream may have been made anew, and nobody hears its subject any more.
 async fn given_up(client: &Client, failure: &str) -> SharedLogError {
-    match tokio::time::timeout(REQUEST, client.seen()).await {
-        Ok(Err(error @ SharedLogError::Damaged(_))) => error,
+    match client.seen().await {
+        Err(error @ SharedLogError::Damaged(_)) => error,
         _ => client.unavailable(failure),
     }
 }

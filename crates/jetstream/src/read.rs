@@ -3,7 +3,7 @@
 //! The consumer is of the simplest kind: it lives on one server, in memory, acknowledges nothing, and is made anew
 //! whenever anything about it is odd. What it delivers is believed only if it is the next record of our own subject.
 
-use crate::client::{Client, PAUSE, REQUEST};
+use crate::client::{ANSWER, Client, PAUSE};
 use async_nats::jetstream;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use bytes::Bytes;
@@ -124,7 +124,7 @@ impl Reader {
             Err(SharedLogError::Unavailable(failure)) => return Err(Broken::Again(failure)),
             Err(error) => return Err(Broken::For(error)),
         }
-        let made = tokio::time::timeout(2 * REQUEST, Self::consume(client, from)).await;
+        let made = tokio::time::timeout(ANSWER, Self::consume(client, from)).await;
         let messages = match made {
             Ok(Ok(messages)) => messages,
             Ok(Err(failure)) => return Err(Broken::Again(failure)),
