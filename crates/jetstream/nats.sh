@@ -33,10 +33,15 @@ directory() {
     (cd "$dir" && pwd)
 }
 
+# Whether process $1 runs; one that has ended may be listed for a while, until its parent has taken note.
+alive() {
+    kill -0 "$1" 2>/dev/null && [[ $(ps -o stat= -p "$1" 2>/dev/null) != Z* ]]
+}
+
 # The process id of server $1 of directory $2, if it runs.
 running() {
     local pid
-    pid=$(cat "$2/n$1.pid" 2>/dev/null) && [[ -n $pid ]] && kill -0 "$pid" 2>/dev/null && printf '%s' "$pid"
+    pid=$(cat "$2/n$1.pid" 2>/dev/null) && [[ -n $pid ]] && alive "$pid" && printf '%s' "$pid"
 }
 
 # The body of a page of server $1 of this machine; nothing if it does not answer.
@@ -105,7 +110,7 @@ signal() {
 
 # Waits until process $1 is gone.
 ended() {
-    while kill -0 "$1" 2>/dev/null; do sleep 0.02; done
+    while alive "$1"; do sleep 0.02; done
 }
 
 # All of them are told before the first is waited for: a server that is alone waits longer for others.

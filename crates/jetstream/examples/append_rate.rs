@@ -1,9 +1,11 @@
-//! How fast [`JetStream`] appends, beside a bare loop of the client's own publish: both keep the same number of records
-//! of the same size under way, wait for all of them, and begin anew. They take turns, because machines drift.
+//! How fast [`JetStream`] appends, beside a bare loop of the client's own publish, without ids of records and with them:
+//! all keep the same number of records of the same size under way, wait for all of them, and begin anew. They take
+//! turns, because machines drift.
 //!
 //! `cargo run --release --example append_rate -- URL [BYTES [DEPTH [ROUNDS]]]`
 
 use async_nats::jetstream::context::ContextBuilder;
+use async_nats::jetstream::message::PublishMessage;
 use bytes::Bytes;
 use chiliad_jetstream::{JetStream, Options};
 use chiliad_machine::shared_log::SharedLog;
@@ -23,21 +25,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bare = Bare::open(&url)?;
     let record = vec![7; bytes];
     let records = vec![&record[..]; depth];
-    let mut ratios = Vec::new();
+    let (mut without_ids, mut with_ids) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         let ours = rate(depth, || Ok(log.append(&records)?))?;
         log.trim(u64::MAX)?;
-        let theirs = rate(depth, || bare.publish(&record, depth))?;
+        let plain = rate(depth, || bare.publish(&record, depth, None))?;
+        let mut calls = 0..;
+        let named = rate(depth, || bare.publish(&record, depth, calls.next()))?;
         bare.purge()?;
-        ratios.push(ours / theirs);
-        println!(
-            "append {ours:.0} records/s, bare publish {theirs:.0}, ratio {:.2}",
-            ours / theirs
-        );
+        without_ids.push(ours / plain);
+        with_ids.push(ours / named);
+        println!("append {ours:.0} records/s, bare {plain:.0}, bare with ids {named:.0}");
     }
-    ratios.sort_unstable_by(f64::total_cmp);
-    println!("{bytes} bytes, {depth} under way: median ratio {:.2}", ratios[ratios.len() / 2]);
+    let (without_ids, with_ids) = (median(without_ids), median(with_ids));
+    println!(
+        "{bytes} bytes, {depth} under way: {without_ids:.2} of bare, {with_ids:.2} of bare with ids"
+    );
     Ok(())
+}
+
+fn median(mut ratios: Vec<f64>) -> f64 {
+    ratios.sort_unstable_by(f64::total_cmp);
+    ratios[ratios.len() / 2]
 }
 
 /// Records per second.
@@ -59,6 +68,8 @@ struct Bare {
     runtime: tokio::runtime::Runtime,
     context: async_nats::jetstream::Context,
     stream: String,
+    /// Tells the ids of this process from those of an earlier one.
+    incarnation: u32,
 }
 
 impl Bare {
@@ -88,16 +99,25 @@ impl Bare {
             }
             Err(format!("{leader} is none of the servers").into())
         })?;
-        Ok(Self { runtime, context, stream })
+        Ok(Self { runtime, context, stream, incarnation: std::process::id() })
     }
 
-    fn publish(&self, record: &[u8], depth: usize) -> Result<(), Box<dyn Error>> {
+    /// With ids of the records if it is told which call this is.
+    fn publish(
+        &self,
+        record: &[u8],
+        depth: usize,
+        call: Option<u64>,
+    ) -> Result<(), Box<dyn Error>> {
         self.runtime.block_on(async {
             let mut acknowledgements = Vec::with_capacity(depth);
-            for _ in 0..depth {
-                let record = Bytes::copy_from_slice(record);
-                acknowledgements
-                    .push(self.context.publish(self.stream.clone(), record).await?.into_future());
+            for n in 0..depth {
+                let mut message = PublishMessage::build().payload(Bytes::copy_from_slice(record));
+                if let Some(call) = call {
+                    message = message.message_id(format!("{:x}-{call:x}-{n:x}", self.incarnation));
+                }
+                let sent = self.context.send_publish(self.stream.clone(), message).await?;
+                acknowledgements.push(sent.into_future());
             }
             try_join_all(acknowledgements).await?;
             Ok(())

@@ -1,66 +1,98 @@
-//! Appending: all records of a call under way at once, each repeated under its own id until it is acknowledged.
+//! Appending: the records of a call are under way together, and each is sent again under its own id until it is
+//! acknowledged.
 
-use crate::client::{Client, PAUSE, REQUEST};
+use crate::client::{ACKNOWLEDGEMENT, Client, PAUSE};
 use crate::error::of_server;
 use async_nats::jetstream::ErrorCode;
-use async_nats::jetstream::context::{PublishError, PublishErrorKind};
+use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use bytes::Bytes;
 use chiliad_machine::shared_log::{Position, SharedLogError};
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
+
+/// The most records of one call that are under way together, and about the most bytes: a leader refuses what it cannot
+/// queue.
+const RECORDS_MAX: usize = 1024;
+const BYTES_MAX: usize = 8 << 20;
+
+/// A record on its way.
+struct Record {
+    /// By it the servers know a repetition.
+    id: String,
+    payload: Bytes,
+}
 
 /// Appends `records`, and returns when all of them are acknowledged.
 pub async fn append(client: Arc<Client>, records: Vec<Bytes>) -> Result<(), SharedLogError> {
     let deadline = client.deadline();
-    let count = records.len() as u64;
     // Only the numbers count, nothing is published by them.
-    let first = client.next_id.fetch_add(count, Ordering::Relaxed);
-    let mut pending: FuturesUnordered<_> = (first..)
-        .zip(records)
-        .map(|(number, record)| append_one(&client, number, record, deadline))
-        .collect();
-    while let Some(done) = pending.next().await {
-        done?;
+    let first = client.next_id.fetch_add(records.len() as u64, Ordering::Relaxed);
+    let (mut group, mut bytes) = (Vec::new(), 0);
+    for (number, payload) in (first..).zip(records) {
+        if group.len() == RECORDS_MAX || (bytes > 0 && bytes + payload.len() > BYTES_MAX) {
+            append_group(&client, std::mem::take(&mut group), deadline).await?;
+            bytes = 0;
+        }
+        bytes += payload.len();
+        group.push(Record { id: format!("{:x}-{number:x}", client.incarnation), payload });
+    }
+    append_group(&client, group, deadline).await
+}
+
+/// Sends all records, waits for their acknowledgements, and does so again with those that got none.
+async fn append_group(
+    client: &Client,
+    mut records: Vec<Record>,
+    deadline: Instant,
+) -> Result<(), SharedLogError> {
+    let known = client.known.end();
+    let mut failure = "no acknowledgement".to_owned();
+    while !records.is_empty() {
+        let until = deadline.min(Instant::now() + ACKNOWLEDGEMENT);
+        let mut sent = Vec::with_capacity(records.len());
+        for record in records {
+            let acknowledgement = timeout_at(until, send(client, &record)).await;
+            sent.push((record, acknowledgement));
+        }
+        let mut again = Vec::new();
+        for (record, acknowledgement) in sent {
+            // After `until` those that have come are still taken.
+            let answer = match acknowledgement {
+                Ok(Ok(acknowledgement)) => timeout_at(until, acknowledgement).await,
+                Ok(Err(error)) => Ok(Err(error)),
+                Err(late) => Err(late),
+            };
+            match answer {
+                Ok(Ok(acknowledged)) if acknowledged.sequence < known => {
+                    return Err(rolled_back(client, acknowledged.sequence, known));
+                }
+                Ok(Ok(acknowledged)) => client.known.reaches(acknowledged.sequence + 1),
+                Ok(Err(error)) => {
+                    if let Some(error) = refusal(client, &error, record.payload.len()) {
+                        return Err(error);
+                    }
+                    failure = error.to_string();
+                    again.push(record);
+                }
+                Err(_) => again.push(record),
+            }
+        }
+        records = again;
+        if !records.is_empty() {
+            if Instant::now() + PAUSE >= deadline {
+                return Err(given_up(client, &failure).await);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
     }
     Ok(())
 }
 
-/// Appends one record. The id of a repetition is that of the first attempt, so that the servers store one of them.
-async fn append_one(
-    client: &Client,
-    number: u64,
-    record: Bytes,
-    deadline: Instant,
-) -> Result<(), SharedLogError> {
-    let id = format!("{:x}-{number:x}", client.incarnation);
-    let mut failure = "no acknowledgement".to_owned();
-    let known = client.known.end();
-    loop {
-        match tokio::time::timeout_at(deadline, attempt(client, &id, record.clone())).await {
-            Ok(Ok(position)) if position < known => {
-                return Err(rolled_back(client, position, known));
-            }
-            Ok(Ok(position)) => {
-                client.known.reaches(position + 1);
-                return Ok(());
-            }
-            Ok(Err(error)) => {
-                if let Some(error) = refusal(client, &error, record.len()) {
-                    return Err(error);
-                }
-                failure = error.to_string();
-            }
-            Err(_) => return Err(given_up(client, &failure).await),
-        }
-        if Instant::now() + PAUSE >= deadline {
-            return Err(given_up(client, &failure).await);
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
+async fn send(client: &Client, record: &Record) -> Result<PublishAckFuture, PublishError> {
+    let message = PublishMessage::build().payload(record.payload.clone()).message_id(&record.id);
+    client.context.send_publish(client.subject.clone(), message).await
 }
 
 /// A record was stored where another one was before this was sent.
@@ -70,13 +102,6 @@ fn rolled_back(client: &Client, position: Position, known: Position) -> SharedLo
         client.address.url(),
         known - 1
     ))
-}
-
-/// Sends the record once; its position.
-async fn attempt(client: &Client, id: &str, record: Bytes) -> Result<Position, PublishError> {
-    let message = PublishMessage::build().payload(record).message_id(id);
-    let acknowledgement = client.context.send_publish(client.subject.clone(), message).await?;
-    Ok(acknowledgement.await?.sequence)
 }
 
 /// The error that another attempt would not cure, if `error` is one.
@@ -99,8 +124,8 @@ fn refusal(client: &Client, error: &PublishError, bytes: usize) -> Option<Shared
 
 /// Why there is no acknowledgement: the stream may have been made anew, and nobody hears its subject any more.
 async fn given_up(client: &Client, failure: &str) -> SharedLogError {
-    match tokio::time::timeout(REQUEST, client.seen()).await {
-        Ok(Err(error @ SharedLogError::Damaged(_))) => error,
+    match client.seen().await {
+        Err(error @ SharedLogError::Damaged(_)) => error,
         _ => client.unavailable(failure),
     }
 }

@@ -13,8 +13,10 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long one request may take before it is sent again.
-pub const REQUEST: Duration = Duration::from_secs(2);
+/// How long an acknowledgement may take before the record is sent again.
+pub const ACKNOWLEDGEMENT: Duration = Duration::from_secs(2);
+/// How long the answer to a question may take before it is asked again. Where a server was lost, nobody answers.
+pub const ANSWER: Duration = Duration::from_secs(1);
 /// The pause before an attempt is repeated that was refused at once.
 pub const PAUSE: Duration = Duration::from_millis(100);
 
@@ -23,7 +25,9 @@ pub struct Client {
     pub address: Address,
     pub options: Options,
     pub nats: async_nats::Client,
+    /// For appends: it waits for each acknowledgement.
     pub context: Context,
+    /// For everything else: it waits for each answer.
     pub stream: Stream<()>,
     /// The subject of its records. It holds the number drawn when the stream was made: what is sent to a stream that
     /// is gone is not stored in another of the same name.
@@ -56,7 +60,7 @@ impl Client {
 
     /// The stream as whoever answers sees it: without a leader that may be less than was acknowledged.
     pub async fn seen(&self) -> Result<Info, SharedLogError> {
-        let answer = tokio::time::timeout(REQUEST, self.stream.get_info()).await;
+        let answer = tokio::time::timeout(ANSWER, self.stream.get_info()).await;
         let info = match answer {
             Ok(Ok(info)) => info,
             Ok(Err(error)) => return Err(self.without_stream(&error)),

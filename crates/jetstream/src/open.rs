@@ -1,7 +1,7 @@
 //! Connects to the servers, and finds the stream or makes it.
 
 use crate::address::Address;
-use crate::client::{Client, PAUSE, REQUEST, is_led};
+use crate::client::{ACKNOWLEDGEMENT, ANSWER, Client, PAUSE, is_led};
 use crate::error::{OpenError, of_server};
 use crate::known::Known;
 use crate::options::{DEADLINE_MAX, Options};
@@ -16,10 +16,13 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// How long a server may take to accept a connection.
+const CONNECTION: Duration = Duration::from_secs(2);
 /// A connection is given up when its server has answered no ping for three times this long.
 const PING: Duration = Duration::from_secs(2);
-/// Records under way at once, of all callers together; further ones wait.
-const APPENDS_MAX: usize = 4096;
+/// Records under way at once, of all callers together; further ones wait. Callers wait for each other's records only
+/// beyond any number that is of use: each holds its own while it sends more.
+const APPENDS_MAX: usize = 1 << 20;
 /// Bytes of a message that are not the record's: headers, among them its id.
 const HEADER_BYTES: usize = 256;
 
@@ -39,7 +42,9 @@ pub async fn open(address: Address, options: Options) -> Result<Client, OpenErro
     }
     let context = context(&nats);
     settings::check(&info, &options)?;
-    let stream = context
+    let mut asking = context.clone();
+    asking.set_timeout(ANSWER);
+    let stream = asking
         .get_stream_no_info(&address.stream)
         .await
         .map_err(|error| OpenError::Invalid(error.to_string()))?;
@@ -62,7 +67,7 @@ pub async fn open(address: Address, options: Options) -> Result<Client, OpenErro
 
 fn context(nats: &async_nats::Client) -> Context {
     ContextBuilder::new()
-        .timeout(REQUEST)
+        .timeout(ACKNOWLEDGEMENT)
         .max_ack_inflight(APPENDS_MAX)
         .backpressure_on_inflight(true)
         .build(nats.clone())
@@ -72,8 +77,8 @@ fn context(nats: &async_nats::Client) -> Context {
 async fn connect(address: &Address, servers: &[String]) -> Result<async_nats::Client, OpenError> {
     let options = ConnectOptions::new()
         .name("chiliad")
-        .connection_timeout(REQUEST)
-        .request_timeout(Some(REQUEST))
+        .connection_timeout(CONNECTION)
+        .request_timeout(Some(ANSWER))
         .ping_interval(PING)
         .max_reconnects(None)
         .retain_servers_order()

@@ -3,7 +3,7 @@
 //! The consumer is of the simplest kind: it lives on one server, in memory, acknowledges nothing, and is made anew
 //! whenever anything about it is odd. What it delivers is believed only if it is the next record of our own subject.
 
-use crate::client::{Client, PAUSE, REQUEST};
+use crate::client::{ANSWER, Client, PAUSE};
 use async_nats::jetstream;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use bytes::Bytes;
@@ -24,6 +24,11 @@ const RECORDS_AHEAD: usize = 512;
 const BYTES_AHEAD: usize = 16 << 20;
 /// Readers kept between calls: as many places of the log are read without making consumers anew.
 const READERS_MAX: usize = 4;
+/// How long a record that is known to be there is tried for, however impatient the caller.
+const INSISTENCE: Duration = Duration::from_secs(3);
+/// Failures before a log counts as out of reach. A kept consumer may have ended, and a new one is not yet heard of by
+/// all servers when the first answers.
+const FAILURES_MIN: usize = 3;
 /// Consumers in a row that begin with a later record than the one asked for, before that record counts as lost.
 const GAPS_MAX: usize = 3;
 
@@ -77,11 +82,11 @@ pub async fn read(
     bytes: usize,
     patience: Duration,
 ) -> Result<Vec<Bytes>, SharedLogError> {
-    let deadline = Instant::now() + patience;
-    let mut gaps = 0;
+    let begun = Instant::now();
+    let deadline = begun + patience;
+    let (mut gaps, mut failures) = (0, 0);
     let mut kept = readers.take(from);
     loop {
-        let was_kept = kept.is_some();
         let reader = match kept.take() {
             Some(reader) => Ok(reader),
             None => Reader::new(&client, from).await,
@@ -110,7 +115,10 @@ pub async fn read(
                 continue;
             }
         };
-        if Instant::now() >= deadline && !was_kept {
+        failures += 1;
+        let known = client.known.end() > from;
+        let until = if known { deadline.max(begun + INSISTENCE) } else { deadline };
+        if Instant::now() >= until && failures >= FAILURES_MIN {
             return Err(client.unavailable(&failure));
         }
         tokio::time::sleep(PAUSE).await;
@@ -124,7 +132,7 @@ impl Reader {
             Err(SharedLogError::Unavailable(failure)) => return Err(Broken::Again(failure)),
             Err(error) => return Err(Broken::For(error)),
         }
-        let made = tokio::time::timeout(2 * REQUEST, Self::consume(client, from)).await;
+        let made = tokio::time::timeout(ANSWER, Self::consume(client, from)).await;
         let messages = match made {
             Ok(Ok(messages)) => messages,
             Ok(Err(failure)) => return Err(Broken::Again(failure)),

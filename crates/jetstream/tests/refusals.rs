@@ -95,7 +95,9 @@ fn streams_with_other_settings_are_refused() {
 #[test]
 fn a_log_that_is_made_anew_is_another() {
     let Some(servers) = Servers::start("anew", 3) else { return };
-    let (log, other) = (servers.open("log"), servers.open("log"));
+    let options = || Options { deadline: Duration::from_secs(5), ..Options::default() };
+    let open = || JetStream::open(&servers.url("log"), options()).unwrap();
+    let (log, other) = (open(), open());
     let identity = log.identity().unwrap();
     assert_eq!(other.identity().unwrap(), identity);
     assert_ne!(servers.open("log-2").identity().unwrap(), identity);
@@ -112,11 +114,9 @@ fn a_log_that_is_made_anew_is_another() {
     assert_ne!(servers.open("log").identity().unwrap(), identity);
     // By opening it: what goes to the old one does not arrive in the new one.
     foreign(&servers, async |context| context.delete_stream("log").await.unwrap());
-    let options = Options { deadline: Duration::from_secs(2), ..Options::default() };
-    let old = log;
-    let new = JetStream::open(&servers.url("log"), options).unwrap();
+    let new = open();
     assert_ne!(new.identity().unwrap(), identity);
-    damaged(old.append(&[b"late"]));
+    damaged(log.append(&[b"late"]));
     assert_eq!(new.bounds().unwrap(), 1..1);
 }
 
