@@ -4,9 +4,9 @@
 //! line of `chiliad simulate`, or, with `--disk`, where it is a database that crashes and recovers, by a campaign of
 //! one seed.
 
-use crate::args::CampaignFlags;
+use crate::args::{CampaignFlags, check_shares_log};
 use crate::{lines, settings};
-use chiliad_driver::{faults, schemes};
+use chiliad_driver::{faults, lies_in_directories, schemes};
 use chiliad_engine::Info;
 use chiliad_host::output::complain;
 use chiliad_host::{Sink, Stop, computer, interrupt};
@@ -19,12 +19,13 @@ pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {
     let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
     let machine = machines::timed()?;
     let scope = Scope {
-        schemes: chosen_schemes(&flags.scheme, flags.disk)?,
+        schemes: chosen_schemes(flags)?,
         all_schemes: flags.scheme == "all",
         workloads: chosen_workloads(&flags.workload)?,
         disk: flags.disk,
         cores: flags.cores,
         interleave: flags.interleave,
+        servers: flags.servers.clone(),
         threads: flags.threads.unwrap_or_else(computer::cores),
         quiet: flags.quiet,
         machine: &machine,
@@ -70,16 +71,22 @@ fn not_interrupted(passed: bool) -> Result<bool, Stop> {
     if interrupt::asked() { Err(Stop::Interrupted) } else { Ok(passed) }
 }
 
-fn chosen_schemes(name: &str, disk: bool) -> Result<Vec<&'static str>, Stop> {
+fn chosen_schemes(flags: &CampaignFlags) -> Result<Vec<&'static str>, Stop> {
+    let name = &flags.scheme;
     if name != "all" {
-        return Ok(vec![settings::scheme(name)?.name]);
+        let chosen =
+            if flags.disk { settings::in_directory(name) } else { settings::scheme(name) }?;
+        if flags.servers.is_some() {
+            check_shares_log("--servers", chosen)?;
+        }
+        return Ok(vec![chosen.name]);
     }
-    // What a crash leaves is compared with a serial order.
-    let promises = match disk {
-        true => Info::is_serializable,
-        false => Info::has_transactions,
+    // What a crash leaves in a directory is compared with a serial order.
+    let is_meant = |info: &Info| match flags.disk {
+        true => info.is_serializable() && lies_in_directories(info),
+        false => info.has_transactions(),
     };
-    Ok(schemes().iter().filter(|info| promises(info)).map(|info| info.name).collect())
+    Ok(schemes().iter().filter(|info| is_meant(info)).map(|info| info.name).collect())
 }
 
 fn chosen_workloads(name: &str) -> Result<Vec<&'static str>, Stop> {

@@ -1,7 +1,9 @@
 //! The command lines that repeat a rig's runs.
 
 use chiliad::Scheme;
+use chiliad_driver::ClusterOptions;
 use chiliad_engine::Timestamps;
+use chiliad_lab::spec::{certifier_name, group_name, level_name, premeld_name};
 use chiliad_rig::campaign::{Case, Crash, Trial};
 use chiliad_rig::damage::Kind;
 use chiliad_rig::soak::{Cell, On};
@@ -71,10 +73,37 @@ fn interleaving(case: &Case) -> String {
     if case.no_snapshots {
         line.push_str(" --snapshots off");
     }
+    line.push_str(&cluster(case));
     if let Some(plant) = case.plant {
         line.push_str(&format!(" --plant {}", plant.name));
     }
     line
+}
+
+/// The flags of a case's servers, where they differ from the default.
+fn cluster(case: &Case) -> String {
+    let (ClusterOptions { servers, roll, log_fails_one_in }, base) =
+        (&case.cluster, ClusterOptions::default());
+    let mut flags = String::new();
+    if *servers != base.servers {
+        flags.push_str(&format!(" --servers {servers}"));
+    }
+    if roll.certifier != base.roll.certifier {
+        flags.push_str(&format!(" --certifier {}", certifier_name(roll.certifier)));
+    }
+    if roll.premeld != base.roll.premeld {
+        flags.push_str(&format!(" --premeld {}", premeld_name(roll.premeld)));
+    }
+    if roll.group != base.roll.group {
+        flags.push_str(&format!(" --group {}", group_name(roll.group)));
+    }
+    if roll.level != base.roll.level {
+        flags.push_str(&format!(" --isolation {}", level_name(roll.level)));
+    }
+    if *log_fails_one_in != base.log_fails_one_in {
+        flags.push_str(&format!(" --log-faults {log_fails_one_in}"));
+    }
+    flags
 }
 
 /// The line that repeats a crash.

@@ -6,7 +6,7 @@ use crate::args::{
     NativeFlags, RetryFlag, RunFlags, ScheduleFlag, Scope, SimulatedFlags, SnapshotsFlag,
     WorkloadFlags,
 };
-use chiliad_driver::{Backoff, Durability, Length, Retry, schemes};
+use chiliad_driver::{Backoff, Durability, Length, Retry, lies_in_directories, schemes};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots};
 use chiliad_host::{Stop, computer};
 use chiliad_lab::machines;
@@ -45,7 +45,7 @@ pub fn native(
     let cores = flags.threads.unwrap_or_else(computer::cores);
     let clients = flags.clients.unwrap_or(cores);
     let place = Place::Host(HostSpec::default());
-    let mut spec = resolve(workload, run, place, (cores, clients))?;
+    let mut spec = resolve(workload, run, place, (cores, clients), None)?;
     spec.plan.rate = flags.rate;
     spec.plan.series = flags.series.is_some();
     spec.plan.versions = flags.versions;
@@ -110,7 +110,7 @@ pub fn simulated(
         return Err(Stop::bad("--interleave", problem));
     }
     let place = Place::Simulated(machine(&flags.machine)?);
-    let spec = resolve(workload, run, place, (cores, clients))?;
+    let spec = resolve(workload, run, place, (cores, clients), flags.log_faults)?;
     spec.check()?;
     Ok(spec)
 }
@@ -160,8 +160,10 @@ fn resolve(
     run: &RunFlags,
     on: Place,
     (cores, clients): (usize, usize),
+    log_faults: Option<u64>,
 ) -> Result<RunSpec, Stop> {
     let scheme = scheme(&run.scheme)?;
+    let cluster = run.cluster.options(scheme, log_faults)?;
     let load = workload.load(&Scope { clients, scheme, on: on.kind() })?;
     check_waits(run, scheme, &load.options)?;
     let transactions = run.transactions.map(Length::Transactions);
@@ -198,6 +200,7 @@ fn resolve(
             timestamps: run.timestamps.kind(),
             ..run.drawn.options()
         },
+        cluster,
         verify: run.verify,
         recorded: run.history.is_some(),
         verify_memory: run.verify_memory,
@@ -220,9 +223,20 @@ fn check_waits(run: &RunFlags, scheme: &Info, workload: &WorkloadOptions) -> Res
     ))
 }
 
-/// The scheme of this name, which must have transactions, as the library has it.
-pub fn with_transactions(name: &str) -> Result<chiliad::Scheme, Stop> {
+/// The scheme of this name, whose databases must lie in directories.
+pub fn in_directory(name: &str) -> Result<&'static Info, Stop> {
     let info = scheme(name)?;
+    if !lies_in_directories(info) {
+        let problem =
+            format!("`{name}` keeps nothing in a directory yet; accepted: a scheme that does");
+        return Err(Stop::bad("--scheme", problem));
+    }
+    Ok(info)
+}
+
+/// The scheme of this name, which must have transactions and lie in a directory, as the library has it.
+pub fn with_transactions(name: &str) -> Result<chiliad::Scheme, Stop> {
+    let info = in_directory(name)?;
     if !info.has_transactions() {
         let problem = format!("`{}` has no transactions; accepted: a scheme that has", info.name);
         return Err(Stop::bad("--scheme", problem));

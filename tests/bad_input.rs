@@ -49,6 +49,32 @@ fn unknown_names_are_refused_with_those_that_are_known() {
 }
 
 #[test]
+fn what_only_servers_that_share_a_log_have_is_refused_elsewhere() {
+    for flag in ["--servers 2", "--certifier meld", "--premeld off", "--group off"] {
+        let name = flag.split(' ').next().expect("a flag");
+        refused(&format!("bench ycsb {flag}"), &[name, "silo", "--scheme hyder"]);
+        refused(&format!("simulate bank {flag} --scheme occ"), &[name, "occ", "--scheme hyder"]);
+    }
+    refused("bench ycsb --isolation snapshot", &["--isolation", "silo", "--scheme hyder"]);
+    refused("simulate ycsb --log-faults 20", &["--log-faults", "silo", "--scheme hyder"]);
+    refused("bench ycsb --scheme hyder --log-faults 20", &["--log-faults"]);
+    refused("simulate ycsb --scheme hyder --log-faults 1", &["--log-faults", "2 to 1000000"]);
+    refused("campaign --scheme mvcc --servers 3", &["--servers", "mvcc", "--scheme hyder"]);
+    refused("campaign --servers 3..3", &["--servers", "1 to 64"]);
+    refused("bench ycsb --scheme hyder --servers 65", &["--servers", "1 to 64"]);
+    refused("bench ycsb --scheme hyder --premeld newest", &["--premeld", "--certifier meld"]);
+    refused("bench ycsb --scheme hyder --group exact", &["--group", "exact", "--certifier meld"]);
+    refused("bench ycsb --scheme hyder --premeld 3", &["--premeld", "off, newest"]);
+}
+
+#[test]
+fn servers_that_share_a_log_are_in_no_directory() {
+    refused("crash --scheme hyder", &["--scheme", "`hyder`", "directory"]);
+    refused("damage --scheme hyder", &["--scheme", "`hyder`", "directory"]);
+    refused("campaign --disk --scheme hyder", &["--scheme", "`hyder`", "directory"]);
+}
+
+#[test]
 fn values_out_of_range_are_refused_with_the_range() {
     for (flag, value, accepted) in [
         ("--threads", "0", "1 to 65536"),

@@ -173,7 +173,7 @@ fn check(case: &Case) {
     let setup = case.setup().expect("a case that can be run");
     assert_eq!(setup.scheme.name, typed.scheme.name, "{line}");
     assert_eq!(format!("{:?}", setup.workload), format!("{:?}", typed.workload), "{line}");
-    assert_eq!(format!("{:?}", setup.engine), format!("{:?}", typed.engine), "{line}");
+    assert_eq!(format!("{:?}", setup.opening), format!("{:?}", typed.opening()), "{line}");
     assert_eq!(format!("{:?}", setup.plan), format!("{plan:?}"), "{line}");
 }
 

@@ -1,6 +1,7 @@
 //! The command line as typed: flags, their bounds and their help. What the flags mean together is
 //! decided in [`crate::settings`].
 
+mod cluster;
 mod data;
 mod figure;
 mod loads;
@@ -11,6 +12,7 @@ mod scope;
 mod soak;
 mod workloads;
 
+pub use cluster::check_shares_log;
 pub use data::{ChildFlags, CopyFlags, CrashDurability, CrashFlags, DamageFlags, RecoverFlags};
 pub use figure::FigureCommand;
 pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
@@ -192,6 +194,10 @@ pub struct SimulatedFlags {
     /// [default: as many as --cores].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 1024))]
     pub clients: Option<usize>,
+    /// Under hyder the log fails, in each of the ways in which a log may, at one call in so many, 2 to 1000000, from
+    /// when the rows are loaded [default: never].
+    #[arg(long, value_name = "ONE-IN", value_parser = |s: &str| values::whole(s, 2, 1_000_000))]
+    pub log_faults: Option<u64>,
     /// The machine.
     #[command(flatten)]
     pub machine: MachineFlags,
@@ -237,6 +243,9 @@ pub struct CampaignFlags {
     #[arg(long, value_name = "N", conflicts_with = "disk",
           value_parser = |s: &str| values::count(s, 1, 64))]
     pub interleave: Option<usize>,
+    /// Servers that share a log, under hyder: a number, or, by the seed, from A up to, but without, B [default: 1..6].
+    #[arg(long, value_name = "N|A..B", conflicts_with = "disk", value_parser = cluster::servers)]
+    pub servers: Option<Range<usize>>,
     /// Seeds that run at once, 1 to 256 [default: one per core of the host].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 256))]
     pub threads: Option<usize>,

@@ -1,6 +1,7 @@
 //! The flags of a run: scheme, length, retries, verification; the native and the simulated machine;
 //! where results go.
 
+use super::cluster::ClusterFlags;
 use chiliad_engine::{Options, Timestamps};
 use chiliad_host::values;
 use chiliad_lab::spec::InFlight;
@@ -94,6 +95,9 @@ pub struct RunFlags {
     #[arg(long, value_name = "TIME|none", default_value = "10us",
         value_parser = values::time_or_never)]
     pub deadlock_check: Duration,
+    /// The servers, under a scheme by which they share a log.
+    #[command(flatten)]
+    pub cluster: ClusterFlags,
 }
 
 /// How timestamps of some kinds are drawn.

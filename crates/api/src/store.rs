@@ -77,6 +77,14 @@ pub trait Store<M: Machine> {
         0
     }
 
+    /// What copies of the database do not have alike, in words; nothing where it has one. Nobody is at work.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`].
+    fn audit(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
     /// What the database has done, what it holds and which sessions hold it back.
     fn stats(&self) -> Stats;
 

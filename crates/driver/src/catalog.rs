@@ -1,13 +1,14 @@
 //! The catalog of runs: every workload under every scheme, on both machines.
 //!
-//! Each pair of a scheme and a machine is compiled once, whatever the workload: see [`chiliad_engine::any`].
+//! Schemes are those of the engine with one copy in one process, and the engine whose servers share a log, which is one
+//! more. Each pair of a scheme and a machine is compiled once, whatever the workload: see [`chiliad_engine::any`].
 
-use super::Failure;
 use super::bind::{NativeTarget, bind, bind_native};
+use super::opening::{Home, Opening};
 use super::target::Target;
+use super::{Failure, servers};
 use chiliad_engine::any::{self, Place};
-use chiliad_engine::{Alone, DurableOptions, Error, Info, Mode, OpenedOn, Options, names};
-use chiliad_machine::disk::Disk;
+use chiliad_engine::{Alone, Error, Info, Mode, OpenedOn, Options, names};
 use chiliad_machine::{Fault, Interleaved};
 use chiliad_simulator::Sim;
 use chiliad_workload::{AnyWorkload, WorkloadOptions};
@@ -16,8 +17,25 @@ use std::sync::{Arc, LazyLock};
 /// All schemes, in the order of reports.
 #[must_use]
 pub fn schemes() -> &'static [Info] {
-    static SCHEMES: LazyLock<Vec<Info>> = LazyLock::new(names::all::<Interleaved>);
+    static SCHEMES: LazyLock<Vec<Info>> = LazyLock::new(|| {
+        let mut all = names::all::<Interleaved>();
+        all.push(chiliad_hyder::INFO);
+        all
+    });
     &SCHEMES
+}
+
+/// Whether a database under this scheme is servers that share a log: [`Opening::cluster`] is for those.
+#[must_use]
+pub fn shares_log(scheme: &Info) -> bool {
+    scheme.name == chiliad_hyder::INFO.name
+}
+
+/// Whether a database under this scheme can lie in a directory, and be opened there again. Servers that share a log
+/// cannot: what they have is in their log, and there is none in a directory yet.
+#[must_use]
+pub fn lies_in_directories(scheme: &Info) -> bool {
+    !shares_log(scheme)
 }
 
 /// The scheme of this name.
@@ -44,31 +62,27 @@ pub fn faults() -> Vec<&'static Fault> {
 /// a log.
 ///
 /// # Errors
-/// Those of the engine and of the workload's options.
+/// Those of the engine and of the workload's options; [`Error::InvalidOption`] for a home where the scheme has none:
+/// see [`lies_in_directories`].
 pub fn open_native(
     info: &Info,
     workload: &WorkloadOptions,
-    options: Options,
+    opening: impl Into<Opening>,
     home: Option<Home>,
 ) -> Result<NativeTarget, Failure> {
-    let workload = make(workload)?;
+    let (workload, opening) = (make(workload)?, opening.into());
+    if shares_log(info) {
+        return servers::open_native(workload, &opening, home);
+    }
     let place = home.map(|home| Place {
         disk: home.disk,
         mode: Mode::Write,
         durable: home.options,
         host: &Alone,
     });
-    let opened = any::open_native(info.name, options, place);
+    let opened = any::open_native(info.name, opening.engine, place);
     let opened = opened.map_err(Failure::doing("opening the database"))?;
     bind_native(workload, opened)
-}
-
-/// Where a native run with a log keeps it.
-pub struct Home {
-    /// Empty.
-    pub disk: Arc<dyn Disk>,
-    /// How it is used.
-    pub options: DurableOptions,
 }
 
 /// Opens a database on the current simulated run with the tables of `workload` under the scheme
@@ -79,16 +93,19 @@ pub struct Home {
 pub fn open_simulated(
     info: &Info,
     workload: &WorkloadOptions,
-    options: Options,
+    opening: impl Into<Opening>,
 ) -> Result<Box<dyn Target>, Failure> {
-    let workload = make(workload)?;
-    let opened = open_on_simulator(info.name, options, None);
+    let (workload, opening) = (make(workload)?, opening.into());
+    if shares_log(info) {
+        return servers::open_simulated(workload, &opening);
+    }
+    let opened = open_on_simulator(info.name, opening.engine, None);
     let opened = opened.map_err(Failure::doing("opening the database"))?;
     bind(workload, opened)
 }
 
-/// Opens a database under the scheme named `scheme` on the current simulated run, in memory or at `place`. All schemes
-/// are compiled for the simulator here and nowhere else: a caller that names the generic function compiles them again.
+/// Opens a database under the engine's scheme named `scheme` on the current simulated run, in memory or at `place`. All
+/// schemes are compiled for the simulator here and nowhere else: a caller that names the generic function compiles them again.
 ///
 /// # Errors
 /// Those of the engine.

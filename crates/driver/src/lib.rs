@@ -31,11 +31,13 @@ mod locking;
 mod lookup;
 mod native;
 mod open_loop;
+mod opening;
 mod plan;
 mod progress;
 mod report;
 mod sampling;
 mod series;
+mod servers;
 mod signals;
 mod simulated;
 mod slices;
@@ -51,8 +53,12 @@ mod watch;
 mod window;
 
 pub use bind::{NativeTarget, bind, bind_native};
-pub use catalog::{Home, faults, open_native, open_on_simulator, open_simulated, scheme, schemes};
+pub use catalog::{
+    faults, lies_in_directories, open_native, open_on_simulator, open_simulated, scheme, schemes,
+    shares_log,
+};
 pub use chiliad_api::Backoff;
+pub use chiliad_hyder::{Certifier, Group, Level, Premeld, RollOptions};
 pub use chiliad_lock::Mode as LockMode;
 pub use durable::{Bell, Durability, TimedDisk};
 pub use idle::Idle;
@@ -60,6 +66,7 @@ pub use lock_trial::{LockCounts, LockLoad, LockTrial, LockVerdict};
 pub use locking::{LockTableKind, Locking, run_locking};
 pub use lookup::{Lookup, run_lookup};
 pub use native::run_native;
+pub use opening::{ClusterOptions, Home, Opening, SERVERS_MAX};
 pub use plan::{FOLLOWED_ONE_IN, Length, MEMORY_READY, Plan, Recording, Retry};
 pub use progress::{NoProgress, Progress};
 pub use report::{Failure, NativeReport, SimulatedReport};

@@ -130,6 +130,7 @@ fn run_ticking(
     if plan.conditions {
         progress.checking();
         report.conditions = Some(target.conditions()?);
+        report.differences = target.audit()?;
     }
     Ok(report)
 }
@@ -215,6 +216,7 @@ fn run_clients(
             complete: !signals.ended_early(),
             interrupted: measured.interrupted,
             conditions: None,
+            differences: Vec::new(),
             versions: None,
             series: measured.series.into_samples(),
             memory_bytes,

@@ -20,6 +20,8 @@ pub struct NativeReport {
     pub interrupted: bool,
     /// The workload's conditions; `None` unless the plan asked for them.
     pub conditions: Option<Vec<Condition>>,
+    /// What copies of the database do not have alike, where the plan asked for conditions.
+    pub differences: Vec<String>,
     /// At index `n` how many records have `n` older versions; `None` unless the plan asked for it.
     pub versions: Option<Vec<u64>>,
     /// Throughput and memory over the window; empty unless the plan asked for it.
@@ -53,6 +55,8 @@ pub struct SimulatedReport {
     pub complete: bool,
     /// The workload's conditions; `None` unless asked for, or where the run did not complete.
     pub conditions: Option<Vec<Condition>>,
+    /// What copies of the database do not have alike, where the plan asked for conditions and the run completed.
+    pub differences: Vec<String>,
     /// Why clients gave up, in the order in which they did: errors that no retry mends.
     pub failures: Vec<Failure>,
     /// Seconds of the host spent loading.

@@ -11,7 +11,7 @@ use super::signals::{Phase, RunSignals, Signals};
 use super::{Failure, Length, Plan, SimulatedReport, Tally, Target, catalog};
 use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::{Config, Outcome, Run, Sim, Verdict, stopping};
-use chiliad_workload::{ClientId, WorkloadOptions};
+use chiliad_workload::{ClientId, Condition, WorkloadOptions};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -168,7 +168,7 @@ pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedR
     let started = Instant::now();
     let outcome = run.go();
     let seconds = started.elapsed().as_secs_f64();
-    let conditions = finish(run, plan, target, &outcome)?;
+    let (conditions, differences) = finish(run, plan, target, &outcome)?;
     let kinds = left.clients.borrow().first().map_or(0, |client| client.tally.kinds.len());
     let mut tally = Tally::new(kinds);
     let mut recorders = Vec::new();
@@ -184,6 +184,7 @@ pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedR
         recorders,
         complete: !signals.ended_early(),
         conditions,
+        differences,
         failures: left.failures.take(),
         load_seconds,
         seconds,
@@ -326,21 +327,22 @@ pub(super) fn sleep_until(time: Ticks) {
     }
 }
 
-/// Looks at the conditions and closes the database, unless the run left it in pieces.
+/// Looks at the conditions, compares copies and closes the database, unless the run left it in pieces.
 fn finish(
     run: &Run,
     plan: &SimulatedPlan,
     target: Rc<dyn Target>,
     outcome: &Outcome,
-) -> Result<Option<Vec<chiliad_workload::Condition>>, Failure> {
+) -> Result<(Option<Vec<Condition>>, Vec<String>), Failure> {
     if !outcome.verdict.is_completed() || outcome.discarded > 0 {
         std::mem::forget(target);
-        return Ok(None);
+        return Ok((None, Vec::new()));
     }
     run.outside(|| {
-        let conditions = plan.plan.conditions.then(|| target.conditions()).transpose();
+        let look = || Ok((Some(target.conditions()?), target.audit()?));
+        let found = if plan.plan.conditions { look() } else { Ok((None, Vec::new())) };
         drop(target);
-        conditions
+        found
     })
 }
 

@@ -9,7 +9,7 @@ use super::signals::{Phase, RunSignals};
 use super::stalled::Stalled;
 use super::{Bell, Failure, Plan};
 use chiliad_engine::{
-    Alone, Error, Intent, Isolation, LogTask, OpenedStore, Running, Session, Store, TableId,
+    Alone, Error, Info, Intent, Isolation, LogTask, OpenedStore, Running, Session, Store, TableId,
     Transaction, Writes,
 };
 use chiliad_machine::Machine;
@@ -29,6 +29,8 @@ pub trait Target {
     fn kinds(&self) -> &'static [&'static str];
     /// The tables, by number, with their names.
     fn tables(&self) -> Vec<(u32, String)>;
+    /// What orders the transactions of this very database: options may change what its scheme promises.
+    fn info(&self) -> Info;
     /// Takes another workload of the same kind, whose rows are those that there are; whether it is of that
     /// kind.
     fn set_workload(&mut self, workload: Arc<dyn AnyWorkload>) -> bool;
@@ -92,6 +94,11 @@ pub trait Target {
     /// # Errors
     /// The engine's.
     fn conditions(&self) -> Result<Vec<Condition>, Failure>;
+    /// What its copies do not have alike, with all clients at rest: see [`chiliad_engine::Store::audit`].
+    ///
+    /// # Errors
+    /// The engine's.
+    fn audit(&self) -> Result<Vec<String>, Failure>;
 }
 
 /// A [`Target`]: a database, as the trait object `D`, with the writers of its log, as `L`, and a workload.
@@ -102,8 +109,12 @@ pub(crate) struct Bound<M: Machine, D: ?Sized, L: ?Sized> {
     names: Vec<String>,
     /// The writers of its log, until somebody runs them.
     log_tasks: Vec<Mutex<Option<Box<L>>>>,
+    /// What is to be done when the rows are loaded, if anything.
+    loaded: Option<Box<Hook>>,
     machine: PhantomData<fn() -> M>,
 }
+
+type Hook = dyn Fn() + Send + Sync;
 
 impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Bound<M, D, L> {
     /// Creates the workload's tables in a database that is empty.
@@ -120,7 +131,13 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Bound<M, D, L> {
             .collect::<Result<Vec<_>, _>>()
             .map_err(Failure::doing("creating the tables"))?;
         let log_tasks = log_tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
-        Ok(Self { store, workload, tables, names, log_tasks, machine: PhantomData })
+        let loaded = None;
+        Ok(Self { store, workload, tables, names, log_tasks, loaded, machine: PhantomData })
+    }
+
+    /// The same, which calls `hook` when the rows are loaded and no client has begun.
+    pub fn when_loaded(self, hook: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { loaded: Some(Box::new(hook)), ..self }
     }
 
     fn session(&self, doing: &'static str) -> Result<Box<dyn Session<M>>, Failure> {
@@ -139,6 +156,10 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
 
     fn tables(&self) -> Vec<(u32, String)> {
         self.tables.iter().map(|table| table.0).zip(self.names.iter().cloned()).collect()
+    }
+
+    fn info(&self) -> Info {
+        self.store.info()
     }
 
     fn set_workload(&mut self, workload: Arc<dyn AnyWorkload>) -> bool {
@@ -223,6 +244,9 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
             }
         }
         self.store.settle();
+        if let Some(loaded) = &self.loaded {
+            loaded();
+        }
         Ok(())
     }
 
@@ -304,5 +328,9 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
         self.workload
             .conditions_kept(serializable, &self.tables, &mut run)
             .map_err(Failure::doing("checking conditions"))
+    }
+
+    fn audit(&self) -> Result<Vec<String>, Failure> {
+        self.store.audit().map_err(Failure::doing("comparing the copies"))
     }
 }

@@ -94,6 +94,7 @@ pub fn simulate_drawing(drawing: &Drawing, config: &Config) -> Result<SimulatedR
         recorders: Vec::new(),
         complete: true,
         conditions: None,
+        differences: Vec::new(),
         failures: failures.take(),
         load_seconds,
         seconds,

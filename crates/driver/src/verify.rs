@@ -10,22 +10,23 @@ use std::io;
 pub struct Judgement {
     /// The tables, by number, with their names.
     pub tables: Vec<(u32, String)>,
-    /// What the scheme promises.
+    /// What the database promises.
     pub isolation: Isolation,
-    /// The scheme promises that a writer's order exceeds those of what it read.
+    /// The database promises that a writer's order exceeds those of what it read.
     pub order_follows_reads: bool,
     /// The run was not cut short.
     pub complete: bool,
 }
 
 impl Judgement {
-    /// For a run on `target` under `scheme`.
+    /// For a run on `target`.
     ///
     /// # Errors
     /// As [`promised_isolation`].
-    pub fn new(target: &dyn Target, scheme: &Info, complete: bool) -> Result<Self, String> {
-        let (tables, isolation) = (target.tables(), promised_isolation(scheme)?);
-        Ok(Self { tables, isolation, order_follows_reads: scheme.order_follows_reads, complete })
+    pub fn new(target: &dyn Target, complete: bool) -> Result<Self, String> {
+        let (tables, info) = (target.tables(), target.info());
+        let isolation = promised_isolation(&info)?;
+        Ok(Self { tables, isolation, order_follows_reads: info.order_follows_reads, complete })
     }
 
     fn header(&self) -> Header {

@@ -1,10 +1,11 @@
 //! Several servers of one log as one database, for the drivers: sessions are handed out in turn.
 
-use crate::options::{INFO, ServerOptions};
+use crate::audit::compare;
+use crate::options::{INFO, Level, ServerOptions};
 use crate::store::Hyder;
 use chiliad_api::{
-    Error, Info, Layout, NativeSession, NativeStore, Result, Session, Stats, Store, TableId,
-    TableSpec,
+    Error, Info, Isolation, Layout, NativeSession, NativeStore, Result, Session, Stats, Store,
+    TableId, TableSpec,
 };
 use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Interleaved, Machine, Ordering, Shared, Word};
@@ -13,9 +14,14 @@ use std::sync::Arc;
 /// Servers that share a log.
 pub struct Cluster<M: Machine> {
     servers: Vec<Hyder<M>>,
+    /// What their transactions depend on.
+    level: Level,
     /// Sessions handed out.
     sessions: Shared<M, M::Word>,
 }
+
+/// How often servers that are to have read the same are let catch up with a log that does not always answer.
+const ROUNDS_MAX: usize = 1000;
 
 impl<M: Machine> Cluster<M> {
     /// A server for each of `logs`, which are ways to one log.
@@ -28,7 +34,8 @@ impl<M: Machine> Cluster<M> {
         if servers.is_empty() {
             return Err(Error::InvalidOption("0 servers: at least one is needed".into()));
         }
-        Ok(Self { servers, sessions: Shared::new(M::Word::new(0)) })
+        let level = options.roll.level;
+        Ok(Self { servers, level, sessions: Shared::new(M::Word::new(0)) })
     }
 
     /// All servers.
@@ -47,6 +54,19 @@ impl<M: Machine> Cluster<M> {
         self.servers.iter().for_each(Store::tick);
     }
 
+    /// Lets every server catch up until all have read as far, and then no further; whether they have.
+    fn meet(&self) -> bool {
+        let labels = || self.servers.iter().map(|server| server.digest().0).collect::<Vec<_>>();
+        let mut before = labels();
+        (0..ROUNDS_MAX).any(|_| {
+            self.catch_up();
+            let now = labels();
+            let met = now == before && now.iter().all(|&label| label == now[0]);
+            before = now;
+            met
+        })
+    }
+
     /// Has one server do something that all are to know.
     fn together<T>(&self, act: impl FnOnce(&Hyder<M>) -> Result<T>) -> Result<T> {
         let done = act(&self.servers[0]);
@@ -63,8 +83,12 @@ impl NativeStore for Cluster<Interleaved> {
 
 impl<M: Machine> Store<M> for Cluster<M> {
     fn info(&self) -> Info {
+        let isolation = match self.level {
+            Level::Serializable => INFO.isolation,
+            Level::Snapshot => Isolation::Snapshot,
+        };
         // A server that reads does not ask what the others have committed.
-        Info { strict: self.servers.len() == 1, ..INFO }
+        Info { isolation, strict: self.servers.len() == 1, ..INFO }
     }
 
     fn create_table(&self, spec: TableSpec) -> Result<TableId> {
@@ -105,6 +129,20 @@ impl<M: Machine> Store<M> for Cluster<M> {
 
     fn settle(&self) {
         self.catch_up();
+    }
+
+    fn audit(&self) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        if !self.meet() {
+            let why = self.log_failure().map_or(String::new(), |failure| format!(": {failure}"));
+            found.push(format!("not all servers read the log to its end{why}"));
+        }
+        let first = &self.servers[0];
+        for (other, number) in self.servers[1..].iter().zip(2..) {
+            let differences = compare(&first.0, &other.0)?;
+            found.extend(differences.iter().map(|what| format!("servers 1 and {number}: {what}")));
+        }
+        Ok(found)
     }
 
     fn stats(&self) -> Stats {

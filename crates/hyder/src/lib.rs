@@ -14,11 +14,12 @@
 //! | how an intention is decided | `judge`, `item`; `apply`, `overlay` (meld), `pair` (group meld), `window`, `ranges`; `warm` |
 //! | a server's way to the log, and back | `pending`, `appender`, `roller`, `server` |
 //! | transactions | `attempt`, `changes`, `session`, `store` |
-//! | several servers as one database, for the drivers | `cluster` |
+//! | several servers as one database, for the drivers; whether they have the same | `cluster`, `audit` |
 
 mod appender;
 mod apply;
 mod attempt;
+mod audit;
 mod bench;
 mod catalog;
 mod changes;

@@ -118,7 +118,7 @@ pub const INTENTION_BYTES_MAX: usize = 16 << 20;
 /// What the engine promises.
 pub const INFO: Info = Info {
     name: "hyder",
-    summary: "servers that roll one shared log forward, and meld what transactions intend",
+    summary: "servers that roll one shared log forward, each with a full copy",
     isolation: Isolation::Serializable,
     strict: true,
     order_follows_reads: true,

@@ -33,6 +33,8 @@ pub struct HyderSession<M: Machine> {
     recorder: Option<Box<dyn Recorder>>,
     attempt: Attempt<M>,
     phase: Phase,
+    /// Bytes of keys and values in the intention that is being loaded.
+    loading: usize,
     /// Ended transactions whose counts are in `tally`.
     counted: u64,
     tally: Tally,
@@ -65,6 +67,7 @@ impl<M: Machine> HyderSession<M> {
             recorder: None,
             attempt: Attempt::new(),
             phase: Phase::Idle,
+            loading: 0,
             counted: 0,
             tally: Tally::default(),
         })
@@ -258,15 +261,17 @@ impl<M: Machine> Session<M> for HyderSession<M> {
     ) -> Result<()> {
         match self.phase {
             Phase::Running => return Err(Error::TransactionOver),
-            Phase::Loading if self.attempt.arena.len() < LOAD_BYTES => {}
+            Phase::Loading if self.loading < LOAD_BYTES => {}
             _ => {
                 self.hand_over_load()?;
                 // Loaded rows are versions from before the history.
                 let stamp = self.server.options.verify.then_some(0);
                 self.begin(Purpose { read_only: false, loads: true, stamp });
                 self.phase = Phase::Loading;
+                self.loading = 0;
             }
         }
+        self.loading += key.len() + value.len();
         self.attempt.insert(table, key, value)
     }
 

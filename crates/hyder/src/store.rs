@@ -13,7 +13,7 @@ use chiliad_machine::{Interleaved, Machine};
 use std::sync::Arc;
 
 /// A server that has joined those of a shared log. Clones are the same server.
-pub struct Hyder<M: Machine>(SharedServer<M>);
+pub struct Hyder<M: Machine>(pub(crate) SharedServer<M>);
 
 impl<M: Machine> Clone for Hyder<M> {
     fn clone(&self) -> Self {

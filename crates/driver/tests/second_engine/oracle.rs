@@ -44,13 +44,14 @@ impl<'a> Subject<'a> {
             let insert = &mut |table, key: &[u8], value: &[u8]| session.load(table, key, value);
             workload.load(&tables, part, SEED, insert)?;
         }
+        // A session hands over the last of the rows when it ends.
+        drop(session);
         for (_, spec) in store.tables() {
             if spec.writes == Writes::Loads {
                 store.seal(&spec.name)?;
             }
         }
         store.settle();
-        drop(session);
         Ok(Self { store, workload, tables })
     }
 

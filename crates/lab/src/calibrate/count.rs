@@ -119,9 +119,8 @@ impl Runner<'_> {
     fn simulated(self, case: &str, transactions: u64) -> Result<Outcome, Stop> {
         let spec = fixed((self.parse)(&cases::simulated(case))?, transactions)?;
         let plan = spec.simulated().ok_or_else(|| failed(&format!("{case}: no simulation")))?;
-        let report = run_simulated(&plan, || {
-            open_simulated(spec.scheme, &spec.workload, spec.engine.clone())
-        });
+        let report =
+            run_simulated(&plan, || open_simulated(spec.scheme, &spec.workload, spec.opening()));
         let report = report?;
         match report.outcome.verdict.is_completed() && report.failures.is_empty() {
             true => Ok(report.outcome),

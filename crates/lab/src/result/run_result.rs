@@ -41,6 +41,9 @@ pub struct RunResult {
     pub verified: Option<Verified>,
     /// The workload's conditions.
     pub consistency: Option<Consistency>,
+    /// What the servers of one log do not have alike, where conditions were looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<String>,
     /// What a run with a log did to its disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskUse>,
@@ -447,6 +450,7 @@ impl RunResult {
             counts: Counts::new(&tally, &[kind], Some(counted.seconds), None),
             verified: None,
             consistency: None,
+            differences: Vec::new(),
             disk: None,
             versions: None,
             simulation: None,
@@ -465,6 +469,9 @@ impl RunResult {
         }
         if let Some(failed) = self.consistency.as_ref().filter(|c| !c.failed.is_empty()) {
             problems.push(format!("{} conditions do not hold", failed.failed.len()));
+        }
+        if !self.differences.is_empty() {
+            problems.push(format!("the servers have {} differences", self.differences.len()));
         }
         if let Some(simulation) = self.simulation.as_ref().filter(|s| s.verdict != "completed") {
             problems.push(format!("the machine stopped: {}", simulation.verdict));

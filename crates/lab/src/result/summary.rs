@@ -22,6 +22,7 @@ pub fn text(result: &Value, point: Option<&str>) -> String {
     simulation(&mut out, result);
     verified(&mut out, &result["verified"]);
     consistency(&mut out, &result["consistency"]);
+    differences(&mut out, &result["differences"]);
     out
 }
 
@@ -186,6 +187,12 @@ fn verified(out: &mut String, verified: &Value) {
     for anomaly in verified["anomalies"].as_array().into_iter().flatten() {
         let allowed = if anomaly["violation"] == true { "" } else { " (allowed here)" };
         let _ = writeln!(out, "\n{}{allowed}\n{}", word(&anomaly["class"]), word(&anomaly["text"]));
+    }
+}
+
+fn differences(out: &mut String, differences: &Value) {
+    for (number, difference) in differences.as_array().into_iter().flatten().enumerate() {
+        line(out, if number == 0 { "DIFFERENT" } else { "" }, word(difference));
     }
 }
 

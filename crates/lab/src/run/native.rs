@@ -25,7 +25,7 @@ pub fn run(spec: &mut RunSpec, quiet: bool, files: &mut Files) -> Result<RunResu
         disk: Arc::clone(&place.disk) as Arc<dyn Disk>,
         options: storage.options,
     });
-    let target = open_native(spec.scheme, &spec.workload, spec.engine.clone(), home);
+    let target = open_native(spec.scheme, &spec.workload, spec.opening(), home);
     let target = target?;
     if let Some(place) = &mut place {
         place.begin();
@@ -35,7 +35,7 @@ pub fn run(spec: &mut RunSpec, quiet: bool, files: &mut Files) -> Result<RunResu
 
 /// Opens a database in memory for runs of its own: see [`measure_again`].
 pub fn open(spec: &RunSpec) -> Result<NativeTarget, Stop> {
-    open_native(spec.scheme, &spec.workload, spec.engine.clone(), None).map_err(Stop::from)
+    open_native(spec.scheme, &spec.workload, spec.opening(), None).map_err(Stop::from)
 }
 
 /// Runs the workload on a database that [`open`] has opened for the same workload, scheme and options;
@@ -62,7 +62,7 @@ fn measure(
     let mut report = run_native(target, &plan, &watch)?;
     bar.checking();
     let recorders = std::mem::take(&mut report.recorders);
-    let judgement = judgement(spec, target, report.complete)?;
+    let judgement = judgement(target, report.complete)?;
     let verified = verify(spec, &judgement, recorders, files)?;
     if let Some(file) = files.series.take() {
         file.finish(|file| write_series(&report.series, file))?;
@@ -83,6 +83,7 @@ fn measure(
         counts,
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
+        differences: std::mem::take(&mut report.differences),
         disk: place.map(|place| DiskUse::new(&report, &place.disk.times())),
         versions: report.versions,
         simulation: None,

@@ -21,7 +21,7 @@ pub fn load(spec: &RunSpec) -> Result<Loaded, Stop> {
 }
 
 fn opened(spec: &RunSpec) -> Result<Box<dyn Target>, Failure> {
-    open_simulated(spec.scheme, &spec.workload, spec.engine.clone())
+    open_simulated(spec.scheme, &spec.workload, spec.opening())
 }
 
 /// Runs the workload on a database that [`load`] has loaded with the same rows for the same scheme and
@@ -31,7 +31,7 @@ pub fn run(spec: &RunSpec, mut loaded: Loaded, files: &mut Files) -> Result<RunR
     loaded.set_workload(&spec.workload)?;
     let target = loaded.target();
     let (workload, kinds) = (target.workload(), target.kinds());
-    let judgement = judgement(spec, target, true)?;
+    let judgement = judgement(target, true)?;
     let reload = |plan: &SimulatedPlan| load_simulated(plan, || opened(spec));
     let mut report = run_explained(loaded, &plan, reload)?;
     let completed = report.outcome.verdict.is_completed() && report.failures.is_empty();
@@ -60,6 +60,7 @@ pub fn run(spec: &RunSpec, mut loaded: Loaded, files: &mut Files) -> Result<RunR
         ),
         verified,
         consistency: report.conditions.as_deref().and_then(Consistency::new),
+        differences: std::mem::take(&mut report.differences),
         disk: None,
         versions: None,
         simulation: Some(Simulation::new(cores, clients, &report)),

@@ -7,9 +7,9 @@ use chiliad_checker::Recorder;
 use chiliad_driver::{Judgement, Target, judge, write_history};
 use chiliad_host::Stop;
 
-/// What a history of this run is judged against.
-pub fn judgement(spec: &RunSpec, target: &dyn Target, complete: bool) -> Result<Judgement, Stop> {
-    Judgement::new(target, spec.scheme, complete).map_err(Stop::Failed)
+/// What a history of a run on `target` is judged against.
+pub fn judgement(target: &dyn Target, complete: bool) -> Result<Judgement, Stop> {
+    Judgement::new(target, complete).map_err(Stop::Failed)
 }
 
 /// Writes and checks what was recorded, as far as it was asked for.

@@ -2,7 +2,8 @@
 
 use super::run::{HostSpec, On, Place, RunSpec, Trials};
 use chiliad_driver::{
-    Backoff, FOLLOWED_ONE_IN, Length, MEMORY_READY, Plan, Recording, Retry, explored,
+    Backoff, ClusterOptions, FOLLOWED_ONE_IN, Length, MEMORY_READY, Plan, Recording, Retry,
+    explored,
 };
 use chiliad_engine::{Info, Options, Snapshots, WORKERS_MAX};
 use chiliad_machine::{MEMBERS_MAX, stacks_max};
@@ -89,6 +90,8 @@ pub struct Asked {
     /// What else of the engine's options is said; the fields above, and what follows from workload and place, are
     /// filled in.
     pub engine: Options,
+    /// The servers, where the scheme has some that share a log.
+    pub cluster: ClusterOptions,
     /// Check the history and the conditions.
     pub verify: bool,
     /// Record the history, whether or not it is checked.
@@ -122,6 +125,7 @@ impl Asked {
             workload: self.load.options,
             micro: self.load.micro,
             engine,
+            cluster: self.cluster,
             plan,
             on,
             verify: self.verify,

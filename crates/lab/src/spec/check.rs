@@ -1,7 +1,8 @@
 //! Refuses combinations that make no sense, and runs that do not fit this computer.
 
+use super::rolled::{certifier_name, group_name, premeld_name};
 use super::run::{Place, RunSpec, Trials};
-use chiliad_driver::{Length, Plan};
+use chiliad_driver::{Certifier, Group, Length, Plan, Premeld, RollOptions, lies_in_directories};
 use chiliad_engine::Options;
 use chiliad_host::values::show_time;
 use chiliad_host::{Stop, limit};
@@ -15,9 +16,36 @@ impl RunSpec {
     /// Bad input: the flag that is wrong, and what is accepted.
     pub fn check(&self) -> Result<(), Stop> {
         self.check_sharing()?;
+        self.check_home()?;
+        self.check_cluster()?;
         self.check_stalled()?;
         self.check_fit()?;
         self.check_trials()
+    }
+
+    /// Refuses a log on disk under a scheme that keeps none there.
+    fn check_home(&self) -> Result<(), Stop> {
+        if self.storage().is_none() || lies_in_directories(self.scheme) {
+            return Ok(());
+        }
+        let scheme = self.scheme.name;
+        let problem = format!("{scheme} keeps nothing in a directory yet; accepted: none");
+        Err(Stop::bad("--durability", problem))
+    }
+
+    /// Refuses ways to roll a log forward that are there for another certifier.
+    fn check_cluster(&self) -> Result<(), Stop> {
+        let RollOptions { certifier, premeld, group, .. } = self.cluster.roll;
+        let (flag, word) = match (premeld, group) {
+            _ if certifier == Certifier::Meld => return Ok(()),
+            (Premeld::Off, Group::Off) => return Ok(()),
+            (Premeld::Off, group) => ("--group", group_name(group).to_owned()),
+            (premeld, _) => ("--premeld", premeld_name(premeld)),
+        };
+        let certifier = certifier_name(certifier);
+        let problem =
+            format!("{word} with --certifier {certifier}; accepted: off, or --certifier meld");
+        Err(Stop::bad(flag, problem))
     }
 
     /// Refuses clients that would share simulated cores where nothing could take turns, or too much would.

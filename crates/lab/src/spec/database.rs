@@ -1,8 +1,8 @@
 //! What identifies a loaded database: runs of which this is equal can share one.
 
 use super::run::{Place, RunSpec};
-use chiliad_driver::Durability;
-use chiliad_engine::{Options, Snapshots, Supply};
+use chiliad_driver::{Durability, Opening};
+use chiliad_engine::{Snapshots, Supply};
 use chiliad_simulator::MemoryModel;
 use chiliad_simulator::description::Description;
 use chiliad_workload::WorkloadOptions;
@@ -15,7 +15,7 @@ pub struct Database {
     scheme: &'static str,
     workload: WorkloadOptions,
     /// How it is opened, of which all counts.
-    opened: Options,
+    opened: Opening,
     on: Machine,
 }
 
@@ -27,7 +27,8 @@ impl Hash for Database {
         // Of equal ones all of this is equal; what has fractions is left out.
         self.scheme.hash(state);
         discriminant(&self.workload).hash(state);
-        self.opened.hash(state);
+        self.opened.engine.hash(state);
+        self.opened.cluster.hash(state);
         discriminant(&self.on).hash(state);
     }
 }
@@ -57,10 +58,10 @@ impl RunSpec {
                 (on, self.workload.rows(self.scheme.needs_partitions))
             }
         };
-        let mut opened = self.engine.clone();
+        let mut opened = self.opening();
         if let WorkloadOptions::Ycsb(rows) = &workload {
             // Most schemes have no partitions.
-            opened.partitions = rows.partitions;
+            opened.engine.partitions = rows.partitions;
         }
         Some(Database { scheme: self.scheme.name, workload, opened, on })
     }

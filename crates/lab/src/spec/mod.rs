@@ -10,6 +10,7 @@ mod database;
 mod draw;
 mod machine;
 mod options;
+mod rolled;
 mod run;
 
 pub use asked::{Asked, InFlight, Load};
@@ -18,4 +19,5 @@ pub use draw::DrawSpec;
 pub use machine::{MachineSpec, Order, Price, Timed};
 pub use options::Shown;
 pub(crate) use options::yes_no;
+pub use rolled::{certifier_name, group_name, level_name, premeld_name};
 pub use run::{HostSpec, On, Place, RunSpec, Storage, Trials};

@@ -3,8 +3,9 @@
 use super::database::{snapshots_name, supply_name};
 use super::draw::DrawSpec;
 use super::machine::{MachineSpec, Order};
+use super::rolled::{certifier_name, group_name, level_name, premeld_name};
 use super::run::{HostSpec, Place, RunSpec, Trials};
-use chiliad_driver::{Durability, Length, Retry};
+use chiliad_driver::{ClusterOptions, Durability, Length, Retry, shares_log};
 use chiliad_host::values::show_time;
 use chiliad_simulator::MemoryModel;
 use chiliad_simulator::description::Coherence;
@@ -38,6 +39,9 @@ impl RunSpec {
         shown.insert("scheme".into(), self.scheme.name.into());
         self.show_workload(&mut shown);
         self.show_run(&mut shown);
+        if shares_log(self.scheme) {
+            self.show_cluster(&mut shown);
+        }
         match &self.on {
             Place::Host(host) => self.show_host(host, &mut shown),
             Place::Simulated(machine) => {
@@ -149,6 +153,24 @@ impl RunSpec {
                 ("opacity", engine.opacity.into()),
             ],
         );
+    }
+
+    /// Of schemes under which servers share a log.
+    fn show_cluster(&self, shown: &mut Shown) {
+        let ClusterOptions { servers, roll, log_fails_one_in } = &self.cluster;
+        put(
+            shown,
+            [
+                ("servers", (*servers).into()),
+                ("certifier", certifier_name(roll.certifier).into()),
+                ("premeld", premeld_name(roll.premeld).into()),
+                ("group", group_name(roll.group).into()),
+                ("isolation", level_name(roll.level).into()),
+            ],
+        );
+        if self.machine().is_some() {
+            shown.insert("log_faults".into(), (*log_fails_one_in).into());
+        }
     }
 
     fn show_host(&self, host: &HostSpec, shown: &mut Shown) {

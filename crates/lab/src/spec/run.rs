@@ -1,7 +1,7 @@
 //! A run of a workload.
 
 use super::machine::{MachineSpec, Order, Price};
-use chiliad_driver::{Plan, SimulatedPlan, explored};
+use chiliad_driver::{ClusterOptions, Opening, Plan, SimulatedPlan, explored};
 use chiliad_engine::{DurableOptions, Info, Options};
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::tpcc::Scale;
@@ -18,6 +18,8 @@ pub struct RunSpec {
     pub micro: bool,
     /// How the database is opened.
     pub engine: Options,
+    /// The servers, where the scheme has some that share a log.
+    pub cluster: ClusterOptions,
     /// What the clients do, and with which seed.
     pub plan: Plan,
     /// What it runs on.
@@ -93,6 +95,12 @@ impl Place {
 }
 
 impl RunSpec {
+    /// What a database is opened with.
+    #[must_use]
+    pub fn opening(&self) -> Opening {
+        Opening { engine: self.engine.clone(), cluster: self.cluster.clone() }
+    }
+
     /// The simulated machine, if it runs on one.
     #[must_use]
     pub fn machine(&self) -> Option<&MachineSpec> {

@@ -1,7 +1,10 @@
 //! The choices that a seed makes for an interleaving.
 
+use super::cluster;
+use chiliad_driver::ClusterOptions;
 use chiliad_engine::Timestamps;
 use chiliad_machine::{Fault, MutexKind, Rig};
+use std::ops::Range;
 
 /// A simulated, verified run.
 #[derive(Clone, Debug)]
@@ -37,6 +40,8 @@ pub struct Case {
     pub timestamps: Timestamps,
     /// How those wait who draw them under a mutex: each way in turn.
     pub latch: MutexKind,
+    /// The servers, where the scheme has some that share a log: one with what is default elsewhere.
+    pub cluster: ClusterOptions,
     /// A planted bug.
     pub plant: Option<&'static Fault>,
 }
@@ -46,7 +51,8 @@ impl Case {
     /// larger than the others, a third without snapshots, a third with many epochs, timestamps of
     /// each kind in turn, a seventh locking in order, two
     /// fifths without read-only tables, a third with two or three transactions in flight on each core,
-    /// 4 to 8 cores unless told.
+    /// 4 to 8 cores unless told. Of servers that share a log 1 to 5, with every way to roll it forward in turn, and
+    /// under half the seeds a log that fails.
     #[must_use]
     pub fn new(
         workload: &'static str,
@@ -69,8 +75,15 @@ impl Case {
             no_read_only: seed % 5 > 2,
             timestamps: Timestamps::ALL[(seed / 2 % 5) as usize],
             latch: MutexKind::ALL[(seed / 10 % 4) as usize],
+            cluster: cluster::drawn(scheme, seed, cluster::SERVERS),
             plant: None,
         }
+    }
+
+    /// The same with as many servers, of a number in `servers`, as the seed says.
+    #[must_use]
+    pub fn servers(self, servers: Range<usize>) -> Self {
+        Self { cluster: cluster::drawn(self.scheme, self.seed, servers), ..self }
     }
 
     /// Rows, and transactions of all clients, of `scan` and `hash`, whose nodes divide and go.

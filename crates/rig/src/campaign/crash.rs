@@ -3,7 +3,7 @@
 use super::run::Trouble;
 use super::shown::Shown;
 use crate::crash::{CrashCase, run_crash};
-use chiliad_driver::{Failure, promised_isolation, scheme, schemes};
+use chiliad_driver::{Failure, lies_in_directories, promised_isolation, scheme, schemes};
 use chiliad_machine::Fault;
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
@@ -34,6 +34,7 @@ impl Crash {
     pub fn run(&self) -> Result<Shown, Trouble> {
         let (workload, partitions) = self.workload();
         let others = schemes().iter().filter(|info| info.is_serializable());
+        let others = others.filter(|info| lies_in_directories(info));
         let others = others.map(|info| info.name).filter(|name| *name != self.scheme);
         let scheme = scheme(self.scheme)
             .map_err(|error| Failure::Engine { doing: "making up the case", error })?;

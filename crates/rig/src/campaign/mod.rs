@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! case   what a seed says of an interleaving        setup  the same with every default filled in
+//! cluster  what it says of servers that share a log
 //! run    a case run and judged                      crash  a database on a failing disk
 //! shown  what a case has shown                      marks  rare branches that must have been taken
 //! trial  a case of any kind, soaks and locks too     scope  what a campaign covers
@@ -9,6 +10,7 @@
 //! ```
 
 mod case;
+mod cluster;
 mod crash;
 mod marks;
 mod planted;

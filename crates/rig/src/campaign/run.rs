@@ -32,12 +32,12 @@ impl Case {
     pub fn run(&self) -> Result<Shown, Trouble> {
         let refused = |error| Failure::Engine { doing: "making up the case", error };
         let setup = self.setup().map_err(refused)?;
-        let Setup { scheme, workload, engine, plan } = &setup;
+        let Setup { scheme, workload, opening, plan } = &setup;
         let load = |plan: &SimulatedPlan| {
-            load_simulated(plan, || open_simulated(scheme, workload, engine.clone()))
+            load_simulated(plan, || open_simulated(scheme, workload, opening.clone()))
         };
         let loaded = load(plan)?;
-        let judgement = Judgement::new(loaded.target(), scheme, true).map_err(Trouble::Unjudged)?;
+        let judgement = Judgement::new(loaded.target(), true).map_err(Trouble::Unjudged)?;
         let mut report = run_explained(loaded, plan, load)?;
         let mut shown = Shown {
             marks: report.outcome.marks.iter().copied().collect(),
@@ -58,6 +58,9 @@ impl Case {
         let failed: Vec<String> = failed.collect();
         if !failed.is_empty() {
             shown.add("consistency", &failed.join("\n"));
+        }
+        if !report.differences.is_empty() {
+            shown.add("digest differs", &report.differences.join("\n"));
         }
         Ok(shown)
     }

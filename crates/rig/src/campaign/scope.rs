@@ -2,6 +2,7 @@
 
 use super::trial::Trial;
 use chiliad_simulator::description::Description;
+use std::ops::Range;
 
 /// The workloads that campaigns know.
 pub const WORKLOADS: [&str; 8] =
@@ -21,6 +22,8 @@ pub struct Scope<'a> {
     pub cores: Option<usize>,
     /// Transactions in flight on each core, whatever the seed says.
     pub interleave: Option<usize>,
+    /// How many servers share a log, by the seed, under schemes that have such; `None`: as the seed says.
+    pub servers: Option<Range<usize>>,
     /// Cases that run at once.
     pub threads: usize,
     /// No progress bar.

@@ -97,11 +97,14 @@ fn case(number: u64, first: u64, scope: &Scope<'_>) -> Trial {
     match scope.disk {
         true => Trial::new(Rig::Disk, workload, scheme, seed, None, None),
         false => {
-            let case = Case::new(workload, scheme, seed, scope.cores);
-            Trial::Interleaving(match scope.interleave {
-                Some(interleave) => Case { interleave, ..case },
-                None => case,
-            })
+            let mut case = Case::new(workload, scheme, seed, scope.cores);
+            if let Some(interleave) = scope.interleave {
+                case.interleave = interleave;
+            }
+            if let Some(servers) = scope.servers.clone() {
+                case = case.servers(servers);
+            }
+            Trial::Interleaving(case)
         }
     }
 }

@@ -4,7 +4,7 @@
 //! so that the line that is printed for a case repeats it.
 
 use super::case::Case;
-use chiliad_driver::{Length, Plan, Recording, SimulatedPlan, explored, scheme};
+use chiliad_driver::{Length, Opening, Plan, Recording, SimulatedPlan, explored, scheme};
 use chiliad_engine::{Error, Info, Options, Result, Snapshots, Timestamps};
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::WorkloadOptions;
@@ -30,7 +30,7 @@ pub struct Setup {
     /// The workload.
     pub workload: WorkloadOptions,
     /// How the database is opened.
-    pub engine: Options,
+    pub opening: Opening,
     /// What the clients do, and the machine.
     pub plan: SimulatedPlan,
 }
@@ -45,9 +45,10 @@ impl Case {
         let workload = self.workload(scheme)?;
         let plan = self.plan(scheme);
         let engine = self.engine(scheme, &workload, &plan);
+        let opening = Opening { engine, cluster: self.cluster.clone() };
         let config = self.config(&plan);
         let plan = SimulatedPlan { plan, config };
-        Ok(Setup { scheme, workload, engine, plan })
+        Ok(Setup { scheme, workload, opening, plan })
     }
 
     /// The workload in its size for simulation.
@@ -125,7 +126,7 @@ impl Case {
         }
     }
 
-    /// How the database is opened.
+    /// The engine's options.
     fn engine(&self, scheme: &Info, workload: &WorkloadOptions, plan: &Plan) -> Options {
         let base = Options::default();
         let snapshots = match (self.no_snapshots, workload.reads_snapshots()) {

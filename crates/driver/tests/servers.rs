@@ -1,0 +1,127 @@
+//! Servers that share a log, under every workload: natively and simulated, over a log that fails.
+
+mod common;
+
+use chiliad_driver::{
+    Certifier, ClusterOptions, Group, NativeTarget, Opening, Premeld, RollOptions, open_native,
+    open_simulated, schemes, shares_log,
+};
+use chiliad_engine::{Info, Intent, Options, Result, Store, TableSpec};
+use chiliad_hyder::{Cluster, ServerOptions};
+use chiliad_machine::Interleaved;
+use chiliad_simulator::{FaultyLog, LogFaults};
+use chiliad_workload::WorkloadOptions;
+use common::{Engine, workloads};
+
+fn scheme() -> &'static Info {
+    schemes().iter().find(|info| shares_log(info)).expect("one that shares a log")
+}
+
+/// The ways of rolling forward, in turn.
+fn roll(seed: u64) -> RollOptions {
+    let plain = RollOptions::default();
+    let group = if seed.is_multiple_of(2) { Group::Exact } else { Group::Off };
+    let meld = |premeld| RollOptions { certifier: Certifier::Meld, premeld, group, ..plain };
+    match seed % 5 {
+        0 => plain,
+        1 => meld(Premeld::Off),
+        2 => meld(Premeld::Newest),
+        3 => meld(Premeld::Fixed { threads: 1 + (seed % 3) as u32, distance: 2 }),
+        _ => RollOptions { certifier: Certifier::Window, ..plain },
+    }
+}
+
+fn opening(servers: usize, seed: u64, log_fails_one_in: u64) -> Opening {
+    let cluster = ClusterOptions { servers, roll: roll(seed), log_fails_one_in };
+    Opening { engine: Options { verify: true, ..Options::default() }, cluster }
+}
+
+fn natively(workload: &WorkloadOptions, servers: usize, ways: u64) -> NativeTarget {
+    open_native(scheme(), workload, opening(servers, ways, 0), None).expect("servers")
+}
+
+fn simulated(workload: &WorkloadOptions, opening: Opening, seed: u64) -> Vec<String> {
+    Engine::Sound.simulated(seed, || open_simulated(scheme(), workload, opening))
+}
+
+#[test]
+fn every_workload_runs_on_threads() {
+    for workload in workloads() {
+        for (servers, in_flight, ways) in [(1, 1, 0), (1, 3, 1), (3, 2, 2), (2, 2, 3), (1, 1, 4)] {
+            let target = natively(&workload, servers, ways);
+            assert_eq!(target.info().strict, servers == 1, "reads of several are not");
+            let faults = Engine::Sound.natively(&target, in_flight);
+            assert_eq!(faults, Vec::<String>::new(), "{workload:?} on {servers}");
+        }
+    }
+}
+
+#[test]
+fn every_workload_runs_on_simulated_cores() {
+    for workload in workloads() {
+        for seed in 0..30 {
+            let opening = opening(1 + seed as usize % 3, seed, 0);
+            let faults = simulated(&workload, opening, seed);
+            assert_eq!(faults, Vec::<String>::new(), "{workload:?}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_log_that_fails_is_borne() {
+    for workload in workloads() {
+        for seed in 0..30 {
+            let opening = opening(1 + seed as usize % 4, seed, 20);
+            let faults = simulated(&workload, opening, seed);
+            assert_eq!(faults, Vec::<String>::new(), "{workload:?}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let workload = &workloads()[1];
+    for opening in [opening(0, 0, 0), opening(65, 0, 0), opening(1, 0, 20)] {
+        let refused = open_native(scheme(), workload, opening.clone(), None).map(|_| ());
+        assert!(refused.is_err(), "{opening:?}");
+    }
+}
+
+/// What is found where two rows were inserted, one after the other or both at once, and the second server is shown
+/// the two records in the other order.
+fn found_in_other_order(at_once: bool) -> Result<Vec<String>> {
+    let log = FaultyLog::new(1, LogFaults::default());
+    let logs = [0, 1].map(|server| log.server(server));
+    let cluster = Cluster::<Interleaved>::join(&logs, &ServerOptions::default())?;
+    let table = cluster.create_table(TableSpec::ordered("rows"))?;
+    let server = &cluster.servers()[0];
+    let (mut first, mut second) = (server.session()?, server.session()?);
+    first.start(&Intent::default())?;
+    first.insert(table, b"one", b"1")?;
+    if at_once {
+        second.start(&Intent::default())?;
+    }
+    first.commit()?;
+    if !at_once {
+        second.start(&Intent::default())?;
+    }
+    second.insert(table, b"other", b"2")?;
+    second.commit()?;
+    let records = log.contents();
+    let [.., (at, one), (after, other)] = &records[..] else { panic!("{records:?}") };
+    log.deceive(1, *at, other);
+    log.deceive(1, *after, one);
+    cluster.audit()
+}
+
+#[test]
+fn servers_that_differ_are_told() {
+    let differ = |found: &[String], what: &str| found.iter().any(|it| it.contains(what));
+    let found = found_in_other_order(false).expect("an answer");
+    assert!(differ(&found, "the verdicts up to label"), "{found:?}");
+    assert!(differ(&found, "differs at key"), "{found:?}");
+    // Both commit everywhere, at other labels: only the rows tell.
+    let found = found_in_other_order(true).expect("an answer");
+    assert!(!differ(&found, "the verdicts up to label"), "{found:?}");
+    assert!(differ(&found, "differs at key"), "{found:?}");
+}

@@ -1,0 +1,108 @@
+//! Compares servers that have read the log to the same place: their verdicts so far, and all rows.
+
+use crate::cursor::Cursor;
+use crate::node::{NodeRef, Tree};
+use crate::server::SharedServer;
+use crate::state::{Published, StateRef};
+use chiliad_api::{Error, Result, TableId};
+use chiliad_machine::Machine;
+use core::ops::Bound;
+
+/// What one server has otherwise than another one, in words: at most one difference of each table.
+///
+/// # Errors
+/// [`Error::TooManyWorkers`].
+pub fn compare<M: Machine>(one: &SharedServer<M>, other: &SharedServer<M>) -> Result<Vec<String>> {
+    let pinned = [Pinned::new(one)?, Pinned::new(other)?];
+    let [head, beside] = [one, other].map(|server| server.head());
+    let label = head.label;
+    if label != beside.label {
+        return Ok(vec![format!("labels {label} and {}", beside.label)]);
+    }
+    let mut found = Vec::new();
+    if head.digest != beside.digest {
+        found.push(format!("the verdicts up to label {label} differ"));
+    }
+    let catalogs = [one, other].map(|server| server.catalog());
+    let numbers = catalogs.each_ref().map(|catalog| catalog.numbers());
+    if numbers[0] != numbers[1] {
+        found.push(format!("{} tables and {}", numbers[0], numbers[1]));
+    }
+    for table in 0..numbers[0].min(numbers[1]) {
+        let name = |at: usize| catalogs[at].get(TableId(table)).ok().map(|it| &it.spec.name);
+        if name(0) != name(1) {
+            found.push(format!("table {table} is {:?} and {:?}", name(0), name(1)));
+        }
+        let trees = pinned.each_ref().map(|pinned| pinned.state.tree(table));
+        if let Some(key) = first_difference(trees) {
+            found.push(format!("table {table} differs at key {key:02x?} and label {label}"));
+        }
+    }
+    Ok(found)
+}
+
+/// A server's state, as long as this is there.
+struct Pinned<'a, M: Machine> {
+    server: &'a SharedServer<M>,
+    slot: u32,
+    state: StateRef<M>,
+}
+
+impl<'a, M: Machine> Pinned<'a, M> {
+    fn new(server: &'a SharedServer<M>) -> Result<Self> {
+        let slot = server.heap.slots.acquire().ok_or(Error::NO_SLOT)?;
+        Ok(Self { server, slot, state: server.published.pin(server.slot(slot)) })
+    }
+}
+
+impl<M: Machine> Drop for Pinned<'_, M> {
+    fn drop(&mut self) {
+        Published::unpin(self.server.slot(self.slot));
+        self.server.heap.slots.release(self.slot);
+    }
+}
+
+/// The first key of which two trees do not have the same row.
+fn first_difference<M: Machine>(trees: [Tree<M>; 2]) -> Option<Vec<u8>> {
+    let [mut mine, mut theirs] = trees.map(rows);
+    loop {
+        let (one, other) = (mine.next(), theirs.next());
+        let (key, same) = match (one, other) {
+            (None, None) => return None,
+            (Some(one), Some(other)) => {
+                let same = one == other;
+                (one.key.min(other.key), same)
+            }
+            (Some(row), None) | (None, Some(row)) => (row.key, false),
+        };
+        if !same {
+            return Some(key);
+        }
+    }
+}
+
+/// A row as every server must have it.
+#[derive(PartialEq)]
+struct Row {
+    key: Vec<u8>,
+    version: u64,
+    value: Vec<u8>,
+}
+
+impl Row {
+    fn of<M: Machine>(node: NodeRef<M>) -> Self {
+        let (mut key, mut value) = (Vec::new(), Vec::new());
+        node.append_key(&mut key);
+        let content = node.content();
+        if let Some(bytes) = content.value {
+            bytes.append(&mut value);
+        }
+        Self { key, version: content.version, value }
+    }
+}
+
+/// The rows of a tree; its tombstones go where a server finds time.
+fn rows<M: Machine>(tree: Tree<M>) -> impl Iterator<Item = Row> {
+    let nodes = Cursor::new(tree, Bound::Unbounded, Bound::Unbounded, false);
+    nodes.filter(|node| !node.content().tombstone).map(Row::of)
+}

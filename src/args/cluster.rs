@@ -1,0 +1,161 @@
+//! The flags of servers that share a log.
+
+use chiliad_driver::{
+    Certifier, ClusterOptions, Group, Level, Premeld, RollOptions, SERVERS_MAX, schemes, shares_log,
+};
+use chiliad_engine::Info;
+use chiliad_host::{Stop, values};
+use clap::{Args, ValueEnum};
+use std::ops::Range;
+
+/// Threads that premeld, and intentions that each lies back, at most.
+const PREMELD_MAX: (usize, usize) = (64, 65_536);
+
+/// What servers that share a log have; of other schemes nobody may say it.
+#[derive(Args)]
+pub struct ClusterFlags {
+    /// Servers that share a log, each with a full copy, 1 to 64, under hyder: the clients are spread over them
+    /// [default: 1].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, SERVERS_MAX))]
+    pub servers: Option<usize>,
+    /// How a server finds the verdict on what the log says next, under hyder: each key in its newest state; by melding
+    /// a tree of the transaction's own into it; or each key in a table of the last writers [default: plain].
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub certifier: Option<CertifierFlag>,
+    /// With --certifier meld, what a transaction's tree meets before its turn comes: nothing, the newest state, or,
+    /// with T threads, the state after the transaction T x D + 1 before it [default: off].
+    #[arg(long, value_name = "off|newest|T,D", value_parser = premeld)]
+    pub premeld: Option<Premeld>,
+    /// With --certifier meld, whether two transactions are melded into one first, and whether they then share their
+    /// fate [default: off].
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub group: Option<GroupFlag>,
+    /// What a transaction depends on under hyder: on all that it reads, or on what it writes [default: serializable].
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub isolation: Option<IsolationFlag>,
+}
+
+/// `--certifier`.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum CertifierFlag {
+    /// Each key in the newest state.
+    Plain,
+    /// By melding trees.
+    Meld,
+    /// Each key in a table of the last writers.
+    Window,
+}
+
+/// `--group`.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum GroupFlag {
+    /// None.
+    Off,
+    /// Two, which come apart where one of them does not commit.
+    Exact,
+    /// Two, which share their fate.
+    Fate,
+}
+
+/// `--isolation`.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum IsolationFlag {
+    /// On all that it reads and writes.
+    Serializable,
+    /// On what it writes.
+    Snapshot,
+}
+
+impl ClusterFlags {
+    /// The servers that the flags describe, of a log that fails once in so many calls.
+    pub fn options(&self, scheme: &Info, log_faults: Option<u64>) -> Result<ClusterOptions, Stop> {
+        let given = [
+            ("--servers", self.servers.is_some()),
+            ("--certifier", self.certifier.is_some()),
+            ("--premeld", self.premeld.is_some()),
+            ("--group", self.group.is_some()),
+            ("--isolation", self.isolation.is_some()),
+            ("--log-faults", log_faults.is_some()),
+        ];
+        if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+            check_shares_log(flag, scheme)?;
+        }
+        let base = ClusterOptions::default();
+        let roll = RollOptions {
+            certifier: match self.certifier {
+                None | Some(CertifierFlag::Plain) => Certifier::Plain,
+                Some(CertifierFlag::Meld) => Certifier::Meld,
+                Some(CertifierFlag::Window) => Certifier::Window,
+            },
+            premeld: self.premeld.unwrap_or_default(),
+            group: match self.group {
+                None | Some(GroupFlag::Off) => Group::Off,
+                Some(GroupFlag::Exact) => Group::Exact,
+                Some(GroupFlag::Fate) => Group::Fate,
+            },
+            level: match self.isolation {
+                None | Some(IsolationFlag::Serializable) => Level::Serializable,
+                Some(IsolationFlag::Snapshot) => Level::Snapshot,
+            },
+            ..base.roll
+        };
+        Ok(ClusterOptions {
+            servers: self.servers.unwrap_or(base.servers),
+            roll,
+            log_fails_one_in: log_faults.unwrap_or(base.log_fails_one_in),
+        })
+    }
+}
+
+/// Refuses a flag of servers that share a log under another scheme.
+pub fn check_shares_log(flag: &str, scheme: &Info) -> Result<(), Stop> {
+    if shares_log(scheme) {
+        return Ok(());
+    }
+    let sharing = schemes().iter().filter(|info| shares_log(info));
+    let names: Vec<_> = sharing.map(|info| info.name).collect();
+    let problem = format!(
+        "the scheme {} has no servers that share a log; accepted: with --scheme {}",
+        scheme.name,
+        names.join(", ")
+    );
+    Err(Stop::bad(flag, problem))
+}
+
+/// Reads `--premeld`.
+fn premeld(text: &str) -> Result<Premeld, String> {
+    match text {
+        "off" => return Ok(Premeld::Off),
+        "newest" => return Ok(Premeld::Newest),
+        _ => {}
+    }
+    let (threads_max, distance_max) = PREMELD_MAX;
+    let read = || {
+        let (threads, distance) = text.split_once(',')?;
+        let threads = values::count(threads, 1, threads_max).ok()?;
+        let distance = values::count(distance, 1, distance_max).ok()?;
+        Some(Premeld::Fixed { threads: threads as u32, distance: distance as u32 })
+    };
+    read().ok_or_else(|| {
+        format!(
+            "nothing to meet; accepted: off, newest, or threads 1 to {threads_max} and a distance 1 to \
+             {distance_max}, such as 5,10"
+        )
+    })
+}
+
+/// Reads the `--servers` of a campaign: a number, or from A up to, but without, B.
+pub fn servers(text: &str) -> Result<Range<usize>, String> {
+    let read = || match text.split_once("..") {
+        None => {
+            let number = values::count(text, 1, SERVERS_MAX).ok()?;
+            Some(number..number + 1)
+        }
+        Some((first, end)) => {
+            let first = values::count(first, 1, SERVERS_MAX).ok()?;
+            let end = values::count(end, 2, SERVERS_MAX + 1).ok()?;
+            (first < end).then_some(first..end)
+        }
+    };
+    read().ok_or_else(|| format!("no number of servers; accepted: 1 to {SERVERS_MAX}, or A..B"))
+}
