@@ -74,7 +74,7 @@ fn join<M: Machine>(
         return Err(Error::InvalidOption(problem));
     }
     let Options { memory_bytes_max, verify, .. } = *engine;
-    let options = ServerOptions { memory_bytes_max, verify, has_threads: false, roll };
+    let options = ServerOptions { memory_bytes_max, verify, roll };
     let logs: Vec<_> = (0..servers as u32).map(log).collect();
     Cluster::join(&logs, &options)
 }
