@@ -16,7 +16,9 @@ mod directory;
 mod figure;
 pub mod jobs;
 pub mod lines;
+mod log;
 mod machines;
+mod meld;
 mod recover;
 mod runs;
 mod schemes;
@@ -24,7 +26,7 @@ mod settings;
 mod soak;
 mod sweep;
 
-use args::Command;
+use args::{BenchCommand, Command};
 use chiliad_host::output::{complain, print};
 use chiliad_host::{Stop, interrupt};
 use std::process::ExitCode;
@@ -80,6 +82,8 @@ fn words() -> Result<Vec<String>, Stop> {
 
 fn run(words: &[String]) -> Result<(), Stop> {
     match args::parse(words)?.command {
+        Command::Bench(BenchCommand::Meld(bench)) => meld::run(&bench),
+        Command::Bench(BenchCommand::Log(bench)) => log::run(&bench),
         Command::Bench(_) | Command::Simulate(_) => runs::run(words),
         Command::Campaign(flags) => campaign::run(&flags),
         Command::Figure(command) => figure::run(&command),

@@ -4,6 +4,7 @@
 mod cluster;
 mod data;
 mod figure;
+mod hyder;
 mod loads;
 mod machines;
 mod refusal;
@@ -15,6 +16,7 @@ mod workloads;
 pub use cluster::check_shares_log;
 pub use data::{ChildFlags, CopyFlags, CrashDurability, CrashFlags, DamageFlags, RecoverFlags};
 pub use figure::FigureCommand;
+pub use hyder::{LogFlags, MeldFlags, Way};
 pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
 pub use run::{
     AllocatorFlag, BackoffFlag, CoherenceFlag, CostScaleFlag, DrawnFlags, DurabilityFlag,
@@ -101,6 +103,10 @@ pub enum BenchCommand {
     Timestamps(Box<Alone<TimestampsFlags>>),
     /// Locks alone: acquired and released, one at a time.
     Locks(Box<Alone<LocksFlags>>),
+    /// The stages that decide intentions of servers that share a log, without clients: what each costs, in each way.
+    Meld(Box<Alone<MeldFlags>>),
+    /// Appends to a shared log alone.
+    Log(Box<Alone<LogFlags>>),
 }
 
 /// `chiliad simulate WORKLOAD`.

@@ -79,8 +79,11 @@ impl Database {
     }
 }
 
-/// The log that a text names.
-fn open_log(text: &str) -> Result<Arc<dyn SharedLog>> {
+/// Opens the log that a text names, as [`Database::join`] does.
+///
+/// # Errors
+/// As for [`Database::join`].
+pub fn open_log(text: &str) -> Result<Arc<dyn SharedLog>> {
     if let Some(name) = text.strip_prefix(MEMORY) {
         return Ok(in_memory(name));
     }

@@ -103,6 +103,13 @@ mod transaction;
 mod until;
 mod worker;
 
+/// Logs that several servers share: what [`Database::join`] opens, and what an application may bring.
+pub mod shared_log {
+    pub use crate::join::open_log as open;
+    pub use chiliad_machine::shared_log::{Position, SharedLog, SharedLogError};
+    pub use chiliad_shared_log::{DelayedLog, FileLog, FileLogOptions, MemoryLog};
+}
+
 pub use backoff::Backoff;
 pub use cancel::Cancel;
 pub use column::Typed;

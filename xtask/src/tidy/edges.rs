@@ -91,6 +91,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad-driver",
             "chiliad-rig",
             "chiliad-checker",
+            "chiliad-hyder",
             "chiliad",
         ],
     ),
