@@ -38,6 +38,8 @@ mod intention;
 mod item;
 mod join;
 mod judge;
+#[cfg(test)]
+mod long_life;
 mod maker;
 mod node;
 mod opening;
