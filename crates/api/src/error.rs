@@ -199,6 +199,21 @@ pub enum Error {
     LogFailed(LogError),
     /// A data directory or a file in it cannot be used.
     Data(LogError),
+    /// The log that servers share is not the one that this server's checkpoint goes on in: it was emptied, made anew,
+    /// rolled back or trimmed. Nothing was appended.
+    LogRefused {
+        /// Where the log is.
+        log: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Two servers of a shared log have come to different verdicts. This one stops, and only reads.
+    Diverged {
+        /// This server, and the one that it differs from, by the numbers of the items by which they joined.
+        servers: (u64, u64),
+        /// The state in which they differ.
+        label: u64,
+    },
     /// One transaction wrote more than the log takes at once.
     TransactionTooLarge {
         /// What it has read and written, in bytes.
@@ -293,6 +308,14 @@ impl fmt::Display for Error {
                 write!(f, "the log has failed, the database only reads: {error}")
             }
             Self::Data(error) => write!(f, "{error}"),
+            Self::LogRefused { log, what } => write!(f, "the shared log {log} is refused: {what}"),
+            Self::Diverged { servers: (own, other), label } => {
+                write!(
+                    f,
+                    "the servers {own} and {other} of the shared log differ in state {label}: \
+                     one of them was shown another log, or decides by other rules; this one only reads"
+                )
+            }
             Self::TransactionTooLarge { bytes, accepted } => {
                 write!(f, "a transaction of {bytes} bytes; at most {accepted} are accepted")
             }

@@ -119,6 +119,11 @@ pub struct Stats {
     pub reclaim_lag: u64,
     /// Which sessions hold what back at this moment.
     pub holds: Vec<Hold>,
+    /// Records that are in the log that servers share and were not rolled forward here; zero without such a log, and
+    /// where it cannot be reached.
+    pub log_lag: u64,
+    /// Blocks of memory that are replaced and wait for readers of older states.
+    pub blocks_waiting: u64,
 }
 
 impl Stats {

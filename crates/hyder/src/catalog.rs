@@ -75,6 +75,24 @@ impl Catalog {
         }
     }
 
+    /// Its bytes, for a checkpoint.
+    pub fn encode(&self) -> Vec<u8> {
+        let tables = self.declared().map(|(id, table)| (id.0, table.spec.clone())).collect();
+        Blob { next: self.numbers(), tables }.encode()
+    }
+
+    /// Reads what [`Catalog::encode`] has written; `None` if the bytes are no catalog.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let blob = Blob::decode(bytes)?;
+        let mut catalog = Self { tables: vec![None; blob.next as usize] };
+        for (number, spec) in blob.tables {
+            for (at, table) in (number as usize..).zip(tables_of(TableId(number), spec)) {
+                *catalog.tables.get_mut(at)? = Some(Arc::new(table));
+            }
+        }
+        Some(catalog)
+    }
+
     fn create(&mut self, spec: TableSpec) -> Result<TableId> {
         spec.validate()?;
         if spec.layout == TableLayout::Unknown {
@@ -90,19 +108,7 @@ impl Catalog {
             return Err(Error::InvalidOption(what));
         }
         let id = TableId(self.numbers());
-        // The entries of the n-th index are in the table of the n-th number after it.
-        let numbered = (id.0 + 1..).map(TableId).zip(&spec.secondary);
-        let indexes = numbered.map(|(id, index)| Secondary::new(index.clone(), id)).collect();
-        let of_indexes: Vec<_> = spec
-            .secondary
-            .iter()
-            .map(|index| TableSpec::ordered(&format!("{}/{}", spec.name, index.name)))
-            .collect();
-        self.tables.push(Some(Arc::new(Table { spec, indexes, is_index: false })));
-        for spec in of_indexes {
-            let table = Table { spec, indexes: Vec::new(), is_index: true };
-            self.tables.push(Some(Arc::new(table)));
-        }
+        self.tables.extend(tables_of(id, spec).into_iter().map(|table| Some(Arc::new(table))));
         Ok(id)
     }
 
@@ -206,6 +212,22 @@ impl Change {
     }
 }
 
+/// The table of number `id`, and after it those of its indexes.
+fn tables_of(id: TableId, spec: TableSpec) -> Vec<Table> {
+    let numbered = (id.0 + 1..).map(TableId).zip(&spec.secondary);
+    // The entries of the n-th index are in the table of the n-th number after it.
+    let indexes = numbered.map(|(id, index)| Secondary::new(index.clone(), id)).collect();
+    let of_indexes: Vec<_> = spec
+        .secondary
+        .iter()
+        .map(|index| TableSpec::ordered(&format!("{}/{}", spec.name, index.name)))
+        .map(|spec| Table { spec, indexes: Vec::new(), is_index: true })
+        .collect();
+    let mut tables = vec![Table { spec, indexes, is_index: false }];
+    tables.extend(of_indexes);
+    tables
+}
+
 fn take_spec(bytes: &[u8]) -> Option<TableSpec> {
     let [(_, spec)] = <[_; 1]>::try_from(Blob::decode(bytes)?.tables).ok()?;
     Some(spec)
@@ -231,6 +253,21 @@ mod tests {
             assert_eq!(Change::decode(&bytes), Some((9, change)));
             assert_eq!(Change::decode(&bytes[..bytes.len() - 1]), None);
         }
+    }
+
+    #[test]
+    fn it_comes_back_with_the_numbers_of_what_was_dropped() {
+        let mut catalog = Catalog::default();
+        for name in ["a", "b", "c"] {
+            catalog.change(Change::Create(TableSpec::ordered(name))).expect("a table");
+        }
+        for name in ["a", "c"] {
+            catalog.change(Change::Drop(name.into())).expect("dropped");
+        }
+        let read = Catalog::decode(&catalog.encode()).expect("a catalog");
+        assert_eq!(read.numbers(), 3);
+        assert_eq!(read.find("b").expect("there"), TableId(1));
+        assert!(read.get(TableId(0)).is_err() && read.get(TableId(2)).is_err());
     }
 
     #[test]

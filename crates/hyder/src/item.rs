@@ -1,6 +1,7 @@
 //! An intention on its way through the stages that decide it.
 
 use crate::apply::{Entry, Stop};
+use crate::faults::READ_DEPENDENCE_DROPPED;
 use crate::intention::{Intention, at};
 use crate::maker::{Blocks, Maker, Mark};
 use crate::node::{Content, Key, Tree};
@@ -92,7 +93,8 @@ impl<'b, M: Machine> Item<'b, M> {
                     Some(Content { version: self.label, tombstone: write.tombstone, value })
                 }
             };
-            let depends = entry.depends && (write.is_some() || level == Level::Serializable);
+            let reads = level == Level::Serializable && !M::fault(&READ_DEPENDENCE_DROPPED);
+            let depends = entry.depends && (write.is_some() || reads);
             if !depends && write.is_none() {
                 continue;
             }

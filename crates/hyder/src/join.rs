@@ -5,9 +5,10 @@
 //! 2016).
 
 use crate::maker::Maker;
-use crate::node::{Content, KeySource, NodeRef, Tree};
+use crate::node::{Content, Key, KeySource, NodeRef, Tree};
 use chiliad_machine::Machine;
 use chiliad_storage::OutOfMemory;
+use core::cmp::Ordering;
 
 /// The tree of all rows of `left`, the row of `key`, and all rows of `right`, in this order of their keys.
 ///
@@ -35,6 +36,64 @@ pub fn join<M: Machine>(
     } else {
         maker.node(key, content, left, right)
     }
+}
+
+/// The tree of all rows of `left` and all rows of `right`, in this order of their keys.
+///
+/// # Errors
+/// When the memory limit is reached.
+pub fn join_two<M: Machine>(
+    maker: &mut Maker<M>,
+    left: Tree<M>,
+    right: Tree<M>,
+) -> Result<Tree<M>, OutOfMemory> {
+    match (left.root, right.root) {
+        (None, _) => Ok(right),
+        (_, None) => Ok(left),
+        (Some(node), Some(_)) => {
+            let (rest, last) = split_last(maker, node)?;
+            join(maker, rest, KeySource::Node(last), last.content(), right)
+        }
+    }
+}
+
+/// The last row of the tree of `node`, and the tree of the rows before it.
+fn split_last<M: Machine>(
+    maker: &mut Maker<M>,
+    node: NodeRef<M>,
+) -> Result<(Tree<M>, NodeRef<M>), OutOfMemory> {
+    maker.replace(node);
+    let Some(next) = node.child(true) else { return Ok((node.left(), node)) };
+    let (rest, last) = split_last(maker, next)?;
+    let before = join(maker, node.left(), KeySource::Node(node), node.content(), rest)?;
+    Ok((before, last))
+}
+
+/// The tree without the row of `key`; itself, if there is none.
+///
+/// # Errors
+/// When the memory limit is reached.
+pub fn remove<M: Machine>(
+    maker: &mut Maker<M>,
+    tree: Tree<M>,
+    key: Key<'_>,
+) -> Result<Tree<M>, OutOfMemory> {
+    let Some(node) = tree.root else { return Ok(tree) };
+    maker.visit();
+    let (left, right) = match node.compare(key) {
+        Ordering::Equal => {
+            maker.replace(node);
+            maker.replace_value(node.content().value);
+            return join_two(maker, node.left(), node.right());
+        }
+        Ordering::Less => (remove(maker, node.left(), key)?, node.right()),
+        Ordering::Greater => (node.left(), remove(maker, node.right(), key)?),
+    };
+    if left.is(node.left()) && right.is(node.right()) {
+        return Ok(tree);
+    }
+    maker.replace(node);
+    join(maker, left, KeySource::Node(node), node.content(), right)
 }
 
 /// The tree of `left`, the row of `middle` and `right`, which differ in height by two at most.

@@ -13,6 +13,8 @@
 //! | what goes through the log | `intention`, `record`, `catalog`, `seen` |
 //! | how an intention is decided | `judge`, `item`; `apply`, `overlay` (meld), `pair` (group meld), `window`, `ranges`; `warm` |
 //! | a server's way to the log, and back | `pending`, `appender`, `roller`, `server` |
+//! | checkpoints: how they are made, and begun with | `capture`, `checkpointing`, `checkpoint_file`, `checkpoints`; `opening`, `restore` |
+//! | what keeps memory bounded and servers alike | `tombstones`, `digests` |
 //! | transactions | `attempt`, `changes`, `session`, `store` |
 //! | several servers as one database, for the drivers; whether they have the same | `cluster`, `audit` |
 
@@ -21,29 +23,41 @@ mod apply;
 mod attempt;
 mod audit;
 mod bench;
+mod capture;
 mod catalog;
 mod changes;
+mod checkpoint_file;
+mod checkpointing;
+mod checkpoints;
 mod cluster;
 mod collector;
 mod cursor;
+mod digests;
+mod faults;
 mod intention;
 mod item;
 mod join;
 mod judge;
+#[cfg(test)]
+mod long_life;
 mod maker;
 mod node;
+mod opening;
 mod options;
 mod overlay;
 mod pair;
 mod pending;
+mod progress;
 mod ranges;
 mod record;
+mod restore;
 mod roller;
 mod seen;
 mod server;
 mod session;
 mod state;
 mod store;
+mod tombstones;
 #[cfg(test)]
 mod trial;
 mod warm;
@@ -51,5 +65,6 @@ mod window;
 
 pub use bench::{MeldPlan, MeldReport, MeldSetting, Stage, run_meld};
 pub use cluster::Cluster;
+pub use faults::FAULTS;
 pub use options::{Certifier, Group, INFO, Level, Premeld, RollOptions, ServerOptions};
 pub use store::Hyder;

@@ -4,6 +4,7 @@
 //! what was replaced is freed after the last state that leads to it has no readers; if it does not, what was made is
 //! freed at once, since no state leads to it.
 
+use crate::faults::NEWEST_NOT_RAISED;
 use crate::node::{Content, KeySource, NodeRef, Tree, ValueRef};
 use chiliad_machine::{Cost, Machine};
 use chiliad_storage::{Kind, LocalHeap, OutOfMemory};
@@ -90,7 +91,8 @@ impl<M: Machine> Maker<M> {
         self.blocks.made.push(Block::Node(node));
         self.nodes_made += 1;
         self.blocks_there += 1;
-        let newest = content.version.max(left.newest).max(right.newest);
+        let own = if M::fault(&NEWEST_NOT_RAISED) { 0 } else { content.version };
+        let newest = own.max(left.newest).max(right.newest);
         Ok(Tree { root: Some(node), height: 1 + left.height.max(right.height), newest })
     }
 
@@ -182,5 +184,15 @@ impl<M: Machine> Maker<M> {
                 }
             }
         }
+    }
+}
+
+/// Appends all blocks of a tree to `into`.
+pub fn all_blocks<M: Machine>(tree: Tree<M>, into: &mut Vec<Block<M>>) {
+    let mut left: Vec<_> = tree.root.into_iter().collect();
+    while let Some(node) = left.pop() {
+        left.extend([node.child(false), node.child(true)].into_iter().flatten());
+        into.extend(node.content().value.map(Block::Value));
+        into.push(Block::Node(node));
     }
 }

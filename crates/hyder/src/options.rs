@@ -12,10 +12,15 @@ pub struct ServerOptions {
     pub verify: bool,
     /// How it rolls the log forward.
     pub roll: RollOptions,
+    /// Bytes of log after which a checkpoint is due; more, where the last one was larger. `u64::MAX` for never.
+    pub checkpoint_log_bytes: u64,
+    /// How long a log may show less than the checkpoint has seen before the server refuses it: a service that has just
+    /// restarted needs some time to show all that it has. In runs that explore, none.
+    pub log_patience: Duration,
 }
 
 /// How a server rolls the log forward. The verdicts are the same whatever is chosen, but for [`Group::Fate`] and
-/// [`Level::Snapshot`], about which all servers of a log must agree.
+/// [`Level::Snapshot`] and the window, about which all servers of a log must agree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct RollOptions {
     /// How the verdict on an intention is found.
@@ -28,6 +33,9 @@ pub struct RollOptions {
     pub level: Level,
     /// Whether the descents of several intentions wait for memory together before the intentions are worked on.
     pub overlap: bool,
+    /// Intentions after which one that has read an older state is refused. It bounds what the past can decide: a
+    /// tombstone that is older decides nothing. All servers of a log must agree about it.
+    pub window: u64,
 }
 
 impl RollOptions {
@@ -46,6 +54,7 @@ impl Default for RollOptions {
             group: Group::default(),
             level: Level::default(),
             overlap: true,
+            window: WINDOW,
         }
     }
 }
@@ -104,13 +113,21 @@ pub enum Level {
 
 impl Default for ServerOptions {
     fn default() -> Self {
-        Self { memory_bytes_max: u64::MAX, verify: false, roll: RollOptions::default() }
+        Self {
+            memory_bytes_max: u64::MAX,
+            verify: false,
+            roll: RollOptions::default(),
+            checkpoint_log_bytes: CHECKPOINT_LOG_BYTES,
+            log_patience: Duration::from_secs(10),
+        }
     }
 }
 
-/// Intentions after which one that has read an older state is refused. It bounds what the past can decide: a tombstone
-/// that is older decides nothing.
+/// How old a state an intention may have read, unless the servers agree about another age.
 pub const WINDOW: u64 = 1 << 20;
+
+/// Bytes of log between two checkpoints.
+const CHECKPOINT_LOG_BYTES: u64 = 1 << 30;
 
 /// What an intention may have, in bytes: refused before the append, and alike by every decoder.
 pub const INTENTION_BYTES_MAX: usize = 16 << 20;

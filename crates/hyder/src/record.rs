@@ -5,8 +5,8 @@
 //! u64 newest label of its writer | u64 digest of that state | u32 items, each: u8 kind | u32 bytes | the bytes
 //! ```
 //!
-//! Kinds: 0 a server joins, 1 an intention, 2 a change of the catalog, 3 a barrier. Each item gets the next number, in
-//! the order of the log, but for barriers, which change nothing.
+//! Kinds: 0 a server joins, 1 an intention, 2 a change of the catalog, 3 a barrier, 4 a checkpoint. Each item gets the
+//! next number, in the order of the log, but for barriers and checkpoints, which change nothing.
 
 use chiliad_log::codec::Decoder;
 
@@ -33,10 +33,39 @@ pub enum Kind {
     Catalog,
     /// A reader asks what is in the log by now: the item's number among those of its server.
     Barrier,
+    /// A server has a checkpoint: [`CheckpointNote`].
+    Checkpoint,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::Join, Self::Intention, Self::Catalog, Self::Barrier];
+    const ALL: [Self; 5] =
+        [Self::Join, Self::Intention, Self::Catalog, Self::Barrier, Self::Checkpoint];
+}
+
+/// What a server says of a checkpoint that is durable: its number among the items of the server, the label and digest of
+/// the state, and the position from which a reader goes on; each 8 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CheckpointNote {
+    pub local: u64,
+    pub label: u64,
+    pub digest: u64,
+    pub position: u64,
+}
+
+impl CheckpointNote {
+    /// Its bytes in an item.
+    pub fn encode(&self) -> Vec<u8> {
+        let numbers = [self.local, self.label, self.digest, self.position];
+        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+
+    /// Reads what [`CheckpointNote::encode`] has written; `None` if the bytes are something else.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut from = Decoder::new(bytes);
+        let (local, label) = (from.u64()?, from.u64()?);
+        let note = Self { local, label, digest: from.u64()?, position: from.u64()? };
+        from.is_empty().then_some(note)
+    }
 }
 
 /// What a record says of its writer.

@@ -4,18 +4,25 @@
 //! Everything that decides a verdict is a function of the log alone, so every server comes to the same ones.
 
 use crate::catalog::{Catalog, Change};
+use crate::checkpoint_file::Summary;
+use crate::checkpoints::Checkpoints;
 use crate::collector::Collector;
+use crate::digests::Digests;
+use crate::faults::{FREED_ABOVE_LOW_WATER, ITEMS_FORGOTTEN_AT_CHECKPOINT};
 use crate::intention::{Intention, at};
 use crate::item::{Item, Refused};
 use crate::judge::Judge;
-use crate::maker::{Block, Maker};
+use crate::maker::{Maker, all_blocks};
 use crate::node::{Key, Tree};
-use crate::options::{Certifier, Premeld, RollOptions};
+use crate::opening::{Beginning, begin};
+use crate::options::{Certifier, Premeld, ServerOptions};
 use crate::pending::Answer;
-use crate::record::{self, Head, Kind, Unreadable};
+use crate::record::{self, CheckpointNote, Head, Kind, Unreadable};
+use crate::restore::Restored;
 use crate::seen::Seen;
 use crate::server::{Server, log_failed};
 use crate::state::StateRef;
+use crate::tombstones::{Tombstone, Tombstones};
 use crate::warm::warm;
 use chiliad_api::{Error, TableId};
 use chiliad_log::LogError;
@@ -48,6 +55,7 @@ enum Task<'b> {
     Change(u64, Change),
     /// Of this number among the items of its server.
     Barrier(u64),
+    Checkpoint(CheckpointNote),
 }
 
 /// An intention that waits for the next one, to be melded with it.
@@ -72,6 +80,10 @@ pub struct Roller<M: Machine> {
     label: u64,
     /// Of all verdicts so far.
     digest: u64,
+    digests: Digests,
+    /// The identity of the log, and the checksum of the last record read.
+    identity: u128,
+    checksum: u32,
     catalog: Catalog,
     catalog_changed: bool,
     seen: Seen,
@@ -85,20 +97,53 @@ pub struct Roller<M: Machine> {
     /// States that intentions may be built on, with their labels.
     states: VecDeque<(u64, Vec<Option<Tree<M>>>)>,
     answers: Vec<Answered>,
+    /// Those that are in the trees, unless they stay there.
+    tombstones: Option<Tombstones>,
 }
 
 impl<M: Machine> Roller<M> {
-    pub fn new(log: Arc<dyn SharedLog>, heap: LocalHeap<M>, options: RollOptions) -> Self {
+    /// Begins with the newest checkpoint, or with the first record of the log.
+    ///
+    /// # Errors
+    /// Why the log cannot be the one that goes on from there; [`Error::OutOfMemory`].
+    pub fn open(
+        log: Arc<dyn SharedLog>,
+        heap: LocalHeap<M>,
+        checkpoints: Option<&Checkpoints>,
+        options: &ServerOptions,
+    ) -> Result<Self, Error> {
+        let mut judge = Judge::new(Maker::new(heap), options.roll);
+        let patience = options.log_patience;
+        let begun = begin(&mut judge.maker, &*log, checkpoints, patience)?;
+        // The recorders of a verified run want the stamps of all tombstones.
+        let tombstones = (!options.verify).then(Tombstones::default);
+        let Beginning { restored, log: identity } = begun;
+        let mut roller = Self::new(log, identity, judge, tombstones);
+        if let Some(restored) = restored {
+            roller.go_on(restored);
+        }
+        Ok(roller)
+    }
+
+    fn new(
+        log: Arc<dyn SharedLog>,
+        identity: u128,
+        judge: Judge<M>,
+        tombstones: Option<Tombstones>,
+    ) -> Self {
         let mut nonce = [0; 16];
         nonce[..8].copy_from_slice(&M::random().to_le_bytes());
         nonce[8..].copy_from_slice(&M::random().to_le_bytes());
         Self {
             log,
-            judge: Judge::new(Maker::new(heap), options),
+            judge,
             collector: Collector::new(),
             next: 1,
             label: 0,
             digest: 0,
+            digests: Digests::new(0, 0),
+            identity,
+            checksum: 0,
             catalog: Catalog::default(),
             catalog_changed: false,
             seen: Seen::default(),
@@ -108,7 +153,54 @@ impl<M: Machine> Roller<M> {
             ordinal: 0,
             states: VecDeque::new(),
             answers: Vec::new(),
+            tombstones,
         }
+    }
+
+    fn go_on(&mut self, restored: Restored<M>) {
+        let Restored { summary, catalog, seen, roots, tombstones } = restored;
+        (self.next, self.label, self.digest) = (summary.position, summary.label, summary.digest);
+        (self.checksum, self.joins) = (summary.checksum, summary.joins);
+        self.digests = Digests::new(self.label, self.digest);
+        (self.catalog, self.seen) = (catalog, seen);
+        self.judge.roots = roots;
+        self.judge.window.begin_after(self.label);
+        if let Some(queue) = &mut self.tombstones {
+            queue.extend(tombstones);
+        }
+        self.keep_state();
+    }
+
+    /// What a checkpoint of the state as it is says besides rows.
+    fn summary(&self) -> Summary {
+        Summary {
+            log: self.identity,
+            label: self.label,
+            digest: self.digest,
+            position: self.next,
+            checksum: self.checksum,
+            joins: self.joins,
+            catalog: self.catalog.encode(),
+            seen: match M::fault(&ITEMS_FORGOTTEN_AT_CHECKPOINT) {
+                true => Seen::default().encode(),
+                false => self.seen.encode(),
+            },
+        }
+    }
+
+    /// The tables that there are.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Where the log goes on.
+    pub fn next(&self) -> Position {
+        self.next
+    }
+
+    /// What records of this server say of it.
+    pub fn head(&self) -> Head {
+        Head { server: self.server, label: self.label, digest: self.digest }
     }
 
     /// The state as it is.
@@ -149,15 +241,30 @@ impl<M: Machine> Roller<M> {
         let (before, position) = (self.label, self.next);
         let records = self.read(patience)?;
         self.roll(&records)?;
+        self.compare(&records)?;
+        if let Some(last) = records.last() {
+            self.checksum = crc32fast::hash(last);
+            let bytes: usize = records.iter().map(Vec::len).sum();
+            server.progress.has_read(self.next, bytes as u64);
+        }
         if self.label > before {
+            self.purge()?;
             self.publish(server)?;
         }
         server.answer(self.answers.drain(..));
+        server
+            .checkpointing
+            .captures
+            .answer(|slot| (self.summary(), server.published.pin(server.slot(slot))));
         if self.collector.waiting() >= if M::explores() { 1 } else { GARBAGE } {
             let kept = self.states.front().map_or(u64::MAX, |state| state.0);
-            let oldest = server.oldest_label().min(kept);
+            let oldest = match M::fault(&FREED_ABOVE_LOW_WATER) {
+                true => self.label,
+                false => server.oldest_label().min(kept),
+            };
             self.collector.free(&mut self.judge.maker, oldest);
         }
+        server.progress.waits(self.collector.waiting() as u64);
         Ok(self.next > position)
     }
 
@@ -173,6 +280,29 @@ impl<M: Machine> Roller<M> {
             Err(error) if !error.may_pass() => Err(log_failed(&*self.log, &error)),
             _ => Ok(records),
         }
+    }
+
+    /// Compares what the writers of these records have come to with what this server has come to.
+    fn compare(&self, records: &[Vec<u8>]) -> Result<(), Error> {
+        let heads = records.iter().filter_map(|record| Some(record::read(record).ok()?.0));
+        heads.into_iter().try_for_each(|head| self.agree(&head))
+    }
+
+    fn agree(&self, other: &Head) -> Result<(), Error> {
+        match self.digests.agree_with(other) {
+            true => Ok(()),
+            false => {
+                let servers = (self.server, other.server);
+                Err(Error::Diverged { servers, label: other.label })
+            }
+        }
+    }
+
+    /// Removes the tombstones that decide nothing any more.
+    fn purge(&mut self) -> Result<(), Error> {
+        let Some(tombstones) = &mut self.tombstones else { return Ok(()) };
+        let purged = tombstones.purge(&mut self.judge, self.label);
+        purged.map_err(|_| self.out_of_memory())
     }
 
     /// Decides all items of some records.
@@ -209,6 +339,12 @@ impl<M: Machine> Roller<M> {
                         self.decide_held(&mut held)?;
                         self.reached(head, local);
                     }
+                    Task::Checkpoint(note) => {
+                        self.decide_held(&mut held)?;
+                        self.reached(head, note.local);
+                        let said = Head { label: note.label, digest: note.digest, ..head };
+                        self.agree(&said)?;
+                    }
                 }
             }
         }
@@ -239,6 +375,7 @@ impl<M: Machine> Roller<M> {
                     Task::Change(local, change)
                 }
                 Kind::Barrier => Task::Barrier(u64::from_le_bytes(bytes.try_into().ok()?)),
+                Kind::Checkpoint => Task::Checkpoint(CheckpointNote::decode(bytes)?),
             };
             Some((head, task))
         }));
@@ -262,6 +399,7 @@ impl<M: Machine> Roller<M> {
     fn joined(&mut self, nonce: &[u8]) {
         self.label += 1;
         self.joins += 1;
+        self.digests.push(self.digest);
         // The first of several, if the append was made again.
         if self.server == 0 && nonce == self.nonce {
             (self.server, self.ordinal) = (self.label, self.joins);
@@ -289,7 +427,7 @@ impl<M: Machine> Roller<M> {
             if at == judge.roots.len() {
                 judge.roots.push(is_there.then_some(Tree::EMPTY));
             } else if !is_there && let Some(dropped) = judge.roots[at].take() {
-                replace_all(&mut judge.replaced, dropped);
+                all_blocks(dropped, &mut judge.replaced);
             }
         }
         self.answer(By { head, local, label: self.label }, Answer::Changed(changed));
@@ -316,8 +454,12 @@ impl<M: Machine> Roller<M> {
                 self.decided(by, Err(refused))
             }
             (Some((first_by, first)), Ok(item)) => {
+                let tombstones = [&first, &item].map(|item| self.tombstones_of(item));
                 let verdicts = self.judge.decide_both(first, item);
-                for (by, verdict) in [first_by, by].into_iter().zip(verdicts) {
+                for ((by, verdict), tombstones) in
+                    [first_by, by].into_iter().zip(verdicts).zip(tombstones)
+                {
+                    self.take_note(verdict, tombstones);
                     self.decided(by, verdict)?;
                 }
                 Ok(())
@@ -326,10 +468,34 @@ impl<M: Machine> Roller<M> {
                 *held = Some((by, item));
                 Ok(())
             }
-            (None, Ok(item)) => {
-                let verdict = self.judge.decide(item);
-                self.decided(by, verdict)
-            }
+            (None, Ok(item)) => self.decide(by, item),
+        }
+    }
+
+    fn decide(&mut self, by: By, item: Item<'_, M>) -> Result<(), Error> {
+        let tombstones = self.tombstones_of(&item);
+        let verdict = self.judge.decide(item);
+        self.take_note(verdict, tombstones);
+        self.decided(by, verdict)
+    }
+
+    /// The tombstones that an intention writes, if it commits.
+    fn tombstones_of(&self, item: &Item<'_, M>) -> Vec<Tombstone> {
+        let mut tombstones = Vec::new();
+        for part in item.parts.iter().filter(|_| self.tombstones.is_some()) {
+            let removed = part.entries.iter().filter(|it| it.write.is_some_and(|it| it.tombstone));
+            tombstones.extend(removed.map(|entry| Tombstone {
+                label: item.label,
+                table: part.table,
+                key: entry.key.bytes().into(),
+            }));
+        }
+        tombstones
+    }
+
+    fn take_note(&mut self, verdict: Result<(), Refused>, tombstones: Vec<Tombstone>) {
+        if let Some(queue) = self.tombstones.as_mut().filter(|_| verdict.is_ok()) {
+            queue.extend(tombstones);
         }
     }
 
@@ -337,10 +503,7 @@ impl<M: Machine> Roller<M> {
     fn decide_held(&mut self, held: &mut Option<Held<'_, M>>) -> Result<(), Error> {
         match held.take() {
             None => Ok(()),
-            Some((by, item)) => {
-                let verdict = self.judge.decide(item);
-                self.decided(by, verdict)
-            }
+            Some((by, item)) => self.decide(by, item),
         }
     }
 
@@ -409,6 +572,8 @@ impl<M: Machine> Roller<M> {
             _ => 0,
         };
         self.digest = mix(self.digest ^ mix(by.label << 1 | outcome));
+        self.digests.push(self.digest);
+        debug_assert!(self.digests.last() == by.label, "every label has a digest");
         if by.head.server == self.server && self.server > 0 {
             self.answers.push((by.local, answer));
         }
@@ -422,23 +587,18 @@ impl<M: Machine> Roller<M> {
         let before = server.publish(state, self.digest);
         let replaced = core::mem::take(&mut self.judge.replaced);
         self.collector.add(self.label, replaced, before);
+        self.keep_state();
+        Ok(())
+    }
+
+    /// Keeps the state as it is for intentions that are built on it.
+    fn keep_state(&mut self) {
         if self.judge.options.certifier == Certifier::Meld {
             self.states.push_back((self.label, self.judge.roots.clone()));
             if self.states.len() > STATES {
                 self.states.pop_front();
             }
         }
-        Ok(())
-    }
-}
-
-/// All blocks of a tree, which no state from now on leads to.
-fn replace_all<M: Machine>(blocks: &mut Vec<Block<M>>, tree: Tree<M>) {
-    let mut left: Vec<_> = tree.root.into_iter().collect();
-    while let Some(node) = left.pop() {
-        left.extend([node.child(false), node.child(true)].into_iter().flatten());
-        blocks.extend(node.content().value.map(Block::Value));
-        blocks.push(Block::Node(node));
     }
 }
 

@@ -3,6 +3,7 @@
 //! An append whose outcome its server does not know is made again, so the log may have an item more than once. The
 //! second is ignored: by every server, as this is a function of the log alone.
 
+use chiliad_log::codec::Decoder;
 use std::collections::{BTreeSet, HashMap};
 
 /// Numbers above the floor of a server that are kept; the floor rises when there are more.
@@ -37,6 +38,40 @@ impl Seen {
         }
         true
     }
+
+    /// All of it, for a checkpoint:
+    ///
+    /// ```text
+    /// u32 servers, each: u64 server | u64 floor | u32 items above it, each: u64 number
+    /// ```
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = (self.servers.len() as u32).to_le_bytes().to_vec();
+        // In an order that is the same on every server.
+        let mut servers: Vec<_> = self.servers.iter().collect();
+        servers.sort_unstable_by_key(|(server, _)| **server);
+        for (server, locals) in servers {
+            out.extend_from_slice(&server.to_le_bytes());
+            out.extend_from_slice(&locals.floor.to_le_bytes());
+            out.extend_from_slice(&(locals.above.len() as u32).to_le_bytes());
+            locals.above.iter().for_each(|local| out.extend_from_slice(&local.to_le_bytes()));
+        }
+        out
+    }
+
+    /// Reads what [`Seen::encode`] has written; `None` if the bytes are something else.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut from = Decoder::new(bytes);
+        let mut seen = Self::default();
+        for _ in 0..from.u32()? {
+            let server = from.u64()?;
+            let mut locals = Locals { floor: from.u64()?, above: BTreeSet::new() };
+            for _ in 0..from.u32()? {
+                locals.above.insert(from.u64()?);
+            }
+            seen.servers.insert(server, locals);
+        }
+        from.is_empty().then_some(seen)
+    }
 }
 
 #[cfg(test)]
@@ -52,6 +87,22 @@ mod tests {
         }
         assert!(seen.is_new(8, 0) && !seen.is_new(7, 0));
         assert!(seen.servers[&7].above.is_empty());
+    }
+
+    #[test]
+    fn it_comes_back() {
+        let mut seen = Seen::default();
+        for (server, local) in [(7, 0), (7, 1), (7, 5), (9, 3), (2, 0)] {
+            seen.is_new(server, local);
+        }
+        let bytes = seen.encode();
+        let mut read = Seen::decode(&bytes).expect("whole");
+        assert_eq!(read.encode(), bytes);
+        assert!(!read.is_new(7, 1) && !read.is_new(7, 5) && !read.is_new(9, 3));
+        assert!(read.is_new(7, 2) && read.is_new(9, 0) && read.is_new(2, 1));
+        for end in 0..bytes.len() {
+            assert!(Seen::decode(&bytes[..end]).is_none(), "{end}");
+        }
     }
 
     #[test]

@@ -2,13 +2,17 @@
 
 use crate::appender::{Appended, Appender};
 use crate::catalog::{Catalog, Change};
+use crate::checkpointing::Checkpointing;
+use crate::checkpoints::Checkpoints;
 use crate::options::ServerOptions;
 use crate::pending::{Answer, Outgoing, Pending};
+use crate::progress::Progress;
 use crate::record::{Head, Kind};
 use crate::roller::{Answered, Roller};
 use crate::state::{Published, StateRef};
-use chiliad_api::{Error, Result, TableId, Tally};
+use chiliad_api::{Error, Hold, Result, TableId, Tally};
 use chiliad_log::LogError;
+use chiliad_machine::disk::Disk;
 use chiliad_machine::shared_log::{SharedLog, SharedLogError};
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word, WorkerId};
 use chiliad_storage::{Heap, LocalHeap, Slot};
@@ -20,6 +24,9 @@ pub struct Server<M: Machine> {
     pub options: ServerOptions,
     pub heap: Arc<Shared<M, Heap<M>>>,
     pub published: Published<M>,
+    pub log: Arc<dyn SharedLog>,
+    pub progress: Progress<M>,
+    pub checkpointing: Checkpointing<M>,
     /// Numbers of items given out.
     locals: M::Word,
     /// Numbers of sessions given out.
@@ -65,30 +72,41 @@ const SESSION_BITS: u32 = 16;
 const ROUNDS_MAX: usize = 4;
 
 impl<M: Machine> Server<M> {
-    /// Reads the log to its end and joins those that share it.
+    /// Begins with the newest checkpoint on `disk`, reads the log to its end and joins those that share it.
     ///
     /// # Errors
-    /// Those of the log; [`Error::OutOfMemory`].
-    pub fn open(log: Arc<dyn SharedLog>, options: ServerOptions) -> Result<SharedServer<M>> {
+    /// Those of the log and of the disk; [`Error::LogRefused`]; [`Error::OutOfMemory`].
+    pub fn open(
+        log: Arc<dyn SharedLog>,
+        disk: Option<Arc<dyn Disk>>,
+        options: ServerOptions,
+    ) -> Result<SharedServer<M>> {
         let heap = Heap::new(options.memory_bytes_max);
         let own = LocalHeap::new(&heap).ok_or(Error::NO_SLOT)?;
-        let mut roller = Box::new(Roller::new(Arc::clone(&log), own, options.roll));
-        let mut appender = Box::new(Appender::new(log));
+        let checkpoints = disk.map(Checkpoints::new);
+        let opened = Roller::open(Arc::clone(&log), own, checkpoints.as_ref(), &options);
+        let mut roller = Box::new(opened?);
+        let mut appender = Box::new(Appender::new(Arc::clone(&log)));
+        let head = roller.head();
         appender.join(roller.nonce());
         let server = Arc::new(Shared::new(Self {
             options,
             heap,
             published: Published::new(roller.state()?),
+            log,
+            progress: Progress::new(roller.next()),
+            checkpointing: Checkpointing::new(checkpoints, head.label),
             locals: M::Word::new(0),
             sessions: M::Word::new(0),
             ordinal: M::Word::new(0),
-            catalog_version: M::Word::new(0),
-            catalog: Latch::new(Arc::default()),
+            // Sessions begin with the version before, and an empty catalog.
+            catalog_version: M::Word::new(1),
+            catalog: Latch::new(Arc::new(roller.catalog().clone())),
             pending: Latch::new(Pending::default()),
             appends: M::Word::new(0),
             appending: M::Word::new(0),
             rolling: M::Word::new(0),
-            head: Latch::new(Head { server: 0, label: 0, digest: 0 }),
+            head: Latch::new(head),
             appender: Latch::new(None),
             roller: Latch::new(None),
             failure: Latch::new(None),
@@ -151,6 +169,23 @@ impl<M: Machine> Server<M> {
     /// The oldest label that a session may read at.
     pub fn oldest_label(&self) -> u64 {
         self.published.oldest(self.heap.slots.iter().map(|(_, slot)| slot))
+    }
+
+    /// The sessions that read a state, with its label.
+    pub fn holds(&self) -> Vec<Hold> {
+        let leases = self
+            .heap
+            .slots
+            .iter()
+            .map(|(worker, slot)| (worker, slot.lease.load(Ordering::Relaxed)));
+        let holds = leases.filter(|&(_, lease)| lease > 0).map(|(worker, lease)| Hold {
+            worker,
+            pinned: false,
+            window: 0,
+            lease: lease - 1,
+            dropped: false,
+        });
+        holds.collect()
     }
 
     /// A slot for a session.

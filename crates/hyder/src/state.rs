@@ -70,13 +70,14 @@ impl<M: Machine> StateRef<M> {
         self.state().label.load(Ordering::Relaxed)
     }
 
-    fn tables(self) -> usize {
-        self.state().tables.load(Ordering::Relaxed) as usize
+    /// Its tables: their numbers are below this one.
+    pub fn tables(self) -> u32 {
+        self.state().tables.load(Ordering::Relaxed) as u32
     }
 
     /// The rows of a table; none, if it was created later.
     pub fn tree(self, table: u32) -> Tree<M> {
-        if table as usize >= self.tables() {
+        if table >= self.tables() {
             return Tree::EMPTY;
         }
         // SAFETY: constructed with the state, after it, and the table is one of its own.
@@ -91,7 +92,7 @@ impl<M: Machine> StateRef<M> {
     /// It is not published, no reader may look at it, and nobody frees it again.
     pub unsafe fn free(self, heap: &mut LocalHeap<M>) {
         // SAFETY: the caller's promise; kind and bytes are those of its making.
-        unsafe { heap.free(Kind::Version, Self::bytes_for(self.tables()), self.0.cast()) };
+        unsafe { heap.free(Kind::Version, Self::bytes_for(self.tables() as usize), self.0.cast()) };
     }
 }
 

@@ -5,9 +5,10 @@ use crate::options::{INFO, ServerOptions};
 use crate::server::{Server, SharedServer};
 use crate::session::HyderSession;
 use chiliad_api::{
-    Error, Info, Layout, LogTask, NativeSession, NativeStore, Result, Session, Stats, Stepped,
-    Store, TableId, TableSpec, Tally,
+    Checkpointed, Error, Host, Info, Layout, LogTask, NativeSession, NativeStore, Result, Session,
+    Stats, Stepped, Store, TableId, TableSpec, Tally,
 };
+use chiliad_machine::disk::Disk;
 use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Interleaved, Machine};
 use std::sync::Arc;
@@ -27,7 +28,22 @@ impl<M: Machine> Hyder<M> {
     /// # Errors
     /// Those of the log; [`Error::OutOfMemory`]; [`Error::TooManyWorkers`].
     pub fn join(log: Arc<dyn SharedLog>, options: ServerOptions) -> Result<Self> {
-        Server::open(log, options).map(Self)
+        Self::join_with(log, None, options)
+    }
+
+    /// As [`Hyder::join`], beginning with the newest checkpoint on `disk`, where [`Store::checkpoint`] puts further
+    /// ones. Servers may share a disk; other files on it are left alone, if their names do not begin with `checkpoint-`.
+    ///
+    /// # Errors
+    /// As for [`Hyder::join`]; [`Error::LogRefused`] for a log that is not the one of the checkpoint, or does not go on
+    /// from there; [`Error::Data`] for a disk that cannot be read, and for a checkpoint that is damaged where the log
+    /// does not reach back to the one before.
+    pub fn join_with(
+        log: Arc<dyn SharedLog>,
+        disk: Option<Arc<dyn Disk>>,
+        options: ServerOptions,
+    ) -> Result<Self> {
+        Server::open(log, disk, options).map(Self)
     }
 
     /// What threads may run for the server: one task appends, the other rolls the log forward. While none does, the
@@ -111,22 +127,43 @@ impl<M: Machine> Store<M> for Hyder<M> {
     }
 
     fn stats(&self) -> Stats {
+        let server = &self.0;
         let mut tally = Tally::default();
-        let mut counted = self.0.tally.lock().clone();
+        let mut counted = server.tally.lock().clone();
         tally.absorb(&mut counted);
-        let catalog = self.0.catalog();
+        let catalog = server.catalog();
+        let next = server.progress.next();
         let name = |id| catalog.get(id).ok().map(|table| table.spec.name.clone());
         Stats {
             memory: self.0.heap.usage(),
             epoch: self.epoch(),
             snapshot_boundary: self.epoch(),
-            snapshot_oldest: self.0.oldest_label(),
+            snapshot_oldest: server.oldest_label(),
+            holds: server.holds(),
+            log_lag: server.log.bounds().map_or(0, |bounds| bounds.end.saturating_sub(next)),
+            blocks_waiting: server.progress.waiting(),
             ..Stats::new(tally, name)
         }
     }
 
     fn log_failure(&self) -> Option<Error> {
         self.0.failure()
+    }
+
+    fn log_bytes(&self) -> u64 {
+        self.0.progress.log_bytes()
+    }
+
+    fn checkpoint_is_due(&self) -> bool {
+        self.0.checkpoint_is_due()
+    }
+
+    fn checkpoint(&self, _host: &dyn Host<M>) -> Result<Checkpointed> {
+        self.0.checkpoint()
+    }
+
+    fn cancel_checkpoints(&self) {
+        self.0.checkpointing.cancel();
     }
 }
 

@@ -49,7 +49,7 @@ fn key(number: u64) -> Vec<u8> {
 }
 
 /// A random intention of this number.
-fn intention(random: &mut Random, shape: Shape, label: u64) -> Vec<u8> {
+pub fn intention(random: &mut Random, shape: Shape, label: u64) -> Vec<u8> {
     let snapshot = label - 1 - random.below(shape.zone.min(label));
     let mut encoder = Encoder::new(label, snapshot);
     for table in 0..2 {
@@ -77,15 +77,15 @@ fn intention(random: &mut Random, shape: Shape, label: u64) -> Vec<u8> {
 }
 
 /// All versions ever committed: what the plain validator knows.
-#[derive(Default)]
-struct Model {
+#[derive(Clone, Default)]
+pub struct Model {
     /// By table and key: the last writer, and what it wrote.
     rows: BTreeMap<(u32, Vec<u8>), (u64, Option<Vec<u8>>)>,
 }
 
 impl Model {
     /// Backward validation (Kung and Robinson, 1981): refused, if anything that was read has been written since.
-    fn decide(&mut self, label: u64, bytes: &[u8], level: Level) -> bool {
+    pub fn decide(&mut self, label: u64, bytes: &[u8], level: Level) -> bool {
         let read = Intention::decode(bytes).expect("an intention");
         let writer =
             |table: u32, key: &[u8]| self.rows.get(&(table, key.to_vec())).map_or(0, |it| it.0);
@@ -126,14 +126,14 @@ impl Model {
         commits
     }
 
-    fn table(&self, number: u32) -> Vec<Row> {
+    pub fn table(&self, number: u32) -> Vec<Row> {
         let rows = self.rows.iter().filter(|((table, _), _)| *table == number);
         rows.map(|((_, key), (label, value))| (key.clone(), *label, value.clone())).collect()
     }
 }
 
 /// Key, version and value.
-type Row = (Vec<u8>, u64, Option<Vec<u8>>);
+pub type Row = (Vec<u8>, u64, Option<Vec<u8>>);
 
 /// All rows of a tree, which is checked on the way.
 fn rows(tree: Tree<Plain>, out: &mut Vec<Row>) {

@@ -39,6 +39,12 @@ impl Window {
         Self { kept, last: HashMap::default(), queue: VecDeque::new(), left: 0 }
     }
 
+    /// Nothing is known of writes up to `label`.
+    pub fn begin_after(&mut self, label: u64) {
+        debug_assert!(self.queue.is_empty(), "before all writes");
+        self.left = label;
+    }
+
     /// Takes note of a committed write.
     pub fn write(&mut self, label: u64, table: u32, key: &[u8]) {
         let written: Written = (table, key.into());

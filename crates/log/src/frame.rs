@@ -75,10 +75,11 @@ impl Kind {
 pub struct Identity {
     /// The database's number.
     pub database: u128,
-    /// 0: log, 1: checkpoint, 2: claims, 3: marks of a segment, 4: segment of a shared log, 5: head of one.
+    /// 0: log, 1: checkpoint, 2: claims, 3: marks of a segment, 4: segment of a shared log, 5: head of one, 6:
+    /// checkpoint of a server of one.
     pub room: u8,
     /// Incarnation, writer and sequence of a segment; number and part of a checkpoint; first position of a segment of
-    /// a shared log, its upper half first.
+    /// a shared log, or label of a checkpoint of one, its upper half first.
     pub numbers: [u32; 3],
 }
 

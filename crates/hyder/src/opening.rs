@@ -1,0 +1,195 @@
+//! How a server begins: with the newest checkpoint that is sound, if the log goes on from there.
+//!
+//! Nothing is appended before the log has been looked at: one that was emptied, made anew, rolled back or trimmed too
+//! far is refused, and stays as it is.
+
+use crate::checkpoint_file::Summary;
+use crate::checkpoints::{Checkpoints, name};
+use crate::maker::Maker;
+use crate::restore::{Failed, Restored, load};
+use chiliad_api::Error;
+use chiliad_log::LogError;
+use chiliad_machine::Machine;
+use chiliad_machine::shared_log::{Position, SharedLog, SharedLogError};
+use core::time::Duration;
+
+/// After which the log is looked at again.
+const NAP: Duration = Duration::from_millis(50);
+
+/// What there is to begin with.
+pub struct Beginning<M: Machine> {
+    /// The newest checkpoint that is sound.
+    pub restored: Option<Restored<M>>,
+    /// The identity of the log.
+    pub log: u128,
+}
+
+/// Finds a state from which the log goes on. A log that shows less than that is waited for, up to `patience`.
+///
+/// # Errors
+/// [`Error::LogRefused`], [`Error::Data`], [`Error::OutOfMemory`]; [`Error::LogFailed`].
+pub fn begin<M: Machine>(
+    maker: &mut Maker<M>,
+    log: &dyn SharedLog,
+    checkpoints: Option<&Checkpoints>,
+    patience: Duration,
+) -> Result<Beginning<M>, Error> {
+    let (restored, unsound) = match checkpoints {
+        Some(checkpoints) => newest(maker, checkpoints)?,
+        None => (None, None),
+    };
+    let mut deadline = None;
+    let summary = restored.as_ref().map(|restored| &restored.summary);
+    let opening = Opening { log, summary, unsound };
+    loop {
+        match opening.check() {
+            Ok(log) => return Ok(Beginning { restored, log }),
+            Err(Objection::Stays(error)) => return Err(error),
+            Err(Objection::MayPass(error)) if M::explores() => return Err(error),
+            Err(Objection::MayPass(error) | Objection::Unreachable(error)) => {
+                let now = M::now();
+                // In runs that explore, somebody ends what makes it unreachable.
+                let deadline = *deadline.get_or_insert_with(|| match M::explores() {
+                    true => u64::MAX,
+                    false => now.saturating_add(ticks::<M>(patience)),
+                });
+                if now >= deadline {
+                    return Err(error);
+                }
+                M::park_until(now + ticks::<M>(NAP));
+            }
+        }
+    }
+}
+
+/// The newest sound checkpoint, and what is wrong with the newest, if that is another one.
+fn newest<M: Machine>(
+    maker: &mut Maker<M>,
+    checkpoints: &Checkpoints,
+) -> Result<(Option<Restored<M>>, Option<LogError>), Error> {
+    let mut labels = checkpoints.labels()?;
+    loop {
+        let mut unsound = None;
+        for &label in &labels {
+            match load(maker, checkpoints, label) {
+                Ok(restored) => return Ok((Some(restored), unsound)),
+                Err(Failed::Unsound(error @ LogError::NewerFormat { .. })) => {
+                    return Err(error.into());
+                }
+                Err(Failed::Unsound(error)) => _ = unsound.get_or_insert(error),
+                Err(Failed::OutOfMemory) => {
+                    let limit_bytes = maker.heap.shared().usage().limit_bytes;
+                    return Err(Error::OutOfMemory { limit_bytes });
+                }
+            }
+        }
+        // Another server that keeps its checkpoints here may have removed them meanwhile, after newer ones.
+        let now = checkpoints.labels()?;
+        if now == labels {
+            return Ok((None, unsound));
+        }
+        labels = now;
+    }
+}
+
+/// What speaks against the log.
+enum Objection {
+    Stays(Error),
+    /// The log may show more in a moment.
+    MayPass(Error),
+    /// The log says nothing.
+    Unreachable(Error),
+}
+
+fn ticks<M: Machine>(duration: Duration) -> u64 {
+    let ticks = duration.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;
+    u64::try_from(ticks).unwrap_or(u64::MAX)
+}
+
+struct Opening<'a> {
+    log: &'a dyn SharedLog,
+    /// Of the checkpoint to begin with.
+    summary: Option<&'a Summary>,
+    /// What is wrong with a newer one.
+    unsound: Option<LogError>,
+}
+
+impl Opening<'_> {
+    fn refused(&self, what: String) -> Error {
+        Error::LogRefused { log: self.log.place(), what }
+    }
+
+    fn failed(&self, error: &SharedLogError) -> Objection {
+        let failed = self.refused(error.to_string());
+        if error.may_pass() { Objection::Unreachable(failed) } else { Objection::Stays(failed) }
+    }
+
+    /// Whether the log is the one of the checkpoint and goes on from there. Returns its identity.
+    fn check(&self) -> Result<u128, Objection> {
+        let identity = self.log.identity().map_err(|error| self.failed(&error))?;
+        if let Some(summary) = self.summary.filter(|summary| summary.log != identity) {
+            let file = name(summary.label);
+            let what = format!(
+                "it is not the log of {file}: it was made anew, or the checkpoints are of another database"
+            );
+            return Err(Objection::Stays(self.refused(what)));
+        }
+        let bounds = self.log.bounds().map_err(|error| self.failed(&error))?;
+        let next = self.summary.map_or(1, |summary| summary.position);
+        if bounds.start > next {
+            return Err(Objection::Stays(self.trimmed(bounds.start)));
+        }
+        let Some(summary) = self.summary else { return Ok(identity) };
+        let file = name(summary.label);
+        if bounds.end < next {
+            let (last, known) = (bounds.end.saturating_sub(1), next - 1);
+            let what = format!(
+                "its last record is number {last}, and {file} has number {known}: it was emptied or rolled back"
+            );
+            return Err(Objection::MayPass(self.refused(what)));
+        }
+        if next > bounds.start.max(1) && self.checksum(next - 1)? != Some(summary.checksum) {
+            let known = next - 1;
+            let what = format!(
+                "its record number {known} is not the one that {file} has: it was rolled back, or is another log"
+            );
+            return Err(Objection::Stays(self.refused(what)));
+        }
+        Ok(identity)
+    }
+
+    /// Nothing leads to the log's first record.
+    fn trimmed(&self, first: Position) -> Error {
+        if let Some(error) = &self.unsound {
+            return Error::Data(error.clone());
+        }
+        let has = match self.summary {
+            Some(summary) => {
+                let next = summary.position;
+                format!("the newest checkpoint, {}, goes on at {next}", name(summary.label))
+            }
+            None => "there is no checkpoint to begin with".to_owned(),
+        };
+        self.refused(format!("its first record is number {first}, and {has}"))
+    }
+
+    /// The checksum of a record.
+    fn checksum(&self, position: Position) -> Result<Option<u32>, Objection> {
+        let mut checksum = None;
+        let mut take = |at: Position, record: &[u8]| {
+            if at == position {
+                checksum = Some(crc32fast::hash(record));
+            }
+        };
+        let read = self.log.read(position, 1, Duration::ZERO, &mut take);
+        read.map_err(|error| self.failed(&error))?;
+        match checksum {
+            Some(checksum) => Ok(Some(checksum)),
+            // The bounds say that it is there.
+            None => {
+                let what = format!("its record number {position} cannot be read");
+                Err(Objection::MayPass(self.refused(what)))
+            }
+        }
+    }
+}
