@@ -223,12 +223,11 @@ fn check_waits(run: &RunFlags, scheme: &Info, workload: &WorkloadOptions) -> Res
     ))
 }
 
-/// The scheme of this name, whose databases must lie in directories.
+/// The scheme of this name, whose databases must lie in directories of the engine's.
 pub fn in_directory(name: &str) -> Result<&'static Info, Stop> {
     let info = scheme(name)?;
     if !lies_in_directories(info) {
-        let problem =
-            format!("`{name}` keeps nothing in a directory yet; accepted: a scheme that does");
+        let problem = format!("`{name}` has its own kind of directory; accepted: another scheme");
         return Err(Stop::bad("--scheme", problem));
     }
     Ok(info)

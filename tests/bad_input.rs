@@ -68,10 +68,20 @@ fn what_only_servers_that_share_a_log_have_is_refused_elsewhere() {
 }
 
 #[test]
-fn servers_that_share_a_log_are_in_no_directory() {
+fn servers_that_share_a_log_have_a_directory_of_their_own_kind() {
     refused("crash --scheme hyder", &["--scheme", "`hyder`", "directory"]);
     refused("damage --scheme hyder", &["--scheme", "`hyder`", "directory"]);
     refused("campaign --disk --scheme hyder", &["--scheme", "`hyder`", "directory"]);
+    let line = "bench bank --scheme hyder --durability sync";
+    refused(&format!("{line} --log-writers 2"), &["--log-writers", "hyder", "accepted: 1"]);
+    refused(&format!("{line} --log-compress"), &["--log-compress", "hyder"]);
+    let folder = Folder::new("shared-log");
+    let data = std::path::PathBuf::from(folder.file("data"));
+    let line = format!("{line} --transactions 20 --data {}", data.display());
+    assert!(chiliad(&line).status.success(), "{line}");
+    let log = std::fs::read(data.join("shared-log")).expect("a log");
+    refused(&line, &["--data", "holds a shared log", "empty"]);
+    assert_eq!(std::fs::read(data.join("shared-log")).expect("the log"), log, "as it was");
 }
 
 #[test]

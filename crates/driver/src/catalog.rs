@@ -31,8 +31,9 @@ pub fn shares_log(scheme: &Info) -> bool {
     scheme.name == chiliad_hyder::INFO.name
 }
 
-/// Whether a database under this scheme can lie in a directory, and be opened there again. Servers that share a log
-/// cannot: what they have is in their log, and there is none in a directory yet.
+/// Whether a database under this scheme lies in a directory of the engine's, with its log and checkpoints, which the
+/// engine opens again under any such scheme. What servers that share a log have is in that log alone: what kills, damages
+/// and copies directories has no business with it.
 #[must_use]
 pub fn lies_in_directories(scheme: &Info) -> bool {
     !shares_log(scheme)
@@ -62,8 +63,7 @@ pub fn faults() -> Vec<&'static Fault> {
 /// a log.
 ///
 /// # Errors
-/// Those of the engine and of the workload's options; [`Error::InvalidOption`] for a home where the scheme has none:
-/// see [`lies_in_directories`].
+/// Those of the engine and of the workload's options.
 pub fn open_native(
     info: &Info,
     workload: &WorkloadOptions,

@@ -1,37 +1,37 @@
-//! Databases that are servers of one shared log, in memory or simulated.
+//! Databases that are servers of one shared log: in memory, in a directory, or simulated.
 
 use super::Failure;
 use super::bind::NativeTarget;
 use super::opening::{ClusterOptions, Home, Opening, SERVERS_MAX};
 use super::target::{Bound, Target};
-use chiliad_engine::{Error, LogTask, NativeStore, OpenedStore, Options, Result, Store};
+use chiliad_engine::{Error, LogError, LogTask, NativeStore, OpenedStore, Options, Result, Store};
 use chiliad_hyder::{Cluster, ServerOptions};
+use chiliad_machine::disk::Disk;
 use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Interleaved, Machine};
-use chiliad_shared_log::MemoryLog;
+use chiliad_shared_log::{FileLog, FileLogOptions, MemoryLog};
 use chiliad_simulator::{FaultyLog, LogFaults, Sim};
 use chiliad_workload::AnyWorkload;
 use std::sync::Arc;
 
-/// Servers that share a log in this process's memory, with the tables of `workload`.
+/// Servers that share a log in this process's memory, or in a new one in `home`, with the tables of `workload`.
 ///
 /// # Errors
-/// [`Error::InvalidOption`]; those of the engine.
+/// [`Error::InvalidOption`], also for a home with a shared log in it; those of the log and of the engine.
 pub fn open_native(
     workload: Arc<dyn AnyWorkload>,
     opening: &Opening,
     home: Option<Home>,
 ) -> std::result::Result<NativeTarget, Failure> {
     let open = || -> Result<_> {
-        if home.is_some() {
-            let problem = "scheme: servers that share a log have none in a directory yet";
-            return Err(Error::InvalidOption(problem.into()));
-        }
         if opening.cluster.log_fails_one_in > 0 {
             let problem = "log-faults: a log in memory does not fail; accepted: in simulation";
             return Err(Error::InvalidOption(problem.into()));
         }
-        let log: Arc<dyn SharedLog> = Arc::new(MemoryLog::new());
+        let log: Arc<dyn SharedLog> = match home {
+            None => Arc::new(MemoryLog::new()),
+            Some(home) => Arc::new(new_log(home.disk)?),
+        };
         join::<Interleaved>(opening, |_| Arc::clone(&log))
     };
     let store: Box<dyn NativeStore> = Box::new(open().map_err(opening_failed)?);
@@ -59,6 +59,25 @@ pub fn open_simulated(
     Ok(Box::new(bound.when_loaded(move || log.set_faults(faults))))
 }
 
+/// A new log on a disk. One that is there already may be somebody's database.
+fn new_log(disk: Arc<dyn Disk>) -> Result<FileLog<Interleaved>> {
+    let place = disk.place();
+    let failed = |kind, message| {
+        Error::Data(LogError::Io {
+            doing: format!("opening the shared log {place}"),
+            kind,
+            message,
+        })
+    };
+    let is_there = FileLog::<Interleaved>::is_on(&*disk);
+    if is_there.map_err(|error| failed(error.kind(), error.to_string()))? {
+        let problem = format!("data: {place} holds a shared log; accepted: an empty directory");
+        return Err(Error::InvalidOption(problem));
+    }
+    let opened = FileLog::open(Arc::clone(&disk), FileLogOptions::default());
+    opened.map_err(|error| failed(std::io::ErrorKind::Other, error.to_string()))
+}
+
 fn opening_failed(error: Error) -> Failure {
     Failure::doing("opening the database")(error)
 }
@@ -74,7 +93,7 @@ fn join<M: Machine>(
         return Err(Error::InvalidOption(problem));
     }
     let Options { memory_bytes_max, verify, .. } = *engine;
-    let options = ServerOptions { memory_bytes_max, verify, roll };
+    let options = ServerOptions { memory_bytes_max, verify, roll, ..ServerOptions::default() };
     let logs: Vec<_> = (0..servers as u32).map(log).collect();
     Cluster::join(&logs, &options)
 }

@@ -116,7 +116,7 @@ impl<M: Machine> Copy for ValueRef<M> {}
 
 // SAFETY: what they refer to is immutable while it is there, and of words that threads may share.
 unsafe impl<M: Machine> Send for NodeRef<M> {}
-// SAFETY: as above: two threads that read the same words do no harm.
+// SAFETY: two threads that read the same words of a node do no harm.
 unsafe impl<M: Machine> Sync for NodeRef<M> {}
 // SAFETY: what they refer to is immutable while it is there, and of words that threads may share.
 unsafe impl<M: Machine> Send for ValueRef<M> {}

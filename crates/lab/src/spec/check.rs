@@ -2,8 +2,8 @@
 
 use super::rolled::{certifier_name, group_name, premeld_name};
 use super::run::{Place, RunSpec, Trials};
-use chiliad_driver::{Certifier, Group, Length, Plan, Premeld, RollOptions, lies_in_directories};
-use chiliad_engine::Options;
+use chiliad_driver::{Certifier, Group, Length, Plan, Premeld, RollOptions, shares_log};
+use chiliad_engine::{LogOptions, Options};
 use chiliad_host::values::show_time;
 use chiliad_host::{Stop, limit};
 use chiliad_machine::MEMBERS_MAX;
@@ -23,14 +23,20 @@ impl RunSpec {
         self.check_trials()
     }
 
-    /// Refuses a log on disk under a scheme that keeps none there.
+    /// Refuses what a shared log in a directory does not have.
     fn check_home(&self) -> Result<(), Stop> {
-        if self.storage().is_none() || lies_in_directories(self.scheme) {
+        let Some(storage) = self.storage().filter(|_| shares_log(self.scheme)) else {
             return Ok(());
-        }
+        };
+        let (flag, accepted) = match storage.options.log {
+            LogOptions { compress: true, .. } => ("--log-compress", "without it"),
+            LogOptions { writers: 1, .. } => return Ok(()),
+            _ => ("--log-writers", "1"),
+        };
         let scheme = self.scheme.name;
-        let problem = format!("{scheme} keeps nothing in a directory yet; accepted: none");
-        Err(Stop::bad("--durability", problem))
+        let problem =
+            format!("not under {scheme}, whose log is a shared one; accepted: {accepted}");
+        Err(Stop::bad(flag, problem))
     }
 
     /// Refuses ways to roll a log forward that are there for another certifier.

@@ -38,11 +38,12 @@ use chiliad_log::LogError;
 use chiliad_machine::Machine;
 use chiliad_machine::disk::{Disk, Lock, NativeDisk};
 use chiliad_machine::shared_log::{Position, SharedLog, SharedLogError};
+use names::{HEAD_NAME, segment_first};
 use open::{Opened, open};
 use state::{Shared, State};
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
@@ -127,6 +128,15 @@ impl<M: Machine> FileLog<M> {
             SharedLogError::Unavailable(in_use.to_string())
         })?;
         Self::open(Arc::new(disk), options)
+    }
+
+    /// Whether there is a log on a disk, or was meant to be: it may be damaged.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn is_on(disk: &dyn Disk) -> io::Result<bool> {
+        let is_ours = |name: &String| name == HEAD_NAME || segment_first(name).is_some();
+        Ok(disk.names()?.iter().any(is_ours))
     }
 
     /// Opens the log on a disk, or makes one there. Nobody else may have it open.
