@@ -1,9 +1,9 @@
 //! Appends what sessions have handed over: many items to a record, and again what may not have arrived.
 
+use crate::desk::{Desk, log_failed};
 use crate::options::INTENTION_BYTES_MAX;
 use crate::pending::{Answer, Outgoing};
 use crate::record::{HEAD_BYTES, Head, ITEM_BYTES, Kind, RecordWriter};
-use crate::server::{Server, log_failed};
 use chiliad_api::{Error, Result};
 use chiliad_machine::Machine;
 use chiliad_machine::shared_log::SharedLog;
@@ -46,7 +46,7 @@ impl Appender {
     ///
     /// # Errors
     /// Those of the log that will not pass.
-    pub fn step<M: Machine>(&mut self, server: &Server<M>) -> Result<Appended> {
+    pub fn step<M: Machine>(&mut self, server: &Desk<M>) -> Result<Appended> {
         let outgoing = server.take_outgoing();
         if !outgoing.is_empty() {
             self.pack(server, outgoing);
@@ -67,7 +67,7 @@ impl Appender {
     }
 
     /// Puts items into records.
-    fn pack<M: Machine>(&mut self, server: &Server<M>, outgoing: Vec<Outgoing>) {
+    fn pack<M: Machine>(&mut self, server: &Desk<M>, outgoing: Vec<Outgoing>) {
         let head = server.head();
         let accepted = INTENTION_BYTES_MAX.min(self.log.record_bytes_max()) - HEAD_BYTES;
         let mut too_large = Vec::new();

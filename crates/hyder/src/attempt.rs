@@ -1,11 +1,11 @@
 //! A transaction in progress: what it has read of one state, and its writes, which wait for the commit.
 
 use crate::catalog::{Catalog, Table};
-use crate::changes::Write;
 use crate::cursor::Cursor;
 use crate::node::{Key, NodeRef, Tree};
 use crate::state::StateRef;
 use crate::warm::find_all;
+use crate::write::Write;
 use chiliad_api::{
     Entry, Error, Get, IndexKind, KEY_BYTES_MAX, Numbers, Range, Recorder, Result, Row, Scanned,
     Stamp, TableId, stamp,

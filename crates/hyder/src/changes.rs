@@ -5,20 +5,12 @@
 
 use crate::attempt::{Attempt, check_key};
 use crate::intention::{Encoder, Written};
+use crate::write::Write;
 use chiliad_api::{
     Error, Result, Row, Secondary, TableId, VALUE_BYTES_MAX, WriteKind, Writes, stamp,
 };
 use chiliad_machine::Machine;
 use std::sync::Arc;
-
-/// A row as the transaction will leave it.
-#[derive(Default)]
-pub struct Write {
-    /// Nothing where it is removed.
-    pub value: Option<Vec<u8>>,
-    /// The value that its entries in secondary indexes are those of.
-    entries_of: Option<Vec<u8>>,
-}
 
 impl<M: Machine> Attempt<M> {
     /// Refuses tables that the transaction may not change; says whether one that it may has indexes.

@@ -3,14 +3,15 @@
 //! The order is what counts: the rows are written and synced, then the file gets its name, durably; then the other
 //! servers learn of it by the log; only then does the log forget what nobody needs who begins with a checkpoint.
 
-use crate::capture::{Captured, Captures};
+use crate::capture::Captured;
 use crate::checkpoint_file::{CheckpointReader, CheckpointWriter, Summary};
 use crate::checkpoints::{Checkpoints, name, new_name};
 use crate::cursor::Cursor;
+use crate::desk::log_failed;
 use crate::faults::TRIMMED_BEFORE_DURABLE;
 use crate::pending::Answer;
 use crate::record::{CheckpointNote, Kind};
-use crate::server::{Server, log_failed};
+use crate::server::Server;
 use crate::state::{Published, StateRef};
 use chiliad_api::{Checkpointed, Error, Result};
 use chiliad_log::CheckpointInfo;
@@ -21,47 +22,6 @@ use core::ops::Bound;
 
 /// How often the maker of a checkpoint looks again for what it waits for.
 const LOOKS_PER_SECOND: u64 = 1000;
-
-/// What a server knows of its checkpoints.
-pub struct Checkpointing<M: Machine> {
-    place: Option<Checkpoints>,
-    pub captures: Captures<M>,
-    /// One, while one is being made.
-    making: M::Word,
-    /// One, once nobody wants any more.
-    canceled: M::Word,
-    /// The label of the newest that it knows.
-    newest: M::Word,
-    /// Bytes of the last one made here.
-    bytes: M::Word,
-    /// Bytes of the log that had been read before the last one.
-    log_bytes: M::Word,
-}
-
-impl<M: Machine> Checkpointing<M> {
-    /// The server has begun with the state of this label.
-    pub fn new(place: Option<Checkpoints>, label: u64) -> Self {
-        let zero = || M::Word::new(0);
-        let (captures, newest) = (Captures::new(), M::Word::new(label));
-        let (making, canceled, bytes, log_bytes) = (zero(), zero(), zero(), zero());
-        Self { place, captures, making, canceled, newest, bytes, log_bytes }
-    }
-
-    /// Ends the checkpoint that is being made.
-    pub fn cancel(&self) {
-        // Relaxed: seen sooner or later.
-        self.canceled.store(1, Ordering::Relaxed);
-    }
-
-    fn is_canceled(&self) -> bool {
-        self.canceled.load(Ordering::Relaxed) > 0
-    }
-
-    fn has_made(&self, label: u64, log_bytes: u64) {
-        self.newest.store(label, Ordering::Relaxed);
-        self.log_bytes.store(log_bytes, Ordering::Relaxed);
-    }
-}
 
 impl<M: Machine> Server<M> {
     /// Whether the log has grown enough for a checkpoint.
@@ -136,7 +96,7 @@ impl<M: Machine> Server<M> {
 
     /// The newest state, pinned by `slot`.
     fn capture(&self, slot: u32) -> Result<Captured<M>> {
-        let captures = &self.checkpointing.captures;
+        let captures = &self.captures;
         captures.ask(slot);
         loop {
             self.append_and_roll(1);

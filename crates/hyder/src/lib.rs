@@ -12,10 +12,10 @@
 //! | states, and which of them readers look at | `state` |
 //! | what goes through the log | `intention`, `record`, `catalog`, `seen` |
 //! | how an intention is decided | `judge`, `item`; `apply`, `overlay` (meld), `pair` (group meld), `window`, `ranges`; `warm` |
-//! | a server's way to the log, and back | `pending`, `appender`, `roller`, `server` |
-//! | checkpoints: how they are made, and begun with | `capture`, `checkpointing`, `checkpoint_file`, `checkpoints`; `opening`, `restore` |
+//! | a server's way to the log, and back | `desk`, `pending`; `appender`, `roller`; `server` |
+//! | checkpoints: how they are made, and begun with | `capture`, `checkpoint_state`, `checkpointing`, `checkpoint_file`, `checkpoints`; `opening`, `restore` |
 //! | what keeps memory bounded and servers alike | `tombstones`, `digests` |
-//! | transactions | `attempt`, `changes`, `session`, `store` |
+//! | transactions | `attempt`, `write`, `changes`, `session`, `store` |
 //! | several servers as one database, for the drivers; whether they have the same | `cluster`, `audit` |
 
 mod appender;
@@ -27,11 +27,13 @@ mod capture;
 mod catalog;
 mod changes;
 mod checkpoint_file;
+mod checkpoint_state;
 mod checkpointing;
 mod checkpoints;
 mod cluster;
 mod collector;
 mod cursor;
+mod desk;
 mod digests;
 mod faults;
 mod intention;
@@ -62,6 +64,7 @@ mod tombstones;
 mod trial;
 mod warm;
 mod window;
+mod write;
 
 pub use bench::{MeldPlan, MeldReport, MeldSetting, Stage, run_meld};
 pub use cluster::Cluster;

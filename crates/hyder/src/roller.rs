@@ -7,6 +7,7 @@ use crate::catalog::{Catalog, Change};
 use crate::checkpoint_file::Summary;
 use crate::checkpoints::Checkpoints;
 use crate::collector::Collector;
+use crate::desk::{Answered, Desk, log_failed};
 use crate::digests::Digests;
 use crate::faults::{FREED_ABOVE_LOW_WATER, ITEMS_FORGOTTEN_AT_CHECKPOINT};
 use crate::intention::{Intention, at};
@@ -20,7 +21,6 @@ use crate::pending::Answer;
 use crate::record::{self, CheckpointNote, Head, Kind, Unreadable};
 use crate::restore::Restored;
 use crate::seen::Seen;
-use crate::server::{Server, log_failed};
 use crate::state::StateRef;
 use crate::tombstones::{Tombstone, Tombstones};
 use crate::warm::warm;
@@ -41,9 +41,6 @@ const GARBAGE: usize = 1024;
 
 /// Published states that are kept for intentions that are built on what they have read.
 const STATES: usize = 64;
-
-/// A verdict for one of this server's items.
-pub type Answered = (u64, Answer);
 
 /// Intentions whose descents wait for memory together.
 const OVERLAPPED: usize = 16;
@@ -237,7 +234,7 @@ impl<M: Machine> Roller<M> {
     ///
     /// # Errors
     /// Those of the log that will not pass; [`Error::OutOfMemory`]. Nothing is rolled forward any more then.
-    pub fn step(&mut self, server: &Server<M>, patience: Duration) -> Result<bool, Error> {
+    pub fn step(&mut self, server: &Desk<M>, patience: Duration) -> Result<bool, Error> {
         let (before, position) = (self.label, self.next);
         let records = self.read(patience)?;
         self.roll(&records)?;
@@ -252,10 +249,7 @@ impl<M: Machine> Roller<M> {
             self.publish(server)?;
         }
         server.answer(self.answers.drain(..));
-        server
-            .checkpointing
-            .captures
-            .answer(|slot| (self.summary(), server.published.pin(server.slot(slot))));
+        server.captures.answer(|slot| (self.summary(), server.published.pin(server.slot(slot))));
         if self.collector.waiting() >= if M::explores() { 1 } else { GARBAGE } {
             let kept = self.states.front().map_or(u64::MAX, |state| state.0);
             let oldest = match M::fault(&FREED_ABOVE_LOW_WATER) {
@@ -579,7 +573,7 @@ impl<M: Machine> Roller<M> {
         }
     }
 
-    fn publish(&mut self, server: &Server<M>) -> Result<(), Error> {
+    fn publish(&mut self, server: &Desk<M>) -> Result<(), Error> {
         let state = self.state()?;
         if core::mem::take(&mut self.catalog_changed) {
             server.set_catalog(self.catalog.clone());

@@ -1,56 +1,45 @@
 //! A server: a full copy of the database, and its place among those that share a log.
 
 use crate::appender::{Appended, Appender};
-use crate::catalog::{Catalog, Change};
-use crate::checkpointing::Checkpointing;
+use crate::catalog::Change;
+use crate::checkpoint_state::Checkpointing;
 use crate::checkpoints::Checkpoints;
+use crate::desk::Desk;
 use crate::options::ServerOptions;
-use crate::pending::{Answer, Outgoing, Pending};
-use crate::progress::Progress;
-use crate::record::{Head, Kind};
-use crate::roller::{Answered, Roller};
-use crate::state::{Published, StateRef};
-use chiliad_api::{Error, Hold, Result, TableId, Tally};
-use chiliad_log::LogError;
+use crate::pending::{Answer, Outgoing};
+use crate::record::Kind;
+use crate::roller::Roller;
+use chiliad_api::{Error, Result, TableId};
 use chiliad_machine::disk::Disk;
-use chiliad_machine::shared_log::{SharedLog, SharedLogError};
+use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Latch, Machine, Ordering, Shared, Word, WorkerId};
-use chiliad_storage::{Heap, LocalHeap, Slot};
+use chiliad_storage::{Heap, LocalHeap};
+use core::ops::Deref;
 use core::time::Duration;
 use std::sync::Arc;
 
 /// A server. Lives in the machine's memory, because its words do.
 pub struct Server<M: Machine> {
-    pub options: ServerOptions,
-    pub heap: Arc<Shared<M, Heap<M>>>,
-    pub published: Published<M>,
-    pub log: Arc<dyn SharedLog>,
-    pub progress: Progress<M>,
+    pub desk: Desk<M>,
     pub checkpointing: Checkpointing<M>,
-    /// Numbers of items given out.
-    locals: M::Word,
-    /// Numbers of sessions given out.
-    sessions: M::Word,
-    /// Which server it is, of all that have ever joined.
-    ordinal: M::Word,
-    /// Raised with each change of the catalog.
-    catalog_version: M::Word,
-    catalog: Latch<M, Arc<Catalog>>,
-    pending: Latch<M, Pending>,
     /// How often something was appended.
     appends: M::Word,
     /// The worker of the thread that appends, and one more; zero where there is none: then sessions do.
     appending: M::Word,
     /// Threads that roll the log forward; zero: sessions do.
     rolling: M::Word,
-    /// What records say of their writer.
-    head: Latch<M, Head>,
     /// Nothing while somebody appends.
     appender: Latch<M, Option<Box<Appender>>>,
     /// Nothing while somebody rolls the log forward.
     roller: Latch<M, Option<Box<Roller<M>>>>,
-    failure: Latch<M, Option<Error>>,
-    pub tally: Latch<M, Tally>,
+}
+
+impl<M: Machine> Deref for Server<M> {
+    type Target = Desk<M>;
+
+    fn deref(&self) -> &Desk<M> {
+        &self.desk
+    }
 }
 
 /// A server that sessions share.
@@ -64,9 +53,6 @@ const JOIN_PATIENCE: Duration = Duration::from_millis(100);
 
 /// How often a log that cannot be reached is tried again.
 const RETRIES_PER_SECOND: u64 = 1000;
-
-/// Bits of a session's number among those of its server.
-const SESSION_BITS: u32 = 16;
 
 /// Appends after which a session that appends and rolls for others leaves it to another one.
 const ROUNDS_MAX: usize = 4;
@@ -89,136 +75,24 @@ impl<M: Machine> Server<M> {
         let mut appender = Box::new(Appender::new(Arc::clone(&log)));
         let head = roller.head();
         appender.join(roller.nonce());
+        let began = (roller.state()?, roller.catalog().clone());
         let server = Arc::new(Shared::new(Self {
-            options,
-            heap,
-            published: Published::new(roller.state()?),
-            log,
-            progress: Progress::new(roller.next()),
+            desk: Desk::new(options, heap, log, roller.next(), head, began),
             checkpointing: Checkpointing::new(checkpoints, head.label),
-            locals: M::Word::new(0),
-            sessions: M::Word::new(0),
-            ordinal: M::Word::new(0),
-            // Sessions begin with the version before, and an empty catalog.
-            catalog_version: M::Word::new(1),
-            catalog: Latch::new(Arc::new(roller.catalog().clone())),
-            pending: Latch::new(Pending::default()),
             appends: M::Word::new(0),
             appending: M::Word::new(0),
             rolling: M::Word::new(0),
-            head: Latch::new(head),
             appender: Latch::new(None),
             roller: Latch::new(None),
-            failure: Latch::new(None),
-            tally: Latch::new(Tally::default()),
         }));
         while roller.server() == 0 {
-            appender.step(&**server)?;
-            roller.step(&**server, JOIN_PATIENCE)?;
+            appender.step(&server.desk)?;
+            roller.step(&server.desk, JOIN_PATIENCE)?;
         }
-        server.head.lock().server = roller.server();
-        server.ordinal.store(roller.ordinal(), Ordering::Relaxed);
+        server.has_joined(roller.server(), roller.ordinal());
         *server.appender.lock() = Some(appender);
         *server.roller.lock() = Some(roller);
         Ok(server)
-    }
-
-    /// The number of a new session: no other session of any server of the log has it.
-    pub fn next_session(&self) -> u64 {
-        let own = self.sessions.fetch_add(1, Ordering::Relaxed) + 1;
-        self.ordinal.load(Ordering::Relaxed) << SESSION_BITS | own % (1 << SESSION_BITS)
-    }
-
-    /// The catalog, if it has changed since `version`, which is then its version.
-    pub fn catalog_since(&self, version: &mut u64) -> Option<Arc<Catalog>> {
-        // Acquire pairs with the release in `set_catalog`.
-        let now = self.catalog_version.load(Ordering::Acquire);
-        (now != *version).then(|| {
-            *version = now;
-            Arc::clone(&self.catalog.lock())
-        })
-    }
-
-    /// The catalog of the newest state, or of one after it.
-    pub fn catalog(&self) -> Arc<Catalog> {
-        Arc::clone(&self.catalog.lock())
-    }
-
-    /// The catalog of a state that is about to be published.
-    pub fn set_catalog(&self, catalog: Catalog) {
-        let mut place = self.catalog.lock();
-        *place = Arc::new(catalog);
-        let version = self.catalog_version.load(Ordering::Relaxed);
-        // Release pairs with the acquire in `catalog_since`.
-        self.catalog_version.store(version + 1, Ordering::Release);
-    }
-
-    /// Publishes a state, and returns the one before.
-    pub fn publish(&self, state: StateRef<M>, digest: u64) -> Option<StateRef<M>> {
-        let mut head = self.head.lock();
-        (head.label, head.digest) = (state.label(), digest);
-        drop(head);
-        self.published.publish(state)
-    }
-
-    /// What a record says of this server now.
-    pub fn head(&self) -> Head {
-        *self.head.lock()
-    }
-
-    /// The oldest label that a session may read at.
-    pub fn oldest_label(&self) -> u64 {
-        self.published.oldest(self.heap.slots.iter().map(|(_, slot)| slot))
-    }
-
-    /// The sessions that read a state, with its label.
-    pub fn holds(&self) -> Vec<Hold> {
-        let leases = self
-            .heap
-            .slots
-            .iter()
-            .map(|(worker, slot)| (worker, slot.lease.load(Ordering::Relaxed)));
-        let holds = leases.filter(|&(_, lease)| lease > 0).map(|(worker, lease)| Hold {
-            worker,
-            pinned: false,
-            window: 0,
-            lease: lease - 1,
-            dropped: false,
-        });
-        holds.collect()
-    }
-
-    /// A slot for a session.
-    pub fn slot(&self, number: u32) -> &Slot<M> {
-        self.heap.slots.get(number)
-    }
-
-    /// The number of an item that is about to be handed over.
-    pub fn next_local(&self) -> u64 {
-        self.locals.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// What sessions have handed over.
-    pub fn take_outgoing(&self) -> Vec<Outgoing> {
-        self.pending.lock().take_outgoing()
-    }
-
-    /// Answers items, and wakes those that wait for them.
-    pub fn answer(&self, answers: impl Iterator<Item = Answered>) {
-        let mut answers = answers.peekable();
-        if answers.peek().is_none() {
-            return;
-        }
-        let mut pending = self.pending.lock();
-        let woken: Vec<_> =
-            answers.filter_map(|(local, answer)| pending.answer(local, answer)).collect();
-        drop(pending);
-        self.wake(woken);
-    }
-
-    fn wake(&self, woken: Vec<WorkerId>) {
-        let own = M::worker();
-        woken.into_iter().filter(|&worker| worker != own).for_each(M::unpark);
     }
 
     /// Appends an item and waits until it is decided.
@@ -311,7 +185,7 @@ impl<M: Machine> Server<M> {
         loop {
             let taken = self.appender.lock().take();
             let mut appender = taken?;
-            let stepped = appender.step(self);
+            let stepped = appender.step(&self.desk);
             *self.appender.lock() = Some(appender);
             match stepped {
                 Ok(Appended::All) => {
@@ -339,7 +213,7 @@ impl<M: Machine> Server<M> {
             let appends = self.appends.load(Ordering::Acquire);
             let taken = self.roller.lock().take();
             let Some(mut roller) = taken else { return did };
-            let stepped = roller.step(self, patience);
+            let stepped = roller.step(&self.desk, patience);
             *self.roller.lock() = Some(roller);
             match stepped {
                 Ok(true) => did = true,
@@ -354,22 +228,9 @@ impl<M: Machine> Server<M> {
         }
     }
 
-    /// Why the server rolls nothing forward any more.
-    pub fn failure(&self) -> Option<Error> {
-        self.failure.lock().clone()
-    }
-
     /// Decides nothing from now on.
     pub fn close(&self) {
         self.fail(Error::Canceled);
-    }
-
-    fn fail(&self, error: Error) {
-        let mut failure = self.failure.lock();
-        let error = failure.get_or_insert(error).clone();
-        drop(failure);
-        let woken = self.pending.lock().answer_all(&Answer::Failed(error));
-        self.wake(woken);
     }
 
     /// Appends what sessions hand over until `over`, as the thread that does.
@@ -407,13 +268,4 @@ impl<M: Machine> Server<M> {
         self.rolling.fetch_add(u64::MAX, Ordering::Release);
         self.leave_it_to_sessions();
     }
-}
-
-/// What the database says of a log that cannot be used any more.
-pub fn log_failed(log: &dyn SharedLog, error: &SharedLogError) -> Error {
-    Error::LogFailed(LogError::Io {
-        doing: log.place(),
-        kind: std::io::ErrorKind::Other,
-        message: error.to_string(),
-    })
 }
