@@ -2,7 +2,7 @@
 
 use crate::cache::{Held, Own, Slots};
 use crate::engine::{self, Engine};
-use crate::join::JoinedThreads;
+use crate::joined_threads::JoinedThreads;
 use crate::persistent::Persistent;
 use crate::raw::{TableId, TableSpec};
 use crate::rules::Rules;

@@ -1,16 +1,14 @@
 //! A database that several servers share: each has all of it, and they agree by one log.
 
+use crate::joined_threads::JoinedThreads;
 use crate::{Database, Durability, Error, LogError, Options, Result};
-use chiliad_engine::LogTask;
 use chiliad_hyder::{Hyder, ServerOptions};
 use chiliad_machine::Interleaved;
 use chiliad_machine::shared_log::{SharedLog, SharedLogError};
 use chiliad_shared_log::{FileLog, FileLogOptions, MemoryLog};
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::thread::{Builder, JoinHandle};
 
 /// What comes before the name of a log in memory, and before a directory.
 const MEMORY: &str = "memory:";
@@ -140,42 +138,4 @@ fn jetstream(url: &str) -> Result<Arc<dyn SharedLog>> {
 fn cannot_be_used(place: &str, error: &SharedLogError) -> Error {
     let (doing, message) = (format!("opening the shared log {place}"), error.to_string());
     Error::Data(LogError::Io { doing, kind: std::io::ErrorKind::Other, message })
-}
-
-/// The threads of a server: one appends, one rolls the log forward. They end when it is dropped.
-pub(crate) struct JoinedThreads {
-    stop: Arc<AtomicBool>,
-    server: Hyder<Interleaved>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl JoinedThreads {
-    fn start(server: &Hyder<Interleaved>) -> Result<Self> {
-        let server = server.clone();
-        let mut joined = Self { stop: Arc::default(), server, threads: Vec::new() };
-        for task in joined.server.tasks() {
-            let stop = Arc::clone(&joined.stop);
-            // Acquire pairs with the release in `drop`.
-            let body = move || Box::new(task).run(&|| stop.load(Ordering::Acquire), &|| {});
-            let refused =
-                |error| Error::HostExhausted(format!("no thread for the shared log: {error}"));
-            let thread = Builder::new().name("chiliad-shared-log".into()).spawn(body);
-            joined.threads.push(thread.map_err(refused)?);
-        }
-        Ok(joined)
-    }
-}
-
-impl Drop for JoinedThreads {
-    fn drop(&mut self) {
-        // Release pairs with the acquire of the threads.
-        self.stop.store(true, Ordering::Release);
-        for thread in self.threads.drain(..) {
-            thread.thread().unpark();
-            // A panic was reported when it happened; a drop has nobody to tell.
-            let _ = thread.join();
-        }
-        // Nobody would answer those that still wait.
-        self.server.close();
-    }
 }

@@ -78,6 +78,7 @@ mod error;
 mod handles;
 mod held;
 mod join;
+mod joined_threads;
 pub mod key;
 mod nest;
 mod open;
