@@ -57,11 +57,14 @@ pub fn apply<M: Machine>(
     rebuild(maker, tree, node, own.and_then(|entry| entry.write), left, right)
 }
 
+/// Entries beside a node: of lesser keys, of its own key, of greater keys.
+type Split<'e, 'a, M> = (&'e [Entry<'a, M>], Option<&'e Entry<'a, M>>, &'e [Entry<'a, M>]);
+
 /// Those of lesser keys than the node's, the one of its key, and those of greater keys.
 pub fn split<'e, 'a, M: Machine>(
     entries: &'e [Entry<'a, M>],
     node: NodeRef<M>,
-) -> (&'e [Entry<'a, M>], Option<&'e Entry<'a, M>>, &'e [Entry<'a, M>]) {
+) -> Split<'e, 'a, M> {
     let at = entries.partition_point(|entry| node.compare(entry.key) == Ordering::Less);
     let (lesser, rest) = entries.split_at(at);
     match rest.split_first() {

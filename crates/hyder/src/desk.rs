@@ -84,7 +84,7 @@ impl<M: Machine> Desk<M> {
     /// The number of a new session: no other session of any server of the log has it.
     pub fn next_session(&self) -> u64 {
         let own = self.sessions.fetch_add(1, Ordering::Relaxed) + 1;
-        self.ordinal.load(Ordering::Relaxed) << SESSION_BITS | own % (1 << SESSION_BITS)
+        (self.ordinal.load(Ordering::Relaxed) << SESSION_BITS) | (own % (1 << SESSION_BITS))
     }
 
     /// The catalog, if it has changed since `version`, which is then its version.

@@ -52,7 +52,7 @@ impl Encoder {
         self.entries += 1;
         let writes = written.map_or(0, |it| if it.tombstone { WRITES | REMOVES } else { WRITES });
         self.out.extend_from_slice(&table.to_le_bytes());
-        self.out.push(writes | u8::from(depends) * DEPENDS);
+        self.out.push(writes | if depends { DEPENDS } else { 0 });
         self.put_key(key);
         if let Some(written) = written {
             self.out.extend_from_slice(&(written.value.len() as u32).to_le_bytes());

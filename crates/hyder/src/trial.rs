@@ -76,11 +76,14 @@ pub fn intention(random: &mut Random, shape: Shape, label: u64) -> Vec<u8> {
     encoder.finish()
 }
 
+/// A version's writer, and what it wrote.
+type Version = (u64, Option<Vec<u8>>);
+
 /// All versions ever committed: what the plain validator knows.
 #[derive(Clone, Default)]
 pub struct Model {
     /// By table and key: the last writer, and what it wrote.
-    rows: BTreeMap<(u32, Vec<u8>), (u64, Option<Vec<u8>>)>,
+    rows: BTreeMap<(u32, Vec<u8>), Version>,
 }
 
 impl Model {
