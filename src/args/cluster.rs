@@ -26,8 +26,8 @@ pub struct ClusterFlags {
     /// with T threads, the state after the transaction T x D + 1 before it [default: off].
     #[arg(long, value_name = "off|newest|T,D", value_parser = premeld)]
     pub premeld: Option<Premeld>,
-    /// With --certifier meld, whether two transactions are melded into one first, and whether they then share their
-    /// fate [default: off].
+    /// With --certifier meld, whether two transactions are melded into one first
+    /// [default: off].
     #[arg(long, value_enum, value_name = "KIND")]
     pub group: Option<GroupFlag>,
     /// What a transaction depends on under hyder: on all that it reads, or on what it writes [default: serializable].
@@ -53,8 +53,6 @@ pub enum GroupFlag {
     Off,
     /// Two, which come apart where one of them does not commit.
     Exact,
-    /// Two, which share their fate.
-    Fate,
 }
 
 /// `--isolation`.
@@ -91,7 +89,6 @@ impl ClusterFlags {
             group: match self.group {
                 None | Some(GroupFlag::Off) => Group::Off,
                 Some(GroupFlag::Exact) => Group::Exact,
-                Some(GroupFlag::Fate) => Group::Fate,
             },
             level: match self.isolation {
                 None | Some(IsolationFlag::Serializable) => Level::Serializable,

@@ -56,6 +56,8 @@ mod documents {
     struct FrontPage;
     #[doc = include_str!("../../../docs/embedding.md")]
     struct Guide;
+    #[doc = include_str!("../../../docs/hyder.md")]
+    struct SharedLog;
 }
 
 // The derive macros' code says `::chiliad`, in this crate's own tests too.

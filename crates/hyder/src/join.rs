@@ -1,7 +1,7 @@
 //! Balanced trees by joining: all that changes a tree's shape is here.
 //!
 //! An AVL tree that is made of two others and a row between them ([`join`]) costs as many new nodes as the two differ
-//! in height. Insertion, removal, union and melding are all recursions that end in it (Blelloch, Ferizovic and Sun,
+//! in height. Insertion, removal, union and melding are all recursions that end in it (Blelloch et al.,
 //! 2016).
 
 use crate::maker::Maker;

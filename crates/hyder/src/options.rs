@@ -19,7 +19,7 @@ pub struct ServerOptions {
     pub log_patience: Duration,
 }
 
-/// How a server rolls the log forward. The verdicts are the same whatever is chosen, but for [`Group::Fate`] and
+/// How a server rolls the log forward. The verdicts are the same whatever is chosen, but for
 /// [`Level::Snapshot`] and the window, about which all servers of a log must agree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct RollOptions {
@@ -95,10 +95,9 @@ pub enum Group {
     /// They are not.
     #[default]
     Off,
-    /// They are, and come apart again where one of them does not commit: the verdicts are those without groups.
+    /// They are, and come apart again where one of them does not commit: the verdicts are those without groups. (In
+    /// Bernstein et al., 2015, they share their fate.)
     Exact,
-    /// They are, and share their fate (Bernstein et al., 2015).
-    Fate,
 }
 
 /// What an intention depends on.
