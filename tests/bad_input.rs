@@ -80,7 +80,7 @@ fn servers_that_share_a_log_have_a_directory_of_their_own_kind() {
     let line = format!("{line} --transactions 20 --data {}", data.display());
     assert!(chiliad(&line).status.success(), "{line}");
     let log = std::fs::read(data.join("shared-log")).expect("a log");
-    refused(&line, &["--data", "holds a shared log", "empty"]);
+    refused(&line, &["--data", "holds files", "an empty directory"]);
     assert_eq!(std::fs::read(data.join("shared-log")).expect("the log"), log, "as it was");
 }
 
