@@ -1,7 +1,7 @@
 //! The log in files when something is wrong with them: no room, damage, failed syncs, two users.
 
 use chiliad_machine::Native;
-use chiliad_machine::disk::BLOCK_BYTES;
+use chiliad_machine::disk::{BLOCK_BYTES, Disk};
 use chiliad_machine::shared_log::{Position, SharedLog, SharedLogError};
 use chiliad_shared_log::{FileLog, FileLogOptions};
 use chiliad_simulator::{DiskFaults, FaultyDisk};
@@ -33,6 +33,16 @@ fn read_all(log: &dyn SharedLog) -> Result<Records, SharedLogError> {
         next = log.read(next, 1 << 20, Duration::ZERO, take)?;
     }
     Ok(records)
+}
+
+#[test]
+fn a_log_is_seen_before_it_is_opened() {
+    let disk = disk();
+    assert!(!FileLog::<Native>::is_on(&disk).unwrap());
+    drop(open(&disk).unwrap());
+    assert!(FileLog::<Native>::is_on(&disk).unwrap());
+    disk.remove("shared-log").unwrap();
+    assert!(FileLog::<Native>::is_on(&disk).unwrap(), "its segments are still there");
 }
 
 #[test]
