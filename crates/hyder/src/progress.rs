@@ -17,10 +17,11 @@ impl<M: Machine> Progress<M> {
         Self { next: M::Word::new(next), log_bytes: zero(), waiting: zero() }
     }
 
-    /// So many bytes were read, up to `next`.
+    /// So many bytes were read, up to `next`, and the state after them is published.
     pub fn has_read(&self, next: Position, bytes: u64) {
-        self.next.store(next, Ordering::Relaxed);
         self.log_bytes.fetch_add(bytes, Ordering::Relaxed);
+        // Release pairs with the acquire in `next`: who sees the position sees the state.
+        self.next.store(next, Ordering::Release);
     }
 
     /// So many blocks wait for readers.
@@ -28,9 +29,10 @@ impl<M: Machine> Progress<M> {
         self.waiting.store(blocks, Ordering::Relaxed);
     }
 
-    /// Where the log goes on.
+    /// Where the log goes on, after what is part of the published state.
     pub fn next(&self) -> Position {
-        self.next.load(Ordering::Relaxed)
+        // Acquire pairs with the release in `has_read`.
+        self.next.load(Ordering::Acquire)
     }
 
     /// Bytes of records read.

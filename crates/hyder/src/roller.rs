@@ -241,12 +241,14 @@ impl<M: Machine> Roller<M> {
         self.compare(&records)?;
         if let Some(last) = records.last() {
             self.checksum = crc32fast::hash(last);
-            let bytes: usize = records.iter().map(Vec::len).sum();
-            server.progress.has_read(self.next, bytes as u64);
         }
         if self.label > before {
             self.purge()?;
             self.publish(server)?;
+        }
+        if !records.is_empty() {
+            let bytes: usize = records.iter().map(Vec::len).sum();
+            server.progress.has_read(self.next, bytes as u64);
         }
         server.answer(self.answers.drain(..));
         server.captures.answer(|slot| (self.summary(), server.published.pin(server.slot(slot))));

@@ -132,6 +132,18 @@ impl<M: Machine> Server<M> {
         }
     }
 
+    /// Returns when all that is in the log by now is part of the published state, as far as the log tells where it ends.
+    /// Nothing is appended.
+    pub fn read_to_end(&self) {
+        let end = self.log.bounds().map_or(0, |bounds| bounds.end);
+        while self.progress.next() < end && self.failure().is_none() {
+            if !self.roll(Duration::ZERO) {
+                // Somebody else rolls it forward.
+                M::yield_now();
+            }
+        }
+    }
+
     /// Changes the catalog of all servers.
     ///
     /// # Errors

@@ -61,7 +61,7 @@ impl<M: Machine> Hyder<M> {
 
     /// A session, which begins with all that is in the log by now.
     fn new_session(&self) -> Result<HyderSession<M>> {
-        self.tick();
+        self.0.read_to_end();
         HyderSession::new(Arc::clone(&self.0))
     }
 
