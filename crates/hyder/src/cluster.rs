@@ -51,7 +51,7 @@ impl<M: Machine> Cluster<M> {
 
     /// Lets every server catch up with the log as it is now.
     fn catch_up(&self) {
-        self.servers.iter().for_each(Store::tick);
+        self.servers.iter().for_each(Hyder::read_to_end);
     }
 
     /// Lets every server catch up until all have read as far, and then no further; whether they have.
@@ -120,7 +120,7 @@ impl<M: Machine> Store<M> for Cluster<M> {
     }
 
     fn tick(&self) {
-        self.catch_up();
+        self.servers.iter().for_each(Store::tick);
     }
 
     fn epoch(&self) -> u64 {

@@ -59,6 +59,11 @@ impl<M: Machine> Hyder<M> {
         self.0.close();
     }
 
+    /// Reads all that is in the log by now.
+    pub(crate) fn read_to_end(&self) {
+        self.0.read_to_end();
+    }
+
     /// A session, which begins with all that is in the log by now.
     fn new_session(&self) -> Result<HyderSession<M>> {
         self.0.read_to_end();
