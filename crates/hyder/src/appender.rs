@@ -2,8 +2,10 @@
 
 use crate::desk::{Desk, log_failed};
 use crate::options::INTENTION_BYTES_MAX;
+use crate::parts::{PART_HEAD_BYTES, Part};
 use crate::pending::{Answer, Outgoing};
 use crate::record::{HEAD_BYTES, Head, ITEM_BYTES, Kind, RecordWriter};
+use crate::rules::Joined;
 use chiliad_api::{Error, Result};
 use chiliad_machine::Machine;
 use chiliad_machine::shared_log::SharedLog;
@@ -36,9 +38,9 @@ impl Appender {
     }
 
     /// Appends the record by which a server joins.
-    pub fn join(&mut self, nonce: &[u8]) {
+    pub fn join(&mut self, joined: &Joined) {
         let mut writer = RecordWriter::new(Head { server: 0, label: 0, digest: 0 });
-        writer.item(Kind::Join, nonce);
+        writer.item(Kind::Join, &joined.encode());
         self.unsent.push(writer.finish());
     }
 
@@ -66,26 +68,55 @@ impl Appender {
         }
     }
 
-    /// Puts items into records.
+    /// Puts items into records: many into one, an intention that is larger than a record into several.
     fn pack<M: Machine>(&mut self, server: &Desk<M>, outgoing: Vec<Outgoing>) {
-        let head = server.head();
-        let accepted = INTENTION_BYTES_MAX.min(self.log.record_bytes_max()) - HEAD_BYTES;
+        let mut records = Records {
+            head: server.head(),
+            accepted: self.log.record_bytes_max().saturating_sub(HEAD_BYTES + ITEM_BYTES),
+            writer: None,
+            full: &mut self.unsent,
+        };
         let mut too_large = Vec::new();
-        let mut writer: Option<RecordWriter> = None;
         for item in outgoing {
-            let bytes = ITEM_BYTES + item.bytes.len();
-            if bytes > accepted {
+            let bytes = item.bytes.len();
+            let parts = records.accepted.saturating_sub(PART_HEAD_BYTES);
+            if bytes <= records.accepted {
+                records.put(item.kind, &item.bytes);
+            } else if item.kind == Kind::Intention && bytes <= INTENTION_BYTES_MAX && parts > 0 {
+                for part in Part::split(item.local, &item.bytes, parts) {
+                    records.put(Kind::Part, &part.encode());
+                }
+            } else {
+                let accepted = match item.kind {
+                    Kind::Intention => INTENTION_BYTES_MAX,
+                    _ => records.accepted,
+                };
                 let error = Error::TransactionTooLarge { bytes, accepted };
                 too_large.push((item.local, Answer::Failed(error)));
-                continue;
             }
-            if let Some(full) = writer.take_if(|it| it.len() + bytes > RECORD_BYTES) {
-                self.unsent.push(full.finish());
-            }
-            let writer = writer.get_or_insert_with(|| RecordWriter::new(head));
-            writer.item(item.kind, &item.bytes);
         }
-        self.unsent.extend(writer.map(RecordWriter::finish));
+        records.full.extend(records.writer.map(RecordWriter::finish));
         server.answer(too_large.into_iter());
+    }
+}
+
+/// Records that are being filled.
+struct Records<'a> {
+    head: Head,
+    /// The most bytes that an item may have.
+    accepted: usize,
+    writer: Option<RecordWriter>,
+    full: &'a mut Vec<Vec<u8>>,
+}
+
+impl Records<'_> {
+    fn put(&mut self, kind: Kind, bytes: &[u8]) {
+        debug_assert!(bytes.len() <= self.accepted, "it fits into a record");
+        let record = RECORD_BYTES.min(HEAD_BYTES + ITEM_BYTES + self.accepted);
+        let whole = ITEM_BYTES + bytes.len();
+        self.full
+            .extend(self.writer.take_if(|it| it.len() + whole > record).map(RecordWriter::finish));
+        let writer = self.writer.get_or_insert_with(|| RecordWriter::new(self.head));
+        writer.item(kind, bytes);
     }
 }

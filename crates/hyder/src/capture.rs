@@ -30,6 +30,11 @@ impl<M: Machine> Captures<M> {
         *self.0.lock() = Capture::Wanted(slot);
     }
 
+    /// Whether somebody asks.
+    pub fn is_wanted(&self) -> bool {
+        matches!(*self.0.lock(), Capture::Wanted(_))
+    }
+
     /// Answers, if somebody asks.
     pub fn answer(&self, capture: impl FnOnce(u32) -> Captured<M>) {
         let mut place = self.0.lock();

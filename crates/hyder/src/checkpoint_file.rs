@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! start frame: u32 version | u64, u64 identity of the log | u64 label | u64 digest | u64 position | u32 checksum
-//!              u64 joins | blob catalog | blob items seen
+//!              u64 joins | rules (rules.rs) | blob catalog | blob items seen | blob parts of intentions
 //! data frames: rows in the order of tables and keys (chiliad_log::entry), each with its version
 //! end frame:   u64 rows
 //! ```
@@ -10,6 +10,7 @@
 //! The file is written under a name of its own, synced and only then given the name that says its label: a file of
 //! such a name was whole, so what is unsound in it is damage.
 
+use crate::rules::Rules;
 use chiliad_log::codec::{Decoder, put_blob};
 use chiliad_log::entry::{self, Write};
 use chiliad_log::frame::{Framer, Identity, Kind};
@@ -19,7 +20,7 @@ use chiliad_machine::disk::{Blocks, Disk, DiskFile};
 use chiliad_machine::shared_log::Position;
 
 /// The version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Payload bytes after which a frame is written.
 const FRAME_BYTES: usize = 1 << 20;
@@ -39,10 +40,14 @@ pub struct Summary {
     pub checksum: u32,
     /// Servers that have joined.
     pub joins: u64,
+    /// By which its servers judge.
+    pub rules: Rules,
     /// [`crate::catalog::Catalog::encode`].
     pub catalog: Vec<u8>,
     /// [`crate::seen::Seen::encode`].
     pub seen: Vec<u8>,
+    /// [`crate::parts::Assembly::encode`].
+    pub assembly: Vec<u8>,
 }
 
 impl Summary {
@@ -54,8 +59,10 @@ impl Summary {
         }
         out.extend_from_slice(&self.checksum.to_le_bytes());
         out.extend_from_slice(&self.joins.to_le_bytes());
+        self.rules.encode(&mut out);
         put_blob(&mut out, &self.catalog);
         put_blob(&mut out, &self.seen);
+        put_blob(&mut out, &self.assembly);
         out
     }
 
@@ -68,8 +75,10 @@ impl Summary {
             position: from.u64()?,
             checksum: from.u32()?,
             joins: from.u64()?,
+            rules: Rules::decode(from)?,
             catalog: from.blob()?.to_vec(),
             seen: from.blob()?.to_vec(),
+            assembly: from.blob()?.to_vec(),
         };
         from.is_empty().then_some(summary)
     }

@@ -3,9 +3,11 @@
 
 use crate::capture::Captures;
 use crate::catalog::Catalog;
+use crate::maker::Block;
 use crate::options::ServerOptions;
 use crate::pending::{Answer, Outgoing, Pending};
 use crate::progress::Progress;
+use crate::recent::Recent;
 use crate::record::Head;
 use crate::state::{Published, StateRef};
 use chiliad_api::{Error, Hold, Tally};
@@ -18,6 +20,9 @@ use std::sync::Arc;
 /// A verdict for one of this server's items: the item's number, and what became of it.
 pub type Answered = (u64, Answer);
 
+/// A state's label, what its making has replaced, and the state before.
+pub type Garbage<M> = (u64, Vec<Block<M>>, Option<StateRef<M>>);
+
 /// Bits of a session's number among those of its server.
 const SESSION_BITS: u32 = 16;
 
@@ -29,6 +34,9 @@ pub struct Desk<M: Machine> {
     pub log: Arc<dyn SharedLog>,
     pub progress: Progress<M>,
     pub captures: Captures<M>,
+    pub recent: Recent<M>,
+    /// What states have replaced, and the states before them: the first stage frees it.
+    pub garbage: Latch<M, Vec<Garbage<M>>>,
     /// Numbers of items given out.
     locals: M::Word,
     /// Numbers of sessions given out.
@@ -62,6 +70,8 @@ impl<M: Machine> Desk<M> {
             log,
             progress: Progress::new(next),
             captures: Captures::new(),
+            recent: Recent::new(),
+            garbage: Latch::new(Vec::new()),
             locals: M::Word::new(0),
             sessions: M::Word::new(0),
             ordinal: M::Word::new(0),

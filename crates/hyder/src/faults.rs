@@ -6,6 +6,8 @@ use chiliad_machine::{Fault, Rig};
 pub const FAULTS: &[&Fault] = &[
     &TRIMMED_BEFORE_DURABLE,
     &ITEMS_FORGOTTEN_AT_CHECKPOINT,
+    &PARTS_FORGOTTEN_AT_CHECKPOINT,
+    &NUMBERED_AT_FIRST_PART,
     &TOMBSTONE_PURGED_EARLY,
     &FREED_ABOVE_LOW_WATER,
     &NEWEST_NOT_RAISED,
@@ -32,6 +34,20 @@ pub static TRIMMED_BEFORE_DURABLE: Fault = fault(
 pub static ITEMS_FORGOTTEN_AT_CHECKPOINT: Fault = fault(
     "hyder-items-forgotten-at-checkpoint",
     "a checkpoint says which items have been numbered",
+    VERDICT,
+);
+
+/// A checkpoint does not have the parts of intentions that are not complete.
+pub static PARTS_FORGOTTEN_AT_CHECKPOINT: Fault = fault(
+    "hyder-parts-forgotten-at-checkpoint",
+    "a checkpoint has the parts of intentions that are not complete",
+    VERDICT,
+);
+
+/// An intention in several records gets its number where the first of them lies that was read at once.
+pub static NUMBERED_AT_FIRST_PART: Fault = fault(
+    "hyder-numbered-at-first-part",
+    "an intention gets its number where its last part lies",
     VERDICT,
 );
 

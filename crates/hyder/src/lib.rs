@@ -10,9 +10,10 @@
 //! | --- | --- |
 //! | the trees, and what makes and frees them | `node`, `maker`, `join`, `cursor`, `collector` |
 //! | states, and which of them readers look at | `state` |
-//! | what goes through the log | `intention`, `record`, `catalog`, `seen` |
+//! | what goes through the log | `record`, `intention`, `parts`, `catalog`, `rules`, `seen` |
 //! | how an intention is decided | `judge`, `item`; `apply`, `overlay` (meld), `pair` (group meld), `window`, `ranges`; `warm` |
-//! | a server's way to the log, and back | `desk`, `pending`; `appender`, `roller`; `server` |
+//! | a server's way to the log | `desk`, `pending`; `appender` |
+//! | and back: the stages | `batch`, `front`, `build`, `recent`, `last`; on one thread `roller`, on several `pipeline`, `stages`; `server` |
 //! | checkpoints: how they are made, and begun with | `capture`, `checkpoint_state`, `checkpointing`, `checkpoint_file`, `checkpoints`; `opening`, `restore` |
 //! | what keeps memory bounded and servers alike | `tombstones`, `digests` |
 //! | transactions | `attempt`, `write`, `changes`, `session`, `store` |
@@ -22,7 +23,9 @@ mod appender;
 mod apply;
 mod attempt;
 mod audit;
+mod batch;
 mod bench;
+mod build;
 mod capture;
 mod catalog;
 mod changes;
@@ -36,10 +39,12 @@ mod cursor;
 mod desk;
 mod digests;
 mod faults;
+mod front;
 mod intention;
 mod item;
 mod join;
 mod judge;
+mod last;
 #[cfg(test)]
 mod long_life;
 mod maker;
@@ -48,15 +53,20 @@ mod opening;
 mod options;
 mod overlay;
 mod pair;
+mod parts;
 mod pending;
+mod pipeline;
 mod progress;
 mod ranges;
+mod recent;
 mod record;
 mod restore;
 mod roller;
+mod rules;
 mod seen;
 mod server;
 mod session;
+mod stages;
 mod state;
 mod store;
 mod tombstones;
@@ -69,5 +79,7 @@ mod write;
 pub use bench::{MeldPlan, MeldReport, MeldSetting, Stage, run_meld};
 pub use cluster::Cluster;
 pub use faults::FAULTS;
-pub use options::{Certifier, Group, INFO, Level, Premeld, RollOptions, ServerOptions};
+pub use options::{
+    Certifier, Group, INFO, Level, PIPELINE_MAX, Premeld, RollOptions, ServerOptions,
+};
 pub use store::Hyder;

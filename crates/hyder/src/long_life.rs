@@ -6,6 +6,7 @@ use crate::cursor::Cursor;
 use crate::faults::FAULTS;
 use crate::intention::{Encoder, Written};
 use crate::options::{Certifier, Level, Premeld, RollOptions, ServerOptions};
+use crate::parts::Part;
 use crate::record::{Head, Kind, RecordWriter};
 use crate::server::{Server, SharedServer};
 use crate::state::{Published, StateRef};
@@ -40,6 +41,13 @@ fn record(kind: Kind, bytes: &[u8]) -> Vec<u8> {
     let mut writer = RecordWriter::new(Head { server: AUTHOR, label: 0, digest: 0 });
     writer.item(kind, bytes);
     writer.finish()
+}
+
+/// The records of an intention in three parts.
+fn parts(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let local = u64::from_le_bytes(bytes[..8].try_into().expect("a number"));
+    let parts = Part::split(local, bytes, bytes.len().div_ceil(3));
+    parts.map(|part| record(Kind::Part, &part.encode())).collect()
 }
 
 /// The rows of two tables, without tombstones.
@@ -95,6 +103,8 @@ struct World {
     model: Model,
     /// The last intentions, which the log may have again.
     sent: Vec<Vec<u8>>,
+    /// The next intention, if the first part of it is in the log.
+    begun: Option<Vec<u8>>,
     options: ServerOptions,
 }
 
@@ -103,7 +113,7 @@ impl World {
         let shape = Shape { seed, keys: 12 + seed % 5 * 9, zone: WINDOW - 4, intentions: 0 };
         let log = FaultyLog::new(seed, LogFaults::default());
         let (random, model, sent) = (Random::new(seed), Model::default(), Vec::new());
-        Self { log, random, shape, model, sent, options: options(seed) }
+        Self { log, random, shape, model, sent, begun: None, options: options(seed) }
     }
 
     fn open<M: Machine>(&self, disk: Option<&FaultyDisk>) -> Result<SharedServer<M>, Error> {
@@ -125,16 +135,47 @@ impl World {
     fn append<M: Machine>(&mut self, server: &SharedServer<M>) {
         server.append_and_roll(1);
         let label = server.head().label + 1;
-        let bytes = intention(&mut self.random, self.shape, label);
-        self.model.decide(label, &bytes, Level::Serializable);
-        let record = record(Kind::Intention, &bytes);
-        self.log.server(0).append(&[&record]).expect("appended");
-        self.sent.push(record);
+        match self.begun.take() {
+            // Another intention lies between its parts, and has the lower number.
+            Some(begun) => {
+                let rest = parts(&begun).split_off(1);
+                self.put(&rest[0]);
+                server.append_and_roll(1);
+                let mut other = intention(&mut self.random, self.shape, label);
+                other[..8].copy_from_slice(&(label + 1).to_le_bytes());
+                self.decide(label, &other);
+                self.put(&record(Kind::Intention, &other));
+                server.append_and_roll(1);
+                self.decide(label + 1, &begun);
+                self.put(&rest[1]);
+            }
+            None => {
+                let bytes = intention(&mut self.random, self.shape, label);
+                self.decide(label, &bytes);
+                self.put(&record(Kind::Intention, &bytes));
+            }
+        }
         let back = self.random.below(12) as usize;
         if let Some(again) = self.sent.len().checked_sub(back + 1).filter(|_| back < 6) {
             self.log.server(0).append(&[&self.sent[again]]).expect("appended");
         }
         server.append_and_roll(1);
+        if self.random.below(3) == 0 {
+            let next = server.head().label + 1;
+            let bytes = intention(&mut self.random, self.shape, next);
+            self.put(&parts(&bytes)[0]);
+            self.begun = Some(bytes);
+            server.append_and_roll(1);
+        }
+    }
+
+    fn decide(&mut self, label: u64, bytes: &[u8]) {
+        self.model.decide(label, bytes, Level::Serializable);
+    }
+
+    fn put(&mut self, record: &[u8]) {
+        self.log.server(0).append(&[record]).expect("appended");
+        self.sent.push(record.to_vec());
     }
 
     fn expected(&self) -> Rows {

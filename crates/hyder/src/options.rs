@@ -36,6 +36,8 @@ pub struct RollOptions {
     /// Intentions after which one that has read an older state is refused. It bounds what the past can decide: a
     /// tombstone that is older decides nothing. All servers of a log must agree about it.
     pub window: u64,
+    /// Threads that play the stages, where the server has threads of its own; 1 to [`PIPELINE_MAX`].
+    pub pipeline: u32,
 }
 
 impl RollOptions {
@@ -55,6 +57,7 @@ impl Default for RollOptions {
             level: Level::default(),
             overlap: true,
             window: WINDOW,
+            pipeline: 1,
         }
     }
 }
@@ -121,6 +124,9 @@ impl Default for ServerOptions {
         }
     }
 }
+
+/// The most threads that play the stages of a server.
+pub const PIPELINE_MAX: u32 = 64;
 
 /// How old a state an intention may have read, unless the servers agree about another age.
 pub const WINDOW: u64 = 1 << 20;

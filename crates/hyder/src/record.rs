@@ -5,8 +5,10 @@
 //! u64 newest label of its writer | u64 digest of that state | u32 items, each: u8 kind | u32 bytes | the bytes
 //! ```
 //!
-//! Kinds: 0 a server joins, 1 an intention, 2 a change of the catalog, 3 a barrier, 4 a checkpoint. Each item gets the
-//! next number, in the order of the log, but for barriers and checkpoints, which change nothing.
+//! Kinds: 0 a server joins, 1 an intention, 2 a change of the catalog, 3 a barrier, 4 a checkpoint, 5 a part of an
+//! intention. Each item gets the
+//! next number, in the order of the log, but for barriers and checkpoints, which change nothing, and for parts: their
+//! intention has its number where the last of them lies.
 
 use chiliad_log::codec::Decoder;
 
@@ -14,7 +16,7 @@ const MAGIC: u32 = u32::from_le_bytes(*b"CHHY");
 
 /// The version of the format, and of the rules by which verdicts fall: a server that does not know a record's version
 /// stops.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// Bytes before the items.
 pub const HEAD_BYTES: usize = 8 + 1 + 24 + 4;
@@ -25,7 +27,7 @@ pub const ITEM_BYTES: usize = 5;
 /// What an item is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A server joins: sixteen bytes by which it knows its own.
+    /// A server joins: [`crate::rules::Joined`].
     Join,
     /// [`crate::intention`].
     Intention,
@@ -35,11 +37,13 @@ pub enum Kind {
     Barrier,
     /// A server has a checkpoint: [`CheckpointNote`].
     Checkpoint,
+    /// [`crate::parts::Part`].
+    Part,
 }
 
 impl Kind {
-    const ALL: [Self; 5] =
-        [Self::Join, Self::Intention, Self::Catalog, Self::Barrier, Self::Checkpoint];
+    const ALL: [Self; 6] =
+        [Self::Join, Self::Intention, Self::Catalog, Self::Barrier, Self::Checkpoint, Self::Part];
 }
 
 /// What a server says of a checkpoint that is durable: its number among the items of the server, the label and digest of
@@ -131,6 +135,7 @@ pub enum Unreadable {
 }
 
 /// The items of a record.
+#[derive(Clone)]
 pub struct Items<'a> {
     from: Decoder<'a>,
     left: u32,

@@ -8,6 +8,7 @@ use crate::collector::Collector;
 use crate::join::join;
 use crate::maker::{Maker, Mark, all_blocks};
 use crate::node::{Content, Key, KeySource, Tree};
+use crate::parts::Assembly;
 use crate::seen::Seen;
 use crate::tombstones::Tombstone;
 use chiliad_api::TableId;
@@ -20,6 +21,7 @@ pub struct Restored<M: Machine> {
     pub summary: Summary,
     pub catalog: Catalog,
     pub seen: Seen,
+    pub assembly: Assembly,
     /// By table number; nothing where a table was dropped.
     pub roots: Vec<Option<Tree<M>>>,
     /// In the order of their labels.
@@ -68,6 +70,8 @@ pub fn load<M: Machine>(
     let catalog = Catalog::decode(&summary.catalog);
     let catalog = catalog.ok_or_else(|| damaged("its tables do not parse"))?;
     let seen = Seen::decode(&summary.seen).ok_or_else(|| damaged("its items do not parse"))?;
+    let assembly = Assembly::decode(&summary.assembly);
+    let assembly = assembly.ok_or_else(|| damaged("its parts of intentions do not parse"))?;
     let is_there = |number| catalog.get(TableId(number)).is_ok().then_some(Tree::EMPTY);
     let roots = (0..catalog.numbers()).map(is_there).collect();
     let mut builder = Builder { maker, roots, last: None, tombstones: Vec::new() };
@@ -76,7 +80,7 @@ pub fn load<M: Machine>(
     match built {
         Ok(()) => {
             tombstones.sort_unstable();
-            Ok(Restored { summary, catalog, seen, roots, tombstones })
+            Ok(Restored { summary, catalog, seen, assembly, roots, tombstones })
         }
         Err(failed) => {
             maker.take_back(Mark::START);

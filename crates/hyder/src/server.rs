@@ -5,10 +5,14 @@ use crate::catalog::Change;
 use crate::checkpoint_state::Checkpointing;
 use crate::checkpoints::Checkpoints;
 use crate::desk::Desk;
+use crate::front::Front;
+use crate::last::Last;
 use crate::options::ServerOptions;
 use crate::pending::{Answer, Outgoing};
+use crate::pipeline::Pipeline;
 use crate::record::Kind;
 use crate::roller::Roller;
+use crate::rules::Joined;
 use chiliad_api::{Error, Result, TableId};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::shared_log::SharedLog;
@@ -27,11 +31,13 @@ pub struct Server<M: Machine> {
     /// The worker of the thread that appends, and one more; zero where there is none: then sessions do.
     appending: M::Word,
     /// Threads that roll the log forward; zero: sessions do.
-    rolling: M::Word,
+    pub rolling: M::Word,
     /// Nothing while somebody appends.
     appender: Latch<M, Option<Box<Appender>>>,
-    /// Nothing while somebody rolls the log forward.
-    roller: Latch<M, Option<Box<Roller<M>>>>,
+    /// Nothing while somebody plays the stage. A thread that plays both takes the first before the last.
+    pub front: Latch<M, Option<Box<Front<M>>>>,
+    pub last: Latch<M, Option<Box<Last<M>>>>,
+    pub pipeline: Pipeline<M>,
 }
 
 impl<M: Machine> Deref for Server<M> {
@@ -46,13 +52,13 @@ impl<M: Machine> Deref for Server<M> {
 pub type SharedServer<M> = Arc<Shared<M, Server<M>>>;
 
 /// How long a thread that rolls the log forward waits for a record.
-const PATIENCE: Duration = Duration::from_millis(10);
+pub const PATIENCE: Duration = Duration::from_millis(10);
 
 /// How long a server that joins waits for a record.
 const JOIN_PATIENCE: Duration = Duration::from_millis(100);
 
 /// How often a log that cannot be reached is tried again.
-const RETRIES_PER_SECOND: u64 = 1000;
+pub const RETRIES_PER_SECOND: u64 = 1000;
 
 /// Appends after which a session that appends and rolls for others leaves it to another one.
 const ROUNDS_MAX: usize = 4;
@@ -71,27 +77,37 @@ impl<M: Machine> Server<M> {
         let own = LocalHeap::new(&heap).ok_or(Error::NO_SLOT)?;
         let checkpoints = disk.map(Checkpoints::new);
         let opened = Roller::open(Arc::clone(&log), own, checkpoints.as_ref(), &options);
-        let mut roller = Box::new(opened?);
+        let mut roller = opened?;
         let mut appender = Box::new(Appender::new(Arc::clone(&log)));
-        let head = roller.head();
-        appender.join(roller.nonce());
-        let began = (roller.state()?, roller.catalog().clone());
+        let head = roller.last.head();
+        let began = (roller.last.state()?, roller.last.catalog.clone());
         let server = Arc::new(Shared::new(Self {
-            desk: Desk::new(options, heap, log, roller.next(), head, began),
+            desk: Desk::new(options, heap, log, roller.front.next(), head, began),
             checkpointing: Checkpointing::new(checkpoints, head.label),
             appends: M::Word::new(0),
             appending: M::Word::new(0),
             rolling: M::Word::new(0),
             appender: Latch::new(None),
-            roller: Latch::new(None),
+            front: Latch::new(None),
+            last: Latch::new(None),
+            pipeline: Pipeline::new(),
         }));
-        while roller.server() == 0 {
+        let certifier = server.options.roll.certifier;
+        server.recent.push(certifier, head.label, roller.last.roots());
+        // Nothing is appended before all that is there was read and accepted.
+        let end = server.log.bounds().map_or(0, |bounds| bounds.end);
+        while roller.front.next() < end && roller.step(&server.desk, JOIN_PATIENCE)? {}
+        let (nonce, rules) = (roller.last.nonce, roller.last.own_rules());
+        appender.join(&Joined { nonce, rules });
+        while roller.last.server == 0 {
             appender.step(&server.desk)?;
             roller.step(&server.desk, JOIN_PATIENCE)?;
         }
-        server.has_joined(roller.server(), roller.ordinal());
+        server.has_joined(roller.last.server, roller.last.ordinal);
         *server.appender.lock() = Some(appender);
-        *server.roller.lock() = Some(roller);
+        let Roller { front, last } = roller;
+        *server.front.lock() = Some(front);
+        *server.last.lock() = Some(last);
         Ok(server)
     }
 
@@ -223,10 +239,11 @@ impl<M: Machine> Server<M> {
         loop {
             // Acquire pairs with the release in `append`.
             let appends = self.appends.load(Ordering::Acquire);
-            let taken = self.roller.lock().take();
-            let Some(mut roller) = taken else { return did };
+            let Some(mut roller) = self.take_roller() else { return did };
             let stepped = roller.step(&self.desk, patience);
-            *self.roller.lock() = Some(roller);
+            let Roller { front, last } = roller;
+            *self.last.lock() = Some(last);
+            *self.front.lock() = Some(front);
             match stepped {
                 Ok(true) => did = true,
                 // Acquire pairs with the release in `append`: an append since then has left its records to us.
@@ -236,6 +253,19 @@ impl<M: Machine> Server<M> {
                     self.fail(error);
                     return did;
                 }
+            }
+        }
+    }
+
+    /// All stages, unless somebody plays one of them.
+    fn take_roller(&self) -> Option<Roller<M>> {
+        let front = self.front.lock().take()?;
+        let last = self.last.lock().take();
+        match last {
+            Some(last) => Some(Roller { front, last }),
+            None => {
+                *self.front.lock() = Some(front);
+                None
             }
         }
     }
@@ -260,7 +290,7 @@ impl<M: Machine> Server<M> {
     }
 
     /// Sessions that sleep go on with what a thread has done for them.
-    fn leave_it_to_sessions(&self) {
+    pub fn leave_it_to_sessions(&self) {
         let woken = self.pending.lock().waiting();
         self.wake(woken);
     }

@@ -46,11 +46,22 @@ impl<M: Machine> Hyder<M> {
         Server::open(log, disk, options).map(Self)
     }
 
-    /// What threads may run for the server: one task appends, the other rolls the log forward. While none does, the
-    /// sessions do that wait for their verdicts.
+    /// What threads may run for the server, each task on one of its own and all of them or none: one appends, the others
+    /// roll the log forward, as many as [`crate::RollOptions::pipeline`] says. While none runs, the sessions do that wait
+    /// for their verdicts.
     #[must_use]
-    pub fn tasks(&self) -> [HyderTask<M>; 2] {
-        [Duty::Append, Duty::Roll].map(|duty| HyderTask { server: Arc::clone(&self.0), duty })
+    pub fn tasks(&self) -> Vec<HyderTask<M>> {
+        let mut duties = vec![Duty::Append];
+        match self.0.options.roll.pipeline {
+            0 | 1 => duties.push(Duty::Roll),
+            threads => {
+                duties.push(Duty::Front);
+                duties.extend((2..threads).map(|_| Duty::Build));
+                duties.push(Duty::Last);
+            }
+        }
+        let task = |duty| HyderTask { server: Arc::clone(&self.0), duty };
+        duties.into_iter().map(task).collect()
     }
 
     /// Ends the server: what its sessions wait for is not decided here any more, and fails. What was appended before may
@@ -182,6 +193,9 @@ pub struct HyderTask<M: Machine> {
 enum Duty {
     Append,
     Roll,
+    Front,
+    Build,
+    Last,
 }
 
 impl<M: Machine> LogTask<M> for HyderTask<M> {
@@ -189,6 +203,9 @@ impl<M: Machine> LogTask<M> for HyderTask<M> {
         match self.duty {
             Duty::Append => self.server.run_appender(over),
             Duty::Roll => self.server.run_roller(over),
+            Duty::Front => self.server.run_front(over),
+            Duty::Build => self.server.run_builder(over),
+            Duty::Last => self.server.run_last(over),
         }
     }
 

@@ -1,0 +1,258 @@
+//! The first stage: reads what all servers have appended, puts intentions together, gives each item its number, and
+//! frees what no state leads to any more.
+
+use crate::batch::{Batch, By, Place, Source, Task, Tasks};
+use crate::catalog::Change;
+use crate::collector::Collector;
+use crate::desk::{Desk, log_failed};
+use crate::faults::{
+    FREED_ABOVE_LOW_WATER, ITEMS_FORGOTTEN_AT_CHECKPOINT, NUMBERED_AT_FIRST_PART,
+    PARTS_FORGOTTEN_AT_CHECKPOINT,
+};
+use crate::intention::Intention;
+use crate::maker::Maker;
+use crate::parts::{Assembly, Part};
+use crate::record::{self, CheckpointNote, Head, Items, Kind, Unreadable};
+use crate::restore::Restored;
+use crate::seen::Seen;
+use chiliad_api::Error;
+use chiliad_log::LogError;
+use chiliad_machine::Machine;
+use chiliad_machine::shared_log::{Position, SharedLog};
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bytes that are read at once.
+const READ_BYTES: usize = 256 << 10;
+
+/// Items after which a batch ends with the record; in runs that explore, one.
+const BATCH: usize = 64;
+
+/// Blocks that wait for readers before the collector looks at them; in runs that explore, one.
+const GARBAGE: usize = 1024;
+
+/// The state of the first stage.
+pub struct Front<M: Machine> {
+    log: Arc<dyn SharedLog>,
+    /// Where the log goes on.
+    next: Position,
+    /// The checksum of the last record read.
+    checksum: u32,
+    /// The number of the last item.
+    label: u64,
+    seen: Seen,
+    assembly: Assembly,
+    collector: Collector<M>,
+}
+
+/// Intentions that were put together: by record and item where their last parts lie, which of `Source::wholes`.
+type Completed = BTreeMap<(usize, usize), usize>;
+
+impl<M: Machine> Front<M> {
+    /// Begins with the first record of the log.
+    pub fn new(log: Arc<dyn SharedLog>) -> Self {
+        Self {
+            log,
+            next: 1,
+            checksum: 0,
+            label: 0,
+            seen: Seen::default(),
+            assembly: Assembly::default(),
+            collector: Collector::new(),
+        }
+    }
+
+    /// Goes on after a checkpoint.
+    pub fn go_on(&mut self, restored: &mut Restored<M>) {
+        let summary = &restored.summary;
+        (self.next, self.label) = (summary.position, summary.label);
+        self.checksum = summary.checksum;
+        self.seen = core::mem::take(&mut restored.seen);
+        self.assembly = core::mem::take(&mut restored.assembly);
+    }
+
+    /// Where the log goes on.
+    pub fn next(&self) -> Position {
+        self.next
+    }
+
+    /// Reads what is there, or comes within `patience`, as batches. If there is nothing and somebody wants to make a
+    /// checkpoint, that is an empty one.
+    ///
+    /// # Errors
+    /// Those of the log that will not pass.
+    pub fn step(&mut self, server: &Desk<M>, patience: Duration) -> Result<Vec<Batch<M>>, Error> {
+        let first = self.next;
+        let mut source = Source { records: self.read(patience)?, wholes: Vec::new() };
+        let completed = self.assemble(first, &mut source)?;
+        let source = Arc::new(source);
+        let mut batches: Vec<Batch<M>> = Vec::new();
+        let most = if M::explores() { 1 } else { BATCH };
+        let mut records = 0..source.records.len();
+        while !records.is_empty() {
+            let mut batch = Batch::new(Arc::clone(&source), first);
+            while batch.len() < most
+                && let Some(record) = records.next()
+            {
+                self.take(&mut batch, record, &completed)?;
+                batch.end = first + record as u64 + 1;
+            }
+            batches.push(batch);
+        }
+        if let Some(last) = source.records.last() {
+            self.checksum = crc32fast::hash(last);
+        }
+        if server.captures.is_wanted() {
+            let mut last = batches.pop().unwrap_or_else(|| Batch::new(source, self.next));
+            last.place = Some(self.place());
+            batches.push(last);
+        }
+        Ok(batches)
+    }
+
+    fn read(&mut self, patience: Duration) -> Result<Vec<Vec<u8>>, Error> {
+        let mut records = Vec::new();
+        let next = &mut self.next;
+        let read = self.log.read(*next, READ_BYTES, patience, &mut |position, record| {
+            debug_assert!(position == *next, "the log has no gaps");
+            *next = position + 1;
+            records.push(record.to_vec());
+        });
+        match read {
+            Err(error) if !error.may_pass() => Err(log_failed(&*self.log, &error)),
+            _ => Ok(records),
+        }
+    }
+
+    /// The items of a record; none of one that is malformed, which every server leaves out alike.
+    fn parse<'a>(&self, record: &'a [u8]) -> Result<Option<(Head, Items<'a>)>, Error> {
+        match record::read(record) {
+            Ok(parsed) => Ok(Some(parsed)),
+            Err(Unreadable::Malformed) => Ok(None),
+            Err(Unreadable::Version(found)) => {
+                let file = self.log.place();
+                let (found, accepted) = (u32::from(found), u32::from(record::VERSION));
+                Err(Error::Data(LogError::NewerFormat { file, found, accepted }))
+            }
+        }
+    }
+
+    /// Puts intentions together that lie in several records.
+    fn assemble(&mut self, first: Position, source: &mut Source) -> Result<Completed, Error> {
+        let mut completed = Completed::new();
+        let mut begun = BTreeMap::new();
+        for (record, bytes) in source.records.iter().enumerate() {
+            let Some((head, items)) = self.parse(bytes)? else { continue };
+            for (item, (kind, bytes)) in items.enumerate() {
+                let part = Part::decode(bytes).filter(|_| kind == Kind::Part);
+                let Some(part) = part else { continue };
+                let begin = *begun.entry((head.server, part.local)).or_insert((record, item));
+                let whole = self.assembly.add(first + record as u64, head.server, part);
+                if let Some(whole) = whole {
+                    let place = match M::fault(&NUMBERED_AT_FIRST_PART) {
+                        true => begin,
+                        false => (record, item),
+                    };
+                    completed.insert(place, source.wholes.len());
+                    source.wholes.push(whole);
+                }
+            }
+        }
+        Ok(completed)
+    }
+
+    /// Takes the items of a record into a batch.
+    fn take(
+        &mut self,
+        batch: &mut Batch<M>,
+        record: usize,
+        completed: &Completed,
+    ) -> Result<(), Error> {
+        let taken = batch.work(|source, mut tasks| {
+            let bytes = &source.records[record];
+            let parsed = self.parse(bytes);
+            if let Ok(Some((head, items))) = &parsed {
+                for (item, (kind, bytes)) in items.clone().enumerate() {
+                    let whole = completed.get(&(record, item)).map(|&at| &*source.wholes[at]);
+                    self.task(*head, kind, whole.unwrap_or(bytes), whole.is_some(), &mut tasks);
+                }
+            }
+            let taken = parsed.map(|parsed| (parsed.map(|(head, _)| head), bytes.len() as u64));
+            (tasks, taken)
+        });
+        let (head, bytes) = taken?;
+        batch.heads.extend(head);
+        batch.bytes += bytes;
+        Ok(())
+    }
+
+    /// Gives an item its number. One that is malformed, or was numbered before, is left out, by every server alike.
+    fn task<'b>(
+        &mut self,
+        head: Head,
+        kind: Kind,
+        bytes: &'b [u8],
+        is_whole: bool,
+        tasks: &mut Tasks<'b, M>,
+    ) -> Option<()> {
+        let (local, task) = match kind {
+            Kind::Join => (None, Task::Join(bytes)),
+            // The intention is part of the record that has its last part.
+            Kind::Part if !is_whole => return None,
+            Kind::Intention | Kind::Part => {
+                let intention = Intention::decode(bytes)?;
+                (Some(intention.local), Task::Intention(intention, bytes))
+            }
+            Kind::Catalog => {
+                let (local, change) = Change::decode(bytes)?;
+                (Some(local), Task::Change(change))
+            }
+            Kind::Barrier => (Some(u64::from_le_bytes(bytes.try_into().ok()?)), Task::Barrier),
+            Kind::Checkpoint => {
+                let note = CheckpointNote::decode(bytes)?;
+                (Some(note.local), Task::Checkpoint(note))
+            }
+        };
+        if local.is_some_and(|local| !self.seen.is_new(head.server, local)) {
+            return None;
+        }
+        if !matches!(task, Task::Barrier | Task::Checkpoint(_)) {
+            self.label += 1;
+        }
+        let (local, content) = (local.unwrap_or(0), crc32fast::hash(bytes));
+        tasks.push((By { head, local, label: self.label, content }, task));
+        Some(())
+    }
+
+    /// What a checkpoint of the state after all that was read says of the log.
+    fn place(&self) -> Place {
+        Place {
+            checksum: self.checksum,
+            seen: match M::fault(&ITEMS_FORGOTTEN_AT_CHECKPOINT) {
+                true => Seen::default().encode(),
+                false => self.seen.encode(),
+            },
+            assembly: match M::fault(&PARTS_FORGOTTEN_AT_CHECKPOINT) {
+                true => Assembly::default().encode(),
+                false => self.assembly.encode(),
+            },
+        }
+    }
+
+    /// Frees what was replaced and has no readers any more. `in_flight` is the oldest label that a batch was built on
+    /// that is not decided yet.
+    pub fn collect(&mut self, server: &Desk<M>, maker: &mut Maker<M>, in_flight: u64) {
+        for (label, blocks, state) in server.garbage.lock().drain(..) {
+            self.collector.add(label, blocks, state);
+        }
+        if self.collector.waiting() >= if M::explores() { 1 } else { GARBAGE } {
+            let oldest = match M::fault(&FREED_ABOVE_LOW_WATER) {
+                true => u64::MAX,
+                false => server.oldest_label().min(server.recent.oldest()).min(in_flight),
+            };
+            self.collector.free(maker, oldest);
+        }
+        server.progress.waits(self.collector.waiting() as u64);
+    }
+}

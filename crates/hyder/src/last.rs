@@ -1,0 +1,429 @@
+//! The last stage: decides items in the order of the log, and publishes the state after them.
+//!
+//! Everything that decides a verdict is a function of the log alone, so every server comes to the same ones.
+
+use crate::batch::{Batch, By, Place, Task, Tasks};
+use crate::build::OVERLAPPED;
+use crate::catalog::{Catalog, Change};
+use crate::checkpoint_file::Summary;
+use crate::desk::{Answered, Desk};
+use crate::digests::Digests;
+use crate::item::{Item, Refused};
+use crate::judge::Judge;
+use crate::maker::all_blocks;
+use crate::node::Tree;
+use crate::options::{Certifier, RollOptions};
+use crate::pending::Answer;
+use crate::record::Head;
+use crate::restore::Restored;
+use crate::rules::{Joined, Rules};
+use crate::state::StateRef;
+use crate::tombstones::{Tombstone, Tombstones};
+use crate::warm::warm;
+use chiliad_api::{Error, TableId};
+use chiliad_machine::Machine;
+use chiliad_machine::shared_log::Position;
+
+/// The state at the end of what was decided, and what it takes to go on.
+pub struct Last<M: Machine> {
+    pub judge: Judge<M>,
+    /// Where the log is, for messages.
+    log: String,
+    /// The identity of the log.
+    identity: u128,
+    /// Where the log goes on.
+    next: Position,
+    /// The number of the last item.
+    label: u64,
+    /// Of all items and verdicts so far.
+    digest: u64,
+    digests: Digests,
+    pub catalog: Catalog,
+    catalog_changed: bool,
+    /// By which all servers of the log judge: those of the first that has joined.
+    rules: Option<Rules>,
+    /// By which this server knows its own join.
+    pub nonce: [u8; 16],
+    /// The number of its join; zero before.
+    pub server: u64,
+    /// Servers that have joined so far, and which of them this one is, from one.
+    joins: u64,
+    pub ordinal: u64,
+    answers: Vec<Answered>,
+    /// Those that are in the trees, unless they stay there.
+    tombstones: Option<Tombstones>,
+}
+
+/// An intention that waits for the next one, to be melded with it.
+type Held<'b, M> = (By, Item<'b, M>);
+
+impl<M: Machine> Last<M> {
+    /// Begins with nothing. Tombstones stay in the trees if `verify`: the recorders of a verified run want the stamps of
+    /// all of them.
+    pub fn new(judge: Judge<M>, log: String, identity: u128, verify: bool) -> Self {
+        let mut nonce = [0; 16];
+        nonce[..8].copy_from_slice(&M::random().to_le_bytes());
+        nonce[8..].copy_from_slice(&M::random().to_le_bytes());
+        Self {
+            judge,
+            log,
+            identity,
+            next: 1,
+            label: 0,
+            digest: 0,
+            digests: Digests::new(0, 0),
+            catalog: Catalog::default(),
+            catalog_changed: false,
+            rules: None,
+            nonce,
+            server: 0,
+            joins: 0,
+            ordinal: 0,
+            answers: Vec::new(),
+            tombstones: (!verify).then(Tombstones::default),
+        }
+    }
+
+    /// Goes on after a checkpoint.
+    ///
+    /// # Errors
+    /// [`Error::LogRefused`]: its servers judge by other rules.
+    pub fn go_on(&mut self, restored: Restored<M>) -> Result<(), Error> {
+        let Restored { summary, catalog, roots, tombstones, .. } = restored;
+        self.abide_by(summary.rules)?;
+        (self.next, self.label, self.digest) = (summary.position, summary.label, summary.digest);
+        self.joins = summary.joins;
+        self.digests = Digests::new(self.label, self.digest);
+        self.catalog = catalog;
+        self.judge.roots = roots;
+        self.judge.window.begin_after(self.label);
+        if let Some(queue) = &mut self.tombstones {
+            queue.extend(tombstones);
+        }
+        Ok(())
+    }
+
+    fn abide_by(&mut self, rules: Rules) -> Result<(), Error> {
+        let own = self.own_rules();
+        self.rules = Some(rules);
+        match rules == own {
+            true => Ok(()),
+            false => {
+                let what = format!("its servers judge by {rules}, this one would by {own}");
+                Err(Error::LogRefused { log: self.log.clone(), what })
+            }
+        }
+    }
+
+    /// By which this server would judge.
+    pub fn own_rules(&self) -> Rules {
+        let RollOptions { level, window, .. } = self.judge.options;
+        Rules { level, window }
+    }
+
+    /// What records of this server say of it.
+    pub fn head(&self) -> Head {
+        Head { server: self.server, label: self.label, digest: self.digest }
+    }
+
+    /// The state as it is.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn state(&mut self) -> Result<StateRef<M>, Error> {
+        let made = StateRef::make(&mut self.judge.maker.heap, self.label, &self.judge.roots);
+        made.map_err(|_| self.out_of_memory())
+    }
+
+    fn out_of_memory(&self) -> Error {
+        let usage = self.judge.maker.heap.shared().usage();
+        Error::OutOfMemory { limit_bytes: usage.limit_bytes }
+    }
+
+    /// The roots of all tables.
+    pub fn roots(&self) -> &[Option<Tree<M>>] {
+        &self.judge.roots
+    }
+
+    /// Decides all items of some batches that follow each other, and publishes the state after them.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`], [`Error::OutOfMemory`], [`Error::LogRefused`]: nothing is decided any more then.
+    pub fn step(&mut self, server: &Desk<M>, batches: Vec<Batch<M>>) -> Result<(), Error> {
+        let (before, mut bytes) = (self.label, 0);
+        let mut place = None;
+        for mut batch in batches {
+            batch.work(|_, tasks| (Tasks::new(), self.decide_all(tasks)))?;
+            batch.heads.iter().try_for_each(|head| self.agree(head))?;
+            (self.next, place) = (batch.end, batch.place);
+            bytes += batch.bytes;
+        }
+        if self.label > before {
+            self.purge()?;
+            self.publish(server)?;
+        }
+        if bytes > 0 {
+            server.progress.has_read(self.next, bytes);
+        }
+        server.answer(self.answers.drain(..));
+        if let Some(place) = place {
+            let summary = self.summary(place);
+            server.captures.answer(|slot| (summary, server.published.pin(server.slot(slot))));
+        }
+        Ok(())
+    }
+
+    /// What a checkpoint of the state as it is says besides rows.
+    fn summary(&self, place: Place) -> Summary {
+        Summary {
+            log: self.identity,
+            label: self.label,
+            digest: self.digest,
+            position: self.next,
+            checksum: place.checksum,
+            joins: self.joins,
+            rules: self.rules.unwrap_or_else(|| self.own_rules()),
+            catalog: self.catalog.encode(),
+            seen: place.seen,
+            assembly: place.assembly,
+        }
+    }
+
+    /// Compares what the writer of a record has come to with what this server has come to.
+    fn agree(&self, other: &Head) -> Result<(), Error> {
+        match self.digests.agree_with(other) {
+            true => Ok(()),
+            false => {
+                let servers = (self.server, other.server);
+                Err(Error::Diverged { servers, label: other.label })
+            }
+        }
+    }
+
+    /// Removes the tombstones that decide nothing any more.
+    fn purge(&mut self) -> Result<(), Error> {
+        let Some(tombstones) = &mut self.tombstones else { return Ok(()) };
+        let purged = tombstones.purge(&mut self.judge, self.label);
+        purged.map_err(|_| self.out_of_memory())
+    }
+
+    fn decide_all<'b>(&mut self, tasks: Tasks<'b, M>) -> Result<(), Error> {
+        let mut held = None;
+        let mut tasks = tasks.into_iter();
+        loop {
+            let some: Vec<_> = tasks.by_ref().take(OVERLAPPED).collect();
+            if some.is_empty() {
+                return self.decide_held(&mut held);
+            }
+            self.warm(&some);
+            for (by, task) in some {
+                match task {
+                    Task::Ready(ready) => self.intention(by, ready, &mut held)?,
+                    // They are part of the state that the next intention meets.
+                    other => {
+                        self.decide_held(&mut held)?;
+                        self.other(by, other)?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Decides what is no intention.
+    fn other(&mut self, by: By, task: Task<'_, M>) -> Result<(), Error> {
+        match task {
+            Task::Join(bytes) => self.joined(by, bytes),
+            Task::Change(change) => {
+                self.change(by, change);
+                Ok(())
+            }
+            Task::Barrier => {
+                self.reached(by);
+                Ok(())
+            }
+            Task::Checkpoint(note) => {
+                self.reached(by);
+                self.agree(&Head { label: note.label, digest: note.digest, ..by.head })
+            }
+            Task::Intention(..) | Task::Ready(_) => unreachable!("intentions are built first"),
+        }
+    }
+
+    /// Brings the nodes into the cache that intentions lead to. Those of overlays were looked at when these were built.
+    fn warm(&self, some: &Tasks<'_, M>) {
+        let options = &self.judge.options;
+        if !options.overlap || options.certifier == Certifier::Meld || M::explores() {
+            return;
+        }
+        let only_writes = options.certifier == Certifier::Window;
+        let mut keys = Vec::with_capacity(OVERLAPPED * 8);
+        for (_, task) in some {
+            let Task::Ready(Ok(item)) = task else { continue };
+            for part in &item.parts {
+                let Ok(tree) = self.judge.tree(part.table) else { continue };
+                let entries = part.entries.iter();
+                let entries = entries.filter(|entry| !only_writes || entry.write.is_some());
+                keys.extend(entries.map(|entry| (tree, entry.key)));
+            }
+        }
+        warm(&keys);
+    }
+
+    fn joined(&mut self, by: By, bytes: &[u8]) -> Result<(), Error> {
+        self.joins += 1;
+        self.note(by, 1);
+        let Some(joined) = Joined::decode(bytes) else { return Ok(()) };
+        // The first of several, if the append was made again.
+        if self.server == 0 && joined.nonce == self.nonce {
+            (self.server, self.ordinal) = (by.label, self.joins);
+        }
+        match self.rules {
+            None => self.abide_by(joined.rules),
+            // A later one that judges otherwise finds out by itself, and stops.
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// All that was appended before a barrier is decided.
+    fn reached(&mut self, by: By) {
+        if self.is_own(by) {
+            self.answers.push((by.local, Answer::Committed(self.label)));
+        }
+    }
+
+    fn is_own(&self, by: By) -> bool {
+        by.head.server == self.server && self.server > 0
+    }
+
+    fn change(&mut self, by: By, change: Change) {
+        let changed = self.catalog.change(change);
+        self.catalog_changed |= changed.is_ok();
+        let judge = &mut self.judge;
+        for number in 0..self.catalog.numbers() {
+            let at = number as usize;
+            let is_there = self.catalog.get(TableId(number)).is_ok();
+            if at == judge.roots.len() {
+                judge.roots.push(is_there.then_some(Tree::EMPTY));
+            } else if !is_there && let Some(dropped) = judge.roots[at].take() {
+                all_blocks(dropped, &mut judge.replaced);
+            }
+        }
+        self.answer(by, Answer::Changed(changed));
+    }
+
+    fn intention<'b>(
+        &mut self,
+        by: By,
+        ready: Result<Item<'b, M>, Refused>,
+        held: &mut Option<Held<'b, M>>,
+    ) -> Result<(), Error> {
+        match (held.take(), ready) {
+            (first, Err(refused)) => {
+                *held = first;
+                self.decide_held(held)?;
+                self.decided(by, Err(refused))
+            }
+            (Some((first_by, first)), Ok(item)) => {
+                let tombstones = [&first, &item].map(|item| self.tombstones_of(item));
+                let verdicts = self.judge.decide_both(first, item);
+                for ((by, verdict), tombstones) in
+                    [first_by, by].into_iter().zip(verdicts).zip(tombstones)
+                {
+                    self.take_note(verdict, tombstones);
+                    self.decided(by, verdict)?;
+                }
+                Ok(())
+            }
+            (None, Ok(item)) if self.judge.options.pairs() => {
+                *held = Some((by, item));
+                Ok(())
+            }
+            (None, Ok(item)) => self.decide(by, item),
+        }
+    }
+
+    fn decide(&mut self, by: By, item: Item<'_, M>) -> Result<(), Error> {
+        let tombstones = self.tombstones_of(&item);
+        let verdict = self.judge.decide(item);
+        self.take_note(verdict, tombstones);
+        self.decided(by, verdict)
+    }
+
+    /// Decides an intention that no other one has come to be melded with.
+    fn decide_held(&mut self, held: &mut Option<Held<'_, M>>) -> Result<(), Error> {
+        match held.take() {
+            None => Ok(()),
+            Some((by, item)) => self.decide(by, item),
+        }
+    }
+
+    /// The tombstones that an intention writes, if it commits.
+    fn tombstones_of(&self, item: &Item<'_, M>) -> Vec<Tombstone> {
+        let mut tombstones = Vec::new();
+        for part in item.parts.iter().filter(|_| self.tombstones.is_some()) {
+            let removed = part.entries.iter().filter(|it| it.write.is_some_and(|it| it.tombstone));
+            tombstones.extend(removed.map(|entry| Tombstone {
+                label: item.label,
+                table: part.table,
+                key: entry.key.bytes().into(),
+            }));
+        }
+        tombstones
+    }
+
+    fn take_note(&mut self, verdict: Result<(), Refused>, tombstones: Vec<Tombstone>) {
+        if let Some(queue) = self.tombstones.as_mut().filter(|_| verdict.is_ok()) {
+            queue.extend(tombstones);
+        }
+    }
+
+    /// Takes note of the verdict on an intention.
+    fn decided(&mut self, by: By, verdict: Result<(), Refused>) -> Result<(), Error> {
+        let answer = match verdict {
+            Ok(()) => Answer::Committed(by.label),
+            Err(Refused::Because(reason)) => Answer::Refused(reason),
+            Err(Refused::OutOfMemory) => return Err(self.out_of_memory()),
+        };
+        self.answer(by, answer);
+        Ok(())
+    }
+
+    /// Takes note of what became of an item.
+    fn answer(&mut self, by: By, answer: Answer) {
+        let outcome = match &answer {
+            Answer::Committed(_) | Answer::Changed(Ok(_)) => 1,
+            _ => 0,
+        };
+        self.note(by, outcome);
+        if self.is_own(by) {
+            self.answers.push((by.local, answer));
+        }
+    }
+
+    /// The next item is decided.
+    fn note(&mut self, by: By, outcome: u64) {
+        debug_assert!(by.label == self.label + 1, "items are decided in order");
+        self.label = by.label;
+        let said = mix(by.label << 1 | outcome) ^ u64::from(by.content);
+        self.digest = mix(self.digest ^ said);
+        self.digests.push(self.digest);
+        debug_assert!(self.digests.last() == by.label, "every label has a digest");
+    }
+
+    fn publish(&mut self, server: &Desk<M>) -> Result<(), Error> {
+        let state = self.state()?;
+        if core::mem::take(&mut self.catalog_changed) {
+            server.set_catalog(self.catalog.clone());
+        }
+        let before = server.publish(state, self.digest);
+        let replaced = core::mem::take(&mut self.judge.replaced);
+        server.recent.push(self.judge.options.certifier, self.label, &self.judge.roots);
+        server.garbage.lock().push((self.label, replaced, before));
+        Ok(())
+    }
+}
+
+fn mix(hash: u64) -> u64 {
+    let hash = (hash ^ hash >> 32).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    (hash ^ hash >> 29).wrapping_mul(0xc4ce_b9fe_1a85_ec53)
+}
