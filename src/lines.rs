@@ -100,6 +100,9 @@ fn cluster(case: &Case) -> String {
     if roll.level != base.roll.level {
         flags.push_str(&format!(" --isolation {}", level_name(roll.level)));
     }
+    if roll.pipeline != base.roll.pipeline {
+        flags.push_str(&format!(" --pipeline {}", roll.pipeline));
+    }
     if *log_fails_one_in != base.log_fails_one_in {
         flags.push_str(&format!(" --log-faults {log_fails_one_in}"));
     }

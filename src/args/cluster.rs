@@ -1,7 +1,8 @@
 //! The flags of servers that share a log.
 
 use chiliad_driver::{
-    Certifier, ClusterOptions, Group, Level, Premeld, RollOptions, SERVERS_MAX, schemes, shares_log,
+    Certifier, ClusterOptions, Group, Level, PIPELINE_MAX, Premeld, RollOptions, SERVERS_MAX,
+    schemes, shares_log,
 };
 use chiliad_engine::Info;
 use chiliad_host::{Stop, values};
@@ -33,6 +34,10 @@ pub struct ClusterFlags {
     /// What a transaction depends on under hyder: on all that it reads, or on what it writes [default: serializable].
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub isolation: Option<IsolationFlag>,
+    /// Threads of each server under hyder that roll the log forward, 1 to 64, and one more that appends: one plays all
+    /// stages, two have the last stage apart, more build trees [default: none: clients do it that wait for a verdict].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, PIPELINE_MAX as usize))]
+    pub pipeline: Option<usize>,
 }
 
 /// `--certifier`.
@@ -73,6 +78,7 @@ impl ClusterFlags {
             ("--premeld", self.premeld.is_some()),
             ("--group", self.group.is_some()),
             ("--isolation", self.isolation.is_some()),
+            ("--pipeline", self.pipeline.is_some()),
             ("--log-faults", log_faults.is_some()),
         ];
         if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
@@ -94,6 +100,7 @@ impl ClusterFlags {
                 None | Some(IsolationFlag::Serializable) => Level::Serializable,
                 Some(IsolationFlag::Snapshot) => Level::Snapshot,
             },
+            pipeline: self.pipeline.map_or(base.roll.pipeline, |threads| threads as u32),
             ..base.roll
         };
         Ok(ClusterOptions {

@@ -58,7 +58,7 @@ pub use catalog::{
     shares_log,
 };
 pub use chiliad_api::Backoff;
-pub use chiliad_hyder::{Certifier, Group, Level, Premeld, RollOptions};
+pub use chiliad_hyder::{Certifier, Group, Level, PIPELINE_MAX, Premeld, RollOptions};
 pub use chiliad_lock::Mode as LockMode;
 pub use durable::{Bell, Durability, TimedDisk};
 pub use idle::Idle;

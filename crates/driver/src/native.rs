@@ -62,7 +62,11 @@ pub fn run_native(
         })?;
         for number in 0..target.log_writers() {
             let (over, bell) = (&over, &bell);
-            stop.help(scope, move || target.run_log(number, over, bell))?;
+            stop.help(scope, move || {
+                // Acquire pairs with the release in `StopHelpers::drop`.
+                let over = || over.load(Ordering::Acquire);
+                target.run_log(number, &over, &|| bell.ring::<Interleaved>());
+            })?;
         }
         if target.log_writers() > 0 {
             stop.help(scope, || upkeep(&|| target.prepare_log()))?;
@@ -102,7 +106,7 @@ impl StopHelpers<'_> {
 
 impl Drop for StopHelpers<'_> {
     fn drop(&mut self) {
-        // Release pairs with the acquire of the helpers, and of `run_log` (target.rs).
+        // Release pairs with the acquire of the helpers.
         self.over.store(true, Ordering::Release);
         self.target.cancel_checkpoints();
         self.threads.iter().for_each(thread::Thread::unpark);

@@ -5,7 +5,7 @@ use super::bind::NativeTarget;
 use super::opening::{ClusterOptions, Home, Opening, SERVERS_MAX};
 use super::target::{Bound, Target};
 use chiliad_engine::{Error, LogError, LogTask, NativeStore, OpenedStore, Options, Result, Store};
-use chiliad_hyder::{Cluster, ServerOptions};
+use chiliad_hyder::{Cluster, Hyder, HyderTask, ServerOptions};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Interleaved, Machine};
@@ -34,8 +34,11 @@ pub fn open_native(
         };
         join::<Interleaved>(opening, |_| Arc::clone(&log))
     };
-    let store: Box<dyn NativeStore> = Box::new(open().map_err(opening_failed)?);
-    let log_tasks: Vec<Box<dyn LogTask<Interleaved> + Send>> = Vec::new();
+    let cluster = open().map_err(opening_failed)?;
+    let tasks = tasks(&cluster, opening).into_iter();
+    let log_tasks = tasks.map(|task| Box::new(task) as Box<dyn LogTask<Interleaved> + Send>);
+    let log_tasks = log_tasks.collect();
+    let store: Box<dyn NativeStore> = Box::new(cluster);
     let opened = OpenedStore { store, log_tasks, recovered: Default::default() };
     Ok(Box::new(Bound::new(workload, opened)?))
 }
@@ -50,9 +53,10 @@ pub fn open_simulated(
     opening: &Opening,
 ) -> std::result::Result<Box<dyn Target>, Failure> {
     let log = FaultyLog::new(Sim::random(), LogFaults::default());
-    let store = join::<Sim>(opening, |server| log.server(server)).map_err(opening_failed)?;
-    let store: Box<dyn Store<Sim>> = Box::new(store);
-    let log_tasks: Vec<Box<dyn LogTask<Sim>>> = Vec::new();
+    let cluster = join::<Sim>(opening, |server| log.server(server)).map_err(opening_failed)?;
+    let tasks = tasks(&cluster, opening).into_iter();
+    let log_tasks = tasks.map(|task| Box::new(task) as Box<dyn LogTask<Sim>>).collect();
+    let store: Box<dyn Store<Sim>> = Box::new(cluster);
     let opened = OpenedStore { store, log_tasks, recovered: Default::default() };
     let faults = opening.cluster.log_faults();
     let bound = Bound::new(workload, opened)?;
@@ -80,6 +84,14 @@ fn new_log(disk: Arc<dyn Disk>) -> Result<FileLog<Interleaved>> {
 
 fn opening_failed(error: Error) -> Failure {
     Failure::doing("opening the database")(error)
+}
+
+/// What threads of their own do for the servers, if they are to have some.
+fn tasks<M: Machine>(cluster: &Cluster<M>, opening: &Opening) -> Vec<HyderTask<M>> {
+    match opening.cluster.roll.pipeline {
+        0 => Vec::new(),
+        _ => cluster.servers().iter().flat_map(Hyder::tasks).collect(),
+    }
 }
 
 fn join<M: Machine>(

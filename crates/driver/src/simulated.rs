@@ -161,6 +161,7 @@ pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedR
     spawn_stalled(run, plan, &target, &signals, &left);
     spawn_clock(run, plan, &signals, &left);
     spawn_ticker(run, plan, &target, &signals, &left);
+    spawn_log_writers(run, &target);
     if let Err(refused) = run.obtain_stacks() {
         run.outside(|| drop(target));
         return Err(Failure::Host(refused.to_string()));
@@ -313,6 +314,16 @@ fn spawn_ticker(
             }
         }
     });
+}
+
+/// The cores of threads that the database wants for its log.
+fn spawn_log_writers(run: &mut Run, target: &Rc<dyn Target>) {
+    for number in 0..target.log_writers() {
+        let target = target.clone();
+        run.spawn_daemon(format!("log {number}"), move || {
+            target.run_log(number, &stopping, &|| {});
+        });
+    }
 }
 
 /// Waits until the run's clients are ready, or are told to stop; the core is one of two that do.

@@ -7,7 +7,7 @@ use super::client::{Client, ClientReport};
 use super::history::HistoryRecorder;
 use super::signals::{Phase, RunSignals};
 use super::stalled::Stalled;
-use super::{Bell, Failure, Plan};
+use super::{Failure, Plan};
 use chiliad_engine::{
     Alone, Error, Info, Intent, Isolation, LogTask, OpenedStore, Running, Session, Store, TableId,
     Transaction, Writes,
@@ -15,7 +15,6 @@ use chiliad_engine::{
 use chiliad_machine::Machine;
 use chiliad_workload::{AnyWorkload, ClientId, Condition};
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows loaded in one epoch of a simulated machine: fewer than an epoch numbers commits.
@@ -48,7 +47,7 @@ pub trait Target {
         0
     }
     /// Runs a log writer until `over`, then ends its log.
-    fn run_log(&self, number: usize, over: &AtomicBool, bell: &Bell);
+    fn run_log(&self, number: usize, over: &dyn Fn() -> bool, durable: &dyn Fn());
     /// Makes room for the log to come.
     ///
     /// # Errors
@@ -201,12 +200,11 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
         self.log_tasks.len()
     }
 
-    fn run_log(&self, number: usize, over: &AtomicBool, bell: &Bell) {
+    fn run_log(&self, number: usize, over: &dyn Fn() -> bool, durable: &dyn Fn()) {
         let mut place = self.log_tasks[number].lock().unwrap_or_else(PoisonError::into_inner);
         let Some(task) = place.take() else { return };
         drop(place);
-        // Acquire pairs with the release in `StopHelpers::drop` (native.rs).
-        task.run(&|| over.load(Ordering::Acquire), &|| bell.ring::<M>());
+        task.run(over, durable);
     }
 
     fn prepare_log(&self) -> Result<(), Failure> {

@@ -82,4 +82,4 @@ pub use faults::FAULTS;
 pub use options::{
     Certifier, Group, INFO, Level, PIPELINE_MAX, Premeld, RollOptions, ServerOptions,
 };
-pub use store::Hyder;
+pub use store::{Hyder, HyderTask};

@@ -40,8 +40,8 @@ pub struct Maker<M: Machine> {
     /// Nodes looked at, and made, in all.
     pub nodes_visited: u64,
     pub nodes_made: u64,
-    /// Blocks made and not freed.
-    pub blocks_there: u64,
+    /// Blocks made here less those freed here: of all makers together, those that are there.
+    pub blocks_there: i64,
 }
 
 /// How far a change had come.

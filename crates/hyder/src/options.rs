@@ -36,7 +36,7 @@ pub struct RollOptions {
     /// Intentions after which one that has read an older state is refused. It bounds what the past can decide: a
     /// tombstone that is older decides nothing. All servers of a log must agree about it.
     pub window: u64,
-    /// Threads that play the stages, where the server has threads of its own; 1 to [`PIPELINE_MAX`].
+    /// Threads that play the stages, 1 to [`PIPELINE_MAX`]; 0 where nobody said: one, if there are threads at all.
     pub pipeline: u32,
 }
 
@@ -57,7 +57,7 @@ impl Default for RollOptions {
             level: Level::default(),
             overlap: true,
             window: WINDOW,
-            pipeline: 1,
+            pipeline: 0,
         }
     }
 }

@@ -220,7 +220,10 @@ pub fn run(shape: Shape, options: RollOptions, base: Base) -> u64 {
         assert_eq!(found, model.table(number), "{shape:?} {options:?}");
     }
     let reached: u64 = judge.roots.iter().flatten().map(|tree| blocks(*tree)).sum();
-    assert_eq!(judge.maker.blocks_there, reached, "{shape:?} {options:?}: what is not freed");
+    assert_eq!(
+        judge.maker.blocks_there, reached as i64,
+        "{shape:?} {options:?}: what is not freed"
+    );
     commits
 }
 

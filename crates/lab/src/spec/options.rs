@@ -166,6 +166,7 @@ impl RunSpec {
                 ("premeld", premeld_name(roll.premeld).into()),
                 ("group", group_name(roll.group).into()),
                 ("isolation", level_name(roll.level).into()),
+                ("pipeline", roll.pipeline.into()),
             ],
         );
         if self.machine().is_some() {

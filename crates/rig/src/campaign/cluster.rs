@@ -27,9 +27,11 @@ pub fn drawn(name: &str, seed: u64, servers: Range<usize>) -> ClusterOptions {
     }
     let (certifier, premeld, group) = WAYS[seed as usize % WAYS.len()];
     let fails = seed / 5 % 2 == 1;
+    // None in every other case: the clients do the servers' work.
+    let pipeline = [0, 1, 0, 2, 0, 3, 0, 4][seed as usize / 3 % 8];
     ClusterOptions {
         servers: servers.start + seed as usize % servers.len(),
-        roll: RollOptions { certifier, premeld, group, ..RollOptions::default() },
+        roll: RollOptions { certifier, premeld, group, pipeline, ..RollOptions::default() },
         log_fails_one_in: if fails { FAILS_ONE_IN } else { 0 },
     }
 }
