@@ -19,7 +19,7 @@ pub enum Schedule {
         /// How many preemptions a run has.
         preemptions: u32,
         /// The number of events among which they are drawn: about the length of the run.
-        horizon: u64,
+        events: u64,
     },
 }
 
@@ -27,7 +27,7 @@ impl Schedule {
     /// Few preemptions with values that suit runs of some ten thousand events.
     #[must_use]
     pub const fn few_preemptions() -> Self {
-        Self::FewPreemptions { preemptions: 3, horizon: 20_000 }
+        Self::FewPreemptions { preemptions: 3, events: 20_000 }
     }
 }
 

@@ -68,11 +68,11 @@ impl Scheduler {
                 stall_mean: random.one_of(&[64, 512, 4096]),
                 stalled: BTreeSet::new(),
             },
-            Schedule::FewPreemptions { preemptions, horizon } => {
+            Schedule::FewPreemptions { preemptions, events } => {
                 // Nobody knows a run's length before: short ones get their share of preemptions too.
-                let horizon = (horizon >> random.below(6)).max(1);
+                let events = (events >> random.below(6)).max(1);
                 let mut preemptions: Vec<u64> =
-                    (0..preemptions).map(|_| 1 + random.below(horizon)).collect();
+                    (0..preemptions).map(|_| 1 + random.below(events)).collect();
                 preemptions.sort_unstable_by(|a, b| b.cmp(a));
                 Policy::FewPreemptions { priorities: Vec::new(), lowest: 0, preemptions }
             }

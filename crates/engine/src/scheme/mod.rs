@@ -35,7 +35,7 @@ macro_rules! export {
                 parts::floor::FAULTS,
                 parts::versioned_read::FAULTS,
                 parts::install::FAULTS,
-                parts::horizon::FAULTS,
+                parts::oldest_active::FAULTS,
             ];
             let own = vec![$(#[cfg(feature = $feature)] $family::FAULTS),*];
             shared.into_iter().chain(own).flatten().copied()

@@ -26,7 +26,7 @@ pub fn configs(memory_model: MemoryModel, seeds: u64) -> impl Iterator<Item = Co
         let schedule = if seed % 2 == 0 {
             Schedule::Random
         } else {
-            Schedule::FewPreemptions { preemptions: 3, horizon: 20 }
+            Schedule::FewPreemptions { preemptions: 3, events: 20 }
         };
         Config { schedule, memory_model, region_bytes: 4 << 20, ..Config::new(seed) }
     })

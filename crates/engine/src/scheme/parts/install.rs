@@ -43,7 +43,7 @@ pub fn set_blocks_by<M: Machine, S: Scheme<M>>(
     let mut unread = None;
     for write in &mut writes.entries {
         debug_assert!(write.spare[0].is_none(), "nothing is set aside yet");
-        // What it replaces is collected when it is below the horizon: its commit epoch has no say in that.
+        // The replaced version is collected once it is below the oldest active timestamp, whatever its commit epoch.
         write.keep = false;
         // Of a key that was never there nobody reads an old version. (In a verified run the stamp
         // of its absence is one.) A value that has outgrown its record is in a block already.
@@ -64,14 +64,14 @@ pub fn set_blocks_by<M: Machine, S: Scheme<M>>(
     Ok(())
 }
 
-/// Installs a write; what it replaces joins the chain, which is cut to what readers at `horizon` and
-/// later need. What is left of it is garbage.
+/// Installs a write; what it replaces joins the chain, which is cut to what readers at `oldest_active` and later
+/// need. What is left of it is garbage.
 pub fn install_before_old<M: Machine, S: Scheme<M>>(
     cx: &mut Context<'_, M, S>,
     point: CommitPoint,
     write: &mut Write<M>,
     value: &[u8],
-    horizon: u64,
+    oldest_active: u64,
 ) {
     let record = write.record;
     debug_assert!(point.order & record_word::FLAGS == 0, "an order leaves room for flags");
@@ -88,7 +88,7 @@ pub fn install_before_old<M: Machine, S: Scheme<M>>(
         None => {}
     }
     let heap = &mut *cx.heap;
-    chain = chain::cut(chain, point.order, horizon, |block| drop_version(heap, block));
+    chain = chain::cut(chain, point.order, oldest_active, |block| drop_version(heap, block));
     match write.spare[1].take() {
         Some(block) => {
             block.write(value);
@@ -112,11 +112,11 @@ pub fn install_before_old<M: Machine, S: Scheme<M>>(
     }
 }
 
-/// Cuts the chain behind the version in place to what readers at `horizon` and later need.
-pub fn shorten<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>, horizon: u64) {
+/// Cuts the chain after the version in place to what readers at `oldest_active` and later need.
+pub fn shorten<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>, oldest_active: u64) {
     let above = record.value();
     let (chain, word) = (above.next(Ordering::Relaxed), record.word().load(Ordering::Relaxed));
-    let left = chain::cut(chain, word, horizon, |block| drop_version(heap, block));
+    let left = chain::cut(chain, word, oldest_active, |block| drop_version(heap, block));
     if left.is_none() && chain.is_some() {
         // Release pairs with the acquire of the link in `chain::read_old`.
         above.set_next(None, Ordering::Release);

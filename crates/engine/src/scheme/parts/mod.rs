@@ -8,16 +8,16 @@
 //! | `floor`: the least TID of an insert into a leaf | silo, occ |
 //! | `opacity`: looking at the reads before the commit | schemes that validate |
 //! | `chain`: older versions of a record | silo, mvcc, snapshots under locks |
-//! | `horizon`: the oldest timestamp in use | timestamp, mvcc, snapshots under locks |
+//! | `oldest_active`: the oldest active timestamp | timestamp, mvcc, snapshots under locks |
 //! | `install`: versions that are installed before those that they replace | mvcc, snapshots under locks |
 //! | `unlink`: taking a row out of its index | all |
 
 pub mod chain;
 pub mod floor;
-pub mod horizon;
 pub mod in_place;
 pub mod install;
 pub mod node_set;
+pub mod oldest_active;
 pub mod opacity;
 pub mod unlink;
 pub mod versioned_read;

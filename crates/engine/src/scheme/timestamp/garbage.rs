@@ -1,9 +1,9 @@
-//! What nobody can read any more is collected: versions behind a younger one, tombstones, placeholders
-//! of transactions that have given up.
+//! Collection of what no transaction can read any more: versions that a younger one replaced, tombstones,
+//! placeholders of aborted transactions.
 //!
-//! Each worker keeps what its own commits have made superfluous in the order of its timestamps, and
-//! handles some of it after each transaction, as far as the horizon goes (`horizon.rs`). A record is
-//! claimed meanwhile, so that nobody writes it.
+//! Each worker queues what its own commits have made superfluous in the order of its timestamps, and handles some of
+//! it after each transaction, up to the oldest active timestamp (`oldest_active.rs`). A record is claimed meanwhile,
+//! so that nobody writes it.
 
 use super::{Ordered, faults, gap, record};
 use crate::collector::{self, Fate};
@@ -15,7 +15,7 @@ use crate::scheme::parts::unlink;
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::Guard;
 
-/// Transactions of a worker between two looks for the horizon, which reads the slots of all.
+/// Transactions of a worker between two searches for the oldest active timestamp, which read the slots of all.
 const LOOK_EVERY: u32 = 16;
 
 impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
@@ -32,10 +32,11 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
             // A worker that has nothing else to do may not have drawn for long.
             let own = if idle { self.draw(cx) } else { self.now };
             let slots = &cx.heap.shared().slots;
-            self.horizon = cx.shared.horizon.for_collection(slots, cx.heap.slot_number(), own);
+            self.oldest_active =
+                cx.shared.oldest_active.for_collection(slots, cx.heap.slot_number(), own);
             self.since = 0;
         }
-        let due = Due { order: self.horizon, ..Due::ALL };
+        let due = Due { order: self.oldest_active, ..Due::ALL };
         collector::sweep(self, cx, tables, budget, due, |scheme, cx, garbage| {
             // Whoever meets the collector's claim spins.
             M::enter_section();
@@ -63,7 +64,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         if !record::claim_for_collection(record) {
             return false;
         }
-        install::shorten(cx.heap, record, self.horizon);
+        install::shorten(cx.heap, record, self.oldest_active);
         record::release(record);
         true
     }

@@ -12,7 +12,7 @@
 //! - `timestamp` gives up as well when what it comes to read is younger than itself.
 //! - `mvcc` puts versions that are overwritten into a chain (`chain.rs`) and reads there what was in
 //!   place at its time. Versions that no transaction at work can read are collected (`garbage.rs`,
-//!   `horizon.rs`), and a snapshot reads at a time before which all is settled.
+//!   `oldest_active.rs`), and a snapshot reads at a time before which all is settled.
 //!
 //! Where we depart from the paper:
 //!
@@ -40,9 +40,9 @@ use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme,
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::chain;
-use crate::scheme::parts::horizon::Horizon;
 use crate::scheme::parts::in_place;
 use crate::scheme::parts::install;
+use crate::scheme::parts::oldest_active::OldestActive;
 use crate::timestamps::{Clock, TimestampSource};
 use crate::version;
 use crate::version::Version;
@@ -60,7 +60,7 @@ pub type Mvcc<M> = Ordered<M, true>;
 /// What all workers share.
 pub struct Shared<M: Machine> {
     timestamps: TimestampSource<M>,
-    horizon: Horizon<M>,
+    oldest_active: OldestActive<M>,
 }
 
 /// One worker's part of timestamp ordering, with one version of each record or with several.
@@ -78,8 +78,8 @@ pub struct Ordered<M: Machine, const VERSIONS: bool> {
     claims: Vec<RecordRef<M>>,
     blocker: Option<Blocker>,
     /// What is older than this is read by nobody.
-    horizon: u64,
-    /// Transactions since the horizon was looked for.
+    oldest_active: u64,
+    /// Transactions since the last search for the oldest active timestamp.
     since: u32,
 }
 
@@ -106,7 +106,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
     fn is_oldest(&self, cx: &mut Context<'_, M, Self>) -> bool {
         let (slots, slot) = (&cx.heap.shared().slots, cx.heap.slot_number());
         let above = self.now + record_word::word_of(1);
-        cx.shared.horizon.look(slots, slot, above) == above
+        cx.shared.oldest_active.look(slots, slot, above) == above
     }
 
     fn end(&mut self, cx: &mut Context<'_, M, Self>) {
@@ -116,7 +116,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         }
         self.blocker = None;
         cx.epochs.close_window(cx.heap.slot());
-        Horizon::leave(&cx.heap.shared().slots, cx.heap.slot_number());
+        OldestActive::leave(&cx.heap.shared().slots, cx.heap.slot_number());
     }
 }
 
@@ -139,7 +139,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
     type LockTable = NoLockTable;
 
     fn shared(options: &Options) -> Shared<M> {
-        Shared { timestamps: TimestampSource::new(options), horizon: Horizon::new() }
+        Shared { timestamps: TimestampSource::new(options), oldest_active: OldestActive::new() }
     }
 
     fn new() -> Self {
@@ -151,7 +151,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
             limit: 0,
             claims: Vec::with_capacity(32),
             blocker: None,
-            horizon: 0,
+            oldest_active: 0,
             since: 0,
         }
     }
@@ -162,15 +162,16 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         debug_assert!(self.blocker.is_none(), "it waits for nobody");
         let slot = cx.heap.slot_number();
         self.now = self.draw(cx);
-        while !cx.shared.horizon.enter(&cx.heap.shared().slots, slot, self.now) {
-            M::mark("timestamp below the horizon");
+        while !cx.shared.oldest_active.enter(&cx.heap.shared().slots, slot, self.now) {
+            M::mark("timestamp below the oldest active");
             self.now = self.draw(cx);
         }
         self.limit = self.now;
         self.loads = intent.loads;
         self.snapshot = intent.snapshot && cx.snapshots;
         if self.snapshot && !M::fault(&faults::SNAPSHOT_TOO_YOUNG) {
-            self.limit = cx.shared.horizon.for_snapshot(&cx.heap.shared().slots, slot, self.now);
+            self.limit =
+                cx.shared.oldest_active.for_snapshot(&cx.heap.shared().slots, slot, self.now);
         }
         debug_assert!(self.limit <= self.now, "nobody reads the future");
         Step::Done(())
@@ -268,7 +269,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         let shown = &cx.heap.shared().slots.get(slot).timestamp;
         cx.limits.check_holder(slot)?;
         let mut wait = cx.limits.wait();
-        // Acquire pairs with the release in `Horizon::leave`.
+        // Acquire pairs with the release in `OldestActive::leave`.
         while shown.load(Ordering::Acquire) == timestamp {
             wait.awake()?;
         }
@@ -352,7 +353,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         }
         let write = &mut writes.entries[index];
         match VERSIONS {
-            true => install::install_before_old(cx, point, write, value, self.horizon),
+            true => install::install_before_old(cx, point, write, value, self.oldest_active),
             false => in_place::install(cx, point, write, value),
         }
     }
@@ -360,7 +361,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
     #[inline]
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
         if self.loads {
-            cx.shared.horizon.close_below(self.now);
+            cx.shared.oldest_active.close_below(self.now);
         }
         self.end(cx);
     }

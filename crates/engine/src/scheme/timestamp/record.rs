@@ -9,7 +9,7 @@
 //!
 //! Reader and writer each write one of the two and then look at the other's (all sequentially
 //! consistent), so that of a reader and an older writer at least one notices: the reader waits, or the
-//! writer gives up. A claim carries no timestamp: the slot shows it (`horizon.rs`). Where the slot shows
+//! writer gives up. A claim carries no timestamp: the slot shows it (`oldest_active.rs`). Where the slot shows
 //! another one by then the claim is over, and a new version in place, if it left one, shows in the
 //! header word.
 
@@ -71,7 +71,7 @@ impl<M: Machine> Reader<'_, M> {
         }
         debug_assert!(claim != 0, "zero stands for no claim");
         let slot = u32::try_from(claim - 1).expect("a slot");
-        // Acquire pairs with the release in `Horizon::leave`.
+        // Acquire pairs with the release in `OldestActive::leave`.
         let timestamp = self.slots.get(slot).timestamp.load(Ordering::Acquire);
         (timestamp != 0).then_some(Blocker { slot, timestamp })
     }

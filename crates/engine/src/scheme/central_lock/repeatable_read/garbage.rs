@@ -14,7 +14,7 @@ use crate::scheme::parts::install;
 use crate::scheme::parts::unlink;
 use chiliad_machine::{Machine, Ordering, Word};
 
-/// Transactions of a worker between two looks for the horizon, which reads the slots of all.
+/// Transactions of a worker between two searches for the oldest active number, which read the slots of all.
 const LOOK_EVERY: u32 = 16;
 
 impl<M: Machine> RepeatableRead<M> {
@@ -28,10 +28,11 @@ impl<M: Machine> RepeatableRead<M> {
         self.since += 1;
         if self.since >= LOOK_EVERY || budget == usize::MAX {
             let (slots, slot) = (&cx.heap.shared().slots, cx.heap.slot_number());
-            self.horizon = cx.shared.horizon.for_collection(slots, slot, cx.shared.next());
+            self.oldest_active =
+                cx.shared.oldest_active.for_collection(slots, slot, cx.shared.next());
             self.since = 0;
         }
-        let due = Due { order: self.horizon, ..Due::ALL };
+        let due = Due { order: self.oldest_active, ..Due::ALL };
         collector::sweep(self, cx, tables, budget, due, |scheme, cx, garbage| {
             let done = match garbage.key.is_some() {
                 true => scheme.unlink(cx, tables, garbage),
@@ -68,7 +69,7 @@ impl<M: Machine> RepeatableRead<M> {
             )
             .is_ok();
         if latched {
-            install::shorten(cx.heap, garbage.record, self.horizon);
+            install::shorten(cx.heap, garbage.record, self.oldest_active);
             record_word::publish(word, found);
         }
         M::leave_section();

@@ -17,8 +17,8 @@
 //! from a counter, whatever the options say of timestamps: those of batches and clocks may be lower than
 //! some that were given out before, and a snapshot must be complete when it is taken.
 //!
-//! **Versions** are those of `mvcc` (`parts/install.rs`), and so is the horizon below which nobody reads
-//! (`parts/horizon.rs`): a transaction shows the first number that is not in its snapshot. Versions and
+//! **Versions** are those of `mvcc` (`parts/install.rs`), and so is the oldest active number, below which nobody
+//! reads (`parts/oldest_active.rs`): a transaction shows the first number that is not in its snapshot. Versions and
 //! tombstones go when they are below (`garbage.rs`). A key that is not in its index is therefore absent in
 //! every snapshot at work, and what a transaction has found in one stays in its index until the transaction
 //! has ended. Where memory is full and a version cannot be kept, its successor is refused, unless every snapshot at
@@ -39,7 +39,7 @@ use crate::arena::Arena;
 use crate::contract::{CommitPoint, Context, LockTable, Needs, Refusal, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
-use crate::scheme::parts::horizon::Horizon;
+use crate::scheme::parts::oldest_active::OldestActive;
 use crate::scheme::parts::{chain, in_place, install};
 use crate::version;
 use crate::version::Version;
@@ -64,7 +64,7 @@ pub struct Shared<M: Machine> {
     wait_timeout: u64,
     /// The number of the last commit.
     commits: Line<M::Word>,
-    horizon: Horizon<M>,
+    oldest_active: OldestActive<M>,
 }
 
 impl<M: Machine> Shared<M> {
@@ -83,8 +83,8 @@ pub struct RepeatableRead<M: Machine> {
     /// Versions whose words are below are in its snapshot.
     limit: u64,
     /// What is older than this is read by nobody.
-    horizon: u64,
-    /// Transactions since the horizon was looked for.
+    oldest_active: u64,
+    /// Transactions since the last search for the oldest active number.
     since: u32,
 }
 
@@ -105,7 +105,7 @@ impl<M: Machine> RepeatableRead<M> {
     fn is_in_all_snapshots(cx: &mut Context<'_, M, Self>, order: u64) -> bool {
         let (slots, slot) = (&cx.heap.shared().slots, cx.heap.slot_number());
         let next = order + record_word::word_of(1);
-        cx.shared.horizon.look(slots, slot, next) == next
+        cx.shared.oldest_active.look(slots, slot, next) == next
     }
 
     /// The commit is refused after all.
@@ -157,12 +157,12 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
             manager: Arc::new(Boxed::new(<Scalable as Variant<M>>::table(options))),
             wait_timeout: options.wait_ticks::<M>(Self::INFO.wait_timeout),
             commits: Line(M::Word::new(FIRST)),
-            horizon: Horizon::new(),
+            oldest_active: OldestActive::new(),
         }
     }
 
     fn new() -> Self {
-        Self { seat: Seat::new(), limit: 0, horizon: 0, since: 0 }
+        Self { seat: Seat::new(), limit: 0, oldest_active: 0, since: 0 }
     }
 
     #[inline]
@@ -172,8 +172,8 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         }
         let slot = cx.heap.slot_number();
         self.limit = cx.shared.next();
-        while !cx.shared.horizon.enter(&cx.heap.shared().slots, slot, self.limit) {
-            M::mark("snapshot below the horizon");
+        while !cx.shared.oldest_active.enter(&cx.heap.shared().slots, slot, self.limit) {
+            M::mark("snapshot below the oldest active");
             self.limit = cx.shared.next();
         }
         debug_assert!(self.limit & record_word::FLAGS == 0, "a limit is a word without flags");
@@ -309,14 +309,14 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
     ) {
         debug_assert!(point.order >= self.limit, "a commit is not in its own snapshot");
         let write = &mut writes.entries[index];
-        install::install_before_old(cx, point, write, value, self.horizon);
+        install::install_before_old(cx, point, write, value, self.oldest_active);
     }
 
     #[inline]
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
         self.seat.committed();
         cx.epochs.close_window(cx.heap.slot());
-        Horizon::leave(&cx.heap.shared().slots, cx.heap.slot_number());
+        OldestActive::leave(&cx.heap.shared().slots, cx.heap.slot_number());
     }
 
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
@@ -325,7 +325,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         }
         cx.epochs.close_window(cx.heap.slot());
         // Last: what it has placed is not taken out of an index by others while it is shown.
-        Horizon::leave(&cx.heap.shared().slots, cx.heap.slot_number());
+        OldestActive::leave(&cx.heap.shared().slots, cx.heap.slot_number());
     }
 
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {

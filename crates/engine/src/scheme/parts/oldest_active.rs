@@ -1,15 +1,13 @@
-//! Which timestamps are in use: what collection and snapshots have to know.
+//! The oldest active timestamp, which collection and snapshots go by.
 //!
-//! A transaction shows its timestamp in its worker's slot (`Slot::timestamp`) from begin to end. The
-//! *horizon* is a timestamp below which no transaction is at work any more, and none will begin:
-//! whoever would draw a lower one, from a batch or by a clock that is behind, draws again. It only
-//! grows. It follows that
+//! A transaction shows its timestamp in its worker's slot (`Slot::timestamp`) from begin to end. No transaction is
+//! active below the *oldest active timestamp*, and none will begin there: a transaction that draws a lower one, from
+//! a batch or by a clock that is late, draws again. It only grows. It follows that
 //!
-//! - a version that was replaced by one from below the horizon is read by nobody,
-//! - a tombstone from below it may leave its index, and whoever inserts its key anew is younger,
+//! - a version that was replaced by one from below it is read by nobody,
+//! - a tombstone from below it may leave its index: an insertion of its key is younger,
 //! - what a transaction has read stays in its index until it has ended,
-//! - a transaction that only reads may read as of the horizon without showing it to anybody else: a
-//!   *snapshot*.
+//! - a transaction that only reads may read as of the oldest active timestamp without tracking: a *snapshot*.
 //!
 //! Timestamps are in the form of header words here: flags clear.
 
@@ -31,19 +29,19 @@ static COLLECTED_TOO_SOON: Fault = Fault {
 /// The planted bugs of this part.
 pub static FAULTS: &[&Fault] = &[&COLLECTED_TOO_SOON];
 
-/// What all workers share. Lives in the machine's memory.
-pub struct Horizon<M: Machine> {
+/// State shared by all workers. Lives in the machine's memory.
+pub struct OldestActive<M: Machine> {
     /// Nobody begins below.
     open: Line<M::Word>,
     /// Versions that only readers below needed may be gone.
     collected: Line<M::Word>,
-    /// The horizon that was found last. It stays one: none of what it says ceases to hold.
+    /// The last result of a search. It stays valid: what it promises never ceases to hold.
     found: Line<M::Word>,
     /// Held by the worker that looks for a later one.
     looking: Line<Latch<M, ()>>,
 }
 
-impl<M: Machine> Horizon<M> {
+impl<M: Machine> OldestActive<M> {
     pub fn new() -> Self {
         Self {
             open: Line(M::Word::new(0)),
@@ -106,8 +104,8 @@ impl<M: Machine> Horizon<M> {
         Self::least(slots, slot, goal)
     }
 
-    /// The horizon for a collector who is not at work. One worker at a time looks for it, since that reads
-    /// the slots of all; meanwhile the others have the last one.
+    /// The oldest active timestamp, for a collector without a transaction of its own. One worker at a time searches,
+    /// since that reads the slots of all; the others get the last result.
     pub fn for_collection(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
         if M::fault(&COLLECTED_TOO_SOON) {
             return own;
@@ -121,31 +119,31 @@ impl<M: Machine> Horizon<M> {
         self.found.0.load(Ordering::Acquire)
     }
 
-    /// Looks for the horizon, `own` at most, where the caller's own transaction, if there is one, does not
-    /// count.
+    /// Searches for the oldest active timestamp, `own` at most; the caller's own transaction, if there is one, does
+    /// not count.
     pub fn look(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
-        let horizon = self.advance(slots, slot, own);
-        debug_assert!(horizon <= own, "no later than the caller's");
+        let oldest_active = self.advance(slots, slot, own);
+        debug_assert!(oldest_active <= own, "no later than the caller's");
         // AcqRel pairs with the raises of others; the look of `for_snapshot` goes by the fences.
-        self.collected.0.fetch_max(horizon, Ordering::AcqRel);
+        self.collected.0.fetch_max(oldest_active, Ordering::AcqRel);
         // Full; pairs with the one in `for_snapshot`: either the snapshot sees that it is too old, or
         // it is seen here.
         M::fence(Ordering::SeqCst);
-        Self::least(slots, slot, horizon)
+        Self::least(slots, slot, oldest_active)
     }
 
-    /// The horizon for a snapshot: all before it is read, nothing after it. The caller has entered at
-    /// `own`, and is at work at the horizon from now on.
+    /// The oldest active timestamp for a snapshot, which reads everything before it and nothing after it. The caller
+    /// has entered at `own`, and is active at the result from now on.
     pub fn for_snapshot(&self, slots: &Slots<M>, slot: u32, own: u64) -> u64 {
         loop {
-            let horizon = self.advance(slots, slot, own);
-            debug_assert!(horizon <= own, "no later than the caller's");
+            let oldest_active = self.advance(slots, slot, own);
+            debug_assert!(oldest_active <= own, "no later than the caller's");
             let shown = &slots.get(slot).timestamp;
-            shown.store(horizon, Ordering::Relaxed);
+            shown.store(oldest_active, Ordering::Relaxed);
             // Full; pairs with the one in `look`.
             M::fence(Ordering::SeqCst);
-            if horizon >= self.collected.0.load(Ordering::Relaxed) {
-                return horizon;
+            if oldest_active >= self.collected.0.load(Ordering::Relaxed) {
+                return oldest_active;
             }
             M::mark("snapshot too old");
             // Not shown any longer than that: others would take it for one that they may rely on.
