@@ -40,7 +40,7 @@ fn run(records: u64, checked: bool) -> u64 {
     let report = report.expect("a run");
     assert!(report.outcome.verdict.is_completed(), "{}", report.outcome.verdict);
     assert_eq!(report.tally.committed(), 40);
-    assert!(report.outcome.counters.hollow_lines > 40 * 16);
+    assert!(report.outcome.counters.hole_lines > 40 * 16);
     report.outcome.memory_bytes
 }
 

@@ -210,7 +210,7 @@ impl Options {
             ));
         }
         if let Some(kept) = self.kept_payload {
-            if !M::HOLLOW {
+            if !M::SPARSE {
                 return refuse(format!(
                     "kept_payload {kept}: this machine keeps all of each value; none is accepted"
                 ));

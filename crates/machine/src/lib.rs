@@ -29,7 +29,6 @@ pub mod bytes;
 mod cost;
 pub mod disk;
 mod fault;
-mod hollow;
 mod interleaved;
 mod latch;
 mod link;
@@ -45,6 +44,7 @@ pub mod shared_log;
     expect(dead_code, reason = "where stacks cannot be switched there are no fibers")
 )]
 mod sleepers;
+mod sparse;
 mod spin;
 mod turn;
 
@@ -54,7 +54,6 @@ pub use array::{Array, Line};
 pub use bytes::{copy_in, copy_out, words_for};
 pub use cost::Cost;
 pub use fault::{Fault, Rig};
-pub use hollow::Hollow;
 pub use interleaved::{Interleaved, MEMBERS_MAX, Pace, interleave, park_for_long};
 pub use latch::{Latch, Latched};
 pub use link::{Link, Tagged};
@@ -64,6 +63,7 @@ pub use plain::Plain;
 pub use room::{NoRoom, mappings_max, stacks_max};
 pub use serial::serial;
 pub use shared::Shared;
+pub use sparse::SparseShape;
 pub use spin::{Patience, Spin};
 
 use core::alloc::Layout;
@@ -153,8 +153,8 @@ pub trait Machine: Sized + Send + Sync + 'static {
     /// Whether accesses are simulated: callers may then prefer one generic instance (a virtual call
     /// does not show) to many monomorphised ones.
     const SIMULATED: bool;
-    /// Whether there are slots with a hole: see [`Hollow`].
-    const HOLLOW: bool = false;
+    /// Whether there are slots with a hole: see [`SparseShape`].
+    const SPARSE: bool = false;
 
     /// Whether runs are short and made to see many interleavings: what comes seldom natively, such as the
     /// reclaiming of memory, shall then come often.
@@ -181,16 +181,16 @@ pub trait Machine: Sized + Send + Sync + 'static {
     fn poison(start: *const u8, bytes: usize);
     /// Takes a [`Machine::poison`] back.
     fn unpoison(start: *const u8, bytes: usize);
-    /// Slots of this shape, at distances of [`Hollow::held_bytes`], and how many; given back by
-    /// [`Machine::free`] with [`Hollow::layout`] and [`Class::Chunk`]. `None` when the machine has no
+    /// Slots of this shape, at distances of [`SparseShape::held_bytes`], and how many; given back by
+    /// [`Machine::free`] with [`SparseShape::layout`] and [`Class::Chunk`]. `None` when the machine has no
     /// more, or only whole slots.
-    fn alloc_hollow(shape: Hollow) -> Option<(NonNull<u8>, usize)> {
+    fn alloc_sparse(shape: SparseShape) -> Option<(NonNull<u8>, usize)> {
         let _ = shape;
         None
     }
     /// The shape of the slot at `start`, if it has a hole.
     #[inline]
-    fn hollow(start: *const u8) -> Option<Hollow> {
+    fn sparse_shape(start: *const u8) -> Option<SparseShape> {
         let _ = start;
         None
     }

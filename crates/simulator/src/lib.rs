@@ -54,7 +54,7 @@
 //! ```
 //!
 //! From the bottom up: `random` (generators), `host`, `region` (memory, whose it is and what is freed in it),
-//! `hollow` and `tail` (memory of which only a part exists),
+//! `sparse` and `tail` (memory of which only a part exists),
 //! `store_buffer` (total store order), `schedule` (which core runs next), `round` (which of its workers),
 //! `timed` (what takes time), `fibre` (coroutines and their stacks), `outcome`; `state`, which holds them
 //! all, and what one event does to it; over it
@@ -71,7 +71,6 @@ mod disk;
 mod fibre;
 pub mod fork;
 mod freed;
-mod hollow;
 mod hook;
 mod host;
 mod hosts;
@@ -84,6 +83,7 @@ mod run;
 mod schedule;
 mod section;
 mod shared_log;
+mod sparse;
 mod state;
 mod store_buffer;
 mod tail;

@@ -3,7 +3,7 @@
 use crate::outcome::Access;
 use crate::state::State;
 use crate::word::{SimLink, SimWord};
-use chiliad_machine::{Class, Cost, Fault, Hollow, Machine, Ordering, Ticks, Woken, WorkerId};
+use chiliad_machine::{Class, Cost, Fault, Machine, Ordering, SparseShape, Ticks, Woken, WorkerId};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -44,7 +44,7 @@ impl Machine for Sim {
 
     const CHUNK_BYTES: usize = 16 << 10;
     const SIMULATED: bool = true;
-    const HOLLOW: bool = true;
+    const SPARSE: bool = true;
 
     fn explores() -> bool {
         State::current().config.machine.is_none()
@@ -75,17 +75,17 @@ impl Machine for Sim {
         State::current().poison(start.addr(), bytes, false);
     }
 
-    fn alloc_hollow(shape: Hollow) -> Option<(NonNull<u8>, usize)> {
+    fn alloc_sparse(shape: SparseShape) -> Option<(NonNull<u8>, usize)> {
         let state = State::current();
-        let (slots, count) = state.region.alloc_hollow(shape)?;
+        let (slots, count) = state.region.alloc_sparse(shape)?;
         state.digest_address(Access::Alloc, state.region.offset(slots.addr().get()) as u64);
         Some((slots, count))
     }
 
     #[inline]
-    fn hollow(start: *const u8) -> Option<Hollow> {
+    fn sparse_shape(start: *const u8) -> Option<SparseShape> {
         let region = &State::current().region;
-        region.hollow(region.offset(start.addr()))
+        region.sparse_shape(region.offset(start.addr()))
     }
 
     fn touch(start: *const u8, offset: usize, bytes: usize, write: bool) {

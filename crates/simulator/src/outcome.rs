@@ -350,8 +350,8 @@ pub struct Counters {
     pub prefetches: u64,
     /// Units of `work`, by [`Cost::index`].
     pub work: [u64; Cost::COUNT],
-    /// Lines accessed of which nothing exists: see [`chiliad_machine::Hollow`].
-    pub hollow_lines: u64,
+    /// Lines accessed of which nothing exists: see [`chiliad_machine::SparseShape`].
+    pub hole_lines: u64,
 }
 
 /// What a run ends with.

@@ -6,17 +6,17 @@
 //! - A freed block is handed out again only if the seed says so or the region is exhausted: the
 //!   longer it rests, the more uses of freed memory show. The seed says so in a quarter of the
 //!   runs, since a stale pointer that is compared and never followed shows in no other way.
-//! - What exists only in part lies at the upper end (`hollow`), with simulated addresses of its own.
+//! - What exists only in part lies at the upper end (`sparse`), with simulated addresses of its own.
 //! - Memory that is not *checked* has no shadow and no garbage: all that was handed out may be
 //!   accessed, and fresh memory is a mapping of its own that the host fills with zeroes when touched.
 //! - The shadow word of an accessible word is the mark of the host whose core it was handed out to (zero
 //!   for host 0): only that host's cores may access it. Otherwise it is the serial number, counted from
 //!   one, of the free or poisoning that closed it.
 
-use crate::hollow::{self, GRANULE_BYTES, Hollows};
 use crate::host::Host;
 use crate::random::{Generator, Stream};
-use chiliad_machine::{Hollow, WorkerId};
+use crate::sparse::{self, GRANULE_BYTES, SparseChunks};
+use chiliad_machine::{SparseShape, WorkerId};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -30,7 +30,7 @@ const GARBAGE: u8 = 0xa5;
 const ALIGN_MAX: usize = 2 << 20;
 
 /// The most that a region can have: at the next address those begin of what exists only in part.
-const BYTES_MAX: usize = hollow::START as usize;
+const BYTES_MAX: usize = sparse::START as usize;
 
 /// Where the first block lies: zero shall be nobody's address.
 const START: usize = 4096;
@@ -190,7 +190,7 @@ pub(crate) struct Region {
     shadow: NonNull<u32>,
     /// The end of what has been handed out, as an offset.
     top: Cell<usize>,
-    hollows: Hollows,
+    sparse: SparseChunks,
     checked: bool,
     /// The mark of the host whose core runs.
     mark: Cell<u32>,
@@ -219,7 +219,7 @@ impl Region {
             shadow: mapping.shadow(),
             mapping: Some(mapping),
             top: Cell::new(START),
-            hollows: Hollows::new(bytes),
+            sparse: SparseChunks::new(bytes),
             checked,
             mark: Cell::new(0),
             books: RefCell::new(Books {
@@ -252,7 +252,7 @@ impl Region {
 
     /// Bytes handed out, freed ones and those that do not exist included.
     pub(crate) fn used_bytes(&self) -> u64 {
-        self.top.get() as u64 + self.hollows.simulated_bytes()
+        self.top.get() as u64 + self.sparse.simulated_bytes()
     }
 
     /// The offset of a host address; meaningless unless [`Region::contains`] it.
@@ -270,19 +270,19 @@ impl Region {
     /// neighbours there: ask for the address of the beginning and count on from it.
     #[inline]
     pub(crate) fn simulated(&self, offset: usize) -> u64 {
-        if offset < self.hollows.from() { offset as u64 } else { self.hollows.simulated(offset) }
+        if offset < self.sparse.from() { offset as u64 } else { self.sparse.simulated(offset) }
     }
 
     /// The shape of the slot at `offset`, if it exists only in part.
     #[inline]
-    pub(crate) fn hollow(&self, offset: usize) -> Option<Hollow> {
-        if offset < self.hollows.from() { None } else { self.hollows.shape(offset) }
+    pub(crate) fn sparse_shape(&self, offset: usize) -> Option<SparseShape> {
+        if offset < self.sparse.from() { None } else { self.sparse.shape(offset) }
     }
 
     /// Whether what is at `offset` was ever handed out.
     #[inline]
     fn is_handed_out(&self, offset: usize) -> bool {
-        offset < self.top.get() || self.hollows.contains(offset)
+        offset < self.top.get() || self.sparse.contains(offset)
     }
 
     /// The shadow of a word that was handed out.
@@ -336,7 +336,7 @@ impl Region {
         let books = &mut *self.books.borrow_mut();
         let class = (layout.size(), layout.align());
         let fresh = self.top.get().next_multiple_of(layout.align());
-        let room = fresh.checked_add(layout.size()).is_some_and(|end| end <= self.hollows.from());
+        let room = fresh.checked_add(layout.size()).is_some_and(|end| end <= self.sparse.from());
         let rested = if !room || (books.reuses && books.random.below(2) == 0) {
             books.resting.get_mut(&class).and_then(VecDeque::pop_front)
         } else {
@@ -362,8 +362,8 @@ impl Region {
 
     /// Slots of which only a part exists, side by side, and how many; nothing if the region is
     /// exhausted.
-    pub(crate) fn alloc_hollow(&self, shape: Hollow) -> Option<(NonNull<u8>, usize)> {
-        let (offset, count) = self.hollows.take(shape, self.top.get())?;
+    pub(crate) fn alloc_sparse(&self, shape: SparseShape) -> Option<(NonNull<u8>, usize)> {
+        let (offset, count) = self.sparse.take(shape, self.top.get())?;
         self.set_shadow(offset, offset + GRANULE_BYTES, self.mark.get());
         self.books.borrow_mut().live.insert(offset, padded(shape.layout(count)?));
         Some((self.fresh(offset, GRANULE_BYTES)?, count))
@@ -389,7 +389,7 @@ impl Region {
             return false;
         }
         books.live.remove(&offset);
-        if !self.hollows.contains(offset) {
+        if !self.sparse.contains(offset) {
             books.resting.entry((layout.size(), layout.align())).or_default().push_back(offset);
         }
         if self.checked {
@@ -443,7 +443,7 @@ impl Books {
 impl Drop for Region {
     fn drop(&mut self) {
         // What later runs could use again has a shadow, and garbage only where its top was.
-        let reusable = self.checked && self.hollows.is_empty();
+        let reusable = self.checked && self.sparse.is_empty();
         if let Some(mapping) = self.mapping.take().filter(|_| reusable) {
             mapping.give_back(self.top.get());
         }
@@ -468,7 +468,7 @@ fn padded(layout: Layout) -> Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hollow::CHUNK_BYTES;
+    use crate::sparse::CHUNK_BYTES;
 
     const CLOSING: Closing =
         Closing { worker: WorkerId(0), event: 0, poisoned: false, owner: Host(0) };
@@ -557,14 +557,15 @@ mod tests {
     }
 
     #[test]
-    fn hollow_slots_are_closed_like_others_and_not_handed_out_again() {
+    fn sparse_slots_are_closed_like_others_and_not_handed_out_again() {
         let region = Region::new(2 << 20, 3, true).expect("room");
-        let shape = Hollow { whole_bytes: 1024, front_bytes: 32, back_bytes: 24, spared: false };
-        let (slots, count) = region.alloc_hollow(shape).expect("room");
+        let shape =
+            SparseShape { whole_bytes: 1024, front_bytes: 32, back_bytes: 24, spared: false };
+        let (slots, count) = region.alloc_sparse(shape).expect("room");
         let offset = region.offset(slots.addr().get());
         assert_eq!(offset, (2 << 20) - CHUNK_BYTES);
-        assert_eq!(region.hollow(offset), Some(shape));
-        assert_eq!(region.hollow(START), None);
+        assert_eq!(region.sparse_shape(offset), Some(shape));
+        assert_eq!(region.sparse_shape(START), None);
         assert_eq!(region.simulated(START), START as u64);
         assert_eq!(region.simulated(offset + 64), region.simulated(offset) + 1024);
         assert_eq!(region.used_bytes(), (START + count * 1024) as u64);

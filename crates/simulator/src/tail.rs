@@ -1,4 +1,4 @@
-//! Accesses to what has addresses and no memory: the holes of hollow slots.
+//! Accesses to what has addresses and no memory: the holes of sparse slots.
 
 use crate::state::State;
 use crate::timed::Access;
@@ -14,7 +14,7 @@ impl State {
         let line = LINE_BYTES as u64;
         let lines = (start + bytes as u64 - 1) / line - start / line + 1;
         let mut counters = self.counters.get();
-        counters.hollow_lines += lines;
+        counters.hole_lines += lines;
         self.counters.set(counters);
         if let Some(timed) = self.timed() {
             let access = if write { Access::Write } else { Access::Read };

@@ -6,7 +6,7 @@
 
 use crate::budget::{Budget, OutOfMemory};
 use crate::pool::{Pool, batch_slots};
-use chiliad_machine::{Class, Hollow, Machine};
+use chiliad_machine::{Class, Machine, SparseShape};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
@@ -109,16 +109,16 @@ impl Chunks {
         Ok(())
     }
 
-    /// Carves `count` hollow slots or more, as the machine has them; fewer near the limit of memory.
-    pub fn carve_hollow<M: Machine>(
+    /// Carves `count` sparse slots or more, as the machine has them; fewer near the limit of memory.
+    pub fn carve_sparse<M: Machine>(
         &mut self,
         budget: Budget<'_, M>,
-        shape: Hollow,
+        shape: SparseShape,
         count: usize,
         target: &mut Pool,
     ) -> Result<(), OutOfMemory> {
         while target.slots.len() < count {
-            let Some((start, made)) = M::alloc_hollow(shape) else { break };
+            let Some((start, made)) = M::alloc_sparse(shape) else { break };
             let Some(layout) = shape.layout(made) else { break };
             self.blocks.push((start, layout));
             let mut within = made;

@@ -15,7 +15,7 @@
 //! worker is pinned in `p` the epoch is thus `p` or `p + 1`; a reader that could have seen what it
 //! unlinked is pinned in `p + 1` at the latest and has left once the epoch is `p + 3`.
 //!
-//! Records of which only a part exists (`hollow.rs`) have pools of their own.
+//! Records of which only a part exists (`sparse.rs`) have pools of their own.
 //!
 //! Type stability: the first [`Kind::stable_bytes`] of a freed slot stay readable for ever. A slot keeps its size, and
 //! its kind, but that a block of a version may become a record where memory is short.
@@ -24,13 +24,13 @@ use crate::budget::{Budget, OutOfMemory};
 use crate::chunks::Chunks;
 use crate::classes::{CLASSES, HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes, class_for};
 use crate::guard::GUARD_BYTES;
-use crate::hollow::{self, Kept};
 use crate::pool::{Pool, batch_slots};
 use crate::record::{Record, RecordRef};
 use crate::slots::{Slot, Slots};
+use crate::sparse::{self, Kept};
 use crate::supply::Supply;
 use chiliad_machine::{
-    Allocator, Cost, Fault, Hollow, Latch, Machine, Ordering, Rig, Shared, Word,
+    Allocator, Cost, Fault, Latch, Machine, Ordering, Rig, Shared, SparseShape, Word,
 };
 use core::alloc::Layout;
 use core::cell::Cell;
@@ -51,14 +51,14 @@ pub enum Kind {
     Inner,
 }
 
-/// In the order of their numbers, which choose a pool; then those that have hollow slots.
+/// In the order of their numbers, which choose a pool; then those that have sparse slots.
 const KINDS: [Kind; 6] =
     [Kind::Record, Kind::Version, Kind::Leaf, Kind::Inner, Kind::Record, Kind::Version];
-/// The first of the pools of hollow slots.
-const HOLLOW: usize = 4 * CLASSES;
+/// The first of the pools of sparse slots.
+const SPARSE: usize = 4 * CLASSES;
 
 const fn pools<M: Machine>() -> usize {
-    if M::HOLLOW { KINDS.len() * CLASSES } else { HOLLOW }
+    if M::SPARSE { KINDS.len() * CLASSES } else { SPARSE }
 }
 
 /// A pin that is still in a store buffer is not seen, and what it protects is freed.
@@ -137,15 +137,15 @@ fn pool_index(kind: Kind, class: u8) -> usize {
 }
 
 /// Bytes of memory that there are of a pool's slot.
-fn slot_bytes(pool: usize, shape: Option<Hollow>) -> usize {
+fn slot_bytes(pool: usize, shape: Option<SparseShape>) -> usize {
     debug_assert!(pool < KINDS.len() * CLASSES, "a pool that there is");
-    shape.map_or_else(|| class_bytes((pool % CLASSES) as u8), Hollow::held_bytes)
+    shape.map_or_else(|| class_bytes((pool % CLASSES) as u8), SparseShape::held_bytes)
 }
 
 /// The pool that a record belongs to.
 fn pool_of<M: Machine>(kind: Kind, record: RecordRef<M>) -> usize {
-    let hollow = M::hollow(record.as_ptr().cast()).map_or(0, |_| HOLLOW);
-    hollow + pool_index(kind, record.class())
+    let sparse = M::sparse_shape(record.as_ptr().cast()).map_or(0, |_| SPARSE);
+    sparse + pool_index(kind, record.class())
 }
 
 /// The shared part. Lives in the machine's memory, because its words do.
@@ -319,7 +319,7 @@ impl<M: Machine> Heap<M> {
     fn refill(
         &self,
         pool: usize,
-        shape: Option<Hollow>,
+        shape: Option<SparseShape>,
         own: &mut Chunks,
         target: &mut Pool,
     ) -> Result<(), OutOfMemory> {
@@ -331,7 +331,7 @@ impl<M: Machine> Heap<M> {
         }
         let carve = |chunks: &mut Chunks, target: &mut Pool| match shape {
             None => chunks.carve_slots(self.budget(), bytes, wanted, target),
-            Some(shape) => chunks.carve_hollow(self.budget(), shape, wanted, target),
+            Some(shape) => chunks.carve_sparse(self.budget(), shape, wanted, target),
         };
         let mut central = self.central.try_lock();
         // Near the limit only what others have given back may be left.
@@ -501,14 +501,14 @@ impl<M: Machine> LocalHeap<M> {
         self.alloc_class(kind, class)
     }
 
-    /// A hollow slot, for a record or version block.
-    fn alloc_hollow(
+    /// A sparse slot, for a record or version block.
+    fn alloc_sparse(
         &mut self,
         kind: Kind,
         class: u8,
-        shape: Hollow,
+        shape: SparseShape,
     ) -> Result<NonNull<u8>, OutOfMemory> {
-        let at = HOLLOW + pool_index(kind, class);
+        let at = SPARSE + pool_index(kind, class);
         if self.free[at].slots.is_empty() {
             self.shared.refill(at, Some(shape), &mut self.chunks, &mut self.free[at])?;
         }
@@ -605,9 +605,9 @@ impl<M: Machine> LocalHeap<M> {
         debug_assert!(matches!(kind, Kind::Record | Kind::Version));
         let class = class_for(HEAD_BYTES + bytes + 8 * self.scheme_words).ok_or(OutOfMemory)?;
         debug_assert!(class_bytes(class) >= HEAD_BYTES + bytes + 8 * self.scheme_words, "it fits");
-        let place = match hollow::shape::<M>(self.shared.kept, class) {
+        let place = match sparse::shape::<M>(self.shared.kept, class) {
             None => self.alloc_class(kind, class)?,
-            Some(shape) => self.alloc_hollow(kind, class, shape)?,
+            Some(shape) => self.alloc_sparse(kind, class, shape)?,
         };
         let place = place.cast::<Record<M>>();
         // SAFETY: a slot of sufficient size, constructed as words; the head is two of them.
@@ -646,7 +646,7 @@ impl<M: Machine> LocalHeap<M> {
     fn free_class(&mut self, pool: usize, place: NonNull<u8>) {
         M::work(Cost::Free, 1);
         let stable = KINDS[pool / CLASSES].stable_bytes();
-        let bytes = slot_bytes(pool, M::hollow(place.as_ptr()));
+        let bytes = slot_bytes(pool, M::sparse_shape(place.as_ptr()));
         debug_assert!(stable <= bytes, "what stays readable lies within");
         M::poison(place.as_ptr().wrapping_add(stable), bytes - stable);
         let own = &mut self.free[pool];

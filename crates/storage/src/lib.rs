@@ -15,23 +15,23 @@ mod chunks;
 mod classes;
 mod guard;
 mod heap;
-mod hollow;
 pub mod index;
 pub mod key;
 mod pool;
 mod record;
 mod slots;
+mod sparse;
 mod supply;
 
 pub use budget::OutOfMemory;
 pub use classes::SCHEME_WORDS_MAX;
 pub use guard::{Guard, Header, Seen};
 pub use heap::{FAULTS, Heap, Kind, LocalHeap, Usage};
-pub use hollow::Kept;
 pub use index::{
     Change, Changes, Cursor, Direction, Found, HashIndex, Hooks, Index, LookupBatch, Teardown,
 };
 pub use index::{Inserted, KEY_BYTES_MAX, LeafRun, NoHooks, OrderedIndex, Probe};
 pub use record::{Record, RecordRef, VALUE_BYTES_MAX};
 pub use slots::{Slot, Slots, WORKERS_MAX};
+pub use sparse::Kept;
 pub use supply::Supply;

@@ -17,11 +17,11 @@
 //! - The size class never changes. A value that outgrows it lives in a block of its own at the head
 //!   of the link, and `overflow` says so; a record therefore never moves and no index entry is ever
 //!   rewritten for growth. (Tu, 2013, 5, installs a new record instead.)
-//! - A slot may have a hole (`hollow.rs`); what touches the payload asks for that first.
+//! - A slot may have a hole (`sparse.rs`); what touches the payload asks for that first.
 //! - Addresses have 48 bits, as those of user space have wherever nobody asks for more.
 
 use crate::classes::{CLASSES, HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes};
-use crate::hollow::{HollowSlot, copy_words};
+use crate::sparse::{SparseSlot, copy_words};
 use chiliad_machine::{Cost, Link, Machine, Ordering, Tagged, Word, copy_in, copy_out, words_for};
 use core::ptr::NonNull;
 
@@ -190,10 +190,10 @@ impl<M: Machine> RecordRef<M> {
     #[inline]
     fn back<'a>(self, capacity: usize, index: usize) -> &'a M::Word {
         debug_assert!(index <= SCHEME_WORDS_MAX, "a word at the end of the slot");
-        if M::HOLLOW
-            && let Some(hollow) = self.hollow()
+        if M::SPARSE
+            && let Some(sparse) = self.sparse()
         {
-            return hollow.back(index);
+            return sparse.back(index);
         }
         let words = self.payload(capacity);
         &words[words.len() - 1 - index]
@@ -278,10 +278,10 @@ impl<M: Machine> RecordRef<M> {
     /// arrives may be torn: validate the header afterwards.
     #[inline]
     pub fn read(self, target: &mut [u8]) {
-        if M::HOLLOW
-            && let Some(hollow) = self.hollow()
+        if M::SPARSE
+            && let Some(sparse) = self.sparse()
         {
-            hollow.read(target);
+            sparse.read(target);
             return;
         }
         M::work(Cost::Copy, words_for(target.len()) as u32);
@@ -291,10 +291,10 @@ impl<M: Machine> RecordRef<M> {
     /// Writes the bytes of a value, but not its length.
     #[inline]
     pub(crate) fn fill(self, source: &[u8]) {
-        if M::HOLLOW
-            && let Some(hollow) = self.hollow()
+        if M::SPARSE
+            && let Some(sparse) = self.sparse()
         {
-            hollow.write(source);
+            sparse.write(source);
             return;
         }
         M::work(Cost::Copy, words_for(source.len()) as u32);
@@ -322,19 +322,19 @@ impl<M: Machine> RecordRef<M> {
     pub fn copy_from(self, source: Self) {
         debug_assert!(self != source, "a copy is another slot");
         let bytes = source.length();
-        if M::HOLLOW && (self.hollow().is_some() || source.hollow().is_some()) {
-            self.copy_hollow(source, bytes);
+        if M::SPARSE && (self.sparse().is_some() || source.sparse().is_some()) {
+            self.copy_sparse(source, bytes);
         } else {
             copy_words(self.payload(bytes), source.payload(bytes));
         }
         self.set_length(bytes);
     }
 
-    /// Copies the value of `source`, of `bytes`, but not its length, where one of the two is in a hollow
+    /// Copies the value of `source`, of `bytes`, but not its length, where one of the two is in a sparse
     /// slot.
     #[cold]
-    fn copy_hollow(self, source: Self, bytes: usize) {
-        let copied = match (self.hollow(), source.hollow()) {
+    fn copy_sparse(self, source: Self, bytes: usize) {
+        let copied = match (self.sparse(), source.sparse()) {
             (Some(target), Some(source)) => target.copy_from(&source, bytes),
             _ => false,
         };
@@ -347,8 +347,8 @@ impl<M: Machine> RecordRef<M> {
 
     /// The slot, if it has a hole.
     #[inline]
-    fn hollow(self) -> Option<HollowSlot<M>> {
-        HollowSlot::new(self.0.cast())
+    fn sparse(self) -> Option<SparseSlot<M>> {
+        SparseSlot::new(self.0.cast())
     }
 
     /// Starts loading the record's lines: the head and up to `bytes` of payload.

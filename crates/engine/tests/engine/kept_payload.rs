@@ -99,7 +99,7 @@ fn every_scheme_reads_what_exists_of_what_was_written() {
                 run.spawn("core", move || under(info.name, Rounds { verify }).expect("a scheme"));
                 let outcome = run.go();
                 assert!(outcome.verdict.is_completed(), "{}: {}", info.name, outcome.verdict);
-                assert!(outcome.counters.hollow_lines > 0, "{}", info.name);
+                assert!(outcome.counters.hole_lines > 0, "{}", info.name);
             }
         }
     }

@@ -15,8 +15,8 @@ fn heap<M: Machine>(limit_bytes: u64) -> (Arc<Shared<M, Heap<M>>>, LocalHeap<M>)
     (heap, local)
 }
 
-fn is_hollow<M: Machine>(record: RecordRef<M>) -> bool {
-    M::hollow(record.as_ptr().cast()).is_some()
+fn is_sparse<M: Machine>(record: RecordRef<M>) -> bool {
+    M::sparse_shape(record.as_ptr().cast()).is_some()
 }
 
 /// A record and what was written into it.
@@ -31,7 +31,7 @@ impl<M: Machine> Known<M> {
     fn expected(&self) -> Vec<u8> {
         let mut bytes = self.value.clone();
         let end = bytes.len().saturating_sub(KEPT.last_bytes);
-        if is_hollow(self.record) && end > KEPT.first_bytes {
+        if is_sparse(self.record) && end > KEPT.first_bytes {
             bytes[KEPT.first_bytes..end].fill(0);
         }
         bytes
@@ -64,12 +64,12 @@ impl Random {
 }
 
 /// Makes, writes, copies and frees records of all sizes and compares with what was written. Returns
-/// how many were hollow, and their addresses, folded.
+/// how many were sparse, and their addresses, folded.
 fn against_a_model<M: Machine>(steps: usize) -> (usize, u64) {
     let (_heap, mut local) = heap::<M>(u64::MAX);
     let mut random = Random(7);
     let mut records: Vec<Known<M>> = Vec::new();
-    let (mut hollow, mut addresses) = (0, 0_u64);
+    let (mut sparse, mut addresses) = (0, 0_u64);
     for step in 0..steps {
         let length = match random.below(4) {
             0 => random.below(80),
@@ -82,7 +82,7 @@ fn against_a_model<M: Machine>(steps: usize) -> (usize, u64) {
                 let record = local.alloc_record(kind, length).expect("memory");
                 assert_eq!(record.length(), 0);
                 assert!(local.room(record) >= length);
-                hollow += usize::from(is_hollow(record));
+                sparse += usize::from(is_sparse(record));
                 addresses = addresses.wrapping_mul(31).wrapping_add(record.address());
                 let further = step as u64;
                 for index in 0..SCHEME_WORDS {
@@ -121,19 +121,19 @@ fn against_a_model<M: Machine>(steps: usize) -> (usize, u64) {
             known.check();
         }
     }
-    (hollow, addresses)
+    (sparse, addresses)
 }
 
 #[test]
 fn values_are_as_written_where_they_exist_and_zero_elsewhere() {
     let steps = 1500;
-    assert_eq!(against_a_model::<Plain>(steps).0, 0, "there is nothing hollow natively");
+    assert_eq!(against_a_model::<Plain>(steps).0, 0, "there is nothing sparse natively");
     let of_run = |checked, seed| {
         let run = Run::new(Config { checked, ..Config::new(seed) });
         run.outside(|| against_a_model::<Sim>(steps))
     };
     let first = of_run(true, 1);
-    assert!(first.0 > steps / 8, "{} were hollow", first.0);
+    assert!(first.0 > steps / 8, "{} were sparse", first.0);
     assert_eq!(first, of_run(true, 1), "addresses repeat");
     assert_eq!(first.0, of_run(false, 1).0);
 }
@@ -149,7 +149,7 @@ fn slots_have_all_their_addresses_and_a_part_of_their_memory() {
         let mut addresses: Vec<_> = records.iter().map(|record| record.address()).collect();
         addresses.sort_unstable();
         assert!(addresses.windows(2).all(|pair| pair[1] - pair[0] >= 1000 + 32));
-        let shape = Sim::hollow(records[0].as_ptr().cast()).expect("hollow");
+        let shape = Sim::sparse_shape(records[0].as_ptr().cast()).expect("sparse");
         assert_eq!(shape.held_bytes(), 2 * LINE_BYTES);
         let room = addresses[999] - addresses[0];
         assert!(room < 1100 * u64::from(shape.whole_bytes), "side by side");
@@ -157,7 +157,7 @@ fn slots_have_all_their_addresses_and_a_part_of_their_memory() {
         let end = Sim::address(core::ptr::from_ref(records[0].further(0)).cast());
         assert_eq!(end, records[0].address() + u64::from(shape.whole_bytes) - 8);
         let small = local.alloc_record(Kind::Record, 64).expect("memory");
-        assert!(!is_hollow(small), "it would save nothing");
+        assert!(!is_sparse(small), "it would save nothing");
     });
 }
 
@@ -189,11 +189,11 @@ fn accesses_to_what_does_not_exist_are_charged_by_lines() {
     assert!(matches!(outcome.verdict, Verdict::Completed), "{}", outcome.verdict);
     // The hole of such a value is from byte 40 of its slot to 1000: sixteen lines. It was written and
     // read once, and once more each for the copy.
-    assert_eq!(outcome.counters.hollow_lines, 4 * 16);
+    assert_eq!(outcome.counters.hole_lines, 4 * 16);
 }
 
 #[test]
-fn a_freed_hollow_record_is_not_to_be_touched() {
+fn a_freed_sparse_record_is_not_to_be_touched() {
     let mut run = Run::new(Config::new(3));
     run.spawn("core", || {
         let (heap, local) = heap::<Sim>(u64::MAX);

@@ -8,7 +8,7 @@
 //! - What there is to know is known by chunk: each access asks, and a table by granule would push what is
 //!   simulated out of the host's caches.
 
-use chiliad_machine::Hollow;
+use chiliad_machine::SparseShape;
 use std::cell::{Cell, RefCell};
 
 /// Bytes of memory in a granule.
@@ -23,7 +23,7 @@ pub(crate) const CHUNK_BYTES: usize = GRANULES * GRANULE_BYTES;
 pub(crate) const START: u64 = 1 << 40;
 
 /// The chunks of a region.
-pub(crate) struct Hollows {
+pub(crate) struct SparseChunks {
     /// The end of the region, as an offset.
     end: usize,
     /// Where the lowest chunk begins.
@@ -36,7 +36,7 @@ pub(crate) struct Hollows {
 
 #[derive(Clone, Copy)]
 struct Chunk {
-    shape: Hollow,
+    shape: SparseShape,
     /// 2^32 divided by the bytes held of a slot, rounded up: offsets in a granule are so small that
     /// multiplying by it divides exactly.
     reciprocal: u32,
@@ -48,7 +48,7 @@ struct Chunk {
     granule_bytes: u64,
 }
 
-impl Hollows {
+impl SparseChunks {
     /// None yet, in a region that ends at `end`, a multiple of [`CHUNK_BYTES`].
     pub(crate) fn new(end: usize) -> Self {
         debug_assert!(end.is_multiple_of(CHUNK_BYTES));
@@ -80,7 +80,7 @@ impl Hollows {
 
     /// A granule of slots: its offset, and how many there are. `None` if it would reach below `floor`
     /// or could not hold a single one.
-    pub(crate) fn take(&self, shape: Hollow, floor: usize) -> Option<(usize, usize)> {
+    pub(crate) fn take(&self, shape: SparseShape, floor: usize) -> Option<(usize, usize)> {
         let count = GRANULE_BYTES / shape.held_bytes();
         if count == 0 {
             return None;
@@ -93,7 +93,7 @@ impl Hollows {
     }
 
     /// The place of a chunk of a shape that has a granule left, of which each has `count` slots.
-    fn chunk_with_room(&self, shape: Hollow, count: usize, floor: usize) -> Option<usize> {
+    fn chunk_with_room(&self, shape: SparseShape, count: usize, floor: usize) -> Option<usize> {
         let mut chunks = self.chunks.borrow_mut();
         // The last one of a shape is the only one that may have room.
         let latest = chunks.iter().rposition(|chunk| chunk.shape == shape);
@@ -118,7 +118,7 @@ impl Hollows {
 
     /// The shape of the slots around `offset`.
     #[inline]
-    pub(crate) fn shape(&self, offset: usize) -> Option<Hollow> {
+    pub(crate) fn shape(&self, offset: usize) -> Option<SparseShape> {
         Some(self.chunk(offset)?.shape)
     }
 
@@ -157,24 +157,24 @@ mod tests {
 
     const END: usize = 16 << 20;
 
-    fn shape(whole_bytes: u32, front_bytes: u32) -> Hollow {
-        Hollow { whole_bytes, front_bytes, back_bytes: 24, spared: false }
+    fn shape(whole_bytes: u32, front_bytes: u32) -> SparseShape {
+        SparseShape { whole_bytes, front_bytes, back_bytes: 24, spared: false }
     }
 
     #[test]
     fn no_two_bytes_share_an_address_and_slots_lie_side_by_side() {
-        let hollows = Hollows::new(END);
+        let sparse = SparseChunks::new(END);
         let shapes = [shape(1024, 32), shape(1280, 100), shape(65_536, 4112), shape(496, 96)];
         // Of each shape more than a chunk.
         let (mut ends, mut bytes) = (BTreeMap::new(), 0);
         for shape in shapes.into_iter().cycle().take(shapes.len() * (GRANULES + 2)) {
-            let (offset, count) = hollows.take(shape, 0).expect("room");
+            let (offset, count) = sparse.take(shape, 0).expect("room");
             let held = shape.held_bytes();
             assert_eq!(count, GRANULE_BYTES / held);
-            let first = hollows.simulated(offset);
+            let first = sparse.simulated(offset);
             for slot in 0..count {
-                let at = |byte: usize| hollows.simulated(offset + slot * held + byte);
-                assert_eq!(hollows.shape(offset + slot * held), Some(shape));
+                let at = |byte: usize| sparse.simulated(offset + slot * held + byte);
+                assert_eq!(sparse.shape(offset + slot * held), Some(shape));
                 let whole = u64::from(shape.whole_bytes);
                 assert_eq!(at(0), first + slot as u64 * whole);
                 for byte in 0..held {
@@ -187,24 +187,24 @@ mod tests {
             assert_eq!(ends.insert(first, end), None);
         }
         assert!(ends.values().zip(ends.keys().skip(1)).all(|(end, next)| end <= next));
-        assert_eq!(hollows.simulated_bytes(), bytes);
-        assert_eq!(END - hollows.from(), 2 * shapes.len() * CHUNK_BYTES);
+        assert_eq!(sparse.simulated_bytes(), bytes);
+        assert_eq!(END - sparse.from(), 2 * shapes.len() * CHUNK_BYTES);
     }
 
     #[test]
     fn chunks_end_where_ordinary_memory_does() {
-        let hollows = Hollows::new(END);
-        assert!(hollows.is_empty() && !hollows.contains(END - 1));
-        assert_eq!(hollows.simulated(END), END as u64);
+        let sparse = SparseChunks::new(END);
+        assert!(sparse.is_empty() && !sparse.contains(END - 1));
+        assert_eq!(sparse.simulated(END), END as u64);
         let floor = END - CHUNK_BYTES - 1;
-        let (offset, _) = hollows.take(shape(1024, 32), floor).expect("room for one");
-        assert!(hollows.contains(offset) && hollows.contains(offset + GRANULE_BYTES - 1));
-        assert!(!hollows.contains(offset + GRANULE_BYTES), "it has not been handed out yet");
-        assert!(!hollows.contains(END));
-        let (second, _) = hollows.take(shape(1024, 32), floor).expect("room for more of its shape");
-        assert!(second == offset + GRANULE_BYTES && hollows.contains(second));
-        assert_eq!(hollows.take(shape(512, 32), floor), None, "no other chunk fits");
-        assert_eq!(hollows.take(shape(65_536, 16_384), 0), None, "none fits into a granule");
-        assert_eq!(hollows.from(), offset);
+        let (offset, _) = sparse.take(shape(1024, 32), floor).expect("room for one");
+        assert!(sparse.contains(offset) && sparse.contains(offset + GRANULE_BYTES - 1));
+        assert!(!sparse.contains(offset + GRANULE_BYTES), "it has not been handed out yet");
+        assert!(!sparse.contains(END));
+        let (second, _) = sparse.take(shape(1024, 32), floor).expect("room for more of its shape");
+        assert!(second == offset + GRANULE_BYTES && sparse.contains(second));
+        assert_eq!(sparse.take(shape(512, 32), floor), None, "no other chunk fits");
+        assert_eq!(sparse.take(shape(65_536, 16_384), 0), None, "none fits into a granule");
+        assert_eq!(sparse.from(), offset);
     }
 }

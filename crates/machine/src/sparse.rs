@@ -13,7 +13,7 @@ use core::alloc::Layout;
 
 /// What there is of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Hollow {
+pub struct SparseShape {
     /// The bytes of the slot, the hole among them.
     pub whole_bytes: u32,
     /// The bytes at its start that exist.
@@ -24,7 +24,7 @@ pub struct Hollow {
     pub spared: bool,
 }
 
-impl Hollow {
+impl SparseShape {
     /// The bytes of memory that there are of the slot: whole lines, the back at their end.
     #[must_use]
     #[inline]
@@ -62,14 +62,15 @@ mod tests {
 
     #[test]
     fn front_and_back_keep_their_places() {
-        let shape = Hollow { whole_bytes: 1024, front_bytes: 32, back_bytes: 24, spared: false };
+        let shape =
+            SparseShape { whole_bytes: 1024, front_bytes: 32, back_bytes: 24, spared: false };
         assert_eq!(shape.held_bytes(), 64);
         assert!(shape.saves());
         assert_eq!([0, 31, 40, 63].map(|held| shape.byte_of(held)), [0, 31, 1000, 1023]);
-        let shape = Hollow { front_bytes: 48, ..shape };
+        let shape = SparseShape { front_bytes: 48, ..shape };
         assert_eq!(shape.held_bytes(), 128);
         assert_eq!(shape.byte_of(127), 1023);
-        assert!(!Hollow { whole_bytes: 128, ..shape }.saves());
+        assert!(!SparseShape { whole_bytes: 128, ..shape }.saves());
         assert_eq!(shape.layout(3).map(|layout| layout.size()), Some(384));
     }
 }

@@ -1,7 +1,7 @@
 //! Records of which only a part exists, for simulations of more data than the host has memory for.
 //!
 //! The heap is told how much of each value to keep ([`Kept`]), and gives records whose slots would be
-//! much larger *hollow* slots ([`Hollow`]):
+//! much larger *sparse* slots ([`SparseShape`]):
 //!
 //! ```text
 //!   the slot   | head | first bytes of the value |   hole   | last bytes of the value | far | further |
@@ -12,10 +12,10 @@
 //! - What is written into the hole is gone, and reading it gives zeroes. Both are charged for, unless
 //!   the heap was told that only what exists is accessed.
 //! - The last bytes of the value have a fixed place, wherever the value ends.
-//! - On other machines than the simulated one no slot is hollow, and none of this is compiled in.
+//! - On other machines than the simulated one no slot is sparse, and none of this is compiled in.
 
 use crate::classes::{HEAD_BYTES, SCHEME_WORDS_MAX, class_bytes};
-use chiliad_machine::{Cost, Hollow, Machine, Word, copy_in, copy_out, words_for};
+use chiliad_machine::{Cost, Machine, SparseShape, Word, copy_in, copy_out, words_for};
 use core::ptr::NonNull;
 
 /// How much of each value exists on a machine that can leave out the rest. Where that would save
@@ -34,33 +34,33 @@ pub struct Kept {
 /// The words behind all values: the length, where it stands there, and the scheme's.
 const BACK_WORDS: usize = 1 + SCHEME_WORDS_MAX;
 
-/// The shape of a record's slot of `class`, if it is to be hollow.
+/// The shape of a record's slot of `class`, if it is to be sparse.
 #[inline]
-pub(crate) fn shape<M: Machine>(kept: Option<Kept>, class: u8) -> Option<Hollow> {
-    if !M::HOLLOW {
+pub(crate) fn shape<M: Machine>(kept: Option<Kept>, class: u8) -> Option<SparseShape> {
+    if !M::SPARSE {
         return None;
     }
     let Kept { first_bytes, last_bytes, spared } = kept?;
-    let hollow = Hollow {
+    let sparse = SparseShape {
         whole_bytes: class_bytes(class) as u32,
         front_bytes: (HEAD_BYTES + first_bytes) as u32,
         back_bytes: (last_bytes + BACK_WORDS * 8) as u32,
         spared,
     };
-    (hollow.saves() && hollow.held_bytes() <= M::CHUNK_BYTES).then_some(hollow)
+    (sparse.saves() && sparse.held_bytes() <= M::CHUNK_BYTES).then_some(sparse)
 }
 
-/// A record's slot that is hollow.
-pub(crate) struct HollowSlot<M: Machine> {
+/// A record's slot that is sparse.
+pub(crate) struct SparseSlot<M: Machine> {
     start: NonNull<M::Word>,
-    shape: Hollow,
+    shape: SparseShape,
 }
 
-impl<M: Machine> HollowSlot<M> {
-    /// The record's slot at `start`, if it is hollow.
+impl<M: Machine> SparseSlot<M> {
+    /// The record's slot at `start`, if it is sparse.
     #[inline]
     pub(crate) fn new(start: NonNull<M::Word>) -> Option<Self> {
-        let shape = M::hollow(start.as_ptr().cast())?;
+        let shape = M::sparse_shape(start.as_ptr().cast())?;
         Some(Self { start, shape })
     }
 
