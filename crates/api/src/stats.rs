@@ -75,7 +75,7 @@ pub struct Hold {
     /// The epoch of its open commit window, or zero: the commit epoch waits for it.
     pub window: u64,
     /// The boundary of the snapshot it reads, or zero: the collector waits for it.
-    pub lease: u64,
+    pub snapshot: u64,
     /// Its transaction began before a table was dropped: the table's memory waits for it.
     pub dropped: bool,
 }

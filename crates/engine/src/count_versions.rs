@@ -4,7 +4,7 @@
 use crate::contract::{Scheme, Tables as _};
 use crate::database::Database;
 use crate::tables::catalog::View;
-use crate::tables::dropped::hide_view;
+use crate::tables::dropped::unpin_catalog_version;
 use chiliad_api::{Error, Result};
 use chiliad_machine::{Machine, Ordering};
 use chiliad_storage::{LeafRun, LocalHeap, RecordRef};
@@ -40,7 +40,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
                     }
                     heap.unpin();
                 });
-                hide_view(heap.slot());
+                unpin_catalog_version(heap.slot());
             }
         }
         Ok(counts)

@@ -285,10 +285,10 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
                     worker: slot,
                     pinned: words.pin.load(Ordering::Relaxed) != 0,
                     window: words.window.load(Ordering::Relaxed),
-                    lease: words.lease.load(Ordering::Relaxed),
-                    dropped: dropped_tables.wait_for(words.view.load(Ordering::Relaxed)),
+                    snapshot: words.snapshot.load(Ordering::Relaxed),
+                    dropped: dropped_tables.wait_for(words.catalog_version.load(Ordering::Relaxed)),
                 };
-                let holds = hold.pinned || hold.window != 0 || hold.lease != 0 || hold.dropped;
+                let holds = hold.pinned || hold.window != 0 || hold.snapshot != 0 || hold.dropped;
                 holds.then_some(hold)
             })
             .collect();

@@ -20,10 +20,10 @@ use crate::wait::{Ended, Limits};
 use chiliad_machine::{Fault, Latch, Machine, Ordering, Rig, Spin, Word};
 use chiliad_storage::{Slot, Slots};
 
-/// Snapshot epochs without a lease after which versions are no longer kept on demand.
+/// Snapshot epochs without a reader after which versions are no longer kept on demand.
 const DISARM_AFTER: u64 = 4;
 
-/// The smallest epoch: zero stands for "no window" and "no lease".
+/// The smallest epoch: zero stands for "no window" and "no snapshot".
 pub(crate) const FIRST_EPOCH: u64 = 1;
 
 /// The snapshot is taken one epoch too early: transactions that are still installing belong to it.
@@ -40,7 +40,7 @@ pub static SNAPSHOT_TOO_NEW: Fault = Fault {
 /// The collector works one snapshot ahead of the readers.
 pub static COLLECT_TOO_EAGER: Fault = Fault {
     name: "collect-too-eager",
-    step: "the oldest boundary in use is no newer than any lease",
+    step: "the oldest boundary in use is no newer than any snapshot",
     rig: Rig::SimSc,
     schemes: &[],
     workload: "scan",
@@ -61,10 +61,10 @@ pub static TICK_WITHOUT_FENCE: Fault = Fault {
     seeds: 0,
 };
 
-/// A lease that is still in a store buffer is not seen, and what it needs is collected.
+/// A snapshot that is still in a store buffer is not seen, and what it needs is collected.
 pub static BOUNDARY_WITHOUT_FENCE: Fault = Fault {
     name: "boundary-without-fence",
-    step: "the ticker runs the heavy fence before it looks at the leases",
+    step: "the ticker runs the heavy fence before it looks at the snapshots",
     rig: Rig::SimTso,
     schemes: &[],
     workload: "scan",
@@ -89,7 +89,7 @@ pub struct Epochs<M: Machine> {
 }
 
 struct Ticking {
-    last_lease: u64,
+    last_snapshot: u64,
 }
 
 impl<M: Machine> Epochs<M> {
@@ -105,7 +105,7 @@ impl<M: Machine> Epochs<M> {
             closing: M::Word::new(0),
             snapshot_every,
             mode,
-            ticking: Latch::new(Ticking { last_lease: 0 }),
+            ticking: Latch::new(Ticking { last_snapshot: 0 }),
         }
     }
 
@@ -178,7 +178,7 @@ impl<M: Machine> Epochs<M> {
         // Release pairs with the acquires in `open_window` and `current`: who sees the epoch sees what was
         // armed before it.
         self.current.store(epoch, Ordering::Release);
-        // Pairs with the light fences in `open_window` and `lease`.
+        // Pairs with the light fences in `open_window` and `acquire_snapshot`.
         if !M::fault(&TICK_WITHOUT_FENCE) {
             M::heavy_fence();
         }
@@ -199,33 +199,33 @@ impl<M: Machine> Epochs<M> {
         let boundary = reached - reached % self.snapshot_every;
         debug_assert!(boundary <= reached, "no window below a boundary is open");
         if boundary > self.boundary.load(Ordering::Relaxed) {
-            // Release pairs with the acquire in `lease`: the windows below are closed.
+            // Release pairs with the acquire in `acquire_snapshot`: the windows below are closed.
             self.boundary.store(boundary, Ordering::Release);
-            // Pairs with the light fence in `lease`.
+            // Pairs with the light fence in `acquire_snapshot`.
             if !M::fault(&BOUNDARY_WITHOUT_FENCE) {
                 M::heavy_fence();
             }
         }
         let boundary = self.boundary.load(Ordering::Relaxed);
         debug_assert!(boundary.is_multiple_of(self.snapshot_every), "a snapshot's epoch");
-        // Acquire pairs with the releases in `end_lease` and `lease`: a reader that is gone is done.
-        let leases = slots.iter().map(|(_, slot)| slot.lease.load(Ordering::Acquire));
-        let oldest_lease = leases.filter(|&lease| lease != 0).min();
+        // Acquire pairs with the releases in `release_snapshot` and `acquire_snapshot`: a reader that is gone is done.
+        let snapshots = slots.iter().map(|(_, slot)| slot.snapshot.load(Ordering::Acquire));
+        let oldest_snapshot = snapshots.filter(|&snapshot| snapshot != 0).min();
         debug_assert!(
-            oldest_lease.is_none_or(|lease| lease <= boundary),
-            "leases are of boundaries"
+            oldest_snapshot.is_none_or(|snapshot| snapshot <= boundary),
+            "snapshots are of boundaries"
         );
-        if oldest_lease.is_some() || ticking.last_lease == 0 {
-            ticking.last_lease = boundary;
+        if oldest_snapshot.is_some() || ticking.last_snapshot == 0 {
+            ticking.last_snapshot = boundary;
         }
-        let idle = boundary.saturating_sub(ticking.last_lease) / self.snapshot_every;
+        let idle = boundary.saturating_sub(ticking.last_snapshot) / self.snapshot_every;
         if self.mode == Snapshots::OnDemand {
-            self.disarm_if(idle >= DISARM_AFTER && oldest_lease.is_none());
+            self.disarm_if(idle >= DISARM_AFTER && oldest_snapshot.is_none());
         }
         let oldest = if M::fault(&COLLECT_TOO_EAGER) {
             boundary + self.snapshot_every
         } else {
-            oldest_lease.unwrap_or(boundary)
+            oldest_snapshot.unwrap_or(boundary)
         };
         // Release pairs with the acquire in `oldest`: the collector that sees it also sees that the readers
         // have gone.
@@ -233,7 +233,7 @@ impl<M: Machine> Epochs<M> {
     }
 
     /// Stops keeping versions in two ticks, between which `tick` runs a heavy fence: a snapshot that
-    /// had not seen `closing` is seen by its lease, one that sees it asks for versions anew.
+    /// had not seen `closing` is seen by its snapshot word, one that sees it asks for versions anew.
     fn disarm_if(&self, idle: bool) {
         let closing = self.closing.load(Ordering::Relaxed) != 0;
         if self.armed.load(Ordering::Relaxed) == 0 {
@@ -242,14 +242,14 @@ impl<M: Machine> Epochs<M> {
         if idle && closing {
             self.armed.store(0, Ordering::Relaxed);
         }
-        // Release pairs with the acquires in `lease`: a snapshot that finds it clear again finds `armed`
+        // Release pairs with the acquires in `acquire_snapshot`: a snapshot that finds it clear again finds `armed`
         // cleared at its second look.
         self.closing.store(u64::from(idle && !closing), Ordering::Release);
     }
 
-    /// Leases a snapshot boundary for `slot` and returns it. Waits for the next boundary if versions
+    /// Takes the newest snapshot boundary for `slot` and returns it. Waits for the next boundary if versions
     /// were not being kept, as long as the `limits` allow if nobody ticks; the caller holds nothing.
-    pub fn lease(
+    pub fn acquire_snapshot(
         &self,
         slots: &Slots<M>,
         slot: &Slot<M>,
@@ -279,8 +279,8 @@ impl<M: Machine> Epochs<M> {
                 spin.wait();
                 continue;
             }
-            slot.lease.store(boundary, Ordering::Relaxed);
-            // Pairs with the heavy fence in `advance_boundary`: either our lease is seen, or the
+            slot.snapshot.store(boundary, Ordering::Relaxed);
+            // Pairs with the heavy fence in `advance_boundary`: either our snapshot is seen, or the
             // boundary has moved and we take the new one. The loads pair as the first ones do.
             M::light_fence();
             let unchanged = self.boundary.load(Ordering::Acquire) == boundary
@@ -290,15 +290,15 @@ impl<M: Machine> Epochs<M> {
                 debug_assert!(boundary.is_multiple_of(self.snapshot_every), "a snapshot's epoch");
                 return Ok(boundary);
             }
-            // Release pairs with the acquire in `advance_boundary`; nothing was read under the lease.
-            slot.lease.store(0, Ordering::Release);
+            // Release pairs with the acquire in `advance_boundary`; nothing was read at it.
+            slot.snapshot.store(0, Ordering::Release);
         }
     }
 
-    /// Ends a lease.
-    pub fn end_lease(&self, slot: &Slot<M>) {
+    /// Releases the snapshot of `slot`: the collector no longer waits for it.
+    pub fn release_snapshot(&self, slot: &Slot<M>) {
         // Release pairs with the acquire in `advance_boundary`: our reads are done.
-        slot.lease.store(0, Ordering::Release);
+        slot.snapshot.store(0, Ordering::Release);
     }
 
     /// Asks for versions to be kept from the next boundary on.
@@ -308,7 +308,7 @@ impl<M: Machine> Epochs<M> {
             return;
         }
         let mut ticking = self.ticking.lock();
-        // Release pairs with the acquires of `closing` in `lease`, which asks again until it is clear.
+        // Release pairs with the acquires of `closing` in `acquire_snapshot`, which asks again until it is clear.
         self.closing.store(0, Ordering::Release);
         if self.armed.load(Ordering::Relaxed) == 0 {
             // Writers of the current epoch may have looked already, and the boundary must lie
@@ -316,8 +316,8 @@ impl<M: Machine> Epochs<M> {
             let next = self.current.load(Ordering::Relaxed) + 1;
             let boundary = next.next_multiple_of(self.snapshot_every);
             debug_assert!(boundary >= next, "above every epoch in which writers have looked");
-            ticking.last_lease = boundary;
-            // Release pairs with the acquires of `armed` in `lease`.
+            ticking.last_snapshot = boundary;
+            // Release pairs with the acquires of `armed` in `acquire_snapshot`.
             self.armed.store(boundary, Ordering::Release);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::contract::Scheme;
 use crate::core::State;
-use crate::tables::dropped::hide_view;
+use crate::tables::dropped::unpin_catalog_version;
 use crate::worker::Worker;
 use chiliad_api::{
     Cancel, Committed, Entry, Error, Get, Intent, Outer, Part, Range, Recorder, Result, Row,
@@ -16,7 +16,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     fn end(&mut self) {
         let core = &mut self.core;
         core.release_locks();
-        hide_view(core.heap.slot());
+        unpin_catalog_version(core.heap.slot());
         M::ended(core::mem::take(&mut core.attempt.finished));
     }
 }
@@ -42,7 +42,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         self.catch_up();
         let begun = self.core.begin(intent);
         if begun.is_err() {
-            hide_view(self.core.heap.slot());
+            unpin_catalog_version(self.core.heap.slot());
             M::ended(false);
         }
         begun
@@ -162,7 +162,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         debug_assert!(matches!(self.core.attempt.state, State::Idle), "it is idle");
         self.catch_up();
         self.core.collect(&self.view, budget);
-        hide_view(self.core.heap.slot());
+        unpin_catalog_version(self.core.heap.slot());
         let given_bytes = self.core.heap.give_back();
         (self.core.garbage.is_empty(), given_bytes)
     }

@@ -4,7 +4,7 @@ use crate::contract::Scheme;
 use crate::core::{Core, State};
 use crate::shared::Inner;
 use crate::tables::catalog::View;
-use crate::tables::dropped::hide_view;
+use crate::tables::dropped::unpin_catalog_version;
 use chiliad_api::{Error, Intent, Outer, Recorder, Result, Running, TableId};
 use chiliad_machine::Machine;
 use chiliad_storage::LocalHeap;
@@ -90,7 +90,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         }
         self.catch_up();
         self.core.collect(&self.view, usize::MAX);
-        hide_view(self.core.heap.slot());
+        unpin_catalog_version(self.core.heap.slot());
     }
 }
 

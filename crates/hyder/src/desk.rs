@@ -141,17 +141,13 @@ impl<M: Machine> Desk<M> {
 
     /// The sessions that read a state, with its label.
     pub fn holds(&self) -> Vec<Hold> {
-        let leases = self
+        let snapshots = self
             .heap
             .slots
             .iter()
-            .map(|(worker, slot)| (worker, slot.lease.load(Ordering::Relaxed)));
-        let holds = leases.filter(|&(_, lease)| lease > 0).map(|(worker, lease)| Hold {
-            worker,
-            pinned: false,
-            window: 0,
-            lease: lease - 1,
-            dropped: false,
+            .map(|(worker, slot)| (worker, slot.snapshot.load(Ordering::Relaxed)));
+        let holds = snapshots.filter(|&(_, snapshot)| snapshot > 0).map(|(worker, snapshot)| {
+            Hold { worker, pinned: false, window: 0, snapshot: snapshot - 1, dropped: false }
         });
         holds.collect()
     }

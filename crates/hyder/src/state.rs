@@ -128,8 +128,8 @@ impl<M: Machine> Published<M> {
 
     /// The newest state, which stays until [`Published::unpin`] of the same slot.
     pub fn pin(&self, slot: &Slot<M>) -> StateRef<M> {
-        slot.lease.store(self.label() + 1, Ordering::Relaxed);
-        // Pairs with the heavy fence in `oldest`: either the collector sees the lease, or we see every state that
+        slot.snapshot.store(self.label() + 1, Ordering::Relaxed);
+        // Pairs with the heavy fence in `oldest`: either the collector sees the snapshot, or we see every state that
         // was published before it looked.
         M::light_fence();
         // Acquire pairs with the release in `publish`.
@@ -140,7 +140,7 @@ impl<M: Machine> Published<M> {
     /// The reader has done with its state.
     pub fn unpin(slot: &Slot<M>) {
         // Release pairs with the acquire in `oldest`: what was read was read before.
-        slot.lease.store(0, Ordering::Release);
+        slot.snapshot.store(0, Ordering::Release);
     }
 
     /// The oldest label that a reader shows, or may show from now on.
@@ -148,7 +148,10 @@ impl<M: Machine> Published<M> {
         let newest = self.label.load(Ordering::Relaxed);
         M::heavy_fence();
         // Acquire pairs with the release in `unpin`.
-        let leases = slots.map(|slot| slot.lease.load(Ordering::Acquire));
-        leases.filter(|&lease| lease > 0).map(|lease| lease - 1).fold(newest, u64::min)
+        let snapshots = slots.map(|slot| slot.snapshot.load(Ordering::Acquire));
+        snapshots
+            .filter(|&snapshot| snapshot > 0)
+            .map(|snapshot| snapshot - 1)
+            .fold(newest, u64::min)
     }
 }

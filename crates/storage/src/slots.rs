@@ -6,8 +6,8 @@
 //! | --- | --- | --- |
 //! | `pin` | one engine call | reclamation of memory |
 //! | `window` | commit-epoch load .. writes installed (microseconds) | the snapshot boundary |
-//! | `lease` | a snapshot transaction | collection of old versions |
-//! | `view` | a transaction and what it collects afterwards | the memory of dropped tables |
+//! | `snapshot` | a snapshot transaction | collection of old versions |
+//! | `catalog_version` | a transaction and what it collects afterwards | the memory of dropped tables |
 //! | `timestamp` | a transaction, under schemes that order by timestamps | younger transactions; collection of old versions |
 //!
 //! A sixth word, `tick`, is the slot's own and stays when the slot changes hands: the last tick of the
@@ -30,9 +30,9 @@ pub struct Slot<M: Machine> {
     /// The commit epoch that the worker saw when it opened its commit window.
     pub window: M::Word,
     /// The snapshot boundary that the worker reads at.
-    pub lease: M::Word,
+    pub snapshot: M::Word,
     /// The version of the catalog by which the worker finds its tables.
-    pub view: M::Word,
+    pub catalog_version: M::Word,
     /// The timestamp of the transaction in hand: the scheme says in which form.
     pub timestamp: M::Word,
     /// The greatest tick that a timestamp of the slot was made of. Only the slot's worker uses it.
@@ -81,8 +81,8 @@ impl<M: Machine> Slots<M> {
             let segment: Shared<M, Segment<M>> = Shared::new(core::array::from_fn(|_| Slot {
                 pin: M::Word::new(0),
                 window: M::Word::new(0),
-                lease: M::Word::new(0),
-                view: M::Word::new(0),
+                snapshot: M::Word::new(0),
+                catalog_version: M::Word::new(0),
                 timestamp: M::Word::new(0),
                 tick: M::Word::new(0),
             }));

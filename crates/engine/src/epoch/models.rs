@@ -1,4 +1,4 @@
-//! loom models of the commit window, the snapshot lease and the arming of snapshots: every
+//! loom models of the commit window, the snapshot in use and the arming of snapshots: every
 //! execution that the memory model allows.
 
 use super::{COLLECT_TOO_EAGER, Epochs, SNAPSHOT_TOO_NEW, TICK_WITHOUT_FENCE};
@@ -92,8 +92,8 @@ fn a_tick_without_its_fence_is_caught() {
     stable_is_installed(Model::new().plant(&TICK_WITHOUT_FENCE));
 }
 
-/// While a boundary is leased, nothing above it counts as the oldest in use.
-fn lease_holds_the_oldest(model: Model) {
+/// While a boundary is in use, nothing above it counts as the oldest in use.
+fn snapshot_holds_the_oldest(model: Model) {
     let setup = || world(Snapshots::Always);
     model.check(setup, |world| {
         let ticker = spawn(&world, |world| {
@@ -102,35 +102,37 @@ fn lease_holds_the_oldest(model: Model) {
             }
         });
         let slot = world.slots().get(WORKERS[1]);
-        let boundary =
-            world.epochs.lease(world.slots(), slot, 0, &Limits::new()).expect("no limit");
+        let boundary = world
+            .epochs
+            .acquire_snapshot(world.slots(), slot, 0, &Limits::new())
+            .expect("no limit");
         ticker.join().expect("no panic");
         assert!(world.epochs.oldest() <= boundary, "versions in use are collected");
-        world.epochs.end_lease(slot);
+        world.epochs.release_snapshot(slot);
         world.epochs.tick(world.slots());
-        assert!(world.epochs.oldest() > boundary, "a lease that has ended is waited for");
+        assert!(world.epochs.oldest() > boundary, "a snapshot that has ended is waited for");
     });
 }
 
 #[test]
-fn a_lease_holds_the_oldest_boundary() {
-    lease_holds_the_oldest(Model::new());
+fn a_snapshot_holds_the_oldest_boundary() {
+    snapshot_holds_the_oldest(Model::new());
 }
 
 #[test]
 #[should_panic(expected = "versions in use")]
-fn a_lease_without_its_fence_is_caught() {
-    lease_holds_the_oldest(Model::new().without_light_fences());
+fn a_snapshot_without_its_fence_is_caught() {
+    snapshot_holds_the_oldest(Model::new().without_light_fences());
 }
 
 #[test]
 #[should_panic(expected = "versions in use")]
 fn a_collector_that_does_not_look_at_leases_is_caught() {
-    lease_holds_the_oldest(Model::new().plant(&COLLECT_TOO_EAGER));
+    snapshot_holds_the_oldest(Model::new().plant(&COLLECT_TOO_EAGER));
 }
 
 /// A version that a snapshot reads is kept by whoever overwrites it, also when snapshots are asked
-/// for at that moment: a writer in an epoch at or above the first boundary that may be leased
+/// for at that moment: a writer in an epoch at or above the first boundary that may be read at
 /// knows, inside its window, that versions are kept.
 #[test]
 fn who_overwrites_what_a_snapshot_reads_knows() {

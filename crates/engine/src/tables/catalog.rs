@@ -10,7 +10,7 @@
 
 use crate::contract::UseIndex;
 use crate::durable::{CatalogBlob as Blob, TABLE_NUMBERS_MAX, Walk};
-use crate::tables::dropped::{DroppedTables, show_view};
+use crate::tables::dropped::{DroppedTables, pin_catalog_version};
 use crate::tables::seal::Seal;
 use crate::tables::table::{Entry, Table};
 use chiliad_api::stamp::TombstoneStamps;
@@ -108,7 +108,7 @@ impl<M: Machine> Catalog<M> {
             debug_assert!(tables.len() == made.id.0 as usize, "whoever declares takes turns");
             tables.extend(places);
         }
-        // Release pairs with the acquire in `show_view`.
+        // Release pairs with the acquire in `pin_catalog_version`.
         self.version.fetch_add(1, Ordering::Release);
         made.id
     }
@@ -216,7 +216,7 @@ impl<M: Machine> Catalog<M> {
             dropped.first().is_some_and(|table| dropped.len() == 1 + table.secondary.len()),
             "a table goes with all its indexes"
         );
-        // Release pairs with the acquire in `show_view`.
+        // Release pairs with the acquire in `pin_catalog_version`.
         let version = self.version.fetch_add(1, Ordering::Release) + 1;
         self.dropped_tables.add(dropped, version);
         Ok(())
@@ -324,12 +324,12 @@ impl<M: Machine> View<M> {
         Self { version: 0, tables: Vec::new() }
     }
 
-    /// Catches up with the catalog, for as long as `slot` shows it (`dropped::hide_view` ends that):
+    /// Catches up with the catalog, for as long as `slot` shows it (`dropped::unpin_catalog_version` ends that):
     /// meanwhile no table that is in the list is taken apart. Returns whether there was something
     /// new.
     #[inline]
     pub fn show(&mut self, catalog: &Catalog<M>, slot: &Slot<M>) -> bool {
-        let version = show_view(slot, &catalog.version, self.version);
+        let version = pin_catalog_version(slot, &catalog.version, self.version);
         let is_new = version != self.version;
         if is_new {
             self.catch_up(catalog, version);

@@ -2,8 +2,8 @@
 //!
 //! A drop unlinks the table from the catalog; transactions that have begun may still be using it. So
 //! a transaction shows the version of the catalog by which it finds its tables, in its worker's
-//! `view` word, from its begin until it has done its share of collecting. A drop moves the catalog's
-//! version to `v`: once no view below `v` is shown, nobody can reach the table. Its indexes are then
+//! `catalog_version` word, from its begin until it has done its share of collecting. A drop moves the catalog's
+//! version to `v`: once no version below `v` is pinned, nobody can reach the table. Its indexes are then
 //! taken apart, and nodes, records, versions and the buckets' array are free at once, without a
 //! grace period. What rests on this:
 //!
@@ -11,7 +11,7 @@
 //!   kept from earlier (`silo/collect.rs`). Where that garbage names a slot that has moved on to
 //!   another table since, the record's latch decides: a record is taken out of circulation, dead,
 //!   under it, and whoever comes later leaves it alone. So each version is freed by one hand only;
-//! - an idle worker shows no view, so it holds nothing back, for however long. The list of tables
+//! - an idle worker pins no version, so it holds nothing back, for however long. The list of tables
 //!   that it keeps for its next transaction shares a dropped table's control structures with us, a
 //!   few hundred bytes, but leads to nothing: the list is brought up to date before it is used.
 //!
@@ -33,10 +33,10 @@ use chiliad_machine::{Fault, Latch, Machine, Ordering, Rig, Shared, Spin, Word};
 use chiliad_storage::{Heap, Kind, LocalHeap, RecordRef, Slot, Slots, Teardown};
 use std::sync::Arc;
 
-/// A view that is still in a store buffer is not seen, and its table is taken apart.
+/// A pinned catalog version that is still in a store buffer is not seen, and its table is taken apart.
 pub static RUIN_WITHOUT_FENCE: Fault = Fault {
     name: "ruin-without-fence",
-    step: "who takes a dropped table apart runs the heavy fence before looking at the views",
+    step: "who takes a dropped table apart runs the heavy fence before looking at the pinned versions",
     // No workload drops tables. The model in `models.rs` tells.
     rig: Rig::Loom,
     schemes: &[],
@@ -79,9 +79,9 @@ impl<M: Machine> DroppedTables<M> {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Whether the memory of a table waits for who shows this view.
-    pub fn wait_for(&self, view: u64) -> bool {
-        self.count() > 0 && view != 0 && view < self.newest.load(Ordering::Relaxed)
+    /// Whether the memory of a table waits for a worker that pins this catalog version; zero pins none.
+    pub fn wait_for(&self, pinned: u64) -> bool {
+        self.count() > 0 && pinned != 0 && pinned < self.newest.load(Ordering::Relaxed)
     }
 
     /// Takes over tables that workers no longer see from `version` of the catalog on, which is
@@ -104,9 +104,9 @@ impl<M: Machine> DroppedTables<M> {
             return;
         }
         // Held while we work, they are nobody else's; and only tables dropped before the look at
-        // the views below may be judged by it.
+        // the versions pinned below may be judged by it.
         let mut dropped_tables = core::mem::take(&mut *self.waiting.lock());
-        let oldest = oldest_view(&heap.slots);
+        let oldest = oldest_catalog_version(&heap.slots);
         if let Some(mut local) = LocalHeap::new(heap) {
             // SAFETY: an index hands out each record once, and nobody sees the table.
             let mut each = |local: &mut LocalHeap<M>, record| unsafe { discard(local, record) };
@@ -132,14 +132,14 @@ impl<M: Machine> DroppedTables<M> {
     }
 }
 
-/// Shows in `slot` that a transaction finds its tables by the newest version of the catalog, which
+/// Pins in `slot` that a transaction finds its tables by the newest version of the catalog, which
 /// it returns; `known` is what the worker knew last.
 #[inline]
-pub fn show_view<M: Machine>(slot: &Slot<M>, version: &M::Word, known: u64) -> u64 {
+pub fn pin_catalog_version<M: Machine>(slot: &Slot<M>, version: &M::Word, known: u64) -> u64 {
     let mut shown = known;
     loop {
-        slot.view.store(shown, Ordering::Relaxed);
-        // Pairs with the heavy fence in `oldest_view`: either our view is seen there, or we see
+        slot.catalog_version.store(shown, Ordering::Relaxed);
+        // Pairs with the heavy fence in `oldest_catalog_version`: either our version is seen there, or we see
         // here that a table was dropped before, and go on without it.
         M::light_fence();
         // Acquire pairs with the release in the catalog's changes.
@@ -154,20 +154,20 @@ pub fn show_view<M: Machine>(slot: &Slot<M>, version: &M::Word, known: u64) -> u
 
 /// The transaction, with all that followed it, has ended.
 #[inline]
-pub fn hide_view<M: Machine>(slot: &Slot<M>) {
-    // Release pairs with the acquire in `oldest_view`: we look at nothing any more.
-    slot.view.store(0, Ordering::Release);
+pub fn unpin_catalog_version<M: Machine>(slot: &Slot<M>) {
+    // Release pairs with the acquire in `oldest_catalog_version`: we look at nothing any more.
+    slot.catalog_version.store(0, Ordering::Release);
 }
 
 /// The oldest version of the catalog by which a transaction finds its tables, or will: every version
 /// that was published before the call counts.
-fn oldest_view<M: Machine>(slots: &Slots<M>) -> u64 {
-    // Pairs with the light fence in `show_view`.
+fn oldest_catalog_version<M: Machine>(slots: &Slots<M>) -> u64 {
+    // Pairs with the light fence in `pin_catalog_version`.
     if !M::fault(&RUIN_WITHOUT_FENCE) {
         M::heavy_fence();
     }
-    let views = slots.iter().map(|(_, slot)| slot.view.load(Ordering::Acquire));
-    views.filter(|&view| view != 0).min().unwrap_or(u64::MAX)
+    let pinned = slots.iter().map(|(_, slot)| slot.catalog_version.load(Ordering::Acquire));
+    pinned.filter(|&version| version != 0).min().unwrap_or(u64::MAX)
 }
 
 /// Frees a record and the blocks that hang on its link, for schemes whose words are TIDs.

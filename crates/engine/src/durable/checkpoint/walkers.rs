@@ -5,7 +5,7 @@ use crate::durable::Durable;
 use crate::durable::parallel::next::Next;
 use crate::durable::parallel::walk::Walk;
 use crate::tables::catalog::{Catalog, View};
-use crate::tables::dropped::hide_view;
+use crate::tables::dropped::unpin_catalog_version;
 use chiliad_api::{Error, Result};
 use chiliad_log::PartWriter;
 use chiliad_log::entry::Write;
@@ -68,7 +68,7 @@ impl<M: Machine> Walkers<'_, M> {
                 more =
                     self.piece(&mut heap, &mut view, *number, walk, &mut run, &mut value, writer);
                 debug_assert!(!heap.is_pinned(), "nothing is held back while it writes");
-                hide_view(heap.slot());
+                unpin_catalog_version(heap.slot());
                 writer.write_if_full()?;
                 heap.reclaim();
                 pace.keep::<M>();

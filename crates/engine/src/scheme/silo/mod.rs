@@ -117,7 +117,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
 
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) -> Step<M, ()> {
-        debug_assert!(self.snapshot == 0, "the last lease has ended");
+        debug_assert!(self.snapshot == 0, "the last snapshot has ended");
         self.reads.clear();
         self.nodes.clear();
         self.snapshot = 0;
@@ -126,9 +126,10 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         if intent.snapshot && cx.snapshots {
             let slots = &cx.heap.shared().slots;
             let part = cx.clockwork.switch(Part::Wait);
-            let leased = cx.epochs.lease(slots, cx.heap.slot(), cx.shared.interval, cx.limits);
+            let acquired =
+                cx.epochs.acquire_snapshot(slots, cx.heap.slot(), cx.shared.interval, cx.limits);
             cx.clockwork.switch(part);
-            match leased {
+            match acquired {
                 Ok(boundary) => self.snapshot = boundary,
                 Err(ended) => return Step::Abort(ended.into()),
             }
@@ -246,7 +247,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     fn end_snapshot(&mut self, cx: &mut Context<'_, M, Self>) {
         if self.snapshot != 0 {
             self.snapshot = 0;
-            cx.epochs.end_lease(cx.heap.slot());
+            cx.epochs.release_snapshot(cx.heap.slot());
         }
     }
 }
