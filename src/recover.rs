@@ -86,7 +86,7 @@ fn told(directory: &Path, found: &Contents, rebuilt: Option<&Recovered>) -> Stri
             it.parts,
             thousands(found.recovered.checkpoint_rows),
             it.incarnation,
-            it.floor,
+            it.redo_after,
             it.end
         ),
     };
@@ -174,7 +174,7 @@ fn recovered(it: &Recovered) -> Value {
     let checkpoint = it.checkpoint.map(|info| {
         json!({
             "number": info.number, "parts": info.parts, "incarnation": info.incarnation,
-            "floor": info.floor, "end": info.end, "rows": it.checkpoint_rows,
+            "floor": info.redo_after, "end": info.end, "rows": it.checkpoint_rows,
         })
     });
     json!({

@@ -191,7 +191,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
     const NEEDS: Needs = Needs::NOTHING;
     /// What all workers share; lives in the machine's memory.
     type Shared: 'static;
-    /// What the indexes call when leaves are divided or merged: `floor::Floors`, for schemes that order a key's
+    /// What the indexes call when leaves are divided or merged: `MinInsertTids`, for schemes that order a key's
     /// versions by the minimum TID of its leaf.
     type LeafHooks: Hooks<M> + Default + 'static;
     /// What a lock table outside the records needs: `NoLockTable`, where there is none.

@@ -90,7 +90,8 @@ impl<M: Machine> Server<M> {
             self.trim(oldest_position::<M>(place, &labels).unwrap_or(summary.position))?;
         }
         let number = u32::try_from(label).unwrap_or(u32::MAX);
-        let info = CheckpointInfo { number, parts: 1, incarnation: 0, floor: label, end: label };
+        let info =
+            CheckpointInfo { number, parts: 1, incarnation: 0, redo_after: label, end: label };
         Ok(Checkpointed { info, rows, bytes, released })
     }
 

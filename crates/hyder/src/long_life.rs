@@ -219,7 +219,7 @@ fn story<M: Machine>(seed: u64, every: u64, intentions: u64) -> Result<(), Strin
         if number % every == 0 {
             let made = server.checkpoint().map_err(|error| format!("lost: {error}"))?;
             // The item that tells of it has no number.
-            assert_eq!(made.info.floor, server.head().label);
+            assert_eq!(made.info.redo_after, server.head().label);
             drop(server);
             server = world.open(Some(&disk)).map_err(|error| format!("lost: {error}"))?;
         }
@@ -326,7 +326,7 @@ fn with_checkpoints(seed: u64, count: u64) -> (World, FaultyDisk, Vec<u64>) {
     let mut labels = Vec::new();
     for _ in 0..count {
         (0..6).for_each(|_| world.append(&server));
-        labels.insert(0, server.checkpoint().expect("a checkpoint").info.floor);
+        labels.insert(0, server.checkpoint().expect("a checkpoint").info.redo_after);
     }
     (0..6).for_each(|_| world.append(&server));
     labels.truncate(2);

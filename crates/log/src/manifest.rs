@@ -69,7 +69,7 @@ pub struct CheckpointInfo {
     /// The incarnation whose state it holds, and whose orders.
     pub incarnation: u32,
     /// It holds the effect of every transaction of this epoch and before.
-    pub floor: u64,
+    pub redo_after: u64,
     /// It may hold effects of transactions up to this epoch.
     pub end: u64,
 }
@@ -140,7 +140,7 @@ impl Manifest {
             word(&mut body, checkpoint.number);
             word(&mut body, checkpoint.parts);
             word(&mut body, checkpoint.incarnation);
-            long(&mut body, checkpoint.floor);
+            long(&mut body, checkpoint.redo_after);
             long(&mut body, checkpoint.end);
         }
         word(&mut body, self.incarnations.len() as u32);
@@ -182,7 +182,7 @@ impl Manifest {
                 number: from.u32()?,
                 parts: from.u32()?,
                 incarnation: from.u32()?,
-                floor: from.u64()?,
+                redo_after: from.u64()?,
                 end: from.u64()?,
             }),
         };
@@ -354,7 +354,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn some() -> Manifest {
-        let checkpoint = CheckpointInfo { number: 4, parts: 2, incarnation: 2, floor: 9, end: 11 };
+        let checkpoint =
+            CheckpointInfo { number: 4, parts: 2, incarnation: 2, redo_after: 9, end: 11 };
         Manifest {
             format: FORMAT_VERSION,
             database: 77,

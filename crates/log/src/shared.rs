@@ -273,13 +273,13 @@ impl<M: Machine> Log<M> {
         self.failed.store(1, Ordering::Release);
     }
 
-    /// For each writer the first segment that is needed beside a checkpoint with this floor.
+    /// For each writer the first segment that recovery needs beside a checkpoint with this `redo_after`.
     #[must_use]
-    pub fn first_segments(&self, floor: u64) -> Vec<u32> {
+    pub fn first_segments(&self, redo_after: u64) -> Vec<u32> {
         let complete = self.complete.lock();
         let first = |(writer, lane): (usize, &Shared<M, Lane<M>>)| {
             let mut own = complete.iter().filter(|it| it.id.writer as usize == writer);
-            let needed = own.find(|it| it.newest_epoch > floor);
+            let needed = own.find(|it| it.newest_epoch > redo_after);
             // Relaxed: a segment that is completed meanwhile stands in the list, and is needed.
             needed.map_or_else(|| lane.open.load(Ordering::Relaxed) as u32, |it| it.id.sequence)
         };

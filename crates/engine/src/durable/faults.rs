@@ -15,8 +15,8 @@ pub static INCARNATION_NOT_RAISED: Fault = Fault {
 };
 
 /// A checkpoint is taken to hold everything up to the epoch in which its walk ended.
-pub static FLOOR_AT_THE_END: Fault = Fault {
-    name: "floor-at-the-end",
+pub static REDO_AFTER_THE_END: Fault = Fault {
+    name: "redo_after-at-the-end",
     step: "a checkpoint stands for the epochs before its walk began",
     rig: Rig::Disk,
     schemes: &[],
@@ -72,7 +72,7 @@ pub static READER_NOT_HELD_BACK: Fault = Fault {
 /// The planted bugs of this folder.
 pub static FAULTS: &[&Fault] = &[
     &INCARNATION_NOT_RAISED,
-    &FLOOR_AT_THE_END,
+    &REDO_AFTER_THE_END,
     &CHECKPOINT_TOO_EARLY,
     &LOG_REMOVED_TOO_EARLY,
     &APPENDED_AFTER_ITS_WINDOW,

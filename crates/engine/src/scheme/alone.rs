@@ -9,7 +9,7 @@ use crate::collector::{self, Fate};
 use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme, Step, Tables};
 use crate::garbage::Due;
 use crate::record_word;
-use crate::scheme::parts::floor::{self, Floors};
+use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
 use crate::scheme::parts::{in_place, unlink};
 use crate::version::{self, Version};
 use crate::{Database, Options, TableSpec};
@@ -52,7 +52,7 @@ impl<M: Machine> Scheme<M> for Alone {
 
     /// One while a transaction is at work.
     type Shared = Line<M::Word>;
-    type LeafHooks = Floors;
+    type LeafHooks = MinInsertTids;
     type LockTable = NoLockTable;
 
     fn shared(_options: &Options) -> Self::Shared {
@@ -99,7 +99,7 @@ impl<M: Machine> Scheme<M> for Alone {
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        floor::settle(placed, changes);
+        min_insert_tid::apply(placed, changes);
         Step::Done(())
     }
 

@@ -32,7 +32,7 @@ macro_rules! export {
         /// The planted bugs of all schemes.
         pub(crate) fn faults() -> impl Iterator<Item = &'static Fault> {
             let shared = [
-                parts::floor::FAULTS,
+                parts::min_insert_tid::FAULTS,
                 parts::versioned_read::FAULTS,
                 parts::install::FAULTS,
                 parts::oldest_active::FAULTS,

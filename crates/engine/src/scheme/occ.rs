@@ -21,7 +21,7 @@
 //! - Latches are waited for in one order and for a bounded time; the order is that of addresses, which
 //!   all workers share, and not that of keys.
 //! - Leaves that were passed are validated as well (`node_set.rs`), and an insertion commits above what
-//!   has left its leaf (`floor.rs`): the paper has neither scans nor removals.
+//!   has left its leaf (`min_insert_tid.rs`): the paper has neither scans nor removals.
 //! - A record that was only read is latched, as in the paper, and so is kept from all others meanwhile;
 //!   Silo's look at the word without a latch is what this scheme is compared with.
 
@@ -31,7 +31,7 @@ use crate::arena::Arena;
 use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
-use crate::scheme::parts::floor::{self, Floors};
+use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
 use crate::scheme::parts::node_set::NodeSet;
 use crate::scheme::parts::opacity::Opacity;
 use crate::scheme::parts::versioned_read;
@@ -208,7 +208,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
     const NEEDS: Needs = Needs { copies_rows: true, ..Needs::NOTHING };
 
     type Shared = TimestampSource<M>;
-    type LeafHooks = Floors;
+    type LeafHooks = MinInsertTids;
     type LockTable = NoLockTable;
 
     fn shared(options: &Options) -> TimestampSource<M> {
@@ -278,7 +278,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        floor::settle(placed, changes);
+        min_insert_tid::apply(placed, changes);
         self.nodes.fix_up(changes, false);
         Step::Done(())
     }

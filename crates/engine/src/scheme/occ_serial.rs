@@ -13,8 +13,8 @@ use crate::arena::Arena;
 use crate::contract::{CommitPoint, Context, NoLockTable, Refusal, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
-use crate::scheme::parts::floor::{self, Floors};
 use crate::scheme::parts::in_place;
+use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
 use crate::scheme::parts::node_set::NodeSet;
 use crate::scheme::parts::opacity::Opacity;
 use crate::scheme::parts::unlink;
@@ -120,7 +120,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
 
     /// The commit latch.
     type Shared = Line<M::Word>;
-    type LeafHooks = Floors;
+    type LeafHooks = MinInsertTids;
     type LockTable = NoLockTable;
 
     fn shared(_options: &Options) -> Line<M::Word> {
@@ -179,7 +179,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        floor::settle(placed, changes);
+        min_insert_tid::apply(placed, changes);
         self.nodes.fix_up(changes, false);
         Step::Done(())
     }

@@ -23,7 +23,7 @@ fn segment(sequence: u32) -> SegmentId {
 }
 
 fn part() -> Identity {
-    let info = CheckpointInfo { number: 1, parts: 1, incarnation: 1, floor: 0, end: 0 };
+    let info = CheckpointInfo { number: 1, parts: 1, incarnation: 1, redo_after: 0, end: 0 };
     info.part_identity(DATABASE, 0)
 }
 
@@ -202,7 +202,13 @@ pub fn sound_manifest() -> Vec<u8> {
         format: FORMAT_VERSION,
         database: DATABASE,
         generation: 3,
-        checkpoint: Some(CheckpointInfo { number: 4, parts: 2, incarnation: 2, floor: 9, end: 11 }),
+        checkpoint: Some(CheckpointInfo {
+            number: 4,
+            parts: 2,
+            incarnation: 2,
+            redo_after: 9,
+            end: 11,
+        }),
         incarnations: vec![life(2, Some(40)), life(3, None)],
         catalog: b"tables".to_vec(),
     };

@@ -1,12 +1,11 @@
 //! Checkpoints: all rows into files, beside the transactions, and the end of the logs before.
 //!
-//! Nothing stops. The *floor* is an epoch whose windows had closed, all of them, before the walk
-//! began: whatever was committed up to it is met, or something newer in its place. The *end* is the
-//! newest epoch in which anything had been logged when the walk ended: nothing met is newer, and the
-//! files say so too, which they need not of later epochs in which nothing happened. So the checkpoint
-//! may count as soon as the log is durable through the end, and recovery replays the log from the
-//! floor on. Removed rows are not met; the log has their removal if it is above the floor, and nothing
-//! of them if it is not.
+//! Transactions go on meanwhile. *Redo after* is an epoch whose windows had all closed before the walk began: the
+//! walk meets everything committed up to it, or something newer in its place. The *end* is the newest epoch in which
+//! anything had been logged when the walk ended: nothing met is newer, and the files say so too, which they need not
+//! of later epochs in which nothing happened. So the checkpoint may count as soon as the log is durable through the
+//! end, and recovery replays the log of the epochs after *redo after*. Removed rows are not met; the log has their
+//! removal if its epoch is later, and nothing of them if it is not.
 
 pub(super) mod walkers;
 
@@ -14,7 +13,7 @@ use crate::contract::Scheme;
 use crate::database::Database;
 use crate::durable::Durable;
 use crate::durable::directory::number::random_number;
-use crate::durable::faults::{CHECKPOINT_TOO_EARLY, FLOOR_AT_THE_END, LOG_REMOVED_TOO_EARLY};
+use crate::durable::faults::{CHECKPOINT_TOO_EARLY, LOG_REMOVED_TOO_EARLY, REDO_AFTER_THE_END};
 use crate::durable::parallel::crew::Parallel;
 use crate::durable::parallel::next::Next;
 use chiliad_api::{Checkpointed, Error, Host, Result};
@@ -51,7 +50,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         let durable = self.durable()?;
         let _turn = durable.copying.take();
         durable.check()?;
-        let floor = durable.log.stable();
+        let redo_after = durable.log.stable();
         let number = self.next_checkpoint(durable)?;
         let database = durable.manifest().database;
         let log_before = durable.log.written_bytes();
@@ -69,11 +68,11 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
             }
         }
         // Beyond the end the log is empty.
-        let floor = if M::fault(&FLOOR_AT_THE_END) { end } else { floor.min(end) };
-        debug_assert!(floor <= end, "what is replayed begins before the end");
+        let redo_after = if M::fault(&REDO_AFTER_THE_END) { end } else { redo_after.min(end) };
+        debug_assert!(redo_after <= end, "what is replayed begins before the end");
         let incarnation = durable.log.incarnation();
-        let info = CheckpointInfo { number, parts: written.parts, incarnation, floor, end };
-        let first = durable.log.first_segments(floor);
+        let info = CheckpointInfo { number, parts: written.parts, incarnation, redo_after, end };
+        let first = durable.log.first_segments(redo_after);
         debug_assert!(first.len() == durable.options.log.writers as usize, "one for each writer");
         let early = M::fault(&LOG_REMOVED_TOO_EARLY);
         if early {
@@ -140,8 +139,13 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         let database = random_number::<M>();
         let written = self.walkers(disk, database, 1, 100).finish(host)?;
         disk.sync_names().map_err(LogError::io("syncing the names of a checkpoint"))?;
-        let info =
-            CheckpointInfo { number: 1, parts: written.parts, incarnation: 1, floor: 0, end: 0 };
+        let info = CheckpointInfo {
+            number: 1,
+            parts: written.parts,
+            incarnation: 1,
+            redo_after: 0,
+            end: 0,
+        };
         let manifest = chiliad_log::Manifest {
             format: chiliad_log::FORMAT_VERSION,
             database,

@@ -14,7 +14,7 @@ use chiliad_machine::disk::Disk;
 pub struct Life {
     pub number: u32,
     /// Transactions of this epoch and before are in the checkpoint.
-    pub floor: u64,
+    pub redo_after: u64,
     /// Transactions above this epoch never became durable.
     pub durable: u64,
     /// One for each writer.
@@ -204,10 +204,10 @@ impl Look<'_> {
             );
             return Err(LogError::damaged(MANIFEST_NAME, 0, what).into());
         }
-        let floor = checkpoint.map_or(0, |it| it.floor);
+        let redo_after = checkpoint.map_or(0, |it| it.redo_after);
         let closed = !incarnation.ends.is_empty();
         let claims = incarnation.claims;
-        Ok(Life { number, floor, durable, tails, closed, claims })
+        Ok(Life { number, redo_after, durable, tails, closed, claims })
     }
 
     /// What is known of the ends of an incarnation's logs beside them.

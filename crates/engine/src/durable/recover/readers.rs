@@ -155,7 +155,7 @@ impl<M: Machine> Readers<'_, M> {
                 dropped += 1;
                 continue;
             }
-            if transaction.epoch <= self.life.floor {
+            if transaction.epoch <= self.life.redo_after {
                 continue;
             }
             transactions += 1;

@@ -13,7 +13,7 @@
 //! notices.
 
 use super::faults;
-use crate::scheme::parts::floor::Floors;
+use crate::scheme::parts::min_insert_tid::MinInsertTids;
 use chiliad_machine::{Link, Machine, Ordering, Tagged, Word};
 use chiliad_storage::{Change, Guard, Hooks, Record, Seen};
 use core::ptr::NonNull;
@@ -147,7 +147,7 @@ fn latest<M: Machine>(changes: &[Change<M>], guard: NonNull<Guard<M>>) -> Option
 /// A part, and the stamp that it had.
 type Stamped<M> = (NonNull<Guard<M>>, Tagged<Record<M>>);
 
-/// Carries floors along (`floor.rs`), and takes stamps away. Called under the leaf latches.
+/// Carries minimum insert TIDs along (`min_insert_tid.rs`), and takes stamps away. Called under the leaf latches.
 pub struct Ranges<M: Machine> {
     /// Parts that the last insertion has divided.
     divided: Vec<Stamped<M>>,
@@ -183,7 +183,7 @@ impl<M: Machine> Ranges<M> {
 
 impl<M: Machine> Hooks<M> for Ranges<M> {
     fn hand_on(&mut self, old: &Guard<M>, new: &Guard<M>) {
-        Floors.hand_on(old, new);
+        MinInsertTids.hand_on(old, new);
         let stamp = Self::changes(old);
         if !stamp.is_null() {
             self.divided.push((NonNull::from(old), stamp));
@@ -191,7 +191,7 @@ impl<M: Machine> Hooks<M> for Ranges<M> {
     }
 
     fn merge(&mut self, dying: &Guard<M>, heir: &Guard<M>) {
-        Floors.merge(dying, heir);
+        MinInsertTids.merge(dying, heir);
         Self::changes(dying);
     }
 }

@@ -42,8 +42,8 @@ use crate::collector::{self, Fate};
 use crate::contract;
 use crate::contract::{CommitPoint, Context, Needs, Refusal, Scheme, Step, Tables};
 use crate::garbage::{Due, Garbage};
-use crate::scheme::parts::floor;
 use crate::scheme::parts::in_place;
+use crate::scheme::parts::min_insert_tid;
 use crate::scheme::parts::unlink;
 use crate::version::Version;
 use chiliad_api::{Info, Intent, Reason, TableId};
@@ -204,7 +204,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         record: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        floor::settle(record, changes);
+        min_insert_tid::apply(record, changes);
         let (seat, table) = (&mut self.seat, cx.table);
         let lock = |guard| seat.try_gap(table, gap::number(guard));
         self.gaps.fix_up(cx.leaf_hooks, changes, &cx.shared.stamps.0, lock);

@@ -33,8 +33,8 @@ use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme,
 use crate::garbage::Due;
 use crate::record_word;
 use crate::scheme::SchemeName;
-use crate::scheme::parts::floor::{self, Floors};
 use crate::scheme::parts::in_place;
+use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
 use crate::scheme::parts::unlink;
 use crate::version;
 use crate::version::Version;
@@ -155,7 +155,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
     const NEEDS: Needs = Needs { collects_before_release: true, ..Needs::NOTHING };
 
     type Shared = P::Shared;
-    type LeafHooks = Floors;
+    type LeafHooks = MinInsertTids;
     type LockTable = NoLockTable;
 
     fn shared(options: &Options) -> P::Shared {
@@ -215,7 +215,7 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        floor::settle(placed, changes);
+        min_insert_tid::apply(placed, changes);
         Step::Done(())
     }
 

@@ -1,13 +1,13 @@
-//! A tombstone, or the placeholder of an insertion that was given up, leaves its index.
+//! Takes a tombstone, or the placeholder of a cancelled insertion, out of its index.
 //!
-//! Its order stays behind as the leaf's floor (`floor.rs`), but where the scheme has other means, and in a
-//! verified run its stamp beside the table.
+//! Its order stays in the leaf as the minimum insert TID (`min_insert_tid.rs`), unless the scheme has other means,
+//! and in a verified run its stamp stays beside the table.
 
 use crate::collector::{self, Fate};
 use crate::contract::{Context, Scheme, Tables};
 use crate::garbage::{Due, Garbage};
 use crate::record_word;
-use crate::scheme::parts::floor;
+use crate::scheme::parts::min_insert_tid;
 use chiliad_api::stamp;
 use chiliad_machine::{Machine, Ordering, Word};
 use chiliad_storage::{Guard, Kind as SlotKind};
@@ -58,7 +58,7 @@ pub fn take_out<M: Machine, S: Scheme<M>>(
     garbage: &Garbage<M>,
     words: [u64; 2],
 ) -> bool {
-    let leave = |guard: &Guard<M>| floor::raise(guard, words[0] & !record_word::FLAGS);
+    let leave = |guard: &Guard<M>| min_insert_tid::raise(guard, words[0] & !record_word::FLAGS);
     take_out_and(cx, tables, garbage, words, &leave)
 }
 

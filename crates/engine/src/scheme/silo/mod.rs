@@ -20,7 +20,7 @@
 //! start. Who meets it reads "absent" without waiting and will notice at its own commit. The node
 //! set is fixed up for the leaf changes that the transaction makes itself. Deletes: the tombstone is
 //! an ordinary version; `collect.rs` takes the record out of the index later and leaves its TID in
-//! the leaf's guard (the *floor*), so that a later insertion of the same key commits above it.
+//! the leaf's guard (the *minimum insert TID*), so that a later insertion of the same key commits above it.
 
 mod collect;
 mod commit;
@@ -37,7 +37,7 @@ use crate::arena::Arena;
 use crate::contract::{CommitPoint, Context, NoLockTable, Refusal, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
-use crate::scheme::parts::floor::{self, Floors};
+use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
 use crate::scheme::parts::node_set::NodeSet;
 use crate::scheme::parts::opacity::Opacity;
 use crate::scheme::parts::versioned_read;
@@ -97,7 +97,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
     };
 
     type Shared = Global<M>;
-    type LeafHooks = Floors;
+    type LeafHooks = MinInsertTids;
     type LockTable = NoLockTable;
 
     fn shared(options: &Options) -> Global<M> {
@@ -189,7 +189,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        floor::settle(placed, changes);
+        min_insert_tid::apply(placed, changes);
         self.nodes.fix_up(changes, M::fault(&faults::OWN_CHANGES_FORGIVEN));
         Step::Done(())
     }

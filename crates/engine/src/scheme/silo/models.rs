@@ -12,7 +12,7 @@ use crate::garbage::GarbageQueue;
 use crate::key_pool::KeyPool;
 use crate::options::Snapshots;
 use crate::record_word;
-use crate::scheme::parts::floor::Floors;
+use crate::scheme::parts::min_insert_tid::MinInsertTids;
 use crate::scheme::parts::versioned_read;
 use crate::wait::Limits;
 use chiliad_api::{Intent, TableId};
@@ -96,7 +96,7 @@ impl Worker {
             heap: &mut self.heap,
             garbage: &mut self.garbage,
             keys: &mut KeyPool::default(),
-            leaf_hooks: &mut Floors,
+            leaf_hooks: &mut MinInsertTids,
             clockwork: &mut Clockwork::new(),
             limits: &Limits::new(),
             stamped: false,

@@ -24,8 +24,8 @@
 //! Whatever it has read is locked from before until after; whoever inserts into a gap counts before
 //! taking place, and so is noticed, or takes place later.
 //!
-//! An insertion puts a locked, absent record into its index. A tombstone leaves its index under its
-//! lock; what it leaves behind is a floor (`floor.rs`).
+//! An insertion puts a locked, absent record into its index. A tombstone leaves its index under its lock, and its
+//! order in the leaf (`min_insert_tid.rs`).
 
 mod deadlock;
 mod faults;
@@ -48,8 +48,8 @@ use crate::arena::Arena;
 use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
-use crate::scheme::parts::floor::{self, Floors};
 use crate::scheme::parts::in_place;
+use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
 use crate::scheme::parts::node_set::NodeSet;
 use crate::scheme::parts::opacity::Opacity;
 use crate::timestamps::Clock;
@@ -245,7 +245,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     };
 
     type Shared = Shared<M>;
-    type LeafHooks = Floors;
+    type LeafHooks = MinInsertTids;
     type LockTable = NoLockTable;
 
     fn shared(options: &Options) -> Shared<M> {
@@ -351,7 +351,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         placed: Option<RecordRef<M>>,
         changes: &[Change<M>],
     ) -> Step<M, ()> {
-        floor::settle(placed, changes);
+        min_insert_tid::apply(placed, changes);
         self.nodes.fix_up(changes, false);
         Step::Done(())
     }
