@@ -18,12 +18,12 @@ pub enum Backoff {
     None,
     /// Up to `RANDOM_PAUSES` pauses.
     Random,
-    /// Up to `FIRST_PAUSES` pauses, doubled with each refusal up to `LONGEST_PAUSES`, and again after
+    /// Up to `FIRST_PAUSES` pauses, doubled with each abort up to `LONGEST_PAUSES`, and again after
     /// `PATIENT_RETRIES` of them.
     Exponential,
-    /// Up to `first` ticks of the machine's clock, doubled with each refusal up to `most`.
+    /// Up to `first` ticks of the machine's clock, doubled with each abort up to `most`.
     Timed {
-        /// The longest wait after the first refusal.
+        /// The longest wait after the first abort.
         first: Ticks,
         /// The longest of all.
         most: Ticks,
@@ -41,17 +41,17 @@ pub struct WaitLimit<'a, M: Machine> {
 /// The longest random wait, in pauses of the machine.
 const RANDOM_PAUSES: u64 = 128;
 
-/// The longest wait after the first refusal.
+/// The longest wait after the first abort.
 const FIRST_PAUSES: u64 = 16;
 
 /// The longest wait of a transaction that is not refused all the time: some twenty to fifty microseconds natively.
 const LONGEST_PAUSES: u64 = 1024;
 
-/// Refusals after which it doubles again with each, and how often at most.
+/// Aborts after which it doubles again with each, and how often at most.
 const PATIENT_RETRIES: u32 = 32;
 const DOUBLINGS_MAX: u32 = 6;
 
-/// Refusals after which a client also lets others run: the transaction in its way may have lost the core.
+/// Aborts after which a client also lets others run: the transaction in its way may have lost the core.
 const POLITE_RETRIES: u32 = 4;
 
 /// A timed wait of this fraction of a second or longer sleeps: a shorter one would be exceeded by the scheduler's own
@@ -75,7 +75,7 @@ impl Backoff {
         }
     }
 
-    /// The longest wait after the `retries`-th refusal, in pauses, or in ticks for [`Backoff::Timed`].
+    /// The longest wait after the `retries`-th abort, in pauses, or in ticks for [`Backoff::Timed`].
     fn window<M: Machine>(self, retries: u32) -> u64 {
         match self {
             Self::None => 0,
@@ -90,7 +90,7 @@ impl Backoff {
         }
     }
 
-    /// Waits after the `retries`-th refusal of one transaction, counted from one. `below` draws a number below
+    /// Waits after the `retries`-th abort of one transaction, counted from one. `below` draws a number below
     /// another one, which is not zero.
     #[cold]
     pub fn wait<M: Machine>(

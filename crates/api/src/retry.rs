@@ -1,6 +1,6 @@
 //! The loop that runs a transaction until it goes through: of drivers, crash harnesses and applications.
 //!
-//! They differ in what an attempt is, in what they do about a refusal, and in how they wait before the next attempt;
+//! They differ in what an attempt is, in what they do about an abort, and in how they wait before the next attempt;
 //! each says so by [`Attempts`], at compile time, so that the first attempt of a transaction costs none of them more
 //! than a call of its own.
 
@@ -11,7 +11,7 @@ pub enum Attempt<T, R> {
     /// The transaction is over: it has committed, or another attempt would not help.
     Over(T),
     /// It was refused, and may do better next time.
-    Refused(R),
+    Aborted(R),
     /// It is run again at once: what stopped it was no other transaction, and has been seen to.
     Again,
 }
@@ -21,35 +21,35 @@ pub trait Attempts {
     /// How the transaction ended.
     type Outcome;
     /// Why an attempt was refused.
-    type Refusal;
+    type Abort;
 
-    /// Runs the transaction once, after so many refusals.
-    fn attempt(&mut self, refusals: u32) -> Attempt<Self::Outcome, Self::Refusal>;
+    /// Runs the transaction once, after so many aborts.
+    fn attempt(&mut self, aborts: u32) -> Attempt<Self::Outcome, Self::Abort>;
 
-    /// Takes note of a refusal, the `refusals`-th, counted from one. [`ControlFlow::Break`]: there are no further
+    /// Takes note of an abort, the `aborts`-th, counted from one. [`ControlFlow::Break`]: there are no further
     /// attempts.
-    fn refused(&mut self, refusal: Self::Refusal, refusals: u32) -> ControlFlow<Self::Outcome>;
+    fn aborted(&mut self, abort: Self::Abort, aborts: u32) -> ControlFlow<Self::Outcome>;
 
     /// Waits before the next attempt, by [`crate::Backoff::wait`].
-    fn back_off(&mut self, refusals: u32);
+    fn back_off(&mut self, aborts: u32);
 }
 
 /// Runs a transaction until it is over.
 #[inline]
 pub fn retry<A: Attempts>(mut attempts: A) -> A::Outcome {
-    let mut refusals: u32 = 0;
+    let mut aborts: u32 = 0;
     loop {
-        match attempts.attempt(refusals) {
+        match attempts.attempt(aborts) {
             Attempt::Over(outcome) => return outcome,
             Attempt::Again => continue,
-            Attempt::Refused(refusal) => {
-                refusals = refusals.saturating_add(1);
-                if let ControlFlow::Break(outcome) = attempts.refused(refusal, refusals) {
+            Attempt::Aborted(abort) => {
+                aborts = aborts.saturating_add(1);
+                if let ControlFlow::Break(outcome) = attempts.aborted(abort, aborts) {
                     return outcome;
                 }
             }
         }
-        attempts.back_off(refusals);
+        attempts.back_off(aborts);
     }
 }
 
@@ -67,21 +67,21 @@ mod tests {
 
     impl Attempts for Scripted<'_> {
         type Outcome = &'static str;
-        type Refusal = ();
+        type Abort = ();
 
-        fn attempt(&mut self, refusals: u32) -> Attempt<&'static str, ()> {
-            self.log.push_str(&refusals.to_string());
+        fn attempt(&mut self, aborts: u32) -> Attempt<&'static str, ()> {
+            self.log.push_str(&aborts.to_string());
             let (first, rest) = self.script.split_at(1);
             self.script = rest;
             match first {
-                "r" => Attempt::Refused(()),
+                "r" => Attempt::Aborted(()),
                 "a" => Attempt::Again,
                 _ => Attempt::Over("over"),
             }
         }
 
-        fn refused(&mut self, (): (), refusals: u32) -> ControlFlow<&'static str> {
-            if refusals > self.most {
+        fn aborted(&mut self, (): (), aborts: u32) -> ControlFlow<&'static str> {
+            if aborts > self.most {
                 ControlFlow::Break("given up")
             } else {
                 ControlFlow::Continue(())

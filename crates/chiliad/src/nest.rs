@@ -2,12 +2,12 @@
 //!
 //! The inner one ends before the outer one can. So it must not wait for what the outer one holds: the engine
 //! is told of all outer ones, and refuses to wait for them ([`chiliad_engine::Intent::outer`]). And two kinds of
-//! refusals come again however often the transaction is run:
+//! aborts come again however often the transaction is run:
 //!
 //! - of an inner one that meets what an outer one holds, under schemes that do not know which transaction holds what;
 //! - of an outer one that has read what an inner one then overwrites.
 //!
-//! Both may also be due to other transactions, which come and go, so some are allowed for ([`Refusals`]).
+//! Both may also be due to other transactions, which come and go, so some are allowed for ([`Aborts`]).
 
 use chiliad_engine::{NESTED_PATIENCE, Nested, Outer};
 use chiliad_machine::{Interleaved, Machine, WorkerId};
@@ -97,21 +97,21 @@ impl Drop for Inside {
     }
 }
 
-/// Refusals of an inner transaction before it gives up, if they have come for as long as it may wait.
+/// Aborts of an inner transaction before it gives up, if they have come for as long as it may wait.
 const REFUSALS_MIN: u32 = 32;
-/// Refusals of an outer one in a row, each after an inner one had committed writes. Those stay committed, so
+/// Aborts of an outer one in a row, each after an inner one had committed writes. Those stay committed, so
 /// fewer are better.
 const OVERTAKEN_MAX: u32 = 32;
 
-/// The refusals of a transaction that has been run again and again.
+/// The aborts of a transaction that has been run again and again.
 #[derive(Default)]
-pub(crate) struct Refusals {
+pub(crate) struct Aborts {
     /// Since when it has been refused inside another one, and how often.
     nested: Option<(Instant, u32)>,
     overtaken: u32,
 }
 
-impl Refusals {
+impl Aborts {
     /// It was refused: `overtaken` if one inside it had committed writes. Why it is not to be run again.
     pub fn add(&mut self, nested: bool, overtaken: bool) -> Option<Nested> {
         self.overtaken = if overtaken { self.overtaken + 1 } else { 0 };
@@ -121,9 +121,9 @@ impl Refusals {
         if !nested {
             return None;
         }
-        let (since, refusals) = self.nested.get_or_insert_with(|| (Instant::now(), 0));
-        *refusals = refusals.saturating_add(1);
+        let (since, aborts) = self.nested.get_or_insert_with(|| (Instant::now(), 0));
+        *aborts = aborts.saturating_add(1);
         let patience = Duration::from_secs(1) / NESTED_PATIENCE as u32;
-        (*refusals >= REFUSALS_MIN && since.elapsed() >= patience).then_some(Nested::HeldUp)
+        (*aborts >= REFUSALS_MIN && since.elapsed() >= patience).then_some(Nested::HeldUp)
     }
 }

@@ -137,7 +137,7 @@ impl<T, E: From<Error>> Ticket<T, E> {
             return result;
         }
         let over = limit.check().err().unwrap_or(Error::DeadlineExceeded);
-        let told = self.give_up(over, &sleeper, &Until::default());
+        let told = self.stop_waiting(over, &sleeper, &Until::default());
         told.unwrap_or_else(|| Err(Error::TransactionOver.into()))
     }
 
@@ -179,7 +179,7 @@ impl<T, E: From<Error>> Ticket<T, E> {
         let sleeper = Sleeper::here();
         let ended = sleeper.until_either([&own, &wait], |waker| self.look(waker));
         let ended = match own.check() {
-            Err(over) if ended.is_none() => self.give_up(over, &sleeper, &wait),
+            Err(over) if ended.is_none() => self.stop_waiting(over, &sleeper, &wait),
             _ => ended,
         };
         ended.ok_or_else(|| {
@@ -209,7 +209,7 @@ impl<T, E: From<Error>> Ticket<T, E> {
 
     /// The result when the transaction itself may last no longer, which is `over`; `None` if none comes in the time
     /// that there is to `wait`.
-    fn give_up(
+    fn stop_waiting(
         &mut self,
         over: Error,
         sleeper: &Sleeper,

@@ -48,7 +48,7 @@ fn retries_have_a_limit_if_one_is_set() {
 }
 
 /// Reads row 0, then has another transaction overwrite it.
-fn doomed(
+fn always_aborted(
     db: &Database,
     tx: &mut chiliad::Transaction<'_>,
     rows: chiliad::Table<u64, u64>,
@@ -67,7 +67,7 @@ fn a_swallowed_conflict_does_not_commit() {
         db.run(|tx| {
             attempts += 1;
             if attempts == 1 {
-                doomed(&db, tx, rows)?;
+                always_aborted(&db, tx, rows)?;
                 // Whatever these say is ignored.
                 let _ = tx.get(&rows, &0);
                 let _ = tx.scan(&rows, ..).rows();
@@ -127,7 +127,7 @@ fn an_error_that_came_of_a_conflict_does_not_come_out() {
         let result = db.run_with(&RunOptions::default(), |tx| {
             attempts += 1;
             if attempts == 1 {
-                doomed(&db, tx, rows)?;
+                always_aborted(&db, tx, rows)?;
                 return Err(Refusal::TooLittle(0));
             }
             Ok(attempts)
@@ -172,7 +172,7 @@ fn a_panic_in_an_invalid_transaction_is_a_conflict() {
         let result = db.run(|tx| {
             attempts += 1;
             if attempts == 1 {
-                doomed(&db, tx, rows)?;
+                always_aborted(&db, tx, rows)?;
                 tx.put(&rows, &1, &5)?;
                 panic!("a consequence of what was read");
             }
@@ -349,7 +349,7 @@ fn statistics_tell_conflicts() {
     let options = RunOptions::default().retries_max(0);
     for _ in 0..10 {
         let refused = worker.run_with(&options, |tx| {
-            doomed(&db, tx, rows)?;
+            always_aborted(&db, tx, rows)?;
             tx.put(&rows, &1, &5)
         });
         assert!(matches!(refused, Err(Error::Conflict(_))));

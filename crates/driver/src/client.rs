@@ -319,21 +319,21 @@ struct InHand<'c, 'a, M: Machine> {
 
 impl<M: Machine> Attempts for InHand<'_, '_, M> {
     type Outcome = Result<Ended>;
-    type Refusal = Reason;
+    type Abort = Reason;
 
     #[inline]
-    fn attempt(&mut self, refusals: u32) -> Attempt<Result<Ended>, Reason> {
-        let ended = self.client.attempt(self.shape, refusals);
+    fn attempt(&mut self, aborts: u32) -> Attempt<Result<Ended>, Reason> {
+        let ended = self.client.attempt(self.shape, aborts);
         self.client.look();
         match ended {
             Ok(epoch) => Attempt::Over(Ok(Ended::Committed(epoch))),
-            Err(Error::Conflict(reason)) => Attempt::Refused(reason),
+            Err(Error::Conflict(reason)) => Attempt::Aborted(reason),
             Err(Error::RolledBack) => Attempt::Over(Ok(Ended::RolledBack)),
             Err(error) => Attempt::Over(Err(error)),
         }
     }
 
-    fn refused(&mut self, reason: Reason, _: u32) -> ControlFlow<Result<Ended>> {
+    fn aborted(&mut self, reason: Reason, _: u32) -> ControlFlow<Result<Ended>> {
         let client = &mut *self.client;
         client.tally.kinds[self.shape.kind].aborted += 1;
         client.tally.reasons[reason.index()] += 1;
@@ -343,8 +343,8 @@ impl<M: Machine> Attempts for InHand<'_, '_, M> {
         ControlFlow::Continue(())
     }
 
-    fn back_off(&mut self, refusals: u32) {
+    fn back_off(&mut self, aborts: u32) {
         let Client { plan, random, .. } = &mut *self.client;
-        plan.backoff.wait::<M>(refusals, |below| random.below(below), &WaitLimit::NONE);
+        plan.backoff.wait::<M>(aborts, |below| random.below(below), &WaitLimit::NONE);
     }
 }

@@ -92,25 +92,25 @@ struct Staying<'s, 'a, M: Machine> {
 
 impl<M: Machine> Attempts for Staying<'_, '_, M> {
     type Outcome = Result<()>;
-    type Refusal = ();
+    type Abort = ();
 
-    fn attempt(&mut self, refusals: u32) -> Attempt<Result<()>, ()> {
+    fn attempt(&mut self, aborts: u32) -> Attempt<Result<()>, ()> {
         if self.transaction.signals.is_over() {
             return Attempt::Over(Ok(()));
         }
-        match self.transaction.attempt(self.shape, &self.partitions, refusals, self.end) {
-            Err(error) if error.is_retryable() => Attempt::Refused(()),
+        match self.transaction.attempt(self.shape, &self.partitions, aborts, self.end) {
+            Err(error) if error.is_retryable() => Attempt::Aborted(()),
             ended => Attempt::Over(ended),
         }
     }
 
-    fn refused(&mut self, (): (), _: u32) -> ControlFlow<Result<()>> {
+    fn aborted(&mut self, (): (), _: u32) -> ControlFlow<Result<()>> {
         ControlFlow::Continue(())
     }
 
-    fn back_off(&mut self, refusals: u32) {
+    fn back_off(&mut self, aborts: u32) {
         let backoff = self.transaction.plan.backoff;
-        backoff.wait::<M>(refusals, |below| self.random.below(below), &WaitLimit::NONE);
+        backoff.wait::<M>(aborts, |below| self.random.below(below), &WaitLimit::NONE);
     }
 }
 

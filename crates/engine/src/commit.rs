@@ -1,7 +1,7 @@
 //! The commit, the same for all schemes, on one screen: prepare, append, install, release.
 
 use crate::access::{Kind, Write};
-use crate::contract::{CommitPoint, Context, Refusal, Scheme};
+use crate::contract::{Abort, CommitPoint, Context, Scheme};
 use crate::core::{Core, State, context};
 use crate::durable::{APPENDED_AFTER_ITS_WINDOW, TRANSACTION_BYTES_MAX};
 use crate::garbage::Garbage;
@@ -40,7 +40,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         M::enter_section();
         let point = match self.scheme.prepare(&mut context!(self), &mut self.writes) {
             Ok(point) => point,
-            Err(refusal) => return Err(self.refuse(view, refusal)),
+            Err(abort) => return Err(self.abort_commit(view, abort)),
         };
         self.verification.writes(point, &self.writes, &self.arena);
         debug_assert!(point.order & record_word::FLAGS == 0, "an order leaves room for flags");
@@ -103,12 +103,12 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(self.writes.entries.iter().all(fresh), "nothing is prepared yet");
     }
 
-    /// The scheme refuses the commit that it was to prepare: gives the transaction up.
+    /// The scheme aborts the commit that it was to prepare: rolls the transaction back.
     #[cold]
-    fn refuse(&mut self, view: &View<M>, refusal: Refusal<M>) -> Error {
+    fn abort_commit(&mut self, view: &View<M>, abort: Abort<M>) -> Error {
         self.heap.unpin();
-        let error = self.lose(refusal);
-        self.give_up(view, false);
+        let error = self.mark_aborted(abort);
+        self.abort_and_collect(view, false);
         M::leave_section();
         debug_assert!(matches!(self.attempt.state, State::Idle), "it is rolled back");
         error
@@ -132,7 +132,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             return Ok(());
         };
         self.heap.unpin();
-        Err(self.lose(Refusal::over(Reason::Vanished, record)))
+        Err(self.mark_aborted(Abort::over(Reason::Vanished, record)))
     }
 
     /// Refuses what the log does not take at once, and changes that could not become durable: a transaction
@@ -143,14 +143,15 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(self.log.is_some(), "a durable database has a buffer for each worker");
         let bytes = self.arena.used();
         if self.log.is_some() && bytes > TRANSACTION_BYTES_MAX {
-            return Err(
-                self.doom(Error::TransactionTooLarge { bytes, accepted: TRANSACTION_BYTES_MAX })
-            );
+            return Err(self.abort_with(Error::TransactionTooLarge {
+                bytes,
+                accepted: TRANSACTION_BYTES_MAX,
+            }));
         }
         if self.writes.is_empty() {
             return Ok(());
         }
-        durable.check().map_err(|error| self.doom(error))
+        durable.check().map_err(|error| self.abort_with(error))
     }
 
     /// Gives the writes to the log, but for those of secondary indexes, which recovery makes anew.

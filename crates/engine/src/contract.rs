@@ -25,19 +25,19 @@ pub enum Why {
     Conflict(Reason),
     /// There is no memory for what it writes.
     OutOfMemory,
-    /// There is no lock for what it does next, beyond so many that it has.
+    /// The lock table is full; the transaction already holds `held` locks.
     LocksExhausted { held: usize },
-    /// A wait of it has ended without what it was for.
+    /// A wait of the transaction was ended from outside, or by its limits.
     Ended(Ended),
 }
 
-/// Why a scheme refuses a transaction, and over which record if it can tell.
-pub struct Refusal<M: Machine> {
+/// Why a scheme aborts a transaction, and over which record if it can tell.
+pub struct Abort<M: Machine> {
     pub why: Why,
     pub record: Option<RecordRef<M>>,
 }
 
-impl<M: Machine> Refusal<M> {
+impl<M: Machine> Abort<M> {
     pub fn over(reason: Reason, record: RecordRef<M>) -> Self {
         Self { why: Why::Conflict(reason), record: Some(record) }
     }
@@ -50,14 +50,14 @@ impl<M: Machine> Refusal<M> {
         Self { why: Why::OutOfMemory, record: None }
     }
 
-    /// The same, found by a look at what was read before the commit ([`opacity`]).
+    /// This abort, found by checking the reads before the commit ([`opacity`]).
     pub fn early(self) -> Self {
         debug_assert!(matches!(self.why, Why::Conflict(_)), "a look finds conflicts");
         Self { why: Why::Conflict(Reason::Inconsistent), ..self }
     }
 }
 
-impl<M: Machine> From<Ended> for Refusal<M> {
+impl<M: Machine> From<Ended> for Abort<M> {
     fn from(ended: Ended) -> Self {
         Self { why: Why::Ended(ended), record: None }
     }
@@ -71,8 +71,8 @@ pub enum Step<M: Machine, T> {
     Redo,
     /// Another transaction is in the way: [`Scheme::wait`], then look it up again.
     Wait,
-    /// The transaction is lost.
-    Abort(Refusal<M>),
+    /// The transaction can only be rolled back.
+    Abort(Abort<M>),
 }
 
 impl<M: Machine, T> Step<M, T> {
@@ -83,7 +83,7 @@ impl<M: Machine, T> Step<M, T> {
             Self::Done(value) => Ok(value),
             Self::Redo => Err(Step::Redo),
             Self::Wait => Err(Step::Wait),
-            Self::Abort(refusal) => Err(Step::Abort(refusal)),
+            Self::Abort(abort) => Err(Step::Abort(abort)),
         }
     }
 }
@@ -242,7 +242,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
     /// Waits for what the last hook has answered `Wait` for, by `Limits::wait`. Nothing is latched or
     /// pinned.
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Abort<M>> {
         let _ = cx;
         unreachable!("a scheme whose hooks ask for it waits")
     }
@@ -275,7 +275,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
 
     /// Whether what was read is still one state of the database. It is, where nothing that was read can change before
     /// the transaction ends.
-    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Abort<M>> {
         let _ = writes;
         Ok(())
     }
@@ -286,7 +286,7 @@ pub trait Scheme<M: Machine>: Sized + 'static {
         &mut self,
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
-    ) -> Result<CommitPoint, Refusal<M>>;
+    ) -> Result<CommitPoint, Abort<M>>;
 
     /// Installs the write at `index`: `value`, or absence (then `value` is the tombstone's stamp).
     fn install(

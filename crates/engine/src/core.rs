@@ -6,7 +6,7 @@
 use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::breakdown::Clockwork;
-use crate::contract::{Context, Refusal, Scheme, Step, Why};
+use crate::contract::{Abort, Context, Scheme, Step, Why};
 use crate::garbage::GarbageQueue;
 use crate::handles::Handles;
 use crate::key_pool::KeyPool;
@@ -29,7 +29,7 @@ pub(crate) enum State {
     Idle,
     Active,
     /// It failed with this and can only be rolled back.
-    Lost(Error),
+    Aborted(Error),
 }
 
 /// The worker without its view of the catalog, so that a table can be held while it works.
@@ -261,8 +261,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 self.attempt.state = State::Active;
                 Ok(())
             }
-            Step::Abort(refusal) => {
-                let error = self.lose(refusal);
+            Step::Abort(abort) => {
+                let error = self.mark_aborted(abort);
                 self.roll_back(false);
                 self.release_locks();
                 Err(error)
@@ -290,31 +290,31 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         Ok(())
     }
 
-    /// The transaction cannot go on.
+    /// The transaction can only be rolled back from here on.
     #[cold]
-    pub fn lose(&mut self, refusal: Refusal<M>) -> Error {
-        let reason = match refusal.why {
+    pub fn mark_aborted(&mut self, abort: Abort<M>) -> Error {
+        let reason = match abort.why {
             Why::Conflict(reason) => reason,
-            Why::OutOfMemory => return self.doom(self.inner.out_of_memory()),
-            Why::Ended(ended) => return self.doom(ended.into()),
+            Why::OutOfMemory => return self.abort_with(self.inner.out_of_memory()),
+            Why::Ended(ended) => return self.abort_with(ended.into()),
             Why::LocksExhausted { held } => {
                 let locks_max = self.inner.options.locks_max;
                 if held as u64 >= locks_max / 2 {
-                    return self.doom(Error::LocksExhausted { locks_max });
+                    return self.abort_with(Error::LocksExhausted { locks_max });
                 }
                 Reason::LocksExhausted
             }
         };
-        self.count_conflict(reason, refusal.record);
-        self.attempt.state = State::Lost(Error::Conflict(reason));
+        self.count_conflict(reason, abort.record);
+        self.attempt.state = State::Aborted(Error::Conflict(reason));
         Error::Conflict(reason)
     }
 
-    /// An operation has failed half-way, for whatever reason: no commit may follow.
+    /// An operation has failed half-way, for whatever reason: the transaction can only be rolled back.
     #[cold]
-    pub fn doom(&mut self, error: Error) -> Error {
+    pub fn abort_with(&mut self, error: Error) -> Error {
         if matches!(self.attempt.state, State::Active) {
-            self.attempt.state = State::Lost(error.clone());
+            self.attempt.state = State::Aborted(error.clone());
         }
         debug_assert!(!matches!(self.attempt.state, State::Active), "no commit follows");
         error
@@ -334,13 +334,13 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     /// Turns a hook's answer into a result; `None`: look the record up again. Where the scheme has to
     /// wait for that, it has waited, and the pin is another one: nothing found before can be used.
     #[inline]
-    pub fn settle<T>(&mut self, step: Step<M, T>) -> Result<Option<T>> {
+    pub fn resolve<T>(&mut self, step: Step<M, T>) -> Result<Option<T>> {
         debug_assert!(self.heap.is_pinned(), "an operation is in progress");
         match step {
             Step::Done(value) => Ok(Some(value)),
             Step::Redo => Ok(None),
             Step::Wait => self.wait().map(|()| None),
-            Step::Abort(refusal) => Err(self.lose(refusal)),
+            Step::Abort(abort) => Err(self.mark_aborted(abort)),
         }
     }
 
@@ -353,7 +353,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.heap.unpin();
         let waited = self.timed(Part::Wait, |core| core.scheme.wait(&mut context!(core)));
         self.heap.pin();
-        waited.map_err(|refusal| self.lose(refusal))
+        waited.map_err(|abort| self.mark_aborted(abort))
     }
 
     /// Whether an operation may go on.

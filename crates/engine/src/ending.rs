@@ -64,7 +64,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
 
     /// As [`Core::roll_back`], where tables are at hand: a scheme that takes its garbage along does so
     /// first.
-    pub fn give_up(&mut self, view: &View<M>, own: bool) {
+    pub fn abort_and_collect(&mut self, view: &View<M>, own: bool) {
         if S::NEEDS.collects_before_release {
             self.leave_placeholders();
             self.collect(view, usize::MAX);

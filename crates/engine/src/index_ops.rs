@@ -4,7 +4,7 @@
 //! uses an index of theirs, and at the commit at the latest.
 //!
 //! What can be refused is refused before anything is written. Where an entry fails all the same, the
-//! row or another of its entries is written already, and the transaction is doomed: whatever its
+//! row or another of its entries is written already, and the transaction must abort: whatever its
 //! caller makes of the error, no row is ever visible without its entries.
 
 use crate::access::Kind;
@@ -141,10 +141,10 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         );
         match self.insert(view, secondary.table, entry, key) {
             Err(Error::DuplicateKey(_)) => {
-                Err(self.lose(crate::contract::Refusal::new(chiliad_api::Reason::Phantom)))
+                Err(self.mark_aborted(crate::contract::Abort::new(chiliad_api::Reason::Phantom)))
             }
             // The row is written already, or another entry of it.
-            other => other.map_err(|error| self.doom(error)),
+            other => other.map_err(|error| self.abort_with(error)),
         }
     }
 
@@ -171,7 +171,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             "entries are in tables of their own"
         );
         match self.get(view.get(table)?, Get::read(table, entry))? {
-            Some(row) => self.remove_row(view, row).map_err(|error| self.doom(error)),
+            Some(row) => self.remove_row(view, row).map_err(|error| self.abort_with(error)),
             // Belongs to a state that will not validate.
             None => Ok(()),
         }

@@ -42,7 +42,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(self.heap.is_pinned(), "the record stays");
         let step = self
             .timed(Part::Manager, |core| core.scheme.declare_write(&mut context!(core), record));
-        Ok(self.settle(step)?.is_some())
+        Ok(self.resolve(step)?.is_some())
     }
 
     /// Tells the scheme that a record that was read will be written.
@@ -121,7 +121,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         if !sealed {
             let step = self.observe_leaf(seen);
-            if self.settle(step)?.is_none() {
+            if self.resolve(step)?.is_none() {
                 return Ok(Looked::Redo);
             }
         }
@@ -163,7 +163,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             true => core.scheme.read_sealed(record, &mut core.arena, core.verification.is_on()),
             false => core.scheme.read(&mut context!(core), record, &mut core.arena, &core.writes),
         });
-        let Some(version) = self.settle(step)? else {
+        let Some(version) = self.resolve(step)? else {
             return Ok(Looked::Redo);
         };
         let version = self.verification.read(id, key, version, &self.arena);

@@ -1,7 +1,7 @@
 //! Reading ranges: leaf by leaf, each one pin; by the table's own key or by a secondary index.
 
 use crate::arena::Piece;
-use crate::contract::{LockTable, Refusal, Scheme};
+use crate::contract::{Abort, LockTable, Scheme};
 use crate::core::{Core, State};
 use crate::read_ops::{Looked, check_key};
 use crate::tables::catalog::View;
@@ -105,7 +105,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         if let Some(seen) = run.seen.filter(|_| !sealed) {
             let step = self.observe_leaf(seen);
-            return Ok(self.settle(step)?.is_some());
+            return Ok(self.resolve(step)?.is_some());
         }
         Ok(true)
     }
@@ -121,7 +121,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         left: &mut usize,
     ) -> Result<()> {
         if !self.attempt.in_past {
-            return Err(self.lose(Refusal::new(Reason::Phantom)));
+            return Err(self.mark_aborted(Abort::new(Reason::Phantom)));
         }
         debug_assert!(*left > 0, "a row more is wanted");
         M::mark("snapshot looked a scanned key up again");

@@ -53,11 +53,11 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         let Self { view, core } = self;
         let committed = match &core.attempt.state {
             State::Active => core.commit(view),
-            State::Lost(error) => Err(error.clone()),
+            State::Aborted(error) => Err(error.clone()),
             State::Idle => Err(Error::TransactionOver),
         };
         if committed.is_err() && !matches!(core.attempt.state, State::Idle) {
-            core.give_up(view, false);
+            core.abort_and_collect(view, false);
         }
         debug_assert!(matches!(core.attempt.state, State::Idle), "no commit leaves one in hand");
         core.clean_up(view);
@@ -69,7 +69,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
     fn rollback(&mut self) {
         let Self { view, core } = self;
         core.attempt.finished = matches!(core.attempt.state, State::Active);
-        core.give_up(view, core.attempt.finished);
+        core.abort_and_collect(view, core.attempt.finished);
         core.clean_up(view);
         self.end();
     }
@@ -78,7 +78,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         match self.core.attempt.state {
             State::Idle => {}
             State::Active => self.core.roll_back(true),
-            State::Lost(_) => self.core.roll_back(false),
+            State::Aborted(_) => self.core.roll_back(false),
         }
         self.end();
     }
@@ -87,12 +87,12 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         let core = &mut self.core;
         match &core.attempt.state {
             State::Active => {}
-            State::Lost(error) => return Err(error.clone()),
+            State::Aborted(error) => return Err(error.clone()),
             State::Idle => return Err(Error::TransactionOver),
         }
         match core.scheme.validate(&core.writes) {
             Ok(()) => Ok(()),
-            Err(refusal) => Err(core.lose(refusal)),
+            Err(abort) => Err(core.mark_aborted(abort)),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::access::{Kind, NONE, Write};
 use crate::arena::Piece;
-use crate::contract::{Context, LockTable, Refusal, Scheme};
+use crate::contract::{Abort, Context, LockTable, Scheme};
 use crate::core::{Core, State, context};
 use crate::read_ops::check_key;
 use crate::tables::catalog::View;
@@ -106,7 +106,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             Found::Record(_) => None,
         };
         let step = S::LockTable::lock_gap(&mut self.scheme, &mut context!(self), find);
-        Ok(self.settle(step)?.is_some())
+        Ok(self.resolve(step)?.is_some())
     }
 
     /// Finds the key's record or puts a fresh one into the index, absent and nobody else's to write, and
@@ -122,7 +122,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         debug_assert!(value.len() <= VALUE_BYTES_MAX, "values are checked");
         let bytes = self.verification.stored_bytes(value.len());
         let Ok(record) = self.heap.alloc_record(SlotKind::Record, bytes) else {
-            return Err(self.lose(Refusal::out_of_memory()));
+            return Err(self.mark_aborted(Abort::out_of_memory()));
         };
         self.scheme.begin_insert(&mut context!(self), record);
         self.verification.placing(record);
@@ -132,7 +132,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let done = match inserted {
             Ok(Inserted::Yes) => Ok(Placed::Fresh),
             Ok(Inserted::Exists(found)) => Ok(Placed::Found(found)),
-            Err(_) => Err(self.lose(Refusal::out_of_memory())),
+            Err(_) => Err(self.mark_aborted(Abort::out_of_memory())),
         };
         let placed = matches!(done, Ok(Placed::Fresh)).then_some(record);
         if placed.is_none() {
@@ -156,7 +156,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             placed.is_none_or(|it| last.is_some_and(|last| last.record == it)),
             "what is in the index is in the write set"
         );
-        self.settle(step)?;
+        self.resolve(step)?;
         done
     }
 
@@ -196,7 +196,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         let step = self.timed(Part::Manager, |core| {
             core.scheme.read(&mut context!(core), record, &mut core.arena, &core.writes)
         });
-        let Some(version) = self.settle(step)? else {
+        let Some(version) = self.resolve(step)? else {
             return Ok(Claim::Redo);
         };
         let version = self.verification.read(id, key, version, &self.arena);

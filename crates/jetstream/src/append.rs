@@ -82,7 +82,7 @@ async fn append_group(
         records = again;
         if !records.is_empty() {
             if Instant::now() + PAUSE >= deadline {
-                return Err(given_up(client, &failure).await);
+                return Err(why_unacknowledged(client, &failure).await);
             }
             tokio::time::sleep(PAUSE).await;
         }
@@ -123,7 +123,7 @@ fn refusal(client: &Client, error: &PublishError, bytes: usize) -> Option<Shared
 }
 
 /// Why there is no acknowledgement: the stream may have been made anew, and nobody hears its subject any more.
-async fn given_up(client: &Client, failure: &str) -> SharedLogError {
+async fn why_unacknowledged(client: &Client, failure: &str) -> SharedLogError {
     match client.seen().await {
         Err(error @ SharedLogError::Damaged(_)) => error,
         _ => client.unavailable(failure),

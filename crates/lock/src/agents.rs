@@ -33,7 +33,7 @@ pub(crate) struct Agent<M: Machine> {
     /// How often it has begun to wait.
     pub waits_begun: M::Word,
     /// Which of its waits it was told to give up: see `deadlock.rs`.
-    pub doomed: M::Word,
+    pub victim: M::Word,
     /// Its number among those that were refused; zero for none.
     pub seniority: M::Word,
     /// What it holds by counters: see `ground.rs`.
@@ -134,7 +134,7 @@ impl<M: Machine> Agent<M> {
             thread: M::Word::new(0),
             waits_for: M::Link::new(Tagged::null()),
             waits_begun: M::Word::new(0),
-            doomed: M::Word::new(0),
+            victim: M::Word::new(0),
             seniority: M::Word::new(0),
             intentions: core::array::from_fn(|_| M::Word::new(0)),
         }

@@ -21,7 +21,7 @@
 //! starts behind the others, who do the same. A session has no age until it was refused for the first time. Then it
 //! draws a number ([`Agent::age`]), and keeps it until one of its transactions has committed. Without a number it
 //! is younger than all that have one, and gives up by itself, as in the paper; otherwise it tells the youngest
-//! to ([`Agent::doom`]). The oldest of all is never told, and nobody comes in ahead of it, so that
+//! to ([`Agent::tell_to_abort`]). The oldest of all is never told, and nobody comes in ahead of it, so that
 //! it gets through; then another is the oldest.
 
 use crate::agents::{Agent, Agents};
@@ -161,7 +161,7 @@ impl Search {
             // long as we are in our region.
             let waits_for = agent.waits_for.load(Ordering::Acquire);
             let wait = (owner, waits_for.pointer().addr(), agent.waits());
-            if agent.is_doomed() {
+            if agent.must_abort() {
                 // It waits no more, as soon as it looks.
                 continue;
             }
@@ -225,7 +225,7 @@ impl Search {
                 return true;
             }
             let waits = state.status() == Status::Waiting;
-            if waits && !lines.agents().get(state.owner()).is_doomed() {
+            if waits && !lines.agents().get(state.owner()).must_abort() {
                 let waiter = self.place_of(state.owner());
                 front.add(wanted(state), waiter);
                 others.add(wanted(state), waiter);
@@ -320,25 +320,25 @@ impl<M: Machine> Agent<M> {
     }
 
     /// Whether it was told to give up the wait that it is in.
-    pub fn is_doomed(&self) -> bool {
-        // Acquire pairs with the release in `doom`.
-        self.doomed.load(Ordering::Acquire) == self.waits()
+    pub fn must_abort(&self) -> bool {
+        // Acquire pairs with the release in `tell_to_abort`.
+        self.victim.load(Ordering::Acquire) == self.waits()
     }
 
     /// Whether it gives up the wait that it is in.
     pub fn gives_up(&self) -> bool {
-        self.is_doomed() && !M::fault(&faults::DOOM_UNHEARD)
+        self.must_abort() && !M::fault(&faults::VICTIM_UNHEARD)
     }
 
     /// Tells it to give up a wait; it is to be woken.
-    pub fn doom(&self, wait: u64) {
+    pub fn tell_to_abort(&self, wait: u64) {
         debug_assert!(wait > 0, "it has begun to wait");
-        // Release pairs with the acquire in `is_doomed`. A searcher that was slow tells of a wait that is over: it must
+        // Release pairs with the acquire in `must_abort`. A searcher that was slow tells of a wait that is over: it must
         // not take back what another has told of a later one.
-        if M::fault(&faults::DOOM_TAKEN_BACK) {
-            self.doomed.store(wait, Ordering::Release);
+        if M::fault(&faults::VICTIM_TAKEN_BACK) {
+            self.victim.store(wait, Ordering::Release);
         } else {
-            self.doomed.fetch_max(wait, Ordering::Release);
+            self.victim.fetch_max(wait, Ordering::Release);
         }
         // Full: who looks for the last time before it sleeps sees that it was told, or we see that it sleeps. Pairs with
         // S4, and with the fence before a session behind a mutex sleeps.

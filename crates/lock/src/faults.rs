@@ -180,7 +180,7 @@ pub(crate) static PICKED_UP_UNCOUNTED: Fault = planted(
     1000,
 );
 
-pub(crate) static DOOM_TAKEN_BACK: Fault = planted(
+pub(crate) static VICTIM_TAKEN_BACK: Fault = planted(
     "doom-taken-back",
     Rig::Loom,
     "locks",
@@ -189,7 +189,7 @@ pub(crate) static DOOM_TAKEN_BACK: Fault = planted(
     1000,
 );
 
-pub(crate) static DOOM_UNHEARD: Fault = Fault {
+pub(crate) static VICTIM_UNHEARD: Fault = Fault {
     name: "doom-unheard",
     step: "a transaction that is told to give up, to end a deadlock, does so",
     rig: Rig::Soak,
@@ -218,6 +218,6 @@ pub static FAULTS: &[&Fault] = &[
     &REGION_ELSEWHERE,
     &CHAINS_UNTOLD,
     &PICKED_UP_UNCOUNTED,
-    &DOOM_TAKEN_BACK,
-    &DOOM_UNHEARD,
+    &VICTIM_TAKEN_BACK,
+    &VICTIM_UNHEARD,
 ];

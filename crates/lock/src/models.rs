@@ -355,10 +355,10 @@ fn told_by_two(fault: Option<&'static Fault>) {
     };
     model.check(setup, |agents| {
         let peer = Arc::clone(&agents);
-        let late = thread::spawn(move || peer.get(0).doom(1));
-        agents.get(0).doom(2);
+        let late = thread::spawn(move || peer.get(0).tell_to_abort(1));
+        agents.get(0).tell_to_abort(2);
         late.join().expect("no panic");
-        assert!(agents.get(0).is_doomed(), "it waits on, and has been told");
+        assert!(agents.get(0).must_abort(), "it waits on, and has been told");
     });
 }
 
@@ -370,7 +370,7 @@ fn who_was_told_to_give_up_stays_told() {
 #[test]
 #[should_panic(expected = "it waits on, and has been told")]
 fn who_tells_late_and_takes_it_back_is_caught() {
-    told_by_two(Some(&faults::DOOM_TAKEN_BACK));
+    told_by_two(Some(&faults::VICTIM_TAKEN_BACK));
 }
 
 /// One counts itself in, the other is strong.

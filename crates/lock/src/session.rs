@@ -487,7 +487,7 @@ impl<M: Machine> Session<M> {
             }
             M::mark("another told to give up");
             let agent = self.manager.agents.get(victim.owner);
-            agent.doom(victim.wait);
+            agent.tell_to_abort(victim.wait);
             self.manager.rouse(agent);
         }
         debug_assert!(self.shows, "those who look for deadlocks see it wait");

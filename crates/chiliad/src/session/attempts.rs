@@ -1,8 +1,8 @@
 //! The attempts of a session's transactions, and of its loads.
 
-use super::{Once, Plan, Refusal, Session};
+use super::{Abort, Once, Plan, Session};
 use crate::held::Held;
-use crate::nest::{self, Refusals};
+use crate::nest::{self, Aborts};
 use crate::raw::TableId;
 use crate::rules::Rules;
 use crate::until::Until;
@@ -21,7 +21,7 @@ pub(super) struct Run<'a, B> {
     pub outer: Vec<Outer>,
     /// Attempts that memory has come back for.
     pub reliefs: u32,
-    pub futile: Refusals,
+    pub futile: Aborts,
     pub body: B,
 }
 
@@ -31,17 +31,17 @@ where
     B: FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
 {
     type Outcome = Held<T, E>;
-    type Refusal = Refusal;
+    type Abort = Abort;
 
     #[inline]
-    fn attempt(&mut self, refusals: u32) -> Attempt<Held<T, E>, Refusal> {
+    fn attempt(&mut self, aborts: u32) -> Attempt<Held<T, E>, Abort> {
         if let Err(over) = self.limit.check() {
             return Attempt::Over(Held::harmless(over));
         }
         let Self { session, rules, plan, outer, body, .. } = self;
-        match session.run_once(rules, *plan, refusals, outer, body) {
+        match session.run_once(rules, *plan, aborts, outer, body) {
             Once::Over(held) => Attempt::Over(held),
-            Once::Refused(refusal) => Attempt::Refused(refusal),
+            Once::Aborted(abort) => Attempt::Aborted(abort),
             Once::Short(_) if session.relieve(rules, self.reliefs) => {
                 self.reliefs += 1;
                 Attempt::Again
@@ -50,18 +50,18 @@ where
         }
     }
 
-    fn refused(&mut self, refusal: Refusal, refusals: u32) -> ControlFlow<Held<T, E>> {
-        if self.plan.options.retries_max.is_some_and(|most| refusals > most) {
-            return ControlFlow::Break(Held::harmless(Error::Conflict(refusal.reason)));
+    fn aborted(&mut self, abort: Abort, aborts: u32) -> ControlFlow<Held<T, E>> {
+        if self.plan.options.retries_max.is_some_and(|most| aborts > most) {
+            return ControlFlow::Break(Held::harmless(Error::Conflict(abort.reason)));
         }
-        match self.futile.add(!self.outer.is_empty(), refusal.overtaken) {
+        match self.futile.add(!self.outer.is_empty(), abort.overtaken) {
             Some(nested) => ControlFlow::Break(Held::harmless(Error::Nested(nested))),
             None => ControlFlow::Continue(()),
         }
     }
 
-    fn back_off(&mut self, refusals: u32) {
-        self.rules.back_off(refusals, &self.limit);
+    fn back_off(&mut self, aborts: u32) {
+        self.rules.back_off(aborts, &self.limit);
     }
 }
 
@@ -73,12 +73,12 @@ pub(super) struct Load<'a> {
     pub table: TableId,
     pub row: (&'a [u8], &'a [u8]),
     pub reliefs: u32,
-    pub futile: Refusals,
+    pub futile: Aborts,
 }
 
 impl Attempts for Load<'_> {
     type Outcome = Result<()>;
-    type Refusal = ();
+    type Abort = ();
 
     fn attempt(&mut self, _: u32) -> Attempt<Result<()>, ()> {
         let (key, value) = self.row;
@@ -87,7 +87,7 @@ impl Attempts for Load<'_> {
                 nest::has_written(self.rules.database);
                 Attempt::Over(Ok(()))
             }
-            Err(Error::Conflict(_)) => Attempt::Refused(()),
+            Err(Error::Conflict(_)) => Attempt::Aborted(()),
             Err(Error::OutOfMemory { .. }) if self.session.relieve(self.rules, self.reliefs) => {
                 self.reliefs += 1;
                 Attempt::Again
@@ -96,14 +96,14 @@ impl Attempts for Load<'_> {
         }
     }
 
-    fn refused(&mut self, (): (), _: u32) -> ControlFlow<Result<()>> {
+    fn aborted(&mut self, (): (), _: u32) -> ControlFlow<Result<()>> {
         match self.futile.add(!self.outer.is_empty(), false) {
             Some(nested) => ControlFlow::Break(Err(Error::Nested(nested))),
             None => ControlFlow::Continue(()),
         }
     }
 
-    fn back_off(&mut self, refusals: u32) {
-        self.rules.back_off(refusals, &Until::default());
+    fn back_off(&mut self, aborts: u32) {
+        self.rules.back_off(aborts, &Until::default());
     }
 }

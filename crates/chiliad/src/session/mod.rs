@@ -7,7 +7,7 @@ use crate::cancel::Cancel;
 use crate::clock::ticks_at;
 use crate::engine::{Engine, EngineSession};
 use crate::held::Held;
-use crate::nest::{self, Refusals};
+use crate::nest::{self, Aborts};
 use crate::raw::{TableId, Untyped};
 use crate::reader::Scratch;
 use crate::rules::Rules;
@@ -63,7 +63,7 @@ impl Drop for Taken {
 }
 
 /// Why an attempt was refused.
-struct Refusal {
+struct Abort {
     reason: Reason,
     /// A transaction inside it had committed writes.
     overtaken: bool,
@@ -72,7 +72,7 @@ struct Refusal {
 /// How one attempt at a transaction ended.
 enum Once<T, E> {
     Over(Held<T, E>),
-    Refused(Refusal),
+    Aborted(Abort),
     /// There is no memory left, for all that this worker knows.
     Short(Held<T, E>),
 }
@@ -150,7 +150,7 @@ impl Session {
             table,
             row,
             reliefs: 0,
-            futile: Refusals::default(),
+            futile: Aborts::default(),
         })
     }
 
@@ -197,7 +197,7 @@ impl Session {
         body: impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> Held<T, E> {
         let (limit, outer) = (plan.limit(), nest::outer(rules.database));
-        let futile = Refusals::default();
+        let futile = Aborts::default();
         retry(Run { session: self, rules, plan, limit, outer, reliefs: 0, futile, body })
     }
 
@@ -230,11 +230,11 @@ impl Session {
         &mut self,
         rules: &Rules,
         plan: Plan<'_>,
-        refusals: u32,
+        aborts: u32,
         outer: &[Outer],
         body: &mut impl FnMut(&mut Transaction<'_>) -> core::result::Result<T, E>,
     ) -> Once<T, E> {
-        let mut tx = match self.begin_again(rules, plan, refusals, outer) {
+        let mut tx = match self.begin_again(rules, plan, aborts, outer) {
             Ok(tx) => tx,
             Err(error) => return Once::failed(error),
         };
@@ -249,7 +249,7 @@ impl Session {
                 Ok(Committed { epoch, wrote, .. }) => {
                     Once::Over(Held { result: Ok(value), epoch, wrote, limit: plan.limit() })
                 }
-                Err(Error::Conflict(reason)) => Once::Refused(Refusal { reason, overtaken }),
+                Err(Error::Conflict(reason)) => Once::Aborted(Abort { reason, overtaken }),
                 Err(error) => Once::failed(error),
             };
         }
@@ -258,7 +258,7 @@ impl Session {
         let short = tx.is_short();
         tx.rollback();
         match (conflict, outcome) {
-            (Some(reason), _) => Once::Refused(Refusal { reason, overtaken }),
+            (Some(reason), _) => Once::Aborted(Abort { reason, overtaken }),
             (None, Ok(Err(error))) => {
                 let epoch = rules.error_epoch();
                 let limit = plan.limit();
@@ -274,7 +274,7 @@ impl Session {
 impl<T, E: From<Error>> Once<T, E> {
     fn failed(error: Error) -> Self {
         match error {
-            Error::Conflict(reason) => Self::Refused(Refusal { reason, overtaken: false }),
+            Error::Conflict(reason) => Self::Aborted(Abort { reason, overtaken: false }),
             Error::OutOfMemory { .. } => Self::Short(Held::harmless(error)),
             other => Self::Over(Held::harmless(other)),
         }

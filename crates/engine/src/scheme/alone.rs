@@ -6,7 +6,7 @@
 use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::collector::{self, Fate};
-use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme, Step, Tables};
+use crate::contract::{Abort, CommitPoint, Context, Needs, NoLockTable, Scheme, Step, Tables};
 use crate::garbage::Due;
 use crate::record_word;
 use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
@@ -107,11 +107,11 @@ impl<M: Machine> Scheme<M> for Alone {
         &mut self,
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
-    ) -> Result<CommitPoint, Refusal<M>> {
+    ) -> Result<CommitPoint, Abort<M>> {
         let overwritten = in_place::prepare(cx, writes)?;
         let epoch = cx.epochs.open_window(cx.heap.slot());
         let next = record_word::next(self.last.max(overwritten), epoch);
-        self.last = next.ok_or(Refusal::new(Reason::EpochFull))?;
+        self.last = next.ok_or(Abort::new(Reason::EpochFull))?;
         Ok(CommitPoint { epoch, order: self.last })
     }
 

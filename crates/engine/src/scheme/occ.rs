@@ -28,7 +28,7 @@
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme, Step, Tables};
+use crate::contract::{Abort, CommitPoint, Context, Needs, NoLockTable, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
@@ -137,7 +137,7 @@ impl<M: Machine> Occ<M> {
     }
 
     /// Latches what was read or will be written, each record once.
-    fn latch_all(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+    fn latch_all(&mut self, writes: &WriteSet<M>) -> Result<(), Abort<M>> {
         debug_assert!(self.latched.is_empty(), "the last commit has unlatched all");
         let mut records = core::mem::take(&mut self.latched);
         records.clear();
@@ -154,11 +154,11 @@ impl<M: Machine> Occ<M> {
         let refused = records
             .iter()
             .enumerate()
-            .find_map(|(at, &record)| in_place::latch(record).err().map(|refusal| (at, refusal)));
+            .find_map(|(at, &record)| in_place::latch(record).err().map(|abort| (at, abort)));
         self.latched = records;
-        let Some((count, refusal)) = refused else { return Ok(()) };
+        let Some((count, abort)) = refused else { return Ok(()) };
         self.latched.truncate(count);
-        Err(refusal)
+        Err(abort)
     }
 
     fn unlatch_all(&mut self) {
@@ -169,7 +169,7 @@ impl<M: Machine> Occ<M> {
     }
 
     /// Whether what was read is still there; `own`: its records are latched by this transaction.
-    fn check(&self, own: bool) -> Result<(), Refusal<M>> {
+    fn check(&self, own: bool) -> Result<(), Abort<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for read in &self.reads {
             // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
@@ -179,12 +179,12 @@ impl<M: Machine> Occ<M> {
                 || word & !record_word::FLAGS > self.start
                 || !own && word & record_word::LATCH != 0;
             if changed && !M::fault(&READS_NOT_VALIDATED) {
-                return Err(Refusal::over(Reason::ReadChanged, read.record));
+                return Err(Abort::over(Reason::ReadChanged, read.record));
             }
         }
         match self.nodes.holds() || M::fault(&LEAVES_NOT_VALIDATED) {
             true => Ok(()),
-            false => Err(Refusal::new(Reason::Phantom)),
+            false => Err(Abort::new(Reason::Phantom)),
         }
     }
 
@@ -195,8 +195,8 @@ impl<M: Machine> Occ<M> {
         if !cx.opacity || !self.opacity.is_due(size, false) {
             return Step::Done(done);
         }
-        if let Err(refusal) = self.check(false) {
-            return Step::Abort(refusal.early());
+        if let Err(abort) = self.check(false) {
+            return Step::Abort(abort.early());
         }
         self.opacity.looked(size);
         Step::Done(done)
@@ -250,7 +250,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         };
         debug_assert!(self.start & record_word::FLAGS == 0, "a start is a word without flags");
         if word & !record_word::FLAGS > self.start {
-            return Step::Abort(Refusal::over(Reason::TooLate, record));
+            return Step::Abort(Abort::over(Reason::TooLate, record));
         }
         self.reads.push(Read { record, word });
         self.stay_opaque(cx, version)
@@ -283,7 +283,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         Step::Done(())
     }
 
-    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Abort<M>> {
         self.check(false)
     }
 
@@ -292,7 +292,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         &mut self,
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
-    ) -> Result<CommitPoint, Refusal<M>> {
+    ) -> Result<CommitPoint, Abort<M>> {
         self.latch_all(writes)?;
         // Full: the latches are visible before any word or count below is looked at; pairs with the
         // same fence of peers.
@@ -305,7 +305,7 @@ impl<M: Machine> Scheme<M> for Occ<M> {
         }
         let overwritten = in_place::prepare(cx, writes)?;
         if end <= overwritten | record_word::FLAGS && !M::fault(&END_NOT_ABOVE) {
-            return Err(Refusal::new(Reason::TooLate));
+            return Err(Abort::new(Reason::TooLate));
         }
         if M::fault(&UNLATCHED_BEFORE_INSTALL) {
             self.unlatch_all();

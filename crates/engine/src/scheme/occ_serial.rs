@@ -10,7 +10,7 @@
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, NoLockTable, Refusal, Scheme, Step, Tables};
+use crate::contract::{Abort, CommitPoint, Context, NoLockTable, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::in_place;
@@ -84,7 +84,7 @@ impl<M: Machine> OccSerial<M> {
     }
 
     /// Whether what was read is still there.
-    fn check(&self, writes: Option<&WriteSet<M>>) -> Result<(), Refusal<M>> {
+    fn check(&self, writes: Option<&WriteSet<M>>) -> Result<(), Abort<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for &(record, seen) in &self.reads {
             // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
@@ -94,10 +94,10 @@ impl<M: Machine> OccSerial<M> {
                 && writes.is_none_or(|writes| writes.find(record).is_none());
             let changed = !record_word::same_version(word, seen) || foreign;
             if changed && !M::fault(&READS_NOT_COMPARED) {
-                return Err(Refusal::over(Reason::ReadChanged, record));
+                return Err(Abort::over(Reason::ReadChanged, record));
             }
         }
-        if self.nodes.holds() { Ok(()) } else { Err(Refusal::new(Reason::Phantom)) }
+        if self.nodes.holds() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
     }
 
     /// Looks at all that was read when that is due.
@@ -107,8 +107,8 @@ impl<M: Machine> OccSerial<M> {
         if !cx.opacity || !self.opacity.is_due(size, false) {
             return Step::Done(done);
         }
-        if let Err(refusal) = self.check(None) {
-            return Step::Abort(refusal.early());
+        if let Err(abort) = self.check(None) {
+            return Step::Abort(abort.early());
         }
         self.opacity.looked(size);
         Step::Done(done)
@@ -184,7 +184,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         Step::Done(())
     }
 
-    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Abort<M>> {
         self.check(Some(writes))
     }
 
@@ -192,7 +192,7 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         &mut self,
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
-    ) -> Result<CommitPoint, Refusal<M>> {
+    ) -> Result<CommitPoint, Abort<M>> {
         self.take_latch(cx);
         // Full: what this transaction has inserted counts before it looks at any count; pairs with
         // the same fence of peers.
@@ -207,11 +207,11 @@ impl<M: Machine> Scheme<M> for OccSerial<M> {
         let taken =
             writes.entries.iter().find(|it| !it.placed && it.prior & record_word::LATCH != 0);
         if let Some(taken) = taken {
-            return Err(Refusal::over(Reason::WriteLatched, taken.record));
+            return Err(Abort::over(Reason::WriteLatched, taken.record));
         }
         let read = self.reads.iter().map(|&(_, word)| word).max().unwrap_or(0);
         let greatest = self.last.max(overwritten).max(read);
-        self.last = record_word::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
+        self.last = record_word::next(greatest, epoch).ok_or(Abort::new(Reason::EpochFull))?;
         Ok(CommitPoint { epoch, order: self.last })
     }
 

@@ -127,7 +127,7 @@ fn no_row_without_its_entries_when_memory_runs_out() {
 type Db = Database<Plain, Silo<Plain>>;
 
 #[test]
-fn a_secondary_key_that_is_too_long_dooms_the_transaction() {
+fn a_secondary_key_that_is_too_long_aborts_the_transaction() {
     let db = Db::open(Options::default()).expect("opens");
     let spec = TableSpec::ordered("t").with_index(index("long", 0, KEY_BYTES_MAX - 4, false));
     let table = db.create_table(spec).expect("created");

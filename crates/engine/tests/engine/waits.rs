@@ -107,11 +107,11 @@ impl<S: Scheme<Sim>> World<S> {
         let deadline = (by == By::Deadline).then(|| Sim::now() + AHEAD);
         let mut retries = 0;
         let found = loop {
-            let given_up = match by {
+            let is_cancelled = match by {
                 By::Cancel => self.cancel.is_canceled(),
                 _ => deadline.is_some_and(|deadline| Sim::now() >= deadline),
             };
-            if given_up {
+            if is_cancelled {
                 break Err(if by == By::Cancel {
                     Error::Canceled
                 } else {

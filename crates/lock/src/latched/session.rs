@@ -151,7 +151,7 @@ impl<M: Machine> LatchedSession<M> {
             }
             M::mark("another told to give up");
             let agent = self.manager.agents.get(victim.owner);
-            agent.doom(victim.wait);
+            agent.tell_to_abort(victim.wait);
             // Relaxed: written under the mutex under which it has begun to wait.
             M::unpark(WorkerId(agent.thread.load(Ordering::Relaxed) as u32));
         }
@@ -314,7 +314,7 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
         }
     }
 
-    fn wait(&mut self, Until { deadline, given_up }: Until<'_>) -> Result<(), Refused> {
+    fn wait(&mut self, Until { deadline, is_cancelled }: Until<'_>) -> Result<(), Refused> {
         let Some(pending) = self.pending.take() else { return Ok(()) };
         M::mark("slept for a lock");
         // Whoever cancels sees whom to wake, or we see that it has: pairs with the fence in `Cancel::cancel`.
@@ -322,7 +322,7 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
         // Whoever grants writes the state, and wakes.
         while self.lock_at(pending.at).state().status() == Status::Waiting {
             let ends = match self.agent() {
-                agent if agent.is_cancelled() || given_up() => Some(Refused::Cancelled),
+                agent if agent.is_cancelled() || is_cancelled() => Some(Refused::Cancelled),
                 agent if agent.gives_up() => Some(Refused::deadlock(pending.granted)),
                 _ => None,
             };

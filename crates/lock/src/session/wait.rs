@@ -55,7 +55,7 @@ impl<M: Machine> Session<M> {
     /// Waits until nothing excludes what it stands in line for, awake at first.
     fn sleep(&self, pending: Pending<M>, until: Until<'_>) -> Result<(), Refused> {
         debug_assert!(!self.tries, "who tries does not sleep");
-        let Until { deadline, given_up } = until;
+        let Until { deadline, is_cancelled } = until;
         // A region is shown.
         let look = || {
             let excluded = self.is_excluded(pending);
@@ -78,7 +78,7 @@ impl<M: Machine> Session<M> {
             patience.wait();
         }
         let agent = self.agent();
-        let is_told = || agent.is_cancelled() || given_up();
+        let is_told = || agent.is_cancelled() || is_cancelled();
         agent.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
         M::mark("slept for a lock");
         let slept = loop {

@@ -114,7 +114,7 @@ struct InHand<'c, 'a> {
 
 impl Attempts for InHand<'_, '_> {
     type Outcome = Result<()>;
-    type Refusal = ();
+    type Abort = ();
 
     fn attempt(&mut self, retries: u32) -> Attempt<Result<()>, ()> {
         let Shape { read_only, snapshot, .. } = self.shape;
@@ -123,7 +123,7 @@ impl Attempts for InHand<'_, '_> {
         let committed = match self.client.attempt(self.requests, &intent) {
             Ok(committed) => committed,
             Err(Error::RolledBack) => return Attempt::Over(Ok(())),
-            Err(error) if error.is_retryable() => return Attempt::Refused(()),
+            Err(error) if error.is_retryable() => return Attempt::Aborted(()),
             Err(error) => return Attempt::Over(Err(error)),
         };
         let Client { shared, number, waiting, .. } = &mut *self.client;
@@ -135,13 +135,13 @@ impl Attempts for InHand<'_, '_> {
         Attempt::Over(Ok(()))
     }
 
-    fn refused(&mut self, (): (), _: u32) -> ControlFlow<Result<()>> {
+    fn aborted(&mut self, (): (), _: u32) -> ControlFlow<Result<()>> {
         // The run is over before the request is.
         if stopping() { ControlFlow::Break(Ok(())) } else { ControlFlow::Continue(()) }
     }
 
-    fn back_off(&mut self, refusals: u32) {
+    fn back_off(&mut self, aborts: u32) {
         let random = &mut self.client.random;
-        Backoff::Exponential.wait::<Sim>(refusals, |below| random.below(below), &WaitLimit::NONE);
+        Backoff::Exponential.wait::<Sim>(aborts, |below| random.below(below), &WaitLimit::NONE);
     }
 }

@@ -18,10 +18,10 @@
 //! and waits when the index has taken it. Whom it waits for may find the new record too, and has its lock
 //! already: if the record has been written when the wait is over the insertion is refused.
 
+mod client;
 mod faults;
 mod gap;
 mod repeatable_read;
-mod seat;
 mod variants;
 
 pub use faults::FAULTS;
@@ -32,15 +32,15 @@ pub use variants::{
 
 use crate::record_word;
 use crate::version;
+use client::LockClient;
 use gap::{Gaps, Ranges};
-use seat::Seat;
 
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::collector::{self, Fate};
 use crate::contract;
-use crate::contract::{CommitPoint, Context, Needs, Refusal, Scheme, Step, Tables};
+use crate::contract::{Abort, CommitPoint, Context, Needs, Scheme, Step, Tables};
 use crate::garbage::{Due, Garbage};
 use crate::scheme::parts::in_place;
 use crate::scheme::parts::min_insert_tid;
@@ -63,7 +63,7 @@ pub struct Shared<M: Machine, V: Variant<M>> {
 
 /// One worker's part.
 pub struct Table<M: Machine, V: Variant<M>> {
-    seat: Seat<M, V::Locks>,
+    client: LockClient<M, V::Locks>,
     gaps: Gaps<M>,
     /// The last TID given out by this worker.
     last: u64,
@@ -73,12 +73,12 @@ pub struct Table<M: Machine, V: Variant<M>> {
 
 /// Refuses a transaction whose insertion has waited for the lock of the record that it had placed, if who had
 /// the lock, of the memory's record before, has found the new one meanwhile and written it.
-fn check_placed<M: Machine>(writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+fn check_placed<M: Machine>(writes: &WriteSet<M>) -> Result<(), Abort<M>> {
     // Relaxed: the lock has acquired it.
     let word = |record: RecordRef<M>| record.word().load(Ordering::Relaxed);
     let mut placed = writes.entries.iter().filter(|write| write.placed);
     match placed.find(|write| !record_word::same_version(word(write.record), write.prior)) {
-        Some(write) => Err(Refusal::over(Reason::ReadChanged, write.record)),
+        Some(write) => Err(Abort::over(Reason::ReadChanged, write.record)),
         None => Ok(()),
     }
 }
@@ -98,7 +98,7 @@ impl<M: Machine, V: Variant<M>> Table<M, V> {
         if !record_word::is_absence(record.word().load(Ordering::Acquire), garbage.order) {
             return true;
         }
-        if !self.seat.can_lock(garbage.table, record) {
+        if !self.client.can_lock(garbage.table, record) {
             return false;
         }
         let found = record.word().load(Ordering::Relaxed);
@@ -131,14 +131,14 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     }
 
     fn new() -> Self {
-        Self { seat: Seat::new(), gaps: Gaps::new(), last: 0, newest: 0 }
+        Self { client: LockClient::new(), gaps: Gaps::new(), last: 0, newest: 0 }
     }
 
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
         self.gaps.clear();
         self.newest = 0;
-        self.seat.begin(&cx.shared.manager)
+        self.client.begin(&cx.shared.manager)
     }
 
     #[inline]
@@ -150,7 +150,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         _writes: &WriteSet<M>,
     ) -> Step<M, Version> {
         let unlocked = M::fault(&faults::READ_WITHOUT_LOCK);
-        if !unlocked && let Err(other) = self.seat.lock(cx.table, record, Mode::S).done() {
+        if !unlocked && let Err(other) = self.client.lock(cx.table, record, Mode::S).done() {
             return other;
         }
         // Relaxed: the lock has acquired it.
@@ -165,11 +165,11 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         cx: &mut Context<'_, M, Self>,
         record: RecordRef<M>,
     ) -> Step<M, ()> {
-        self.seat.lock(cx.table, record, Mode::X)
+        self.client.lock(cx.table, record, Mode::X)
     }
 
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
-        self.seat.wait(cx.shared.wait_timeout, cx.limits)
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Abort<M>> {
+        self.client.wait(cx.shared.wait_timeout, cx.limits)
     }
 
     #[inline]
@@ -178,7 +178,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
             return Step::Done(());
         }
         let gap = gap::number(seen.guard_ptr());
-        if let Err(other) = self.seat.lock_gap(cx.table, gap, Mode::S).done() {
+        if let Err(other) = self.client.lock_gap(cx.table, gap, Mode::S).done() {
             return other;
         }
         match self.gaps.add(&seen, &cx.shared.stamps.0) {
@@ -190,12 +190,12 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
     fn begin_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record_word::begin_life(record.word(), 0);
         if !M::fault(&faults::PLACED_WITHOUT_LOCK) {
-            self.seat.place(cx.table, record);
+            self.client.place(cx.table, record);
         }
     }
 
     fn cancel_insert(&mut self, _cx: &mut Context<'_, M, Self>, _record: RecordRef<M>) {
-        self.seat.give_up();
+        self.client.cancel_insert();
     }
 
     fn after_insert(
@@ -205,19 +205,19 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         changes: &[Change<M>],
     ) -> Step<M, ()> {
         min_insert_tid::apply(record, changes);
-        let (seat, table) = (&mut self.seat, cx.table);
-        let lock = |guard| seat.try_gap(table, gap::number(guard));
+        let (client, table) = (&mut self.client, cx.table);
+        let lock = |guard| client.try_gap(table, gap::number(guard));
         self.gaps.fix_up(cx.leaf_hooks, changes, &cx.shared.stamps.0, lock);
         // The key may have come into another leaf than was asked for.
         let guards = changes.iter().map(|change| match change {
             Change::Counted { after, .. } => after.guard_ptr(),
             Change::Handed { to, .. } => to.guard_ptr(),
         });
-        self.seat.placed(cx.table, record, guards.map(gap::number))
+        self.client.placed(cx.table, record, guards.map(gap::number))
     }
 
-    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
-        if self.gaps.hold() { Ok(()) } else { Err(Refusal::new(Reason::Phantom)) }
+    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Abort<M>> {
+        if self.gaps.hold() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
     }
 
     #[inline]
@@ -225,7 +225,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         &mut self,
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
-    ) -> Result<CommitPoint, Refusal<M>> {
+    ) -> Result<CommitPoint, Abort<M>> {
         // Full: what this transaction has inserted counts before it looks at any count; pairs with
         // the same fence of peers, one of which therefore sees the other's.
         M::fence(Ordering::SeqCst);
@@ -237,9 +237,9 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
         check_placed(writes)?;
         let overwritten = in_place::prepare(cx, writes)?;
         let greatest = self.last.max(self.newest).max(overwritten);
-        self.last = record_word::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
+        self.last = record_word::next(greatest, epoch).ok_or(Abort::new(Reason::EpochFull))?;
         if M::fault(&faults::RELEASED_BEFORE_INSTALL) {
-            self.seat.unlock_all();
+            self.client.unlock_all();
         }
         Ok(CommitPoint { epoch, order: self.last })
     }
@@ -258,7 +258,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
 
     #[inline]
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
-        self.seat.committed();
+        self.client.committed();
         cx.epochs.close_window(cx.heap.slot());
     }
 
@@ -271,7 +271,7 @@ impl<M: Machine, V: Variant<M>> Scheme<M> for Table<M, V> {
             if scheme.unlink(cx, tables, garbage) { Fate::Gone } else { Fate::Later }
         });
         cx.leaf_hooks.forget();
-        self.seat.unlock_collected();
+        self.client.unlock_collected();
     }
 }
 
@@ -282,7 +282,7 @@ impl<M: Machine, V: Variant<M>> contract::LockTable<M, Self> for Table<M, V> {
 
     #[inline]
     fn prefetch(scheme: &Self, table: TableId, record: RecordRef<M>) {
-        scheme.seat.expect(table, record);
+        scheme.client.expect(table, record);
     }
 
     fn lock_gap(
@@ -291,10 +291,10 @@ impl<M: Machine, V: Variant<M>> contract::LockTable<M, Self> for Table<M, V> {
         find: impl FnOnce(&LocalHeap<M>) -> Option<Seen<M>>,
     ) -> Step<M, ()> {
         let Some(seen) = find(cx.heap) else { return Step::Done(()) };
-        scheme.seat.lock_gap(cx.table, gap::number(seen.guard_ptr()), Mode::Ix)
+        scheme.client.lock_gap(cx.table, gap::number(seen.guard_ptr()), Mode::Ix)
     }
 
     fn release_locks(scheme: &mut Self) {
-        scheme.seat.unlock_all();
+        scheme.client.unlock_all();
     }
 }

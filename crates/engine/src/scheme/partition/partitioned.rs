@@ -29,7 +29,7 @@ use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
 use crate::collector::{self, Fate};
-use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme, Step, Tables};
+use crate::contract::{Abort, CommitPoint, Context, Needs, NoLockTable, Scheme, Step, Tables};
 use crate::garbage::Due;
 use crate::record_word;
 use crate::scheme::SchemeName;
@@ -223,13 +223,13 @@ impl<M: Machine, P: Policy<M>> Scheme<M> for Exclusive<M, P> {
         &mut self,
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
-    ) -> Result<CommitPoint, Refusal<M>> {
+    ) -> Result<CommitPoint, Abort<M>> {
         let overwritten = in_place::prepare(cx, writes)?;
         let epoch = cx.epochs.open_window(cx.heap.slot());
         let forgets = M::fault(&faults::ORDER_NOT_ABOVE_OVERWRITTEN);
         let overwritten = if forgets { 0 } else { overwritten };
         self.last = record_word::next(self.last.max(overwritten), epoch)
-            .ok_or(Refusal::new(Reason::EpochFull))?;
+            .ok_or(Abort::new(Reason::EpochFull))?;
         if M::fault(&faults::RELEASED_EARLY) {
             self.unlock_all(cx.shared);
         }

@@ -5,7 +5,7 @@
 //! installation only, for those who read outside transactions (`restore::stable_read`).
 
 use crate::access::{Kind, Write, WriteSet};
-use crate::contract::{CommitPoint, Context, Refusal, Scheme};
+use crate::contract::{Abort, CommitPoint, Context, Scheme};
 use crate::record_word;
 use chiliad_api::{Reason, stamp};
 use chiliad_machine::{Cost, Machine, Ordering, Spin, Word};
@@ -15,14 +15,14 @@ use chiliad_storage::{Kind as SlotKind, RecordRef};
 const PATIENCE: u32 = 256;
 
 /// Latches a record to be written, waiting for a moment.
-pub fn latch<M: Machine>(record: RecordRef<M>) -> Result<u64, Refusal<M>> {
+pub fn latch<M: Machine>(record: RecordRef<M>) -> Result<u64, Abort<M>> {
     M::work(Cost::Lock, 1);
     let mut spin = Spin::<M>::new();
     for _ in 0..PATIENCE {
         match record_word::try_latch(record.word()) {
             Ok(prior) => return Ok(prior),
             Err(found) if found & record_word::DEAD != 0 => {
-                return Err(Refusal::over(Reason::Vanished, record));
+                return Err(Abort::over(Reason::Vanished, record));
             }
             // A placeholder's holder may be in user code.
             Err(found)
@@ -34,7 +34,7 @@ pub fn latch<M: Machine>(record: RecordRef<M>) -> Result<u64, Refusal<M>> {
             Err(_) => spin.wait(),
         }
     }
-    Err(Refusal::over(Reason::WriteLatched, record))
+    Err(Abort::over(Reason::WriteLatched, record))
 }
 
 /// Notes the words of the versions that the writes replace, and puts blocks by for values that do not
@@ -42,13 +42,13 @@ pub fn latch<M: Machine>(record: RecordRef<M>) -> Result<u64, Refusal<M>> {
 pub fn prepare<M: Machine, S: Scheme<M>>(
     cx: &mut Context<'_, M, S>,
     writes: &mut WriteSet<M>,
-) -> Result<u64, Refusal<M>> {
+) -> Result<u64, Abort<M>> {
     let stamp = if cx.stamped { stamp::STAMP_BYTES } else { 0 };
     let mut greatest = 0;
     for write in &mut writes.entries {
         let word = write.record.word().load(Ordering::Relaxed);
         if word & record_word::DEAD != 0 {
-            return Err(Refusal::over(Reason::Vanished, write.record));
+            return Err(Abort::over(Reason::Vanished, write.record));
         }
         debug_assert!(write.spare.iter().all(Option::is_none), "nothing is set aside yet");
         write.prior = word;
@@ -56,7 +56,7 @@ pub fn prepare<M: Machine, S: Scheme<M>>(
         let bytes = write.value.length as usize;
         if write.kind == Kind::Put && bytes.max(stamp) > cx.heap.room(write.record) {
             let block = cx.heap.alloc_record(SlotKind::Version, bytes);
-            write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
+            write.spare[1] = Some(block.map_err(|_| Abort::out_of_memory())?);
         }
     }
     Ok(greatest)

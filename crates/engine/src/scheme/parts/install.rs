@@ -4,7 +4,7 @@
 //! record's latch under two-phase locking with snapshots (`central_lock/repeatable_read`).
 
 use crate::access::{Kind, Write, WriteSet};
-use crate::contract::{CommitPoint, Context, Refusal, Scheme};
+use crate::contract::{Abort, CommitPoint, Context, Scheme};
 use crate::garbage::Garbage;
 use crate::record_word;
 use crate::scheme::parts::chain;
@@ -39,7 +39,7 @@ pub fn set_blocks_by<M: Machine, S: Scheme<M>>(
     cx: &mut Context<'_, M, S>,
     writes: &mut WriteSet<M>,
     nobody_reads: impl Fn(&mut Context<'_, M, S>) -> bool,
-) -> Result<(), Refusal<M>> {
+) -> Result<(), Abort<M>> {
     let mut unread = None;
     for write in &mut writes.entries {
         debug_assert!(write.spare[0].is_none(), "nothing is set aside yet");
@@ -55,7 +55,7 @@ pub fn set_blocks_by<M: Machine, S: Scheme<M>>(
             Ok(block) => write.spare[0] = Some(block),
             Err(_) => {
                 if !*unread.get_or_insert_with(|| nobody_reads(cx)) {
-                    return Err(Refusal::out_of_memory());
+                    return Err(Abort::out_of_memory());
                 }
                 M::mark("version given up for want of memory");
             }

@@ -2,7 +2,7 @@
 //! in the past.
 
 use crate::arena::Arena;
-use crate::contract::{Refusal, Step};
+use crate::contract::{Abort, Step};
 use crate::record_word;
 use crate::scheme::parts::chain;
 use crate::version::Version;
@@ -28,9 +28,9 @@ pub static TORN_READ: Fault = Fault {
 /// The planted bugs of reading.
 pub static FAULTS: &[&Fault] = &[&TORN_READ];
 
-/// A refusal because `record` is latched by another transaction.
-pub fn refused_latch<M: Machine>(record: RecordRef<M>) -> Refusal<M> {
-    Refusal::over(Reason::ReadLatched, record)
+/// An abort because `record` is latched by another transaction.
+pub fn latched_too_long<M: Machine>(record: RecordRef<M>) -> Abort<M> {
+    Abort::over(Reason::ReadLatched, record)
 }
 
 /// The newest version, with the word that names it.
@@ -54,7 +54,7 @@ pub fn present<M: Machine>(
             match absent(record, before, arena, stamped) {
                 Some(version) => return Step::Done((before & !record_word::LATCH, version)),
                 None if before & record_word::LATCH != 0 => {
-                    return Step::Abort(refused_latch(record));
+                    return Step::Abort(latched_too_long(record));
                 }
                 None => {}
             }
@@ -69,7 +69,7 @@ pub fn present<M: Machine>(
         } else {
             waits += 1;
             if waits > PATIENCE {
-                return Step::Abort(refused_latch(record));
+                return Step::Abort(latched_too_long(record));
             }
             M::mark("read waited for a latch");
             spin.wait();

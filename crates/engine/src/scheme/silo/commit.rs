@@ -3,10 +3,10 @@
 
 use super::{GLOBAL_TID, KEY_VALUE, Optimistic, SILO, faults, give_back};
 use crate::access::{Kind, Write, WriteSet};
-use crate::contract::{CommitPoint, Context, Refusal};
+use crate::contract::{Abort, CommitPoint, Context};
 use crate::garbage::Garbage;
 use crate::record_word;
-use crate::scheme::parts::versioned_read::refused_latch;
+use crate::scheme::parts::versioned_read::latched_too_long;
 use crate::scheme::parts::{chain, in_place};
 use chiliad_api::{Part, Reason};
 use chiliad_machine::{Cost, Machine, Ordering, Word};
@@ -19,7 +19,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         &mut self,
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
-    ) -> Result<CommitPoint, Refusal<M>> {
+    ) -> Result<CommitPoint, Abort<M>> {
         debug_assert!(self.snapshot == 0 || writes.is_empty(), "the past does not change");
         if self.snapshot != 0 {
             return Ok(CommitPoint { epoch: self.snapshot, order: 0 });
@@ -48,7 +48,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     }
 
     /// Phase 1, in the order of addresses, so that no two wait for each other for long.
-    fn latch_all(&mut self, writes: &mut WriteSet<M>) -> Result<(), Refusal<M>> {
+    fn latch_all(&mut self, writes: &mut WriteSet<M>) -> Result<(), Abort<M>> {
         let WriteSet { entries, order, .. } = writes;
         order.clear();
         order.extend((0..entries.len() as u32).filter(|&at| !entries[at as usize].placed));
@@ -67,7 +67,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     }
 
     /// Phase 2. `writes` may be latched by the transaction itself; none of what it has read is, before phase 1.
-    pub(super) fn check(&self, writes: Option<&WriteSet<M>>) -> Result<(), Refusal<M>> {
+    pub(super) fn check(&self, writes: Option<&WriteSet<M>>) -> Result<(), Abort<M>> {
         M::work(Cost::Validate, self.reads.len() as u32);
         for read in &self.reads {
             // Acquire pairs with `record_word::publish`: what we conclude from the word holds for what we look
@@ -75,19 +75,19 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             let word = read.record.word().load(Ordering::Acquire);
             if !record_word::same_version(word, read.word) && !M::fault(&faults::NO_READ_VALIDATION)
             {
-                return Err(Refusal::over(Reason::ReadChanged, read.record));
+                return Err(Abort::over(Reason::ReadChanged, read.record));
             }
             if word & record_word::LATCH != 0
                 && writes.is_none_or(|writes| writes.find(read.record).is_none())
                 && !M::fault(&faults::FOREIGN_LATCH_IGNORED)
             {
-                return Err(refused_latch(read.record));
+                return Err(latched_too_long(read.record));
             }
         }
         if self.nodes.holds() || M::fault(&faults::NODE_SET_NOT_VALIDATED) {
             Ok(())
         } else {
-            Err(Refusal::new(Reason::Phantom))
+            Err(Abort::new(Reason::Phantom))
         }
     }
 
@@ -96,7 +96,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         cx: &mut Context<'_, M, Self>,
         writes: &WriteSet<M>,
         epoch: u64,
-    ) -> Result<u64, Refusal<M>> {
+    ) -> Result<u64, Abort<M>> {
         if VARIANT == GLOBAL_TID {
             // Relaxed: latches order the transactions that share a record.
             let part = cx.clockwork.switch(Part::Timestamp);
@@ -114,7 +114,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         debug_assert!(record_word::epoch(greatest) <= epoch || M::SIMULATED);
         record_word::next(greatest, epoch).ok_or_else(|| {
             M::mark("epoch full");
-            Refusal::new(Reason::EpochFull)
+            Abort::new(Reason::EpochFull)
         })
     }
 
@@ -125,7 +125,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
         epoch: u64,
-    ) -> Result<(), Refusal<M>> {
+    ) -> Result<(), Abort<M>> {
         let keeps = VARIANT == SILO && cx.epochs.keeps_versions();
         for write in &mut writes.entries {
             debug_assert!(write.spare.iter().all(Option::is_none), "nothing is set aside yet");
@@ -135,7 +135,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
             let new_bytes = if installs { write.value.length as usize } else { 0 };
             if new_bytes > cx.heap.room(record) {
                 let block = cx.heap.alloc_record(SlotKind::Version, new_bytes);
-                write.spare[1] = Some(block.map_err(|_| Refusal::out_of_memory())?);
+                write.spare[1] = Some(block.map_err(|_| Abort::out_of_memory())?);
             }
             let news = write.placed && !cx.stamped || write.is_void();
             let due = keeps && write.keep && !news;
@@ -257,11 +257,11 @@ pub fn drop_version<M: Machine, const VARIANT: u8>(
 }
 
 /// Sets a block by for the version that is overwritten.
-fn set_by<M: Machine>(heap: &mut LocalHeap<M>, write: &mut Write<M>) -> Result<(), Refusal<M>> {
+fn set_by<M: Machine>(heap: &mut LocalHeap<M>, write: &mut Write<M>) -> Result<(), Abort<M>> {
     debug_assert!(write.spare[0].is_none(), "one version is kept");
     // Whatever is in place when the latch is held is no longer than this.
     let block = heap.alloc_record(SlotKind::Version, heap.room(write.record));
-    write.spare[0] = Some(block.map_err(|_| Refusal::out_of_memory())?);
+    write.spare[0] = Some(block.map_err(|_| Abort::out_of_memory())?);
     Ok(())
 }
 
@@ -272,7 +272,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         &mut self,
         cx: &Context<'_, M, Self>,
         word: u64,
-    ) -> Result<(), Refusal<M>> {
+    ) -> Result<(), Abort<M>> {
         if self.first_epoch == 0 {
             self.first_epoch = cx.epochs.current();
         }
@@ -283,9 +283,9 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     }
 
     #[cold]
-    fn look(&mut self, cx: &Context<'_, M, Self>, size: usize) -> Result<(), Refusal<M>> {
+    fn look(&mut self, cx: &Context<'_, M, Self>, size: usize) -> Result<(), Abort<M>> {
         self.first_epoch = cx.epochs.current();
-        self.check(None).map_err(Refusal::early)?;
+        self.check(None).map_err(Abort::early)?;
         self.opacity.looked(size);
         Ok(())
     }

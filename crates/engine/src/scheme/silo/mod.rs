@@ -34,7 +34,7 @@ pub use faults::FAULTS;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, NoLockTable, Refusal, Scheme, Step, Tables};
+use crate::contract::{Abort, CommitPoint, Context, NoLockTable, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::min_insert_tid::{self, MinInsertTids};
@@ -157,9 +157,9 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         if Self::TRACKS {
             self.reads.push(Read { record, word });
             if cx.opacity
-                && let Err(refusal) = self.stay_opaque(cx, word)
+                && let Err(abort) = self.stay_opaque(cx, word)
             {
-                return Step::Abort(refusal);
+                return Step::Abort(abort);
             }
         }
         Step::Done(version)
@@ -170,9 +170,9 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         if Self::TRACKS && self.snapshot == 0 && !M::fault(&faults::NO_NODE_SET) {
             self.nodes.add(seen);
             if cx.opacity
-                && let Err(refusal) = self.stay_opaque(cx, 0)
+                && let Err(abort) = self.stay_opaque(cx, 0)
             {
-                return Step::Abort(refusal);
+                return Step::Abort(abort);
             }
         }
         Step::Done(())
@@ -194,7 +194,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         Step::Done(())
     }
 
-    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
+    fn validate(&mut self, writes: &WriteSet<M>) -> Result<(), Abort<M>> {
         self.check(Some(writes))
     }
 
@@ -203,7 +203,7 @@ impl<M: Machine, const VARIANT: u8> Scheme<M> for Optimistic<M, VARIANT> {
         &mut self,
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
-    ) -> Result<CommitPoint, Refusal<M>> {
+    ) -> Result<CommitPoint, Abort<M>> {
         self.commit_point(cx, writes)
     }
 

@@ -36,7 +36,7 @@ pub use faults::FAULTS;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme, Step, Tables};
+use crate::contract::{Abort, CommitPoint, Context, Needs, NoLockTable, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::chain;
@@ -209,7 +209,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
                     _ => {}
                 }
             } else if !VERSIONS {
-                return Step::Abort(Refusal::over(Reason::TooLate, record));
+                return Step::Abort(Abort::over(Reason::TooLate, record));
             } else if let Some(version) =
                 chain::read_old(record, word, self.limit, arena, cx.stamped)
             {
@@ -234,7 +234,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         }
         match VERSIONS {
             true => Step::Done(chain::unborn(arena, stamped)),
-            false => Step::Abort(Refusal::over(Reason::TooLate, record)),
+            false => Step::Abort(Abort::over(Reason::TooLate, record)),
         }
     }
 
@@ -257,13 +257,13 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
                 self.blocker = Some(blocker);
                 Step::Wait
             }
-            Outcome::TooLate => Step::Abort(Refusal::over(Reason::TooLate, record)),
+            Outcome::TooLate => Step::Abort(Abort::over(Reason::TooLate, record)),
         }
     }
 
     /// Until the transaction in the way has ended: it is older, and waits for nobody who waits for this
     /// one.
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Abort<M>> {
         let Some(Blocker { slot, timestamp }) = self.blocker.take() else { return Ok(()) };
         M::mark("waited for an older transaction");
         let shown = &cx.heap.shared().slots.get(slot).timestamp;
@@ -315,7 +315,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
             return Step::Done(());
         }
         let late = Reason::TooLate;
-        Step::Abort(placed.map_or(Refusal::new(late), |record| Refusal::over(late, record)))
+        Step::Abort(placed.map_or(Abort::new(late), |record| Abort::over(late, record)))
     }
 
     #[inline]
@@ -323,7 +323,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         &mut self,
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
-    ) -> Result<CommitPoint, Refusal<M>> {
+    ) -> Result<CommitPoint, Abort<M>> {
         debug_assert!(!self.snapshot || writes.is_empty(), "the past does not change");
         debug_assert!(self.blocker.is_none(), "it waits for nobody");
         // Whoever reads what this window installs opens a window later, and so in this epoch at least.

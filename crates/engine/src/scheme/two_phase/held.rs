@@ -1,6 +1,6 @@
 //! The locks that a transaction holds.
 
-use super::seat::RequestId;
+use super::waiter::RequestId;
 use super::word::Mode;
 use crate::record_slots::RecordSlots;
 use chiliad_machine::Machine;

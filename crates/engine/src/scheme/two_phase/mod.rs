@@ -34,9 +34,9 @@ mod held;
 #[cfg(test)]
 mod models;
 mod queue;
-mod seat;
 mod shared;
 mod wait;
+mod waiter;
 mod word;
 
 pub use faults::FAULTS;
@@ -45,7 +45,7 @@ pub use shared::Shared;
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, Needs, NoLockTable, Refusal, Scheme, Step, Tables};
+use crate::contract::{Abort, CommitPoint, Context, Needs, NoLockTable, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::in_place;
@@ -62,8 +62,8 @@ use chiliad_storage::{Change, RecordRef, Seen};
 use deadlock::Search;
 use held::{Held, Lock};
 use queue::Answer;
-use seat::RequestId;
 use wait::{Detect, OldWait, Pending, Within};
+use waiter::RequestId;
 use word::Mode;
 
 const NO_WAIT: u8 = 0;
@@ -109,7 +109,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             return Step::Done(done);
         }
         if !self.nodes.holds() {
-            return Step::Abort(Refusal::new(Reason::Phantom).early());
+            return Step::Abort(Abort::new(Reason::Phantom).early());
         }
         self.opacity.looked(size);
         Step::Done(done)
@@ -148,7 +148,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             }
             Answer::Denied => {
                 let reason = if POLICY == WAIT_DIE { Reason::Younger } else { Reason::LockDenied };
-                return Step::Abort(Refusal::over(reason, record));
+                return Step::Abort(Abort::over(reason, record));
             }
         }
         self.granted(record, mode, id);
@@ -172,22 +172,22 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     ) -> (Answer, RequestId) {
         debug_assert!(self.pending.is_none(), "one request waits at a time");
         let (shared, slot) = (cx.shared, cx.heap.slot_number());
-        let seats = shared.seats();
+        let waiters = shared.waiters();
         let id = match self.held.find(record) {
             Some(held) => held.id,
             None => RequestId::new(slot, self.requests),
         };
         let (word, timestamp, work) = (record.further(0), self.timestamp, self.held.count() as u64);
-        let (limits, seat) = (cx.limits, seats.get(slot));
+        let (limits, waiter) = (cx.limits, waiters.get(slot));
         let mut old_wait = Within { limits, rules: OldWait, met_outer: false };
-        let rules = Detect { seat, work, waits: shared.wait_timeout > 0 };
+        let rules = Detect { waiter, work, waits: shared.wait_timeout > 0 };
         let mut detect = Within { limits, rules, met_outer: false };
         let answer = match (POLICY, upgrades) {
             (_, true) if M::fault(&faults::UPGRADE_BESIDE_READERS) => Answer::Granted,
-            (WAIT_DIE, false) => queue::lock(seats, word, id, mode, timestamp, &mut old_wait),
-            (WAIT_DIE, true) => queue::upgrade(seats, word, id, &mut old_wait),
-            (_, false) => queue::lock(seats, word, id, mode, timestamp, &mut detect),
-            (_, true) => queue::upgrade(seats, word, id, &mut detect),
+            (WAIT_DIE, false) => queue::lock(waiters, word, id, mode, timestamp, &mut old_wait),
+            (WAIT_DIE, true) => queue::upgrade(waiters, word, id, &mut old_wait),
+            (_, false) => queue::lock(waiters, word, id, mode, timestamp, &mut detect),
+            (_, true) => queue::upgrade(waiters, word, id, &mut detect),
         };
         self.met_outer = old_wait.met_outer || detect.met_outer;
         if answer != Answer::Denied && !upgrades {
@@ -218,7 +218,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         let word = lock.record.further(0);
         match POLICY {
             NO_WAIT => word::unlock(word, lock.mode),
-            _ => queue::unlock(shared.seats(), word, lock.id),
+            _ => queue::unlock(shared.waiters(), word, lock.id),
         }
     }
 
@@ -277,7 +277,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         self.opacity = Opacity::new();
         self.newest = 0;
         if POLICY != NO_WAIT {
-            self.take_seat(cx, intent);
+            self.announce_begin(cx, intent);
         }
         Step::Done(())
     }
@@ -317,7 +317,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         self.lock(cx, record, Mode::Owned)
     }
 
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Abort<M>> {
         self.wait_for_lock(cx)
     }
 
@@ -356,8 +356,8 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         Step::Done(())
     }
 
-    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Refusal<M>> {
-        if self.nodes.holds() { Ok(()) } else { Err(Refusal::new(Reason::Phantom)) }
+    fn validate(&mut self, _writes: &WriteSet<M>) -> Result<(), Abort<M>> {
+        if self.nodes.holds() { Ok(()) } else { Err(Abort::new(Reason::Phantom)) }
     }
 
     #[inline]
@@ -365,7 +365,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         &mut self,
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
-    ) -> Result<CommitPoint, Refusal<M>> {
+    ) -> Result<CommitPoint, Abort<M>> {
         debug_assert!(self.pending.is_none(), "all its locks are granted");
         // Full: what this transaction has inserted counts before it looks at any count; pairs with
         // the same fence of peers, one of which therefore sees the other's.
@@ -377,7 +377,7 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
         }
         let overwritten = in_place::prepare(cx, writes)?;
         let greatest = self.last.max(self.newest).max(overwritten);
-        self.last = record_word::next(greatest, epoch).ok_or(Refusal::new(Reason::EpochFull))?;
+        self.last = record_word::next(greatest, epoch).ok_or(Abort::new(Reason::EpochFull))?;
         Ok(CommitPoint { epoch, order: self.last })
     }
 
@@ -400,14 +400,14 @@ impl<M: Machine, const POLICY: u8> Scheme<M> for Locking<M, POLICY> {
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
         cx.epochs.close_window(cx.heap.slot());
         self.unlock_all(cx.shared);
-        self.leave_seat(cx);
+        self.announce_end(cx);
     }
 
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, _writes: &mut WriteSet<M>) {
         cx.epochs.close_window(cx.heap.slot());
         self.stop_waiting(cx);
         self.unlock_all(cx.shared);
-        self.leave_seat(cx);
+        self.announce_end(cx);
     }
 
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {

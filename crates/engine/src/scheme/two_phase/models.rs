@@ -2,7 +2,7 @@
 //! that the memory model allows.
 
 use super::queue::{self, Answer, Rules, Verdict};
-use super::seat::{Request, RequestId, Seats};
+use super::waiter::{Request, RequestId, Waiters};
 use super::word::Mode;
 use chiliad_loom::{Loom, LoomWord, Model, thread};
 use chiliad_machine::{Machine, Ordering, Word};
@@ -12,40 +12,40 @@ use std::rc::Rc;
 struct Always;
 
 impl Rules<Loom> for Always {
-    fn judge(&mut self, _: &Seats<Loom>, _: &Request<Loom>, _: &[RequestId]) -> Verdict {
+    fn judge(&mut self, _: &Waiters<Loom>, _: &Request<Loom>, _: &[RequestId]) -> Verdict {
         Verdict::Wait
     }
 
-    fn stands_behind(&self, _: &Request<Loom>, _: &Request<Loom>) -> bool {
+    fn goes_before(&self, _: &Request<Loom>, _: &Request<Loom>) -> bool {
         true
     }
 }
 
 /// A record's lock, and two words of it that belong together.
 struct World {
-    seats: Seats<Loom>,
+    waiters: Waiters<Loom>,
     lock: LoomWord,
     value: [LoomWord; 2],
 }
 
 fn world() -> Rc<World> {
-    let seats = Seats::new();
+    let waiters = Waiters::new();
     for slot in [0, 1] {
-        seats.make(slot);
+        waiters.make(slot);
     }
-    Rc::new(World { seats, lock: LoomWord::new(0), value: [LoomWord::new(0), LoomWord::new(0)] })
+    Rc::new(World { waiters, lock: LoomWord::new(0), value: [LoomWord::new(0), LoomWord::new(0)] })
 }
 
 impl World {
     fn lock(&self, slot: u32, mode: Mode) -> RequestId {
         let id = RequestId::new(slot, 0);
-        let answer = queue::lock(&self.seats, &self.lock, id, mode, 0, &mut Always);
+        let answer = queue::lock(&self.waiters, &self.lock, id, mode, 0, &mut Always);
         self.settle(id, answer)
     }
 
     fn settle(&self, id: RequestId, answer: Answer) -> RequestId {
         if answer == Answer::Waiting {
-            while !queue::is_granted(self.seats.request(id)) {
+            while !queue::is_granted(self.waiters.request(id)) {
                 Loom::yield_now();
             }
         }
@@ -53,7 +53,7 @@ impl World {
     }
 
     fn unlock(&self, id: RequestId) {
-        queue::unlock(&self.seats, &self.lock, id);
+        queue::unlock(&self.waiters, &self.lock, id);
     }
 
     fn read(&self) -> [u64; 2] {
@@ -93,7 +93,7 @@ fn a_reader_sees_no_half(asks: bool) {
         let other = thread::spawn(move || {
             let id = peer.lock(1, Mode::Shared);
             if asks {
-                let answer = queue::upgrade(&peer.seats, &peer.lock, id, &mut Always);
+                let answer = queue::upgrade(&peer.waiters, &peer.lock, id, &mut Always);
                 peer.settle(id, answer);
             }
             peer.add();

@@ -18,7 +18,7 @@
 //! compare-and-swap.
 
 use super::faults;
-use super::seat::{Request, RequestId, Seats};
+use super::waiter::{Request, RequestId, Waiters};
 use super::word::Mode;
 use chiliad_machine::{Cost, Machine, Ordering, Spin, Word, WorkerId};
 
@@ -50,7 +50,7 @@ pub(super) enum Verdict {
     /// It waits: before the first waiter that it goes ahead of, or at the end.
     Wait,
     /// It gives up.
-    GiveUp,
+    Abort,
 }
 
 /// What came of a request.
@@ -67,21 +67,21 @@ pub(super) enum Answer {
 /// The rules of a policy, asked under the latch.
 pub(super) trait Rules<M: Machine> {
     /// `own` cannot be granted: `ahead` are the requests that it would wait for.
-    fn judge(&mut self, seats: &Seats<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict;
-    /// Whether `waiter` is to be served before `own`.
-    fn stands_behind(&self, own: &Request<M>, waiter: &Request<M>) -> bool;
+    fn judge(&mut self, waiters: &Waiters<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict;
+    /// Whether `waiter`, which waits already, is served before `own`.
+    fn goes_before(&self, own: &Request<M>, waiter: &Request<M>) -> bool;
 }
 
 /// The list of one record, latched.
 struct List<'a, M: Machine> {
-    seats: &'a Seats<M>,
+    waiters: &'a Waiters<M>,
     word: &'a M::Word,
     head: u64,
     flags: u64,
 }
 
 impl<'a, M: Machine> List<'a, M> {
-    fn latch(seats: &'a Seats<M>, word: &'a M::Word) -> Self {
+    fn latch(waiters: &'a Waiters<M>, word: &'a M::Word) -> Self {
         let mut spin = Spin::<M>::new();
         loop {
             let found = word.load(Ordering::Relaxed);
@@ -92,7 +92,7 @@ impl<'a, M: Machine> List<'a, M> {
                     .is_ok()
             {
                 M::enter_section();
-                return Self { seats, word, head: found >> HEAD_SHIFT, flags: found & FLAGS };
+                return Self { waiters, word, head: found >> HEAD_SHIFT, flags: found & FLAGS };
             }
             spin.wait();
         }
@@ -106,7 +106,7 @@ impl<'a, M: Machine> List<'a, M> {
     }
 
     fn request(&self, id: RequestId) -> &'a Request<M> {
-        self.seats.request(id)
+        self.waiters.request(id)
     }
 
     fn next(&self, id: RequestId) -> Option<RequestId> {
@@ -169,7 +169,7 @@ impl<'a, M: Machine> List<'a, M> {
         debug_assert!(matches!(state, READS | WRITES), "a grant is for reading or writing");
         // Release pairs with the acquire in `is_granted`: what the last owner has written is there.
         self.request(id).state.store(state, Ordering::Release);
-        let thread = self.seats.get(id.slot()).thread.load(Ordering::Relaxed);
+        let thread = self.waiters.get(id.slot()).thread.load(Ordering::Relaxed);
         M::unpark(WorkerId(thread as u32));
     }
 
@@ -211,7 +211,7 @@ impl<'a, M: Machine> List<'a, M> {
 /// Asks for a lock with a request of one's own that is in no list.
 #[inline]
 pub(super) fn lock<M: Machine>(
-    seats: &Seats<M>,
+    waiters: &Waiters<M>,
     word: &M::Word,
     id: RequestId,
     mode: Mode,
@@ -220,7 +220,7 @@ pub(super) fn lock<M: Machine>(
 ) -> Answer {
     M::work(Cost::Queue, 1);
     debug_assert!(id != RequestId::NONE, "zero stands for no request");
-    let request = seats.make_request(id);
+    let request = waiters.make_request(id);
     let state = if mode == Mode::Owned { WRITES } else { READS };
     request.next.store(0, Ordering::Relaxed);
     request.prev.store(0, Ordering::Relaxed);
@@ -232,20 +232,20 @@ pub(super) fn lock<M: Machine>(
     if word.compare_exchange(0, first, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
         return Answer::Granted;
     }
-    lock_behind(seats, word, id, mode, rules)
+    lock_queued(waiters, word, id, mode, rules)
 }
 
 /// The same where somebody holds the lock already.
 #[cold]
-fn lock_behind<M: Machine>(
-    seats: &Seats<M>,
+fn lock_queued<M: Machine>(
+    waiters: &Waiters<M>,
     word: &M::Word,
     id: RequestId,
     mode: Mode,
     rules: &mut impl Rules<M>,
 ) -> Answer {
     M::work(Cost::Queue, 1);
-    let mut list = List::latch(seats, word);
+    let mut list = List::latch(waiters, word);
     let own = list.request(id);
     let owned = id_of(list.head).map(|head| list.state(head));
     let compatible = match (mode, owned) {
@@ -253,18 +253,18 @@ fn lock_behind<M: Machine>(
         (Mode::Shared, Some(READS)) => list.flags & UPGRADE == 0,
         _ => false,
     };
-    let waiters: Vec<RequestId> = match list.flags & QUEUED {
+    let queued: Vec<RequestId> = match list.flags & QUEUED {
         0 => Vec::new(),
         _ => list.iter().filter(|&id| !is_owner(list.state(id))).collect(),
     };
     let free = compatible
-        && waiters.first().is_none_or(|&first| !rules.stands_behind(own, list.request(first)));
+        && queued.first().is_none_or(|&first| !rules.goes_before(own, list.request(first)));
     if free {
         list.insert(id, None);
         list.unlatch();
         return Answer::Granted;
     }
-    let behind = waiters.iter().take_while(|&&it| rules.stands_behind(own, list.request(it)));
+    let behind = queued.iter().take_while(|&&it| rules.goes_before(own, list.request(it)));
     let behind = behind.count();
     let mut ahead: Vec<RequestId> = list.owners().collect();
     let last_owner = ahead.last().copied();
@@ -272,17 +272,17 @@ fn lock_behind<M: Machine>(
         // Not for these.
         ahead.clear();
     }
-    ahead.extend(&waiters[..behind]);
+    ahead.extend(&queued[..behind]);
     debug_assert!(!ahead.is_empty(), "somebody is in the way");
-    match rules.judge(seats, own, &ahead) {
-        Verdict::GiveUp => {
+    match rules.judge(waiters, own, &ahead) {
+        Verdict::Abort => {
             list.unlatch();
             Answer::Denied
         }
         Verdict::Wait => {
             let wanted = if mode == Mode::Owned { WANTS_TO_WRITE } else { WANTS_TO_READ };
             own.state.store(wanted, Ordering::Relaxed);
-            list.insert(id, if behind > 0 { Some(waiters[behind - 1]) } else { last_owner });
+            list.insert(id, if behind > 0 { Some(queued[behind - 1]) } else { last_owner });
             list.flags |= QUEUED;
             list.unlatch();
             Answer::Waiting
@@ -292,20 +292,20 @@ fn lock_behind<M: Machine>(
 
 /// Asks for the right to write with a request that has that to read.
 pub(super) fn upgrade<M: Machine>(
-    seats: &Seats<M>,
+    waiters: &Waiters<M>,
     word: &M::Word,
     id: RequestId,
     rules: &mut impl Rules<M>,
 ) -> Answer {
-    let mut list = List::latch(seats, word);
+    let mut list = List::latch(waiters, word);
     let own = list.request(id);
     let others: Vec<RequestId> = list.owners().filter(|&owner| owner != id).collect();
     let answer = if others.is_empty() {
         own.state.store(WRITES, Ordering::Relaxed);
         Answer::Granted
     } else {
-        match rules.judge(seats, own, &others) {
-            Verdict::GiveUp => Answer::Denied,
+        match rules.judge(waiters, own, &others) {
+            Verdict::Abort => Answer::Denied,
             Verdict::Wait => {
                 own.state.store(UPGRADES, Ordering::Relaxed);
                 list.flags |= UPGRADE;
@@ -326,8 +326,8 @@ pub(super) fn is_granted<M: Machine>(request: &Request<M>) -> bool {
 
 /// Takes back what a request waits for: it leaves the list, or goes on reading. `false`: it has been
 /// granted in the meantime.
-pub(super) fn give_up<M: Machine>(seats: &Seats<M>, word: &M::Word, id: RequestId) -> bool {
-    let mut list = List::latch(seats, word);
+pub(super) fn cancel<M: Machine>(waiters: &Waiters<M>, word: &M::Word, id: RequestId) -> bool {
+    let mut list = List::latch(waiters, word);
     let waits = match list.state(id) {
         READS | WRITES => false,
         UPGRADES => {
@@ -348,20 +348,20 @@ pub(super) fn give_up<M: Machine>(seats: &Seats<M>, word: &M::Word, id: RequestI
 
 /// Gives a lock back.
 #[inline]
-pub(super) fn unlock<M: Machine>(seats: &Seats<M>, word: &M::Word, id: RequestId) {
+pub(super) fn unlock<M: Machine>(waiters: &Waiters<M>, word: &M::Word, id: RequestId) {
     M::work(Cost::Queue, 1);
-    let alone = seats.request(id).next.load(Ordering::Relaxed) == 0;
+    let alone = waiters.request(id).next.load(Ordering::Relaxed) == 0;
     let only = id.0 << HEAD_SHIFT;
     // Release pairs with the acquire of the next owner: our reads have been made, our writes are there.
     if alone && word.compare_exchange(only, 0, Ordering::Release, Ordering::Relaxed).is_ok() {
         return;
     }
-    unlock_among(seats, word, id);
+    unlock_among(waiters, word, id);
 }
 
 #[cold]
-fn unlock_among<M: Machine>(seats: &Seats<M>, word: &M::Word, id: RequestId) {
-    let mut list = List::latch(seats, word);
+fn unlock_among<M: Machine>(waiters: &Waiters<M>, word: &M::Word, id: RequestId) {
+    let mut list = List::latch(waiters, word);
     list.remove(id);
     if list.flags & (QUEUED | UPGRADE) != 0 {
         list.serve();

@@ -1,15 +1,15 @@
 //! What all workers share under two-phase locking.
 
-use super::seat::Seats;
+use super::waiter::Waiters;
 use crate::Options;
 use crate::timestamps::TimestampSource;
 use chiliad_machine::Machine;
 use std::time::Duration;
 
-/// Seats, and how long to wait.
+/// The waiters, and how long they wait.
 pub struct Shared<M: Machine> {
     /// For policies under which anybody waits.
-    seats: Option<Seats<M>>,
+    waiters: Option<Waiters<M>>,
     pub(super) timestamps: TimestampSource<M>,
     /// Ticks after which a wait ends.
     pub(super) wait_timeout: u64,
@@ -20,7 +20,7 @@ pub struct Shared<M: Machine> {
 impl<M: Machine> Shared<M> {
     pub(super) fn new(options: &Options, waits: bool, wait_timeout: Duration) -> Self {
         Self {
-            seats: waits.then(Seats::new),
+            waiters: waits.then(Waiters::new),
             timestamps: TimestampSource::new(options),
             wait_timeout: options.wait_ticks::<M>(wait_timeout),
             deadlock_check: Options::ticks::<M>(options.deadlock_check),
@@ -28,7 +28,7 @@ impl<M: Machine> Shared<M> {
     }
 
     #[inline]
-    pub(super) fn seats(&self) -> &Seats<M> {
-        self.seats.as_ref().expect("a policy under which anybody waits")
+    pub(super) fn waiters(&self) -> &Waiters<M> {
+        self.waiters.as_ref().expect("a policy under which anybody waits")
     }
 }

@@ -2,10 +2,10 @@
 
 use super::deadlock::{self, Look};
 use super::queue::{self, Rules, Verdict};
-use super::seat::{Request, RequestId, Seat, Seats};
+use super::waiter::{Request, RequestId, Waiter, Waiters};
 use super::word::Mode;
 use super::{Locking, NO_WAIT, WAIT_DIE, faults};
-use crate::contract::{Context, Refusal, Why};
+use crate::contract::{Abort, Context, Why};
 use crate::wait::{Ended, Limits, Wait};
 use chiliad_api::{Intent, Part, Reason};
 use chiliad_machine::{Machine, Ordering, Word};
@@ -27,20 +27,20 @@ pub(super) struct Pending<M: Machine> {
 pub(super) struct OldWait;
 
 impl<M: Machine> Rules<M> for OldWait {
-    fn judge(&mut self, seats: &Seats<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict {
+    fn judge(&mut self, waiters: &Waiters<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict {
         let born = |request: &Request<M>| request.timestamp.load(Ordering::Relaxed);
-        let oldest = ahead.iter().all(|&id| born(own) < born(seats.request(id)));
-        if oldest || M::fault(&faults::YOUNGER_WAITS) { Verdict::Wait } else { Verdict::GiveUp }
+        let oldest = ahead.iter().all(|&id| born(own) < born(waiters.request(id)));
+        if oldest || M::fault(&faults::YOUNGER_WAITS) { Verdict::Wait } else { Verdict::Abort }
     }
 
-    fn stands_behind(&self, own: &Request<M>, waiter: &Request<M>) -> bool {
+    fn goes_before(&self, own: &Request<M>, waiter: &Request<M>) -> bool {
         own.timestamp.load(Ordering::Relaxed) < waiter.timestamp.load(Ordering::Relaxed)
     }
 }
 
 /// Deadlock detection (2.1.1): everybody waits, first come first served, and shows for whom.
 pub(super) struct Detect<'a, M: Machine> {
-    pub seat: &'a Seat<M>,
+    pub waiter: &'a Waiter<M>,
     /// Locks held.
     pub work: u64,
     /// Whether there is time to wait at all.
@@ -48,15 +48,15 @@ pub(super) struct Detect<'a, M: Machine> {
 }
 
 impl<M: Machine> Rules<M> for Detect<'_, M> {
-    fn judge(&mut self, seats: &Seats<M>, _own: &Request<M>, ahead: &[RequestId]) -> Verdict {
+    fn judge(&mut self, waiters: &Waiters<M>, _own: &Request<M>, ahead: &[RequestId]) -> Verdict {
         if !self.waits {
-            return Verdict::GiveUp;
+            return Verdict::Abort;
         }
-        deadlock::show(seats, self.seat, ahead, self.work);
+        deadlock::show(waiters, self.waiter, ahead, self.work);
         Verdict::Wait
     }
 
-    fn stands_behind(&self, _own: &Request<M>, _waiter: &Request<M>) -> bool {
+    fn goes_before(&self, _own: &Request<M>, _waiter: &Request<M>) -> bool {
         true
     }
 }
@@ -70,34 +70,31 @@ pub(super) struct Within<'a, M: Machine, R> {
 }
 
 impl<M: Machine, R: Rules<M>> Rules<M> for Within<'_, M, R> {
-    fn judge(&mut self, seats: &Seats<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict {
+    fn judge(&mut self, waiters: &Waiters<M>, own: &Request<M>, ahead: &[RequestId]) -> Verdict {
         self.met_outer = ahead.iter().any(|id| self.limits.check_holder(id.slot()).is_err());
-        if self.met_outer { Verdict::GiveUp } else { self.rules.judge(seats, own, ahead) }
+        if self.met_outer { Verdict::Abort } else { self.rules.judge(waiters, own, ahead) }
     }
 
-    fn stands_behind(&self, own: &Request<M>, waiter: &Request<M>) -> bool {
-        self.rules.stands_behind(own, waiter)
+    fn goes_before(&self, own: &Request<M>, waiter: &Request<M>) -> bool {
+        self.rules.goes_before(own, waiter)
     }
 }
 
 impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     /// Waits until the pending request is granted, or is not to be.
-    pub(super) fn wait_for_lock(
-        &mut self,
-        cx: &mut Context<'_, M, Self>,
-    ) -> Result<(), Refusal<M>> {
+    pub(super) fn wait_for_lock(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Abort<M>> {
         let Some(Pending { record, id, mode }) = self.pending else { return Ok(()) };
-        let (seats, slot) = (cx.shared.seats(), cx.heap.slot_number());
-        let request = seats.request(id);
+        let (waiters, slot) = (cx.shared.waiters(), cx.heap.slot_number());
+        let request = waiters.request(id);
         let waited = match POLICY {
             WAIT_DIE => wait_until_granted(cx.limits, request).map_err(Why::Ended),
             _ => self.wait_or_detect(cx.shared, slot, request, cx.limits),
         };
         if let Err(why) = waited {
             self.stop_waiting(cx);
-            return Err(Refusal { why, record: Some(record) });
+            return Err(Abort { why, record: Some(record) });
         }
-        deadlock::hide(seats.get(slot));
+        deadlock::hide(waiters.get(slot));
         self.pending = None;
         self.granted(record, mode, id);
         Ok(())
@@ -106,42 +103,42 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
     /// Takes back what the transaction waits for, if it does.
     pub(super) fn stop_waiting(&mut self, cx: &mut Context<'_, M, Self>) {
         let Some(Pending { record, id, mode }) = self.pending.take() else { return };
-        M::mark("wait given up");
-        let seats = cx.shared.seats();
-        deadlock::hide(seats.get(cx.heap.slot_number()));
-        if !queue::give_up(seats, record.further(0), id) {
+        M::mark("wait cancelled");
+        let waiters = cx.shared.waiters();
+        deadlock::hide(waiters.get(cx.heap.slot_number()));
+        if !queue::cancel(waiters, record.further(0), id) {
             // It has come in the last moment, and is released with the others.
             self.granted(record, mode, id);
         }
     }
 
     /// Shows that a transaction begins.
-    pub(super) fn take_seat(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) {
+    pub(super) fn announce_begin(&mut self, cx: &mut Context<'_, M, Self>, intent: &Intent<'_>) {
         debug_assert!(self.pending.is_none(), "the last transaction waits for nothing");
         let slot = cx.heap.slot_number();
-        let seats = cx.shared.seats();
+        let waiters = cx.shared.waiters();
         if self.transaction == 0 {
-            seats.make(slot);
+            waiters.make(slot);
         }
-        let seat = seats.get(slot);
+        let waiter = waiters.get(slot);
         self.transaction = (self.transaction + 1) & deadlock::TRANSACTION_MASK;
         if POLICY == WAIT_DIE && intent.retries == 0 {
             let part = cx.clockwork.switch(Part::Timestamp);
             self.timestamp = self.clock.draw(&cx.shared.timestamps, cx.heap);
             cx.clockwork.switch(part);
         }
-        seat.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
+        waiter.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
         // Release pairs with the acquires in `Node::is_active` and `deadlock::show`: whoever takes it for
         // active reads what it has shown before.
-        seat.transaction.store(self.transaction, Ordering::Release);
+        waiter.transaction.store(self.transaction, Ordering::Release);
     }
 
     /// Shows that it has ended.
-    pub(super) fn leave_seat(&self, cx: &mut Context<'_, M, Self>) {
+    pub(super) fn announce_end(&self, cx: &mut Context<'_, M, Self>) {
         debug_assert!(self.pending.is_none(), "whoever ends waits for nothing");
         if POLICY != NO_WAIT {
             // Release pairs with the acquires in `Node::is_active` and `deadlock::show`.
-            cx.shared.seats().get(cx.heap.slot_number()).transaction.store(0, Ordering::Release);
+            cx.shared.waiters().get(cx.heap.slot_number()).transaction.store(0, Ordering::Release);
         }
     }
 
@@ -153,15 +150,15 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         request: &Request<M>,
         limits: &Limits<M>,
     ) -> Result<(), Why> {
-        let seat = shared.seats().get(slot);
+        let waiter = shared.waiters().get(slot);
         let begun = M::now();
         let (mut wait, mut looks) = (limits.wait(), 0);
         let mut next_look = begun.saturating_add(shared.deadlock_check);
         let end = begun.saturating_add(shared.wait_timeout);
         while !queue::is_granted(request) {
             // Acquire pairs with the release in `Search::sacrifice`.
-            let doomed = seat.doomed.load(Ordering::Acquire);
-            if doomed != 0 && doomed == seat.transaction.load(Ordering::Relaxed) {
+            let victim = waiter.victim.load(Ordering::Acquire);
+            if victim != 0 && victim == waiter.transaction.load(Ordering::Relaxed) {
                 return Err(Why::Conflict(Reason::Deadlock));
             }
             let now = M::now();
@@ -169,7 +166,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
                 return Err(Why::Conflict(Reason::LockTimeout));
             }
             if now >= next_look {
-                if self.search.run(shared.seats(), slot) == Look::GiveUp {
+                if self.search.run(shared.waiters(), slot) == Look::Abort {
                     M::mark("deadlock found");
                     return Err(Why::Conflict(Reason::Deadlock));
                 }

@@ -5,7 +5,7 @@
 //! under its lock, so that nobody who means to write it loses it; where the lock is not to be had at once
 //! the record stays until later.
 
-use super::{GIVEN_UP, RepeatableRead};
+use super::{CANCELLED, RepeatableRead};
 use crate::collector::{self, Fate};
 use crate::contract::{Context, Tables};
 use crate::garbage::{Due, Garbage};
@@ -84,14 +84,14 @@ impl<M: Machine> RepeatableRead<M> {
         garbage: &Garbage<M>,
     ) -> bool {
         let record = garbage.record;
-        let order = if garbage.placeholder { GIVEN_UP } else { garbage.order };
+        let order = if garbage.placeholder { CANCELLED } else { garbage.order };
         // Acquire pairs with `record_word::publish` and with the exchange in `unlink::take_out_and`: a record
         // that is found alive is not freed while we are pinned. Whoever has overwritten it since leaves
         // garbage of their own.
         if !record_word::is_absence(record.word().load(Ordering::Acquire), order) {
             return true;
         }
-        if !self.seat.can_lock(garbage.table, record) {
+        if !self.client.can_lock(garbage.table, record) {
             return false;
         }
         let found = record.word().load(Ordering::Relaxed);

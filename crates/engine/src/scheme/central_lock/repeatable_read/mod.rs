@@ -30,13 +30,13 @@
 mod garbage;
 
 use super::check_placed;
+use super::client::LockClient;
 use super::faults;
-use super::seat::Seat;
 use super::variants::{Scalable, Variant};
 use crate::Options;
 use crate::access::WriteSet;
 use crate::arena::Arena;
-use crate::contract::{CommitPoint, Context, LockTable, Needs, Refusal, Scheme, Step, Tables};
+use crate::contract::{Abort, CommitPoint, Context, LockTable, Needs, Scheme, Step, Tables};
 use crate::record_word;
 use crate::scheme::SchemeName;
 use crate::scheme::parts::oldest_active::OldestActive;
@@ -53,7 +53,7 @@ use std::sync::Arc;
 /// The word of a record whose insertion is at work: below all numbers of commits.
 const PLACED: u64 = (record_word::FLAGS + 1) | record_word::ABSENT;
 /// The word of one whose insertion was given up.
-const GIVEN_UP: u64 = record_word::ABSENT;
+const CANCELLED: u64 = record_word::ABSENT;
 /// What the counter of commits begins at: the last number that no commit has.
 const FIRST: u64 = 1;
 
@@ -79,7 +79,7 @@ impl<M: Machine> Shared<M> {
 
 /// One worker's part.
 pub struct RepeatableRead<M: Machine> {
-    seat: Seat<M, Session<M>>,
+    client: LockClient<M, Session<M>>,
     /// Versions whose words are below are in its snapshot.
     limit: u64,
     /// What is older than this is read by nobody.
@@ -120,7 +120,7 @@ impl<M: Machine> RepeatableRead<M> {
         for write in &mut writes.entries {
             if write.is_void() {
                 if write.placed {
-                    give_up(write.record);
+                    cancel(write.record);
                 }
                 continue;
             }
@@ -139,9 +139,9 @@ impl<M: Machine> RepeatableRead<M> {
 
 /// The insertion that has placed the record is at work no more. If somebody else is about to write the
 /// record, or has, that stays: the insertion was refused the lock.
-fn give_up<M: Machine>(record: RecordRef<M>) {
+fn cancel<M: Machine>(record: RecordRef<M>) {
     // Release pairs with the acquire of the collector who takes it out of its index.
-    _ = record.word().compare_exchange(PLACED, GIVEN_UP, Ordering::Release, Ordering::Relaxed);
+    _ = record.word().compare_exchange(PLACED, CANCELLED, Ordering::Release, Ordering::Relaxed);
 }
 
 impl<M: Machine> Scheme<M> for RepeatableRead<M> {
@@ -162,12 +162,12 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
     }
 
     fn new() -> Self {
-        Self { seat: Seat::new(), limit: 0, oldest_active: 0, since: 0 }
+        Self { client: LockClient::new(), limit: 0, oldest_active: 0, since: 0 }
     }
 
     #[inline]
     fn begin(&mut self, cx: &mut Context<'_, M, Self>, _intent: &Intent<'_>) -> Step<M, ()> {
-        if let Err(other) = self.seat.begin(&cx.shared.manager).done() {
+        if let Err(other) = self.client.begin(&cx.shared.manager).done() {
             return other;
         }
         let slot = cx.heap.slot_number();
@@ -232,28 +232,28 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         cx: &mut Context<'_, M, Self>,
         record: RecordRef<M>,
     ) -> Step<M, ()> {
-        if let Err(other) = self.seat.lock(cx.table, record, Mode::X).done() {
+        if let Err(other) = self.client.lock(cx.table, record, Mode::X).done() {
             return other;
         }
         // Relaxed: the lock has acquired it. It stays what it is until the lock is let go of.
         let younger = record.word().load(Ordering::Relaxed) >= self.limit;
         match younger && !M::fault(&faults::YOUNGER_OVERWRITTEN) {
-            true => Step::Abort(Refusal::over(Reason::TooLate, record)),
+            true => Step::Abort(Abort::over(Reason::TooLate, record)),
             false => Step::Done(()),
         }
     }
 
-    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Refusal<M>> {
-        self.seat.wait(cx.shared.wait_timeout, cx.limits)
+    fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Abort<M>> {
+        self.client.wait(cx.shared.wait_timeout, cx.limits)
     }
 
     fn begin_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record.word().store(PLACED, Ordering::Relaxed);
-        self.seat.place(cx.table, record);
+        self.client.place(cx.table, record);
     }
 
     fn cancel_insert(&mut self, _cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
-        self.seat.give_up();
+        self.client.cancel_insert();
         record.word().store(record_word::DEAD, Ordering::Relaxed);
     }
 
@@ -263,7 +263,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         record: Option<RecordRef<M>>,
         _changes: &[Change<M>],
     ) -> Step<M, ()> {
-        self.seat.placed(cx.table, record, core::iter::empty())
+        self.client.placed(cx.table, record, core::iter::empty())
     }
 
     #[inline]
@@ -271,7 +271,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         &mut self,
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
-    ) -> Result<CommitPoint, Refusal<M>> {
+    ) -> Result<CommitPoint, Abort<M>> {
         // Whoever reads what this window installs opens a window later, and so in this epoch at least.
         let epoch = cx.epochs.open_window(cx.heap.slot());
         if writes.is_empty() {
@@ -293,7 +293,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         debug_assert!(order >= self.limit, "a commit is not in its own snapshot");
         if lost.get() && !Self::is_in_all_snapshots(cx, order) {
             Self::unmark(writes);
-            return Err(Refusal::out_of_memory());
+            return Err(Abort::out_of_memory());
         }
         Ok(CommitPoint { epoch, order })
     }
@@ -314,14 +314,14 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
 
     #[inline]
     fn release(&mut self, cx: &mut Context<'_, M, Self>) {
-        self.seat.committed();
+        self.client.committed();
         cx.epochs.close_window(cx.heap.slot());
         OldestActive::leave(&cx.heap.shared().slots, cx.heap.slot_number());
     }
 
     fn abort(&mut self, cx: &mut Context<'_, M, Self>, writes: &mut WriteSet<M>) {
         for write in writes.entries.iter().filter(|write| write.placed) {
-            give_up(write.record);
+            cancel(write.record);
         }
         cx.epochs.close_window(cx.heap.slot());
         // Last: what it has placed is not taken out of an index by others while it is shown.
@@ -330,7 +330,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
 
     fn collect(&mut self, cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, budget: usize) {
         self.collect_some(cx, tables, budget);
-        self.seat.unlock_collected();
+        self.client.unlock_collected();
     }
 }
 
@@ -340,6 +340,6 @@ impl<M: Machine> LockTable<M, Self> for RepeatableRead<M> {
     }
 
     fn release_locks(scheme: &mut Self) {
-        scheme.seat.unlock_all();
+        scheme.client.unlock_all();
     }
 }

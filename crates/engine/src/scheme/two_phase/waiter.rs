@@ -1,21 +1,22 @@
-//! What a worker shows to those who wait for it, or whom it waits for: its requests for locks, and its
-//! part of the waits-for graph (Yu, 2015, 4.2.1).
+//! A worker's state in lock queues, which others read: its requests for locks, and its edges of the waits-for graph
+//! (Yu, 2015, 4.2.1).
 //!
-//! Requests are linked into the lists of the records that they are for (`queue.rs`), by numbers and
-//! not by addresses, so that a list's head fits into a word beside its flags. Their memory stays with
-//! the seat, and a request is used again when its list no longer has it.
+//! Requests are linked into the lists of the records that they are for (`queue.rs`), by numbers and not by addresses,
+//! so that a list's head fits into a word beside its flags. Their memory stays with the waiter; a request is reused
+//! once it has left its list.
 
 use chiliad_machine::{Array, Latch, Link, Machine, Ordering, Tagged, Word};
 use chiliad_storage::WORKERS_MAX;
 
-/// A request: the worker's slot above, its number in the seat below, plus one so that none is zero.
+/// A request: the worker's slot in the upper bits, its number in the waiter in the lower ones, plus one so that none
+/// is zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct RequestId(pub u64);
 
 const NUMBER_BITS: u32 = 24;
 
 impl RequestId {
-    /// No request: the lock is but counted.
+    /// No request: the lock is counted only.
     pub const NONE: Self = Self(0);
 
     pub fn new(slot: u32, number: u32) -> Self {
@@ -24,7 +25,7 @@ impl RequestId {
         Self(u64::from(slot) << NUMBER_BITS | u64::from(number + 1))
     }
 
-    /// Whose it is.
+    /// The slot of its worker.
     pub fn slot(self) -> u32 {
         (self.0 >> NUMBER_BITS) as u32
     }
@@ -53,13 +54,13 @@ const SEGMENTS_MAX: usize = (NUMBER_BITS - SEGMENT_REQUESTS.ilog2() + 1) as usiz
 /// timeout.
 pub(super) const EDGES_MAX: usize = 1024;
 
-/// One worker's.
+/// One worker's state in lock queues.
 #[repr(C, align(64))]
-pub(super) struct Seat<M: Machine> {
-    /// The transaction in hand; zero for none.
+pub(super) struct Waiter<M: Machine> {
+    /// The current transaction; zero for none.
     pub transaction: M::Word,
-    /// The transaction that is to give up its wait.
-    pub doomed: M::Word,
+    /// The transaction that was chosen as the victim of a deadlock: it is to abort.
+    pub victim: M::Word,
     /// Locks that it held when it began to wait.
     pub work: M::Word,
     /// The thread to be woken.
@@ -70,62 +71,62 @@ pub(super) struct Seat<M: Machine> {
     segments: [M::Link<Request<M>>; SEGMENTS_MAX],
 }
 
-const GROUP_SEATS: usize = 64;
-const GROUPS_MAX: usize = WORKERS_MAX / GROUP_SEATS;
-const _: () = assert!(GROUPS_MAX * GROUP_SEATS == WORKERS_MAX, "a seat for each worker");
+const GROUP_WAITERS: usize = 64;
+const GROUPS_MAX: usize = WORKERS_MAX / GROUP_WAITERS;
+const _: () = assert!(GROUPS_MAX * GROUP_WAITERS == WORKERS_MAX, "a waiter for each worker");
 
-/// All seats, by worker slot.
-pub(super) struct Seats<M: Machine> {
-    groups: Array<M, M::Link<Seat<M>>>,
+/// All waiters, by worker slot.
+pub(super) struct Waiters<M: Machine> {
+    groups: Array<M, M::Link<Waiter<M>>>,
     owned: Latch<M, Owned<M>>,
 }
 
 struct Owned<M: Machine> {
-    seats: Vec<Array<M, Seat<M>>>,
+    waiters: Vec<Array<M, Waiter<M>>>,
     segments: Vec<Array<M, Request<M>>>,
     edges: Vec<Array<M, M::Word>>,
 }
 
-impl<M: Machine> Seats<M> {
+impl<M: Machine> Waiters<M> {
     pub fn new() -> Self {
-        let owned = Owned { seats: Vec::new(), segments: Vec::new(), edges: Vec::new() };
+        let owned = Owned { waiters: Vec::new(), segments: Vec::new(), edges: Vec::new() };
         let groups = Array::new(GROUPS_MAX, || M::Link::new(Tagged::null()));
         Self { groups, owned: Latch::new(owned) }
     }
 
-    fn group(&self, slot: u32) -> &M::Link<Seat<M>> {
-        self.groups.get(slot as usize / GROUP_SEATS)
+    fn group(&self, slot: u32) -> &M::Link<Waiter<M>> {
+        self.groups.get(slot as usize / GROUP_WAITERS)
     }
 
-    /// The seat of a worker that has had one made.
+    /// The waiter of a worker, which was made before.
     #[inline]
-    pub fn get(&self, slot: u32) -> &Seat<M> {
-        // Acquire pairs with the release in `make`: the seats are constructed.
+    pub fn get(&self, slot: u32) -> &Waiter<M> {
+        // Acquire pairs with the release in `make`: the waiters are constructed.
         let group = self.group(slot).load(Ordering::Acquire);
-        assert!(!group.is_null(), "a worker whose seat was never made");
-        // SAFETY: groups live as long as `self`, and have this many seats.
-        unsafe { &*group.pointer().add(slot as usize % GROUP_SEATS) }
+        assert!(!group.is_null(), "a worker whose waiter was never made");
+        // SAFETY: groups live as long as `self`, and have this many waiters.
+        unsafe { &*group.pointer().add(slot as usize % GROUP_WAITERS) }
     }
 
-    /// The seat of a worker, made if need be.
-    pub fn make(&self, slot: u32) -> &Seat<M> {
-        debug_assert!((slot as usize) < WORKERS_MAX, "a seat for each worker");
+    /// The waiter of a worker, made on first use.
+    pub fn make(&self, slot: u32) -> &Waiter<M> {
+        debug_assert!((slot as usize) < WORKERS_MAX, "a waiter for each worker");
         let mut owned = self.owned.lock();
         let group = self.group(slot);
         if group.load(Ordering::Relaxed).is_null() {
-            let seats = Array::new(GROUP_SEATS, Seat::new);
-            // Release pairs with the acquire in `get`: the seats are constructed.
-            group.store(Tagged::new(seats.first(), 0), Ordering::Release);
-            owned.seats.push(seats);
+            let waiters = Array::new(GROUP_WAITERS, Waiter::new);
+            // Release pairs with the acquire in `get`: the waiters are constructed.
+            group.store(Tagged::new(waiters.first(), 0), Ordering::Release);
+            owned.waiters.push(waiters);
         }
-        let seat = self.get(slot);
-        if seat.edges.load(Ordering::Relaxed).is_null() {
+        let waiter = self.get(slot);
+        if waiter.edges.load(Ordering::Relaxed).is_null() {
             let edges = Array::new(EDGES_MAX, || M::Word::new(0));
-            // Release pairs with the acquire in `Seat::edge`: the words are constructed.
-            seat.edges.store(Tagged::new(edges.first(), 0), Ordering::Release);
+            // Release pairs with the acquire in `Waiter::edge`: the words are constructed.
+            waiter.edges.store(Tagged::new(edges.first(), 0), Ordering::Release);
             owned.edges.push(edges);
         }
-        seat
+        waiter
     }
 
     /// A request that was made.
@@ -174,11 +175,11 @@ fn place_of(number: u32) -> (usize, usize) {
     (segment as usize, (number - first) as usize)
 }
 
-impl<M: Machine> Seat<M> {
+impl<M: Machine> Waiter<M> {
     fn new() -> Self {
         Self {
             transaction: M::Word::new(0),
-            doomed: M::Word::new(0),
+            victim: M::Word::new(0),
             work: M::Word::new(0),
             thread: M::Word::new(0),
             edge_count: M::Word::new(0),
@@ -190,9 +191,9 @@ impl<M: Machine> Seat<M> {
     /// One of the transactions that it waits for, as `edge` names them.
     pub fn edge(&self, index: usize) -> &M::Word {
         debug_assert!(index < EDGES_MAX);
-        // Acquire pairs with the release in `Seats::make`: the words are constructed.
+        // Acquire pairs with the release in `Waiters::make`: the words are constructed.
         let edges = self.edges.load(Ordering::Acquire);
-        // SAFETY: made with the seat, for this many, and alive as long as it.
+        // SAFETY: made with the waiter, for this many, and alive as long as it.
         unsafe { &*edges.pointer().add(index) }
     }
 }

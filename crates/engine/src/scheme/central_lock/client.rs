@@ -1,7 +1,7 @@
-//! A worker's seat at the lock table: what it asks for on behalf of a transaction, and how the answers are those
-//! of hooks.
+//! A worker's client of the lock manager: it requests locks for a transaction and turns the answers into steps of the
+//! hooks.
 
-use crate::contract::{Refusal, Step, Why};
+use crate::contract::{Abort, Step, Why};
 use crate::record_word;
 use crate::wait::{Ended, Limits};
 use chiliad_api::{Reason, TableId};
@@ -11,8 +11,8 @@ use chiliad_storage::RecordRef;
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-/// One worker's.
-pub(super) struct Seat<M: Machine, L: Locks<M>> {
+/// The client of one worker.
+pub(super) struct LockClient<M: Machine, L: Locks<M>> {
     /// Taken when the worker's first transaction begins.
     locks: Option<L>,
     /// A transaction is in hand.
@@ -26,7 +26,7 @@ pub(super) struct Seat<M: Machine, L: Locks<M>> {
     machine: PhantomData<fn() -> M>,
 }
 
-impl<M: Machine, L: Locks<M>> Seat<M, L> {
+impl<M: Machine, L: Locks<M>> LockClient<M, L> {
     pub fn new() -> Self {
         Self {
             locks: None,
@@ -43,9 +43,9 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         self.locks.as_mut().expect("a transaction has begun")
     }
 
-    /// Why the transaction gives up that was refused a lock, perhaps one of a record.
+    /// Why a transaction aborts whose lock, perhaps of a record, was denied.
     #[cold]
-    fn refusal(&self, refused: Refused, record: Option<RecordRef<M>>) -> Refusal<M> {
+    fn abort(&self, refused: Refused, record: Option<RecordRef<M>>) -> Abort<M> {
         let why = match refused {
             Refused::Deadlock | Refused::UpgradeDeadlock => Why::Conflict(Reason::Deadlock),
             Refused::Timeout => Why::Conflict(Reason::LockTimeout),
@@ -54,7 +54,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
                 Why::LocksExhausted { held: self.locks.as_ref().map_or(0, L::count) }
             }
         };
-        Refusal { why, record }
+        Abort { why, record }
     }
 
     /// A transaction begins.
@@ -68,7 +68,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         }
         match &mut self.locks {
             Some(locks) => locks.begin(),
-            None => return Step::Abort(Refusal::out_of_memory()),
+            None => return Step::Abort(Abort::out_of_memory()),
         }
         self.active = true;
         Step::Done(())
@@ -104,7 +104,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     pub fn lock(&mut self, table: TableId, record: RecordRef<M>, mode: Mode) -> Step<M, ()> {
         match self.ask(table, Name::record(table.0, record.address()), mode) {
             Ok(Answer::Waits) => Step::Wait,
-            Err(refused) => Step::Abort(self.refusal(refused, Some(record))),
+            Err(refused) => Step::Abort(self.abort(refused, Some(record))),
             // Relaxed: the lock has acquired it.
             Ok(Answer::Granted) => {
                 match record.word().load(Ordering::Relaxed) & record_word::DEAD {
@@ -121,7 +121,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     pub fn lock_gap(&mut self, table: TableId, gap: u64, mode: Mode) -> Step<M, ()> {
         match self.ask(table, Name::gap(table.0, gap), mode) {
             Ok(Answer::Waits) => Step::Wait,
-            Err(refused) => Step::Abort(self.refusal(refused, None)),
+            Err(refused) => Step::Abort(self.abort(refused, None)),
             Ok(Answer::Granted) => Step::Done(()),
         }
     }
@@ -135,14 +135,16 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     }
 
     /// Waits for what it stands in line for, for `timeout` ticks at most.
-    pub fn wait(&mut self, timeout: u64, limits: &Limits<M>) -> Result<(), Refusal<M>> {
+    pub fn wait(&mut self, timeout: u64, limits: &Limits<M>) -> Result<(), Abort<M>> {
         debug_assert!(self.active, "a transaction is in hand");
         let mut wait = limits.wait();
         wait.wakes_for_cancel();
         let end = M::now().saturating_add(timeout);
         let end = wait.end().map_or(end, |limit| limit.min(end));
-        let until =
-            Until { deadline: (end < Ticks::MAX).then_some(end), given_up: &|| wait.is_canceled() };
+        let until = Until {
+            deadline: (end < Ticks::MAX).then_some(end),
+            is_cancelled: &|| wait.is_canceled(),
+        };
         let mut waited = self.locks().wait(until);
         while waited.is_ok() && self.enter_gaps()? == Answer::Waits {
             waited = self.locks().wait(until);
@@ -150,8 +152,8 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         let Err(refused) = waited else { return Ok(()) };
         wait.check()?;
         Err(match timeout {
-            0 => Refusal::new(Reason::LockDenied),
-            _ => self.refusal(refused, None),
+            0 => Abort::new(Reason::LockDenied),
+            _ => self.abort(refused, None),
         })
     }
 
@@ -162,7 +164,7 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
     }
 
     /// The index has not taken it.
-    pub fn give_up(&mut self) {
+    pub fn cancel_insert(&mut self) {
         self.placing = None;
         self.locks().stop_waiting();
     }
@@ -180,22 +182,22 @@ impl<M: Machine, L: Locks<M>> Seat<M, L> {
         match (record, self.placing.take()) {
             (Some(_), Some(Ok(Answer::Waits))) => return Step::Wait,
             (Some(record), Some(Err(refused))) => {
-                return Step::Abort(self.refusal(refused, Some(record)));
+                return Step::Abort(self.abort(refused, Some(record)));
             }
             _ => {}
         }
         match self.enter_gaps() {
             Ok(Answer::Granted) => Step::Done(()),
             Ok(Answer::Waits) => Step::Wait,
-            Err(refusal) => Step::Abort(refusal),
+            Err(abort) => Step::Abort(abort),
         }
     }
 
     /// Asks for the locks of the gaps that are left, until it has to wait for one.
-    fn enter_gaps(&mut self) -> Result<Answer, Refusal<M>> {
+    fn enter_gaps(&mut self) -> Result<Answer, Abort<M>> {
         while let Some(gap) = self.gaps.pop() {
             let asked = self.locks().ask(gap, Mode::Ix);
-            if asked.map_err(|refused| self.refusal(refused, None))? == Answer::Waits {
+            if asked.map_err(|refused| self.abort(refused, None))? == Answer::Waits {
                 return Ok(Answer::Waits);
             }
         }
