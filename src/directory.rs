@@ -63,7 +63,7 @@ impl Bar {
         let (what, unit) = match phase {
             Phase::Inspect => ("looking for the ends of logs", 1),
             Phase::Replay => ("reading, MiB", 1 << 20),
-            Phase::Settle => ("making ready, tables", 1),
+            Phase::Finalize => ("making ready, tables", 1),
         };
         self.0.set_message(format!("{what}: {} of {}", done / unit, of / unit));
         self.0.set_length(of);

@@ -98,9 +98,9 @@ fn told(directory: &Path, found: &Contents, rebuilt: Option<&Recovered>) -> Stri
     if let Some(rebuilt) = rebuilt {
         let seconds = |ns: u64| format!("{:.2} s", ns as f64 / 1e9);
         let (rows, replay) = (thousands(rebuilt.rows), seconds(rebuilt.replay_ns));
-        let (rate, settle) = (thousands(rate(rebuilt) as u64), seconds(rebuilt.settle_ns));
+        let (rate, finalize) = (thousands(rate(rebuilt) as u64), seconds(rebuilt.finalize_ns));
         let text = format!(
-            "{rows} rows; {rate} versions per second in {replay}, then {settle} to settle them"
+            "{rows} rows; {rate} versions per second in {replay}, then {finalize} to settle them"
         );
         line(&mut out, "rebuilt", &text);
     }
@@ -157,7 +157,7 @@ fn contents(directory: &Path, found: &Contents, rebuilt: Option<&Recovered>) -> 
     value["rebuilt"] = rebuilt.map_or(Value::Null, |rebuilt| {
         json!({
             "replay_seconds": rebuilt.replay_ns as f64 / 1e9,
-            "settle_seconds": rebuilt.settle_ns as f64 / 1e9,
+            "settle_seconds": rebuilt.finalize_ns as f64 / 1e9,
             "versions_per_second": rate(rebuilt),
         })
     });

@@ -11,7 +11,7 @@ pub enum Phase {
     /// Reading checkpoint and logs, in bytes.
     Replay,
     /// Making records ready, in tables.
-    Settle,
+    Finalize,
 }
 
 /// Work that several threads do together.

@@ -26,7 +26,7 @@ pub struct Recovered {
     /// How long checkpoint and logs took to read and apply, in nanoseconds.
     pub replay_ns: u64,
     /// How long the walks over all tables took that end an incarnation, in nanoseconds.
-    pub settle_ns: u64,
+    pub finalize_ns: u64,
     /// Whether a log ended in a write that was cut short.
     pub torn: bool,
     /// Whether the database was closed as it should be.

@@ -70,7 +70,7 @@ pub trait Store<M: Machine> {
 
     /// Advances epochs until a snapshot begun from now on sees everything committed before the call;
     /// for the time between loading tables and using them.
-    fn settle(&self);
+    fn reach_snapshot(&self);
 
     /// Collects what sessions that have gone have left behind. Returns the bytes that others gained.
     fn tidy(&self) -> u64 {

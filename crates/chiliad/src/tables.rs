@@ -175,7 +175,7 @@ impl Database {
             loaded += 1;
         }
         session.end_load()?;
-        self.shared.engine.settle();
+        self.shared.engine.reach_snapshot();
         Ok(loaded)
     }
 
@@ -198,7 +198,7 @@ impl Database {
             loaded += 1;
         }
         session.end_load()?;
-        self.shared.engine.settle();
+        self.shared.engine.reach_snapshot();
         Ok(loaded)
     }
 

@@ -123,7 +123,7 @@ fn run_ticking(
     let started = Instant::now();
     if plan.load {
         load::load(target, plan.seed, plan.cores, progress)?;
-        target.settle()?;
+        target.reach_snapshot()?;
     }
     let load_seconds = started.elapsed().as_secs_f64();
     let mut report = run_clients(target, plan, progress, bell, checkpoints)?;

@@ -196,7 +196,7 @@ pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedR
 fn load(target: &dyn Target, seed: u64) -> Result<(), Failure> {
     let mut parts = 0..target.load_parts();
     target.load(seed, &mut || parts.next())?;
-    target.settle()
+    target.reach_snapshot()
 }
 
 fn spawn_clients(

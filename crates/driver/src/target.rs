@@ -72,7 +72,7 @@ pub trait Target {
     ///
     /// # Errors
     /// The engine's.
-    fn settle(&self) -> Result<(), Failure>;
+    fn reach_snapshot(&self) -> Result<(), Failure>;
     /// Runs the client `client_id` on the calling worker until the signals say stop.
     ///
     /// # Errors
@@ -235,13 +235,13 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
         self.store.count_versions().map_err(Failure::doing("counting versions"))
     }
 
-    fn settle(&self) -> Result<(), Failure> {
+    fn reach_snapshot(&self) -> Result<(), Failure> {
         for (_, spec) in self.store.tables() {
             if spec.writes == Writes::Loads {
                 self.store.seal(&spec.name).map_err(Failure::doing("sealing a table"))?;
             }
         }
-        self.store.settle();
+        self.store.reach_snapshot();
         if let Some(loaded) = &self.loaded {
             loaded();
         }

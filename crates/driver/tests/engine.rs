@@ -32,7 +32,7 @@ fn load<W: Workload>(workload: &W) -> (Base, Vec<TableId>) {
         let insert = &mut |table, key: &[u8], value: &[u8]| worker.load(table, key, value);
         workload.load(&tables, part, 7, insert).unwrap();
     }
-    base.settle();
+    base.reach_snapshot();
     (base, tables)
 }
 

@@ -154,8 +154,8 @@ impl<M: Machine, S: Scheme<M>> Store<M> for Database<M, S> {
         Self::epoch(self)
     }
 
-    fn settle(&self) {
-        Self::settle(self);
+    fn reach_snapshot(&self) {
+        Self::reach_snapshot(self);
     }
 
     fn tidy(&self) -> u64 {

@@ -249,7 +249,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
 
     /// Advances epochs until a snapshot begun from now on sees everything committed before the
     /// call; for the time between loading tables and using them.
-    pub fn settle(&self) {
+    pub fn reach_snapshot(&self) {
         for _ in 0..=self.inner.options.snapshot_every {
             self.tick();
         }

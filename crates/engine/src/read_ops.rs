@@ -34,7 +34,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         row
     }
 
-    /// Tells the scheme that a record will be written; whether that is settled, or the record has to
+    /// Tells the scheme that a record will be written; whether that is done, or the record has to
     /// be looked up again. Pinned.
     #[inline]
     pub(crate) fn declare_write(&mut self, record: RecordRef<M>) -> Result<bool> {
@@ -49,9 +49,9 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     pub(crate) fn declare_write_of_read(&mut self, record: RecordRef<M>) -> Result<()> {
         loop {
             self.heap.pin();
-            let settled = self.declare_write(record);
+            let declared = self.declare_write(record);
             self.heap.unpin();
-            if settled? {
+            if declared? {
                 return Ok(());
             }
         }

@@ -127,7 +127,7 @@ impl<M: Machine> Store<M> for Cluster<M> {
         self.servers[0].epoch()
     }
 
-    fn settle(&self) {
+    fn reach_snapshot(&self) {
         self.catch_up();
     }
 

@@ -138,7 +138,7 @@ impl<M: Machine> Store<M> for Hyder<M> {
         self.0.published.label()
     }
 
-    fn settle(&self) {
+    fn reach_snapshot(&self) {
         self.tick();
     }
 

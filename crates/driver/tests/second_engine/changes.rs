@@ -188,7 +188,7 @@ impl Attempt {
 
     /// Ends the collecting of writes: reports them with the versions that they overwrite, and returns what is
     /// to be installed. Rows that came and went are no part of it.
-    pub fn settle_writes(&mut self, order: u64) -> Result<Vec<(Place, Version)>> {
+    pub fn resolve_writes(&mut self, order: u64) -> Result<Vec<(Place, Version)>> {
         let mut versions = Vec::new();
         for (id, writes) in core::mem::take(&mut self.writes.rows) {
             let table = self.tables.get(id)?;

@@ -51,7 +51,7 @@ impl<'a> Subject<'a> {
                 store.seal(&spec.name)?;
             }
         }
-        store.settle();
+        store.reach_snapshot();
         Ok(Self { store, workload, tables })
     }
 

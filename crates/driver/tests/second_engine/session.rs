@@ -56,7 +56,7 @@ impl<M: Machine> ToySession<M> {
         let order = attempt.tables.last_order + 1;
         attempt.tables.last_order = order;
         let epoch = self.inner.epoch();
-        let versions = attempt.settle_writes(order)?;
+        let versions = attempt.resolve_writes(order)?;
         let Attempt { mut tables, mut recorder, .. } = attempt;
         if let Some(recorder) = &mut recorder {
             recorder.prepared(epoch, order);

@@ -152,7 +152,7 @@ impl<M: Machine> Store<M> for Toy<M> {
         self.0.epoch()
     }
 
-    fn settle(&self) {
+    fn reach_snapshot(&self) {
         self.tick();
     }
 

@@ -49,7 +49,7 @@ fn a_snapshot_sees_recovered_values_that_had_outgrown_their_records() {
     });
     Run::new(Config::new(2)).outside(|| {
         let Opened { database, .. } = open(&disk);
-        database.settle();
+        database.reach_snapshot();
         let mut worker = database.worker().expect("room");
         let mut snapshot = worker.begin(&Intent::snapshot()).expect("begun");
         database.tick();

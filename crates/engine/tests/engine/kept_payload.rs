@@ -59,11 +59,11 @@ impl UnderScheme<Sim> for Rounds {
         let table = database.create_table(TableSpec::ordered("rows")).expect("new");
         let mut worker = database.worker().expect("room");
         write(&mut worker, table, 1);
-        database.settle();
+        database.reach_snapshot();
         for round in 2..6 {
             let mut beside = database.worker().expect("room");
             let past = S::INFO.snapshots.then(|| {
-                database.settle();
+                database.reach_snapshot();
                 beside.begin(&Intent::snapshot()).expect("begun")
             });
             database.tick();

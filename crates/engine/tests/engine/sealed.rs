@@ -95,7 +95,7 @@ fn a_snapshot_of_before_does_not_see_what_was_loaded_since() {
     let rates = db.create_table(TableSpec::ordered("rates").read_only()).expect("new");
     let [mut loader, mut reader] = [0, 1].map(|_| db.worker().expect("a slot"));
     loader.load(rates, b"a", b"1").expect("loads");
-    db.settle();
+    db.reach_snapshot();
     let mut past = reader.begin(&Intent::snapshot()).expect("begins");
     loader.load(rates, b"b", b"2").expect("loads");
     db.seal("rates").expect("sealed");

@@ -19,7 +19,7 @@ fn loaded<S: Scheme<Plain>>() -> (Database<Plain, S>, [TableId; 2]) {
         tx.insert(table, key, b"first").expect("inserts");
     }
     tx.commit().expect("commits");
-    db.settle();
+    db.reach_snapshot();
     (db, tables)
 }
 
@@ -43,10 +43,10 @@ fn versions_come_and_go() {
     update(&db, &tables[..1], b"once more, in the same epoch");
     assert_eq!(db.count_versions().expect("counts"), [6, 2]);
     for _ in 0..8 {
-        db.settle();
+        db.reach_snapshot();
         update(&db, &tables, b"newest");
     }
-    db.settle();
+    db.reach_snapshot();
     let counts = db.count_versions().expect("counts");
     assert_eq!(counts.iter().sum::<u64>(), 8);
     assert_eq!(counts[0], 6);

@@ -93,7 +93,7 @@ impl OpenDatabase {
             self.workload.load(&self.tables, part, seed, &mut insert)?;
         }
         drop(session);
-        self.store.settle();
+        self.store.reach_snapshot();
         let loaded = self.store.epoch() - 1;
         while self.store.durable_epoch() < loaded {
             self.flush();

@@ -8,7 +8,7 @@
 //!   though reads still see them.
 
 use super::change::{Change, put};
-use super::fates::{Fates, settle};
+use super::fates::{Fates, apply};
 use super::pending::Pending;
 use super::sector::Sector;
 use crate::random::Generator;
@@ -65,6 +65,6 @@ impl Content {
         self.errors += 1;
         let changes = self.pending.take(mark);
         let mut fates = Fates::new(&changes, false, random);
-        settle(&mut self.durable, &changes, &mut fates);
+        apply(&mut self.durable, &changes, &mut fates);
     }
 }

@@ -95,7 +95,7 @@ impl<'a> Fates<'a> {
 }
 
 /// Applies to `durable` what of the changes is kept.
-pub(super) fn settle(durable: &mut Vec<Sector>, changes: &[Change], fates: &mut Fates<'_>) {
+pub(super) fn apply(durable: &mut Vec<Sector>, changes: &[Change], fates: &mut Fates<'_>) {
     for change in changes {
         let change_kept = fates.change();
         let Change::Write(first, sectors) = change else {

@@ -4,7 +4,7 @@
 //! gone held at that place: a log's old segment under the name of a new one.
 
 use super::content::Content;
-use super::fates::{Fates, below, settle};
+use super::fates::{Fates, apply, below};
 use super::faults::DiskLosses;
 use super::sector::{SECTOR_BYTES, Sector};
 use crate::random::Generator;
@@ -21,7 +21,7 @@ pub(super) fn crash(
     let mut durable = content.durable.clone();
     let changes = content.pending.all();
     let mut fates = Fates::new(changes, tear, random);
-    settle(&mut durable, changes, &mut fates);
+    apply(&mut durable, changes, &mut fates);
     losses.add(&fates.losses);
     let all = fates.keep_all();
     let (needed, whole) = (durable.len(), content.cached.len().max(durable.len()));

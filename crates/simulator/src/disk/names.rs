@@ -139,20 +139,20 @@ impl Names {
     pub(super) fn fail(&mut self, mark: u64, random: &mut Generator) {
         self.failed = true;
         let changes = self.pending.take(mark);
-        settle(&mut self.durable, &changes, random);
+        apply(&mut self.durable, &changes, random);
     }
 
     /// The names after power was lost.
     pub(super) fn crash(&self, random: &mut Generator, losses: &mut DiskLosses) -> Table {
         let mut table = self.durable.clone();
-        losses.names_lost += settle(&mut table, self.pending.all(), random);
+        losses.names_lost += apply(&mut table, self.pending.all(), random);
         table
     }
 }
 
 /// Applies to `table` what of the changes is kept: all, none, the first ones, or some. Returns how
 /// many are lost.
-fn settle(table: &mut Table, changes: &[Change], random: &mut Generator) -> u64 {
+fn apply(table: &mut Table, changes: &[Change], random: &mut Generator) -> u64 {
     let count = changes.len() as u64;
     let style = random.below(4);
     let prefix = match style {

@@ -1,8 +1,8 @@
 //! Work that a host runs on several threads at once.
 
 use crate::durable::checkpoint::walkers::Walkers;
+use crate::durable::recover::finalize::Finalizers;
 use crate::durable::recover::readers::Readers;
-use crate::durable::recover::settle::Settlers;
 use chiliad_api::{Crew, Host, Work};
 use chiliad_machine::{Interleaved, Machine};
 
@@ -11,7 +11,7 @@ pub enum Parallel<'a, M: Machine> {
     /// Reading checkpoint and logs.
     Readers(&'a Readers<'a, M>),
     /// Making records ready.
-    Settlers(&'a Settlers<'a, M>),
+    Finalizers(&'a Finalizers<'a, M>),
     /// Writing a checkpoint.
     Walkers(&'a Walkers<'a, M>),
 }
@@ -20,7 +20,7 @@ pub enum Parallel<'a, M: Machine> {
 const _: () = {
     const fn is_sync<T: Sync>() {}
     is_sync::<Readers<'static, Interleaved>>();
-    is_sync::<Settlers<'static, Interleaved>>();
+    is_sync::<Finalizers<'static, Interleaved>>();
     is_sync::<Walkers<'static, Interleaved>>();
 };
 
@@ -32,7 +32,7 @@ impl<M: Machine> Work for Parallel<'_, M> {
     fn take_part(&self) {
         match self {
             Self::Readers(work) => work.take_part(),
-            Self::Settlers(work) => work.take_part(),
+            Self::Finalizers(work) => work.take_part(),
             Self::Walkers(work) => work.take_part(),
         }
     }

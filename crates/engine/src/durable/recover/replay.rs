@@ -3,17 +3,17 @@
 //! Within an incarnation everything is read in parallel and in any order, since the greatest order
 //! wins; between two of them every record's word is reset, so that whatever the later one has is
 //! newer. At the end what is absent leaves its index, and the entries of secondary indexes are made
-//! (`settle`).
+//! (`finalize`).
 
 use crate::durable::directory::plan::{self, Life};
 use crate::durable::faults::INCARNATION_NOT_RAISED;
 use crate::durable::parallel::crew::Parallel;
 use crate::durable::parallel::next::Next;
 use crate::durable::recover::apply::Applier;
+use crate::durable::recover::finalize::Finalizers;
 use crate::durable::recover::readers::{Readers, Task};
 use crate::durable::recover::recovery::{Replay, add};
 use crate::durable::recover::restore;
-use crate::durable::recover::settle::Settlers;
 use crate::durable::recover::target::Target;
 use chiliad_api::{Recovered, Result};
 use chiliad_machine::disk::Access;
@@ -40,7 +40,7 @@ impl<M: Machine> Replay<'_, M> {
         counts.bytes_all.store(bytes, Ordering::Relaxed);
         let numbers = self.plan.lives.iter().map(|life| life.number);
         debug_assert!(numbers.is_sorted_by(|a, b| a < b), "what is older is replayed first");
-        let (mut replay_ns, mut settle_ns) = (0, 0);
+        let (mut replay_ns, mut finalize_ns) = (0, 0);
         for (at, life) in self.plan.lives.iter().enumerate() {
             let begun = M::now();
             self.read(life)?;
@@ -48,8 +48,8 @@ impl<M: Machine> Replay<'_, M> {
             let last = at + 1 == self.plan.lives.len();
             if last || !M::fault(&INCARNATION_NOT_RAISED) {
                 let begun = M::now();
-                self.settle(last)?;
-                settle_ns += ns_since::<M>(begun);
+                self.finalize(last)?;
+                finalize_ns += ns_since::<M>(begun);
             }
         }
         let count = |word: &M::Word| word.load(Ordering::Relaxed);
@@ -61,7 +61,7 @@ impl<M: Machine> Replay<'_, M> {
             dropped: count(&counts.dropped),
             rows: count(&counts.rows),
             replay_ns,
-            settle_ns,
+            finalize_ns,
             losses: {
                 let met = core::mem::take(&mut *counts.losses.lock());
                 self.plan.losses.iter().cloned().chain(met).collect()
@@ -91,14 +91,14 @@ impl<M: Machine> Replay<'_, M> {
     }
 
     /// Ends an incarnation; the last one too, with all that follows.
-    fn settle(&self, last: bool) -> Result<()> {
+    fn finalize(&self, last: bool) -> Result<()> {
         let Some(target) = self.target else { return Ok(()) };
         if last {
             self.clear_away(target)?;
         }
-        let settlers = Settlers::new(self, target, last);
-        Parallel::Settlers(&settlers).run(self.host);
-        add(&self.counts.rows, settlers.rows());
+        let finalizers = Finalizers::new(self, target, last);
+        Parallel::Finalizers(&finalizers).run(self.host);
+        add(&self.counts.rows, finalizers.rows());
         self.verdict()
     }
 

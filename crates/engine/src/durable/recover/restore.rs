@@ -166,7 +166,7 @@ fn replace_latched<M: Machine>(
 }
 
 /// The incarnation that the version in place belongs to is over: whatever comes is newer.
-pub fn settle<M: Machine>(record: RecordRef<M>) {
+pub fn finalize<M: Machine>(record: RecordRef<M>) {
     let word = record.word();
     let found = word.load(Ordering::Relaxed);
     debug_assert!(found & record_word::LATCH == 0, "nobody is at it");

@@ -40,10 +40,10 @@ impl World {
     fn lock(&self, slot: u32, mode: Mode) -> RequestId {
         let id = RequestId::new(slot, 0);
         let answer = queue::lock(&self.waiters, &self.lock, id, mode, 0, &mut Always);
-        self.settle(id, answer)
+        self.await_grant(id, answer)
     }
 
-    fn settle(&self, id: RequestId, answer: Answer) -> RequestId {
+    fn await_grant(&self, id: RequestId, answer: Answer) -> RequestId {
         if answer == Answer::Waiting {
             while !queue::is_granted(self.waiters.request(id)) {
                 Loom::yield_now();
@@ -94,7 +94,7 @@ fn a_reader_sees_no_half(asks: bool) {
             let id = peer.lock(1, Mode::Shared);
             if asks {
                 let answer = queue::upgrade(&peer.waiters, &peer.lock, id, &mut Always);
-                peer.settle(id, answer);
+                peer.await_grant(id, answer);
             }
             peer.add();
             peer.unlock(id);

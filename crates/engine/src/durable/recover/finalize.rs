@@ -13,7 +13,7 @@ use chiliad_machine::{Machine, Ordering, Shared, Word};
 use chiliad_storage::{Changes, KEY_BYTES_MAX, LeafRun, LocalHeap};
 
 /// Tables to be walked over, for those who do it.
-pub struct Settlers<'a, M: Machine> {
+pub struct Finalizers<'a, M: Machine> {
     replay: &'a Replay<'a, M>,
     target: Target<'a, M>,
     /// Make the entries of secondary indexes.
@@ -45,7 +45,7 @@ impl<M: Machine> Default for Room<M> {
 /// Counts rows.
 struct Rows<M: Machine>(M::Word);
 
-impl<'a, M: Machine> Settlers<'a, M> {
+impl<'a, M: Machine> Finalizers<'a, M> {
     pub(in crate::durable) fn new(
         replay: &'a Replay<'a, M>,
         target: Target<'a, M>,
@@ -70,12 +70,12 @@ impl<'a, M: Machine> Settlers<'a, M> {
 
     /// Takes pieces of all tables until there are none.
     pub(in crate::durable) fn take_part(&self) {
-        if let Err(error) = self.settle_tables() {
+        if let Err(error) = self.finalize_tables() {
             self.replay.fail(0, error);
         }
     }
 
-    fn settle_tables(&self) -> Result<()> {
+    fn finalize_tables(&self) -> Result<()> {
         let limit_bytes = self.target.heap.usage().limit_bytes;
         let mut heap = LocalHeap::new(self.target.heap).ok_or(Error::NO_SLOT)?;
         let mut run = LeafRun::default();
@@ -84,21 +84,21 @@ impl<'a, M: Machine> Settlers<'a, M> {
             loop {
                 heap.pin();
                 let more = walk.next(&heap, &table.index, &mut run);
-                let settled = self.settle_run(&mut heap, table, &run, &mut room);
+                let finalized = self.finalize_run(&mut heap, table, &run, &mut room);
                 heap.unpin();
                 heap.reclaim();
-                settled.map_err(|_| Error::OutOfMemory { limit_bytes })?;
+                finalized.map_err(|_| Error::OutOfMemory { limit_bytes })?;
                 if !more || self.replay.has_failed() {
                     break;
                 }
             }
             let done = self.finished.take() as u64 + 1;
-            self.replay.host.progress(Phase::Settle, done, self.tables.len() as u64);
+            self.replay.host.progress(Phase::Finalize, done, self.tables.len() as u64);
         }
         Ok(())
     }
 
-    fn settle_run(
+    fn finalize_run(
         &self,
         heap: &mut LocalHeap<M>,
         table: &Table<M>,
@@ -108,7 +108,7 @@ impl<'a, M: Machine> Settlers<'a, M> {
         debug_assert!(heap.is_pinned(), "records stay");
         let mut rows = 0;
         for (key, record) in run.iter() {
-            restore::settle(record);
+            restore::finalize(record);
             if !self.entries {
                 continue;
             }
