@@ -11,7 +11,7 @@ use std::path::Path;
 /// Rows of a table that [`make`] writes.
 const ROWS: u64 = 3_000;
 
-/// A database in two lives, the first with a checkpoint, with several segments of log in the second.
+/// A database of two incarnations, the first with a checkpoint, with several segments of log in the second.
 fn make(directory: &str) {
     let options = Options::default().log_segment_bytes(64 << 10);
     let db = Database::open_with(directory, options.clone()).expect("a new database");
@@ -44,7 +44,7 @@ fn files(directory: impl AsRef<Path>) -> BTreeMap<String, Vec<u8>> {
     named.collect()
 }
 
-/// The last segment but one of the second life: damage in it is no cut at the end.
+/// The last segment but one of the second incarnation: damage in it is no cut at the end.
 fn segment(directory: &str) -> String {
     let names = files(directory).into_keys().filter(|name| name.starts_with("log-00000002"));
     let mut names: Vec<String> = names.collect();

@@ -228,7 +228,7 @@ pub struct CampaignFlags {
     #[arg(long, value_name = "A..B", default_value = "0..200", value_parser = values::seeds)]
     pub seeds: Range<u64>,
     /// Crashes instead of interleavings: a database on a simulated disk that tears, loses and fails
-    /// lives up to three lives, and what each recovery brings back is judged.
+    /// runs up to three incarnations, and what each recovery brings back is judged.
     #[arg(long, conflicts_with = "cores")]
     pub disk: bool,
     /// A scheme by name, or `all` that are serializable.

@@ -12,7 +12,7 @@ use chiliad_storage::Heap;
 use std::sync::Arc;
 
 /// Serial numbers of workers set aside for each incarnation, in verified runs.
-const WORKERS_PER_LIFE: u64 = 1 << 12;
+const WORKERS_PER_INCARNATION: u64 = 1 << 12;
 
 /// What all handles and workers share.
 pub struct Inner<M: Machine, S: Scheme<M>> {
@@ -21,7 +21,7 @@ pub struct Inner<M: Machine, S: Scheme<M>> {
     pub words: Shared<M, Words<M, S>>,
 }
 
-/// The part that lives in the machine's memory.
+/// The part in the machine's memory.
 pub struct Words<M: Machine, S: Scheme<M>> {
     pub epochs: Epochs<M>,
     pub catalog: Catalog<M>,
@@ -47,14 +47,15 @@ impl<M: Machine, S: Scheme<M>> Inner<M, S> {
         durable: Option<Durable<M>>,
     ) -> Arc<Self> {
         // Stamps must not repeat from one incarnation to the next.
-        let life = durable.as_ref().map_or(0, |durable| u64::from(durable.log.incarnation()));
+        let incarnation =
+            durable.as_ref().map_or(0, |durable| u64::from(durable.log.incarnation()));
         let words = Words {
             epochs: Epochs::new(options.snapshots, options.snapshot_every),
             catalog,
             scheme: S::shared(&options),
             declaring: Turn::new(),
             durable,
-            workers: M::Word::new(life * WORKERS_PER_LIFE),
+            workers: M::Word::new(incarnation * WORKERS_PER_INCARNATION),
             orphans: Latch::new(Vec::new()),
             retired: Latch::new(Tally::default()),
         };

@@ -108,10 +108,13 @@ fn begin<M: Machine>(
             keep::<M>(&*disk, &plan)?;
             (leftovers, spares) = (plan.leftovers, plan.spares);
             let mut manifest = plan.manifest;
-            debug_assert!(manifest.incarnations.len() == plan.lives.len(), "each was looked at");
-            for (incarnation, life) in manifest.incarnations.iter_mut().zip(&plan.lives) {
-                incarnation.ended = Some(life.durable);
-                incarnation.ends = life.tails.iter().filter_map(Tail::end).collect();
+            debug_assert!(
+                manifest.incarnations.len() == plan.incarnations.len(),
+                "each was looked at"
+            );
+            for (incarnation, planned) in manifest.incarnations.iter_mut().zip(&plan.incarnations) {
+                incarnation.ended = Some(planned.durable);
+                incarnation.ends = planned.tails.iter().filter_map(Tail::end).collect();
             }
             manifest
         }
@@ -168,7 +171,7 @@ fn begin<M: Machine>(
 
 /// Makes sure of the logs that were read.
 fn keep<M: Machine>(disk: &dyn Disk, plan: &Plan) -> Result<()> {
-    for tail in plan.lives.last().iter().flat_map(|life| &life.tails) {
+    for tail in plan.incarnations.last().iter().flat_map(|incarnation| &incarnation.tails) {
         tail.make_certain::<M>(disk)?;
     }
     Ok(())

@@ -97,13 +97,13 @@ fn a_server_recovers_while_another_goes_on() {
         let seen = Rc::clone(&known);
         run.spawn("chaos", move || {
             let mut disk = disk;
-            for life in 0..3 {
-                let until = Sim::now() + EPOCH * (1 + (seed * 7 + life * 5) % 23);
+            for incarnation in 0..3 {
+                let until = Sim::now() + EPOCH * (1 + (seed * 7 + incarnation * 5) % 23);
                 while Sim::now() < until {
                     Sim::park_until(until);
                 }
                 crash(Host(1));
-                disk = if life == 1 { disk.kill() } else { disk.crash(seed + life) };
+                disk = if incarnation == 1 { disk.kill() } else { disk.crash(seed + incarnation) };
                 let (mounted, told) = (disk.clone(), Rc::clone(&seen));
                 spawn_during(Host(1), "server again", move || serve(mounted, &told));
             }

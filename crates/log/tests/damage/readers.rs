@@ -192,7 +192,7 @@ pub fn sound_part() -> Vec<u8> {
 
 /// The script of a sound manifest.
 pub fn sound_manifest() -> Vec<u8> {
-    let life = |number, ended: Option<u64>| {
+    let incarnation = |number, ended: Option<u64>| {
         let end = LogEnd { sequence: 4, bytes: 8192, epoch: 40 };
         let ends = ended.map_or(vec![], |_| vec![end; 2]);
         let (first_segments, claims) = (vec![3, 1], true);
@@ -209,7 +209,7 @@ pub fn sound_manifest() -> Vec<u8> {
             redo_after: 9,
             end: 11,
         }),
-        incarnations: vec![life(2, Some(40)), life(3, None)],
+        incarnations: vec![incarnation(2, Some(40)), incarnation(3, None)],
         catalog: b"tables".to_vec(),
     };
     let disk = disk();

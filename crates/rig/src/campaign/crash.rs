@@ -18,7 +18,7 @@ use chiliad_workload::ycsb::YcsbOptions;
 pub struct Crash {
     /// The workload's name.
     pub workload: &'static str,
-    /// The scheme of the first life; later ones may have another.
+    /// The scheme of the first incarnation; later ones may have another.
     pub scheme: &'static str,
     /// The seed.
     pub seed: u64,

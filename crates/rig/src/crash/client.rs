@@ -13,7 +13,7 @@ use chiliad_workload::{AnyClient, ClientId, Shape};
 use core::ops::ControlFlow;
 use std::collections::VecDeque;
 
-/// What the clients of one life share.
+/// What the clients of one incarnation share.
 pub(super) struct Shared {
     pub ledger: Ledger,
     pub disk: FaultyDisk,

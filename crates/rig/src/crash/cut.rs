@@ -20,7 +20,7 @@ pub(super) struct Cut {
     bytes: Option<u64>,
 }
 
-/// How the life before has ended.
+/// How the incarnation before has ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
     pub closed: bool,

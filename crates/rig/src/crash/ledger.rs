@@ -1,4 +1,4 @@
-//! What the clients of one life have done, on the host's heap, so that it outlives the crash.
+//! What the clients of one incarnation have done, on the host's heap, so that it outlives the crash.
 //!
 //! A transaction is entered when it begins. From [`Ended::Prepared`] on it may have come into the
 //! log, whether or not the run let it go on; what was acknowledged was observed to be durable while
@@ -107,7 +107,7 @@ struct Entries {
     current: Vec<usize>,
 }
 
-/// The transactions of one life.
+/// The transactions of one incarnation.
 #[derive(Clone, Default)]
 pub(super) struct Ledger(Arc<Mutex<Entries>>);
 
@@ -143,7 +143,7 @@ impl Ledger {
         }
     }
 
-    /// Everything, once the life is over.
+    /// Everything, once the incarnation is over.
     pub fn take(&self) -> Vec<Attempt> {
         std::mem::take(&mut self.entries().attempts)
     }

@@ -1,24 +1,24 @@
-//! The crash rig: a database that lives, loses power and recovers, several times, on a simulated
-//! machine with a disk that tears, reorders, loses and fails; and an oracle that says what must be
+//! The crash rig: a database that runs, loses power and recovers, several times, on a simulated
+//! machine with a disk that tears, reorders, loses and fails; and an oracle that knows what must be
 //! there afterwards.
 //!
 //! ```text
-//! plan     what the seed says        open_database   an open database, its scheme forgotten
-//! life     one life: the cores       client   commits, and learns later what is durable
-//! ledger   what clients have done    oracle   survivors, and the state that they make
-//! damage   a bit turned over         cut      the end of a log taken away
-//! serial   the survivors' history, for the checker
-//! story    all of it, in order
+//! plan         drawn from the seed           open_database   an open database, its scheme erased
+//! incarnation  the cores of one incarnation  client   commits, and learns later what is durable
+//! ledger       the attempts of clients       oracle   survivors, and the state that they make
+//! damage       a bit turned over             cut      the end of a log taken away
+//! serial       the survivors' history, for the checker
+//! story        all of it, in order
 //! ```
 //!
-//! Each life has a run of its own: recovery happens outside its schedule, then clients run, and the
-//! crash is the end of both. What is known of a life is on the host's heap.
+//! Each incarnation has a run of its own: recovery happens outside its schedule, then clients run, and the
+//! crash is the end of both. Its record is on the host's heap.
 
 mod client;
 mod cut;
 mod damage;
+mod incarnation;
 mod ledger;
-mod life;
 mod open_database;
 mod oracle;
 mod plan;
@@ -42,7 +42,7 @@ pub struct CrashCase {
     pub workload: WorkloadOptions,
     /// Partitions of the database, for schemes that need them.
     pub partitions: u32,
-    /// Names of schemes: the first life is ruled by the first one, later ones by any of them.
+    /// Names of schemes: the first incarnation is ruled by the first one, later ones by any of them.
     pub schemes: Vec<&'static str>,
     /// What all of them promise.
     pub isolation: Isolation,
@@ -61,8 +61,8 @@ pub struct CrashReport {
     pub refused: Option<String>,
     /// Rare branches taken.
     pub marks: BTreeSet<&'static str>,
-    /// Lives that were lived.
-    pub lives: u64,
+    /// Incarnations that ran.
+    pub incarnations: u64,
     /// Transactions that survived.
     pub survivors: u64,
     /// Transactions that were lost, and rightly so.

@@ -1,4 +1,4 @@
-//! A database on a disk with a workload's tables: one life of it.
+//! A database on a disk with a workload's tables: one incarnation of it.
 
 use super::client::{self, Shared};
 use super::ledger::{Key, Ledger, Op};
@@ -33,14 +33,14 @@ pub(super) struct Survey {
     pub failed_conditions: Vec<String>,
 }
 
-/// How a life begins.
+/// How an incarnation begins.
 pub(super) struct Opening {
     pub scheme: &'static str,
     pub disk: FaultyDisk,
     pub mode: Mode,
     pub options: Options,
     pub durable: DurableOptions,
-    /// What earlier lives have left was left by serializable transactions.
+    /// What earlier incarnations have left was left by serializable transactions.
     pub serializable: bool,
 }
 

@@ -1,14 +1,14 @@
-//! What must be there after a recovery, from what the clients of all lives have done.
+//! What must be there after a recovery, from what the clients of all incarnations have done.
 //!
-//! A *survivor* is a transaction whose epoch became durable before its life ended. Survivors of all
-//! lives together
+//! A *survivor* is a transaction whose epoch became durable before its incarnation ended. Survivors of all
+//! incarnations together
 //!
 //! - include whatever was acknowledged. One that has only read leaves nothing behind: it counts as
 //!   surviving if all that it has read does;
 //! - have read from survivors only: they are closed;
 //! - are serializable, or as isolated as their schemes promise, as the checker says of their part of the history;
-//! - have written the state: for each key the version of the last life that wrote it, and within that
-//!   life the one with the greatest order. Rows, their values and absences.
+//! - have written the state: for each key the version of the last incarnation that wrote it, and within that
+//!   incarnation the one with the greatest order. Rows, their values and absences.
 
 use super::ledger::{Attempt, Key, Op};
 use super::open_database::{State, Survey};
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A transaction that is still in the database.
 pub(super) struct Survivor {
-    pub life: u32,
+    pub incarnation: u32,
     pub attempt: Attempt,
     pub epoch: u64,
     pub order: u64,
@@ -33,11 +33,11 @@ pub(super) struct Oracle {
     expected: State,
     /// Every key that was ever heard of.
     keys: BTreeSet<(u32, Key)>,
-    lives: u32,
+    incarnations: u32,
 }
 
 impl Oracle {
-    /// Before the first life, with what was loaded.
+    /// Before the first incarnation, with what was loaded.
     pub fn new(tables: Vec<(u32, String)>, loaded: State) -> Self {
         Self {
             tables: tables.into_iter().collect(),
@@ -45,7 +45,7 @@ impl Oracle {
             stamps: HashSet::from([0]),
             keys: loaded.keys().cloned().collect(),
             expected: loaded,
-            lives: 0,
+            incarnations: 0,
         }
     }
 
@@ -64,21 +64,26 @@ impl Oracle {
         &self.keys
     }
 
-    /// A life has ended in which everything up to epoch `durable` became durable.
-    pub fn life_ended(&mut self, attempts: Vec<Attempt>, durable: u64, verdicts: &mut Verdicts) {
-        let life = self.lives;
-        self.lives += 1;
+    /// An incarnation has ended in which everything up to epoch `durable` became durable.
+    pub fn incarnation_ended(
+        &mut self,
+        attempts: Vec<Attempt>,
+        durable: u64,
+        verdicts: &mut Verdicts,
+    ) {
+        let incarnation = self.incarnations;
+        self.incarnations += 1;
         let mut survivors = Vec::new();
         for attempt in attempts {
             self.note_keys(&attempt);
             let Some((epoch, order)) = attempt.place() else { continue };
             let survives = epoch <= durable || attempt.acknowledged && !attempt.writes();
             if survives {
-                survivors.push(Survivor { life, attempt, epoch, order });
+                survivors.push(Survivor { incarnation, attempt, epoch, order });
             } else if attempt.acknowledged {
                 verdicts.add("acknowledged transaction lost", || {
                     format!(
-                        "life {life}: transaction {:#x} of epoch {epoch} was acknowledged, and \
+                        "incarnation {incarnation}: transaction {:#x} of epoch {epoch} was acknowledged, and \
                          recovery ends with epoch {durable}",
                         attempt.stamp
                     )
@@ -109,12 +114,12 @@ impl Oracle {
         let Some(lost) = survivor.attempt.read_from().find(|stamp| !known(stamp)) else {
             return;
         };
-        let Survivor { life, attempt, epoch, .. } = survivor;
+        let Survivor { incarnation, attempt, epoch, .. } = survivor;
         let only_read = attempt.acknowledged && !attempt.writes();
         let name = if only_read { "acknowledged transaction lost" } else { "not closed" };
         verdicts.add(name, || {
             format!(
-                "life {life}: transaction {:#x} of epoch {epoch} has read from transaction {lost:#x}, \
+                "incarnation {incarnation}: transaction {:#x} of epoch {epoch} has read from transaction {lost:#x}, \
                  which is lost",
                 attempt.stamp
             )

@@ -1,4 +1,4 @@
-//! What the seed says: how a life goes, how it ends, and what happens before the next one.
+//! What the seed says: how an incarnation goes, how it ends, and what happens before the next one.
 
 use chiliad_engine::{DurableOptions, LogOptions, Options, Snapshots};
 use chiliad_machine::{Fault, Ticks};
@@ -6,16 +6,16 @@ use chiliad_simulator::{Config, DiskFaults, MemoryModel, Schedule};
 use chiliad_workload::random::Random;
 use std::time::Duration;
 
-/// Lives of a database, at most.
-const LIVES_MAX: u32 = 3;
+/// Incarnations of a database, at most.
+const INCARNATIONS_MAX: u32 = 3;
 
-/// Changing operations after which the disk is off, at most: more than most lives have.
+/// Changing operations after which the disk is off, at most: more than most incarnations have.
 const OPERATIONS_MAX: u32 = 260;
 
-/// Events after which a life is given up.
+/// Events after which an incarnation is given up.
 const EVENTS_MAX: u64 = 2_000_000;
 
-/// How a life ends.
+/// How an incarnation ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum End {
     /// Power is lost after so many operations of the disk.
@@ -26,8 +26,8 @@ pub(super) enum End {
     Closed,
 }
 
-/// One life.
-pub(super) struct LifePlan {
+/// One incarnation.
+pub(super) struct IncarnationPlan {
     pub clients: usize,
     /// Transactions of each.
     pub transactions: u32,
@@ -45,7 +45,7 @@ pub(super) struct LifePlan {
     pub snapshots: Snapshots,
 }
 
-/// What comes between two lives.
+/// What comes between two incarnations.
 pub(super) struct Between {
     /// The process is killed, and power is not lost.
     pub killed: bool,
@@ -64,7 +64,7 @@ pub(super) struct Between {
 pub(super) struct CrashPlan {
     seed: u64,
     fault: Option<&'static Fault>,
-    pub lives: u32,
+    pub incarnations: u32,
     /// Operations after which the making of the database is cut short.
     pub making_cut_short: Option<u64>,
 }
@@ -72,9 +72,9 @@ pub(super) struct CrashPlan {
 impl CrashPlan {
     pub fn new(seed: u64, fault: Option<&'static Fault>) -> Self {
         let mut random = Random::new(seed, 0xc4a5);
-        let lives = 1 + random.below(LIVES_MAX);
+        let incarnations = 1 + random.below(INCARNATIONS_MAX);
         let making_cut_short = (random.below(4) == 0).then(|| random.below(14).into());
-        Self { seed, fault, lives, making_cut_short }
+        Self { seed, fault, incarnations, making_cut_short }
     }
 
     /// The machine on which nothing but opening happens.
@@ -82,8 +82,8 @@ impl CrashPlan {
         Config { fault: self.fault, ..Config::new(self.seed) }
     }
 
-    pub fn life(&self, life: u32) -> LifePlan {
-        let mut random = Random::new(self.seed, 0x11fe_0000 + u64::from(life));
+    pub fn incarnation(&self, incarnation: u32) -> IncarnationPlan {
+        let mut random = Random::new(self.seed, 0x11fe_0000 + u64::from(incarnation));
         let log = LogOptions {
             writers: 1 + random.below(3),
             segment_bytes: 64 << 10,
@@ -117,7 +117,7 @@ impl CrashPlan {
             if random.below(2) == 0 { Schedule::Random } else { Schedule::few_preemptions() };
         config.memory_model = if random.below(4) == 0 { MemoryModel::Tso } else { MemoryModel::Sc };
         config.events_max = EVENTS_MAX;
-        LifePlan {
+        IncarnationPlan {
             clients: random.range(2, 4) as usize,
             transactions: random.range(6, 14),
             looks: random.below(8),
@@ -136,8 +136,8 @@ impl CrashPlan {
         }
     }
 
-    pub fn between(&self, life: u32) -> Between {
-        let mut random = Random::new(self.seed, 0xbe_0000 + u64::from(life));
+    pub fn between(&self, incarnation: u32) -> Between {
+        let mut random = Random::new(self.seed, 0xbe_0000 + u64::from(incarnation));
         let cuts = if random.below(2) == 0 { random.range(1, 3) } else { 0 };
         Between {
             killed: random.below(3) == 0,
@@ -148,17 +148,17 @@ impl CrashPlan {
         }
     }
 
-    /// Which of `count` schemes rules a life: the first one all of them in half of the seeds.
-    pub fn scheme(&self, life: u32, count: usize) -> usize {
+    /// Which of `count` schemes rules an incarnation: the first one all of them in half of the seeds.
+    pub fn scheme(&self, incarnation: u32, count: usize) -> usize {
         let mut random = Random::new(self.seed, 0x5c_0000);
-        if life == 0 || random.below(2) == 0 {
+        if incarnation == 0 || random.below(2) == 0 {
             return 0;
         }
-        Random::new(self.seed, 0x5c_0000 + u64::from(life)).below(count as u32) as usize
+        Random::new(self.seed, 0x5c_0000 + u64::from(incarnation)).below(count as u32) as usize
     }
 }
 
-impl LifePlan {
+impl IncarnationPlan {
     /// How the database is opened.
     pub fn options(&self, partitions: u32) -> Options {
         Options {

@@ -1,6 +1,6 @@
 //! The survivors' part of the history, for the checker.
 //!
-//! Orders of different lives are made comparable: those of a later life are the greater ones. What
+//! Orders of different incarnations are made comparable: those of a later incarnation are the greater ones. What
 //! was read in tables of secondary indexes is left out, since recovery gives every entry the stamp of
 //! its row.
 
@@ -17,14 +17,14 @@ use std::ops;
 
 /// Has the checker look at the survivors.
 pub(super) fn judge(oracle: &Oracle, isolation: Isolation, verdicts: &mut Verdicts) {
-    let places = oracle.survivors.iter().map(|it| (it.life, it.order));
+    let places = oracle.survivors.iter().map(|it| (it.incarnation, it.order));
     let mut ranks: BTreeMap<(u32, u64), u64> = places.map(|place| (place, 0)).collect();
     for (rank, place) in (1..).zip(ranks.values_mut()) {
         *place = rank;
     }
     let mut recorder = Recorder::new(0);
     for survivor in &oracle.survivors {
-        enter(&mut recorder, oracle, survivor, ranks[&(survivor.life, survivor.order)]);
+        enter(&mut recorder, oracle, survivor, ranks[&(survivor.incarnation, survivor.order)]);
     }
     let header = Header { tables: oracle.tables(), complete: true, tombstones_kept: false };
     match History::from_recorders(header, [recorder]) {
@@ -42,7 +42,7 @@ pub(super) fn judge(oracle: &Oracle, isolation: Isolation, verdicts: &mut Verdic
 fn enter(to: &mut Recorder, oracle: &Oracle, survivor: &Survivor, rank: u64) {
     let attempt = &survivor.attempt;
     let version = |stamp: engine::Stamp| Version::from(Stamp(stamp));
-    // Times say nothing from one life to the next, and real time is not asked for.
+    // Times say nothing from one incarnation to the next, and real time is not asked for.
     to.begin(Stamp(attempt.stamp), 0, attempt.snapshot);
     // Whether the scan that is open stopped at its last entry.
     let mut open: Option<bool> = None;

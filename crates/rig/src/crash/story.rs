@@ -3,11 +3,11 @@
 use super::client::Shared;
 use super::cut::{Cut, Ended};
 use super::damage::Damage;
+use super::incarnation::run_one;
 use super::ledger::Ledger;
-use super::life::live;
 use super::open_database::{OpenDatabase, Opening};
 use super::oracle::Oracle;
-use super::plan::{Between, CrashPlan, End, LifePlan};
+use super::plan::{Between, CrashPlan, End, IncarnationPlan};
 use super::{CrashCase, CrashReport, serial};
 use chiliad_checker::Isolation;
 use chiliad_engine::{Error, LogError, Mode, Recovered};
@@ -44,9 +44,9 @@ impl Held {
     }
 }
 
-/// What is left of a life.
+/// What is left of an incarnation.
 struct Remains {
-    incarnation: u32,
+    number: u32,
     ledger: Ledger,
     /// The database was closed.
     closed: bool,
@@ -69,7 +69,7 @@ impl<'a> Story<'a> {
         if cut.is_some_and(|operations| self.make_in_vain(operations).is_err()) {
             return;
         }
-        let Ok(oracle) = self.lives() else { return };
+        let Ok(oracle) = self.run_all() else { return };
         self.report.survivors = oracle.survivors.len() as u64;
         if self.report.verdicts.is_empty() {
             serial::judge(&oracle, self.case.isolation, &mut self.report.verdicts);
@@ -78,7 +78,7 @@ impl<'a> Story<'a> {
 
     /// Makes a database, loses power meanwhile, and makes it again of what is left.
     fn make_in_vain(&mut self, operations: u64) -> Result<(), Over> {
-        let plan = self.plan.life(0);
+        let plan = self.plan.incarnation(0);
         let run = self.run(self.plan.config())?;
         self.open_in_vain(&run, &plan, 0, operations)?;
         self.disk = self.disk.crash(self.case.seed);
@@ -87,19 +87,19 @@ impl<'a> Story<'a> {
         Ok(())
     }
 
-    /// All lives, and the recovery after each.
-    fn lives(&mut self) -> Result<Oracle, Over> {
-        let plan = self.plan.life(0);
+    /// All incarnations, and the recovery after each.
+    fn run_all(&mut self) -> Result<Oracle, Over> {
+        let plan = self.plan.incarnation(0);
         let mut run = self.run(plan.config.clone())?;
         let mut held = self.open(&run, &plan, 0)?;
         let mut oracle = self.begin(&run, &held.open_database)?;
-        for life in 0..self.plan.lives {
-            let plan = self.plan.life(life);
-            let remains = self.live(&mut run, held, &plan, life)?;
-            let plan = self.plan.life(life + 1);
+        for incarnation in 0..self.plan.incarnations {
+            let plan = self.plan.incarnation(incarnation);
+            let remains = self.run_one(&mut run, held, &plan, incarnation)?;
+            let plan = self.plan.incarnation(incarnation + 1);
             run = self.run(plan.config.clone())?;
-            self.between(&run, &plan, life, remains.closed)?;
-            held = self.open(&run, &plan, life + 1)?;
+            self.between(&run, &plan, incarnation, remains.closed)?;
+            held = self.open(&run, &plan, incarnation + 1)?;
             self.examine(&run, &held, &mut oracle, &remains)?;
         }
         held.drop_in(&run);
@@ -133,13 +133,13 @@ impl<'a> Story<'a> {
         Ok(Oracle::new(tables, survey.rows))
     }
 
-    /// One life to its end.
-    fn live(
+    /// One incarnation to its end.
+    fn run_one(
         &mut self,
         run: &mut Run,
         held: Held,
-        plan: &LifePlan,
-        life: u32,
+        plan: &IncarnationPlan,
+        incarnation: u32,
     ) -> Result<Remains, Over> {
         let done = self.disk.counters().operations;
         let off = plan.faults.off_after_operations.map(|operations| done + operations);
@@ -153,23 +153,27 @@ impl<'a> Story<'a> {
             pause: plan.epoch,
             stalls: plan.stalls,
         };
-        let seed = self.case.seed.wrapping_add(u64::from(life) << 32);
-        let lived = live(run, &held.open_database, plan, shared, seed);
-        let (outcome, failures) = lived.map_err(|refused| self.refused(&refused))?;
-        self.report.lives += 1;
+        let seed = self.case.seed.wrapping_add(u64::from(incarnation) << 32);
+        let ran = run_one(run, &held.open_database, plan, shared, seed);
+        let (outcome, failures) = ran.map_err(|refused| self.refused(&refused))?;
+        self.report.incarnations += 1;
         self.report.events += outcome.events;
         self.report.marks.extend(&outcome.marks);
         if !outcome.verdict.is_completed() {
             let name = outcome.verdict.name();
-            self.report.verdicts.add(name, || format!("life {life}: {}", outcome.verdict));
+            self.report
+                .verdicts
+                .add(name, || format!("incarnation {incarnation}: {}", outcome.verdict));
         }
         if let Some(failure) = failures.first() {
-            self.report.verdicts.add("client failed", || format!("life {life}: {failure}"));
+            self.report
+                .verdicts
+                .add("client failed", || format!("incarnation {incarnation}: {failure}"));
         }
         if !self.report.verdicts.is_empty() {
             return Err(Over);
         }
-        let incarnation = held.recovered.incarnation;
+        let number = held.recovered.incarnation;
         let mut closed = false;
         if outcome.discarded == 0 {
             closed = plan.end == End::Closed && run.outside(|| held.open_database.close());
@@ -177,10 +181,10 @@ impl<'a> Story<'a> {
                 self.report.marks.insert("closed");
                 ledger.acknowledge_all();
             }
-            self.check_log(run, &held, plan, life)?;
+            self.check_log(run, &held, plan, incarnation)?;
             held.drop_in(run);
         }
-        Ok(Remains { incarnation, ledger, closed })
+        Ok(Remains { number, ledger, closed })
     }
 
     /// A log does not fail by itself.
@@ -188,8 +192,8 @@ impl<'a> Story<'a> {
         &mut self,
         run: &Run,
         held: &Held,
-        plan: &LifePlan,
-        life: u32,
+        plan: &IncarnationPlan,
+        incarnation: u32,
     ) -> Result<(), Over> {
         let sound = DiskFaults {
             off_after_operations: None,
@@ -199,7 +203,9 @@ impl<'a> Story<'a> {
         let faultless = DiskFaults { off_after_operations: None, ..plan.faults } == sound;
         match run.outside(|| held.open_database.failure()) {
             Some(error) if faultless && !self.disk.is_off() => {
-                self.report.verdicts.add("log failed", || format!("life {life}: {error}"));
+                self.report
+                    .verdicts
+                    .add("log failed", || format!("incarnation {incarnation}: {error}"));
                 Err(Over)
             }
             _ => Ok(()),
@@ -207,31 +213,43 @@ impl<'a> Story<'a> {
     }
 
     /// Power is lost or the process killed, the disk damaged and mended, recovery cut short.
-    fn between(&mut self, run: &Run, plan: &LifePlan, life: u32, closed: bool) -> Result<(), Over> {
-        let Between { killed, seed, damage, cut, cut_short } = self.plan.between(life);
+    fn between(
+        &mut self,
+        run: &Run,
+        plan: &IncarnationPlan,
+        incarnation: u32,
+        closed: bool,
+    ) -> Result<(), Over> {
+        let Between { killed, seed, damage, cut, cut_short } = self.plan.between(incarnation);
         self.disk = if killed { self.disk.kill() } else { self.disk.crash(seed) };
         self.disk.set_faults(DiskFaults::default());
         if let Some(draws) = damage {
-            self.damage(run, plan, life + 1, draws)?;
+            self.damage(run, plan, incarnation + 1, draws)?;
         }
-        self.cut(run, plan, life + 1, Ended { closed, killed }, cut)?;
+        self.cut(run, plan, incarnation + 1, Ended { closed, killed }, cut)?;
         for (seed, operations) in (seed..).zip(cut_short) {
             self.report.marks.insert("recovery cut short");
-            self.open_in_vain(run, plan, life + 1, operations)?;
+            self.open_in_vain(run, plan, incarnation + 1, operations)?;
             self.disk = self.disk.crash(seed);
         }
         Ok(())
     }
 
     /// Turns a bit over that recovery must find, and back.
-    fn damage(&mut self, run: &Run, plan: &LifePlan, life: u32, draws: u64) -> Result<(), Over> {
+    fn damage(
+        &mut self,
+        run: &Run,
+        plan: &IncarnationPlan,
+        incarnation: u32,
+        draws: u64,
+    ) -> Result<(), Over> {
         let Some(damage) = run.outside(|| Damage::choose(&self.disk, draws)) else {
             return Ok(());
         };
         damage.flip(&self.disk);
         self.report.marks.insert(damage.kind());
         let mode = if draws.is_multiple_of(2) { Mode::Read } else { Mode::Write };
-        match self.try_open(run, plan, life, mode) {
+        match self.try_open(run, plan, incarnation, mode) {
             Err(Error::Data(error)) if damage.is_told_by(&error) => {}
             Err(error) => {
                 self.stop("damage accepted", &format!("{damage:?} was told as: {error}"));
@@ -251,8 +269,8 @@ impl<'a> Story<'a> {
     fn cut(
         &mut self,
         run: &Run,
-        plan: &LifePlan,
-        life: u32,
+        plan: &IncarnationPlan,
+        incarnation: u32,
         ended: Ended,
         draws: u64,
     ) -> Result<(), Over> {
@@ -265,7 +283,7 @@ impl<'a> Story<'a> {
         }
         self.report.marks.insert("the end of a log cut off");
         let whole = std::mem::replace(&mut self.disk, copy);
-        let opened = self.try_open(run, plan, life, Mode::Read);
+        let opened = self.try_open(run, plan, incarnation, Mode::Read);
         self.disk = whole;
         match opened {
             Err(Error::Data(LogError::Damaged { .. })) => Ok(()),
@@ -288,17 +306,17 @@ impl<'a> Story<'a> {
         remains: &Remains,
     ) -> Result<(), Over> {
         let manifest = run.outside(|| Manifest::read(&self.disk)).ok().flatten();
-        let lives = manifest.iter().flat_map(|manifest| &manifest.incarnations);
-        let mut ended = lives.filter(|it| it.number == remains.incarnation);
+        let incarnations = manifest.iter().flat_map(|manifest| &manifest.incarnations);
+        let mut ended = incarnations.filter(|it| it.number == remains.number);
         let Some(durable) = ended.next().and_then(|it| it.ended) else {
-            let what = format!("the manifest says nothing of incarnation {}", remains.incarnation);
+            let what = format!("the manifest says nothing of incarnation {}", remains.number);
             return Err(self.stop("recovery refused", &what));
         };
         let attempts = remains.ledger.take();
         let acknowledged = attempts.iter().filter(|attempt| attempt.acknowledged).count();
         let placed = attempts.iter().filter(|attempt| attempt.place().is_some()).count();
         let before = oracle.survivors.len();
-        oracle.life_ended(attempts, durable, &mut self.report.verdicts);
+        oracle.incarnation_ended(attempts, durable, &mut self.report.verdicts);
         self.report.acknowledged += acknowledged as u64;
         self.report.lost += (placed - (oracle.survivors.len() - before)) as u64;
         match run.outside(|| held.open_database.survey(oracle.keys())) {
@@ -309,27 +327,31 @@ impl<'a> Story<'a> {
     }
 
     /// Opens what there is, which must go well.
-    fn open(&mut self, run: &Run, plan: &LifePlan, life: u32) -> Result<Held, Over> {
-        let opened = self.try_open(run, plan, life, Mode::Write);
-        opened.map_err(|error| self.stop("recovery refused", &format!("life {life}: {error}")))
+    fn open(&mut self, run: &Run, plan: &IncarnationPlan, incarnation: u32) -> Result<Held, Over> {
+        let opened = self.try_open(run, plan, incarnation, Mode::Write);
+        opened.map_err(|error| {
+            self.stop("recovery refused", &format!("incarnation {incarnation}: {error}"))
+        })
     }
 
     /// Opens what there is, and loses power after so many operations.
     fn open_in_vain(
         &mut self,
         run: &Run,
-        plan: &LifePlan,
-        life: u32,
+        plan: &IncarnationPlan,
+        incarnation: u32,
         operations: u64,
     ) -> Result<(), Over> {
         let done = self.disk.counters().operations;
         let off_after_operations = Some(done + operations);
         self.disk.set_faults(DiskFaults { off_after_operations, ..DiskFaults::default() });
-        match self.try_open(run, plan, life, Mode::Write) {
+        match self.try_open(run, plan, incarnation, Mode::Write) {
             Ok(held) => held.drop_in(run),
             Err(Error::Data(LogError::Io { .. }) | Error::LogFailed(_)) => {}
             Err(error) => {
-                return Err(self.stop("recovery refused", &format!("life {life}: {error}")));
+                return Err(
+                    self.stop("recovery refused", &format!("incarnation {incarnation}: {error}"))
+                );
             }
         }
         Ok(())
@@ -338,13 +360,13 @@ impl<'a> Story<'a> {
     fn try_open(
         &self,
         run: &Run,
-        plan: &LifePlan,
-        life: u32,
+        plan: &IncarnationPlan,
+        incarnation: u32,
         mode: Mode,
     ) -> chiliad_engine::Result<Held> {
         let schemes = &self.case.schemes;
         let opening = Opening {
-            scheme: schemes[self.plan.scheme(life, schemes.len())],
+            scheme: schemes[self.plan.scheme(incarnation, schemes.len())],
             disk: self.disk.clone(),
             mode,
             options: plan.options(self.case.partitions),

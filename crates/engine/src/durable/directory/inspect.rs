@@ -17,9 +17,9 @@ pub fn inspect<M: Machine>(disk: &dyn Disk, host: &dyn Host<M>) -> Result<Conten
     let missing = || Error::Data(LogError::Missing { place: disk.place() });
     let plan = Plan::make::<M>(disk, false, host)?.ok_or_else(missing)?;
     let recovered = Replay::<M>::new(disk, &plan, host).run()?;
-    let logs = plan.lives.iter().flat_map(|life| {
-        life.tails.iter().enumerate().map(|(writer, tail)| LogContents {
-            incarnation: life.number,
+    let logs = plan.incarnations.iter().flat_map(|incarnation| {
+        incarnation.tails.iter().enumerate().map(|(writer, tail)| LogContents {
+            incarnation: incarnation.number,
             writer: writer as u32,
             segments: tail.segments.len(),
             epoch: tail.epoch,

@@ -11,7 +11,7 @@ use chiliad_machine::Machine;
 use chiliad_machine::disk::Disk;
 
 /// What is to be read of one incarnation.
-pub struct Life {
+pub struct IncarnationPlan {
     pub number: u32,
     /// Transactions of this epoch and before are in the checkpoint.
     pub redo_after: u64,
@@ -35,7 +35,7 @@ pub struct Plan {
     /// notices.
     pub parts: Vec<u32>,
     /// In order, from that of the checkpoint on.
-    pub lives: Vec<Life>,
+    pub incarnations: Vec<IncarnationPlan>,
     /// What is missing and will not be met again, where salvage was asked for.
     pub losses: Vec<LogError>,
     /// Files of ours that nothing needs.
@@ -57,18 +57,19 @@ impl Plan {
         let blob = catalog(&manifest)?;
         let names = disk.names().map_err(LogError::io(format!("listing {}", disk.place())))?;
         let (shapes, parts) = (Shapes::new(&blob), parts(&manifest, &names));
-        let (lives, leftovers, spares) = (Vec::new(), Vec::new(), Vec::new());
+        let (incarnations, leftovers, spares) = (Vec::new(), Vec::new(), Vec::new());
         let losses = Vec::new();
-        let mut plan = Self { manifest, blob, shapes, parts, lives, losses, leftovers, spares };
+        let mut plan =
+            Self { manifest, blob, shapes, parts, incarnations, losses, leftovers, spares };
         let mut look = Look { disk, names: &names, losses: lenient.then(Vec::new) };
         look.newest(&plan.manifest)?;
         let total = plan.manifest.incarnations.len() as u64;
         for (done, incarnation) in plan.manifest.incarnations.iter().enumerate() {
             host.progress(Phase::Inspect, done as u64, total);
-            let life = look.life::<M>(&plan.manifest, incarnation)?;
-            plan.lives.push(life);
+            let planned = look.plan::<M>(&plan.manifest, incarnation)?;
+            plan.incarnations.push(planned);
         }
-        debug_assert!(plan.lives.len() as u64 == total, "each was looked at");
+        debug_assert!(plan.incarnations.len() as u64 == total, "each was looked at");
         plan.losses = look.losses.unwrap_or_default();
         plan.leftovers = names.iter().filter(|name| !plan.needs(name)).cloned().collect();
         plan.spares = names.iter().filter_map(|name| Name::spare(name)).collect();
@@ -83,15 +84,17 @@ impl Plan {
             Name::Part { checkpoint, .. } => {
                 self.manifest.checkpoint.is_some_and(|it| it.number == checkpoint)
             }
-            Name::Segment(id) => {
-                self.lives.iter().flat_map(|life| &life.tails).any(|it| it.segments.contains(&id))
-            }
+            Name::Segment(id) => self
+                .incarnations
+                .iter()
+                .flat_map(|incarnation| &incarnation.tails)
+                .any(|it| it.segments.contains(&id)),
         }
     }
 
     /// The names of all files that recovery reads but for the manifest.
     pub fn files(&self) -> Vec<String> {
-        let tails = self.lives.iter().flat_map(|life| &life.tails);
+        let tails = self.incarnations.iter().flat_map(|incarnation| &incarnation.tails);
         let segments = tails.flat_map(|tail| tail.segments.iter().map(ToString::to_string));
         let parts = self.manifest.checkpoint.iter().flat_map(|checkpoint| {
             let name = |&part: &u32| Name::Part { checkpoint: checkpoint.number, part }.to_string();
@@ -160,7 +163,11 @@ impl Look<'_> {
     }
 
     /// Finds where the logs of one incarnation end.
-    fn life<M: Machine>(&mut self, manifest: &Manifest, incarnation: &Incarnation) -> Result<Life> {
+    fn plan<M: Machine>(
+        &mut self,
+        manifest: &Manifest,
+        incarnation: &Incarnation,
+    ) -> Result<IncarnationPlan> {
         let number = incarnation.number;
         let promises = self.promises(manifest, incarnation)?;
         let mut tails = Vec::new();
@@ -207,7 +214,7 @@ impl Look<'_> {
         let redo_after = checkpoint.map_or(0, |it| it.redo_after);
         let closed = !incarnation.ends.is_empty();
         let claims = incarnation.claims;
-        Ok(Life { number, redo_after, durable, tails, closed, claims })
+        Ok(IncarnationPlan { number, redo_after, durable, tails, closed, claims })
     }
 
     /// What is known of the ends of an incarnation's logs beside them.
@@ -278,15 +285,16 @@ fn catalog(manifest: &Manifest) -> Result<Blob> {
 
 /// What is known before anything is replayed.
 pub(in crate::durable) fn begin(plan: &Plan) -> Recovered {
-    let last = plan.lives.last();
-    let tails = || plan.lives.iter().flat_map(|life| &life.tails);
+    let last = plan.incarnations.last();
+    let tails = || plan.incarnations.iter().flat_map(|incarnation| &incarnation.tails);
     Recovered {
-        durable_epoch: last.map_or(0, |life| life.durable),
+        durable_epoch: last.map_or(0, |incarnation| incarnation.durable),
         checkpoint: plan.manifest.checkpoint,
         torn: tails().any(|tail| tail.torn),
-        closed: last.is_some_and(|life| {
+        closed: last.is_some_and(|incarnation| {
             // Of a format in which nobody pinned the ends, the logs say so alone.
-            life.tails.iter().all(|tail| tail.closed) && (life.closed || !life.claims)
+            incarnation.tails.iter().all(|tail| tail.closed)
+                && (incarnation.closed || !incarnation.claims)
         }),
         ..Recovered::default()
     }

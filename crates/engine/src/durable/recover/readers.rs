@@ -1,6 +1,6 @@
 //! Reading a checkpoint's parts and the logs' segments, a file at a time.
 
-use crate::durable::directory::plan::Life;
+use crate::durable::directory::plan::IncarnationPlan;
 use crate::durable::parallel::next::Next;
 use crate::durable::recover::apply::{Applier, Group, Item};
 use crate::durable::recover::recovery::{Replay, add};
@@ -23,7 +23,7 @@ pub enum Task {
 /// The files of one incarnation, for those who read them.
 pub struct Readers<'a, M: Machine> {
     pub replay: &'a Replay<'a, M>,
-    pub life: &'a Life,
+    pub incarnation: &'a IncarnationPlan,
     pub tasks: Vec<Task>,
     pub next: Shared<M, Next<M>>,
 }
@@ -151,11 +151,11 @@ impl<M: Machine> Readers<'_, M> {
                 sound = false;
                 break;
             };
-            if transaction.epoch > self.life.durable && !self.replay.lenient {
+            if transaction.epoch > self.incarnation.durable && !self.replay.lenient {
                 dropped += 1;
                 continue;
             }
-            if transaction.epoch <= self.life.redo_after {
+            if transaction.epoch <= self.incarnation.redo_after {
                 continue;
             }
             transactions += 1;

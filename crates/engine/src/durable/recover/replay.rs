@@ -5,7 +5,7 @@
 //! newer. At the end what is absent leaves its index, and the entries of secondary indexes are made
 //! (`finalize`).
 
-use crate::durable::directory::plan::{self, Life};
+use crate::durable::directory::plan::{self, IncarnationPlan};
 use crate::durable::faults::INCARNATION_NOT_RAISED;
 use crate::durable::parallel::crew::Parallel;
 use crate::durable::parallel::next::Next;
@@ -38,14 +38,14 @@ impl<M: Machine> Replay<'_, M> {
             bytes += file.and_then(|file| file.bytes()).unwrap_or(0);
         }
         counts.bytes_all.store(bytes, Ordering::Relaxed);
-        let numbers = self.plan.lives.iter().map(|life| life.number);
+        let numbers = self.plan.incarnations.iter().map(|incarnation| incarnation.number);
         debug_assert!(numbers.is_sorted_by(|a, b| a < b), "what is older is replayed first");
         let (mut replay_ns, mut finalize_ns) = (0, 0);
-        for (at, life) in self.plan.lives.iter().enumerate() {
+        for (at, incarnation) in self.plan.incarnations.iter().enumerate() {
             let begun = M::now();
-            self.read(life)?;
+            self.read(incarnation)?;
             replay_ns += ns_since::<M>(begun);
-            let last = at + 1 == self.plan.lives.len();
+            let last = at + 1 == self.plan.incarnations.len();
             if last || !M::fault(&INCARNATION_NOT_RAISED) {
                 let begun = M::now();
                 self.finalize(last)?;
@@ -71,13 +71,13 @@ impl<M: Machine> Replay<'_, M> {
     }
 
     /// Reads the files of one incarnation.
-    fn read(&self, life: &Life) -> Result<()> {
+    fn read(&self, incarnation: &IncarnationPlan) -> Result<()> {
         let mut tasks = Vec::new();
         let checkpoint = self.plan.manifest.checkpoint;
-        if let Some(checkpoint) = checkpoint.filter(|it| it.incarnation == life.number) {
+        if let Some(checkpoint) = checkpoint.filter(|it| it.incarnation == incarnation.number) {
             tasks.extend(self.plan.parts.iter().map(|&part| Task::Part(checkpoint, part)));
         }
-        for tail in &life.tails {
+        for tail in &incarnation.tails {
             let last = tail.segments.last();
             tasks.extend(tail.segments.iter().map(|id| {
                 // Behind damage is what can be saved.
@@ -85,7 +85,7 @@ impl<M: Machine> Replay<'_, M> {
                 Task::Segment(*id, open_end.then_some(tail.sound_bytes))
             }));
         }
-        let readers = Readers { replay: self, life, tasks, next: Next::new() };
+        let readers = Readers { replay: self, incarnation, tasks, next: Next::new() };
         Parallel::Readers(&readers).run(self.host);
         self.verdict()
     }

@@ -1,12 +1,11 @@
-//! One life on the simulated machine: clients, a ticker, the log's writers, and whoever makes
-//! checkpoints.
+//! One incarnation on the simulated machine: clients, a ticker, log writers and checkpointers.
 //!
-//! What ends it is what the plan says. The clients' last act is to lose power, where nothing else has
-//! cut them off; then whoever still works for the log finds the disk off, and returns.
+//! The plan says how it ends. The last client switches the power off, unless something else has cut
+//! the run off; log writers and checkpointers then find the disk off, and return.
 
 use super::client::Shared;
 use super::open_database::OpenDatabase;
-use super::plan::{End, LifePlan};
+use super::plan::{End, IncarnationPlan};
 use chiliad_engine::{Error, Stepped};
 use chiliad_machine::{Machine, NoRoom};
 use chiliad_simulator::{DiskFaults, FaultyDisk, Outcome, Run, Sim, stopping};
@@ -14,7 +13,7 @@ use chiliad_workload::ClientId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// What the cores of a life share beside the database.
+/// What the cores of an incarnation share beside the database.
 struct Common {
     shared: Shared,
     clients_left: Cell<usize>,
@@ -30,11 +29,11 @@ impl Common {
     }
 }
 
-/// Lives a life; what clients met that they should not have. Where the host has no room for stacks nobody has begun.
-pub(super) fn live(
+/// Runs an incarnation; returns what clients met that they should not have. Where the host has no room for stacks nobody has begun.
+pub(super) fn run_one(
     run: &mut Run,
     open_database: &Rc<OpenDatabase>,
-    plan: &LifePlan,
+    plan: &IncarnationPlan,
     shared: Shared,
     seed: u64,
 ) -> Result<(Outcome, Vec<Error>), NoRoom> {
