@@ -186,7 +186,7 @@ impl Table for Session<Sim> {
         // Where transactions hold back memory, those that wait hold back much.
         let (locks_max, reclaim) = match kind {
             LockTableKind::Oldest => (1 << 14, Reclaim::OldestTransaction),
-            _ => (256, Reclaim::Regions),
+            _ => (256, Reclaim::EpochGuards),
         };
         let buckets = 1 + (seed % 2) as usize;
         Manager::new(&Options { buckets, locks_max, segment_locks: 8, reclaim })

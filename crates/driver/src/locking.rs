@@ -74,7 +74,9 @@ pub fn run_locking(
     };
     let scalable = |reclaim| Manager::new(&Options { reclaim, ..Options::default() });
     match locking.table {
-        LockTableKind::Scalable => run::<Session<_>>(locking, scalable(Reclaim::Regions), progress),
+        LockTableKind::Scalable => {
+            run::<Session<_>>(locking, scalable(Reclaim::EpochGuards), progress)
+        }
         LockTableKind::Oldest => {
             run::<Session<_>>(locking, scalable(Reclaim::OldestTransaction), progress)
         }

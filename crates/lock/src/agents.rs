@@ -13,20 +13,20 @@ const GROUP_AGENTS: usize = 64;
 /// Intentions that an agent can show; what a transaction has beyond them it takes as locks in chains.
 pub(crate) const INTENTIONS_MAX: usize = 8;
 
-/// What an agent shows outside of any critical region. In one it is the epoch in which that began, and in
-/// the lower bits what it goes along.
+/// The word of an agent without an epoch guard. With one it is the epoch in which that began, and in the lower bits
+/// the chain that it protects.
 pub(crate) const OUTSIDE: u64 = 0;
 
 /// One agent.
 #[repr(C, align(64))]
 pub(crate) struct Agent<M: Machine> {
-    /// The epoch in which its critical region began, and what it goes along: see `region.rs`.
-    pub region: M::Word,
-    /// It sleeps, or is about to: whoever releases what it waits for clears this and wakes it.
+    /// The epoch in which its epoch guard began, and the chain that it protects: see `epoch_guard.rs`.
+    pub guard: M::Word,
+    /// It sleeps, or is about to: the session that releases the lock that it waits for clears this and wakes it.
     pub sleeps: M::Word,
     /// Whether somebody has told it to give up waiting: see `cancel.rs`.
     pub cancelled: M::Word,
-    /// Whom to wake.
+    /// The thread to wake.
     pub thread: M::Word,
     /// The lock that it waits for.
     pub waits_for: M::Link<Lock<M>>,
@@ -36,7 +36,7 @@ pub(crate) struct Agent<M: Machine> {
     pub victim: M::Word,
     /// Its number among those that were refused; zero for none.
     pub seniority: M::Word,
-    /// What it holds by counters: see `ground.rs`.
+    /// The lock that it holds by counters: see `ground.rs`.
     pub intentions: [M::Word; INTENTIONS_MAX],
 }
 
@@ -122,13 +122,13 @@ impl<M: Machine> Agent<M> {
     pub fn waits_by(&self, lock: &Lock<M>) {
         let begun = self.waits_begun.load(Ordering::Relaxed);
         self.waits_begun.store(begun + 1, Ordering::Relaxed);
-        // Release pairs with the acquire of those who look for deadlocks.
+        // Release pairs with the acquire of searches for deadlocks.
         self.waits_for.store(lock.tagged(), Ordering::Release);
     }
 
     fn new() -> Self {
         Self {
-            region: M::Word::new(OUTSIDE),
+            guard: M::Word::new(OUTSIDE),
             sleeps: M::Word::new(0),
             cancelled: M::Word::new(0),
             thread: M::Word::new(0),

@@ -1,4 +1,4 @@
-//! What a request comes to.
+//! The answers to a request for a lock.
 
 use crate::mode::Mode;
 use core::fmt;
@@ -8,7 +8,7 @@ use core::fmt;
 pub enum Refused {
     /// The transaction would wait for itself, by way of others.
     Deadlock,
-    /// The same, where two who share a lock both want it for themselves.
+    /// A deadlock of two that share a lock and both want it for themselves.
     UpgradeDeadlock,
     /// It has waited for as long as it was to.
     Timeout,

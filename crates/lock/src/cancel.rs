@@ -38,7 +38,8 @@ impl<M: Machine, T> Cancel<M, T> {
         let told =
             agent.cancelled.compare_exchange(waits, gives_up, Ordering::Release, Ordering::Relaxed);
         if told.is_ok() {
-            // Who has shown whom to wake and fenced before it sleeps sees that it has been told, or is woken.
+            // A session that has published its thread and fenced before it sleeps sees that it has been told, or is
+            // woken.
             M::fence(Ordering::SeqCst);
             M::unpark(WorkerId(agent.thread.load(Ordering::Relaxed) as u32));
         }

@@ -6,26 +6,26 @@
 //! tail -----------------------------------------^
 //! ```
 //!
-//! **A lock comes in** by an exchange of the tail, which gives it the one ahead, and a store that links it
-//! there (`insert`). Between the two, that lock and those that have come in behind it cannot be reached from
-//! the head. Whoever finds the end of the links before the tail therefore waits there, and yields its core if
-//! that takes long, since the inserter may have lost its own. That holds of who looks for locks ahead of its
-//! own (`ahead`), as in the paper, and of who looks for locks behind (`each`): one that came in behind such a
-//! gap may have looked at all that it had to look at, and sleep.
+//! **A lock comes in** by an exchange of the tail, which gives it the one ahead, and a store that links it there
+//! (`insert`). Between the two, that lock and those that have come in behind it cannot be reached from the head. A
+//! walk that finds the end of the links before the tail therefore waits there, and yields its core if that takes
+//! long, since the inserter may have lost its own. That holds of walks over the locks ahead of one's own (`ahead`),
+//! as in the paper, and over the locks behind (`each`): one that came in behind such a gap may have checked
+//! everything ahead of it already, and sleep.
 //!
-//! **A lock goes** when it is obsolete and one *sweeper* of the bucket unlinks it. There is one at a time, so
-//! that no link is changed by two who remove neighbours; who finds one at work tells it to go over the chain
-//! again and leaves. A lock that is alone in its chain has no neighbours, and its owner unlinks it without
-//! being a sweeper. The last lock of a chain is unlinked by moving the tail back to the one ahead, if
-//! nobody has come in since. Who came to it on a link that was read before finds the end of the links there,
-//! and elsewhere the tail: that looks like a lock that is about to be linked, and is why everybody who waits
-//! for one begins at the head again. (The paper leaves the last lock in place, which would keep a segment of the
+//! **A lock goes** when it is obsolete and one *sweeper* of the bucket unlinks it. There is one at a time, so that no
+//! link is changed by two that remove neighbours; a second one tells the first to go over the chain again, and
+//! leaves. A lock that is alone in its chain has no neighbours, and its owner unlinks it without being a sweeper. The
+//! last lock of a chain is unlinked by moving the tail back to the one ahead, unless another has come in since. A
+//! walk that reached it by a link read before finds the end of the links there, and the tail elsewhere: that looks
+//! like a lock that is about to be linked, and is why a walk that waits for one begins at the head again. (The paper
+//! leaves the last lock in place, which would keep a segment of the
 //! pool alive for each bucket.)
 //!
-//! What was unlinked is still read by those who were on their way. Everybody who goes along a chain is in a
-//! *critical region* meanwhile (`region.rs`), and no memory is used again before all who might have seen it
-//! have left theirs. Who comes in where there is nothing, and goes before anybody else has come, needs none: a thread
-//! that loses its core holds memory back only if it was just going along a chain.
+//! Walks that were under way still read a lock that was unlinked. Every walk holds an *epoch guard*
+//! (`epoch_guard.rs`), and memory is not reused before all guards have ended under which it might have been seen. An
+//! owner that comes into an empty chain, and goes before any other has come, needs none: a thread that loses its core
+//! holds memory back only in the middle of a walk.
 
 use crate::faults;
 use crate::lock::{Lock, Status};
@@ -65,7 +65,8 @@ impl<M: Machine> Bucket<M> {
         }
     }
 
-    /// Puts a prepared lock at the end; whether there is anything ahead of it. Who looks at that fences fully before.
+    /// Puts a prepared lock at the end; returns whether there is anything ahead of it. The caller fences fully before
+    /// it looks there.
     #[inline]
     pub fn insert(&self, lock: &Lock<M>) -> bool {
         // Changes nothing, but waits for the line and for earlier stores. A core that is wanted elsewhere goes as soon as it
@@ -74,21 +75,22 @@ impl<M: Machine> Bucket<M> {
         _ = self.sweeper.compare_exchange(NOBODY, NOBODY, order, order);
         // Locks that come in behind wait for the link.
         M::enter_section();
-        // Pairs with itself, in whoever comes in next, and with the release in `unlink_last`: release publishes what the
-        // lock is, acquire shows us the one ahead, or that what was before us has been unlinked.
+        // Pairs with itself, in the next insertion, and with the release in `unlink_last`: release publishes the
+        // lock's words, acquire shows us the one ahead, or that what was before us has been unlinked.
         let ahead = if M::fault(&faults::INSERTED_APART) {
             let ahead = self.tail.load(Ordering::Acquire);
             self.tail.store(lock.tagged(), Ordering::Release);
             ahead
         } else {
-            // S1. Pairs with the swap of whoever comes in next, and with the release in `unlink_last`.
+            // S1. Pairs with the swap of the next insertion, and with the release in `unlink_last`.
             self.tail.swap(lock.tagged(), Ordering::AcqRel)
         };
         debug_assert!(ahead != lock.tagged(), "a lock comes in once");
-        // SAFETY: what was the tail is in the chain until the link that we set next leads on from it, since who unlinks
-        // the last lock does so at the tail. So its memory is there, and no critical region is needed for this.
+        // SAFETY: what was the tail is in the chain until the link that we set next leads on from it, since the last
+        // lock is unlinked at the tail. So its memory is there, and no epoch guard is needed for this.
         let link = unsafe { ahead.pointer().as_ref() }.map_or(&self.head, |ahead| &ahead.next);
-        // Release pairs with the acquires of those who walk. Whoever unlinks what this link led to takes back that alone.
+        // Release pairs with the acquires of walks. Unlinking the lock that this link led to takes back that link
+        // alone.
         link.store_beside(lock.tagged(), Ordering::Release);
         M::leave_section();
         // If not, all that came in before was released and unlinked, which the swap has acquired.
@@ -96,14 +98,14 @@ impl<M: Machine> Bucket<M> {
     }
 
     /// Shows `visit` the locks ahead of `own`, which is in the chain, from the first on: all of them, and
-    /// perhaps some that are obsolete, or some twice; until it has seen enough. The caller is in a critical
-    /// region.
+    /// perhaps some that are obsolete, or some twice; until it has seen enough. The caller holds an
+    /// epoch guard.
     #[inline]
     pub fn ahead(&self, own: &Lock<M>, mut visit: impl FnMut(&Lock<M>) -> Walk) {
         let mut spin = Spin::<M>::new();
         let mut link = &self.head;
         loop {
-            // Acquire pairs with the releases of those who link.
+            // Acquire pairs with the releases of insertions that link.
             let found = link.load(Ordering::Acquire);
             if found.is_null() {
                 if M::fault(&faults::UNLINKED_PASSED_OVER) {
@@ -116,7 +118,7 @@ impl<M: Machine> Bucket<M> {
                 }
                 continue;
             }
-            // SAFETY: it was in the chain when the link was read, and we are in a critical region.
+            // SAFETY: it was in the chain when the link was read, and we hold an epoch guard.
             let lock = unsafe { &*found.pointer() };
             if core::ptr::eq(lock, own) || visit(lock) == Walk::Enough {
                 return;
@@ -126,13 +128,13 @@ impl<M: Machine> Bucket<M> {
     }
 
     /// Shows `visit` all locks from the first on; `None` where it begins, perhaps again: what it was shown before is
-    /// of no interest then. The caller is in a critical region.
+    /// of no interest then. The caller holds an epoch guard.
     #[inline]
     pub fn each(&self, visit: impl FnMut(Option<&Lock<M>>) -> Walk) {
         self.from(&self.head, Tagged::null(), visit);
     }
 
-    /// The same of the locks behind `own`, which is in the chain.
+    /// As `ahead`, for the locks behind `own`, which is in the chain.
     pub fn behind(&self, own: &Lock<M>, visit: impl FnMut(Option<&Lock<M>>) -> Walk) {
         self.from(&own.next, own.tagged(), visit);
     }
@@ -153,7 +155,7 @@ impl<M: Machine> Bucket<M> {
             // Acquire pairs with the release in `insert`, and with that of a sweeper which links past a lock.
             let found = link.load(Ordering::Acquire);
             // SAFETY: links lead to locks that were in the chain when they were read, and the caller is in a
-            // critical region, which keeps their memory.
+            // epoch guard, which keeps their memory.
             let Some(lock) = (unsafe { found.pointer().as_ref() }) else {
                 // Relaxed: what came in before the caller's full fence is seen.
                 if self.tail.load(Ordering::Relaxed) == at || M::fault(&faults::GAP_PASSED_OVER) {
@@ -172,7 +174,7 @@ impl<M: Machine> Bucket<M> {
     }
 
     /// Unlinks what is obsolete, or sees to it that somebody does; `retire` gets each lock that nobody can
-    /// come to any more. The caller is in a critical region.
+    /// come to any more. The caller holds an epoch guard.
     pub fn sweep(&self, mut retire: impl FnMut(&Lock<M>)) {
         // Release: our locks are obsolete; pairs with the acquire before the sweeper's next round.
         let ask = || self.sweeper.fetch_or(SWEEPING | AGAIN, Ordering::AcqRel);
@@ -183,7 +185,7 @@ impl<M: Machine> Bucket<M> {
     }
 
     /// Unlinks an obsolete lock if it is the only one in the chain, so that nobody waits behind it; whether it
-    /// was. Its owner does, in a critical region, and beside a sweeper: which of the two moves the tail has
+    /// was. Its owner does, under an epoch guard, and beside a sweeper: which of the two moves the tail has
     /// unlinked it.
     #[inline]
     pub fn remove_only(&self, lock: &Lock<M>) -> bool {
@@ -208,7 +210,7 @@ impl<M: Machine> Bucket<M> {
             if self.sweeper.compare_exchange(SWEEPING, NOBODY, order.0, order.1).is_ok() {
                 return;
             }
-            // Acquire pairs with the release of who has asked.
+            // Acquire pairs with the release of the caller that asked.
             self.sweeper.fetch_and(!AGAIN, Ordering::Acquire);
             self.unlink_obsolete(retire);
         }
@@ -230,7 +232,7 @@ impl<M: Machine> Bucket<M> {
         loop {
             // Acquire pairs with the release in `insert`: the lock is prepared.
             let found = link.load(Ordering::Acquire);
-            // SAFETY: it was in the chain when the link was read, and we are in a critical region.
+            // SAFETY: it was in the chain when the link was read, and we hold an epoch guard.
             let Some(lock) = (unsafe { found.pointer().as_ref() }) else {
                 if self.tail.load(Ordering::Relaxed) == behind {
                     return;
@@ -248,7 +250,7 @@ impl<M: Machine> Bucket<M> {
             let next = lock.next.load(Ordering::Acquire);
             debug_assert!(next != found, "a chain does not lead back");
             if !next.is_null() {
-                // Release pairs with the acquires of those who walk: they see the one behind as we do.
+                // Release pairs with the acquires of walks: they see the one behind as we do.
                 link.store(next, Ordering::Release);
                 retire(lock);
                 continue;
@@ -265,13 +267,13 @@ impl<M: Machine> Bucket<M> {
     fn unlink_last(&self, lock: &Lock<M>, ahead: Tagged<Lock<M>>, link: &M::Link<Lock<M>>) -> bool {
         debug_assert!(ahead != lock.tagged(), "another one is ahead, or none");
         M::enter_section();
-        // Release pairs with the swap in `insert`: whoever comes in next finds the one ahead as we do. Relaxed: somebody
+        // Release pairs with the swap in `insert`: the next insertion finds the one ahead as we do. Relaxed: another
         // has come in.
         let moved =
             self.tail.compare_exchange(lock.tagged(), ahead, Ordering::Release, Ordering::Relaxed);
         if moved.is_ok() {
-            // Somebody may have linked itself to the one ahead already. Acquire pairs with the release in `insert`, release
-            // with the acquires of those who walk.
+            // An insertion may have linked itself to the one ahead already. Acquire pairs with the release in
+            // `insert`, release with the acquires of walks.
             let null = Tagged::null();
             _ = link.compare_exchange(lock.tagged(), null, Ordering::AcqRel, Ordering::Relaxed);
         }

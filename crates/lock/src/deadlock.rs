@@ -1,13 +1,14 @@
 //! Deadlock detection by the requester, without a latch (Jung et al., 2014, 3.3).
 //!
-//! Who is about to wait follows the waits-for graph from its own lock: to the owners of what excludes it, to
-//! the locks that those wait for, and on. What it reads changes meanwhile. It is in a critical region, so no
-//! memory that it comes to is anything but a lock; each edge was there when it was read; and since all who
-//! wait show it before they look (S2), the last of those who make a circle sees all the others. Two who look
-//! at once may both find the circle; that may cost one of them a transaction.
+//! A transaction about to wait follows the waits-for graph from its own lock: to the owners of the locks that exclude
+//! it, to the locks that those wait for, and on. The graph changes meanwhile. The search holds an epoch guard, so all
+//! memory that it comes to is a lock; each edge was there when it was read; and since every waiter publishes its wait
+//! before it searches (S2), the last of those that make a circle sees all the others. Two that search at once may
+//! both find the circle; that may cost one of them a transaction.
 //!
-//! Edges that were there one after the other make no circle: who was ahead has gone, and has come back behind. So
-//! who has found one looks again, and follows only waits that are the same as the first time. All of these lasted
+//! Edges that were there one after the other make no circle: a transaction that was ahead may have gone, and come
+//! back behind. So a search that has found one looks again, and follows only waits that are the same as the first
+//! time. All of these lasted
 //! from one look to the other, and what is ahead of a lock was ahead of it when it came: the circle was there at one
 //! time, and so for good.
 //!
@@ -15,12 +16,12 @@
 //! lock in it that the search comes to, into memory of one's own, and the locks that are reached from there
 //! by way of waiters of the same thing are found in one pass from back to front: a waiter reached adds what
 //! excludes it.
-//!
-//! **The youngest of a circle gives up**, where the paper has the requester do so. That is a livelock: when all
-//! lock the same things in different orders, whoever has got furthest is the one that closes a circle, gives up, and
-//! starts behind the others, who do the same. A session has no age until it was refused for the first time. Then it
-//! draws a number ([`Agent::age`]), and keeps it until one of its transactions has committed. Without a number it
-//! is younger than all that have one, and gives up by itself, as in the paper; otherwise it tells the youngest
+//! **The youngest of a circle aborts**, where the paper has the requester do so. That is a livelock: when all lock
+//! the same things in different orders, the one that has got furthest closes a circle, aborts, and starts behind the
+//! others, which do the same. A session has no age until it was aborted for the first time. Then it draws a number
+//! ([`Agent::age`]), and keeps it until one of its transactions has committed. Without a number it is younger than
+//! all that have one, and aborts by itself, as in the paper; otherwise it tells the youngest to
+//! ([`Agent::tell_to_abort`]). The oldest of all is never told, and nobody comes in ahead of it, so that
 //! to ([`Agent::tell_to_abort`]). The oldest of all is never told, and nobody comes in ahead of it, so that
 //! it gets through; then another is the oldest.
 
@@ -32,7 +33,7 @@ use crate::mode::{Mode, Modes};
 use crate::name::Name;
 use chiliad_machine::{Cost, Link, Machine, Ordering, Word};
 
-/// A lock table, as one sees it who looks for deadlocks.
+/// A lock table as a search for deadlocks sees it.
 pub(crate) trait Lines<M: Machine> {
     fn agents(&self) -> &Agents<M>;
 
@@ -50,18 +51,18 @@ struct Reached {
     owner: u32,
     /// How often it had begun to wait then.
     wait: u64,
-    /// Who waits for it, by its place among those that were come to.
+    /// The waiters for it, by their places in the search.
     by: usize,
 }
 
-/// Who gives up, and which of its waits.
+/// The victim of a deadlock, and which of its waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Victim {
     pub owner: u32,
     pub wait: u64,
 }
 
-/// What excludes waiters that were reached, and of each mode the first of them that it excludes.
+/// Modes that exclude waiters which were reached, and of each mode the first of them that it excludes.
 struct Front {
     modes: Modes,
     waiters: [usize; Mode::ALL.len() + 1],
@@ -72,7 +73,7 @@ impl Front {
         Self { modes, waiters: [waiter; Mode::ALL.len() + 1] }
     }
 
-    /// Who waits for a lock of these modes; `None` if nobody does.
+    /// The waiter for a lock of these modes; `None` if there is none.
     fn waiter_for(&self, modes: Modes) -> Option<usize> {
         let meets = |mode: &Mode| modes.contains(*mode) && self.modes.contains(*mode);
         Mode::ALL.into_iter().find(meets).map(|mode| self.waiters[mode as usize])
@@ -96,7 +97,7 @@ pub(crate) struct Search {
     reached: Vec<Reached>,
     /// Those of them whose waits are followed yet.
     open: Vec<usize>,
-    /// Who waits for the searcher, which makes a circle.
+    /// The waiter for the searcher, which makes a circle.
     last: Option<usize>,
     /// The locks of a chain for one thing.
     line: Vec<State>,
@@ -105,8 +106,8 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Who gives up in a circle in which `owner`, which waits by `lock`, waits for itself; `None` if there is none but
-    /// such as somebody was told to end. The caller is in a critical region.
+    /// The victim of a circle in which `owner`, which waits by `lock`, waits for itself; `None` if there is none but
+    /// such as somebody was told to end. The caller holds an epoch guard.
     pub fn victim<M: Machine>(
         &mut self,
         lines: &mut impl Lines<M>,
@@ -157,8 +158,8 @@ impl Search {
         while let Some(next) = self.open.pop() {
             let Reached { owner, .. } = self.reached[next];
             let agent = lines.agents().get(owner);
-            // Acquire pairs with the release of whoever waits. It may have ceased to; its lock is there as
-            // long as we are in our region.
+            // Acquire pairs with the release of the waiter. It may have ceased to wait; its lock is there as long as
+            // we hold our guard.
             let waits_for = agent.waits_for.load(Ordering::Acquire);
             let wait = (owner, waits_for.pointer().addr(), agent.waits());
             if agent.must_abort() {
@@ -239,8 +240,8 @@ impl Search {
         self.come_to_counted(lines.agents(), name, &front, toward_searcher)
     }
 
-    /// Comes to those who hold intentions on `name` by counters that keep the front waiting, or in the case of the
-    /// searcher those of `toward_searcher`; whether it is one of them.
+    /// Visits the transactions that hold intentions on `name` by counters that keep the front waiting, or in the case
+    /// of the searcher those of `toward_searcher`; returns whether it is one of them.
     fn come_to_counted<M: Machine>(
         &mut self,
         agents: &Agents<M>,
@@ -259,7 +260,7 @@ impl Search {
         false
     }
 
-    /// Takes note of an owner, for whom the one at `by` waits; whether it is the searcher.
+    /// Records an owner that the one at `by` waits for; returns whether it is the searcher.
     fn come_to<M: Machine>(&mut self, agents: &Agents<M>, owner: u32, by: usize) -> bool {
         debug_assert!(by < self.reached.len(), "whoever leads here was reached");
         if owner == self.reached[0].owner {
@@ -305,14 +306,14 @@ impl Search {
 impl<M: Machine> Agent<M> {
     /// How often it has begun to wait.
     pub fn waits(&self) -> u64 {
-        // Relaxed: whoever follows a wait looks again.
+        // Relaxed: a search that follows a wait looks again.
         self.waits_begun.load(Ordering::Relaxed)
     }
 
     /// Its age: the less, the older.
     pub fn age(&self) -> u64 {
-        // Relaxed: who is younger than another is a matter of choice, as long as the oldest is never chosen, which has had
-        // its number since before it began to wait.
+        // Relaxed: the choice of the youngest may be wrong, as long as the oldest is never chosen, which has had its
+        // number since before it began to wait.
         match self.seniority.load(Ordering::Relaxed) {
             0 => u64::MAX,
             number => number,
@@ -340,8 +341,8 @@ impl<M: Machine> Agent<M> {
         } else {
             self.victim.fetch_max(wait, Ordering::Release);
         }
-        // Full: who looks for the last time before it sleeps sees that it was told, or we see that it sleeps. Pairs with
-        // S4, and with the fence before a session behind a mutex sleeps.
+        // Full: a session that looks for the last time before it sleeps sees that it was told, or we see that it
+        // sleeps. Pairs with S4, and with the fence before a session of the table with mutexes sleeps.
         M::fence(Ordering::SeqCst);
     }
 

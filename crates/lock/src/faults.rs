@@ -135,29 +135,29 @@ pub(crate) static COUNT_UNAWAITED: Fault = planted(
     200,
 );
 
-pub(crate) static REGION_UNSHOWN: Fault = planted(
+pub(crate) static GUARD_UNSHOWN: Fault = planted(
     "region-unshown",
     Rig::SimSc,
     "locks",
-    "whoever reads chains is in a critical region",
+    "a reader of chains holds an epoch guard",
     &["use of freed memory"],
     1000,
 );
 
-pub(crate) static REGION_UNFENCED: Fault = planted(
+pub(crate) static GUARD_UNFENCED: Fault = planted(
     "region-unfenced",
     Rig::Loom,
     "locks",
-    "a critical region is seen before its chain is looked at",
+    "an epoch guard is seen before its chain is read",
     &["use of freed memory"],
     4000,
 );
 
-pub(crate) static REGION_ELSEWHERE: Fault = planted(
+pub(crate) static GUARD_ELSEWHERE: Fault = planted(
     "region-elsewhere",
     Rig::SimSc,
     "locks",
-    "a critical region shows the chain that it goes along",
+    "an epoch guard shows the chain that it protects",
     &["use of freed memory"],
     1000,
 );
@@ -184,7 +184,7 @@ pub(crate) static VICTIM_TAKEN_BACK: Fault = planted(
     "doom-taken-back",
     Rig::Loom,
     "locks",
-    "who tells a transaction late to give up takes back nothing that another has told it",
+    "a late order to abort takes back none that another has given",
     STUCK,
     1000,
 );
@@ -213,9 +213,9 @@ pub static FAULTS: &[&Fault] = &[
     &WAITED_THERE,
     &STRONG_PASSED_OVER,
     &COUNT_UNAWAITED,
-    &REGION_UNSHOWN,
-    &REGION_UNFENCED,
-    &REGION_ELSEWHERE,
+    &GUARD_UNSHOWN,
+    &GUARD_UNFENCED,
+    &GUARD_ELSEWHERE,
     &CHAINS_UNTOLD,
     &PICKED_UP_UNCOUNTED,
     &VICTIM_TAKEN_BACK,

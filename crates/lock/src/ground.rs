@@ -140,7 +140,7 @@ impl<M: Machine> Ground<M> {
     pub fn come(&self) {
         // Acquire pairs with the release in `go`, release with the acquire in `enter`.
         self.strong.0.fetch_add(1, Ordering::AcqRel);
-        // Pairs with the light fences of those who count.
+        // Pairs with the light fences of intentions that count.
         M::heavy_fence();
     }
 
@@ -154,7 +154,7 @@ impl<M: Machine> Ground<M> {
     pub fn counted(&self, own: Option<Mode>) -> Modes {
         let mut sum = 0u64;
         for stripe in &self.stripes {
-            // Acquire pairs with the release in `leave`: what those did who have gone is seen.
+            // Acquire pairs with the release in `leave`: the work of those that have gone is seen.
             sum = sum.wrapping_add(stripe.0.load(Ordering::Acquire));
         }
         let sum = sum.wrapping_sub(own.map_or(0, unit));
@@ -171,12 +171,12 @@ impl<M: Machine> Ground<M> {
 
 /// Counts down.
 pub(crate) fn subtract<W: Word>(word: &W, value: u64) -> u64 {
-    // Release pairs with the acquires of those who read the count, such as `Ground::enter` and `Ground::counted`: whoever
-    // finds it lower sees what the caller did before.
+    // Release pairs with the acquires of readers of the count, such as `Ground::enter` and `Ground::counted`: a
+    // reader that finds it lower sees what the caller did before.
     word.fetch_add(value.wrapping_neg(), Ordering::AcqRel)
 }
 
-/// What a transaction holds by counters.
+/// The intention that a transaction holds by counters.
 #[derive(Default)]
 pub(crate) struct Intentions(Vec<(Name, Mode)>);
 
@@ -207,7 +207,7 @@ impl Intentions {
         }
         debug_assert!(mode.is_intention() && name.ground().is_some(), "what is counted");
         debug_assert!(at < INTENTIONS_MAX, "there is a word for it");
-        // Release pairs with the acquire of those who look for deadlocks.
+        // Release pairs with the acquire of searches for deadlocks.
         agent.intentions[at].store(word_of(name, mode), Ordering::Release);
     }
 

@@ -1,4 +1,4 @@
-//! What a transaction holds, by name.
+//! The locks that a transaction holds, by name.
 
 use crate::mode::Mode;
 use crate::name::Name;

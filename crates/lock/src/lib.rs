@@ -6,10 +6,10 @@
 //! [`Name`]s in [`Mode`]s, waits, and releases everything at its end. Nothing on that way takes a latch:
 //!
 //! - a lock comes into its chain by an exchange of the tail (`chain.rs`), is obsolete as soon as its owner says
-//!   so, and is unlinked by whoever comes by;
+//! so, and is unlinked by the next session that passes;
 //! - locks are made in advance and given back by the segment (`pool.rs`, `valid.rs`), when nobody can have them
-//!   in sight any more (`region.rs`);
-//! - who waits sleeps, and is woken by who releases; deadlocks are found by whoever is about to wait
+//!   in sight any more (`epoch_guard.rs`);
+//! - waiters sleep, and are woken by the releasing session; a session about to wait looks for deadlocks
 //!   (`deadlock.rs`), and the youngest gives up;
 //! - intentions on databases and tables are counted, not chained (`ground.rs`).
 //!
@@ -39,13 +39,13 @@
 //!
 //! # Departures
 //!
-//! The paper grants on the waiter's behalf, under the waiter's mutex; here whoever releases only wakes, by a
+//! The paper grants on the waiter's behalf, under the waiter's mutex; here the releasing session only wakes, by a
 //! permit, and the waiter looks for itself. The paper knows neither conversions nor intentions by counters, and
-//! leaves the last obsolete lock of a chain where it is. There the requester gives up, here the youngest of a circle. Its walk over those *behind* one's own goes by the links
-//! that there are; here it waits for one that is missing as the walk over those ahead does, since whoever came in
-//! behind the gap may sleep already.
+//! leaves the last obsolete lock of a chain where it is. There the requester aborts, here the youngest of a circle.
+//! Its walk over the locks *behind* one's own goes by the links that there are; here it waits for one that is missing
+//! as the walk over those ahead does, since a lock that came in behind the gap may sleep already.
 
-/// What the guide shows, compiled.
+/// The guide's examples, compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/lock.md")]
 struct Guide;
@@ -55,6 +55,7 @@ mod answer;
 mod cancel;
 mod chain;
 mod deadlock;
+mod epoch_guard;
 mod faults;
 mod ground;
 mod held;
@@ -67,7 +68,6 @@ mod mode;
 mod models;
 mod name;
 mod pool;
-mod region;
 mod release;
 mod retired;
 mod session;
@@ -79,6 +79,7 @@ mod valid;
 pub use agents::AGENTS_MAX;
 pub use answer::{Answer, Refused};
 pub use cancel::Cancel;
+pub use epoch_guard::Reclaim;
 pub use faults::FAULTS;
 pub use latched::{Latched, LatchedOptions, LatchedSession};
 pub use locks::Locks;
@@ -86,6 +87,5 @@ pub use manager::{Manager, Options, Usage};
 pub use mode::Mode;
 pub use name::Name;
 pub use pool::Stock;
-pub use region::Reclaim;
 pub use session::Session;
 pub use until::Until;

@@ -82,7 +82,7 @@ impl State {
         mode_of(self.0 >> WANTED_SHIFT)
     }
 
-    /// What excludes locks behind this one, which let it go first.
+    /// The modes that this lock excludes in locks behind it, which let it go first.
     pub fn toward_behind(self) -> Modes {
         if matches!(self.status(), Status::Obsolete | Status::Inherited) {
             return Modes::NONE;
@@ -90,7 +90,7 @@ impl State {
         some(self.granted()).and(some(self.wanted()))
     }
 
-    /// What excludes a conversion ahead of this one: not what it only waits for.
+    /// The modes that exclude a conversion ahead of this lock: not those that it only waits for.
     pub fn toward_ahead(self) -> Modes {
         match self.status() {
             Status::Active => self.toward_behind(),
@@ -208,7 +208,7 @@ impl<M: Machine> Lock<M> {
         self.next.store(Tagged::null(), Ordering::Relaxed);
     }
 
-    /// What it is for.
+    /// The name that it locks.
     pub fn name(&self) -> Name {
         Name::from_words([self.space.load(Ordering::Relaxed), self.key.load(Ordering::Relaxed)])
     }
@@ -223,7 +223,7 @@ impl<M: Machine> Lock<M> {
     /// Where it stands.
     #[inline]
     pub fn state(&self) -> State {
-        // Acquire pairs with the release in `set`: whoever sees a lock released sees what its owner did.
+        // Acquire pairs with the release in `set`: a reader that sees a lock released sees what its owner did.
         State(self.state.load(Ordering::Acquire))
     }
 
@@ -234,7 +234,7 @@ impl<M: Machine> Lock<M> {
         self.state.store(state.0, Ordering::Release);
     }
 
-    /// What it excludes, used or not. Under the mutex of its chain, in a table that has one.
+    /// The modes that it excludes, used or not. Under the mutex of its chain, in a table that has one.
     pub fn modes(&self) -> Modes {
         match self.state() {
             state if state.status() == Status::Inherited => some(state.granted()),
@@ -242,7 +242,7 @@ impl<M: Machine> Lock<M> {
         }
     }
 
-    /// The same of what it has been granted.
+    /// The modes that it excludes by what it has been granted, without the stronger mode that it waits for.
     pub fn granted(&self) -> Modes {
         match self.state() {
             state if state.status() == Status::Obsolete => Modes::NONE,

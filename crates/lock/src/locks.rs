@@ -1,4 +1,4 @@
-//! What a transaction wants of a lock manager, whichever it is.
+//! The interface of a lock manager for a transaction, whatever its implementation.
 
 use crate::answer::{Answer, Refused};
 use crate::cancel::Cancel;
@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 /// A transaction's part: one transaction at a time, of one thread at a time.
 pub trait Locks<M: Machine>: Sized + 'static {
-    /// What all of them share. Lives in the machine's memory.
+    /// The state that all of them share. Lives in the machine's memory.
     type Manager: 'static;
 
     /// One that holds nothing; `None` when there are [`crate::AGENTS_MAX`].
     fn session(manager: &Arc<Shared<M, Self::Manager>>) -> Option<Self>;
 
-    /// What is to be done now and then beside all transactions, by a background task.
+    /// Background maintenance beside all transactions.
     fn tend(manager: &Self::Manager) {
         _ = manager;
     }
@@ -38,8 +38,8 @@ pub trait Locks<M: Machine>: Sized + 'static {
     /// Whether it could lock `name` in `mode` at once. The caller may be in a section, where nobody sleeps.
     fn try_lock(&mut self, name: Name, mode: Mode) -> bool;
 
-    /// Its transaction has committed: the next one is as young as any. Until then whoever was refused to end a
-    /// deadlock is spared before those that were not, or later.
+    /// Its transaction has committed: the next one is as young as any. Until then a session whose transaction was
+    /// aborted to end a deadlock is spared before those that were not, or later.
     fn renew(&mut self);
 
     /// Waits for what [`Locks::ask`] stands in line for. The caller holds no latch.
@@ -54,7 +54,7 @@ pub trait Locks<M: Machine>: Sized + 'static {
     /// For others to end its waits, those for what [`Locks::ask`] has stood in line for: its client is gone.
     fn cancel_handle(&self) -> Cancel<M, Self::Manager>;
 
-    /// Whoever was told to give up waits again.
+    /// Clears a cancel: the session can wait again.
     fn clear_cancel(&mut self);
 
     /// How many locks it holds, counted intentions aside.

@@ -1,15 +1,15 @@
-//! The lock manager: the table of buckets, the pool of locks, and who uses them.
+//! The lock manager: the table of buckets, the pool of locks, and the agents of transactions.
 
 use crate::agents::{Agent, Agents};
 use crate::chain::{Bucket, Walk};
 use crate::deadlock::Lines;
+use crate::epoch_guard::{Along, Epoch, Reclaim};
 use crate::faults;
 use crate::ground::Grounds;
 use crate::lock::{Lock, State, Status};
 use crate::mode::Modes;
 use crate::name::Name;
 use crate::pool::{Pool, Stock};
-use crate::region::{Along, Epoch, Reclaim};
 use chiliad_machine::{Array, Machine, Ordering, Word, WorkerId};
 
 /// How a lock manager is laid out.
@@ -27,7 +27,12 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { buckets: 1 << 16, locks_max: 1 << 24, segment_locks: 512, reclaim: Reclaim::Regions }
+        Self {
+            buckets: 1 << 16,
+            locks_max: 1 << 24,
+            segment_locks: 512,
+            reclaim: Reclaim::EpochGuards,
+        }
     }
 }
 
@@ -47,7 +52,7 @@ pub struct Manager<M: Machine> {
 /// Buckets that the background looks at in one go.
 const BUCKETS_A_GO: u64 = 1024;
 
-/// What a lock manager holds.
+/// Memory and counts of a lock manager.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Usage {
     /// Locks in chains that are not obsolete.
@@ -97,22 +102,22 @@ impl<M: Machine> Manager<M> {
             let at = at & (self.buckets.count() as u64 - 1);
             let bucket = self.buckets.get(at as usize);
             if bucket.is_unswept() {
-                self.epoch.enter(&agent.region, Along::bucket(at));
+                self.epoch.enter(&agent.guard, Along::bucket(at));
                 self.sweep(bucket);
-                Epoch::<M>::leave(&agent.region);
+                Epoch::<M>::leave(&agent.guard);
             }
         }
         self.agents.release(number);
     }
 
-    /// What it holds, counted while others are at work.
+    /// Counts what it holds, while transactions go on.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let mut usage = Usage { stock: self.pool.stock(), ..Usage::default() };
         let Some(number) = self.agents.acquire() else { return usage };
         let agent = self.agents.get(number);
         for bucket in 0..self.buckets.count() {
-            self.epoch.enter(&agent.region, Along::bucket(bucket as u64));
+            self.epoch.enter(&agent.guard, Along::bucket(bucket as u64));
             let (mut locks, mut obsolete) = (0, 0);
             self.buckets.get(bucket).each(|lock| {
                 match lock.map(|lock| lock.state().status()) {
@@ -125,13 +130,13 @@ impl<M: Machine> Manager<M> {
             usage.locks += locks;
             usage.obsolete += obsolete;
         }
-        Epoch::<M>::leave(&agent.region);
+        Epoch::<M>::leave(&agent.guard);
         self.agents.release(number);
         usage
     }
 
-    /// Wakes those who wait for `name` and need not any more. A lock that stood in their way has become
-    /// obsolete or weaker before, with a full fence in between. The caller is in a critical region.
+    /// Wakes the transactions that wait for `name` and need not any more. A lock that stood in their way has become
+    /// obsolete or weaker before, with a full fence in between. The caller holds an epoch guard.
     #[inline]
     pub(crate) fn wake_waiters(&self, bucket: &Bucket<M>, name: Name) {
         let mut ahead = Modes::NONE;
@@ -169,16 +174,16 @@ impl<M: Machine> Manager<M> {
         }
         // Release pairs with the acquire of the sleeper.
         agent.sleeps.store(0, Ordering::Release);
-        // S7: whoever is woken finds that it is not to sleep. Waking is a full fence on every machine.
+        // S7: a woken transaction finds that it is not to sleep. Waking is a full fence on every machine.
         wake();
     }
 
-    /// Unlinks what is obsolete in a bucket. The caller is in a critical region.
+    /// Unlinks what is obsolete in a bucket. The caller holds an epoch guard.
     fn sweep(&self, bucket: &Bucket<M>) {
         bucket.sweep(|lock: &Lock<M>| self.pool.retire(lock.place.leaf(), lock.place.flag()));
     }
 
-    /// Sees to the chain of a lock that has become obsolete: wakes who waits for it, and unlinks it. As for
+    /// Handles a lock that has become obsolete: wakes the transactions that wait for it, and unlinks it. As for
     /// [`Manager::wake_waiters`].
     pub(crate) fn release(&self, bucket: &Bucket<M>, name: Name) {
         self.wake_waiters(bucket, name);
@@ -186,7 +191,7 @@ impl<M: Machine> Manager<M> {
     }
 }
 
-/// The caller is in a critical region.
+/// The caller holds an epoch guard.
 impl<M: Machine> Lines<M> for &Manager<M> {
     fn agents(&self) -> &Agents<M> {
         &self.agents

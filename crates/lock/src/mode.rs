@@ -53,7 +53,7 @@ impl Mode {
         !self.conflicts().contains(other)
     }
 
-    /// Whether who holds this needs no `other` besides.
+    /// Whether a holder of this mode needs no `other` besides.
     #[must_use]
     pub const fn covers(self, other: Self) -> bool {
         self.join(other) as u8 == self as u8

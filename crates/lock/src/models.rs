@@ -3,12 +3,12 @@
 
 use crate::agents::Agents;
 use crate::chain::{Bucket, Walk};
+use crate::epoch_guard::{Along, Epoch};
 use crate::faults;
 use crate::ground::Grounds;
 use crate::lock::{Leaf, Lock, State, Status};
 use crate::mode::Mode;
 use crate::name::Name;
-use crate::region::{Along, Epoch};
 use crate::stack::Stack;
 use crate::valid::Valid;
 use crate::{Manager, Options, Session};
@@ -130,7 +130,7 @@ fn nobody_waits_for_the_only_one() {
     });
 }
 
-/// The same, while another comes and goes, as a sweeper.
+/// As before, but the other comes and goes, as a sweeper.
 #[test]
 fn the_only_one_goes_beside_a_sweeper() {
     check(None, |chain| {
@@ -224,7 +224,7 @@ fn reads_beside_a_reclaimer(fault: Option<&'static Fault>) {
         let peer = Rc::clone(&shared);
         let reader = thread::spawn(move || {
             let (epoch, agents, chain) = &*peer;
-            epoch.enter(&agents.get(0).region, Along::bucket(0));
+            epoch.enter(&agents.get(0).guard, Along::bucket(0));
             let mut count = 0;
             chain.bucket.each(|lock| {
                 count += usize::from(lock.is_some());
@@ -247,11 +247,11 @@ fn what_a_reader_can_see_is_not_used_again() {
 
 #[test]
 #[should_panic(expected = "used again in sight of a reader")]
-fn a_region_without_fence_is_caught() {
-    reads_beside_a_reclaimer(Some(&faults::REGION_UNFENCED));
+fn a_guard_without_fence_is_caught() {
+    reads_beside_a_reclaimer(Some(&faults::GUARD_UNFENCED));
 }
 
-/// Whoever clears the last flag of all is told that the segment is empty, whoever that is.
+/// Exactly one of the sessions that clear flags is told that the segment is empty: the one that clears the last.
 #[test]
 fn flags_that_two_clear_are_clear() {
     for (leaves, locks) in [(1, 2), (2, 1)] {

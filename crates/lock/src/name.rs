@@ -1,4 +1,4 @@
-//! What is locked.
+//! Names of what is locked.
 
 /// A database, a table, a record of a table, or the gap below a record.
 ///

@@ -2,7 +2,7 @@
 //!
 //! Locks live in *segments*. A transaction's worker takes a whole leaf of one at a time, by one addition to
 //! the count of those that were taken, and then makes its locks without touching anything shared. A segment all of whose
-//! locks are done with (`valid.rs`) is used again when nobody can have seen them any more (`region.rs`).
+//! locks are done with (`valid.rs`) is used again when nobody can have seen them any more (`epoch_guard.rs`).
 //!
 //! ```text
 //! unmade --make--> spare --install--> current --> used up --> emptied --> waiting, by epoch --> spare
@@ -10,19 +10,19 @@
 //! index:   number -> segment
 //! ```
 //!
-//! Who needs a segment waits for nobody who has lost its core: what is spare stands in a stack without a latch
-//! (`stack.rs`), the last one used on top, so that the locks in use stay in the caches however many there are; and who
-//! finds nothing there makes one. What waits for regions to end stands in order behind a latch, which a background task
-//! ([`Pool::supply`]) takes, one in some dozens of those who take a leaf, and whoever finds nothing spare; all of them do
-//! without if another has it for long.
+//! A session that needs a segment never waits for a thread that has lost its core: spare segments stand in a stack
+//! without a latch (`stack.rs`), the last one used on top, so that the locks in use stay in the caches however many
+//! there are; and a session that finds none spare makes one. Segments that wait for epoch guards stand in order
+//! behind a latch. A background task ([`Pool::supply`]) takes it, one in some dozens of the sessions that take a
+//! leaf, and a session that finds none spare; all of them do without if another holds it for long.
 //!
 //! The paper has one ring for all segments, in use or not; here one which a stalled transaction keeps stands in nobody's way.
 
 use crate::agents::Agents;
+use crate::epoch_guard::{Epoch, Readers};
 use crate::faults;
 use crate::ground::subtract;
 use crate::lock::{Leaf, Lock};
-use crate::region::{Epoch, Readers};
 use crate::stack::{Below, Stack};
 use crate::trace::{Own, Trace};
 use crate::valid::{FLAGS_MAX, Valid};
@@ -35,10 +35,11 @@ use std::collections::VecDeque;
 /// The low-water mark: spare segments that a background task sees to.
 const SPARE_LOW: u64 = 16;
 
-/// Segments that are used up from one time to the next at which those who take leaves look for what may be used again.
+/// Segments that are used up between two looks for segments to recycle.
 const RECYCLED_EVERY: u64 = 16;
 
-/// Turns that one who finds nothing spare waits for who looks for it already: that one may have lost its core.
+/// Turns for which a caller that finds nothing spare waits for another that is looking already: that one may have
+/// lost its core.
 const TURNS_MAX: u32 = 80;
 
 /// Visits of a background task after which what nobody has needed meanwhile goes back to the machine, but for so many
@@ -58,7 +59,7 @@ pub(crate) struct Segment<M: Machine> {
 pub(crate) enum Shortage {
     /// There are as many as are allowed, or as fit into memory.
     Exhausted,
-    /// The same, but some are done with, and wait for regions to end.
+    /// All are in use, but some are retired, and wait for epoch guards to end.
     NotYet,
 }
 
@@ -96,14 +97,14 @@ struct Counts<M: Machine> {
 struct Waiting {
     /// Each with the epoch that ended when that was noticed, the first first.
     empty: VecDeque<(u32, u64)>,
-    /// Those of them that somebody who goes along a chain may have in sight.
+    /// Those of them that a walk under an epoch guard may have in sight.
     in_sight: VecDeque<(u32, u64)>,
     /// The fewest spare ones in the visits of a background task since some were given back.
     idle: u64,
     visits: u32,
 }
 
-/// What a pool holds.
+/// Memory and counts of a pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stock {
     /// Segments in memory.
@@ -157,7 +158,7 @@ impl<M: Machine> Pool<M> {
     fn segment(&self, number: u32) -> &Segment<M> {
         // Acquire pairs with the release in `make`.
         let segment = self.index.get(number as usize).load(Ordering::Acquire);
-        // SAFETY: freed by whoever has picked its number up among the spare ones, all of whose locks were retired.
+        // SAFETY: freed by the caller that has taken its number off the spare ones, all of whose locks were retired.
         unsafe { segment.pointer().as_ref() }.expect("a segment with locks in use is there")
     }
 
@@ -201,7 +202,7 @@ impl<M: Machine> Pool<M> {
         current as u32 >= self.leaves
     }
 
-    /// The leaf of someone who has found this where leaves are taken.
+    /// The leaf of a caller that has found this segment current.
     fn taken(&self, found: u64) -> Leaf {
         let (number, leaf) = ((found >> 32) as u32, found as u32);
         debug_assert!(leaf < self.leaves, "a leaf of its segment");
@@ -257,7 +258,7 @@ impl<M: Machine> Pool<M> {
         }
     }
 
-    /// For who finds nothing spare: a segment, or nothing when somebody else has installed one.
+    /// For a caller that finds nothing spare: a segment, or nothing when another has installed one.
     #[cold]
     fn supply_one(&self, epoch: &Epoch<M>, agents: &Agents<M>) -> Result<Option<u32>, Shortage> {
         let mut spin = Spin::<M>::new();
@@ -313,7 +314,7 @@ impl<M: Machine> Pool<M> {
 
     /// How many spare segments nobody has needed for a while, and has it counted anew.
     fn surplus(&self) -> u64 {
-        // Who finds it taken is not needed.
+        // A caller that finds it taken is not needed.
         let Some(mut waiting) = self.waiting.try_lock() else { return 0 };
         waiting.visits += 1;
         if waiting.visits < IDLE_VISITS {
@@ -329,7 +330,7 @@ impl<M: Machine> Pool<M> {
         if self.waiting.is_held() {
             return false;
         }
-        // As little as can be is done under the latch: who loses its core there keeps others from looking.
+        // The latch is held as briefly as possible: a thread that loses its core with it keeps others from looking.
         let readers = epoch.readers(agents);
         let emptied: Vec<u32> = self.emptied.take(&self.below).collect();
         let Some(waiting) = self.waiting.try_lock() else {
@@ -408,7 +409,7 @@ impl<M: Machine> Pool<M> {
     /// Puts down a segment, which the caller has, to be used.
     fn put_down(&self, number: u32) {
         let segment = self.segment(number);
-        // Whoever comes to one of its locks before it is taken again reads what it must not.
+        // A walk that comes to one of its locks before it is taken again reads what it must not.
         segment.locks_each(|lock| M::poison(lock, size_of::<Lock<M>>()));
         segment.valid.reset();
         self.spare.push(&self.below, number);
@@ -422,7 +423,7 @@ impl<M: Machine> Pool<M> {
         Some(number)
     }
 
-    /// What it holds.
+    /// Memory and counts of this pool.
     pub fn stock(&self) -> Stock {
         let segments = self.counts.0.made.load(Ordering::Relaxed) as usize;
         let locks = segments * (self.leaves * self.leaf_locks) as usize;

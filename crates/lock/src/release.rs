@@ -1,13 +1,13 @@
 //! A transaction's end (Jung et al., 2014, 3.2, lines R1 to R14 of Figure 3).
 //!
 //! A lock that is alone in its chain is unlinked while it is still its owner's: as long as the tail leads to it
-//! nobody waits behind it, and nobody else unlinks what is not obsolete, so that no critical region is needed.
+//! nobody waits behind it, and nobody else unlinks what is not obsolete, so that no epoch guard is needed.
 //! All others become obsolete, with one fence (S6) for all of them, before those who wait are looked for.
 
+use crate::epoch_guard::Epoch;
 use crate::faults;
 use crate::held::Entry;
 use crate::lock::State;
-use crate::region::Epoch;
 use crate::session::{Place, Session, is_strong};
 use chiliad_machine::{Machine, Ordering};
 
@@ -27,7 +27,7 @@ impl<M: Machine> Session<M> {
             // lives as long as the manager.
             let (lock, bucket) = unsafe { (held.place.0.as_ref(), held.place.1.as_ref()) };
             if bucket.remove_only(lock) {
-                // For those who have come to it before.
+                // For the sessions that have come to it before.
                 lock.set(State::RELEASED);
                 if self.strong {
                     self.go_if_strong(held);
@@ -45,8 +45,8 @@ impl<M: Machine> Session<M> {
         debug_assert!(self.intentions.is_empty(), "nor to count out");
         self.held.clear();
         self.strong = false;
-        if !self.by_regions {
-            Epoch::<M>::leave(&self.agent().region);
+        if !self.by_guards {
+            Epoch::<M>::leave(&self.agent().guard);
         }
     }
 
@@ -83,7 +83,7 @@ impl<M: Machine> Session<M> {
             self.go_if_strong(held);
         }
         self.show(self.shared[0].name);
-        // S6: whoever waits for these sees them released, or we see that it waits.
+        // S6: a waiter for these sees them released, or we see that it waits.
         if !M::fault(&faults::RELEASE_UNFENCED) {
             M::fence(Ordering::SeqCst);
         }

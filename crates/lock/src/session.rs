@@ -3,8 +3,8 @@
 //! [`Session::ask`] is lines A1 to A16, [`Session::wait`] lines A17 to A28 and [`Session::release_all`] lines
 //! R1 to R14. Where we depart from the figure:
 //!
-//! - Waiters are not granted their locks by whoever releases, but woken by it, and look themselves. A lock
-//!   is had when its claim has met nothing that excludes it (`lock.rs`).
+//! - Waiters are not granted their locks by the releasing session, but woken by it, and look themselves. A lock is
+//!   granted once its owner's walk finds no conflicting request (`lock.rs`).
 //! - A transaction that has a lock and wants it in a stronger mode converts it in place, and goes before
 //!   those who wait for it to go. It looks at both sides, and those behind it look again when they claim.
 //! - The transaction's mutex is a permit to go on, which [`Machine::unpark`] gives, and a word that says
@@ -18,6 +18,7 @@ use crate::answer::{Answer, Refused};
 use crate::cancel::Cancel;
 use crate::chain::{Bucket, Walk};
 use crate::deadlock::Search;
+use crate::epoch_guard::{Along, Epoch, Reclaim};
 use crate::faults;
 use crate::ground::Intentions;
 use crate::held::{Entry, Held};
@@ -27,7 +28,6 @@ use crate::manager::Manager;
 use crate::mode::{Mode, Modes};
 use crate::name::Name;
 use crate::pool::Shortage;
-use crate::region::{Along, Epoch, Reclaim};
 use crate::retired::Retired;
 use crate::trace::Own;
 use crate::until::Until;
@@ -41,7 +41,7 @@ const AHEAD: usize = 8;
 /// Looks at the pool, when it is short, for locks that others may be about to let go of.
 const SHORTAGE_TURNS: u32 = 10_000;
 
-/// What a transaction waits for.
+/// The lock that a transaction waits for.
 pub(crate) struct Pending<M: Machine> {
     name: Name,
     bucket: NonNull<Bucket<M>>,
@@ -88,8 +88,8 @@ pub struct Session<M: Machine> {
     /// The manager's buckets, and their number less one.
     buckets: NonNull<Bucket<M>>,
     mask: u64,
-    /// Memory is held back by regions, not by transactions.
-    pub(crate) by_regions: bool,
+    /// Memory is held back by epoch guards, not by transactions.
+    pub(crate) by_guards: bool,
     /// Where its next locks are.
     fresh: Fresh<M>,
     pub(crate) held: Held<Place<M>>,
@@ -121,7 +121,7 @@ impl<M: Machine> Session<M> {
         let number = manager.agents.acquire()?;
         let agent = NonNull::from(manager.agents.get(number));
         Some(Self {
-            by_regions: manager.reclaim == Reclaim::Regions,
+            by_guards: manager.reclaim == Reclaim::EpochGuards,
             buckets: NonNull::from(manager.buckets.get(0)),
             mask: manager.buckets.count() as u64 - 1,
             manager,
@@ -151,8 +151,8 @@ impl<M: Machine> Session<M> {
         if M::turn_is_over() {
             self.give_up_core();
         }
-        if !self.by_regions {
-            self.manager.epoch.enter(&self.agent().region, Along::ANY);
+        if !self.by_guards {
+            self.manager.epoch.enter(&self.agent().guard, Along::ANY);
         }
     }
 
@@ -175,7 +175,7 @@ impl<M: Machine> Session<M> {
         name.hash() & self.mask
     }
 
-    /// Begins a critical region along the chain of `name`, or ends one and begins that.
+    /// Takes an epoch guard for the chain of `name`, in place of one that it holds.
     #[inline]
     pub(crate) fn enter(&self, name: Name) {
         self.enter_along(Along::bucket(self.bucket_of(name)));
@@ -183,29 +183,29 @@ impl<M: Machine> Session<M> {
 
     #[inline]
     fn enter_along(&self, along: Along) {
-        if self.by_regions && !M::fault(&faults::REGION_UNSHOWN) {
-            self.manager.epoch.enter(&self.agent().region, along);
+        if self.by_guards && !M::fault(&faults::GUARD_UNSHOWN) {
+            self.manager.epoch.enter(&self.agent().guard, along);
         }
     }
 
-    /// The same for who fences fully before it goes along the chain, for other reasons as well.
+    /// As `enter`, for a caller that fences fully before it walks along the chain.
     #[inline]
     pub(crate) fn show(&self, name: Name) {
-        if self.by_regions && !M::fault(&faults::REGION_UNSHOWN) {
+        if self.by_guards && !M::fault(&faults::GUARD_UNSHOWN) {
             let along = Along::bucket(self.bucket_of(name));
-            self.manager.epoch.show(&self.agent().region, along);
+            self.manager.epoch.show(&self.agent().guard, along);
         }
     }
 
     #[inline]
     pub(crate) fn leave(&self) {
-        if self.by_regions {
-            Epoch::<M>::leave(&self.agent().region);
+        if self.by_guards {
+            Epoch::<M>::leave(&self.agent().guard);
         }
     }
 
-    /// `name` will be asked for soon: asks for the memory of its chain. The sooner the better, but who asks for a lock
-    /// gains by what it does before it needs the chain, too.
+    /// Prefetches the chain of `name`, which will be requested soon; the earlier the better, but a late call gains
+    /// something, too.
     #[inline(always)]
     pub fn expect(&self, name: Name) {
         let bucket = self.buckets.as_ptr().wrapping_add(self.bucket_of(name) as usize);
@@ -251,7 +251,7 @@ impl<M: Machine> Session<M> {
         self.request(name, mode)
     }
 
-    /// The same of what has parts with locks of their own.
+    /// As `ask`, for a name whose parts have locks of their own.
     #[inline(never)]
     fn ask_ground(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         debug_assert!(name.ground().is_some(), "only grounds have counters");
@@ -289,7 +289,7 @@ impl<M: Machine> Session<M> {
         Ok(Answer::Granted)
     }
 
-    /// The same in a mode that intentions have to look out for.
+    /// As `request`, for a mode that intentions check for.
     fn request_strong(&mut self, name: Name, mode: Mode) -> Result<Answer, Refused> {
         debug_assert!(is_strong(name, mode), "intentions need not be counted on");
         if self.fresh.next == self.fresh.end && !self.refill() {
@@ -437,7 +437,7 @@ impl<M: Machine> Session<M> {
         loop {
             match manager.pool.take(&manager.epoch, &manager.agents) {
                 Ok(leaf) => return Some(leaf),
-                Err(Shortage::NotYet) if turns < SHORTAGE_TURNS && self.by_regions => {
+                Err(Shortage::NotYet) if turns < SHORTAGE_TURNS && self.by_guards => {
                     spin.wait();
                     turns += 1;
                 }
@@ -446,7 +446,7 @@ impl<M: Machine> Session<M> {
         }
     }
 
-    /// The lock's state says that it claims: has it, or stands in line for it. In a critical region.
+    /// The lock's state says that it claims: has it, or stands in line for it. Under an epoch guard.
     fn claim(&mut self, pending: Pending<M>) -> Result<Answer, Refused> {
         debug_assert!(self.pending.is_none(), "it stands in one line at a time");
         let lock = pending.place().1;
@@ -463,7 +463,7 @@ impl<M: Machine> Session<M> {
             self.agent().waits_by(lock);
             self.shows = true;
             lock.set(state(Status::Waiting));
-            // S2: whoever looks for deadlocks, or releases, sees that it waits, or we see what they did.
+            // S2: a search for deadlocks, or a releasing session, sees that it waits, or we see what they did.
             if !M::fault(&faults::WAIT_UNFENCED) {
                 M::fence(Ordering::SeqCst);
             }
@@ -511,7 +511,7 @@ impl<M: Machine> Session<M> {
         self.held.find(name).expect("what is converted is held").mode = wanted;
     }
 
-    /// Whether locks of others exclude what the transaction asks for. In a critical region.
+    /// Whether locks of others exclude what the transaction asks for. Under an epoch guard.
     #[inline]
     fn is_excluded(&self, pending: Pending<M>) -> bool {
         let conflicts = pending.wanted.conflicts();

@@ -1,7 +1,7 @@
-//! Stacks of segment numbers, without a latch: who loses its core while it puts one down or picks one up holds up nobody.
+//! Stacks of segment numbers, without a latch: a thread that loses its core while it pushes or pops blocks nobody.
 //!
-//! What is below a number stands in an array beside the segments (`Below`), so that whoever reads it on the way touches
-//! no segment, which may be freed meanwhile. A segment is in one stack at a time, and the array serves all of them.
+//! The number below another stands in an array beside the segments (`Below`), so that a pop touches no segment, which
+//! may be freed meanwhile. A segment is in one stack at a time, and the array serves all of them.
 //!
 //! A number that was picked up and put down again while somebody was about to pick it up has another one below it. So
 //! the top counts how often it was picked up (R. K. Treiber, "Systems Programming: Coping with Parallelism", IBM Almaden RJ 5118, 1986).
@@ -46,7 +46,7 @@ impl<M: Machine> Stack<M> {
         let mut top = self.0.0.load(Ordering::Relaxed);
         loop {
             below.get(number as usize).store(top & NUMBER, Ordering::Relaxed);
-            // Release pairs with the acquires of those who pick it up.
+            // Release pairs with the acquires of pops.
             let next = top & !NUMBER | (u64::from(number) + 1);
             match self.0.0.compare_exchange(top, next, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,

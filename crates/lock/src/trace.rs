@@ -1,5 +1,5 @@
-//! In which chains the locks of a segment were: what tells whether a region that lasts can have one of them in sight
-//! (`region.rs`).
+//! In which chains the locks of a segment were: what tells whether an epoch guard that is held can have one of them in sight
+//! (`epoch_guard.rs`).
 //!
 //! Each lock has an entry of 16 bits. Whoever takes its locks from a leaf keeps the entries to itself, and writes them
 //! down when the leaf is used up: two lines for the 64 of a leaf. To read the locks instead would take as many lines as
@@ -8,7 +8,7 @@
 //! The last lock of a leaf is never used. Its flag (`valid.rs`) stands for the entries to come: as long as it is set
 //! the segment is not empty, even if all that were used are done with.
 
-use crate::region::{Along, Chains};
+use crate::epoch_guard::{Along, Chains};
 use crate::valid::FLAGS_MAX;
 use chiliad_machine::{Array, LINE_BYTES, Line, Machine, Ordering, Word};
 
@@ -17,7 +17,7 @@ const TOGETHER: usize = 4;
 
 const WORDS: usize = FLAGS_MAX as usize / TOGETHER;
 
-/// The entries of a leaf, with whoever takes its locks.
+/// The entries of a leaf, kept by the session that takes its locks.
 pub(crate) struct Own([[Along; TOGETHER]; WORDS]);
 
 impl Own {
@@ -56,7 +56,7 @@ impl<M: Machine> Trace<M> {
         }
     }
 
-    /// What [`Trace::meets`] reads will be wanted.
+    /// Prefetches the lines that [`Trace::meets`] reads.
     pub fn expect(&self) {
         let leaves = self.0.all();
         let lines = size_of_val(leaves) / LINE_BYTES;
@@ -66,7 +66,7 @@ impl<M: Machine> Trace<M> {
     /// Whether a lock of the segment was in one of these chains.
     pub fn meets(&self, chains: &Chains) -> bool {
         self.0.all().iter().any(|leaf| {
-            // Relaxed: whoever asks knows that the segment is empty.
+            // Relaxed: the caller knows that the segment is empty.
             let words = leaf.0.each_ref().map(|word| word.load(Ordering::Relaxed));
             chains.iter().any(|chain| holds(&words, chain))
         })

@@ -7,7 +7,7 @@ use chiliad_machine::Ticks;
 pub struct Until<'a> {
     /// At this time, if there is one.
     pub deadline: Option<Ticks>,
-    /// When this is so: looked at before each sleep, from which whoever makes it so wakes the session's thread.
+    /// Ends the wait when true. Checked before each sleep; the caller that makes it true wakes the session's thread.
     pub is_cancelled: &'a dyn Fn() -> bool,
 }
 

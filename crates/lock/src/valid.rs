@@ -1,9 +1,9 @@
 //! Which locks of a segment are not done with: the hierarchical free list, latch-free
 //! (Jung et al., 2014, 4.4, Figure 10).
 //!
-//! Each lock has a flag, clear when nobody can come to the lock by its chain any more. The flags of a *leaf*
-//! share a word, and each leaf has a flag in the word above, which is cleared by whoever clears the last in
-//! the leaf; whoever clears the last of those knows that the segment is empty.
+//! Each lock has a flag, cleared once no walk along its chain can reach the lock any more. The flags of a *leaf*
+//! share a word, and each leaf has a flag in the word above. The caller that clears the last flag of a leaf clears
+//! that; the caller that clears the last of those knows that the segment is empty.
 //!
 //! The paper's flags are bytes, and *flip-and-test* clears one and then reads the eight around it. Here they
 //! are bits, cleared by `fetch_and`, which tests in the same step: accesses of different sizes to the same
@@ -38,22 +38,22 @@ impl<M: Machine> Valid<M> {
         self.top.0.store(all(self.leaves.count() as u32), Ordering::Relaxed);
     }
 
-    /// Sets the flags of a leaf's locks, which whoever has taken it does.
+    /// Sets the flags of a leaf's locks; the session that takes the leaf calls it.
     #[inline]
     pub fn reset_leaf(&self, leaf: u32) {
         // Relaxed: nobody else clears one before its lock has been in a chain.
         self.leaves.get(leaf as usize).0.store(all(self.locks), Ordering::Relaxed);
     }
 
-    /// Clears flags of a leaf: `locks` has a bit for each. Whether the segment is empty now, which is told to one of
-    /// those who clear, who knows what all have done.
+    /// Clears flags of a leaf: `locks` has a bit for each. Returns whether the segment is empty now: exactly one
+    /// caller is told, and knows what all have done.
     #[inline]
     #[must_use]
     pub fn clear(&self, leaf: u32, locks: u64) -> bool {
         debug_assert!(locks != 0, "a lock is given back");
         debug_assert!(locks & !all(self.locks) == 0, "of those that there are");
-        // Both pair with themselves, in the others who clear flags here: whoever finds the last one gone knows what all of
-        // them have done.
+        // Both pair with themselves, in the other callers that clear flags here: the one that finds the last flag
+        // gone knows what all of them have done.
         let left = self.leaves.get(leaf as usize).0.fetch_and(!locks, Ordering::AcqRel) & !locks;
         left == 0 && self.top.0.fetch_and(!(1 << leaf), Ordering::AcqRel) == 1 << leaf
     }

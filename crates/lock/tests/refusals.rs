@@ -26,7 +26,7 @@ fn session<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) -> L {
     L::session(manager).expect("an agent")
 }
 
-/// What has waited for a moment is refused, and who holds it keeps it.
+/// A request that has waited for a moment is denied, and the holder keeps the lock.
 fn a_wait_ends<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) {
     let (mut holder, mut other) = (session::<L>(manager), session::<L>(manager));
     holder.acquire(ROW, Mode::X, None).expect("free");
@@ -38,7 +38,7 @@ fn a_wait_ends<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) {
     other.acquire(ROW, Mode::S, Some(soon)).expect("free again");
 }
 
-/// Two who share and both want it alone: one is told so, and the other gets it when that one goes.
+/// Two that share and both want it alone: one is told so, and the other gets it when that one goes.
 fn an_upgrade_ends<L: Locks<Native> + Send>(manager: &Arc<Shared<Native, L::Manager>>)
 where
     Arc<Shared<Native, L::Manager>>: Send + Sync,
@@ -100,7 +100,7 @@ fn a_client_disappears<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager
     assert_eq!(other.ask(ROW, Mode::S), Ok(Answer::Granted), "nobody is in line");
 }
 
-/// Whoever waits can be told to give up, and is not heard of before it is told that it may go on.
+/// A waiter can be told to stop, and is not granted anything before it is told that it may go on.
 fn a_wait_is_cancelled<L: Locks<Native> + Send>(manager: &Arc<Shared<Native, L::Manager>>)
 where
     Arc<Shared<Native, L::Manager>>: Send + Sync,
@@ -137,8 +137,8 @@ fn a_handle_outlives_its_session<L: Locks<Native>>(manager: &Arc<Shared<Native, 
     assert_eq!(next.acquire(ROW, Mode::S, None), Err(Refused::Cancelled));
 }
 
-/// Of a circle the one that was never refused gives up, whoever closes it; once it has committed, who was refused is as
-/// young as any.
+/// Of a circle the session that was never aborted is the victim, whichever closes it; once it has committed, the
+/// aborted one is as young as any.
 fn the_oldest_goes_on<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) {
     let (one, two) = (Name::record(3, 1), Name::record(3, 2));
     let (mut old, mut young) = (session::<L>(manager), session::<L>(manager));
@@ -172,7 +172,7 @@ fn the_oldest_goes_on<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>
     young.release_all();
 }
 
-/// Who only tries stands in nobody's way, and tells nobody to give up.
+/// A session that only tries stands in nobody's way, and tells nobody to abort.
 fn who_tries_waits_for_nobody<L: Locks<Native>>(manager: &Arc<Shared<Native, L::Manager>>) {
     let (mut holder, mut other) = (session::<L>(manager), session::<L>(manager));
     holder.acquire(ROW, Mode::S, None).expect("free");
@@ -188,7 +188,7 @@ fn who_tries_waits_for_nobody<L: Locks<Native>>(manager: &Arc<Shared<Native, L::
 #[test]
 fn without_latches() {
     let small = Options { locks_max: 1024, segment_locks: 64, ..Options::default() };
-    for reclaim in [Reclaim::Regions, Reclaim::OldestTransaction] {
+    for reclaim in [Reclaim::EpochGuards, Reclaim::OldestTransaction] {
         let manager = table(Options { reclaim, ..small });
         a_wait_ends::<Session<Native>>(&manager);
         an_upgrade_ends::<Session<Native>>(&manager);
@@ -247,7 +247,7 @@ fn who_stalls_holds_back_nothing() {
         }
         manager.usage().stock.bytes
     };
-    let (regions, oldest) = (bytes(Reclaim::Regions), bytes(Reclaim::OldestTransaction));
+    let (guards, oldest) = (bytes(Reclaim::EpochGuards), bytes(Reclaim::OldestTransaction));
     assert!(oldest >= 20_000 * 64, "{oldest}");
-    assert!(regions * 4 <= oldest, "{regions} of {oldest}");
+    assert!(guards * 4 <= oldest, "{guards} of {oldest}");
 }

@@ -1,5 +1,5 @@
-//! Memory of locks in a table behind mutexes: made by the dozen, kept by the session that used it, and passed
-//! on when a session has far more than it needs. Never given back to the machine.
+//! Memory of locks in a table with mutexes: made by the dozen, kept by the session that used it, and passed on when a
+//! session has far more than it needs. Never given back to the machine.
 
 use crate::answer::Refused;
 use crate::lock::{Lock, Place};
@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 /// Locks that are made, or change hands, at a time.
 const TOGETHER: usize = 64;
 
-/// What a session keeps at most.
+/// The locks that a session keeps at most.
 const KEPT_MAX: usize = 4 * TOGETHER;
 
 /// Locks that are in no chain.
@@ -23,7 +23,7 @@ pub(super) struct Memory<M: Machine> {
 
 struct Stock<M: Machine> {
     made: Vec<Array<M, Lock<M>>>,
-    /// What no session keeps.
+    /// The locks that no session keeps.
     spare: Spare<M>,
 }
 

@@ -1,12 +1,11 @@
-//! A lock table behind mutexes: what the one without is compared with (Jung et al., 2014, 2, the left
-//! column of Figure 3).
+//! A lock table with mutexes: the baseline for the one without (Jung et al., 2014, 2, the left column of Figure 3).
 //!
-//! Locks stand in the chain of their bucket, in the order in which they came, and everything happens to
-//! them under the bucket's mutex: coming, going, and the granting, which whoever releases does on behalf of
-//! those who wait. There is one mutex for the whole table, as MySQL had it, or one for each bucket, as
-//! Shore-MT has it. Intentions are locks like any other. Who waits sleeps.
+//! Locks stand in the chain of their bucket, in the order in which they came, and everything happens to them under
+//! the bucket's mutex: coming, going, and the granting, which the releasing session does on behalf of the waiters.
+//! There is one mutex for the whole table, as MySQL had it, or one for each bucket, as Shore-MT has it. Intentions
+//! are locks like any other. Waiters sleep.
 //!
-//! Whoever asks brings the memory of its lock (`memory.rs`).
+//! A requester brings the memory of its lock (`memory.rs`).
 
 mod memory;
 mod session;
@@ -22,7 +21,7 @@ use chiliad_machine::{
 };
 use memory::Memory;
 
-/// How a lock table behind mutexes is laid out.
+/// The layout of a lock table with mutexes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LatchedOptions {
     /// Buckets; rounded up to a power of two.
@@ -132,7 +131,7 @@ impl<M: Machine> Latched<M> {
         }
     }
 
-    /// Grants `name` to those who need not wait any more. Under the mutex.
+    /// Grants `name` to the waiters that need not wait any more. Under the mutex.
     fn grant(&self, chain: &Chain<M>, name: Name) {
         let mut ahead = Modes::NONE;
         chain.each(|lock| {
@@ -147,7 +146,8 @@ impl<M: Machine> Latched<M> {
                 Some(_) => chain.excludes_conversion(name, lock, conflicts),
             };
             if waits && !excluded() {
-                // What others have told it stays: only who waits writes the state otherwise, under the mutex.
+                // A cancel or an abort that others told it stays: otherwise only the waiter writes the state, under
+                // the mutex.
                 lock.set(state.granting());
                 let thread = self.agents.get(state.owner()).thread.load(Ordering::Relaxed);
                 M::unpark(WorkerId(thread as u32));

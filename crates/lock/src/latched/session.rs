@@ -1,4 +1,4 @@
-//! A transaction's part in the lock table behind mutexes.
+//! A transaction's part in the lock table with mutexes.
 
 use super::memory::Spare;
 use super::{Chain, Latched, Queue};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// A lock and its bucket.
 type At<M> = (NonNull<Lock<M>>, usize);
 
-/// What a transaction waits for, and the mode that it has already.
+/// The lock that a transaction waits for, and the mode that it has already.
 #[derive(Clone, Copy)]
 struct Pending<P> {
     name: Name,
@@ -40,7 +40,7 @@ pub struct LatchedSession<M: Machine> {
     /// Memory for its next locks.
     spare: Spare<M>,
     pending: Option<Pending<At<M>>>,
-    /// What it has kept from its last transaction, and this one has not used yet.
+    /// The locks that its last transaction has left, and this one has not used yet.
     kept: Vec<Entry<At<M>>>,
     search: Search,
     /// It was refused since it has last committed.
@@ -118,7 +118,7 @@ impl<M: Machine> LatchedSession<M> {
             }
             let state = State::new(number, Status::Waiting, Some(granted), wanted);
             lock.set(if excluded { state } else { state.granting() });
-            // Those who wait for what it had do so for what it has.
+            // The waiters for what it had wait for what it has.
             lock.tell_wanted();
             if excluded {
                 wait_by(agent, lock);
@@ -160,7 +160,7 @@ impl<M: Machine> LatchedSession<M> {
         Ok(Answer::Waits)
     }
 
-    /// Why it stands in line no more: who ends a deadlock has an age from here on.
+    /// Why it stands in line no more; a session that aborts to end a deadlock has an age from here on.
     #[cold]
     fn refused(&mut self, refused: Refused) -> Refused {
         if refused.ends_deadlock() {
@@ -195,7 +195,7 @@ impl<M: Machine> LatchedSession<M> {
             if pending.granted.is_none() {
                 self.spare.push(pending.at.0);
             }
-            // Release pairs with the acquire of those who look for deadlocks.
+            // Release pairs with the acquire of searches for deadlocks.
             self.agent().waits_for.store(Tagged::null(), Ordering::Release);
         }
         withdrawn
@@ -204,7 +204,7 @@ impl<M: Machine> LatchedSession<M> {
     /// Takes note of what has been granted.
     fn granted(&mut self, pending: Pending<At<M>>) {
         debug_assert!(self.pending.is_none(), "it stands in no line any more");
-        // Release pairs with the acquire of those who look for deadlocks.
+        // Release pairs with the acquire of searches for deadlocks.
         self.agent().waits_for.store(Tagged::null(), Ordering::Release);
         match self.held.find(pending.name) {
             Some(held) => held.mode = pending.wanted,
@@ -317,9 +317,10 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
     fn wait(&mut self, Until { deadline, is_cancelled }: Until<'_>) -> Result<(), Refused> {
         let Some(pending) = self.pending.take() else { return Ok(()) };
         M::mark("slept for a lock");
-        // Whoever cancels sees whom to wake, or we see that it has: pairs with the fence in `Cancel::cancel`.
+        // A cancel sees the thread to wake, or we see that it has been told: pairs with the fence in
+        // `Cancel::cancel`.
         M::fence(Ordering::SeqCst);
-        // Whoever grants writes the state, and wakes.
+        // The granting session writes the state, and wakes.
         while self.lock_at(pending.at).state().status() == Status::Waiting {
             let ends = match self.agent() {
                 agent if agent.is_cancelled() || is_cancelled() => Some(Refused::Cancelled),
@@ -330,7 +331,7 @@ impl<M: Machine> Locks<M> for LatchedSession<M> {
                 if self.withdraw(pending) {
                     return Err(self.refused(refused));
                 }
-                // It was granted while we waited for the mutex, where the permit of whoever did may have gone.
+                // It was granted while we waited for the mutex, where the granting session's permit may have gone.
                 continue;
             }
             let woken = match deadline {
@@ -410,7 +411,7 @@ impl<M: Machine> Drop for LatchedSession<M> {
     }
 }
 
-/// The table, as one sees it who looks for deadlocks: a chain at a time, under its mutex.
+/// The table as a search for deadlocks sees it: a chain at a time, under its mutex.
 struct UnderMutexes<'a, M: Machine> {
     manager: &'a Latched<M>,
     queue: &'a mut Queue<M>,

@@ -1,5 +1,5 @@
-//! A session that waits for a lock: awake at first, then asleep until whoever releases wakes it (Jung et al., 2014,
-//! Figure 3, lines A17 to A28).
+//! A session that waits for a lock: awake at first, then asleep until the releasing session wakes it (Jung et al.,
+//! 2014, Figure 3, lines A17 to A28).
 
 use super::{Pending, Session, is_strong};
 use crate::answer::Refused;
@@ -56,7 +56,7 @@ impl<M: Machine> Session<M> {
     fn sleep(&self, pending: Pending<M>, until: Until<'_>) -> Result<(), Refused> {
         debug_assert!(!self.tries, "who tries does not sleep");
         let Until { deadline, is_cancelled } = until;
-        // A region is shown.
+        // An epoch guard is held.
         let look = || {
             let excluded = self.is_excluded(pending);
             self.leave();
@@ -84,7 +84,7 @@ impl<M: Machine> Session<M> {
         let slept = loop {
             agent.sleeps.store(1, Ordering::Release); // S4 pairs with the fence before `rouse`.
             self.show(pending.name);
-            // S4: whoever releases sees that it sleeps, or we see what was released.
+            // S4: a releasing session sees that it sleeps, or we see what was released.
             if !M::fault(&faults::SLEEP_UNFENCED) {
                 M::fence(Ordering::SeqCst);
             }
@@ -116,7 +116,7 @@ impl<M: Machine> Session<M> {
         slept
     }
 
-    /// Stands in line no more. A region along the chain is shown.
+    /// Stands in line no more. The epoch guard of the chain is held.
     pub(crate) fn withdraw(&mut self, pending: Pending<M>) {
         debug_assert!(self.pending.is_none(), "it stands in no other line");
         let (bucket, lock) = pending.place();
@@ -138,7 +138,7 @@ impl<M: Machine> Session<M> {
         }
     }
 
-    /// The transaction waits for nothing. The release pairs with the acquire of those who look for deadlocks.
+    /// The transaction waits for nothing. The release pairs with the acquire of searches for deadlocks.
     #[inline]
     pub(super) fn stop_showing(&mut self) {
         if core::mem::take(&mut self.shows) {

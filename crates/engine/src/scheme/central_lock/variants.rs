@@ -17,7 +17,7 @@ pub trait Variant<M: Machine>: 'static {
     fn table(options: &Options) -> <Self::Locks as Locks<M>>::Manager;
 }
 
-/// Without latches; locks are reclaimed when the critical regions have ended in which they might be seen
+/// Without latches; locks are reclaimed when the epoch guards have ended under which they might be seen
 /// (4.1, Theorem 4.2).
 pub struct Scalable;
 /// The same; locks are reclaimed when the transactions have ended that might see them (Theorem 4.1).
@@ -55,7 +55,7 @@ impl<M: Machine> Variant<M> for Scalable {
     const NAME: SchemeName = SchemeName::LockTable;
 
     fn table(options: &Options) -> Manager<M> {
-        scalable(options, Reclaim::Regions)
+        scalable(options, Reclaim::EpochGuards)
     }
 }
 
