@@ -1,4 +1,4 @@
-//! What a transaction has found and what it means to write.
+//! The records that a transaction has found, and its intended writes.
 
 use crate::arena::Piece;
 use crate::record_slots::RecordSlots;
@@ -10,7 +10,7 @@ use chiliad_storage::{Kind as SlotKind, LocalHeap, RecordRef};
 /// No write, no access: an index that is none.
 pub const NONE: u32 = u32::MAX;
 
-/// A record that an operation found, behind a [`crate::Row`].
+/// A record that an operation found, named by a [`crate::Row`].
 pub struct Access<M: Machine> {
     pub record: RecordRef<M>,
     pub table: TableId,
@@ -21,7 +21,7 @@ pub struct Access<M: Machine> {
     pub write: u32,
 }
 
-/// What becomes of the record.
+/// The fate of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// It gets a value.

@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 /// A directory to open, and how.
 pub struct Place<'a, M: Machine> {
-    /// What it lies on.
+    /// The disk that it lies on.
     pub disk: Arc<dyn Disk>,
-    /// What it is opened for.
+    /// The purpose of the opening.
     pub mode: Mode,
     /// How it is used.
     pub durable: DurableOptions,

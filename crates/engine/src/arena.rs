@@ -9,9 +9,9 @@ use core::ops::Range;
 
 /// Bytes that a fresh arena has room for.
 const INITIAL_BYTES: usize = 16 << 10;
-/// The same for one that is obtained for each transaction.
+/// The same for an arena that is obtained for each transaction.
 const INITIAL_BYTES_ALONE: usize = 4 << 10;
-/// What an arena keeps after a transaction that was larger than usual.
+/// The bytes that an arena keeps after a transaction that was larger than usual.
 const KEEP_BYTES_MAX: usize = 4 << 20;
 
 /// A bump allocator of bytes. The buffer is initialised to its full length, so that handing out a

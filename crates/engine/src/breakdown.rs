@@ -52,8 +52,8 @@ impl<M: Machine> Clockwork<M> {
         self.attempt = [0; Part::ALL.len()];
     }
 
-    /// What follows belongs to `part`. Returns the part until now, which means nothing where no
-    /// transaction is followed.
+    /// From here on the time belongs to `part`. Returns the previous part, which means nothing where no transaction
+    /// is followed.
     #[inline]
     pub fn switch(&mut self, part: Part) -> Part {
         if self.on { self.book(part) } else { Part::Useful }

@@ -9,7 +9,7 @@ use crate::contract::{Context, Scheme, Tables};
 use crate::garbage::{Due, Garbage};
 use chiliad_machine::{Cost, Machine};
 
-/// What becomes of an entry.
+/// The fate of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// Nothing is left to do.

@@ -36,7 +36,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.verification.stamp_values(&mut self.writes, &mut self.arena);
         self.heap.pin();
         self.find_again(view)?;
-        // Prepare: conflicting transactions are excluded from here on, and who is kept off spins.
+        // Prepare: conflicting transactions are excluded from here on, and spin.
         M::enter_section();
         let point = match self.scheme.prepare(&mut context!(self), &mut self.writes) {
             Ok(point) => point,
@@ -86,7 +86,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         Ok(Committed { epoch: point.epoch, order: point.order, wrote })
     }
 
-    /// What holds of every write set that is about to be prepared.
+    /// Asserts the invariants of every write set that is about to be prepared.
     #[inline]
     fn debug_check_writes(&self, view: &View<M>) {
         debug_assert!(

@@ -76,7 +76,7 @@ pub enum Step<M: Machine, T> {
 }
 
 impl<M: Machine, T> Step<M, T> {
-    /// What it is done with, or the same answer to whoever asked for something else.
+    /// The value, if it is done; otherwise the same answer for a caller that expects another type.
     #[inline]
     pub fn done<U>(self) -> Result<T, Step<M, U>> {
         match self {
@@ -96,12 +96,12 @@ pub struct CommitPoint {
     pub order: u64,
 }
 
-/// What a hook may use of the database and of the worker.
+/// The parts of the database and of the worker that a hook may use.
 pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub shared: &'a S::Shared,
     pub epochs: &'a Epochs<M>,
     pub heap: &'a mut LocalHeap<M>,
-    /// What the worker's transactions have left to collect.
+    /// The garbage of the worker's transactions.
     pub garbage: &'a mut GarbageQueue<M>,
     /// Takes back the keys of garbage that is collected.
     pub keys: &'a mut KeyPool,
@@ -111,7 +111,7 @@ pub struct Context<'a, M: Machine, S: Scheme<M>> {
     pub table: TableId,
     /// Times the parts of a sampled transaction.
     pub clockwork: &'a mut Clockwork<M>,
-    /// What ends the transaction's waits: the only way to wait for another one is `Limits::wait`.
+    /// The limits of the transaction's waits: the only way to wait for another one is `Limits::wait`.
     pub limits: &'a Limits<M>,
     /// Every version ends in a stamp.
     pub stamped: bool,
@@ -185,16 +185,16 @@ impl Needs {
 /// - **The header word stays that of `record_word.rs`**: log, checkpoints and recovery read it under every scheme.
 /// - **`abort` never waits** and releases whatever the transaction has by then.
 pub trait Scheme<M: Machine>: Sized + 'static {
-    /// What it is and promises.
+    /// Properties and promises of the scheme.
     const INFO: Info;
-    /// What it needs of the engine.
+    /// The services that the scheme needs of the engine.
     const NEEDS: Needs = Needs::NOTHING;
-    /// What all workers share; lives in the machine's memory.
+    /// State shared by all workers; lives in the machine's memory.
     type Shared: 'static;
-    /// What the indexes call when leaves are divided or merged: `MinInsertTids`, for schemes that order a key's
-    /// versions by the minimum TID of its leaf.
+    /// The hooks that the indexes call when leaves are divided or merged: `MinInsertTids`, for schemes that order a
+    /// key's versions by the minimum TID of its leaf.
     type LeafHooks: Hooks<M> + Default + 'static;
-    /// What a lock table outside the records needs: `NoLockTable`, where there is none.
+    /// The part of the scheme that a lock table outside the records needs: `NoLockTable`, where there is none.
     type LockTable: LockTable<M, Self>;
 
     /// The part that all workers share, for a database opened with `options`.
@@ -354,7 +354,7 @@ pub struct NoLockTable;
 
 impl<M: Machine, S: Scheme<M>> LockTable<M, S> for NoLockTable {}
 
-/// What is done with a table's index, and with its tombstone stamps in a verified run.
+/// A use of a table's index, and of its tombstone stamps in a verified run.
 pub type UseIndex<'a, M> = dyn FnMut(&Index<M>, Option<&TombstoneStamps<M>>) + 'a;
 
 /// The tables' indexes, for collection.

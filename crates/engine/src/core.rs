@@ -1,7 +1,7 @@
 //! The core of a worker: the state of its transaction, in named parts, and how it begins, waits and fails.
 //!
-//! What operations do with it lies in `read_ops`, `scan_ops`, `write_ops` and `index_ops`; the commit in `commit`,
-//! and what follows it, or a rollback, in `ending`.
+//! Operations on it are in `read_ops`, `scan_ops`, `write_ops` and `index_ops`; the commit is in `commit`, and the
+//! end of a transaction, after a commit or a rollback, in `ending`.
 
 use crate::access::WriteSet;
 use crate::arena::Arena;
@@ -41,18 +41,18 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub attempt: Attempt,
     /// When the transaction's waits end at the latest.
     pub limits: Limits<M>,
-    /// What it has copied, and what it is to write.
+    /// Its copies, and the values that it is to write.
     pub arena: Arena,
-    /// What it has found.
+    /// The rows and scans that it has found.
     pub handles: Handles<M>,
     pub writes: WriteSet<M>,
     /// The table of the operation in hand.
     pub table: TableId,
     pub scan: Scan<M>,
     pub group: Group<M>,
-    /// What the index reports of an insertion.
+    /// The leaf changes that the index reports of an insertion.
     pub changes: Changes<M>,
-    /// What the index calls when it divides or merges leaves.
+    /// The hooks that the index calls when it divides or merges leaves.
     pub leaf_hooks: S::LeafHooks,
     /// Scratch for encoded keys.
     pub key: Vec<u8>,
@@ -61,7 +61,7 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
     pub snapshots: bool,
     /// Where commits go that are logged.
     pub log: Option<BufferRef<M>>,
-    /// What its transactions have left to collect.
+    /// The garbage that its transactions have left.
     pub garbage: GarbageQueue<M>,
     /// Buffers for the keys of that.
     pub keys: KeyPool,
@@ -89,7 +89,7 @@ pub(crate) struct Attempt {
     pub dirty: usize,
 }
 
-/// What a scan works with, kept from one to the next.
+/// Buffers of scans, kept from one to the next.
 pub(crate) struct Scan<M: Machine> {
     pub run: LeafRun<M>,
     pub cursor: Cursor,
@@ -97,7 +97,7 @@ pub(crate) struct Scan<M: Machine> {
     pub bookmark: Cursor,
 }
 
-/// What a group of look-ups works with.
+/// Buffers of a group of look-ups.
 pub(crate) struct Group<M: Machine> {
     pub lookups: LookupBatch<M>,
     pub row_bytes: RowBytes,
@@ -124,7 +124,7 @@ impl RowBytes {
     }
 }
 
-/// What the catalog says of tables, by number, at hand for every write.
+/// Properties of tables by number, cached for every write.
 #[derive(Default)]
 pub(crate) struct Rules {
     present_only: Vec<bool>,

@@ -47,9 +47,9 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     }
 }
 
-/// The length of the chain behind the record's value. Pinned.
+/// The length of the record's chain of older versions. Pinned.
 fn older_versions<M: Machine>(record: RecordRef<M>) -> usize {
-    // Acquire pairs with the release of whoever hung the version there.
+    // Acquire pairs with the release of the writer that linked the version.
     let older = |block: &RecordRef<M>| block.next(Ordering::Acquire);
     core::iter::successors(older(&record.value()), older).count()
 }

@@ -188,8 +188,8 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         Worker::new(Arc::clone(&self.inner))
     }
 
-    /// Advances the commit epoch: called every `options.epoch` by a ticker that whoever owns the
-    /// machine runs. Gives back a portion of the memory of dropped tables, if there are any, and maintains
+    /// Advances the commit epoch: called every `options.epoch` by a ticker that the owner of the machine runs. Gives
+    /// back a portion of the memory of dropped tables, if there are any, and maintains
     /// the scheme's lock table.
     pub fn tick(&self) {
         let Inner { heap, words, .. } = &*self.inner;
@@ -201,8 +201,8 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         S::LockTable::background_tick(&words.scheme);
     }
 
-    /// Collects what workers that have gone have left behind: for whoever owns the machine to call now and
-    /// then, and when memory is short. Bytes that others have gained.
+    /// Collects the garbage of workers that have gone: the owner of the machine calls it now and then, and when
+    /// memory is short. Returns the bytes that others have gained.
     pub fn tidy(&self) -> u64 {
         if self.inner.words.orphans.lock().is_empty() {
             return 0;
@@ -219,8 +219,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         self.inner.words.durable.as_ref().map_or(u64::MAX, |durable| durable.log.durable())
     }
 
-    /// Asks that an epoch end soon, for somebody who waits until it is durable. [`LogRunner::run`] sees
-    /// to it.
+    /// Asks that an epoch end soon, for a caller that waits until it is durable. [`LogRunner::run`] does it.
     ///
     /// [`LogRunner::run`]: crate::LogRunner::run
     pub fn hurry(&self, epoch: u64) {
@@ -261,7 +260,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         self.inner.words.epochs.keep_versions();
     }
 
-    /// What the database has done, what it holds and who holds it back.
+    /// Statistics: commits and aborts, memory, and the workers that hold memory or epochs back.
     #[must_use]
     pub fn stats(&self) -> Stats {
         let words = &self.inner.words;

@@ -38,7 +38,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
     }
 
-    /// What the transaction has put into indexes is to leave them again.
+    /// Queues the placeholders of the transaction, which are to leave their indexes.
     fn leave_placeholders(&mut self) {
         for write in &mut self.writes.entries {
             if core::mem::take(&mut write.placed) {

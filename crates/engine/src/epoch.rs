@@ -72,7 +72,7 @@ pub static BOUNDARY_WITHOUT_FENCE: Fault = Fault {
     seeds: 1000,
 };
 
-/// What a commit window found: the epoch that the transaction commits in.
+/// Commit epochs and snapshot boundaries of a database.
 pub struct Epochs<M: Machine> {
     current: M::Word,
     /// The newest boundary that may be read.
@@ -84,7 +84,7 @@ pub struct Epochs<M: Machine> {
     closing: M::Word,
     snapshot_every: u64,
     mode: Snapshots,
-    /// Held by who advances; guards the idle count.
+    /// Held while epochs advance; guards the idle count.
     ticking: Latch<M, Ticking>,
 }
 
@@ -168,15 +168,15 @@ impl<M: Machine> Epochs<M> {
         slot.window.store(0, Ordering::Release);
     }
 
-    /// Advances the commit epoch and, where one is due, the snapshot boundary. Cheap; called by the
-    /// ticker and by whoever waits for a boundary that the ticker has not reached. Returns the
-    /// epoch through which all transactions have installed.
+    /// Advances the commit epoch and, where one is due, the snapshot boundary. Cheap; called by the ticker, and by a
+    /// snapshot that waits for a boundary without a ticker. Returns the epoch through which all transactions have
+    /// installed.
     pub fn tick(&self, slots: &Slots<M>) -> u64 {
         let mut ticking = self.ticking.lock();
         let epoch = self.current.load(Ordering::Relaxed) + 1;
         debug_assert!(epoch > FIRST_EPOCH, "the first epoch is over");
-        // Release pairs with the acquires in `open_window` and `current`: who sees the epoch sees what was
-        // armed before it.
+        // Release pairs with the acquires in `open_window` and `current`: a transaction that sees the epoch sees what
+        // was armed before it.
         self.current.store(epoch, Ordering::Release);
         // Pairs with the light fences in `open_window` and `acquire_snapshot`.
         if !M::fault(&TICK_WITHOUT_FENCE) {

@@ -1,8 +1,8 @@
-//! What a worker's transactions leave behind, until it is collected: versions that were overwritten, tombstones,
-//! placeholders of insertions that were given up.
+//! The garbage of a worker's transactions, until it is collected: versions that were overwritten, tombstones,
+//! placeholders of cancelled insertions.
 //!
-//! The engine owns the queue. Whoever commits or rolls back adds to it; `collector.rs` takes from it and asks the
-//! scheme what becomes of each entry; a worker that ends leaves the rest to others.
+//! The engine owns the queue. Commits and rollbacks add to it; `collector.rs` takes from it and asks the scheme for
+//! the fate of each entry; a worker that ends leaves the rest to others.
 
 use chiliad_machine::Machine;
 use chiliad_storage::RecordRef;
@@ -66,7 +66,7 @@ impl<M: Machine> GarbageQueue<M> {
         self.now.is_empty() && self.later.is_empty()
     }
 
-    /// Adds an entry behind those that wait for the same.
+    /// Adds an entry after those that wait for the same.
     pub fn add(&mut self, garbage: Garbage<M>) {
         debug_assert!(garbage.key.is_some() || !garbage.placeholder, "a placeholder has a key");
         match garbage.epoch {
@@ -75,7 +75,7 @@ impl<M: Machine> GarbageQueue<M> {
         }
     }
 
-    /// Adds an entry behind all others.
+    /// Adds an entry after all others.
     pub fn add_last(&mut self, garbage: Garbage<M>) {
         self.later.push_back(garbage);
     }

@@ -1,4 +1,4 @@
-//! What a transaction's handles stand for: rows for records that it has found, entries for the rows of a scan.
+//! Handles of a transaction: rows for records that it has found, entries for the rows of a scan.
 
 use crate::access::Access;
 use chiliad_api::{Entry, Error, Numbers, Result, Row, Scanned};
@@ -39,7 +39,7 @@ impl<M: Machine> Handles<M> {
         self.accesses.last().expect("just noted")
     }
 
-    /// Where the access behind a row is.
+    /// The index of the access that a row stands for.
     ///
     /// # Errors
     /// [`Error::ForeignHandle`]: it is none of this transaction's.
@@ -49,7 +49,7 @@ impl<M: Machine> Handles<M> {
         if place < self.accesses.len() { Ok(place) } else { Err(Error::ForeignHandle) }
     }
 
-    /// The access behind a row.
+    /// The access that a row stands for.
     ///
     /// # Errors
     /// As [`Handles::place`].
@@ -65,7 +65,7 @@ impl<M: Machine> Handles<M> {
         Scanned::from_parts(self.numbers.first() + start as u64, length)
     }
 
-    /// The entries behind a scan.
+    /// The entries that a scan stands for.
     ///
     /// # Errors
     /// [`Error::ForeignHandle`]: it is none of this transaction's.

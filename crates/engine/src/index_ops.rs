@@ -3,7 +3,7 @@
 //! Rows changed in place by `modify` are compared with what they were at the next operation that
 //! uses an index of theirs, and at the commit at the latest.
 //!
-//! What can be refused is refused before anything is written. Where an entry fails all the same, the
+//! Violations are found before anything is written, where that is possible. Where an entry fails all the same, the
 //! row or another of its entries is written already, and the transaction must abort: whatever its
 //! caller makes of the error, no row is ever visible without its entries.
 

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | the interface, and what is remembered | `tx`, `core`; `access`, `handles`, `arena` |
 //! | what operations do | `read_ops`, `scan_ops`, `write_ops`, `index_ops`; `commit`, `ending` |
-//! | who orders transactions | `scheme`: the trait [`Scheme`], and one file or folder a scheme |
+//! | concurrency control | `scheme`: the trait [`Scheme`], and one file or folder a scheme |
 //! | commit epochs, snapshot boundaries | `epoch` |
 //! | a database on a disk | `durable` |
 //! | tables, their columns and secondary indexes | `catalog`, `table`, `layout`, `layout_differs`, `seal`, `secondary` |

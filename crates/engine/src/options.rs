@@ -32,9 +32,9 @@ pub enum Timestamps {
     /// A shared counter, by one atomic addition.
     #[default]
     Atomic,
-    /// The same, [`Options::timestamp_batch`] at a time for each worker.
+    /// As `Atomic`, but [`Options::timestamp_batch`] at a time for each worker.
     Batched,
-    /// The machine's clock with the worker's number behind; refused where cores' clocks differ.
+    /// The machine's clock, followed by the worker's number; refused where cores' clocks differ.
     Clock,
     /// A counter of the chip. Simulated machines have one; natively it is refused.
     Hardware,
@@ -128,7 +128,7 @@ pub struct Options {
     pub timestamps: Timestamps,
     /// How many a worker takes at a time, where they come in batches; 1 to 65536.
     pub timestamp_batch: u32,
-    /// What guards their counter, where a mutex does.
+    /// The kind of mutex that guards their counter, where one does.
     pub mutex: MutexKind,
     /// Nothing can be written.
     pub read_only: bool,
@@ -169,7 +169,7 @@ impl Options {
         record_words: usize,
         copies_rows: bool,
     ) -> Result<Arc<Shared<M, Heap<M>>>> {
-        // A stamp stands behind its value.
+        // A stamp follows its value.
         let last_bytes = if self.verify { STAMP_BYTES } else { 0 };
         let spared = self.field_access && !copies_rows;
         let kept = self.kept_payload.map(|first_bytes| Kept { first_bytes, last_bytes, spared });
@@ -250,7 +250,7 @@ impl Options {
 const LOCKS_MIN: u64 = 1024;
 const LOCKS_MAX: u64 = 1 << 32;
 
-/// What may be kept of each value: at least a tombstone's stamp, and what memory with holes has room for.
+/// The least that may be kept of each value: a tombstone's stamp, and what memory with holes has room for.
 const KEPT_MIN: usize = 16;
 const KEPT_MAX: usize = 4096;
 

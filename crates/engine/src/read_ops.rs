@@ -57,7 +57,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
     }
 
-    /// What the index knows of the key. Pinned.
+    /// Looks the key up in the index. Pinned.
     #[inline]
     pub(crate) fn look_up(&mut self, table: &Table<M>, key: &[u8]) -> Found<M> {
         debug_assert!(self.heap.is_pinned(), "nodes stay");
@@ -92,7 +92,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         self.table = id;
         match found {
             Found::Record(record) => {
-                // Declared before it is read: who reads first may not get as far as to write.
+                // Declared before it is read: a transaction that reads first may never get to write.
                 let declares =
                     S::NEEDS.declares_writes && for_update && self.writes.find(record).is_none();
                 if declares && !self.declare_write(record)? {
@@ -192,7 +192,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         Looked::Row(self.handles.note(Access { record, table: id, key, value, write }))
     }
 
-    /// The bytes behind a row.
+    /// The bytes of a row.
     #[inline]
     pub fn bytes(&self, row: Row) -> Result<&[u8]> {
         let access = self.handles.access(row)?;

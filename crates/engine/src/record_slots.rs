@@ -1,7 +1,6 @@
 //! Where in a list a record is: open addressing from records to positions.
 //!
-//! The list belongs to the caller, who says which record is at which position, and adds each record
-//! once.
+//! The list belongs to the caller, which names the record at each position, and adds each record once.
 
 use chiliad_machine::Machine;
 use chiliad_storage::RecordRef;

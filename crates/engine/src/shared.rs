@@ -1,4 +1,4 @@
-//! What all handles and workers of a database share.
+//! State shared by all handles and workers of a database.
 
 use crate::contract::Scheme;
 use crate::durable::{Durable, Turn};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Serial numbers of workers set aside for each incarnation, in verified runs.
 const WORKERS_PER_INCARNATION: u64 = 1 << 12;
 
-/// What all handles and workers share.
+/// State shared by all handles and workers.
 pub struct Inner<M: Machine, S: Scheme<M>> {
     pub options: Options,
     pub heap: Arc<Shared<M, Heap<M>>>,
@@ -26,20 +26,20 @@ pub struct Words<M: Machine, S: Scheme<M>> {
     pub epochs: Epochs<M>,
     pub catalog: Catalog<M>,
     pub scheme: S::Shared,
-    /// Held by who creates or drops a table.
+    /// Held while a table is created or dropped.
     pub declaring: Turn<M>,
-    /// What keeps it on a disk, if it is on one.
+    /// The log and files of the database, if it is on a disk.
     pub durable: Option<Durable<M>>,
     /// Workers ever made: their serial numbers name them in stamps, since slots are used again.
     pub workers: M::Word,
-    /// What workers that have gone have left to collect.
+    /// Garbage of workers that have gone.
     pub orphans: Latch<M, Vec<Garbage<M>>>,
     /// The tallies of workers that have gone.
     pub retired: Latch<M, Tally>,
 }
 
 impl<M: Machine, S: Scheme<M>> Inner<M, S> {
-    /// What all handles share.
+    /// Assembles the shared state of a database.
     pub fn assemble(
         options: Options,
         heap: Arc<Shared<M, Heap<M>>>,

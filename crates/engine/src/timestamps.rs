@@ -3,13 +3,14 @@
 //!
 //! | kind | how a worker gets one | what it costs |
 //! | --- | --- | --- |
-//! | `mutex` | adds one to a counter under a mutex, of a kind to choose | mutex and counter move from core to core, and who waits has to be told |
+//! | `mutex` | adds one to a counter under a mutex, of a kind to choose | mutex and counter move from core to core,
+//! and waiters have to be woken |
 //! | `atomic` | adds one to a shared word | the word moves from core to core |
 //! | `batched` | takes 16, or as many as asked for, from a shared word at a time | the same, as much more seldom; see below |
-//! | `clock` | the machine's clock with its slot's number behind | nothing shared |
+//! | `clock` | the machine's clock, followed by its slot's number | nothing shared |
 //! | `hardware` | asks a counter in the middle of the chip | a message; no processor that can be bought has one |
 //!
-//! What holds for all of them: a timestamp is given out once, is never zero, is below
+//! Common to all of them: a timestamp is given out once, is never zero, is below
 //! 2^[`TIMESTAMP_BITS`] so that three flags fit beside it, and exceeds all that its worker had before.
 //! They begin anew when a database is opened again.
 //!
@@ -42,7 +43,7 @@ const AFTER_CLOCK: u64 = 1 << (TIMESTAMP_BITS - 1);
 /// Ticks in a second, at least, before they are counted in larger steps.
 const RATE_BITS: u32 = 21;
 
-/// What workers share, each contended word on a line of its own. Lives in the machine's memory.
+/// State shared by workers, each contended word on a line of its own. Lives in the machine's memory.
 pub struct TimestampSource<M: Machine> {
     kind: Timestamps,
     /// Timestamps that a worker takes at a time, where it takes several.
@@ -81,7 +82,7 @@ impl<M: Machine> TimestampSource<M> {
 
 /// One worker's part.
 pub struct Clock<M: Machine> {
-    /// What is left of its batch: from here up to, but without, the end.
+    /// The rest of its batch: from here up to, but without, the end.
     next: u64,
     end: u64,
     /// Where it waits for the mutex.
@@ -95,7 +96,7 @@ impl<M: Machine> Clock<M> {
         Self { next: 0, end: 0, place: None }
     }
 
-    /// The next timestamp, for the worker whose heap this is, and who is in no section.
+    /// The next timestamp, for the worker of this heap, which is in no section.
     ///
     /// # Panics
     /// For `hardware` on a machine without such a counter; opening a database refuses that.
@@ -172,7 +173,7 @@ fn tick_after(last: u64, now: u64, rate: u64) -> u64 {
     tick.max(last + 1)
 }
 
-/// A tick with a slot's number behind; `None` if the tick is too large.
+/// A tick followed by a slot's number; `None` if the tick is too large.
 #[inline]
 fn concatenate(tick: u64, slot: u32) -> Option<u64> {
     debug_assert!(slot >> SLOT_BITS == 0, "slot numbers fit behind ticks");
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_slot_never_sees_a_tick_twice() {
-        // The time stands still, runs on, and is behind a worker that was here before.
+        // The time stands still, runs on, and is earlier than that of a previous worker.
         let mut last = 0;
         for now in [0, 0, 0, 1 << 20, 1 << 20, 5] {
             let tick = tick_after(last, now, 1_000_000_000);

@@ -1,5 +1,5 @@
-//! What a verified run adds to a transaction: the stamp behind every version, which names its writer,
-//! and reports of every access to a recorder ([`chiliad_api::stamp`], [`Recorder`]).
+//! Additions of a verified run to a transaction: the stamp after every version, which names its writer, and reports
+//! of every access to a recorder ([`chiliad_api::stamp`], [`Recorder`]).
 //!
 //! A run that is not verified pays one branch for each call and never takes it. All else lies in
 //! cold functions, so that the data path reads, and runs, as if nobody watched.
@@ -31,12 +31,12 @@ pub struct Verification<M: Machine> {
     reach: usize,
     /// Names the worker in stamps.
     serial: u64,
-    /// What the transaction's versions are stamped with.
+    /// The stamp of the transaction's versions.
     stamp: Stamp,
     recorder: Option<Box<dyn Recorder>>,
     /// Reads are part of a scan, which is reported at its end.
     in_scan: bool,
-    /// What the scan has met, in order.
+    /// The rows that the scan has met, in order.
     met: Vec<Met>,
     /// Scratch for the version that a write overwrites.
     old: Vec<u8>,
@@ -239,7 +239,7 @@ impl<M: Machine> Verification<M> {
             self.met.push(Met { key, version: self.stamp, absent: true });
             return;
         }
-        // The read has left key and stamp behind each other.
+        // The read has left the key, followed by the stamp.
         let start = key.start + key.length;
         let version = stamp::read_absent(arena.get(Piece { start, length: STAMP_BYTES as u32 }));
         self.met.push(Met { key, version, absent: true });
@@ -300,7 +300,7 @@ impl<M: Machine> Verification<M> {
         }
     }
 
-    /// Puts the stamp behind each new value; a tombstone's value is its stamp.
+    /// Puts the stamp after each new value; a tombstone's value is its stamp.
     #[inline]
     pub fn stamp_values(&self, writes: &mut WriteSet<M>, arena: &mut Arena) {
         if self.on {
@@ -392,7 +392,7 @@ impl<M: Machine> Verification<M> {
         }
     }
 
-    /// Whom to report to in a verified run.
+    /// The recorder of a verified run.
     #[cold]
     fn reporter(&mut self) -> Option<&mut (dyn Recorder + 'static)> {
         debug_assert!(self.on, "only a verified run is reported");

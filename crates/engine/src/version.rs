@@ -47,7 +47,7 @@ pub fn copy_whole<M: Machine>(
     if record.word().load(Ordering::SeqCst) != word {
         return None;
     }
-    // Whoever places a record writes the stamp of its absence when the index has it already.
+    // An insertion writes the stamp of its record's absence when the index has it already.
     let torn =
         version.absent && stamped && stamp::read_absent(arena.get(version.bytes)) == stamp::TORN;
     (!torn).then_some(version)

@@ -40,7 +40,7 @@ impl From<Ended> for Error {
     }
 }
 
-/// What ends the waits of a worker's transaction besides what they are for.
+/// The limits of the waits of a worker's transaction, besides what they wait for.
 pub struct Limits<M: Machine> {
     deadline: Ticks,
     cancel: Option<Cancel<M>>,
@@ -106,7 +106,7 @@ impl<M: Machine> Limits<M> {
         self.check_outer(|outer| outer.slot() == slot)
     }
 
-    /// The same for the transaction that the scheme calls by this name.
+    /// As `check_holder`, for the transaction that the scheme calls by this name.
     pub fn check_named(&self, name: u64) -> Result<(), Ended> {
         self.check_outer(|outer| outer.name() == name)
     }

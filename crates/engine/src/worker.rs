@@ -79,7 +79,7 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
         self.core.verification.recorder()
     }
 
-    /// Collects what this worker and those that have gone left behind. For a worker that is idle
+    /// Collects the garbage of this worker and of those that have gone. For a worker that is idle
     /// while others work; transactions do it by themselves.
     pub fn maintain(&mut self) {
         debug_assert!(matches!(self.core.attempt.state, State::Idle), "it is idle");

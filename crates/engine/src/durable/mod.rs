@@ -107,16 +107,16 @@ pub(crate) const TRANSACTION_BYTES_MAX: usize = 256 << 20;
 const _: () =
     assert!(TRANSACTION_BYTES_MAX < chiliad_log::frame::PAYLOAD_BYTES_MAX, "it fits a frame");
 
-/// What an open database keeps of its disk. Lives in the machine's memory.
+/// The state of an open database on its disk. Lives in the machine's memory.
 pub(crate) struct Durable<M: Machine> {
     pub disk: Arc<dyn Disk>,
     pub options: DurableOptions,
     pub log: Log<M>,
     /// The manifest in place. Changed under `changing`.
     manifest: Latch<M, Manifest>,
-    /// Held by who changes the manifest.
+    /// Held while the manifest is changed.
     pub changing: Turn<M>,
-    /// Held by who makes a checkpoint, or copies files that one would remove.
+    /// Held while a checkpoint is made, or while files are copied that a checkpoint would remove.
     pub copying: Turn<M>,
     /// Bytes of log written when the last checkpoint was made.
     checkpointed_at: M::Word,

@@ -26,7 +26,7 @@ use chiliad_machine::disk::Disk;
 use chiliad_machine::{Latch, Machine, Word};
 use std::sync::Arc;
 
-/// What a directory is opened for.
+/// The purpose of an opening.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// To go on with it.
@@ -43,7 +43,7 @@ pub struct Opened<M: Machine, S: Scheme<M>> {
     pub database: Database<M, S>,
     /// The writers of its log, which somebody has to run.
     pub runners: Vec<LogRunner<M, S>>,
-    /// What recovery found.
+    /// The results of recovery.
     pub recovered: Recovered,
 }
 

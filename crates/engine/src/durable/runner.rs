@@ -1,4 +1,4 @@
-//! A writer of the log with the database that it belongs to, for whoever runs it.
+//! A writer of the log with the database that it belongs to; the owner of the machine runs it.
 
 use crate::contract::Scheme;
 use crate::database::Database;
@@ -38,7 +38,7 @@ impl<M: Machine, S: Scheme<M>> LogRunner<M, S> {
                 claimed();
             }
             if self.hurries() {
-                // A commit window is open: whoever is in it may want this core.
+                // A commit window is open: the transaction in it may want this core.
                 M::yield_now();
             } else {
                 M::park_until(M::now() + M::ticks_per_second() / LOOKS_PER_SECOND);

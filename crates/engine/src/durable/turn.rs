@@ -1,7 +1,6 @@
 //! Taking turns at what takes long: changes of the manifest, checkpoints.
 //!
-//! Who waits sleeps, and may wait for a disk; so no turn is taken by who holds a latch, a pin or the
-//! commit window.
+//! Waiters sleep, and may wait for a disk; so no turn is taken under a latch, a pin or the commit window.
 
 use chiliad_machine::{Machine, Ordering, Word};
 

@@ -51,7 +51,7 @@ fn commit(world: &World) -> u64 {
     epoch
 }
 
-/// What a tick calls stable is installed, for the ticker to see.
+/// Everything through the epoch that a tick calls stable is installed, and visible to the ticker.
 fn stable_is_installed(model: Model) {
     let setup = || world(Snapshots::Always);
     model.check(setup, |world| {
@@ -131,8 +131,8 @@ fn a_collector_that_does_not_look_at_leases_is_caught() {
     snapshot_holds_the_oldest(Model::new().plant(&COLLECT_TOO_EAGER));
 }
 
-/// A version that a snapshot reads is kept by whoever overwrites it, also when snapshots are asked
-/// for at that moment: a writer in an epoch at or above the first boundary that may be read at
+/// A version that a snapshot reads is kept by the writer that overwrites it, also when snapshots are asked for at
+/// that moment: a writer in an epoch at or above the first boundary that may be read at
 /// knows, inside its window, that versions are kept.
 #[test]
 fn who_overwrites_what_a_snapshot_reads_knows() {

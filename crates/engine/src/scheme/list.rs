@@ -11,7 +11,7 @@ use std::time::Duration;
 /// [`Info::wait_timeout`] of schemes under which most who wait for long wait for each other.
 const WAIT_TIMEOUT: Duration = Duration::from_micros(100);
 
-/// What most schemes promise. Each row adds its name, its summary and its source.
+/// The promises of most schemes. Each row adds its name, its summary and its source.
 const SERIALIZABLE: Info = Info {
     name: "",
     summary: "",
@@ -249,7 +249,7 @@ macro_rules! enumerate {
                 }
             }
 
-            /// What it is and promises.
+            /// Properties and promises of the scheme.
             #[must_use]
             pub const fn info(self) -> Info {
                 match self {

@@ -7,7 +7,7 @@ use chiliad_machine::{Interleaved, Machine};
 
 /// Something to do under a scheme whose name is known at run time.
 pub trait UnderScheme<M: Machine> {
-    /// What it yields.
+    /// The result of the call.
     type Output;
     /// Does it.
     fn run<S: Scheme<M>>(self) -> Self::Output;
@@ -20,7 +20,7 @@ impl<S: Scheme<Interleaved, Shared: Send + Sync, LeafHooks: Send> + Send> Native
 
 /// Something to do natively under a scheme whose name is known at run time.
 pub trait UnderNativeScheme {
-    /// What it yields.
+    /// The result of the call.
     type Output;
     /// Does it.
     fn run<S: NativeScheme>(self) -> Self::Output;

@@ -15,9 +15,8 @@
 //!
 //! Where we depart from the paper:
 //!
-//! - Validation also asks that the version be the one that was read. The paper compares timestamps
-//!   alone, which suffices only if whoever draws later gets the greater one: batches and clocks do not
-//!   promise that.
+//! - Validation also asks that the version be the one that was read. The paper compares timestamps alone, which
+//!   suffices only if a later draw gets a greater one: batches and clocks do not promise that.
 //! - Latches are waited for in one order and for a bounded time; the order is that of addresses, which
 //!   all workers share, and not that of keys.
 //! - Leaves that were passed are validated as well (`node_set.rs`), and an insertion commits above what
@@ -124,7 +123,7 @@ pub struct Occ<M: Machine> {
 }
 
 impl<M: Machine> Occ<M> {
-    /// A timestamp as a word. Nobody sleeps for it who holds latches.
+    /// A timestamp as a word. No thread sleeps for it under latches.
     fn draw(&mut self, cx: &mut Context<'_, M, Self>, latched: bool) -> u64 {
         let part = cx.clockwork.switch(Part::Timestamp);
         let timestamp = if latched {

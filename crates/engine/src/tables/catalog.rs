@@ -44,7 +44,7 @@ pub struct Catalog<M: Machine> {
     pub dropped_tables: DroppedTables<M>,
 }
 
-/// What a worker has seen of the catalog.
+/// A worker's view of the catalog.
 pub struct View<M: Machine> {
     version: u64,
     tables: Vec<Entry<M>>,
@@ -66,8 +66,8 @@ impl<M: Machine> Catalog<M> {
         }
     }
 
-    /// Makes a table and the tables of its secondary indexes, which nobody sees yet. Whoever declares
-    /// takes turns.
+    /// Makes a table and the tables of its secondary indexes, which are not visible yet. The caller holds the
+    /// declaring turn.
     pub fn prepare(
         &self,
         heap: &Arc<Shared<M, Heap<M>>>,
@@ -148,7 +148,7 @@ impl<M: Machine> Catalog<M> {
         Blob { next: tables.len() as u32, tables: users.collect() }
     }
 
-    /// The same with a table that was made.
+    /// The blob of this catalog with a table that was made.
     pub fn blob_with(&self, made: &Made<M>) -> Blob {
         let mut blob = self.blob();
         debug_assert!(blob.next == made.id.0, "whoever declares takes turns");
@@ -162,7 +162,7 @@ impl<M: Machine> Catalog<M> {
         blob
     }
 
-    /// The same with the columns of a table of which none are known.
+    /// The blob of this catalog with the columns of a table of which none are known.
     pub fn blob_adopting(&self, id: TableId, layout: &Layout) -> Result<Blob> {
         let mut blob = self.blob();
         let table = blob.tables.iter_mut().find(|(number, _)| *number == id.0);
@@ -184,7 +184,7 @@ impl<M: Machine> Catalog<M> {
         }
     }
 
-    /// The same without one of its tables.
+    /// The blob of this catalog without one of its tables.
     pub fn blob_without(&self, dropped: TableId) -> Blob {
         let mut blob = self.blob();
         blob.tables.retain(|(number, _)| *number != dropped.0);
@@ -252,7 +252,7 @@ impl<M: Machine> Made<M> {
     }
 }
 
-/// The table numbered `id`, and behind it the tables of its secondary indexes.
+/// The table numbered `id`, followed by the tables of its secondary indexes.
 fn make<M: Machine>(
     heap: &Arc<Shared<M, Heap<M>>>,
     id: TableId,

@@ -10,12 +10,12 @@
 //! - a worker touches nothing of a table that it does not see, not even on behalf of garbage that it
 //!   kept from earlier (`silo/collect.rs`). Where that garbage names a slot that has moved on to
 //!   another table since, the record's latch decides: a record is taken out of circulation, dead,
-//!   under it, and whoever comes later leaves it alone. So each version is freed by one hand only;
+//! under it, and later ones leave it alone. So each version is freed by one hand only;
 //! - an idle worker pins no version, so it holds nothing back, for however long. The list of tables
 //!   that it keeps for its next transaction shares a dropped table's control structures with us, a
 //!   few hundred bytes, but leads to nothing: the list is brought up to date before it is used.
 //!
-//! What holds memory back is thus a transaction that began before the drop and does not end;
+//! So a transaction holds memory back that began before the drop and does not end;
 //! `Stats::holds` names its worker.
 //!
 //! **Who does it.** `Database::drop_table`, all that is there to do: its caller pays, and whoever
@@ -189,7 +189,7 @@ unsafe fn discard<M: Machine>(heap: &mut LocalHeap<M>, record: RecordRef<M>) {
     M::enter_section();
     let mut next = record.next(Ordering::Relaxed);
     record.set_next(None, Ordering::Relaxed);
-    // Whoever kept the address finds the record dead from here on, as after an ordinary removal.
+    // Collectors that kept the address find the record dead from here on, as after an ordinary removal.
     record_word::publish(word, found | record_word::DEAD);
     M::leave_section();
     while let Some(block) = next {

@@ -114,8 +114,8 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         self.inner.words.durable.as_ref().is_some_and(Durable::checkpoint_is_due)
     }
 
-    /// Makes room for the log to come, if there is none: for whoever has time. Returns whether there
-    /// was something to do.
+    /// Prepares files for the log to come, if there are none: called when there is time. Returns whether there was
+    /// something to do.
     ///
     /// # Errors
     /// [`Error::Data`]; the database goes on.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// How records are read outside transactions.
 type StableRead<M> = fn(RecordRef<M>, &mut Vec<u8>) -> Option<u64>;
 
-/// Tables whose rows are being written, for those who do it.
+/// Tables whose rows are being written, for the threads that write them.
 pub struct Walkers<'a, M: Machine> {
     pub disk: &'a dyn Disk,
     pub database: u128,
@@ -34,7 +34,7 @@ pub struct Walkers<'a, M: Machine> {
     pub result: Shared<M, Latch<M, Written>>,
 }
 
-/// What was written.
+/// Counts of the rows and bytes that were written.
 #[derive(Default)]
 pub struct Written {
     pub parts: u32,

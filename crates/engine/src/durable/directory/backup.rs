@@ -97,7 +97,7 @@ fn copy<M: Machine>(from: &dyn Disk, manifest: &Manifest, to: &dyn Disk) -> Resu
 /// A file that recovery needs.
 struct Needed {
     name: String,
-    /// What its frames are checked against.
+    /// The identity that its frames are checked against.
     identity: Identity,
     end: End,
 }

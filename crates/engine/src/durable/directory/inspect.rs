@@ -1,4 +1,4 @@
-//! What a directory holds, without opening it.
+//! Reports the contents of a directory without opening it.
 
 use crate::durable::directory::plan::Plan;
 use crate::durable::recover::recovery::Replay;

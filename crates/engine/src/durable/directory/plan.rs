@@ -1,4 +1,4 @@
-//! What a directory holds, and in which order recovery reads it. Changes nothing.
+//! The contents of a directory, and the order in which recovery reads them. Changes nothing.
 
 use crate::durable::directory::shape::Shapes;
 use chiliad_api::catalog::Blob;
@@ -10,7 +10,7 @@ use chiliad_log::{
 use chiliad_machine::Machine;
 use chiliad_machine::disk::Disk;
 
-/// What is to be read of one incarnation.
+/// The parts of one incarnation that recovery reads.
 pub struct IncarnationPlan {
     pub number: u32,
     /// Transactions of this epoch and before are in the checkpoint.
@@ -29,14 +29,14 @@ pub struct IncarnationPlan {
 pub struct Plan {
     pub manifest: Manifest,
     pub blob: Blob,
-    /// What rows of each table can be.
+    /// The possible rows of each table.
     pub shapes: Shapes,
     /// The parts of the checkpoint that are there, and the first that is missing, so that somebody
     /// notices.
     pub parts: Vec<u32>,
     /// In order, from that of the checkpoint on.
     pub incarnations: Vec<IncarnationPlan>,
-    /// What is missing and will not be met again, where salvage was asked for.
+    /// Losses that will not be met again, where salvage was asked for.
     pub losses: Vec<LogError>,
     /// Files of ours that nothing needs.
     pub leftovers: Vec<String>,
@@ -128,7 +128,7 @@ fn parts(manifest: &Manifest, names: &[String]) -> Vec<u32> {
 struct Look<'a> {
     disk: &'a dyn Disk,
     names: &'a [String],
-    /// What is missing, where it is not to be reported.
+    /// Losses, where they are not to be reported.
     losses: Option<Vec<LogError>>,
 }
 
@@ -217,7 +217,7 @@ impl Look<'_> {
         Ok(IncarnationPlan { number, redo_after, durable, tails, closed, claims })
     }
 
-    /// What is known of the ends of an incarnation's logs beside them.
+    /// The ends of an incarnation's logs, as far as other files promise them.
     fn promises(&mut self, manifest: &Manifest, incarnation: &Incarnation) -> Result<Vec<Promise>> {
         let writers = incarnation.first_segments.len();
         if !incarnation.ends.is_empty() {
@@ -283,7 +283,7 @@ fn catalog(manifest: &Manifest) -> Result<Blob> {
     Ok(Blob::decode(&manifest.catalog).ok_or_else(broken)?)
 }
 
-/// What is known before anything is replayed.
+/// The results that are known before anything is replayed.
 pub(in crate::durable) fn begin(plan: &Plan) -> Recovered {
     let last = plan.incarnations.last();
     let tails = || plan.incarnations.iter().flat_map(|incarnation| &incarnation.tails);

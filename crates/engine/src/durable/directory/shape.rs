@@ -1,5 +1,5 @@
-//! What rows of each table can be, whatever a file says: a checksum that fits shows that a file is as
-//! it was written, and not that we have written it.
+//! The possible rows of each table, whatever a file says: a matching checksum shows that a file is as it was written,
+//! and not that we have written it.
 
 use crate::durable::recover::restore;
 use chiliad_api::catalog::Blob;

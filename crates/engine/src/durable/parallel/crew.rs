@@ -6,7 +6,7 @@ use crate::durable::recover::readers::Readers;
 use chiliad_api::{Crew, Host, Work};
 use chiliad_machine::{Interleaved, Machine};
 
-/// What threads do together.
+/// A task that several threads share.
 pub enum Parallel<'a, M: Machine> {
     /// Reading checkpoint and logs.
     Readers(&'a Readers<'a, M>),
@@ -16,7 +16,7 @@ pub enum Parallel<'a, M: Machine> {
     Walkers(&'a Walkers<'a, M>),
 }
 
-/// What it leads to is shared by threads on the machine that has them.
+/// Threads share what it refers to, on the machine that has threads.
 const _: () = {
     const fn is_sync<T: Sync>() {}
     is_sync::<Readers<'static, Interleaved>>();

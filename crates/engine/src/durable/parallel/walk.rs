@@ -1,5 +1,5 @@
-//! All records of a table, dealt out in small pieces to whoever asks: so that several workers share
-//! one table evenly, however its keys are spread.
+//! All records of a table, dealt out in small pieces on request: so that several workers share one table evenly,
+//! however its keys are spread.
 //!
 //! Between two pieces nothing is held. A record that is there throughout is met exactly once; one
 //! that comes or goes meanwhile is met at most once.

@@ -12,7 +12,7 @@ use chiliad_api::{Error, Phase, Result};
 use chiliad_machine::{Machine, Ordering, Shared, Word};
 use chiliad_storage::{Changes, KEY_BYTES_MAX, LeafRun, LocalHeap};
 
-/// Tables to be walked over, for those who do it.
+/// Tables to be walked over, for the threads that do it.
 pub struct Finalizers<'a, M: Machine> {
     replay: &'a Replay<'a, M>,
     target: Target<'a, M>,
@@ -26,7 +26,7 @@ pub struct Finalizers<'a, M: Machine> {
 /// A table, and how far the walk over it has come.
 type Walked<'a, M> = (&'a Table<M>, Shared<M, Walk<M>>);
 
-/// What a thread uses from row to row.
+/// Buffers that a thread reuses from row to row.
 struct Room<M: Machine> {
     value: Vec<u8>,
     entry: Vec<u8>,

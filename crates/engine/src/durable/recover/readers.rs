@@ -9,7 +9,7 @@ use chiliad_log::entry;
 use chiliad_log::{CheckpointInfo, Damage, LogError, Name, PartReader, SegmentId, SegmentReader};
 use chiliad_machine::{Machine, Shared};
 
-/// What is said of a frame that was not written by us, or does not belong to this catalog.
+/// The message about a frame that was not written by us, or does not belong to this catalog.
 const UNFIT: &str = "a frame whose checksum fits holds what no transaction can have written";
 
 /// One file to be read.
@@ -20,7 +20,7 @@ pub enum Task {
     Segment(SegmentId, Option<u64>),
 }
 
-/// The files of one incarnation, for those who read them.
+/// The files of one incarnation, for the threads that read them.
 pub struct Readers<'a, M: Machine> {
     pub replay: &'a Replay<'a, M>,
     pub incarnation: &'a IncarnationPlan,

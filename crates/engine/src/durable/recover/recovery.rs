@@ -19,7 +19,7 @@ pub struct Replay<'a, M: Machine> {
     pub counts: Shared<M, Counts<M>>,
 }
 
-/// What the threads of a recovery share.
+/// State shared by the threads of a recovery.
 pub struct Counts<M: Machine> {
     pub bytes_done: M::Word,
     pub bytes_all: M::Word,
@@ -62,8 +62,8 @@ impl<'a, M: Machine> Replay<'a, M> {
         Self { disk, plan, host, target: None, lenient: false, counts }
     }
 
-    /// The same with tables to put rows into, which are empty. `lenient`: take what there is, and list
-    /// what is lost.
+    /// A recovery with tables to put rows into, which are empty. `lenient`: take the files that there are, and
+    /// list the losses.
     pub fn into_tables(self, target: Target<'a, M>, lenient: bool) -> Self {
         Self { target: Some(target), lenient, ..self }
     }

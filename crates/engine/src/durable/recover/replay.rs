@@ -33,7 +33,7 @@ impl<M: Machine> Replay<'_, M> {
         let counts = &*self.counts;
         let mut bytes = 0;
         for name in self.plan.files() {
-            // A file that is missing is found out by whoever reads it.
+            // A missing file is found by the reader.
             let file = self.disk.open(&name, Access::Read);
             bytes += file.and_then(|file| file.bytes()).unwrap_or(0);
         }

@@ -12,7 +12,7 @@ use chiliad_storage::{
     Changes, Found, Index, Inserted, Kind as SlotKind, LocalHeap, NoHooks, OutOfMemory, RecordRef,
 };
 
-/// What is read last wins, instead of what has the greatest order.
+/// Planted bug: the version that is read last wins, instead of the one with the greatest order.
 pub static REPLAYED_AS_FOUND: Fault = Fault {
     name: "replayed-as-found",
     step: "of two versions of a key the one with the greater order is replayed",
@@ -42,7 +42,7 @@ pub fn stable_read<M: Machine>(record: RecordRef<M>, out: &mut Vec<u8>) -> Optio
     let start = out.len();
     let mut spin = Spin::<M>::new();
     loop {
-        // Acquire pairs with the release of the word by whoever installed: the payload is visible.
+        // Acquire pairs with the release of the word by the thread that installed: the payload is visible.
         let before = word.load(Ordering::Acquire);
         if before & (record_word::ABSENT | record_word::DEAD) != 0 {
             return None;
@@ -132,7 +132,7 @@ fn replace<M: Machine>(
     replaced.map(|_| ())
 }
 
-/// The same under the record's latch; the word that it is to have.
+/// As `replace`, under the record's latch; returns the word that the record is to have.
 fn replace_latched<M: Machine>(
     heap: &mut LocalHeap<M>,
     record: RecordRef<M>,

@@ -169,7 +169,7 @@ impl<M: Machine, L: Locks<M>> LockClient<M, L> {
         self.locks().stop_waiting();
     }
 
-    /// What follows from how it went to lock the record that an insertion has placed, if it has, into these gaps.
+    /// Evaluates the request for the lock of the record that an insertion has placed, if it has, into these gaps.
     pub fn placed(
         &mut self,
         table: TableId,
@@ -204,8 +204,8 @@ impl<M: Machine, L: Locks<M>> LockClient<M, L> {
         Ok(Answer::Granted)
     }
 
-    /// Whether it can lock what was left behind, without waiting, perhaps in a section. It is unlocked with the
-    /// others.
+    /// Whether it can lock a record of the garbage without waiting, perhaps in a section. The lock is released with
+    /// the others.
     pub fn can_lock(&mut self, table: u32, record: RecordRef<M>) -> bool {
         let Some(locks) = &mut self.locks else { return false };
         locks.try_lock(Name::record(table, record.address()), Mode::X)
@@ -229,7 +229,7 @@ impl<M: Machine, L: Locks<M>> LockClient<M, L> {
         }
     }
 
-    /// What was left behind by transactions that could not take it along has been looked at.
+    /// The records of the garbage that were locked by `can_lock` have been handled.
     pub fn unlock_collected(&mut self) {
         if !self.active {
             self.unlock_all();

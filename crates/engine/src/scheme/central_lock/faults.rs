@@ -63,7 +63,7 @@ pub(super) static PLACED_WITHOUT_LOCK: Fault = Fault {
 };
 
 const REPEATABLE_READ: &[&str] = &["lock-table-repeatable-read"];
-/// What snapshot isolation forbids.
+/// Anomalies that snapshot isolation forbids.
 const TORN_SNAPSHOT: &[&str] = &["G-single", "G2", "G1c", "lost update"];
 
 pub(super) static MARK_PASSED_BY: Fault = Fault {

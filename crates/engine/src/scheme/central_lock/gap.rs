@@ -1,15 +1,15 @@
-//! Gaps: the keys that are not there. What is locked is a leaf's or bucket's part of the key space, by the
-//! address of its guard: shared (S) by who has scanned it or has missed a key in it, with the intention to
-//! exclude (IX) by who inserts there. So those who insert go together, and wait for those who look, as
-//! next-key locks have it with a gap of one key's width.
+//! Gaps: the keys that are not there. The lock is on a leaf's or bucket's part of the key space, named by the address
+//! of its guard: shared (S) for a transaction that has scanned it or has missed a key in it, intention exclusive (IX)
+//! for one that inserts there. So insertions go together, and wait for readers, like next-key locks with a gap of one
+//! key's width.
 //!
-//! A part becomes another one when its leaf is divided or leaves the tree. Who inserts asks before it touches the
-//! leaf, so that this happens seldom while somebody looks; where it does, the one who looked is refused when it
-//! commits. For that each guard has a *stamp*, which who looks puts there if there is none, and which goes when the
-//! part changes. No stamp is used twice, so that a leaf that lives again has another.
+//! A part becomes another one when its leaf is divided or leaves the tree. An insertion requests its lock before it
+//! touches the leaf, so this seldom happens under a reader; where it does, the reader aborts at its commit. For that
+//! each guard has a *stamp*: a reader puts one there if there is none, and it goes when the part changes. No stamp is
+//! used twice, so a reused leaf has another one.
 //!
-//! Who looks locks the gap, sees to the stamp, and then asks whether the keys are still those that it has seen.
-//! Who divides a leaf counts the change, or shows that it is latched, and then takes the stamp away. One of the two
+//! A reader locks the gap, checks the stamp, and then checks whether the keys are still those that it has seen. A
+//! division counts the change, or shows that the leaf is latched, and then takes the stamp away. One of the two
 //! notices.
 
 use super::faults;
@@ -62,19 +62,19 @@ impl<M: Machine> Gaps<M> {
     /// The stamp of a part that is locked, and whether its keys are still those that were seen.
     fn look_again(&mut self, seen: &Seen<M>, stamps: &M::Word) -> (Tagged<Record<M>>, bool) {
         let link = &seen.guard().header.link;
-        // Acquire pairs with the release in `Ranges::changes`: who finds that it has gone finds the change.
+        // Acquire pairs with the release in `Ranges::changes`: a reader that finds the stamp gone finds the change.
         let mut stamp = link.load(Ordering::Acquire);
         if stamp.is_null() {
             let fresh = self.draw(stamps);
-            // Release pairs with the acquire of the swap in `Ranges::changes`; acquire pairs with the release
-            // of this exchange by whoever came first, and of that swap.
+            // Release pairs with the acquire of the swap in `Ranges::changes`; acquire pairs with the release of this
+            // exchange by an earlier reader, and of that swap.
             stamp = match link.compare_exchange(stamp, fresh, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => fresh,
                 Err(other) => other,
             };
         }
         // Full: the lock and the stamp are there before the keys are looked at again. Pairs with the one in
-        // `Ranges::changes`, and with the exchange by which the lock of who inserts comes into its chain.
+        // `Ranges::changes`, and with the exchange by which the lock of an insertion comes into its chain.
         M::fence(Ordering::SeqCst);
         (stamp, seen.holds())
     }
@@ -163,7 +163,7 @@ impl<M: Machine> Default for Ranges<M> {
 }
 
 impl<M: Machine> Ranges<M> {
-    /// What was divided is of no interest.
+    /// Drops the record of divisions.
     pub fn forget(&mut self) {
         self.divided.clear();
     }

@@ -5,18 +5,18 @@
 //! it until it has ended. Records go by their addresses: a lock stays behind where a record has left its
 //! index and its memory is another's, and is one too many then, which costs waiting and is no error.
 //!
-//! The requester finds deadlocks itself, and the youngest of a circle gives up: a worker is the older the longer ago it
-//! was refused for the first time since its last commit. So whoever was refused first gets through. A transaction also
-//! gives up when it has waited for too long.
+//! The requester finds deadlocks itself, and the youngest of a circle aborts: a worker is the older the longer ago it
+//! aborted for the first time since its last commit. So the first to abort gets through. A transaction also aborts
+//! when it has waited for too long.
 //!
 //! Writes are deferred to the commit. Gaps are locked (`gap.rs`), so that scans and look-ups that find nothing are
 //! free of phantoms. A tombstone or a placeholder leaves its index before its transaction
-//! lets go of the lock: who waits for it looks the key up again.
+//! releases the lock: a waiter for it looks the key up again.
 //!
-//! An insertion asks for the lock of its fresh record when that is in no index yet. It may meet whoever has
-//! kept the lock of the memory's record before; it stands in line then, ahead of all who find the new record,
-//! and waits when the index has taken it. Whom it waits for may find the new record too, and has its lock
-//! already: if the record has been written when the wait is over the insertion is refused.
+//! An insertion requests the lock of its fresh record before the record is in an index. Another transaction may still
+//! hold the lock of the record that had this memory before; the insertion stands in line then, ahead of all that find
+//! the new record, and waits once the index has taken it. The holder may find the new record too, and has its lock
+//! already: if the record has been written when the wait is over, the insertion aborts.
 
 mod client;
 mod faults;
@@ -52,7 +52,7 @@ use chiliad_machine::{Line, Machine, Ordering, Shared as Boxed, Word};
 use chiliad_storage::{Change, LocalHeap, RecordRef, Seen};
 use std::sync::Arc;
 
-/// What all workers share.
+/// State shared by all workers.
 pub struct Shared<M: Machine, V: Variant<M>> {
     manager: Arc<Boxed<M, <V::Locks as Locks<M>>::Manager>>,
     /// Ticks after which a wait ends.
@@ -71,8 +71,8 @@ pub struct Table<M: Machine, V: Variant<M>> {
     newest: u64,
 }
 
-/// Refuses a transaction whose insertion has waited for the lock of the record that it had placed, if who had
-/// the lock, of the memory's record before, has found the new one meanwhile and written it.
+/// Aborts a transaction whose insertion has waited for the lock of the record that it had placed, if the holder,
+/// which had it for the record in this memory before, has found the new one meanwhile and written it.
 fn check_placed<M: Machine>(writes: &WriteSet<M>) -> Result<(), Abort<M>> {
     // Relaxed: the lock has acquired it.
     let word = |record: RecordRef<M>| record.word().load(Ordering::Relaxed);

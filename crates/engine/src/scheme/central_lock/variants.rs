@@ -8,7 +8,7 @@ use chiliad_machine::Machine;
 
 /// A lock table.
 pub trait Variant<M: Machine>: 'static {
-    /// What transactions lock with.
+    /// The session by which transactions lock.
     type Locks: Locks<M>;
     /// The scheme with this table.
     const NAME: SchemeName;
@@ -20,24 +20,24 @@ pub trait Variant<M: Machine>: 'static {
 /// Without latches; locks are reclaimed when the epoch guards have ended under which they might be seen
 /// (4.1, Theorem 4.2).
 pub struct Scalable;
-/// The same; locks are reclaimed when the transactions have ended that might see them (Theorem 4.1).
+/// Without latches; locks are reclaimed when the transactions have ended that might see them (Theorem 4.1).
 pub struct Oldest;
 /// One mutex for the whole table.
 pub struct Global;
 /// A mutex for each bucket.
 pub struct ByBucket;
-/// The same; locks of databases and tables stay with their worker for its next transaction.
+/// With a mutex for each bucket; locks of databases and tables stay with their worker for its next transaction.
 pub struct Inheriting;
 
 /// Two-phase locking by a lock table without latches.
 pub type LockTable<M> = Table<M, Scalable>;
-/// The same, reclaimed behind the oldest transaction.
+/// Without latches, reclaimed after the oldest transaction.
 pub type LockTableNoEbr<M> = Table<M, Oldest>;
 /// Two-phase locking by a lock table behind one mutex.
 pub type LockTableGlobal<M> = Table<M, Global>;
 /// Two-phase locking by a lock table with a mutex for each bucket.
 pub type LockTableBucket<M> = Table<M, ByBucket>;
-/// The same with speculative lock inheritance.
+/// With a mutex for each bucket and speculative lock inheritance.
 pub type LockTableSli<M> = Table<M, Inheriting>;
 
 fn scalable<M: Machine>(options: &Options, reclaim: Reclaim) -> Manager<M> {

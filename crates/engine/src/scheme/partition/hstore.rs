@@ -63,20 +63,20 @@ pub struct Queueing<M: Machine> {
     timestamp: u64,
 }
 
-/// What all workers share.
+/// State shared by all workers.
 pub struct Queues<M: Machine> {
     timestamps: TimestampSource<M>,
     partitions: Array<M, Partition<M>>,
 }
 
-/// One partition: the word that everybody looks at and, on another line, who waits.
+/// One partition: the word that every transaction looks at and, on another line, its waiters.
 #[repr(C)]
 struct Partition<M: Machine> {
     word: Line<M::Word>,
     queue: Line<Latch<M, Queue>>,
 }
 
-/// Who waits, the oldest on top.
+/// Waiters, the oldest on top.
 type Queue = BinaryHeap<Reverse<(u64, WorkerId)>>;
 
 impl<M: Machine> Policy<M> for Queueing<M> {
@@ -176,8 +176,8 @@ impl<M: Machine> Partition<M> {
                 break;
             }
         }
-        // Behind others the wait is long. The core is kept while spinning: to yield it to another
-        // process, just before the grant, would hold up all who come after.
+        // With others ahead the wait is long. The core is kept while spinning: to yield it to another process, just
+        // before the grant, would hold up all that come after.
         let spins = if queue.is_empty() { M::ticks_per_second() / SPINS_FOR } else { 0 };
         let own = |waiter: &Reverse<(u64, WorkerId)>| waiter.0.0 == timestamp;
         debug_assert!(!queue.iter().any(own), "a transaction waits once");

@@ -8,7 +8,7 @@
 //! +--------------------------------------+------+--------+---+
 //! ```
 //!
-//! Whoever holds the partitions of all records that it touches is alone with them: reads copy,
+//! A transaction that holds the partitions of all records that it touches has exclusive access to them: reads copy,
 //! writes write, no word is checked twice. The indexes are shared by all partitions and keep their
 //! own latches. What leaves an index does so before the locks are released, since afterwards
 //! somebody else may be reading it.
@@ -17,9 +17,9 @@
 //! when it is broken.
 //!
 //! How a partition is got is a [`Policy`]: that of `partitioned` is here, a lock that is spun for;
-//! that of `h-store`, which grants in the order of timestamps, in `hstore.rs`. Under both nobody waits
-//! for a partition while holding a greater one, so whoever holds the greatest that is waited for
-//! waits for nobody: there is no deadlock.
+//! that of `h-store`, which grants in the order of timestamps, in `hstore.rs`. Under both no transaction waits for a
+//! partition while holding a greater one, so the holder of the greatest that is waited for waits for none: there is
+//! no deadlock.
 //!
 //! Both are strict: between the last grant and the first release a transaction is alone with all
 //! that it touches, and that moment lies between its begin and its commit.
@@ -53,7 +53,7 @@ pub trait Policy<M: Machine>: Sized + 'static {
     const INFO: Info;
     /// Arriving draws a timestamp.
     const DRAWS: bool = false;
-    /// What all workers share; lives in the machine's memory.
+    /// State shared by all workers; lives in the machine's memory.
     type Shared: 'static;
 
     /// The part that all workers share.
@@ -86,7 +86,7 @@ pub struct Exclusive<M: Machine, P: Policy<M>> {
     machine: PhantomData<fn() -> M>,
 }
 
-/// Locks that are spun for, by whoever comes.
+/// Spin locks, granted to the first that comes.
 pub struct Spinning<M: Machine>(PhantomData<M>);
 
 impl<M: Machine> Policy<M> for Spinning<M> {

@@ -1,8 +1,8 @@
-//! What schemes have in common under which whoever writes a record is alone with it: the payload is
-//! read without a second look and written in place.
+//! Common parts of schemes whose writers have exclusive access to a record: the payload is read without validation
+//! and written in place.
 //!
-//! The TID word (`record_word.rs`) names the version, and its latch is held for the moment of the
-//! installation only, for those who read outside transactions (`restore::stable_read`).
+//! The TID word (`record_word.rs`) names the version, and its latch is held only during the installation, for readers
+//! outside of transactions (`restore::stable_read`).
 
 use crate::access::{Kind, Write, WriteSet};
 use crate::contract::{Abort, CommitPoint, Context, Scheme};

@@ -1,6 +1,6 @@
 //! Installing a version before those that it replaces, and giving those up when nobody wants them.
 //!
-//! Whoever calls is alone with the record, but for readers: by a claim under `mvcc`, by a lock and the
+//! The caller has exclusive access to the record, but for readers: by a claim under `mvcc`, by a lock and the
 //! record's latch under two-phase locking with snapshots (`central_lock/repeatable_read`).
 
 use crate::access::{Kind, Write, WriteSet};
@@ -27,8 +27,7 @@ pub static FAULTS: &[&Fault] = &[&VERSION_NOT_KEPT];
 
 /// Gives up a version that no reader at work can want.
 fn drop_version<M: Machine>(heap: &mut LocalHeap<M>, block: RecordRef<M>) {
-    // SAFETY: it has left its chain during this pin, by the hand of who holds the record; readers may
-    // be passing by.
+    // SAFETY: the holder of the record has taken it out of its chain during this pin; readers may be passing by.
     unsafe { heap.retire_record(SlotKind::Version, block) };
 }
 
@@ -76,7 +75,7 @@ pub fn install_before_old<M: Machine, S: Scheme<M>>(
     let record = write.record;
     debug_assert!(point.order & record_word::FLAGS == 0, "an order leaves room for flags");
     record.word().store(write.prior | record_word::LATCH, Ordering::Relaxed);
-    // Release: pairs with the acquire fences of readers, who look at the word again.
+    // Release: pairs with the acquire fences of readers that look at the word again.
     M::fence(Ordering::Release);
     let head = record.overflow();
     let mut chain = head.unwrap_or(record).next(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What several schemes are made of.
+//! Parts that several schemes share.
 //!
 //! | part | of |
 //! | --- | --- |

@@ -68,19 +68,19 @@ impl<M: Machine> OldestActive<M> {
         now >= self.open.0.load(Ordering::Relaxed)
     }
 
-    /// Nobody who begins from here on is older than `now`.
+    /// No transaction that begins from here on is older than `now`.
     pub fn close_below(&self, now: u64) {
         debug_assert!(now & record_word::FLAGS == 0, "timestamps are words without flags");
-        // Release pairs with the acquire in `enter`: who begins later sees what the caller has installed.
-        // Acquire pairs with the raises of others, here and in `advance`.
+        // Release pairs with the acquire in `enter`: a transaction that begins later sees what the caller has
+        // installed. Acquire pairs with the raises of others, here and in `advance`.
         self.open.0.fetch_max(now, Ordering::AcqRel);
     }
 
     /// Shows that the transaction in hand has ended.
     #[inline]
     pub fn leave(slots: &Slots<M>, slot: u32) {
-        // Release pairs with the acquire of who waits for it, and of who finds it gone: what it
-        // has installed is visible.
+        // Release pairs with the acquires of transactions that wait for this one, or find it gone: what it has
+        // installed is visible.
         slots.get(slot).timestamp.store(0, Ordering::Release);
     }
 
@@ -112,8 +112,8 @@ impl<M: Machine> OldestActive<M> {
         }
         if let Some(_looking) = self.looking.0.try_lock() {
             let found = self.look(slots, slot, own);
-            // Release pairs with the acquire below: who has it sees what those have installed who are
-            // gone.
+            // Release pairs with the acquire below: a collector that has it sees what the ended transactions have
+            // installed.
             self.found.0.fetch_max(found, Ordering::AcqRel);
         }
         self.found.0.load(Ordering::Acquire)

@@ -9,7 +9,7 @@
 /// Entries after which a small set is looked at again.
 const FEW: usize = 64;
 
-/// What a transaction remembers of its last look.
+/// The result of a transaction's last check.
 pub struct Opacity {
     /// The size of the set then.
     looked_at: usize,

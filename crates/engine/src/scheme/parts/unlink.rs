@@ -23,7 +23,7 @@ pub fn sweep<M: Machine, S: Scheme<M>>(
     collector::sweep(scheme, cx, tables, budget, Due::ALL, |_, cx, garbage| {
         // Acquire pairs with `record_word::publish`, and with the exchange in `take_out_and`.
         let found = garbage.record.word().load(Ordering::Acquire);
-        // Whoever has overwritten the record since leaves garbage of their own.
+        // A later writer of the record has left garbage of its own.
         let over = !record_word::is_absence(found, garbage.order);
         let latched = found & record_word::LATCH != 0;
         match over || !latched && unlink(cx, tables, garbage, found) {
@@ -51,7 +51,7 @@ pub fn unlink<M: Machine, S: Scheme<M>>(
     gone
 }
 
-/// The same, but the record is the caller's to free. Its word goes from the one to the other.
+/// As `unlink`, but the record is the caller's to free. Its word goes from the one to the other.
 pub fn take_out<M: Machine, S: Scheme<M>>(
     cx: &mut Context<'_, M, S>,
     tables: &dyn Tables<M>,
@@ -62,7 +62,7 @@ pub fn take_out<M: Machine, S: Scheme<M>>(
     take_out_and(cx, tables, garbage, words, &leave)
 }
 
-/// The same; what stays behind in the leaf, which is latched, is up to `leave`.
+/// As `take_out`; `leave` decides what remains in the leaf, which is latched.
 pub fn take_out_and<M: Machine, S: Scheme<M>>(
     cx: &mut Context<'_, M, S>,
     tables: &dyn Tables<M>,
@@ -82,8 +82,8 @@ pub fn take_out_and<M: Machine, S: Scheme<M>>(
             tombstone_stamps.record(key, found & !record_word::FLAGS, stamp::read_absent(&bytes));
         }
         let mut confirm = |guard: &Guard<M>| {
-            // Release pairs with the acquire of whoever looks at the word, as `record_word::try_latch` or
-            // `versioned_read::present` do: the record is seen to be dead. Acquire pairs with
+            // Release pairs with the acquire of readers of the word, as `record_word::try_latch` or
+            // `versioned_read::present`: the record is seen to be dead. Acquire pairs with
             // `record_word::publish`, which has made it absent. Fails if the record was reborn or latched.
             let died = record
                 .word()

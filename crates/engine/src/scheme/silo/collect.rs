@@ -45,7 +45,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         M::enter_section();
         // If the slot holds another record by now, that one's chain may be cut just as well.
         // Readers may be on their way along the chain. Release pairs with the acquire fence of
-        // `versioned_read::snapshot`: who meets the link that is set below meets the latch.
+        // `versioned_read::snapshot`: a reader that meets the link that is set below meets the latch.
         M::fence(Ordering::Release);
         let above = record.value();
         let first = self.cut(cx, above.next(Ordering::Relaxed), found);
@@ -66,7 +66,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         let record = garbage.record;
         // Acquire pairs with `record_word::publish`, and with the exchange in `unlink::take_out_and`.
         let found = record.word().load(Ordering::Acquire);
-        // Whoever has overwritten it since leaves garbage of their own.
+        // A later writer has left garbage of its own.
         if !record_word::is_absence(found, garbage.order) {
             return Fate::Gone;
         }

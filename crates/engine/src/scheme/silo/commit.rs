@@ -173,7 +173,7 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
         record_word::publish(record.word(), point.order | absent);
     }
 
-    /// The same where older versions hang on the record, or its value does not fit.
+    /// Installs a write where older versions hang on the record, or its value does not fit.
     #[cold]
     fn install_chained(
         &mut self,

@@ -16,8 +16,8 @@
 //! `key-value`, which tracks and validates nothing, so that each operation is atomic and a
 //! transaction is not (6.3).
 //!
-//! Inserts (4.5): an absent record is placed in the index before the commit, latched from the
-//! start. Who meets it reads "absent" without waiting and will notice at its own commit. The node
+//! Inserts (4.5): an absent record is placed in the index before the commit, latched from the start. A reader that
+//! meets it reads "absent" without waiting and notices at its own commit. The node
 //! set is fixed up for the leaf changes that the transaction makes itself. Deletes: the tombstone is
 //! an ordinary version; `collect.rs` takes the record out of the index later and leaves its TID in
 //! the leaf's guard (the *minimum insert TID*), so that a later insertion of the same key commits above it.
@@ -52,9 +52,9 @@ const KEY_VALUE: u8 = 2;
 
 /// Decentralised optimistic concurrency control.
 pub type Silo<M> = Optimistic<M, SILO>;
-/// The same with TIDs from one counter.
+/// Silo with TIDs from one counter.
 pub type GlobalTid<M> = Optimistic<M, GLOBAL_TID>;
-/// The same store without transactions.
+/// The store of Silo without transactions.
 pub type KeyValue<M> = Optimistic<M, KEY_VALUE>;
 
 /// A record that was read, and the header word then.
@@ -76,7 +76,7 @@ pub struct Optimistic<M: Machine, const VARIANT: u8> {
     opacity: Opacity,
 }
 
-/// What all workers share.
+/// State shared by all workers.
 pub struct Global<M: Machine> {
     /// The next TID of `global-tid`.
     counter: M::Word,

@@ -22,7 +22,7 @@ use chiliad_storage::{Heap, Kind as SlotKind, LocalHeap, RecordRef};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What the workers of a model share: two records, each of two words that belong together.
+/// State shared by the workers of a model: two records, each of two words that belong together.
 struct World {
     records: [RecordRef<Loom>; 2],
     epochs: Epochs<Loom>,

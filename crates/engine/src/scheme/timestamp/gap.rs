@@ -3,9 +3,9 @@
 //!
 //! The paper has no scans and no insertions; this is the record's rule applied to the keys that are not
 //! there. A reader raises the timestamp and then asks whether the leaf's keys are still those that it
-//! has seen; whoever inserts counts the change and then looks at the timestamp. One of the two notices.
+//! has seen; an insertion counts the change and then looks at the timestamp. One of the two notices.
 //! Where a leaf is divided or merged the timestamp is copied when the old leaf's count has changed, so
-//! that a reader who came too late for the copy reads the leaf again. A record that enters a leaf takes
+//! that a reader that came too late for the copy reads the leaf again. A record that enters a leaf takes
 //! the leaf's timestamp over, for it may stay there, absent, when its transaction gives up; one that
 //! leaves hands its own back.
 
@@ -56,7 +56,7 @@ pub(super) fn stamp<M: Machine>(seen: &Seen<M>, now: u64) -> bool {
 
 /// A tombstone that was read at `read` leaves the leaf, which the caller has latched.
 pub(super) fn inherit<M: Machine>(guard: &Guard<M>, read: u64) {
-    // AcqRel pairs with the other raises, in `stamp` and `Gaps::copy`; who inserts here latches the leaf next.
+    // AcqRel pairs with the other raises, in `stamp` and `Gaps::copy`; an insertion here latches the leaf next.
     guard.header.word.fetch_max(read, Ordering::AcqRel);
 }
 

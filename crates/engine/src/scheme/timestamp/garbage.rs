@@ -38,7 +38,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         }
         let due = Due { order: self.oldest_active, ..Due::ALL };
         collector::sweep(self, cx, tables, budget, due, |scheme, cx, garbage| {
-            // Whoever meets the collector's claim spins.
+            // Transactions that meet the collector's claim spin.
             M::enter_section();
             let done = match garbage.key.is_some() {
                 true => Self::unlink(cx, tables, garbage),
@@ -49,7 +49,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         });
     }
 
-    /// Cuts the chain behind a version; whether nothing is left to do. If the slot holds another record
+    /// Cuts the chain of older versions; returns whether nothing is left to do. If the slot holds another record
     /// by now, that one's chain may be cut just as well.
     fn shorten(&self, cx: &mut Context<'_, M, Self>, garbage: &Garbage<M>) -> bool {
         debug_assert!(!garbage.placeholder, "a placeholder has no older versions");
@@ -57,7 +57,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         // Acquire pairs with `record_word::publish`, with the store in `begin_insert` and with the exchange in
         // `unlink::take_out_and`: a record that is found alive is not freed while we are pinned.
         let word = record.word().load(Ordering::Acquire);
-        // Whoever has replaced the version since has left garbage of their own.
+        // A later writer has left garbage of its own.
         if word & record_word::DEAD != 0 || !record_word::same_order(word, garbage.order) {
             return true;
         }
@@ -73,7 +73,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
     fn unlink(cx: &mut Context<'_, M, Self>, tables: &dyn Tables<M>, garbage: &Garbage<M>) -> bool {
         let record = garbage.record;
         // Acquire pairs with `record_word::publish`, with the store in `begin_insert` and with the exchange in
-        // `unlink::take_out_and`. Whoever has overwritten the record since leaves garbage of their own.
+        // `unlink::take_out_and`. A later writer of the record has left garbage of its own.
         if !record_word::is_absence(record.word().load(Ordering::Acquire), garbage.order) {
             return true;
         }
@@ -85,7 +85,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         let found = record.word().load(Ordering::Relaxed);
         let due = record_word::is_absence(found, garbage.order);
         let words = [found, found | record_word::DEAD];
-        // What was read as absent stays so for those who have read it.
+        // What was read as absent stays absent for its readers.
         let leave = |guard: &Guard<M>| gap::inherit(guard, record::last_read(record));
         if !due || !unlink::take_out_and(cx, tables, garbage, words, &leave) {
             record::release(record);

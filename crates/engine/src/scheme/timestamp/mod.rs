@@ -3,10 +3,10 @@
 //!
 //! A transaction takes its timestamp when it begins, and that is its place in the serial order. A read
 //! raises the record's read timestamp; a write is announced first (the paper's *pre-write*: a *claim*,
-//! `record.rs`), is buffered, and takes place at the commit with the transaction's timestamp. Who comes
-//! too late, to write what somebody younger has read or to overwrite somebody younger, gives up and
-//! begins anew with a new timestamp. A reader waits for an older transaction's claim; so whoever waits
-//! does so for older ones only, and nobody waits in a circle. What is announced can be written: a commit
+//! `record.rs`), is buffered, and takes place at the commit with the transaction's timestamp. A transaction that
+//! comes too late, to write what a younger one has read or to overwrite a younger one, aborts and begins anew with a
+//! new timestamp. A reader waits for an older transaction's claim; so transactions wait for older ones only, and
+//! never in a circle. What is announced can be written: a commit
 //! has nothing left to check.
 //!
 //! - `timestamp` gives up as well when what it comes to read is younger than itself.
@@ -18,8 +18,8 @@
 //!
 //! - A record has one claim at a time: of two transactions that have announced to write it the older
 //!   one gives up, if it comes second. The paper queues both.
-//! - `mvcc` appends versions, and never inserts one between two others: who would write behind a
-//!   younger version gives up. So only the version in place needs a read timestamp.
+//! - `mvcc` appends versions, and never inserts one between two others: a transaction that would write one older than
+//!   the newest aborts. So only the version in place needs a read timestamp.
 //! - Gaps have read timestamps (`gap.rs`): the paper has neither scans nor insertions.
 //! - The paper's variants copy every record that they read; so do we, into the worker's arena.
 //!
@@ -57,7 +57,7 @@ pub type Timestamp<M> = Ordered<M, false>;
 /// Timestamp ordering with several versions.
 pub type Mvcc<M> = Ordered<M, true>;
 
-/// What all workers share.
+/// State shared by all workers.
 pub struct Shared<M: Machine> {
     timestamps: TimestampSource<M>,
     oldest_active: OldestActive<M>,
@@ -70,14 +70,14 @@ pub struct Ordered<M: Machine, const VERSIONS: bool> {
     now: u64,
     /// The transaction reads what was settled when it began, and is not tracked.
     snapshot: bool,
-    /// It fills tables for whoever comes later.
+    /// It fills tables for later transactions.
     loads: bool,
     /// Versions whose words are below are its to read.
     limit: u64,
     /// Records that it will write.
     claims: Vec<RecordRef<M>>,
     blocker: Option<Blocker>,
-    /// What is older than this is read by nobody.
+    /// No transaction reads what is older than this.
     oldest_active: u64,
     /// Transactions since the last search for the oldest active timestamp.
     since: u32,
@@ -189,7 +189,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         let mark = arena.used();
         let mut spin = Spin::<M>::new();
         loop {
-            // Acquire pairs with the release of who has installed it: the payload is visible.
+            // Acquire pairs with the release of its writer: the payload is visible.
             let word = record.word().load(Ordering::Acquire);
             if word & record_word::DEAD != 0 {
                 return Step::Redo;
@@ -220,7 +220,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         }
     }
 
-    /// What was loaded since the transaction began is younger than it, in a sealed table too.
+    /// Rows loaded since the transaction began are younger than it, in a sealed table too.
     #[inline]
     fn read_sealed(
         &self,
@@ -261,8 +261,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
         }
     }
 
-    /// Until the transaction in the way has ended: it is older, and waits for nobody who waits for this
-    /// one.
+    /// Waits until the transaction in the way has ended: it is older, and waits for none that waits for this one.
     fn wait(&mut self, cx: &mut Context<'_, M, Self>) -> Result<(), Abort<M>> {
         let Some(Blocker { slot, timestamp }) = self.blocker.take() else { return Ok(()) };
         M::mark("waited for an older transaction");
@@ -286,9 +285,9 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
 
     fn begin_insert(&mut self, cx: &mut Context<'_, M, Self>, record: RecordRef<M>) {
         record::claim_fresh(record, cx.heap.slot_number());
-        // Absent since ever: of an earlier row of this key, if there was one, nobody at work knows.
-        // Release pairs with the acquires of the word in `garbage.rs`: a collector who remembers the slot
-        // for its last life, and finds it alive, finds it claimed.
+        // No active transaction knows of an earlier row of this key, if there was one. A collector that
+        // remembers the slot for its last life, and finds it alive, finds it claimed.
+        // Release pairs with the acquires of the word in `garbage.rs`.
         record.word().store(record_word::ABSENT, Ordering::Release);
         self.claims.push(record);
     }
@@ -326,7 +325,7 @@ impl<M: Machine, const VERSIONS: bool> Scheme<M> for Ordered<M, VERSIONS> {
     ) -> Result<CommitPoint, Abort<M>> {
         debug_assert!(!self.snapshot || writes.is_empty(), "the past does not change");
         debug_assert!(self.blocker.is_none(), "it waits for nobody");
-        // Whoever reads what this window installs opens a window later, and so in this epoch at least.
+        // A reader of what this window installs opens a window later, and so in this epoch at least.
         let epoch = cx.epochs.open_window(cx.heap.slot());
         if !writes.is_empty() {
             in_place::prepare(cx, writes)?;

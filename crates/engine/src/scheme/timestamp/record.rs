@@ -5,7 +5,7 @@
 //! | word | holds |
 //! | --- | --- |
 //! | read timestamp | of the youngest transaction that has read the version in place |
-//! | claim | who will write it: the worker's slot plus one, zero for nobody, or a collector |
+//! | claim | of the next writer: the worker's slot plus one, zero for nobody, or a collector |
 //!
 //! Reader and writer each write one of the two and then look at the other's (all sequentially
 //! consistent), so that of a reader and an older writer at least one notices: the reader waits, or the
@@ -24,7 +24,7 @@ use chiliad_storage::{RecordRef, Slots};
 /// The claim of a collector, which has no timestamp and no patience.
 const COLLECTOR: u64 = u64::MAX;
 
-/// Whom to wait for: the transaction that a slot shows.
+/// The transaction to wait for, as a slot shows it.
 #[derive(Clone, Copy)]
 pub(super) struct Blocker {
     pub slot: u32,
@@ -64,7 +64,7 @@ impl<M: Machine> Reader<'_, M> {
         u64::from(self.slot) + 1
     }
 
-    /// The transaction behind a claim of somebody else; `None`: ask again, it is over or soon will be.
+    /// The transaction of another's claim; `None`: ask again, it is over or soon will be.
     fn holder(&self, claim: u64) -> Option<Blocker> {
         if claim == COLLECTOR {
             return None;
@@ -152,14 +152,14 @@ pub(super) fn claim_fresh<M: Machine>(record: RecordRef<M>, slot: u32) {
 
 /// The absence that a placed record stands for has been read at `read`.
 pub(super) fn raise<M: Machine>(record: RecordRef<M>, read: u64) {
-    // Before the claim ends, so that whoever claims the record next sees it.
+    // Before the claim ends, so that the next claimant sees it.
     read_timestamp(record).fetch_max(read, Ordering::Relaxed);
 }
 
 /// Ends a claim.
 #[inline]
 pub(super) fn release<M: Machine>(record: RecordRef<M>) {
-    // Release pairs with the next claim: whoever gets it sees the version.
+    // Release pairs with the next claim: its owner sees the version.
     claim_word(record).store(0, Ordering::Release);
 }
 
@@ -171,7 +171,7 @@ pub(super) fn claim_for_collection<M: Machine>(record: RecordRef<M>) -> bool {
         && claim.compare_exchange(0, COLLECTOR, Ordering::SeqCst, Ordering::SeqCst).is_ok()
 }
 
-/// The read timestamp of a record that is dead: nobody who finds it alive has failed to raise it.
+/// The read timestamp of a dead record: no transaction that finds it alive has failed to raise it.
 pub(super) fn last_read<M: Machine>(record: RecordRef<M>) -> u64 {
     read_timestamp(record).load(Ordering::SeqCst)
 }

@@ -1,5 +1,5 @@
-//! Deadlock detection without a latch (Yu, 2015, 4.2.1): each waiting worker shows for which
-//! transactions it waits, and whoever has waited for a while follows these edges from waiter to waiter.
+//! Deadlock detection without a latch (Yu, 2015, 4.2.1): each waiting worker publishes the transactions that it waits
+//! for, and one that has waited for a while follows these edges from waiter to waiter.
 //!
 //! What is read may be out of date. An edge to a transaction that has ended is left out; a cycle that
 //! is not seen yet is seen at the next look; a cycle that is none any more costs a transaction that
@@ -49,7 +49,7 @@ pub(super) fn show<M: Machine>(
 ) {
     debug_assert!(!ahead.is_empty(), "whoever waits does so for somebody");
     waiter.work.store(work, Ordering::Relaxed);
-    // Whoever was told to end an earlier wait, and got through all the same, may wait again.
+    // A worker that was told to end an earlier wait, and got through all the same, may wait again.
     waiter.victim.store(0, Ordering::Relaxed);
     let edges = ahead.iter().take(EDGES_MAX);
     for (at, id) in edges.clone().enumerate() {
@@ -68,7 +68,7 @@ pub(super) fn hide<M: Machine>(waiter: &Waiter<M>) {
     waiter.edge_count.store(0, Ordering::Release);
 }
 
-/// What a look at the waits-for graph found.
+/// The result of a search of the waits-for graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Look {
     /// The searcher is in no cycle that could be seen.
@@ -117,12 +117,12 @@ impl Search {
         Look::Clear
     }
 
-    /// Chooses who gives up among the path, which is a cycle, and tells it.
+    /// Chooses the victim among the path, which is a cycle, and tells it.
     fn sacrifice<M: Machine>(&self, waiters: &Waiters<M>) -> Look {
         debug_assert!(!self.path.is_empty(), "a circle has members");
         let work = |node: Node| node.waiter(waiters).work.load(Ordering::Relaxed);
         let nodes = self.path.iter().map(|&(node, _)| node);
-        // Of equals the one in the last slot: whoever searches chooses the same.
+        // Of equals the one in the last slot: every searcher chooses the same.
         let Some(victim) = nodes.min_by_key(|&node| (work(node), u32::MAX - node.slot)) else {
             return Look::Clear;
         };

@@ -49,7 +49,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         if !unlocked && !Self::try_take(lock) {
             return false;
         }
-        // Whoever wants the lock meanwhile spins.
+        // Transactions that want the lock meanwhile spin.
         M::enter_section();
         let found = record.word().load(Ordering::Relaxed);
         if record_word::is_absence(found, garbage.order) {

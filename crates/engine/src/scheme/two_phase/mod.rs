@@ -4,7 +4,7 @@
 //! alone, and stays so until the transaction has ended. The lock is a word beside the header word;
 //! the header word names the version, as in the other schemes, and orders it in the log.
 //!
-//! What a transaction does that meets a lock is its *policy*:
+//! The *policy* decides about a transaction that meets a lock:
 //!
 //! - `no-wait` gives up at once (2.1.2). Its lock word (`word.rs`) counts readers.
 //! - `wait-die` waits for younger transactions and gives up before older ones (2.1.3). A transaction
@@ -12,8 +12,8 @@
 //! - `dl-detect` waits for anybody, for a limited time, and looks for deadlocks (2.1.1, 4.2.1, 4.2.3;
 //!   `deadlock.rs`).
 //!
-//! Those who wait stand in a list that the lock word leads to (`queue.rs`), and sleep until whoever
-//! gives the lock back hands it to them. Between being granted and being used a lock is as good as
+//! Waiters stand in a list that the lock word leads to (`queue.rs`), and sleep until the releasing transaction
+//! hands the lock to them. Between being granted and being used a lock is as good as
 //! any: the record cannot leave its index meanwhile.
 //!
 //! Where we depart from the paper: writes are deferred to the commit, as in all schemes here; a write
@@ -21,8 +21,8 @@
 //! key was missed or that a scan has passed are remembered with their counts of membership changes,
 //! and compared when all locks are held (`node_set.rs`). The paper protects nobody from phantoms.
 //! Serializable: let a transaction take place when, all its locks held, its counts are compared.
-//! Whatever it has read is locked from before until after; whoever inserts into a gap counts before
-//! taking place, and so is noticed, or takes place later.
+//! Everything it has read is locked from before until after; an insertion into a gap counts before it takes place,
+//! and so is noticed, or takes place later.
 //!
 //! An insertion puts a locked, absent record into its index. A tombstone leaves its index under its lock, and its
 //! order in the leaf (`min_insert_tid.rs`).
@@ -80,7 +80,7 @@ pub type DlDetect<M> = Locking<M, DL_DETECT>;
 /// One worker's part of two-phase locking under one of the policies.
 pub struct Locking<M: Machine, const POLICY: u8> {
     held: Held<M>,
-    /// What the transaction waits for.
+    /// The lock that the transaction waits for.
     pending: Option<Pending<M>>,
     /// Requests made by the transaction.
     requests: u32,
@@ -88,7 +88,7 @@ pub struct Locking<M: Machine, const POLICY: u8> {
     transaction: u64,
     /// Its age among all, kept when it is run again.
     timestamp: u64,
-    /// What it asked for is held by a transaction that it runs inside.
+    /// A lock that it requested is held by a transaction that it runs inside.
     met_outer: bool,
     clock: Clock<M>,
     search: Search,
@@ -162,7 +162,7 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
         Step::Done(())
     }
 
-    /// Puts a request for a lock to those who have it.
+    /// Puts a request for a lock to its holders.
     fn ask(
         &mut self,
         cx: &mut Context<'_, M, Self>,

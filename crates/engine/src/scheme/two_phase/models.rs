@@ -86,7 +86,7 @@ fn no_write_is_lost() {
     });
 }
 
-/// A reader beside one who reads first and then writes, and may forget to ask.
+/// A reader beside a transaction that reads first and then writes, and may forget to ask.
 fn a_reader_sees_no_half(asks: bool) {
     Model::new().preemptions(2).check(world, move |world| {
         let peer = Rc::clone(&world);

@@ -1,5 +1,5 @@
-//! Locks with a list of requests: for policies under which transactions wait, and so must know for
-//! whom (Yu, 2015, 4.1.2: a list of owners and waiters per tuple).
+//! Locks with a list of requests, for policies under which transactions wait (Yu, 2015, 4.1.2: a list of owners and
+//! waiters per tuple).
 //!
 //! ```text
 //!  63                                            3     2        1        0
@@ -9,7 +9,7 @@
 //! ```
 //!
 //! - **latch**: the list is being changed.
-//! - **queued**: somebody waits behind the owners.
+//! - **queued**: others wait after the owners.
 //! - **upgrade**: a reader among the owners waits to be the only one, and to write.
 //!
 //! The list has the owners first, in no order, then those who wait, in the order in which they will
@@ -45,7 +45,7 @@ fn id_of(number: u64) -> Option<RequestId> {
     (number != 0).then_some(RequestId(number))
 }
 
-/// What a policy says to a request that is in somebody's way, or finds somebody in its own.
+/// The verdict of a policy on a request that conflicts with others.
 pub(super) enum Verdict {
     /// It waits: before the first waiter that it goes ahead of, or at the end.
     Wait,
@@ -53,7 +53,7 @@ pub(super) enum Verdict {
     Abort,
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Answer {
     /// It is granted.
@@ -100,7 +100,7 @@ impl<'a, M: Machine> List<'a, M> {
 
     fn unlatch(self) {
         debug_assert!(self.head >> (u64::BITS - HEAD_SHIFT) == 0, "an id has room for the flags");
-        // Release pairs with the acquire of whoever latches or locks next.
+        // Release pairs with the acquire of the next latch or lock.
         self.word.store(self.head << HEAD_SHIFT | self.flags & !LATCH, Ordering::Release);
         M::leave_section();
     }
@@ -131,7 +131,7 @@ impl<'a, M: Machine> List<'a, M> {
         self.iter().take_while(|&id| is_owner(self.state(id)))
     }
 
-    /// Puts `id` behind `before`, or in front of all.
+    /// Inserts `id` after `before`, or in front of all.
     fn insert(&mut self, id: RequestId, before: Option<RequestId>) {
         debug_assert!(before != Some(id), "a request does not follow itself");
         let request = self.request(id);
@@ -164,7 +164,7 @@ impl<'a, M: Machine> List<'a, M> {
         }
     }
 
-    /// Gives a request what it waits for, and wakes whoever waits for it.
+    /// Grants a request, and wakes its worker.
     fn grant(&self, id: RequestId, state: u64) {
         debug_assert!(matches!(state, READS | WRITES), "a grant is for reading or writing");
         // Release pairs with the acquire in `is_granted`: what the last owner has written is there.
@@ -226,8 +226,8 @@ pub(super) fn lock<M: Machine>(
     request.prev.store(0, Ordering::Relaxed);
     request.state.store(state, Ordering::Relaxed);
     request.timestamp.store(timestamp, Ordering::Relaxed);
-    // Release: who finds the request in the list sees its fields. Acquire pairs with the release of
-    // the last owner.
+    // Release: a reader that finds the request in the list sees its fields. Acquire pairs with the release of the
+    // last owner.
     let first = id.0 << HEAD_SHIFT;
     if word.compare_exchange(0, first, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
         return Answer::Granted;
@@ -235,7 +235,7 @@ pub(super) fn lock<M: Machine>(
     lock_queued(waiters, word, id, mode, rules)
 }
 
-/// The same where somebody holds the lock already.
+/// As `lock`, where another holds the lock already.
 #[cold]
 fn lock_queued<M: Machine>(
     waiters: &Waiters<M>,

@@ -1,4 +1,4 @@
-//! What all workers share under two-phase locking.
+//! State shared by all workers under two-phase locking.
 
 use super::waiter::Waiters;
 use crate::Options;

@@ -14,7 +14,7 @@ use chiliad_storage::RecordRef;
 /// Looks at a request before its worker sleeps: about as long as a short transaction takes.
 const LOOKS_MAX: u32 = 128;
 
-/// What a request waits for.
+/// The lock that a request waits for.
 #[derive(Clone, Copy)]
 pub(super) struct Pending<M: Machine> {
     pub record: RecordRef<M>,
@@ -22,8 +22,8 @@ pub(super) struct Pending<M: Machine> {
     pub mode: Mode,
 }
 
-/// Wait-die (2.1.3): who is older than all in its way waits. Waiters stand from young to old, so that
-/// whoever waits does so for younger ones only, and nobody waits in a circle.
+/// Wait-die (2.1.3): a transaction waits if it is older than all in its way. Waiters stand from young to old, so that
+/// they wait for younger ones only, and never in a circle.
 pub(super) struct OldWait;
 
 impl<M: Machine> Rules<M> for OldWait {
@@ -38,7 +38,7 @@ impl<M: Machine> Rules<M> for OldWait {
     }
 }
 
-/// Deadlock detection (2.1.1): everybody waits, first come first served, and shows for whom.
+/// Deadlock detection (2.1.1): every transaction waits, first come first served, and publishes its edges.
 pub(super) struct Detect<'a, M: Machine> {
     pub waiter: &'a Waiter<M>,
     /// Locks held.
@@ -128,8 +128,8 @@ impl<M: Machine, const POLICY: u8> Locking<M, POLICY> {
             cx.clockwork.switch(part);
         }
         waiter.thread.store(u64::from(M::worker().0), Ordering::Relaxed);
-        // Release pairs with the acquires in `Node::is_active` and `deadlock::show`: whoever takes it for
-        // active reads what it has shown before.
+        // Release pairs with the acquires in `Node::is_active` and `deadlock::show`: a search that takes it for
+        // active reads what it has published before.
         waiter.transaction.store(self.transaction, Ordering::Release);
     }
 

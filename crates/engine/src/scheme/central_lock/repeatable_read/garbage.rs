@@ -1,9 +1,8 @@
-//! What no snapshot can show any more is collected, as under `mvcc` (`timestamp/garbage.rs`): versions
-//! behind a younger one, tombstones, placeholders of insertions that were given up.
+//! Collection of what no snapshot can show any more, as under `mvcc` (`timestamp/garbage.rs`): versions that a
+//! younger one replaced, tombstones, placeholders of cancelled insertions.
 //!
-//! A chain is cut under the record's latch, for which writers and readers spin. A record leaves its index
-//! under its lock, so that nobody who means to write it loses it; where the lock is not to be had at once
-//! the record stays until later.
+//! A chain is cut under the record's latch, for which writers and readers spin. A record leaves its index under its
+//! lock, so that no writer loses it; where the lock is not available at once the record stays until later.
 
 use super::{CANCELLED, RepeatableRead};
 use crate::collector::{self, Fate};
@@ -50,16 +49,16 @@ impl<M: Machine> RepeatableRead<M> {
         // Acquire pairs with `record_word::publish` and with the exchange in `unlink::take_out_and`: a record
         // that is found alive is not freed while we are pinned.
         let found = word.load(Ordering::Acquire);
-        // Whoever has replaced the version since has left garbage of their own.
+        // A later writer of the record has left garbage of its own.
         if found & record_word::DEAD != 0 || !record_word::same_order(found, garbage.order) {
             return true;
         }
         if found & record_word::LATCH != 0 {
             return false;
         }
-        // Whoever meets the latch spins.
+        // Transactions that meet the latch spin.
         M::enter_section();
-        // Acquire pairs with the release of who had it before.
+        // Acquire pairs with the release of the latch's previous holder.
         let latched = word
             .compare_exchange(
                 found,
@@ -85,9 +84,8 @@ impl<M: Machine> RepeatableRead<M> {
     ) -> bool {
         let record = garbage.record;
         let order = if garbage.placeholder { CANCELLED } else { garbage.order };
-        // Acquire pairs with `record_word::publish` and with the exchange in `unlink::take_out_and`: a record
-        // that is found alive is not freed while we are pinned. Whoever has overwritten it since leaves
-        // garbage of their own.
+        // Acquire pairs with `record_word::publish` and with the exchange in `unlink::take_out_and`: a record that is
+        // found alive is not freed while we are pinned. A later writer of it has left garbage of its own.
         if !record_word::is_absence(record.word().load(Ordering::Acquire), order) {
             return true;
         }

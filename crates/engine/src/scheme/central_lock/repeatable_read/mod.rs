@@ -54,10 +54,10 @@ use std::sync::Arc;
 const PLACED: u64 = (record_word::FLAGS + 1) | record_word::ABSENT;
 /// The word of one whose insertion was given up.
 const CANCELLED: u64 = record_word::ABSENT;
-/// What the counter of commits begins at: the last number that no commit has.
+/// The counter of commits begins here: the last number that no commit has.
 const FIRST: u64 = 1;
 
-/// What all workers share.
+/// State shared by all workers.
 pub struct Shared<M: Machine> {
     manager: Arc<Boxed<M, Manager<M>>>,
     /// Ticks after which a wait ends.
@@ -82,7 +82,7 @@ pub struct RepeatableRead<M: Machine> {
     client: LockClient<M, Session<M>>,
     /// Versions whose words are below are in its snapshot.
     limit: u64,
-    /// What is older than this is read by nobody.
+    /// No snapshot reads what is older than this.
     oldest_active: u64,
     /// Transactions since the last search for the oldest active number.
     since: u32,
@@ -140,7 +140,7 @@ impl<M: Machine> RepeatableRead<M> {
 /// The insertion that has placed the record is at work no more. If somebody else is about to write the
 /// record, or has, that stays: the insertion was refused the lock.
 fn cancel<M: Machine>(record: RecordRef<M>) {
-    // Release pairs with the acquire of the collector who takes it out of its index.
+    // Release pairs with the acquire of the collector that takes it out of its index.
     _ = record.word().compare_exchange(PLACED, CANCELLED, Ordering::Release, Ordering::Relaxed);
 }
 
@@ -191,7 +191,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         let mark = arena.used();
         let mut spin = Spin::<M>::new();
         loop {
-            // Acquire pairs with the release of who has installed it: the payload is visible.
+            // Acquire pairs with the release of its writer: the payload is visible.
             let word = record.word().load(Ordering::Acquire);
             if word & record_word::DEAD != 0 {
                 return Step::Redo;
@@ -211,7 +211,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         }
     }
 
-    /// What was loaded since the transaction began is not in its snapshot, in a sealed table either.
+    /// Rows loaded since the transaction began are not in its snapshot, in a sealed table either.
     #[inline]
     fn read_sealed(
         &self,
@@ -272,7 +272,7 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         cx: &mut Context<'_, M, Self>,
         writes: &mut WriteSet<M>,
     ) -> Result<CommitPoint, Abort<M>> {
-        // Whoever reads what this window installs opens a window later, and so in this epoch at least.
+        // A reader of what this window installs opens a window later, and so in this epoch at least.
         let epoch = cx.epochs.open_window(cx.heap.slot());
         if writes.is_empty() {
             // Behind the last commit of the snapshot.
@@ -280,8 +280,8 @@ impl<M: Machine> Scheme<M> for RepeatableRead<M> {
         }
         check_placed(writes)?;
         in_place::prepare(cx, writes)?;
-        // Whoever begins before this commit is counted reads what it overwrites: whether nobody does is known
-        // afterwards.
+        // A snapshot that begins before this commit is counted reads what it overwrites: whether there is none is
+        // known afterwards.
         let lost = Cell::new(false);
         install::set_blocks_by(cx, writes, |_| {
             lost.set(true);

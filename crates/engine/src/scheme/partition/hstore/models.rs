@@ -1,5 +1,5 @@
-//! The lock of one partition by itself: whom it is granted to, on simulated cores; what its holder
-//! sees, in every execution that the memory model allows.
+//! The lock of one partition by itself: its grants, on simulated cores, and what its holder sees, in every execution
+//! that the memory model allows.
 
 use super::super::partitioned::Policy;
 use super::faults::TAKEN_IN_TWO_STEPS;
@@ -12,7 +12,7 @@ use chiliad_simulator::{Config, MemoryModel, Run, Sim};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Those who wait.
+/// Waiters of the partition.
 const WAITERS: u64 = 5;
 
 #[test]
@@ -27,7 +27,7 @@ fn the_oldest_is_next() {
         let granted = Rc::new(RefCell::new(Vec::new()));
         run.outside(|| lock.lock(99, &Limits::new())).expect("free");
         for waiter in 1..=WAITERS {
-            // Who begins first is the schedule's choice.
+            // The schedule chooses which one begins first.
             let (lock, granted) = (lock.clone(), granted.clone());
             run.spawn(format!("waiter {waiter}"), move || {
                 lock.lock(waiter, &Limits::new()).expect("no limit");
