@@ -202,7 +202,9 @@ impl<'a, M: Machine> Client<'a, M> {
         self.partitions.clear();
         let shape = self.requests.next(&mut self.partitions);
         M::work(Cost::Request, 1);
-        M::work(Cost::Draw, self.requests.draws());
+        if M::SIMULATED {
+            M::work(Cost::Draw, self.requests.draws());
+        }
         let timed = self.timed.take(&mut self.random);
         // Looking at a simulated clock is an event.
         let followed = self.plan.follow.is_some()

@@ -50,7 +50,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
         }
         self.verification.prepared(point);
         self.append(point);
-        // Install.
+        // Install, all writes with one context.
+        let mut cx = context!(self);
         for at in 0..self.writes.entries.len() {
             M::work(Cost::Install, 1);
             let write = &self.writes.entries[at];
@@ -62,7 +63,7 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
                 continue;
             }
             let value = self.verification.payload(write, &self.arena);
-            self.scheme.install(&mut context!(self), point, &mut self.writes, at, value);
+            self.scheme.install(&mut cx, point, &mut self.writes, at, value);
         }
         let in_place = |write: &Write<M>| write.is_void() || write.spare[1].is_none();
         debug_assert!(self.writes.entries.iter().all(in_place), "each value is in its record");

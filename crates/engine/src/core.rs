@@ -25,11 +25,12 @@ use std::sync::Arc;
 const ROW_BYTES_GUESS: u32 = 128;
 
 /// Whether the worker has a transaction in hand.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Idle,
     Active,
-    /// It failed with this and can only be rolled back.
-    Aborted(Error),
+    /// It failed with [`Attempt::failure`] and can only be rolled back.
+    Aborted,
 }
 
 /// The worker without its view of the catalog, so that a table can be held while it works.
@@ -73,14 +74,15 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
 /// How the transaction in hand stands.
 pub(crate) struct Attempt {
     pub state: State,
+    /// What it failed with, once it is lost. Apart from the state, which each transaction sets twice: what holds an
+    /// error is looked at before it is overwritten.
+    pub failure: Error,
     /// Counts the worker's transactions.
     pub sequence: u64,
     pub read_only: bool,
     pub in_past: bool,
     /// It is a load, which may write to read-only tables.
     pub loads: bool,
-    /// The last transaction went through, or was given up by its own logic.
-    pub finished: bool,
     /// The reclaim epoch at begin: see [`Core::commit`].
     pub begun_in: u64,
     /// Times that the scheme has waited in the middle of an operation, and so the pin has changed.
@@ -191,11 +193,11 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             scheme: S::new(),
             attempt: Attempt {
                 state: State::Idle,
+                failure: Error::TransactionOver,
                 sequence: 0,
                 read_only: false,
                 in_past: false,
                 loads: false,
-                finished: false,
                 begun_in: 0,
                 waits: 0,
                 dirty: 0,
@@ -306,7 +308,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
             }
         };
         self.count_conflict(reason, abort.record);
-        self.attempt.state = State::Aborted(Error::Conflict(reason));
+        self.attempt.state = State::Aborted;
+        self.attempt.failure = Error::Conflict(reason);
         Error::Conflict(reason)
     }
 
@@ -314,7 +317,8 @@ impl<M: Machine, S: Scheme<M>> Core<M, S> {
     #[cold]
     pub fn abort_with(&mut self, error: Error) -> Error {
         if matches!(self.attempt.state, State::Active) {
-            self.attempt.state = State::Aborted(error.clone());
+            self.attempt.state = State::Aborted;
+            self.attempt.failure = error.clone();
         }
         debug_assert!(!matches!(self.attempt.state, State::Active), "no commit follows");
         error

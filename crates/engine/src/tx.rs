@@ -11,13 +11,43 @@ use chiliad_api::{
 use chiliad_machine::Machine;
 
 impl<M: Machine, S: Scheme<M>> Worker<M, S> {
-    /// The transaction in progress has ended: hands back what it has collected.
+    /// The transaction in progress has ended: hands back what it has collected. It has `finished` if it went
+    /// through, or was given up by its own logic.
     #[inline]
-    fn end(&mut self) {
+    fn end(&mut self, finished: bool) {
         let core = &mut self.core;
         core.release_locks();
         unpin_catalog_version(core.heap.slot());
-        M::ended(core::mem::take(&mut core.attempt.finished));
+        M::ended(finished);
+    }
+
+    /// No transaction has begun, for this reason.
+    #[cold]
+    fn fail_to_begin(&mut self, error: Error) -> Error {
+        unpin_catalog_version(self.core.heap.slot());
+        M::ended(false);
+        error
+    }
+
+    /// The transaction in progress has not committed, for this reason: rolls it back.
+    #[cold]
+    fn fail_to_commit(&mut self, error: Error) -> Error {
+        let Self { view, core } = self;
+        if core.attempt.state != State::Idle {
+            core.abort_and_collect(view, false);
+        }
+        core.clean_up(view);
+        self.end(false);
+        error
+    }
+
+    /// Why no commit or look at the transaction in progress is possible.
+    #[cold]
+    fn over(&self) -> Error {
+        match self.core.attempt.state {
+            State::Aborted => self.core.attempt.failure.clone(),
+            State::Idle | State::Active => Error::TransactionOver,
+        }
     }
 }
 
@@ -40,56 +70,48 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         }
         M::begun(intent.retries > 0);
         self.catch_up();
-        let begun = self.core.begin(intent);
-        if begun.is_err() {
-            unpin_catalog_version(self.core.heap.slot());
-            M::ended(false);
-        }
-        begun
+        self.core.begin(intent).map_err(|error| self.fail_to_begin(error))
     }
 
     #[inline]
     fn commit(&mut self) -> Result<Committed> {
-        let Self { view, core } = self;
-        let committed = match &core.attempt.state {
-            State::Active => core.commit(view),
-            State::Aborted(error) => Err(error.clone()),
-            State::Idle => Err(Error::TransactionOver),
-        };
-        if committed.is_err() && !matches!(core.attempt.state, State::Idle) {
-            core.abort_and_collect(view, false);
+        if self.core.attempt.state != State::Active {
+            return Err(self.fail_to_commit(self.over()));
         }
-        debug_assert!(matches!(core.attempt.state, State::Idle), "no commit leaves one in hand");
-        core.clean_up(view);
-        core.attempt.finished = committed.is_ok();
-        self.end();
-        committed
+        let Self { view, core } = self;
+        match core.commit(view) {
+            Ok(committed) => {
+                debug_assert!(core.attempt.state == State::Idle, "no commit leaves one in hand");
+                core.clean_up(view);
+                self.end(true);
+                Ok(committed)
+            }
+            Err(error) => Err(self.fail_to_commit(error)),
+        }
     }
 
     fn rollback(&mut self) {
         let Self { view, core } = self;
-        core.attempt.finished = matches!(core.attempt.state, State::Active);
-        core.abort_and_collect(view, core.attempt.finished);
+        let finished = core.attempt.state == State::Active;
+        core.abort_and_collect(view, finished);
         core.clean_up(view);
-        self.end();
+        self.end(finished);
     }
 
     fn abandon(&mut self) {
         match self.core.attempt.state {
             State::Idle => {}
             State::Active => self.core.roll_back(true),
-            State::Aborted(_) => self.core.roll_back(false),
+            State::Aborted => self.core.roll_back(false),
         }
-        self.end();
+        self.end(false);
     }
 
     fn validate(&mut self) -> Result<()> {
-        let core = &mut self.core;
-        match &core.attempt.state {
-            State::Active => {}
-            State::Aborted(error) => return Err(error.clone()),
-            State::Idle => return Err(Error::TransactionOver),
+        if self.core.attempt.state != State::Active {
+            return Err(self.over());
         }
+        let core = &mut self.core;
         match core.scheme.validate(&core.writes) {
             Ok(()) => Ok(()),
             Err(abort) => Err(core.mark_aborted(abort)),

@@ -154,7 +154,11 @@ pub type RunReadOnly<'a> =
 /// that never was, and must be run again.
 #[inline]
 pub(crate) fn present<R>(row: Option<R>) -> Result<R> {
-    row.ok_or(Error::Conflict(Reason::Vanished))
+    // Not `ok_or`, which would make the error and drop it again for each row that is there.
+    match row {
+        Some(row) => Ok(row),
+        None => Err(Error::Conflict(Reason::Vanished)),
+    }
 }
 
 /// The outcome of inserting under a key that is free by what the transaction has read. Where it is

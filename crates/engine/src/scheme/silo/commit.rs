@@ -51,7 +51,11 @@ impl<M: Machine, const VARIANT: u8> Optimistic<M, VARIANT> {
     fn latch_all(&mut self, writes: &mut WriteSet<M>) -> Result<(), Abort<M>> {
         let WriteSet { entries, order, .. } = writes;
         order.clear();
-        order.extend((0..entries.len() as u32).filter(|&at| !entries[at as usize].placed));
+        for (at, write) in entries.iter().enumerate() {
+            if !write.placed {
+                order.push(at as u32);
+            }
+        }
         order.sort_unstable_by_key(|&at| entries[at as usize].record.address());
         for &mut at in order {
             let write = &mut entries[at as usize];
