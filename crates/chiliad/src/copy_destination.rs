@@ -1,13 +1,11 @@
 //! Directories that a copy is written to: nothing is changed where there is something, and where the
 //! copy fails nothing stays.
 
-use crate::place::{disk, make_directory};
-use crate::{Error, LogError, Result};
+use crate::place::{disk, make_directory, names};
+use crate::{LogError, Result};
 use chiliad_engine::MANIFEST_NAME;
 use chiliad_machine::disk::{LOCK_NAME, Lock, NativeDisk};
-use std::ffi::OsString;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A directory that was empty or missing, and is locked. Dropped, it is that again.
@@ -66,18 +64,5 @@ pub(crate) fn refuse_foreign(path: &Path) -> Result<()> {
     match names.is_empty() || names.iter().any(|name| name == MANIFEST_NAME || name == LOCK_NAME) {
         true => Ok(()),
         false => Err(LogError::NotOurs { place: path.display().to_string() }.into()),
-    }
-}
-
-/// The names in a directory; `None` if there is no such directory.
-fn names(path: &Path) -> Result<Option<Vec<OsString>>> {
-    let doing = || LogError::io(format!("opening {}", path.display()));
-    match fs::read_dir(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::Data(doing()(error))),
-        Ok(entries) => {
-            let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
-            names.collect::<std::io::Result<_>>().map(Some).map_err(|it| doing()(it).into())
-        }
     }
 }

@@ -1,12 +1,16 @@
 //! A database that several servers share: each has all of it, and they agree by one log.
 
+use crate::engine::Engine;
 use crate::joined_threads::JoinedThreads;
+use crate::place::{disk, make_directory, names};
 use crate::{Database, Durability, Error, LogError, Options, Result};
-use chiliad_hyder::{Hyder, ServerOptions};
+use chiliad_hyder::{CHECKPOINT_PREFIX, Hyder, ServerOptions};
 use chiliad_machine::Interleaved;
+use chiliad_machine::disk::{Disk, LOCK_NAME, Lock};
 use chiliad_machine::shared_log::{SharedLog, SharedLogError};
 use chiliad_shared_log::{FileLog, FileLogOptions, MemoryLog};
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -14,6 +18,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 const MEMORY: &str = "memory:";
 const FILE: &str = "file:";
 const NATS: &str = "nats://";
+
+/// The checkpoints in the directory of a log.
+const CHECKPOINTS: &str = "checkpoints";
 
 /// The logs in memory of this process that somebody has open, by name.
 type Named = Mutex<HashMap<String, Weak<MemoryLog>>>;
@@ -33,7 +40,14 @@ impl Database {
     /// A transaction reads the state that this server has published when it begins, which others may be a moment
     /// ahead of: [`RunOptions::linearizable`](crate::RunOptions::linearizable) asks for the newest. When a call has
     /// returned, what it has written is durable as the log is, and seen by this server's next transaction. Of the
-    /// options only memory, workers and back-off count.
+    /// options only memory, workers, back-off and checkpoints count.
+    ///
+    /// **Checkpoints.** Where there is a directory for them ([`Options::checkpoints`]), a thread makes one whenever the log
+    /// has grown by [`Options::checkpoint_log_bytes`], and trims the log to what begins with the one before. A server
+    /// begins with the newest that is sound, and the rest of the log. A trimmed log can be joined with such a checkpoint
+    /// alone: let the servers share the directory, or copy it to where a new one starts; one whose own checkpoints are all
+    /// older than the trimmed log is refused by [`Error::LogRefused`]. Nobody but such servers may write to the
+    /// directory.
     ///
     /// ```
     /// use chiliad::{Database, Options, RunOptions, Table};
@@ -53,10 +67,14 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for a log that cannot be meant; [`Error::Data`] for one that cannot be used;
+    /// [`Error::InvalidOption`] for a log that cannot be meant; [`Error::Data`] for one that cannot be used, and for
+    /// checkpoints that cannot; [`Error::LogRefused`] for one that does not go on from the newest of them;
     /// [`Error::LogFailed`]; [`Error::OutOfMemory`].
     pub fn join(log: &str, options: Options) -> Result<Self> {
-        Self::join_log(open_log(log)?, options)
+        let opened = open_log(log)?;
+        let beside = || directory(log).map(|directory| directory.join(CHECKPOINTS));
+        let checkpoints = options.checkpoints.clone().or_else(beside);
+        Self::join_log(opened, Options { checkpoints, ..options })
     }
 
     /// As [`Database::join`], for a log that the application has opened.
@@ -67,13 +85,38 @@ impl Database {
         options.check()?;
         let server = ServerOptions {
             memory_bytes_max: options.memory_bytes_max,
+            checkpoint_log_bytes: options.checkpoint_log_bytes,
             ..ServerOptions::default()
         };
-        let server = Hyder::<Interleaved>::join(log, server)?;
-        let threads = JoinedThreads::start(&server)?;
+        let mut made = None;
+        let mut checkpoints: Option<Arc<dyn Disk>> = None;
+        if let Some(path) = &options.checkpoints {
+            refuse_others(path)?;
+            made = make_directory(path)?;
+            // Servers that share it leave each other's files alone: nobody is locked out.
+            checkpoints = Some(Arc::new(disk(path, Lock::Shared)?));
+        }
+        let makes_checkpoints = checkpoints.is_some();
+        let server = Hyder::<Interleaved>::join_with(log, checkpoints, server)?;
+        let engine: Engine = Arc::new(server.clone());
+        let threads = JoinedThreads::start(&server, &engine, makes_checkpoints)?;
+        if let Some(made) = made {
+            made.keep();
+        }
         // What the log has told is durable.
         let options = Options { durability: Durability::None, ..options };
-        Self::assemble(options, Arc::new(server), None, Some(threads))
+        Self::assemble(options, engine, None, Some(threads))
+    }
+}
+
+/// Refuses a directory with anything but checkpoints in it.
+fn refuse_others(path: &Path) -> Result<()> {
+    let is_ours = |name: &OsString| {
+        name == LOCK_NAME || name.to_str().is_some_and(|name| name.starts_with(CHECKPOINT_PREFIX))
+    };
+    match names(path)?.iter().flatten().all(is_ours) {
+        true => Ok(()),
+        false => Err(LogError::NotOurs { place: path.display().to_string() }.into()),
     }
 }
 
@@ -88,16 +131,23 @@ pub fn open_log(text: &str) -> Result<Arc<dyn SharedLog>> {
     if text.starts_with(NATS) {
         return jetstream(text);
     }
-    let directory = text.strip_prefix(FILE).unwrap_or(text);
-    if directory.is_empty() || directory.contains("://") {
+    let Some(directory) = directory(text) else {
         let message = format!(
             "shared log {text:?}: accepted are memory:, memory:NAME, a directory, and nats://HOST:PORT,.../NAME"
         );
         return Err(Error::InvalidOption(message));
-    }
-    let opened =
-        FileLog::<Interleaved>::open_directory(Path::new(directory), FileLogOptions::default());
-    Ok(Arc::new(opened.map_err(|error| cannot_be_used(directory, &error))?))
+    };
+    let opened = FileLog::<Interleaved>::open_directory(directory, FileLogOptions::default());
+    let place = directory.display();
+    Ok(Arc::new(opened.map_err(|error| cannot_be_used(&place.to_string(), &error))?))
+}
+
+/// The directory that a text names, if it names a log in files.
+fn directory(text: &str) -> Option<&Path> {
+    let directory = text.strip_prefix(FILE).unwrap_or(text);
+    let is_none =
+        directory.is_empty() || directory.starts_with(MEMORY) || directory.contains("://");
+    (!is_none).then(|| Path::new(directory))
 }
 
 fn in_memory(name: &str) -> Arc<dyn SharedLog> {

@@ -104,6 +104,7 @@ mod ticker;
 mod ticket;
 mod transaction;
 mod until;
+mod upkeep;
 mod worker;
 
 /// Logs that several servers share: what [`Database::join`] opens, and what an application may bring.

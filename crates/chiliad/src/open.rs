@@ -16,7 +16,8 @@ use chiliad_machine::disk::Lock;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How the storage of a database is.
+/// How the storage of a database is. Of a joined database the epoch is the number of the last transaction that this
+/// server has rolled forward, and the bytes of log are those that it has read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Storage {
@@ -122,20 +123,27 @@ impl Database {
         self.shared.persistent.as_ref().map(|persistent| &persistent.recovered)
     }
 
-    /// How the storage is; `None` in memory.
+    /// How the storage is; `None` in memory. Of a joined database, everything that it has committed is durable as its log
+    /// is; [`Storage::failure`] says why it rolls the log forward no more.
     #[must_use]
     pub fn storage(&self) -> Option<Storage> {
-        let persistent = self.shared.persistent.as_ref()?;
         let engine = &self.shared.engine;
+        let (durable_epoch, checkpoint_failure) =
+            match (&self.shared.persistent, &self.shared.joined) {
+                (Some(persistent), _) => {
+                    let background = persistent.background.as_ref();
+                    let failure = background.and_then(BackgroundThreads::checkpoint_failure);
+                    (engine.durable_epoch(), failure)
+                }
+                (None, Some(joined)) => (engine.epoch(), joined.checkpoint_failure()),
+                (None, None) => return None,
+            };
         Some(Storage {
             epoch: engine.epoch(),
-            durable_epoch: engine.durable_epoch(),
+            durable_epoch,
             log_bytes: engine.log_bytes(),
             failure: engine.log_failure(),
-            checkpoint_failure: persistent
-                .background
-                .as_ref()
-                .and_then(BackgroundThreads::checkpoint_failure),
+            checkpoint_failure,
         })
     }
 
@@ -164,11 +172,11 @@ impl Database {
     }
 
     /// Writes a checkpoint, while transactions go on, and removes the logs that it replaces: the next
-    /// opening is fast. Checkpoints are made by themselves too: [`Options::checkpoint_log_bytes`].
+    /// opening is fast. A joined database trims the log that servers share. Checkpoints are made by themselves too: [`Options::checkpoint_log_bytes`].
     ///
     /// # Errors
     /// [`Error::Data`] when it could not be written: the one before still counts. [`Error::LogFailed`];
-    /// [`Error::InvalidOption`] in memory; [`Error::Canceled`].
+    /// [`Error::InvalidOption`] in memory, and without [`Options::checkpoints`]; [`Error::Canceled`].
     pub fn checkpoint(&self) -> Result<Checkpointed> {
         self.shared.engine.checkpoint(&Threads::new(walkers(&self.shared.options)))
     }

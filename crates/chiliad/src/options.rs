@@ -4,6 +4,7 @@ use crate::backoff::Backoff;
 use chiliad_engine::{
     DurableOptions, Error, LogOptions, SchemeName as Scheme, Snapshots, Timestamps,
 };
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// When the result of a transaction is given out, in a database in a directory.
@@ -92,6 +93,10 @@ pub struct Options {
     /// Bytes of log after which a checkpoint is made by itself, and old logs go; more, where the last
     /// checkpoint was larger. `u64::MAX` for never.
     pub checkpoint_log_bytes: u64,
+    /// The directory of a joined database's checkpoints, made if it is missing; `None`: `checkpoints` in the directory of
+    /// a log in files, and no checkpoints with other logs. Servers of one log may share it, and should: see
+    /// [`Database::join`](crate::Database::join).
+    pub checkpoints: Option<PathBuf>,
     /// The share of its time, in percent, that each thread of a checkpoint works while transactions
     /// run.
     pub checkpoint_effort: u32,
@@ -126,6 +131,7 @@ impl Default for Options {
             log_segment_bytes: durable.log.segment_bytes,
             log_compress: durable.log.compress,
             checkpoint_log_bytes: durable.checkpoint_log_bytes,
+            checkpoints: None,
             checkpoint_effort: durable.checkpoint_effort,
             recovery_threads: 0,
             read_only: false,
@@ -246,6 +252,12 @@ impl Options {
     #[must_use]
     pub fn checkpoint_log_bytes(self, checkpoint_log_bytes: u64) -> Self {
         Self { checkpoint_log_bytes, ..self }
+    }
+
+    /// Sets [`Options::checkpoints`].
+    #[must_use]
+    pub fn checkpoints(self, directory: impl Into<PathBuf>) -> Self {
+        Self { checkpoints: Some(directory.into()), ..self }
     }
 
     /// Sets [`Options::checkpoint_effort`].

@@ -2,6 +2,7 @@
 
 use crate::{Error, LogError, Result};
 use chiliad_machine::disk::{Lock, NativeDisk};
+use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -42,4 +43,17 @@ pub(crate) fn disk(path: &Path, lock: Lock) -> Result<NativeDisk> {
         ErrorKind::ResourceBusy => Error::Data(LogError::OpenHere { place }),
         _ => Error::Data(LogError::io(format!("opening {place}"))(error)),
     })
+}
+
+/// The names in a directory; `None` if there is no such directory.
+pub(crate) fn names(path: &Path) -> Result<Option<Vec<OsString>>> {
+    let doing = || LogError::io(format!("opening {}", path.display()));
+    match fs::read_dir(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::Data(doing()(error))),
+        Ok(entries) => {
+            let names = entries.map(|entry| entry.map(|entry| entry.file_name()));
+            names.collect::<std::io::Result<_>>().map(Some).map_err(|it| doing()(it).into())
+        }
+    }
 }

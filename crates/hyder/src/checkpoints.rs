@@ -13,7 +13,8 @@ use chiliad_machine::disk::Disk;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-const PREFIX: &str = "checkpoint-";
+/// How the names of all files begin that are checkpoints, or will be.
+pub const PREFIX: &str = "checkpoint-";
 const NEW: &str = "new";
 
 /// Checkpoints that stay.

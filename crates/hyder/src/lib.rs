@@ -77,6 +77,7 @@ mod window;
 mod write;
 
 pub use bench::{MeldPlan, MeldReport, MeldSetting, Stage, run_meld};
+pub use checkpoints::PREFIX as CHECKPOINT_PREFIX;
 pub use cluster::Cluster;
 pub use faults::FAULTS;
 pub use options::{

@@ -1,0 +1,92 @@
+//! Threads that do a task again and again, and the one that makes checkpoints.
+
+use crate::engine::Engine;
+use crate::threads::Threads;
+use crate::{Error, Result};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// How long a thread rests between two tasks.
+const REST: Duration = Duration::from_millis(50);
+
+/// A thread that does a task again and again. It ends when this is dropped, after the task that it is at.
+pub(crate) struct Upkeep {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Upkeep {
+    /// # Errors
+    /// [`Error::HostExhausted`].
+    pub fn start(name: &str, task: impl Fn() + Send + 'static) -> Result<Self> {
+        let stop = Arc::<AtomicBool>::default();
+        let told = Arc::clone(&stop);
+        let body = move || {
+            // Acquire pairs with the release in `drop`.
+            while !told.load(Ordering::Acquire) {
+                task();
+                std::thread::park_timeout(REST);
+            }
+        };
+        let refused = |error| Error::HostExhausted(format!("no thread for the log: {error}"));
+        let thread = Builder::new().name(name.into()).spawn(body).map_err(refused)?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Upkeep {
+    fn drop(&mut self) {
+        // Release pairs with the acquire of the thread.
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic was reported when it happened; a drop has nobody to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Makes checkpoints when they are due.
+pub(crate) struct Checkpointer {
+    /// `None` once it was wound down.
+    thread: Option<Upkeep>,
+    engine: Engine,
+    failure: Arc<Mutex<Option<Error>>>,
+}
+
+impl Checkpointer {
+    /// A checkpoint uses so many threads.
+    ///
+    /// # Errors
+    /// [`Error::HostExhausted`].
+    pub fn start(engine: &Engine, threads: usize) -> Result<Self> {
+        let failure = Arc::<Mutex<_>>::default();
+        let (due, told) = (engine.clone(), Arc::clone(&failure));
+        let task = move || checkpoint_if_due(&due, &Threads::new(threads), &told);
+        let thread = Some(Upkeep::start("chiliad-checkpoint", task)?);
+        Ok(Self { thread, engine: engine.clone(), failure })
+    }
+
+    /// What went wrong with the last checkpoint that nobody asked for.
+    pub fn failure(&self) -> Option<Error> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends the checkpoint that is being made, and the thread.
+    pub fn wind_down(&mut self) {
+        self.engine.cancel_checkpoints();
+        self.thread = None;
+    }
+}
+
+fn checkpoint_if_due(engine: &Engine, host: &Threads<'_>, failure: &Mutex<Option<Error>>) {
+    if !engine.checkpoint_is_due() {
+        return;
+    }
+    let made = engine.checkpoint(host);
+    if made != Err(Error::Canceled) {
+        *failure.lock().unwrap_or_else(PoisonError::into_inner) = made.err();
+    }
+}
