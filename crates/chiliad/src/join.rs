@@ -2,28 +2,16 @@
 
 use crate::engine::Engine;
 use crate::joined_threads::JoinedThreads;
+use crate::logs::{CHECKPOINTS, directory, open_log};
 use crate::place::{disk, make_directory, names};
-use crate::{Database, Durability, Error, LogError, Options, Result};
+use crate::{Database, Durability, LogError, Options, Result};
 use chiliad_hyder::{CHECKPOINT_PREFIX, Hyder, ServerOptions};
 use chiliad_machine::Interleaved;
 use chiliad_machine::disk::{Disk, LOCK_NAME, Lock};
-use chiliad_machine::shared_log::{SharedLog, SharedLogError};
-use chiliad_shared_log::{FileLog, FileLogOptions, MemoryLog};
-use std::collections::HashMap;
+use chiliad_machine::shared_log::SharedLog;
 use std::ffi::OsString;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-
-/// What comes before the name of a log in memory, and before a directory.
-const MEMORY: &str = "memory:";
-const FILE: &str = "file:";
-const NATS: &str = "nats://";
-
-/// The checkpoints in the directory of a log.
-const CHECKPOINTS: &str = "checkpoints";
-
-/// The logs in memory of this process that somebody has open, by name.
-type Named = Mutex<HashMap<String, Weak<MemoryLog>>>;
+use std::sync::Arc;
 
 impl Database {
     /// Joins the servers that share a log, with the state that the log makes: all that has committed on any of them is
@@ -118,74 +106,4 @@ fn refuse_others(path: &Path) -> Result<()> {
         true => Ok(()),
         false => Err(LogError::NotOurs { place: path.display().to_string() }.into()),
     }
-}
-
-/// Opens the log that a text names, as [`Database::join`] does.
-///
-/// # Errors
-/// As for [`Database::join`].
-pub fn open_log(text: &str) -> Result<Arc<dyn SharedLog>> {
-    if let Some(name) = text.strip_prefix(MEMORY) {
-        return Ok(in_memory(name));
-    }
-    if text.starts_with(NATS) {
-        return jetstream(text);
-    }
-    let Some(directory) = directory(text) else {
-        let message = format!(
-            "shared log {text:?}: accepted are memory:, memory:NAME, a directory, and nats://HOST:PORT,.../NAME"
-        );
-        return Err(Error::InvalidOption(message));
-    };
-    let opened = FileLog::<Interleaved>::open_directory(directory, FileLogOptions::default());
-    let place = directory.display();
-    Ok(Arc::new(opened.map_err(|error| cannot_be_used(&place.to_string(), &error))?))
-}
-
-/// The directory that a text names, if it names a log in files.
-fn directory(text: &str) -> Option<&Path> {
-    let directory = text.strip_prefix(FILE).unwrap_or(text);
-    let is_none =
-        directory.is_empty() || directory.starts_with(MEMORY) || directory.contains("://");
-    (!is_none).then(|| Path::new(directory))
-}
-
-fn in_memory(name: &str) -> Arc<dyn SharedLog> {
-    static LOGS: OnceLock<Named> = OnceLock::new();
-    if name.is_empty() {
-        return Arc::new(MemoryLog::new());
-    }
-    let logs = LOGS.get_or_init(Named::default);
-    let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
-    logs.retain(|_, log| log.strong_count() > 0);
-    if let Some(log) = logs.get(name).and_then(Weak::upgrade) {
-        return log;
-    }
-    let log = Arc::new(MemoryLog::new());
-    logs.insert(name.into(), Arc::downgrade(&log));
-    log
-}
-
-#[cfg(feature = "jetstream")]
-fn jetstream(url: &str) -> Result<Arc<dyn SharedLog>> {
-    use crate::jetstream::{JetStream, OpenError, Options};
-    let opened = JetStream::open(url, Options::default());
-    let refused = |error: OpenError| match error {
-        OpenError::Invalid(what) => Error::InvalidOption(what),
-        OpenError::Refused { .. } => Error::InvalidOption(error.to_string()),
-        OpenError::Log(error) => cannot_be_used(url, &error),
-    };
-    Ok(Arc::new(opened.map_err(refused)?))
-}
-
-#[cfg(not(feature = "jetstream"))]
-fn jetstream(url: &str) -> Result<Arc<dyn SharedLog>> {
-    let message =
-        format!("shared log {url:?}: built without it; accepted with the feature jetstream");
-    Err(Error::InvalidOption(message))
-}
-
-fn cannot_be_used(place: &str, error: &SharedLogError) -> Error {
-    let (doing, message) = (format!("opening the shared log {place}"), error.to_string());
-    Error::Data(LogError::Io { doing, kind: std::io::ErrorKind::Other, message })
 }

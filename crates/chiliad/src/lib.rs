@@ -82,6 +82,7 @@ mod held;
 mod join;
 mod joined_threads;
 pub mod key;
+mod logs;
 mod nest;
 mod open;
 mod options;
@@ -109,7 +110,7 @@ mod worker;
 
 /// Logs that several servers share: what [`Database::join`] opens, and what an application may bring.
 pub mod shared_log {
-    pub use crate::join::open_log as open;
+    pub use crate::logs::open_log as open;
     pub use chiliad_machine::shared_log::{Position, SharedLog, SharedLogError};
     pub use chiliad_shared_log::{DelayedLog, FileLog, FileLogOptions, MemoryLog};
 }

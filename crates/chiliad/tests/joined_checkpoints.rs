@@ -233,6 +233,9 @@ fn checkpoints_do_not_lie_among_other_files() {
     let refused = Database::join("memory:", Options::default().checkpoints(&data));
     let refused = refused.expect_err("refused");
     assert!(matches!(refused, Error::Data(LogError::NotOurs { .. })), "{refused}");
+    let refused = Database::join(&data.display().to_string(), Options::default());
+    let refused = refused.expect_err("no log among them either");
+    assert!(matches!(refused, Error::Data(LogError::NotOurs { .. })), "{refused}");
     let refused = Database::join("memory:", Options::default().checkpoints(data.join("a/b")));
     assert!(matches!(refused, Err(Error::Data(_))), "{refused:?}");
     let db = Database::join("memory:", Options::default()).expect("a server");

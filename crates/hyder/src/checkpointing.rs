@@ -85,7 +85,9 @@ impl<M: Machine> Server<M> {
         self.checkpointing.has_made(label, read);
         self.checkpointing.bytes.store(bytes, Ordering::Relaxed);
         M::mark("checkpoint published");
-        self.tell(&summary)?;
+        if !labels.is_empty() {
+            self.tell(&summary)?;
+        }
         if labels.len() > 1 {
             self.trim(oldest_position::<M>(place, &labels).unwrap_or(summary.position))?;
         }

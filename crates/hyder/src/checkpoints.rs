@@ -53,13 +53,17 @@ impl Checkpoints {
     }
 
     /// Gives a file that is complete and synced its name, durably, and removes what is not needed any more. Returns the
-    /// labels that stay, the newest first, and how many files have gone.
+    /// labels that stay, the newest first, and how many files have gone; no labels, if the file itself has: other servers
+    /// have made newer ones meanwhile.
     ///
     /// # Errors
     /// The system's: the checkpoint counts or does not.
     pub fn publish(&self, label: u64, server: u64) -> Result<(Vec<u64>, usize), LogError> {
         let (new, name) = (new_name(label, server), name(label));
-        self.disk.rename(&new, &name).map_err(LogError::io(format!("renaming {new}")))?;
+        match self.disk.rename(&new, &name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok((Vec::new(), 0)),
+            renamed => renamed.map_err(LogError::io(format!("renaming {new}")))?,
+        }
         self.disk.sync_names().map_err(LogError::io("syncing the name of a checkpoint"))?;
         let mut labels = self.labels()?;
         labels.truncate(KEPT);
