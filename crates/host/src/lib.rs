@@ -6,6 +6,7 @@
 //! sink        results, for people and as JSON      bar         progress bars
 //! computer    cores, memory, the processor         limit       refusals of what cannot fit
 //! threads     threads that the system may refuse   values, text   times, sizes and numbers as people write them
+//! process     this program as a child
 //! ```
 //!
 //! Nothing in here knows of databases.
@@ -19,6 +20,7 @@ pub mod interrupt;
 pub mod leftovers;
 pub mod limit;
 pub mod output;
+mod process;
 mod sink;
 pub mod text;
 pub mod threads;
@@ -28,4 +30,5 @@ pub use failure::Stop;
 pub use interrupt::Listening;
 pub use leftovers::Leftover;
 pub use output::OutputFile;
+pub use process::{Ended, Heard, Process};
 pub use sink::Sink;

@@ -1,10 +1,9 @@
-//! The process, seen from the parent: started, listened to, killed.
+//! This program as a child process that speaks in lines: started, listened to, told, killed.
 
-use super::said::Said;
-use chiliad_host::leftovers::{self, Leftover};
-use chiliad_host::{Stop, threads};
+use crate::leftovers::{self, Leftover};
+use crate::{Stop, threads};
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -15,19 +14,19 @@ use std::time::{Duration, Instant};
 /// How long a child may say nothing where it must say something.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A running child. Dropped, it is killed, and where a signal ends this process.
-pub struct Process {
+/// A running child whose lines are read as `T`. Dropped, it is killed, and where a signal ends this process.
+pub struct Process<T> {
     child: Arc<Mutex<Child>>,
     leftover: Leftover,
     input: Option<ChildStdin>,
-    said: Receiver<Said>,
+    said: Receiver<T>,
     errors: Option<JoinHandle<String>>,
 }
 
 /// What came of listening.
-pub enum Heard {
+pub enum Heard<T> {
     /// A line of the child.
-    Said(Said),
+    Said(T),
     /// The time has come.
     Time,
     /// The child has closed its output: it has ended, or is about to.
@@ -42,9 +41,12 @@ pub struct Ended {
     pub why: String,
 }
 
-impl Process {
-    /// Starts this program with `words`.
-    pub fn start(words: Vec<OsString>) -> Result<Self, Stop> {
+impl<T: Send + 'static> Process<T> {
+    /// Starts this program with `words`. A line that `read` does not know is nothing said.
+    ///
+    /// # Errors
+    /// The system refuses a process or a thread.
+    pub fn start(words: Vec<OsString>, read: fn(&str) -> Option<T>) -> Result<Self, Stop> {
         let fail = |error| Stop::Failed(format!("starting the process: {error}"));
         let mut command = Command::new(std::env::current_exe().map_err(fail)?);
         command.args(words);
@@ -60,7 +62,7 @@ impl Process {
         // Dropped where a thread is refused: then it is killed.
         let mut process = Self { child, leftover, input, said, errors: None };
         if let Some(output) = output {
-            let listens = move || listen(output, &sender);
+            let listens = move || listen(output, read, &sender);
             thread::Builder::new().spawn(listens).map_err(threads::refused)?;
         }
         if let Some(errors) = errors {
@@ -70,8 +72,17 @@ impl Process {
         Ok(process)
     }
 
+    /// Its number, by which the system knows it.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        lock(&self.child).id()
+    }
+
     /// Waits for the next line: until `deadline`, if there is one.
-    pub fn hear(&self, deadline: Option<Instant>) -> Result<Heard, Stop> {
+    ///
+    /// # Errors
+    /// It says nothing for two minutes, without a deadline.
+    pub fn hear(&self, deadline: Option<Instant>) -> Result<Heard<T>, Stop> {
         let wait = deadline.map_or(PATIENCE, |at| at.saturating_duration_since(Instant::now()));
         match self.said.recv_timeout(wait) {
             Ok(said) => Ok(Heard::Said(said)),
@@ -84,19 +95,32 @@ impl Process {
         }
     }
 
+    /// Sends it a line. One that has ended is not told; what it says then shows it.
+    pub fn tell(&mut self, line: &str) {
+        if let Some(input) = &mut self.input {
+            let _ = writeln!(input, "{line}").and_then(|()| input.flush());
+        }
+    }
+
     /// Kills it: SIGKILL, whatever it is doing.
+    ///
+    /// # Errors
+    /// The system's.
     pub fn kill(&mut self) -> Result<(), Stop> {
         lock(&self.child)
             .kill()
             .map_err(|error| Stop::Failed(format!("killing the process: {error}")))
     }
 
-    /// Asks it to end.
+    /// Ends what it is sent: asks it to end.
     pub fn close(&mut self) {
         self.input = None;
     }
 
     /// Waits for its end, after its output has ended.
+    ///
+    /// # Errors
+    /// The system's.
     pub fn wait(mut self) -> Result<Ended, Stop> {
         let status = lock(&self.child).wait();
         let status = status.map_err(|error| Stop::Failed(format!("waiting: {error}")))?;
@@ -111,11 +135,11 @@ fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
 }
 
 /// Passes on what the child says. A line that was cut short is nothing said.
-fn listen(output: ChildStdout, sender: &Sender<Said>) {
+fn listen<T>(output: ChildStdout, read: fn(&str) -> Option<T>, sender: &Sender<T>) {
     let mut output = BufReader::with_capacity(1 << 16, output);
     let mut line = String::new();
     while output.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
-        let whole = line.strip_suffix('\n').and_then(Said::read);
+        let whole = line.strip_suffix('\n').and_then(read);
         if whole.is_some_and(|said| sender.send(said).is_err()) {
             return;
         }

@@ -6,7 +6,7 @@
 //! victim  the process: opens the directory, runs clients, and says what it acknowledges
 //! client  a client's loop           bank, tpcc  what clients do, and the books of it
 //! said    a line of the process     ledger      what must be there, compared with what is
-//! parent  start, kill, compare; process, place, report  what it starts, where, and what comes of it
+//! parent  start, kill, compare; place, report  where, and what comes of it
 //! ```
 //!
 //! The words of the process are no part of the rig. A pipe keeps what was written before the
@@ -19,7 +19,6 @@ mod order;
 mod parent;
 mod place;
 mod plan;
-mod process;
 mod report;
 mod said;
 mod tpcc;

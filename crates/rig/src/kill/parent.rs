@@ -5,13 +5,12 @@ use super::ledger::{Findings, Ledger};
 use super::order::Order;
 use super::place::Place;
 use super::plan::{Cycle, End};
-use super::process::{Heard, Process};
 use super::report::{Ending, Report};
 use super::said::Said;
 use chiliad::{Database, Options};
 use chiliad_host::bar::bar;
 use chiliad_host::text::thousands;
-use chiliad_host::{Listening, Stop};
+use chiliad_host::{Heard, Listening, Process, Stop};
 use indicatif::ProgressBar;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -136,7 +135,8 @@ impl Run<'_> {
     ) -> Result<(), Stop> {
         let checkpoints = matches!(cycle.end, End::Checkpoint(_));
         let started = Instant::now();
-        let mut process = Process::start((self.order.child)(data, number, checkpoints))?;
+        let mut process =
+            Process::start((self.order.child)(data, number, checkpoints), Said::read)?;
         let mut ending = Ending::Opening;
         let mut deadline = match cycle.end {
             End::Opening(after) => Some(started + after),
