@@ -85,6 +85,15 @@ pub trait Store<M: Machine> {
         Ok(Vec::new())
     }
 
+    /// What this copy of a database has, as a text that is the same of all copies that have read as far; `None` where there
+    /// are no others. Nobody is at work, on any copy.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`].
+    fn fingerprint(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// What the database has done, what it holds and which sessions hold it back.
     fn stats(&self) -> Stats;
 

@@ -5,10 +5,12 @@
 
 use super::bind::{NativeTarget, bind, bind_native};
 use super::opening::{Home, Opening};
+use super::servers::Seat;
 use super::target::Target;
 use super::{Failure, servers};
 use chiliad_engine::any::{self, Place};
 use chiliad_engine::{Alone, Error, Info, Mode, OpenedOn, Options, names};
+use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Fault, Interleaved};
 use chiliad_simulator::Sim;
 use chiliad_workload::{AnyWorkload, WorkloadOptions};
@@ -83,6 +85,20 @@ pub fn open_native(
     let opened = any::open_native(info.name, opening.engine, place);
     let opened = opened.map_err(Failure::doing("opening the database"))?;
     bind_native(workload, opened)
+}
+
+/// Opens a native database of servers that share `log`, or one of these servers, with the tables of `workload`.
+///
+/// # Errors
+/// [`Error::InvalidOption`], also for a log that is not empty and should be; those of the log, of the engine and of the
+/// workload's options.
+pub fn open_on_log(
+    workload: &WorkloadOptions,
+    opening: &Opening,
+    log: &Arc<dyn SharedLog>,
+    seat: Seat,
+) -> Result<NativeTarget, Failure> {
+    servers::open_on_log(make(workload)?, opening, log, seat)
 }
 
 /// Opens a database on the current simulated run with the tables of `workload` under the scheme

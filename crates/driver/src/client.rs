@@ -43,6 +43,8 @@ pub(crate) struct Client<'a, M: Machine> {
     session: Box<dyn Session<M>>,
     requests: Box<dyn AnyClient + 'a>,
     client_id: ClientId,
+    /// Among the clients of this process.
+    place: usize,
     plan: &'a Plan,
     signals: Arc<Signals>,
     partitions: Vec<u32>,
@@ -83,6 +85,7 @@ impl<'a, M: Machine> Client<'a, M> {
             session,
             requests,
             client_id,
+            place: plan.place(client_id),
             plan,
             signals: Arc::clone(&run.0),
             partitions: Vec::with_capacity(64),
@@ -285,7 +288,7 @@ impl<'a, M: Machine> Client<'a, M> {
         self.tally.kinds[kind].committed += 1;
         self.tally.kinds[kind].unsuccessful += u64::from(unsuccessful);
         self.committed += 1;
-        self.signals.client(self.client_id.index).set(self.committed);
+        self.signals.client(self.place).set(self.committed);
     }
 
     /// Runs the request in hand once.

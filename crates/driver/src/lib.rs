@@ -54,8 +54,8 @@ mod window;
 
 pub use bind::{NativeTarget, bind, bind_native};
 pub use catalog::{
-    faults, lies_in_directories, open_native, open_on_simulator, open_simulated, scheme, schemes,
-    shares_log,
+    faults, lies_in_directories, open_native, open_on_log, open_on_simulator, open_simulated,
+    scheme, schemes, shares_log,
 };
 pub use chiliad_api::Backoff;
 pub use chiliad_hyder::{Certifier, Group, Level, PIPELINE_MAX, Premeld, RollOptions};
@@ -65,13 +65,14 @@ pub use idle::Idle;
 pub use lock_trial::{LockCounts, LockLoad, LockTrial, LockVerdict};
 pub use locking::{LockTableKind, Locking, run_locking};
 pub use lookup::{Lookup, run_lookup};
-pub use native::run_native;
+pub use native::{load_native, run_native};
 pub use opening::{ClusterOptions, Home, Opening, SERVERS_MAX};
-pub use plan::{FOLLOWED_ONE_IN, Length, MEMORY_READY, Plan, Recording, Retry};
+pub use plan::{FOLLOWED_ONE_IN, Length, MEMORY_READY, Others, Plan, Recording, Retry};
 pub use progress::{NoProgress, Progress};
 pub use report::{Failure, NativeReport, SimulatedReport};
 pub use sampling::Generator;
 pub use series::{Sample, resident_bytes};
+pub use servers::Seat;
 pub use simulated::{
     Loaded, SimulatedPlan, load_simulated, run_explained, run_loaded, run_simulated,
 };

@@ -84,6 +84,19 @@ pub fn run_native(
     })
 }
 
+/// Loads `target`'s rows: a later run need not.
+///
+/// # Errors
+/// As for [`run_native`].
+pub fn load_native(
+    target: &(dyn Target + Sync),
+    plan: &Plan,
+    progress: &dyn Progress,
+) -> Result<(), Failure> {
+    load::load(target, plan.seed, plan.cores, progress)?;
+    target.reach_snapshot()
+}
+
 /// Ends the threads beside the clients, however their driver ends.
 struct StopHelpers<'a> {
     over: &'a AtomicBool,
@@ -122,8 +135,7 @@ fn run_ticking(
 ) -> Result<NativeReport, Failure> {
     let started = Instant::now();
     if plan.load {
-        load::load(target, plan.seed, plan.cores, progress)?;
-        target.reach_snapshot()?;
+        load_native(target, plan, progress)?;
     }
     let load_seconds = started.elapsed().as_secs_f64();
     let mut report = run_clients(target, plan, progress, bell, checkpoints)?;

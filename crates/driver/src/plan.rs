@@ -31,11 +31,22 @@ pub struct Recording {
     pub memory_bytes_max: u64,
 }
 
+/// Clients of the same run in other processes, all of whose clients are numbered together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Others {
+    /// So many have numbers below those of this process.
+    pub before: usize,
+    /// So many above.
+    pub after: usize,
+}
+
 /// A run of a workload's clients on an opened database.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Concurrent clients.
     pub clients: usize,
+    /// Those of other processes: length and rate are of all together; natively only.
+    pub others: Others,
     /// Transactions that each has in flight: fibers of its group, each with a session of its own.
     pub interleave: usize,
     /// No more of them than pay, as the clients find out while they run; natively only.
@@ -97,6 +108,7 @@ impl Plan {
     pub fn new(clients: usize, length: Length, epoch: Duration) -> Self {
         Self {
             clients,
+            others: Others::default(),
             interleave: 1,
             adaptive: false,
             cores: clients,
@@ -134,8 +146,19 @@ impl Plan {
 
     /// The identity of one of a client's fibers, whose home is the client's.
     pub(crate) fn client_id(&self, client: usize, fiber: usize) -> ClientId {
-        let index = client + fiber * self.clients;
-        ClientId { index, of: self.workers(), home: client, seed: self.seed }
+        let (home, all) = (self.others.before + client, self.all_clients());
+        ClientId { index: home + fiber * all, of: all * self.interleave, home, seed: self.seed }
+    }
+
+    /// The place of a fiber among those of this process.
+    pub(crate) fn place(&self, client_id: ClientId) -> usize {
+        let (fiber, home) =
+            (client_id.index / self.all_clients(), client_id.index % self.all_clients());
+        home - self.others.before + fiber * self.clients
+    }
+
+    fn all_clients(&self) -> usize {
+        self.others.before + self.clients + self.others.after
     }
 
     /// The same in simulation, where the fibers of a client have homes of their own, as clients have: a few
@@ -150,5 +173,31 @@ impl Plan {
         let first = if self.warmup.is_zero() { Phase::Measure } else { Phase::Warmup };
         let limit = self.recording.map_or(u64::MAX, |recording| recording.memory_bytes_max);
         Arc::new(Signals::new(self.workers(), first, limit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_of_all_processes_are_numbered_together() {
+        let shares = [(0, 3), (3, 2), (5, 1)];
+        let mut seen = [false; 24];
+        for (before, clients) in shares {
+            let mut plan = Plan::new(clients, Length::Transactions(1), Duration::ZERO);
+            plan.others = Others { before, after: 6 - before - clients };
+            plan.interleave = 4;
+            let mut places = vec![false; plan.workers()];
+            for (client, fiber) in
+                (0..clients).flat_map(|client| (0..4).map(move |it| (client, it)))
+            {
+                let id = plan.client_id(client, fiber);
+                assert_eq!((id.of, id.home), (24, before + client));
+                assert!(!std::mem::replace(&mut seen[id.index], true), "{id:?}");
+                assert!(!std::mem::replace(&mut places[plan.place(id)], true), "{id:?}");
+            }
+        }
+        assert!(seen.iter().all(|seen| *seen));
     }
 }

@@ -7,7 +7,7 @@ use super::target::{Bound, Target};
 use chiliad_engine::{Error, LogError, LogTask, NativeStore, OpenedStore, Options, Result, Store};
 use chiliad_hyder::{Cluster, Hyder, HyderTask, ServerOptions};
 use chiliad_machine::disk::Disk;
-use chiliad_machine::shared_log::SharedLog;
+use chiliad_machine::shared_log::{SharedLog, SharedLogError};
 use chiliad_machine::{Interleaved, Machine};
 use chiliad_shared_log::{FileLog, FileLogOptions, MemoryLog};
 use chiliad_simulator::{FaultyLog, LogFaults, Sim};
@@ -32,15 +32,68 @@ pub fn open_native(
             None => Arc::new(MemoryLog::new()),
             Some(home) => Arc::new(new_log(home.disk)?),
         };
-        join::<Interleaved>(opening, |_| Arc::clone(&log))
+        join::<Interleaved>(opening, opening.cluster.servers, |_| Arc::clone(&log))
     };
-    let cluster = open().map_err(opening_failed)?;
-    let tasks = tasks(&cluster, opening).into_iter();
-    let log_tasks = tasks.map(|task| Box::new(task) as Box<dyn LogTask<Interleaved> + Send>);
-    let log_tasks = log_tasks.collect();
-    let store: Box<dyn NativeStore> = Box::new(cluster);
+    let (store, log_tasks) = with_tasks(open().map_err(opening_failed)?, opening);
     let opened = OpenedStore { store, log_tasks, recovered: Default::default() };
     Ok(Box::new(Bound::new(workload, opened)?))
+}
+
+/// Which servers of a log a process has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seat {
+    /// All of them. The log must be empty.
+    All,
+    /// The one that creates the tables and loads the rows. The log must be empty.
+    First,
+    /// Another one.
+    Other,
+}
+
+/// A native database of servers that share `log`, or one of these servers, with the tables of `workload`.
+///
+/// # Errors
+/// [`Error::InvalidOption`], also for a log that is not empty and should be; those of the log and of the engine.
+pub fn open_on_log(
+    workload: Arc<dyn AnyWorkload>,
+    opening: &Opening,
+    log: &Arc<dyn SharedLog>,
+    seat: Seat,
+) -> std::result::Result<NativeTarget, Failure> {
+    let all = opening.cluster.servers;
+    let here = if seat == Seat::All { all } else { 1 };
+    let open = || {
+        if seat != Seat::Other {
+            refuse_rows(&**log)?;
+        }
+        Ok(join::<Interleaved>(opening, here, |_| Arc::clone(log))?.among(all))
+    };
+    let (store, log_tasks) = with_tasks(open().map_err(opening_failed)?, opening);
+    let opened = OpenedStore { store, log_tasks, recovered: Default::default() };
+    Ok(Box::new(match seat {
+        Seat::All | Seat::First => Bound::new(workload, opened)?,
+        Seat::Other => Bound::found(workload, opened)?,
+    }))
+}
+
+/// Refuses a log with records in it: they may be somebody's database.
+fn refuse_rows(log: &dyn SharedLog) -> Result<()> {
+    let bounds = log.bounds().map_err(|error| log_failed(&log.place(), &error))?;
+    match bounds.end > 1 {
+        true => Err(Error::InvalidOption(format!(
+            "{} holds a database; accepted: a log that is empty or missing",
+            log.place()
+        ))),
+        false => Ok(()),
+    }
+}
+
+fn log_failed(place: &str, error: &SharedLogError) -> Error {
+    Error::Data(LogError::Io {
+        doing: format!("opening the shared log {place}"),
+        kind: std::io::ErrorKind::Other,
+        message: error.to_string(),
+    })
 }
 
 /// Servers that share a simulated log on the current simulated run, with the tables of `workload`. The log begins to
@@ -53,7 +106,9 @@ pub fn open_simulated(
     opening: &Opening,
 ) -> std::result::Result<Box<dyn Target>, Failure> {
     let log = FaultyLog::new(Sim::random(), LogFaults::default());
-    let cluster = join::<Sim>(opening, |server| log.server(server)).map_err(opening_failed)?;
+    let servers = opening.cluster.servers;
+    let cluster = join::<Sim>(opening, servers, |server| log.server(server));
+    let cluster = cluster.map_err(opening_failed)?;
     let tasks = tasks(&cluster, opening).into_iter();
     let log_tasks = tasks.map(|task| Box::new(task) as Box<dyn LogTask<Sim>>).collect();
     let store: Box<dyn Store<Sim>> = Box::new(cluster);
@@ -66,24 +121,26 @@ pub fn open_simulated(
 /// A new log on a disk. One that is there already may be somebody's database.
 fn new_log(disk: Arc<dyn Disk>) -> Result<FileLog<Interleaved>> {
     let place = disk.place();
-    let failed = |kind, message| {
-        Error::Data(LogError::Io {
-            doing: format!("opening the shared log {place}"),
-            kind,
-            message,
-        })
-    };
     let is_there = FileLog::<Interleaved>::is_on(&*disk);
-    if is_there.map_err(|error| failed(error.kind(), error.to_string()))? {
+    if is_there.map_err(LogError::io(format!("opening the shared log {place}")))? {
         let problem = format!("data: {place} holds a shared log; accepted: an empty directory");
         return Err(Error::InvalidOption(problem));
     }
     let opened = FileLog::open(Arc::clone(&disk), FileLogOptions::default());
-    opened.map_err(|error| failed(std::io::ErrorKind::Other, error.to_string()))
+    opened.map_err(|error| log_failed(&place, &error))
 }
 
 fn opening_failed(error: Error) -> Failure {
     Failure::doing("opening the database")(error)
+}
+
+/// A database of native servers, and what threads of their own do for them.
+type WithTasks = (Box<dyn NativeStore>, Vec<Box<dyn LogTask<Interleaved> + Send>>);
+
+fn with_tasks(cluster: Cluster<Interleaved>, opening: &Opening) -> WithTasks {
+    let tasks = tasks(&cluster, opening).into_iter();
+    let tasks = tasks.map(|task| Box::new(task) as Box<dyn LogTask<Interleaved> + Send>);
+    (Box::new(cluster), tasks.collect())
 }
 
 /// What threads of their own do for the servers, if they are to have some.
@@ -94,8 +151,10 @@ fn tasks<M: Machine>(cluster: &Cluster<M>, opening: &Opening) -> Vec<HyderTask<M
     }
 }
 
+/// So many servers of a log.
 fn join<M: Machine>(
     opening: &Opening,
+    here: usize,
     log: impl FnMut(u32) -> Arc<dyn SharedLog>,
 ) -> Result<Cluster<M>> {
     let Opening { engine, cluster } = opening;
@@ -106,6 +165,6 @@ fn join<M: Machine>(
     }
     let Options { memory_bytes_max, verify, .. } = *engine;
     let options = ServerOptions { memory_bytes_max, verify, roll, ..ServerOptions::default() };
-    let logs: Vec<_> = (0..servers as u32).map(log).collect();
+    let logs: Vec<_> = (0..here as u32).map(log).collect();
     Cluster::join(&logs, &options)
 }

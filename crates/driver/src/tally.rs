@@ -48,6 +48,28 @@ fn latencies() -> Histogram<u32> {
         .expect("bounds and digits are constants in range")
 }
 
+/// Appends how many different latencies there are, and each with its count.
+fn put_latencies(out: &mut Vec<u64>, latencies: &Histogram<u32>) {
+    let at = out.len();
+    out.push(0);
+    for latency in latencies.iter_recorded() {
+        out.extend([latency.value_iterated_to(), u64::from(latency.count_at_value())]);
+        out[at] += 1;
+    }
+}
+
+/// Reads what [`put_latencies`] has written.
+fn take_latencies(
+    from: &mut impl Iterator<Item = u64>,
+    latencies: &mut Histogram<u32>,
+) -> Option<()> {
+    for _ in 0..from.next()? {
+        let (latency, count) = (from.next()?, from.next()?);
+        latencies.record_n(latency, u32::try_from(count).ok()?).ok()?;
+    }
+    Some(())
+}
+
 impl KindTally {
     fn new() -> Self {
         Self { committed: 0, unsuccessful: 0, aborted: 0, rolled_back: 0, latency_ns: latencies() }
@@ -103,8 +125,41 @@ impl Tally {
         self.durable_ns.reset();
     }
 
+    /// As numbers, for another process: see [`Tally::from_numbers`].
+    #[must_use]
+    pub fn to_numbers(&self) -> Vec<u64> {
+        let mut out = Vec::new();
+        for kind in &self.kinds {
+            out.extend([kind.committed, kind.unsuccessful, kind.aborted, kind.rolled_back]);
+            put_latencies(&mut out, &kind.latency_ns);
+        }
+        out.extend(self.reasons);
+        out.extend(self.parts);
+        put_latencies(&mut out, &self.durable_ns);
+        out
+    }
+
+    /// A tally of `kinds` kinds from the numbers of another process of the same build; `None` if it has none such.
+    #[must_use]
+    pub fn from_numbers(kinds: usize, numbers: &[u64]) -> Option<Self> {
+        let mut from = numbers.iter().copied();
+        let mut tally = Self::new(kinds);
+        for kind in &mut tally.kinds {
+            kind.committed = from.next()?;
+            kind.unsuccessful = from.next()?;
+            kind.aborted = from.next()?;
+            kind.rolled_back = from.next()?;
+            take_latencies(&mut from, &mut kind.latency_ns)?;
+        }
+        for number in tally.reasons.iter_mut().chain(&mut tally.parts) {
+            *number = from.next()?;
+        }
+        take_latencies(&mut from, &mut tally.durable_ns)?;
+        from.next().is_none().then_some(tally)
+    }
+
     /// Adds another tally of the same workload.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
             mine.add(theirs);
         }
@@ -167,5 +222,29 @@ impl Tally {
         let mut all = KindTally::new();
         self.kinds.iter().for_each(|kind| all.add(kind));
         all.latency_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tally_goes_to_another_process() {
+        let mut tally = Tally::new(2);
+        tally.kinds[1].committed = 7;
+        tally.reasons[2] = 5;
+        tally.add_parts([3; Part::ALL.len()]);
+        for latency in [1, 900, 900, 1 << 20, LATENCY_NS_MAX, u64::MAX] {
+            tally.time(1, latency);
+        }
+        let numbers = tally.to_numbers();
+        let mut back = Tally::from_numbers(2, &numbers).expect("as it was written");
+        assert_eq!(back.to_numbers(), numbers);
+        assert_eq!(back.kinds[1].latency_ns.max(), tally.kinds[1].latency_ns.max());
+        back.add(&tally);
+        assert_eq!((back.committed(), back.latency_ns().len()), (14, 12));
+        assert!(Tally::from_numbers(3, &numbers).is_none());
+        assert!(Tally::from_numbers(2, &numbers[1..]).is_none());
     }
 }

@@ -10,7 +10,7 @@ use super::stalled::Stalled;
 use super::{Failure, Plan};
 use chiliad_engine::{
     Alone, Error, Info, Intent, Isolation, LogTask, OpenedStore, Running, Session, Store, TableId,
-    Transaction, Writes,
+    TableSpec, Transaction, Writes,
 };
 use chiliad_machine::Machine;
 use chiliad_workload::{AnyWorkload, ClientId, Condition};
@@ -98,6 +98,11 @@ pub trait Target {
     /// # Errors
     /// The engine's.
     fn audit(&self) -> Result<Vec<String>, Failure>;
+    /// What it has, for a comparison with copies in other processes: see [`chiliad_engine::Store::fingerprint`].
+    ///
+    /// # Errors
+    /// The engine's.
+    fn fingerprint(&self) -> Result<Option<String>, Failure>;
 }
 
 /// A [`Target`]: a database, as the trait object `D`, with the writers of its log, as `L`, and a workload.
@@ -121,14 +126,32 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Bound<M, D, L> {
     /// # Errors
     /// The engine's.
     pub fn new(workload: Arc<dyn AnyWorkload>, opened: OpenedStore<D, L>) -> Result<Self, Failure> {
+        let created = |store: &D, spec| store.create_table(spec);
+        Self::with_tables(workload, opened, created).map_err(Failure::doing("creating the tables"))
+    }
+
+    /// Takes the workload's tables that somebody else has created.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn found(
+        workload: Arc<dyn AnyWorkload>,
+        opened: OpenedStore<D, L>,
+    ) -> Result<Self, Failure> {
+        let found = |store: &D, spec: TableSpec| store.table(&spec.name);
+        Self::with_tables(workload, opened, found).map_err(Failure::doing("finding the tables"))
+    }
+
+    fn with_tables(
+        workload: Arc<dyn AnyWorkload>,
+        opened: OpenedStore<D, L>,
+        obtain: impl Fn(&D, TableSpec) -> chiliad_engine::Result<TableId>,
+    ) -> chiliad_engine::Result<Self> {
         let OpenedStore { store, log_tasks, .. } = opened;
         let specs = workload.tables();
         let names = specs.iter().map(|spec| spec.name.clone()).collect();
-        let tables = specs
-            .into_iter()
-            .map(|spec| store.create_table(spec))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(Failure::doing("creating the tables"))?;
+        let tables =
+            specs.into_iter().map(|spec| obtain(&*store, spec)).collect::<Result<Vec<_>, _>>()?;
         let log_tasks = log_tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
         let loaded = None;
         Ok(Self { store, workload, tables, names, log_tasks, loaded, machine: PhantomData })
@@ -268,7 +291,7 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
         let kinds = self.workload.kinds().len();
         let mut client = Client::<M>::new(session, requests, kinds, client_id, plan, run);
         let rehearsed = client.rehearse();
-        run.0.assemble::<M>(client_id.index);
+        run.0.assemble::<M>(plan.place(client_id));
         let result = rehearsed.and_then(|()| client.run());
         M::clocked(false);
         if result.is_err() {
@@ -330,5 +353,9 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
 
     fn audit(&self) -> Result<Vec<String>, Failure> {
         self.store.audit().map_err(Failure::doing("comparing the copies"))
+    }
+
+    fn fingerprint(&self) -> Result<Option<String>, Failure> {
+        self.store.fingerprint().map_err(Failure::doing("comparing the copies"))
     }
 }

@@ -3,15 +3,21 @@
 mod common;
 
 use chiliad_driver::{
-    Certifier, ClusterOptions, Group, NativeTarget, Opening, Premeld, RollOptions, open_native,
-    open_simulated, schemes, shares_log,
+    Certifier, ClusterOptions, Group, Length, NativeTarget, NoProgress, Opening, Others, Plan,
+    Premeld, RollOptions, Seat, load_native, open_native, open_on_log, open_simulated, run_native,
+    schemes, shares_log,
 };
 use chiliad_engine::{Info, Intent, Options, Result, Store, TableSpec};
 use chiliad_hyder::{Cluster, ServerOptions};
 use chiliad_machine::Interleaved;
+use chiliad_machine::shared_log::SharedLog;
+use chiliad_shared_log::MemoryLog;
 use chiliad_simulator::{FaultyLog, LogFaults};
 use chiliad_workload::WorkloadOptions;
 use common::{Engine, workloads};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 fn scheme() -> &'static Info {
     schemes().iter().find(|info| shares_log(info)).expect("one that shares a log")
@@ -124,4 +130,40 @@ fn servers_that_differ_are_told() {
     let found = found_in_other_order(true).expect("an answer");
     assert!(!differ(&found, "the verdicts up to label"), "{found:?}");
     assert!(differ(&found, "differs at key"), "{found:?}");
+}
+
+/// Servers of one log that know nothing of each other, each with its clients, as in processes of their own.
+#[test]
+fn servers_run_apart_and_have_the_same() {
+    for workload in workloads() {
+        let log: Arc<dyn SharedLog> = Arc::new(MemoryLog::new());
+        let opening = opening(3, 0, 0);
+        let open = |seat| open_on_log(&workload, &opening, &log, seat);
+        let first = open(Seat::First).expect("a server");
+        assert!(!first.info().strict, "there are others");
+        let plan = |part: usize| Plan {
+            load: false,
+            others: Others { before: part, after: 2 - part },
+            ..Plan::new(1, Length::Transactions(900), Duration::from_millis(1))
+        };
+        load_native(&*first, &plan(0), &NoProgress).expect("loaded");
+        let others = [open(Seat::Other), open(Seat::Other)].map(|it| it.expect("a server"));
+        let [one, other] = others;
+        let servers = [first, one, other];
+        let run = |(part, server): (usize, &NativeTarget)| {
+            let report = run_native(&**server, &plan(part), &NoProgress).expect("a report");
+            report.tally.committed() + report.tally.rolled_back()
+        };
+        let run = &run;
+        let committed: u64 = thread::scope(|scope| {
+            let parts: Vec<_> =
+                servers.iter().enumerate().map(|it| scope.spawn(move || run(it))).collect();
+            parts.into_iter().map(|part| part.join().expect("no panic")).sum()
+        });
+        assert_eq!(committed, 900, "{workload:?}");
+        let prints = servers.each_ref().map(|it| it.fingerprint().expect("read").expect("one"));
+        assert!(prints.iter().all(|print| *print == prints[0]), "{prints:?}");
+        let refused = open(Seat::First).err().expect("it has rows").to_string();
+        assert!(refused.contains("holds a database"), "{refused}");
+    }
 }

@@ -7,6 +7,7 @@ use crate::state::{Published, StateRef};
 use chiliad_api::{Error, Result, TableId};
 use chiliad_machine::Machine;
 use core::ops::Bound;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What one server has otherwise than another one, in words: at most one difference of each table.
 ///
@@ -39,6 +40,28 @@ pub fn compare<M: Machine>(one: &SharedServer<M>, other: &SharedServer<M>) -> Re
         }
     }
     Ok(found)
+}
+
+/// What a server has, as a text that is the same of servers that have read as far and have the same: its label, the digest
+/// of its verdicts, its tables and rows.
+///
+/// # Errors
+/// [`Error::TooManyWorkers`].
+pub fn fingerprint<M: Machine>(server: &SharedServer<M>) -> Result<String> {
+    let pinned = Pinned::new(server)?;
+    let (head, catalog) = (server.head(), server.catalog());
+    // The same in every process of one build.
+    let mut hasher = DefaultHasher::new();
+    let mut count = 0_u64;
+    for table in 0..catalog.numbers() {
+        catalog.get(TableId(table)).ok().map(|it| &it.spec.name).hash(&mut hasher);
+        for row in rows(pinned.state.tree(table)) {
+            row.hash(&mut hasher);
+            count += 1;
+        }
+    }
+    let (label, digest) = (head.label, head.digest);
+    Ok(format!("label {label}, verdicts {digest:016x}, {count} rows {:016x}", hasher.finish()))
 }
 
 /// A server's state, as long as this is there.
@@ -82,7 +105,7 @@ fn first_difference<M: Machine>(trees: [Tree<M>; 2]) -> Option<Vec<u8>> {
 }
 
 /// A row as every server must have it.
-#[derive(PartialEq)]
+#[derive(PartialEq, Hash)]
 struct Row {
     key: Vec<u8>,
     version: u64,

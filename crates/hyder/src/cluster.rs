@@ -1,6 +1,6 @@
 //! Several servers of one log as one database, for the drivers: sessions are handed out in turn.
 
-use crate::audit::compare;
+use crate::audit::{compare, fingerprint};
 use crate::options::{INFO, Level, ServerOptions};
 use crate::store::Hyder;
 use chiliad_api::{
@@ -14,6 +14,8 @@ use std::sync::Arc;
 /// Servers that share a log.
 pub struct Cluster<M: Machine> {
     servers: Vec<Hyder<M>>,
+    /// Servers that share the log, with those of other processes.
+    all: usize,
     /// What their transactions depend on.
     level: Level,
     /// Sessions handed out.
@@ -34,8 +36,14 @@ impl<M: Machine> Cluster<M> {
         if servers.is_empty() {
             return Err(Error::InvalidOption("0 servers: at least one is needed".into()));
         }
-        let level = options.roll.level;
-        Ok(Self { servers, level, sessions: Shared::new(M::Word::new(0)) })
+        let (all, level) = (servers.len(), options.roll.level);
+        Ok(Self { servers, all, level, sessions: Shared::new(M::Word::new(0)) })
+    }
+
+    /// Says that the log has `all` servers, the others in other processes.
+    #[must_use]
+    pub fn among(self, all: usize) -> Self {
+        Self { all, ..self }
     }
 
     /// All servers.
@@ -88,7 +96,7 @@ impl<M: Machine> Store<M> for Cluster<M> {
             Level::Snapshot => Isolation::Snapshot,
         };
         // A server that reads does not ask what the others have committed.
-        Info { isolation, strict: self.servers.len() == 1, ..INFO }
+        Info { isolation, strict: self.all == 1, ..INFO }
     }
 
     fn create_table(&self, spec: TableSpec) -> Result<TableId> {
@@ -143,6 +151,11 @@ impl<M: Machine> Store<M> for Cluster<M> {
             found.extend(differences.iter().map(|what| format!("servers 1 and {number}: {what}")));
         }
         Ok(found)
+    }
+
+    fn fingerprint(&self) -> Result<Option<String>> {
+        self.catch_up();
+        fingerprint(&self.servers[0].0).map(Some)
     }
 
     fn stats(&self) -> Stats {
