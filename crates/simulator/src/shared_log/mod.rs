@@ -56,6 +56,14 @@ impl FaultyLog {
         Self { seed, state: Arc::new(Mutex::new(LogState::new(seed, faults))) }
     }
 
+    /// Another log with the same identity, and all records that this one ever had, those that were trimmed too; without
+    /// faults, and nobody is cut off or deceived.
+    #[must_use]
+    pub fn untrimmed(&self) -> Self {
+        let state = lock(&self.state).untrimmed(self.seed);
+        Self { seed: self.seed, state: Arc::new(Mutex::new(state)) }
+    }
+
     /// The log as a server has it, until that crashes.
     #[must_use]
     pub fn server(&self, server: u32) -> Arc<dyn SharedLog> {

@@ -18,11 +18,26 @@ pub(super) struct Records {
     records: VecDeque<Record>,
     bytes: u64,
     deceptions: BTreeMap<(u32, Position), Record>,
+    /// Those before the first: nobody reads them, but who compares.
+    trimmed: Vec<Record>,
 }
 
 impl Records {
     pub(super) fn new() -> Self {
-        Self { first: 1, records: VecDeque::new(), bytes: 0, deceptions: BTreeMap::new() }
+        Self {
+            first: 1,
+            records: VecDeque::new(),
+            bytes: 0,
+            deceptions: BTreeMap::new(),
+            trimmed: Vec::new(),
+        }
+    }
+
+    /// All records that there were, as if none had been trimmed, and as they are to servers that are not deceived.
+    pub(super) fn untrimmed(&self) -> Self {
+        let mut all = Self::new();
+        self.trimmed.iter().chain(&self.records).for_each(|record| all.push(Arc::clone(record)));
+        all
     }
 
     pub(super) fn bounds(&self) -> Range<Position> {
@@ -63,6 +78,7 @@ impl Records {
         while self.first < position {
             let Some(record) = self.records.pop_front() else { return };
             self.bytes -= record.len() as u64;
+            self.trimmed.push(record);
             self.first += 1;
         }
     }

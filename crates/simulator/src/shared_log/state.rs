@@ -82,6 +82,12 @@ impl LogState {
         }
     }
 
+    /// A log of the same identity, without faults, that has all records that were not rolled back.
+    pub(super) fn untrimmed(&self, seed: u64) -> Self {
+        let (identity, records) = (self.identity, self.records.untrimmed());
+        Self { identity, records, ..Self::new(seed, LogFaults::default()) }
+    }
+
     pub(super) fn link(&mut self, server: u32) -> &mut Link {
         self.links.entry(server).or_default()
     }
