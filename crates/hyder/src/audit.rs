@@ -1,7 +1,9 @@
-//! Compares servers that have read the log to the same place: their verdicts so far, and all rows.
+//! Compares servers that have read the log to the same place: their verdicts so far, and all rows; with each other, and
+//! with what must come of the log.
 
 use crate::cursor::Cursor;
 use crate::node::{NodeRef, Tree};
+use crate::oracle::Oracle;
 use crate::server::SharedServer;
 use crate::state::{Published, StateRef};
 use chiliad_api::{Error, Result, TableId};
@@ -62,6 +64,62 @@ pub fn fingerprint<M: Machine>(server: &SharedServer<M>) -> Result<String> {
     }
     let (label, digest) = (head.label, head.digest);
     Ok(format!("label {label}, verdicts {digest:016x}, {count} rows {:016x}", hasher.finish()))
+}
+
+/// What a server has otherwise than the log says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Deviation {
+    /// It has not read all of the log.
+    Behind {
+        /// The label that it has come to.
+        label: u64,
+    },
+    /// Its digest of all verdicts is another one.
+    Verdicts,
+    /// Its rows are others.
+    Rows {
+        /// The number of the table.
+        table: u32,
+        /// The first key that has another row.
+        key: Vec<u8>,
+    },
+}
+
+/// What a server has otherwise than it must have: one difference at most.
+///
+/// # Errors
+/// [`Error::TooManyWorkers`].
+pub fn deviation<M: Machine>(
+    server: &SharedServer<M>,
+    oracle: &Oracle,
+) -> Result<Option<Deviation>> {
+    let pinned = Pinned::new(server)?;
+    let head = server.head();
+    if head.label < oracle.label() {
+        return Ok(Some(Deviation::Behind { label: head.label }));
+    }
+    if (head.label, head.digest) != (oracle.label(), oracle.digest()) {
+        return Ok(Some(Deviation::Verdicts));
+    }
+    let expected = oracle.rows().filter(|row| !row.1.tombstone);
+    let mut expected = expected.map(|((table, key), version)| {
+        let (key, value) = (key.clone(), version.value.clone());
+        (*table, Row { key, version: version.label, value })
+    });
+    let tables = 0..pinned.state.tables();
+    let mut found =
+        tables.flat_map(|table| rows(pinned.state.tree(table)).map(move |row| (table, row)));
+    loop {
+        match (found.next(), expected.next()) {
+            (None, None) => return Ok(None),
+            (found, expected) if found == expected => {}
+            (found, expected) => {
+                let places = [found, expected].map(|it| it.map(|(table, row)| (table, row.key)));
+                let first = places.into_iter().flatten().min();
+                return Ok(first.map(|(table, key)| Deviation::Rows { table, key }));
+            }
+        }
+    }
 }
 
 /// A server's state, as long as this is there.

@@ -1,6 +1,6 @@
 //! The digests of the last labels: what other servers say of theirs is compared with them.
 //!
-//! Every record says the newest label of its writer and the digest of all verdicts up to it. Whoever reads the record
+//! Every record says the newest label of its writer and the digest of all items and verdicts up to it. Whoever reads the record
 //! has come to that label before, from the same log, so to the same digest: if not, one of the two was shown another
 //! log, or decides by other rules, and goes no further.
 
@@ -9,6 +9,17 @@ use std::collections::VecDeque;
 
 /// Labels whose digests are kept. A writer that lags further behind is not compared.
 const KEPT: usize = 1 << 16;
+
+/// The digest after an item: of its number, whether it has changed anything, and the checksum of its bytes, after those
+/// of all items before.
+pub fn digest_after(before: u64, label: u64, has_committed: bool, content: u32) -> u64 {
+    mix(before ^ mix(label << 1 | u64::from(has_committed)) ^ u64::from(content))
+}
+
+fn mix(hash: u64) -> u64 {
+    let hash = (hash ^ hash >> 32).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    (hash ^ hash >> 29).wrapping_mul(0xc4ce_b9fe_1a85_ec53)
+}
 
 /// The digests of consecutive labels.
 pub struct Digests {

@@ -7,7 +7,7 @@ use crate::build::OVERLAPPED;
 use crate::catalog::{Catalog, Change};
 use crate::checkpoint_file::Summary;
 use crate::desk::{Answered, Desk};
-use crate::digests::Digests;
+use crate::digests::{Digests, digest_after};
 use crate::item::{Item, Refused};
 use crate::judge::Judge;
 use crate::maker::all_blocks;
@@ -271,7 +271,7 @@ impl<M: Machine> Last<M> {
 
     fn joined(&mut self, by: By, bytes: &[u8]) -> Result<(), Error> {
         self.joins += 1;
-        self.note(by, 1);
+        self.note(by, false);
         let Some(joined) = Joined::decode(bytes) else { return Ok(()) };
         // The first of several, if the append was made again.
         if self.server == 0 && joined.nonce == self.nonce {
@@ -390,22 +390,18 @@ impl<M: Machine> Last<M> {
 
     /// Takes note of what became of an item.
     fn answer(&mut self, by: By, answer: Answer) {
-        let outcome = match &answer {
-            Answer::Committed(_) | Answer::Changed(Ok(_)) => 1,
-            _ => 0,
-        };
-        self.note(by, outcome);
+        let has_committed = matches!(answer, Answer::Committed(_) | Answer::Changed(Ok(_)));
+        self.note(by, has_committed);
         if self.is_own(by) {
             self.answers.push((by.local, answer));
         }
     }
 
     /// The next item is decided.
-    fn note(&mut self, by: By, outcome: u64) {
+    fn note(&mut self, by: By, has_committed: bool) {
         debug_assert!(by.label == self.label + 1, "items are decided in order");
         self.label = by.label;
-        let said = mix(by.label << 1 | outcome) ^ u64::from(by.content);
-        self.digest = mix(self.digest ^ said);
+        self.digest = digest_after(self.digest, by.label, has_committed, by.content);
         self.digests.push(self.digest);
         debug_assert!(self.digests.last() == by.label, "every label has a digest");
     }
@@ -421,9 +417,4 @@ impl<M: Machine> Last<M> {
         server.garbage.lock().push((self.label, replaced, before));
         Ok(())
     }
-}
-
-fn mix(hash: u64) -> u64 {
-    let hash = (hash ^ hash >> 32).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    (hash ^ hash >> 29).wrapping_mul(0xc4ce_b9fe_1a85_ec53)
 }

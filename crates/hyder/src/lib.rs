@@ -18,6 +18,7 @@
 //! | what keeps memory bounded and servers alike | `tombstones`, `digests` |
 //! | transactions | `attempt`, `write`, `changes`, `session`, `store` |
 //! | several servers as one database, for the drivers; whether they have the same | `cluster`, `audit` |
+//! | what must come of a log, for those who compare | `oracle` |
 
 mod appender;
 mod apply;
@@ -51,6 +52,7 @@ mod maker;
 mod node;
 mod opening;
 mod options;
+mod oracle;
 mod overlay;
 mod pair;
 mod parts;
@@ -76,6 +78,7 @@ mod warm;
 mod window;
 mod write;
 
+pub use audit::Deviation;
 pub use bench::{MeldPlan, MeldReport, MeldSetting, Stage, run_meld};
 pub use checkpoints::PREFIX as CHECKPOINT_PREFIX;
 pub use cluster::Cluster;
@@ -83,4 +86,5 @@ pub use faults::FAULTS;
 pub use options::{
     Certifier, Group, INFO, Level, PIPELINE_MAX, Premeld, RollOptions, ServerOptions,
 };
+pub use oracle::{Decided, Oracle, Version, WrittenRow};
 pub use store::{Hyder, HyderTask};

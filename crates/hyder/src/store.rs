@@ -1,7 +1,9 @@
 //! A server as a database: what drivers, rigs and the facade use of it.
 
+use crate::audit::{Deviation, deviation};
 use crate::catalog::Change;
 use crate::options::{INFO, ServerOptions};
+use crate::oracle::Oracle;
 use crate::server::{Server, SharedServer};
 use crate::session::HyderSession;
 use chiliad_api::{
@@ -73,6 +75,14 @@ impl<M: Machine> Hyder<M> {
     /// Reads all that is in the log by now.
     pub(crate) fn read_to_end(&self) {
         self.0.read_to_end();
+    }
+
+    /// What the server, at rest, has otherwise than `oracle`, which has read all of its log: the first difference.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`].
+    pub fn deviation(&self, oracle: &Oracle) -> Result<Option<Deviation>> {
+        deviation(&self.0, oracle)
     }
 
     /// A session, which begins with all that is in the log by now.
