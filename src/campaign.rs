@@ -1,12 +1,12 @@
 //! `chiliad campaign`: many seeded interleavings, each verified; or planted bugs, each caught.
 //!
 //! What is run, and what it shows, is the rig's ([`chiliad_rig::campaign`]). Each case can be repeated by typing a
-//! line of `chiliad simulate`, or, with `--disk`, where it is a database that crashes and recovers, by a campaign of
-//! one seed.
+//! line of `chiliad simulate`, or, with `--disk` and `--world`, where it is a database that crashes and recovers, or
+//! servers that do, by a campaign of one seed.
 
 use crate::args::{CampaignFlags, check_shares_log};
 use crate::{lines, settings};
-use chiliad_driver::{faults, lies_in_directories, schemes};
+use chiliad_driver::{faults, lies_in_directories, schemes, shares_log};
 use chiliad_engine::Info;
 use chiliad_host::output::complain;
 use chiliad_host::{Sink, Stop, computer, interrupt};
@@ -23,6 +23,7 @@ pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {
         all_schemes: flags.scheme == "all",
         workloads: chosen_workloads(&flags.workload)?,
         disk: flags.disk,
+        world: flags.world,
         cores: flags.cores,
         interleave: flags.interleave,
         servers: flags.servers.clone(),
@@ -76,15 +77,18 @@ fn chosen_schemes(flags: &CampaignFlags) -> Result<Vec<&'static str>, Stop> {
     if name != "all" {
         let chosen =
             if flags.disk { settings::in_directory(name) } else { settings::scheme(name) }?;
-        if flags.servers.is_some() {
-            check_shares_log("--servers", chosen)?;
+        for (flag, is_given) in [("--servers", flags.servers.is_some()), ("--world", flags.world)] {
+            if is_given {
+                check_shares_log(flag, chosen)?;
+            }
         }
         return Ok(vec![chosen.name]);
     }
     // What a crash leaves in a directory is compared with a serial order.
-    let is_meant = |info: &Info| match flags.disk {
-        true => info.is_serializable() && lies_in_directories(info),
-        false => info.has_transactions(),
+    let is_meant = |info: &Info| match (flags.disk, flags.world) {
+        (true, _) => info.is_serializable() && lies_in_directories(info),
+        (false, true) => shares_log(info),
+        (false, false) => info.has_transactions(),
     };
     Ok(schemes().iter().filter(|info| is_meant(info)).map(|info| info.name).collect())
 }

@@ -4,7 +4,7 @@ use chiliad::Scheme;
 use chiliad_driver::ClusterOptions;
 use chiliad_engine::Timestamps;
 use chiliad_lab::spec::{certifier_name, group_name, level_name, premeld_name};
-use chiliad_rig::campaign::{Case, Crash, Trial};
+use chiliad_rig::campaign::{Case, Crash, Trial, World};
 use chiliad_rig::damage::Kind;
 use chiliad_rig::soak::{Cell, On};
 
@@ -16,6 +16,7 @@ pub fn trial(trial: &Trial) -> String {
     match trial {
         Trial::Interleaving(case) => interleaving(case),
         Trial::Crash(case) => crash(case),
+        Trial::World(case) => world(case),
         Trial::Locks(locks) => campaign(locks.fault.map_or("all", |it| it.name), locks.seed),
         Trial::Soak { cell: soaked, seed, plant: None } => cell(*soaked, *seed),
         Trial::Soak { seed, plant: Some(plant), .. } => campaign(plant.name, *seed),
@@ -118,4 +119,20 @@ fn crash(crash: &Crash) -> String {
         None => format!("--workload {workload}"),
     };
     format!("chiliad campaign --disk --seeds {seed}..{end} --scheme {scheme} {rest}")
+}
+
+/// The line that repeats a world.
+fn world(world: &World) -> String {
+    let World { workload, servers, seed, plant } = world;
+    let end = seed + 1;
+    if let Some(plant) = plant {
+        return format!("chiliad campaign --plant {} --seeds {seed}..{end}", plant.name);
+    }
+    let mut line = format!(
+        "chiliad campaign --world --seeds {seed}..{end} --scheme hyder --workload {workload}"
+    );
+    if *servers != World::new(workload, *seed).servers {
+        line.push_str(&format!(" --servers {}..{}", servers.start, servers.end));
+    }
+    line
 }

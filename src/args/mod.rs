@@ -231,6 +231,10 @@ pub struct CampaignFlags {
     /// runs up to three incarnations, and what each recovery brings back is judged.
     #[arg(long, conflicts_with = "cores")]
     pub disk: bool,
+    /// Servers of one shared log on simulated hosts that crash, start again, stop and are cut off, instead of
+    /// interleavings, under hyder: all clients are one history, and all servers come to the same.
+    #[arg(long, conflicts_with_all = ["disk", "cores", "interleave"])]
+    pub world: bool,
     /// A scheme by name, or `all` that are serializable.
     #[arg(long, value_name = "NAME|all", default_value = "all")]
     pub scheme: String,

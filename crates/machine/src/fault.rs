@@ -21,6 +21,8 @@ pub enum Rig {
     Disk,
     /// Simulated loads on few rows, watched for commits: whether anybody gets on.
     Soak,
+    /// Simulated servers of one shared log, on hosts that crash, stop and are cut off.
+    World,
 }
 
 /// A planted bug and the verdict that it must earn.

@@ -3,6 +3,7 @@
 //! - [`campaign`]: the cases of many seeds, interleavings, each verified, and crashes;
 //! - [`run_crash`]: a database that lives, crashes and recovers on a simulated disk that tears, reorders, loses and
 //!   fails;
+//! - [`run_world`]: servers of one shared log on simulated hosts that crash, stop and are cut off;
 //! - [`soak`]: loads on few rows, watched for commits;
 //! - [`kill`]: a process that is killed while it works;
 //! - [`damage`]: directories that were damaged.
@@ -13,9 +14,13 @@
 #![forbid(unsafe_code)]
 
 pub mod campaign;
+mod clients;
 mod crash;
 pub mod damage;
 pub mod kill;
 pub mod soak;
+mod ways;
+mod world;
 
 pub use crash::{CrashCase, CrashReport, Verdicts, run_crash};
+pub use world::{WorldCase, WorldReport, run_world};

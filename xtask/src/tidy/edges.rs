@@ -61,6 +61,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad-log",
             "chiliad-api",
             "chiliad-engine",
+            "chiliad-hyder",
             "chiliad-workload",
             "chiliad-driver",
             "chiliad-checker",

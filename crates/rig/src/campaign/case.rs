@@ -1,6 +1,7 @@
 //! The choices that a seed makes for an interleaving.
 
 use super::cluster;
+use crate::ways::SERVERS;
 use chiliad_driver::ClusterOptions;
 use chiliad_engine::Timestamps;
 use chiliad_machine::{Fault, MutexKind, Rig};
@@ -75,7 +76,7 @@ impl Case {
             no_read_only: seed % 5 > 2,
             timestamps: Timestamps::ALL[(seed / 2 % 5) as usize],
             latch: MutexKind::ALL[(seed / 10 % 4) as usize],
-            cluster: cluster::drawn(scheme, seed, cluster::SERVERS),
+            cluster: cluster::drawn(scheme, seed, SERVERS),
             plant: None,
         }
     }

@@ -2,16 +2,10 @@
 
 use super::run::Trouble;
 use super::shown::Shown;
+use super::small::small;
 use crate::crash::{CrashCase, run_crash};
 use chiliad_driver::{Failure, lies_in_directories, promised_isolation, scheme, schemes};
 use chiliad_machine::Fault;
-use chiliad_workload::WorkloadOptions;
-use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
-use chiliad_workload::smallbank::SmallbankOptions;
-use chiliad_workload::tatp::TatpOptions;
-use chiliad_workload::tpcc::TpccOptions;
-use chiliad_workload::txbench::TxbenchOptions;
-use chiliad_workload::ycsb::YcsbOptions;
 
 /// A database on a failing disk.
 #[derive(Clone, Debug)]
@@ -32,7 +26,7 @@ impl Crash {
     /// # Errors
     /// [`Trouble`]: why it could not be run or judged.
     pub fn run(&self) -> Result<Shown, Trouble> {
-        let (workload, partitions) = self.workload();
+        let (workload, partitions) = small(self.workload);
         let others = schemes().iter().filter(|info| info.is_serializable());
         let others = others.filter(|info| lies_in_directories(info));
         let others = others.map(|info| info.name).filter(|name| *name != self.scheme);
@@ -60,38 +54,5 @@ impl Crash {
             shown.add(verdict, text);
         }
         Ok(shown)
-    }
-
-    /// The workload in a size for simulation, with the partitions that it is divided into.
-    fn workload(&self) -> (WorkloadOptions, u32) {
-        match self.workload {
-            "tpcc" => {
-                let options = TpccOptions::micro();
-                let partitions = options.warehouses;
-                (WorkloadOptions::Tpcc(options), partitions)
-            }
-            "ycsb" => (WorkloadOptions::Ycsb(YcsbOptions::micro()), 1),
-            "smallbank" => {
-                let options = SmallbankOptions { partitions: 2, ..SmallbankOptions::micro() };
-                let partitions = options.partitions;
-                (WorkloadOptions::Smallbank(options), partitions)
-            }
-            "tatp" => {
-                let options = TatpOptions { partitions: 2, ..TatpOptions::micro() };
-                let partitions = options.partitions;
-                (WorkloadOptions::Tatp(options), partitions)
-            }
-            "txbench" => {
-                let options = TxbenchOptions { partitions: 2, ..TxbenchOptions::micro() };
-                let partitions = options.partitions;
-                (WorkloadOptions::Txbench(options), partitions)
-            }
-            "scan" => (WorkloadOptions::InsertDelete(InsertDeleteOptions::default()), 1),
-            "hash" => {
-                let options = InsertDeleteOptions { hash: true, ..InsertDeleteOptions::default() };
-                (WorkloadOptions::InsertDelete(options), 1)
-            }
-            _ => (WorkloadOptions::Bank(BankOptions::default()), 1),
-        }
     }
 }

@@ -92,6 +92,17 @@ const EXPECTED_ON_DISKS: &[&str] = &[
     "recovery cut short",
 ];
 
+/// Where servers share a log on hosts that crash, whatever the workload.
+const EXPECTED_IN_WORLDS: &[&str] = &[
+    "began with another server's checkpoint",
+    "checkpoint published",
+    "host crashed",
+    "host paused",
+    "log's leader lost",
+    "server cut off",
+    "server left behind",
+];
+
 /// What a campaign covers.
 #[derive(Clone, Copy, Debug)]
 pub struct Covers {
@@ -99,6 +110,8 @@ pub struct Covers {
     pub all_schemes: bool,
     /// Crashes instead of interleavings.
     pub disk: bool,
+    /// Servers of one shared log, on hosts that crash.
+    pub world: bool,
     /// Transactions in flight on each core, whatever the seed says.
     pub interleave: Option<usize>,
 }
@@ -107,11 +120,12 @@ pub struct Covers {
 #[must_use]
 pub fn missing(workload: &str, hit: &BTreeSet<&'static str>, covers: &Covers) -> Vec<&'static str> {
     let expected = EXPECTED.iter().find(|(name, _)| *name == workload).map_or(&[][..], |e| e.1);
-    let (expected, all) = match covers.disk {
-        true => (EXPECTED_ON_DISKS, true),
-        false => (expected, covers.all_schemes),
+    let (expected, all) = match (covers.disk, covers.world) {
+        (true, _) => (EXPECTED_ON_DISKS, true),
+        (false, true) => (EXPECTED_IN_WORLDS, true),
+        (false, false) => (expected, covers.all_schemes),
     };
-    let siblings = match covers.disk || covers.interleave == Some(1) {
+    let siblings = match covers.disk || covers.world || covers.interleave == Some(1) {
         true => &[],
         false => EXPECTED_OF_SIBLINGS,
     };

@@ -15,6 +15,7 @@ pub fn rig_name(rig: Rig) -> &'static str {
         Rig::Waits => "waits",
         Rig::Disk => "disk",
         Rig::Soak => "soak",
+        Rig::World => "world",
     }
 }
 

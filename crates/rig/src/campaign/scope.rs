@@ -18,6 +18,8 @@ pub struct Scope<'a> {
     pub workloads: Vec<&'static str>,
     /// Crashes instead of interleavings.
     pub disk: bool,
+    /// Servers of one shared log on hosts that crash, instead of interleavings.
+    pub world: bool,
     /// Simulated cores, whatever the seed says.
     pub cores: Option<usize>,
     /// Transactions in flight on each core, whatever the seed says.

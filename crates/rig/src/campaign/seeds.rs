@@ -6,6 +6,7 @@ use super::run::Trouble;
 use super::scope::{BAR, Scope};
 use super::shown::Shown;
 use super::trial::Trial;
+use super::worlds::World;
 use chiliad_host::bar::bar;
 use chiliad_host::text::thousands;
 use chiliad_host::threads::side_by_side;
@@ -94,9 +95,14 @@ fn case(number: u64, first: u64, scope: &Scope<'_>) -> Trial {
     let scheme = scope.schemes[(number % schemes) as usize];
     let workload = scope.workloads[(number / schemes % workloads) as usize];
     let seed = first + number / (schemes * workloads);
-    match scope.disk {
-        true => Trial::new(Rig::Disk, workload, scheme, seed, None, None),
-        false => {
+    match (scope.disk, scope.world) {
+        (true, _) => Trial::new(Rig::Disk, workload, scheme, seed, None, None),
+        (false, true) => {
+            let world = World::new(workload, seed);
+            let servers = scope.servers.clone().unwrap_or_else(|| world.servers.clone());
+            Trial::World(World { servers, ..world })
+        }
+        (false, false) => {
             let mut case = Case::new(workload, scheme, seed, scope.cores);
             if let Some(interleave) = scope.interleave {
                 case.interleave = interleave;
@@ -185,8 +191,8 @@ impl Found {
         scope: &Scope<'_>,
         text: &mut String,
     ) -> BTreeMap<&'static str, Vec<&'static str>> {
-        let Scope { all_schemes, disk, interleave, .. } = *scope;
-        let covers = Covers { all_schemes, disk, interleave };
+        let Scope { all_schemes, disk, world, interleave, .. } = *scope;
+        let covers = Covers { all_schemes, disk, world, interleave };
         let mut all = BTreeMap::new();
         for &workload in &scope.workloads {
             let hit = self.marks.get(workload).cloned().unwrap_or_default();

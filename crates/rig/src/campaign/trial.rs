@@ -4,6 +4,7 @@ use super::case::Case;
 use super::crash::Crash;
 use super::run::Trouble;
 use super::shown::Shown;
+use super::worlds::World;
 use crate::soak::{Cell, Load, On};
 use chiliad_driver::{LockLoad, LockTableKind, LockTrial, NoProgress};
 use chiliad_host::Stop;
@@ -14,13 +15,15 @@ use chiliad_simulator::description::Description;
 /// Transactions that each client of a soak has in flight, unless told, from seed to seed.
 const SOAKED: [usize; 4] = [1, 2, 4, 8];
 
-/// An interleaving, a crash, or a soak.
+/// An interleaving, a crash, a world of servers, or a soak.
 #[derive(Clone, Debug)]
 pub enum Trial {
     /// A simulated, verified run.
     Interleaving(Case),
     /// A database on a failing disk.
     Crash(Crash),
+    /// Servers of one shared log on hosts of their own.
+    World(World),
     /// A lock table without a database.
     Locks(LockTrial),
     /// A load on few rows, watched for commits.
@@ -58,6 +61,7 @@ impl Trial {
                 Self::Soak { cell, seed, plant: None }
             }
             Rig::Disk => Self::Crash(Crash { workload, scheme, seed, plant: None }),
+            Rig::World => Self::World(World::new(workload, seed)),
             _ => Self::Interleaving(Case::new(workload, scheme, seed, cores).on(rig, interleave)),
         }
     }
@@ -68,6 +72,7 @@ impl Trial {
         match self {
             Self::Interleaving(case) => Self::Interleaving(case.plant(fault)),
             Self::Crash(crash) => Self::Crash(Crash { plant: Some(fault), ..crash }),
+            Self::World(world) => Self::World(World { plant: Some(fault), ..world }),
             Self::Locks(trial) => Self::Locks(LockTrial { fault: Some(fault), ..trial }),
             Self::Soak { cell, seed, .. } => Self::Soak { cell, seed, plant: Some(fault) },
         }
@@ -81,6 +86,7 @@ impl Trial {
         match self {
             Self::Interleaving(case) => case.run(),
             Self::Crash(crash) => crash.run(),
+            Self::World(world) => world.run(),
             Self::Locks(trial) => {
                 let verdict = trial.run()?;
                 Ok(Shown {
@@ -113,6 +119,7 @@ impl Trial {
         match self {
             Self::Interleaving(case) => case.workload,
             Self::Crash(crash) => crash.workload,
+            Self::World(world) => world.workload,
             Self::Locks(trial) => trial.load.name(),
             Self::Soak { cell, .. } => cell.workload,
         }
@@ -124,6 +131,7 @@ impl Trial {
         match self {
             Self::Interleaving(case) => case.seed,
             Self::Crash(crash) => crash.seed,
+            Self::World(world) => world.seed,
             Self::Locks(trial) => trial.seed,
             Self::Soak { seed, .. } => *seed,
         }

@@ -1,6 +1,6 @@
 //! One client: commits, goes on, and learns later what has become durable.
 
-use super::ledger::{Ledger, Stalls};
+use crate::clients::ledger::{Ledger, Stalls};
 use chiliad_api::{Attempt, Attempts, Backoff, WaitLimit, retry};
 use chiliad_driver::Generator;
 use chiliad_engine::{

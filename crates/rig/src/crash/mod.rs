@@ -5,9 +5,8 @@
 //! ```text
 //! plan         drawn from the seed           open_database   an open database, its scheme erased
 //! incarnation  the cores of one incarnation  client   commits, and learns later what is durable
-//! ledger       the attempts of clients       oracle   survivors, and the state that they make
+//! serial       the survivors' history        oracle   survivors, and the state that they make
 //! damage       a bit turned over             cut      the end of a log taken away
-//! serial       the survivors' history, for the checker
 //! story        all of it, in order
 //! ```
 //!
@@ -18,14 +17,13 @@ mod client;
 mod cut;
 mod damage;
 mod incarnation;
-mod ledger;
 mod open_database;
 mod oracle;
 mod plan;
 mod serial;
 mod story;
-mod verdicts;
 
+pub use crate::clients::verdicts::Verdicts;
 use chiliad_checker::Isolation;
 use chiliad_machine::Fault;
 use chiliad_workload::WorkloadOptions;
@@ -33,7 +31,6 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use story::Story;
-pub use verdicts::Verdicts;
 
 /// What is to be run.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! A database on a disk with a workload's tables: one incarnation of it.
 
 use super::client::{self, Shared};
-use super::ledger::{Key, Ledger, Op};
+use crate::clients::ledger::{Key, Ledger, Op};
 use chiliad_driver::open_on_simulator;
 use chiliad_engine::any::Place;
 use chiliad_engine::{

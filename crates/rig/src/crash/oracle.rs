@@ -10,9 +10,9 @@
 //! - have written the state: for each key the version of the last incarnation that wrote it, and within that
 //!   incarnation the one with the greatest order. Rows, their values and absences.
 
-use super::ledger::{Attempt, Key, Op};
 use super::open_database::{State, Survey};
-use super::verdicts::Verdicts;
+use crate::clients::ledger::{Attempt, Key, Op};
+use crate::clients::verdicts::Verdicts;
 use chiliad_engine::{Recovered, Stamp, WriteKind};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

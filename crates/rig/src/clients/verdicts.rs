@@ -6,7 +6,7 @@ pub struct Verdicts(Vec<(String, String)>);
 
 impl Verdicts {
     /// Adds one, unless there is one of that name.
-    pub(super) fn add(&mut self, name: &str, explanation: impl FnOnce() -> String) {
+    pub fn add(&mut self, name: &str, explanation: impl FnOnce() -> String) {
         if !self.0.iter().any(|(known, _)| known == name) {
             self.0.push((name.to_owned(), explanation()));
         }

@@ -1,8 +1,8 @@
-//! What the clients of one incarnation have done, on the host's heap, so that it outlives the crash.
+//! What clients have done, on the host's heap, so that it outlives the crash.
 //!
 //! A transaction is entered when it begins. From [`Ended::Prepared`] on it may have come into the
 //! log, whether or not the run let it go on; what was acknowledged was observed to be durable while
-//! the disk was still on.
+//! the disk was still on. Where servers share a log, one that is [`Ended::Open`] may have come into it too.
 
 use chiliad_engine::{Range, Recorder, Stamp, TableId, WriteKind};
 use chiliad_machine::{Machine, Ticks};
@@ -13,11 +13,11 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A key.
-pub(super) type Key = Box<[u8]>;
+pub type Key = Box<[u8]>;
 
 /// One access.
 #[derive(Clone, Debug)]
-pub(super) enum Op {
+pub enum Op {
     Read {
         table: u32,
         key: Key,
@@ -48,7 +48,7 @@ pub(super) enum Op {
 
 /// How far a transaction came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Ended {
+pub enum Ended {
     /// Nobody else can have seen anything of it.
     Open,
     Aborted,
@@ -64,9 +64,17 @@ pub(super) enum Ended {
 
 /// One transaction.
 #[derive(Clone, Debug)]
-pub(super) struct Attempt {
+pub struct Attempt {
+    /// The number of its client here.
+    pub client: usize,
     pub stamp: Stamp,
     pub snapshot: bool,
+    /// Its client asked for all that had been acknowledged by then.
+    pub newest: bool,
+    /// When its client asked for it, or it began.
+    pub start: Ticks,
+    /// When its client was told the outcome.
+    pub end: Option<Ticks>,
     pub ops: Vec<Op>,
     pub ended: Ended,
     /// Its client was told that it is durable.
@@ -105,11 +113,13 @@ struct Entries {
     attempts: Vec<Attempt>,
     /// The attempt in hand, by client.
     current: Vec<usize>,
+    /// When a client asks for its next attempt, if it said so, and whether for the newest state.
+    asked: Vec<Option<(Ticks, bool)>>,
 }
 
 /// The transactions of one incarnation.
 #[derive(Clone, Default)]
-pub(super) struct Ledger(Arc<Mutex<Entries>>);
+pub struct Ledger(Arc<Mutex<Entries>>);
 
 impl Ledger {
     fn entries(&self) -> MutexGuard<'_, Entries> {
@@ -122,7 +132,22 @@ impl Ledger {
         let mut entries = self.entries();
         let client = entries.current.len();
         entries.current.push(usize::MAX);
+        entries.asked.push(None);
         (client, Box::new(Scribe { ledger: self.clone(), client, stalls }))
+    }
+
+    /// A client is about to ask for an attempt, on the `newest` state or on any.
+    pub fn ask(&self, client: usize, newest: bool) {
+        self.entries().asked[client] = Some((Sim::now(), newest));
+    }
+
+    /// The attempt that a client had last may have committed, whatever it was told.
+    pub fn leave_open(&self, client: usize) {
+        let mut entries = self.entries();
+        let current = entries.current[client];
+        if let Some(attempt) = entries.attempts.get_mut(current) {
+            (attempt.ended, attempt.end) = (Ended::Open, None);
+        }
     }
 
     /// The attempt that a client has in hand, or had last.
@@ -151,7 +176,7 @@ impl Ledger {
 
 /// A client's core is taken from it at the worst moment, as a system does with threads: when its
 /// transaction can no longer be refused and is not in the log yet.
-pub(super) struct Stalls {
+pub struct Stalls {
     pub random: Random,
     /// One commit in so many.
     pub one_in: u32,
@@ -185,11 +210,21 @@ fn owned(bound: Bound<&[u8]>) -> Bound<Key> {
 }
 
 impl Recorder for Scribe {
-    fn begin(&mut self, stamp: Stamp, _start: u64, snapshot: bool) {
-        let mut entries = self.ledger.entries();
-        entries.current[self.client] = entries.attempts.len();
-        let (ops, ended, acknowledged) = (Vec::new(), Ended::Open, false);
-        entries.attempts.push(Attempt { stamp, snapshot, ops, ended, acknowledged });
+    fn begin(&mut self, stamp: Stamp, start: u64, snapshot: bool) {
+        let (client, mut entries) = (self.client, self.ledger.entries());
+        entries.current[client] = entries.attempts.len();
+        let (start, newest) = entries.asked[client].take().unwrap_or((start, false));
+        entries.attempts.push(Attempt {
+            client,
+            stamp,
+            snapshot,
+            newest,
+            start,
+            end: None,
+            ops: Vec::new(),
+            ended: Ended::Open,
+            acknowledged: false,
+        });
     }
 
     fn read(&mut self, table: TableId, key: &[u8], stamp: Stamp, absent: bool) {
@@ -231,14 +266,17 @@ impl Recorder for Scribe {
         }
     }
 
-    fn commit(&mut self, _end: u64, epoch: u64, order: u64) {
-        self.note(|attempt| attempt.ended = Ended::Committed { epoch, order });
+    fn commit(&mut self, end: u64, epoch: u64, order: u64) {
+        self.note(|attempt| {
+            attempt.ended = Ended::Committed { epoch, order };
+            attempt.end = Some(end);
+        });
     }
 
-    fn abort(&mut self, _end: u64) {
+    fn abort(&mut self, end: u64) {
         self.note(|attempt| {
             attempt.ended = Ended::Aborted;
-            attempt.ops = Vec::new();
+            attempt.end = Some(end);
         });
     }
 

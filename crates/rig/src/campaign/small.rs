@@ -1,0 +1,42 @@
+//! Workloads in a size for rigs whose databases crash.
+
+use chiliad_workload::WorkloadOptions;
+use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
+use chiliad_workload::smallbank::SmallbankOptions;
+use chiliad_workload::tatp::TatpOptions;
+use chiliad_workload::tpcc::TpccOptions;
+use chiliad_workload::txbench::TxbenchOptions;
+use chiliad_workload::ycsb::YcsbOptions;
+
+/// The workload of this name in a size for simulation, with the partitions that it is divided into.
+pub fn small(workload: &str) -> (WorkloadOptions, u32) {
+    match workload {
+        "tpcc" => {
+            let options = TpccOptions::micro();
+            let partitions = options.warehouses;
+            (WorkloadOptions::Tpcc(options), partitions)
+        }
+        "ycsb" => (WorkloadOptions::Ycsb(YcsbOptions::micro()), 1),
+        "smallbank" => {
+            let options = SmallbankOptions { partitions: 2, ..SmallbankOptions::micro() };
+            let partitions = options.partitions;
+            (WorkloadOptions::Smallbank(options), partitions)
+        }
+        "tatp" => {
+            let options = TatpOptions { partitions: 2, ..TatpOptions::micro() };
+            let partitions = options.partitions;
+            (WorkloadOptions::Tatp(options), partitions)
+        }
+        "txbench" => {
+            let options = TxbenchOptions { partitions: 2, ..TxbenchOptions::micro() };
+            let partitions = options.partitions;
+            (WorkloadOptions::Txbench(options), partitions)
+        }
+        "scan" => (WorkloadOptions::InsertDelete(InsertDeleteOptions::default()), 1),
+        "hash" => {
+            let options = InsertDeleteOptions { hash: true, ..InsertDeleteOptions::default() };
+            (WorkloadOptions::InsertDelete(options), 1)
+        }
+        _ => (WorkloadOptions::Bank(BankOptions::default()), 1),
+    }
+}

@@ -1,0 +1,119 @@
+//! A client of a server: runs requests, and tells what it was answered.
+
+use super::common::{Account, Common};
+use chiliad_api::{
+    Attempt, Attempts, Backoff, Committed, Error, Intent, Result, Running, Session, Store,
+    WaitLimit, retry,
+};
+use chiliad_driver::Generator;
+use chiliad_machine::{Machine, Ticks};
+use chiliad_simulator::{Sim, stopping};
+use chiliad_workload::random::Random;
+use chiliad_workload::{AnyClient, ClientId, Shape};
+use core::ops::ControlFlow;
+
+/// One read-only request in so many is to see all that was acknowledged before; of the others one in so many more.
+const NEWEST_ONE_IN: u32 = 2;
+const NEWEST_WRITES_ONE_IN: u32 = 16;
+
+/// A client at work.
+struct Client<'a> {
+    common: &'a Common,
+    server: usize,
+    session: Box<dyn Session<Sim>>,
+    /// Its number in the ledger.
+    number: usize,
+    random: Generator,
+}
+
+/// Runs the requests that client `number` of a server has still to run.
+pub(super) fn run(common: &Common, server: usize, number: usize) -> Result<()> {
+    let place = &common.places[server];
+    let life = place.life.get();
+    let hyder = place.server();
+    let mut session = hyder.session()?;
+    let (in_ledger, recorder) = common.ledger.recorder(None);
+    session.set_recorder(recorder);
+    let of = common.plan.servers * common.plan.clients;
+    let index = server * common.plan.clients + number;
+    let seed = common.plan.config.seed.wrapping_add(u64::from(life) << 32);
+    let mut requests =
+        common.workload.any_client(&common.tables, ClientId { index, of, home: index, seed });
+    let random = Generator::new(seed, index);
+    let mut newest = Random::new(seed, 0x4e77 + index as u64);
+    let mut client = Client { common, server, session, number: in_ledger, random };
+    let mut partitions = Vec::new();
+    while place.left.borrow()[number] > 0 {
+        partitions.clear();
+        let shape = requests.next(&mut partitions);
+        let one_in = if shape.read_only { NEWEST_ONE_IN } else { NEWEST_WRITES_ONE_IN };
+        let newest = !shape.snapshot && newest.below(one_in) == 0;
+        let (client, requests, partitions) = (&mut client, &mut *requests, &*partitions);
+        retry(InHand { client, requests, shape, newest, partitions, life })?;
+        place.left.borrow_mut()[number] -= 1;
+    }
+    Ok(())
+}
+
+impl Client<'_> {
+    /// Runs a request once.
+    fn attempt(&mut self, requests: &mut dyn AnyClient, intent: &Intent<'_>) -> Result<Committed> {
+        self.common.ledger.ask(self.number, intent.newest);
+        let mut tx = Running::begin(&mut *self.session, intent)?;
+        match requests.execute(&mut tx) {
+            Ok(()) => tx.commit(),
+            Err(error) => Err(tx.fail(error)),
+        }
+    }
+
+    fn was_told(&self, start: Ticks, life: u32, committed: Committed) {
+        let (server, end) = (self.server, Sim::now());
+        let Committed { order: label, wrote, .. } = committed;
+        let account = Account { server, life, start, end, label, wrote };
+        self.common.accounts.borrow_mut().push(account);
+    }
+}
+
+/// The attempts of a request in hand.
+struct InHand<'c, 'a> {
+    client: &'c mut Client<'a>,
+    requests: &'c mut dyn AnyClient,
+    shape: Shape,
+    newest: bool,
+    partitions: &'c [u32],
+    life: u32,
+}
+
+impl Attempts for InHand<'_, '_> {
+    type Outcome = Result<()>;
+    type Abort = ();
+
+    fn attempt(&mut self, retries: u32) -> Attempt<Result<()>, ()> {
+        let Shape { read_only, snapshot, .. } = self.shape;
+        let (partitions, newest) = (self.partitions, self.newest);
+        let intent =
+            Intent { read_only, snapshot, partitions, retries, newest, ..Intent::default() };
+        let start = Sim::now();
+        match self.client.attempt(self.requests, &intent) {
+            Ok(committed) => self.client.was_told(start, self.life, committed),
+            Err(Error::RolledBack) => {}
+            Err(error) if error.is_retryable() => return Attempt::Aborted(()),
+            Err(error) => {
+                // What was appended may commit on other servers.
+                self.client.common.ledger.leave_open(self.client.number);
+                return Attempt::Over(Err(error));
+            }
+        }
+        Attempt::Over(Ok(()))
+    }
+
+    fn aborted(&mut self, (): (), _: u32) -> ControlFlow<Result<()>> {
+        // The run is over before the request is.
+        if stopping() { ControlFlow::Break(Ok(())) } else { ControlFlow::Continue(()) }
+    }
+
+    fn back_off(&mut self, refusals: u32) {
+        let random = &mut self.client.random;
+        Backoff::Exponential.wait::<Sim>(refusals, |below| random.below(below), &WaitLimit::NONE);
+    }
+}

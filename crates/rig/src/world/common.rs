@@ -1,0 +1,104 @@
+//! What the cores of a world share. It lies on the heap of the program that simulates, so hosts may all see it, and it
+//! outlives them.
+
+use super::plan::WorldPlan;
+use crate::clients::ledger::Ledger;
+use crate::clients::verdicts::Verdicts;
+use chiliad_api::{Error, TableId};
+use chiliad_hyder::Hyder;
+use chiliad_machine::{Machine, Ticks};
+use chiliad_simulator::{FaultyDisk, FaultyLog, Host, Sim};
+use chiliad_workload::AnyWorkload;
+use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+/// What a client was told of a transaction that has committed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Account {
+    pub server: usize,
+    /// Which life of the server.
+    pub life: u32,
+    pub start: Ticks,
+    pub end: Ticks,
+    /// Its label; of one that wrote nothing, that of the state that it has read.
+    pub label: u64,
+    pub wrote: bool,
+}
+
+/// A server, over all its lives.
+pub(super) struct Place {
+    pub disk: RefCell<FaultyDisk>,
+    /// The server, once it has joined. One of a life that has ended is never dropped: its memory is gone.
+    pub hyder: RefCell<Option<ManuallyDrop<Hyder<Sim>>>>,
+    pub life: Cell<u32>,
+    /// Its clients that are at work, and one while it is joining.
+    pub busy: Cell<usize>,
+    /// Transactions that each client has still to run.
+    pub left: RefCell<Vec<u32>>,
+    /// The log was trimmed beyond what it had read: it must begin again.
+    pub is_left_behind: Cell<bool>,
+}
+
+impl Place {
+    /// The server, which has joined.
+    pub fn server(&self) -> Hyder<Sim> {
+        let hyder = self.hyder.borrow();
+        Hyder::clone(hyder.as_ref().expect("it has joined"))
+    }
+}
+
+/// What the cores of a world share.
+pub(super) struct Common {
+    pub plan: WorldPlan,
+    pub workload: Arc<dyn AnyWorkload>,
+    pub tables: Vec<TableId>,
+    pub log: FaultyLog,
+    pub places: Vec<Place>,
+    pub ledger: Ledger,
+    pub accounts: RefCell<Vec<Account>>,
+    pub verdicts: RefCell<Verdicts>,
+    /// Nobody makes checkpoints any more.
+    pub is_over: Cell<bool>,
+}
+
+impl Common {
+    /// The host of a server; that of chaos comes before.
+    pub fn host(server: usize) -> Host {
+        Host(server as u32 + 1)
+    }
+
+    /// Something went wrong on a server that is not the log's.
+    pub fn complain(&self, server: usize, doing: &str, error: &Error) {
+        let name = match error {
+            Error::Diverged { .. } => "digest differs",
+            Error::LogRefused { .. } => "cannot start",
+            _ => "failed",
+        };
+        self.verdicts.borrow_mut().add(name, || format!("server {server}, {doing}: {error}"));
+    }
+
+    /// Notes that a server has failed because the log was trimmed beyond what it had read, if that is why.
+    pub fn was_left_behind(&self, server: usize, error: &Error) -> bool {
+        let was = is_left_behind(error);
+        if was {
+            Sim::mark("server left behind");
+            self.places[server].is_left_behind.set(true);
+        }
+        was
+    }
+}
+
+/// Whether the log was trimmed beyond what a server had read, which may happen to one that was stopped or cut off: it
+/// begins again with a newer checkpoint.
+pub(super) fn is_left_behind(error: &Error) -> bool {
+    matches!(error, Error::LogFailed(_)) && error.to_string().contains("trimmed")
+}
+
+/// Sleeps for so long.
+pub(super) fn sleep(ticks: Ticks) {
+    let until = Sim::now() + ticks;
+    while Sim::now() < until && !chiliad_simulator::stopping() {
+        Sim::park_until(until);
+    }
+}

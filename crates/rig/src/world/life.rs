@@ -1,0 +1,149 @@
+//! A life of a server: it joins on a core of its host, which then has the others begin.
+
+use super::client;
+use super::common::{Common, is_left_behind, sleep};
+use chiliad_api::{Alone, Error, LogTask, Result, Store};
+use chiliad_hyder::Hyder;
+use chiliad_machine::Machine;
+use chiliad_machine::disk::Disk;
+use chiliad_simulator::{FaultyDisk, Sim, spawn_daemon_during, spawn_during, stopping};
+use std::mem::ManuallyDrop;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// How often a server tries to join a log that shows less than its checkpoint has seen.
+const JOINS_MAX: usize = 60;
+
+/// Time between two of them.
+const NAP: u64 = 50;
+
+/// Transactions that a client of a new life runs at least.
+const LEFT_MIN: u32 = 2;
+
+/// Joins the servers of the log, with what is on `disk`.
+pub(super) fn join(common: &Common, server: usize, disk: &FaultyDisk) -> Result<Hyder<Sim>> {
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    let log = common.log.server(server as u32);
+    Hyder::join_with(log, Some(disk), common.plan.options(server))
+}
+
+/// Begins another life, on a core of the server's host.
+pub(super) fn begin_again(common: &Rc<Common>, server: usize) {
+    let place = &common.places[server];
+    match join_somehow(common, server) {
+        Ok(hyder) => {
+            for left in place.left.borrow_mut().iter_mut() {
+                *left = (*left).max(LEFT_MIN);
+            }
+            place.hyder.replace(Some(ManuallyDrop::new(hyder)));
+            for (name, body) in cores(common, server) {
+                spawn_during(Common::host(server), name, body);
+            }
+            for (name, body) in daemons(common, server) {
+                spawn_daemon_during(Common::host(server), name, body);
+            }
+        }
+        Err(error) => common.complain(server, "joining", &error),
+    }
+    place.busy.set(place.busy.get() - 1);
+}
+
+/// Joins with the checkpoints that the server has; where the log was trimmed beyond these, with another server's.
+fn join_somehow(common: &Common, server: usize) -> Result<Hyder<Sim>> {
+    let place = &common.places[server];
+    let mut refused = None;
+    for _ in 0..JOINS_MAX {
+        let own = place.disk.borrow().clone();
+        match join(common, server, &own) {
+            // It may show more in a moment.
+            Err(error @ (Error::LogRefused { .. } | Error::Data(_))) => refused = Some(error),
+            // It has been trimmed since it was looked at.
+            Err(error) if is_left_behind(&error) => refused = Some(error),
+            joined => return joined,
+        }
+        let needed = common.log.extent().start;
+        if needed > 1 {
+            let others = common.places.iter().enumerate().filter(|(other, _)| *other != server);
+            for (_, other) in others {
+                let copy = other.disk.borrow().fork();
+                if let Ok(hyder) = join(common, server, &copy) {
+                    Sim::mark("began with another server's checkpoint");
+                    place.disk.replace(copy);
+                    return Ok(hyder);
+                }
+            }
+        }
+        sleep(NAP);
+    }
+    Err(refused.unwrap_or(Error::Canceled))
+}
+
+type Core = (String, Box<dyn FnOnce()>);
+
+/// What a server's clients do, and whoever makes its checkpoints.
+pub(super) fn cores(common: &Rc<Common>, server: usize) -> Vec<Core> {
+    let place = &common.places[server];
+    let mut cores: Vec<Core> = Vec::new();
+    for number in 0..common.plan.clients {
+        place.busy.set(place.busy.get() + 1);
+        let common = Rc::clone(common);
+        let body = move || {
+            if let Err(error) = client::run(&common, server, number)
+                && !common.was_left_behind(server, &error)
+            {
+                common.complain(server, "a client", &error);
+            }
+            let busy = &common.places[server].busy;
+            busy.set(busy.get() - 1);
+        };
+        cores.push((format!("client {server}.{number}"), Box::new(body)));
+    }
+    let common = Rc::clone(common);
+    let body = move || {
+        while !common.is_over.get() && make_checkpoint(&common, server) {
+            sleep(common.plan.checkpoints);
+        }
+    };
+    cores.push((format!("checkpoints {server}"), Box::new(body)));
+    cores
+}
+
+/// Makes a checkpoint; whether the server goes on.
+fn make_checkpoint(common: &Common, server: usize) -> bool {
+    let hyder = common.places[server].server();
+    match hyder.checkpoint(&Alone) {
+        Ok(_) => true,
+        Err(error) => {
+            if !common.was_left_behind(server, &error) {
+                common.complain(server, "a checkpoint", &error);
+            }
+            false
+        }
+    }
+}
+
+/// What goes on in a server besides.
+pub(super) fn daemons(common: &Rc<Common>, server: usize) -> Vec<Core> {
+    let hyder = common.places[server].server();
+    let mut daemons: Vec<Core> = Vec::new();
+    if common.plan.threads {
+        for (task, name) in hyder.tasks().into_iter().zip(["appends", "rolls"]) {
+            let body = move || Box::new(task).run(&stopping, &|| ());
+            daemons.push((format!("{name} {server}"), Box::new(body)));
+        }
+    }
+    let common = Rc::clone(common);
+    let body = move || {
+        while !stopping() {
+            Sim::park_until(Sim::now() + common.plan.tick);
+            hyder.tick();
+            if let Some(error) = hyder.log_failure()
+                && !common.was_left_behind(server, &error)
+            {
+                common.complain(server, "its failure", &error);
+            }
+        }
+    };
+    daemons.push((format!("ticks {server}"), Box::new(body)));
+    daemons
+}

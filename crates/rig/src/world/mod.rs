@@ -1,0 +1,91 @@
+//! The world rig: servers of one shared log on simulated hosts of their own, each with clients, a disk and somebody who
+//! makes checkpoints, all on one schedule; chaos, which crashes, stops and cuts them off; and judges.
+//!
+//! ```text
+//! plan     what the seed says           common   what the cores of a world share
+//! life     a server from its start to its crash: it joins, and has its cores begin
+//! client   runs requests, and tells what it was answered
+//! chaos    crashes hosts and starts them again, stops them, cuts them off, takes the log's leader
+//! story    all of it, in order
+//! verdicts by what: accounts   what clients were told, beside what must come of the log
+//!                   history    what all clients have seen, for the checker
+//!                   copies     the rows of all servers, and of fresh ones that decide otherwise
+//! ```
+//!
+//! What must come of the log is said by an oracle that reads all records ever appended and decides each by itself
+//! ([`chiliad_hyder::Oracle`]). A transaction whose client died has committed if the oracle says so.
+
+mod accounts;
+mod chaos;
+mod client;
+mod common;
+mod copies;
+mod history;
+mod life;
+mod plan;
+mod story;
+
+use crate::clients::verdicts::Verdicts;
+use chiliad_machine::Fault;
+use chiliad_workload::WorkloadOptions;
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use story::Story;
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub struct WorldCase {
+    /// The workload, in a size for simulation.
+    pub workload: WorkloadOptions,
+    /// How many servers there are, by the seed.
+    pub servers: Range<usize>,
+    /// Everything else.
+    pub seed: u64,
+    /// A planted bug.
+    pub fault: Option<&'static Fault>,
+}
+
+/// The outcome.
+#[derive(Clone, Debug, Default)]
+pub struct WorldReport {
+    /// What is wrong.
+    pub verdicts: Verdicts,
+    /// What the host refused, so that the case could not be run to its end; it says nothing then.
+    pub refused: Option<String>,
+    /// Rare branches taken.
+    pub marks: BTreeSet<&'static str>,
+    /// Transactions that were judged.
+    pub transactions: u64,
+    /// Events simulated.
+    pub events: u64,
+}
+
+/// Runs a case.
+///
+/// # Panics
+/// Never: what panics is a verdict.
+#[must_use]
+pub fn run_world(case: &WorldCase) -> WorldReport {
+    let mut report = WorldReport::default();
+    let told = catch_unwind(AssertUnwindSafe(|| tell(case, &mut report)));
+    if let Err(payload) = told {
+        report.verdicts.add("panicked", || message(&*payload));
+    }
+    report
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a word").to_owned()
+}
+
+fn tell(case: &WorldCase, report: &mut WorldReport) {
+    match case.workload.make() {
+        Ok(workload) => Story::new(case, workload, report).tell(),
+        Err(error) => {
+            report.verdicts.add("not begun", || format!("making up the workload: {error}"));
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What the seed says: the servers, the log, and what goes wrong.
+
+use crate::ways::roll;
+use chiliad_hyder::{RollOptions, ServerOptions};
+use chiliad_machine::{Fault, Ticks};
+use chiliad_simulator::{Config, LogFaults, MemoryModel, Schedule};
+use chiliad_workload::random::Random;
+use std::ops::Range;
+use std::time::Duration;
+
+/// Events after which a world makes no progress any more: many times what it takes.
+const EVENTS_MAX: u64 = 3_000_000;
+
+/// Transactions of all clients, about.
+const TRANSACTIONS: u32 = 60;
+
+/// What goes wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Act {
+    /// A server's host crashes, and starts again after so many ticks; power is lost, or the process killed.
+    Crash { server: usize, power: bool, down: Ticks },
+    /// A server's host stops for so long.
+    Pause { server: usize, ticks: Ticks },
+    /// A server cannot append, read, or either, for so long.
+    Cut { server: usize, appends: bool, reads: bool, ticks: Ticks },
+    /// The log has no leader for so many calls.
+    LoseLeader { calls: u64 },
+}
+
+/// What a seed says.
+pub(super) struct WorldPlan {
+    pub servers: usize,
+    /// Clients of each server.
+    pub clients: usize,
+    /// Transactions of each client.
+    pub transactions: u32,
+    /// Versions have stamps, and all accesses are recorded.
+    pub verify: bool,
+    /// Each server has threads that append and roll the log forward.
+    pub threads: bool,
+    /// Time between two checkpoints of a server, about.
+    pub checkpoints: Ticks,
+    /// How often each server looks at the log, though none of its clients does.
+    pub tick: Ticks,
+    pub log_faults: LogFaults,
+    /// What goes wrong, each so long after the one before.
+    pub acts: Vec<(Ticks, Act)>,
+    pub config: Config,
+    /// How old a state may be that an intention has read.
+    pub window: u64,
+    seed: u64,
+}
+
+impl WorldPlan {
+    pub fn new(seed: u64, servers: Range<usize>, fault: Option<&'static Fault>) -> Self {
+        let mut random = Random::new(seed, 0x3021d);
+        let servers = servers.start + (seed % servers.len() as u64) as usize;
+        let clients = random.range(1, 3) as usize;
+        let verify = seed % 4 != 3;
+        let log_faults = match random.below(3) {
+            0 => LogFaults::default(),
+            1 => LogFaults::all(40),
+            _ => LogFaults::all(12),
+        };
+        let acts = (0..random.range(2, 8))
+            .map(|_| (random.range(200, 3000).into(), Act::draw(&mut random, servers)))
+            .collect();
+        let config = Config {
+            seed: random.bits(),
+            schedule: match random.below(2) {
+                0 => Schedule::Random,
+                _ => Schedule::few_preemptions(),
+            },
+            memory_model: if random.below(4) == 0 { MemoryModel::Tso } else { MemoryModel::Sc },
+            fault,
+            region_bytes: 16 << 30,
+            events_max: EVENTS_MAX,
+            stack_bytes: 512 << 10,
+            ..Config::new(seed)
+        };
+        Self {
+            servers,
+            clients,
+            transactions: (TRANSACTIONS / (servers * clients) as u32).max(4),
+            verify,
+            threads: random.below(2) == 0,
+            checkpoints: random.range(400, 4000).into(),
+            tick: random.range(20, 200).into(),
+            log_faults,
+            acts,
+            config,
+            window: if random.below(2) == 0 { 40 } else { 1 << 20 },
+            seed,
+        }
+    }
+
+    /// How a server runs: each rolls the log forward in another way.
+    pub fn options(&self, server: usize) -> ServerOptions {
+        let roll = RollOptions { window: self.window, ..roll(self.seed + server as u64) };
+        let log_patience = Duration::ZERO;
+        ServerOptions { verify: self.verify, roll, log_patience, ..ServerOptions::default() }
+    }
+}
+
+impl Act {
+    fn draw(random: &mut Random, servers: usize) -> Self {
+        let server = random.below(servers as u32) as usize;
+        let ticks = random.range(100, 4000).into();
+        match random.below(8) {
+            0..=3 => {
+                let down = random.below(3000).into();
+                Self::Crash { server, power: random.below(2) == 0, down }
+            }
+            4 => Self::Pause { server, ticks },
+            5 | 6 => {
+                let which = random.below(3);
+                Self::Cut { server, appends: which != 1, reads: which != 0, ticks }
+            }
+            _ => Self::LoseLeader { calls: random.range(10, 200).into() },
+        }
+    }
+}
