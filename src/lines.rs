@@ -83,7 +83,7 @@ fn interleaving(case: &Case) -> String {
 
 /// The flags of a case's servers, where they differ from the default.
 fn cluster(case: &Case) -> String {
-    let (ClusterOptions { servers, roll, log_fails_one_in }, base) =
+    let (ClusterOptions { servers, roll, log_fails_one_in, .. }, base) =
         (&case.cluster, ClusterOptions::default());
     let mut flags = String::new();
     if *servers != base.servers {

@@ -8,6 +8,7 @@ use chiliad_engine::Info;
 use chiliad_host::{Stop, values};
 use clap::{Args, ValueEnum};
 use std::ops::Range;
+use std::time::Duration;
 
 /// Threads that premeld, and intentions that each lies back, at most.
 const PREMELD_MAX: (usize, usize) = (64, 65_536);
@@ -38,6 +39,10 @@ pub struct ClusterFlags {
     /// stages, two have the last stage apart, more build trees [default: none: clients do it that wait for a verdict].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, PIPELINE_MAX as usize))]
     pub pipeline: Option<usize>,
+    /// How long an append to the log takes under hyder, on average in simulation, and at least otherwise: what others
+    /// append meanwhile is what a transaction may conflict with [default: as long as the log takes].
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub append_latency: Option<Duration>,
 }
 
 /// `--certifier`.
@@ -79,6 +84,7 @@ impl ClusterFlags {
             ("--group", self.group.is_some()),
             ("--isolation", self.isolation.is_some()),
             ("--pipeline", self.pipeline.is_some()),
+            ("--append-latency", self.append_latency.is_some()),
             ("--log-faults", log_faults.is_some()),
         ];
         if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
@@ -107,6 +113,7 @@ impl ClusterFlags {
             servers: self.servers.unwrap_or(base.servers),
             roll,
             log_fails_one_in: log_faults.unwrap_or(base.log_fails_one_in),
+            append_latency: self.append_latency.unwrap_or(base.append_latency),
         })
     }
 }

@@ -2,17 +2,18 @@
 
 use super::Failure;
 use super::bind::NativeTarget;
-use super::opening::{ClusterOptions, Home, Opening, SERVERS_MAX};
+use super::opening::{Home, Opening, SERVERS_MAX};
 use super::target::{Bound, Target};
 use chiliad_engine::{Error, LogError, LogTask, NativeStore, OpenedStore, Options, Result, Store};
-use chiliad_hyder::{Cluster, Hyder, HyderTask, ServerOptions};
+use chiliad_hyder::{Cluster, Hosts, Hyder, HyderTask, ServerOptions};
 use chiliad_machine::disk::Disk;
 use chiliad_machine::shared_log::{SharedLog, SharedLogError};
 use chiliad_machine::{Interleaved, Machine};
-use chiliad_shared_log::{FileLog, FileLogOptions, MemoryLog};
-use chiliad_simulator::{FaultyLog, LogFaults, Sim};
+use chiliad_shared_log::{DelayedLog, FileLog, FileLogOptions, MemoryLog};
+use chiliad_simulator::{FaultyLog, Host, LogFaults, Sim, outside_on};
 use chiliad_workload::AnyWorkload;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Servers that share a log in this process's memory, or in a new one in `home`, with the tables of `workload`.
 ///
@@ -31,6 +32,10 @@ pub fn open_native(
         let log: Arc<dyn SharedLog> = match home {
             None => Arc::new(MemoryLog::new()),
             Some(home) => Arc::new(new_log(home.disk)?),
+        };
+        let log = match opening.cluster.append_latency {
+            Duration::ZERO => log,
+            delay => Arc::new(DelayedLog::<Interleaved>::new(log, delay)),
         };
         join::<Interleaved>(opening, opening.cluster.servers, |_| Arc::clone(&log))
     };
@@ -106,15 +111,22 @@ pub fn open_simulated(
     opening: &Opening,
 ) -> std::result::Result<Box<dyn Target>, Failure> {
     let log = FaultyLog::new(Sim::random(), LogFaults::default());
-    let servers = opening.cluster.servers;
-    let cluster = join::<Sim>(opening, servers, |server| log.server(server));
+    let options = server_options(opening);
+    let logs: Vec<_> = (0..opening.cluster.servers as u32).map(|it| log.server(it)).collect();
+    // A host for each, as machines have no memory in common.
+    let hosts = Hosts {
+        own: || chiliad_simulator::host().0 as usize,
+        on: |host, act| outside_on(Host(host as u32), act),
+    };
+    let cluster = check_servers(opening)
+        .and_then(|()| Cluster::join_on(&logs, &options, (logs.len() > 1).then_some(hosts)));
     let cluster = cluster.map_err(opening_failed)?;
     let tasks = tasks(&cluster, opening).into_iter();
     let log_tasks = tasks.map(|task| Box::new(task) as Box<dyn LogTask<Sim>>).collect();
     let store: Box<dyn Store<Sim>> = Box::new(cluster);
     let opened = OpenedStore { store, log_tasks, recovered: Default::default() };
-    let faults = opening.cluster.log_faults();
-    let bound = Bound::new(workload, opened)?;
+    let faults = opening.cluster.log_faults(Sim::ticks_per_second());
+    let bound = Bound::new(workload, opened)?.on_hosts(logs.len());
     Ok(Box::new(bound.when_loaded(move || log.set_faults(faults))))
 }
 
@@ -157,14 +169,24 @@ fn join<M: Machine>(
     here: usize,
     log: impl FnMut(u32) -> Arc<dyn SharedLog>,
 ) -> Result<Cluster<M>> {
-    let Opening { engine, cluster } = opening;
-    let ClusterOptions { servers, roll, .. } = *cluster;
-    if !(1..=SERVERS_MAX).contains(&servers) {
-        let problem = format!("servers {servers}: accepted: 1 to {SERVERS_MAX}");
-        return Err(Error::InvalidOption(problem));
-    }
-    let Options { memory_bytes_max, verify, .. } = *engine;
-    let options = ServerOptions { memory_bytes_max, verify, roll, ..ServerOptions::default() };
+    check_servers(opening)?;
     let logs: Vec<_> = (0..here as u32).map(log).collect();
-    Cluster::join(&logs, &options)
+    Cluster::join(&logs, &server_options(opening))
+}
+
+fn check_servers(opening: &Opening) -> Result<()> {
+    let servers = opening.cluster.servers;
+    match (1..=SERVERS_MAX).contains(&servers) {
+        true => Ok(()),
+        false => {
+            let problem = format!("servers {servers}: accepted: 1 to {SERVERS_MAX}");
+            Err(Error::InvalidOption(problem))
+        }
+    }
+}
+
+fn server_options(opening: &Opening) -> ServerOptions {
+    let Opening { engine, cluster } = opening;
+    let Options { memory_bytes_max, verify, .. } = *engine;
+    ServerOptions { memory_bytes_max, verify, roll: cluster.roll, ..ServerOptions::default() }
 }

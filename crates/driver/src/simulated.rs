@@ -10,7 +10,7 @@ use super::client::ClientReport;
 use super::signals::{Phase, RunSignals, Signals};
 use super::{Failure, Length, Plan, SimulatedReport, Tally, Target, catalog};
 use chiliad_machine::{Machine, Ticks};
-use chiliad_simulator::{Config, Outcome, Run, Sim, Verdict, stopping};
+use chiliad_simulator::{Config, Host, Outcome, Run, Sim, Verdict, stopping};
 use chiliad_workload::{ClientId, Condition, WorkloadOptions};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -220,6 +220,16 @@ fn spawn_clients(
             }
         })
     };
+    let hosts = target.hosts();
+    if hosts > 1 {
+        for client in 0..plan.plan.clients {
+            let host = Host((client % hosts) as u32);
+            let fibers =
+                (0..plan.plan.interleave).map(|it| body(plan.plan.client_id_apart(client, it)));
+            run.spawn_crew_on(host, &format!("client {client}"), fibers.collect());
+        }
+        return;
+    }
     if plan.plan.interleave == 1 {
         let thread =
             |client| (format!("client {client}"), body(plan.plan.client_id_apart(client, 0)));
@@ -304,6 +314,15 @@ fn spawn_ticker(
     let (target, signals, left) = (target.clone(), signals.clone(), left.clone());
     let epoch = ticks(plan.plan.epoch, &plan.config).max(1);
     let idle_max = plan.plan.idle_max.map(|limit| ticks(limit, &plan.config));
+    for host in 1..target.hosts() {
+        let target = target.clone();
+        run.spawn_daemon_on(Host(host as u32), format!("epochs {host}"), move || {
+            while !stopping() {
+                Sim::park_until(Sim::now() + epoch);
+                target.tick();
+            }
+        });
+    }
     run.spawn_daemon("epochs", move || {
         await_clients(&signals, 1);
         while !stopping() {
@@ -318,9 +337,10 @@ fn spawn_ticker(
 
 /// The cores of threads that the database wants for its log.
 fn spawn_log_writers(run: &mut Run, target: &Rc<dyn Target>) {
-    for number in 0..target.log_writers() {
-        let target = target.clone();
-        run.spawn_daemon(format!("log {number}"), move || {
+    let writers = target.log_writers();
+    for number in 0..writers {
+        let (host, target) = (Host((number * target.hosts() / writers) as u32), target.clone());
+        run.spawn_daemon_on(host, format!("log {number}"), move || {
             target.run_log(number, &stopping, &|| {});
         });
     }

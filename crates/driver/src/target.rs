@@ -46,6 +46,10 @@ pub trait Target {
     fn log_writers(&self) -> usize {
         0
     }
+    /// Hosts that it is spread over, in simulation: each has as many log writers, in order.
+    fn hosts(&self) -> usize {
+        1
+    }
     /// Runs a log writer until `over`, then ends its log.
     fn run_log(&self, number: usize, over: &dyn Fn() -> bool, durable: &dyn Fn());
     /// Makes room for the log to come.
@@ -115,6 +119,7 @@ pub(crate) struct Bound<M: Machine, D: ?Sized, L: ?Sized> {
     log_tasks: Vec<Mutex<Option<Box<L>>>>,
     /// What is to be done when the rows are loaded, if anything.
     loaded: Option<Box<Hook>>,
+    hosts: usize,
     machine: PhantomData<fn() -> M>,
 }
 
@@ -153,13 +158,18 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Bound<M, D, L> {
         let tables =
             specs.into_iter().map(|spec| obtain(&*store, spec)).collect::<Result<Vec<_>, _>>()?;
         let log_tasks = log_tasks.into_iter().map(|task| Mutex::new(Some(task))).collect();
-        let loaded = None;
-        Ok(Self { store, workload, tables, names, log_tasks, loaded, machine: PhantomData })
+        let (loaded, hosts) = (None, 1);
+        Ok(Self { store, workload, tables, names, log_tasks, loaded, hosts, machine: PhantomData })
     }
 
     /// The same, which calls `hook` when the rows are loaded and no client has begun.
     pub fn when_loaded(self, hook: impl Fn() + Send + Sync + 'static) -> Self {
         Self { loaded: Some(Box::new(hook)), ..self }
+    }
+
+    /// The same, spread over so many hosts.
+    pub fn on_hosts(self, hosts: usize) -> Self {
+        Self { hosts, ..self }
     }
 
     fn session(&self, doing: &'static str) -> Result<Box<dyn Session<M>>, Failure> {
@@ -221,6 +231,10 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Target for Bound<
 
     fn log_writers(&self) -> usize {
         self.log_tasks.len()
+    }
+
+    fn hosts(&self) -> usize {
+        self.hosts
     }
 
     fn run_log(&self, number: usize, over: &dyn Fn() -> bool, durable: &dyn Fn()) {

@@ -38,7 +38,8 @@ fn roll(seed: u64) -> RollOptions {
 }
 
 fn opening(servers: usize, seed: u64, log_fails_one_in: u64) -> Opening {
-    let cluster = ClusterOptions { servers, roll: roll(seed), log_fails_one_in };
+    let cluster =
+        ClusterOptions { servers, roll: roll(seed), log_fails_one_in, ..Default::default() };
     Opening { engine: Options { verify: true, ..Options::default() }, cluster }
 }
 

@@ -20,6 +20,25 @@ pub struct Cluster<M: Machine> {
     level: Level,
     /// Sessions handed out.
     sessions: Shared<M, M::Word>,
+    /// Where servers are on hosts of their own.
+    hosts: Option<Hosts>,
+}
+
+/// Servers on hosts of their own, which share no memory: a session is one of the server on the caller's host.
+#[derive(Clone, Copy, Debug)]
+pub struct Hosts {
+    /// The number of the host that the caller is on.
+    pub own: fn() -> usize,
+    /// Does something on the host of this number, which the caller is not on: between runs, when no core is at work.
+    pub on: fn(usize, &mut dyn FnMut()),
+}
+
+impl Hosts {
+    fn on<R>(&self, host: usize, act: impl FnOnce() -> R) -> R {
+        let (mut act, mut outcome) = (Some(act), None);
+        (self.on)(host, &mut || outcome = act.take().map(|act| act()));
+        outcome.expect("it was done")
+    }
 }
 
 /// How often servers that are to have read the same are let catch up with a log that does not always answer.
@@ -31,13 +50,28 @@ impl<M: Machine> Cluster<M> {
     /// # Errors
     /// As for [`Hyder::join`].
     pub fn join(logs: &[Arc<dyn SharedLog>], options: &ServerOptions) -> Result<Self> {
-        let join = |log: &Arc<dyn SharedLog>| Hyder::join(Arc::clone(log), options.clone());
-        let servers = logs.iter().map(join).collect::<Result<Vec<_>>>()?;
+        Self::join_on(logs, options, None)
+    }
+
+    /// As [`Cluster::join`], for servers on hosts of their own.
+    ///
+    /// # Errors
+    /// As for [`Hyder::join`].
+    pub fn join_on(
+        logs: &[Arc<dyn SharedLog>],
+        options: &ServerOptions,
+        hosts: Option<Hosts>,
+    ) -> Result<Self> {
+        let join = |(host, log): (usize, &Arc<dyn SharedLog>)| {
+            let join = || Hyder::join(Arc::clone(log), options.clone());
+            hosts.map_or_else(join, |hosts| hosts.on(host, join))
+        };
+        let servers = logs.iter().enumerate().map(join).collect::<Result<Vec<_>>>()?;
         if servers.is_empty() {
             return Err(Error::InvalidOption("0 servers: at least one is needed".into()));
         }
         let (all, level) = (servers.len(), options.roll.level);
-        Ok(Self { servers, all, level, sessions: Shared::new(M::Word::new(0)) })
+        Ok(Self { servers, all, level, sessions: Shared::new(M::Word::new(0)), hosts })
     }
 
     /// Says that the log has `all` servers, the others in other processes.
@@ -53,13 +87,26 @@ impl<M: Machine> Cluster<M> {
     }
 
     fn next(&self) -> &Hyder<M> {
+        if self.hosts.is_some() {
+            return self.here();
+        }
         let session = self.sessions.fetch_add(1, Ordering::Relaxed) as usize;
         &self.servers[session % self.servers.len()]
     }
 
+    /// The server on the caller's host, or the first.
+    fn here(&self) -> &Hyder<M> {
+        &self.servers[self.hosts.map_or(0, |hosts| (hosts.own)())]
+    }
+
     /// Lets every server catch up with the log as it is now.
     fn catch_up(&self) {
-        self.servers.iter().for_each(Hyder::read_to_end);
+        for (host, server) in self.servers.iter().enumerate() {
+            match self.hosts {
+                Some(hosts) => hosts.on(host, || server.read_to_end()),
+                None => server.read_to_end(),
+            }
+        }
     }
 
     /// Lets every server catch up until all have read as far, and then no further; whether they have.
@@ -112,11 +159,11 @@ impl<M: Machine> Store<M> for Cluster<M> {
     }
 
     fn tables(&self) -> Vec<(TableId, TableSpec)> {
-        self.servers[0].tables()
+        self.here().tables()
     }
 
     fn table(&self, name: &str) -> Result<TableId> {
-        self.servers[0].table(name)
+        self.here().table(name)
     }
 
     fn drop_table(&self, name: &str) -> Result<()> {
@@ -128,11 +175,14 @@ impl<M: Machine> Store<M> for Cluster<M> {
     }
 
     fn tick(&self) {
-        self.servers.iter().for_each(Store::tick);
+        match self.hosts {
+            Some(_) => self.next().tick(),
+            None => self.servers.iter().for_each(Store::tick),
+        }
     }
 
     fn epoch(&self) -> u64 {
-        self.servers[0].epoch()
+        self.here().epoch()
     }
 
     fn reach_snapshot(&self) {
@@ -171,6 +221,9 @@ impl<M: Machine> Store<M> for Cluster<M> {
     }
 
     fn log_failure(&self) -> Option<Error> {
-        self.servers.iter().find_map(Store::log_failure)
+        match self.hosts {
+            Some(_) => self.here().log_failure(),
+            None => self.servers.iter().find_map(Store::log_failure),
+        }
     }
 }

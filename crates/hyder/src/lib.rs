@@ -81,7 +81,7 @@ mod write;
 pub use audit::Deviation;
 pub use bench::{MeldPlan, MeldReport, MeldSetting, Stage, run_meld};
 pub use checkpoints::PREFIX as CHECKPOINT_PREFIX;
-pub use cluster::Cluster;
+pub use cluster::{Cluster, Hosts};
 pub use faults::FAULTS;
 pub use options::{
     Certifier, Group, INFO, Level, PIPELINE_MAX, Premeld, RollOptions, ServerOptions,

@@ -3,8 +3,10 @@
 //! Outside the schedule, without a run, and on a core that unwinds, nothing here does anything: the
 //! operation is just performed. Nobody holds the device's mutex here.
 
+use crate::Sim;
 use crate::state::{DEVICE_EVENT, State};
-use chiliad_machine::{Ticks, Woken, WorkerId};
+use chiliad_machine::{Machine, Ticks, Woken, WorkerId};
+use std::time::Duration;
 
 /// What is done to a device, for the run's digest.
 #[derive(Clone, Copy)]
@@ -58,5 +60,24 @@ pub(crate) fn wait(ticks: Ticks) {
     if permit {
         // It was meant for a park of the program's.
         state.unpark(WorkerId(state.running.get()));
+    }
+}
+
+/// The worker that uses a device; nobody outside of the schedule.
+pub(crate) fn caller() -> Option<WorkerId> {
+    scheduled().map(|state| WorkerId(state.running.get()))
+}
+
+/// Sleeps until it is woken or so much time has passed; not at all outside of the schedule.
+pub(crate) fn rest(time: Duration) {
+    let Some(state) = scheduled() else { return };
+    let ticks = time.as_nanos() * u128::from(Sim::ticks_per_second()) / 1_000_000_000;
+    state.park(Some(state.now().saturating_add(u64::try_from(ticks).unwrap_or(u64::MAX))));
+}
+
+/// Wakes a worker that rests.
+pub(crate) fn wake(worker: WorkerId) {
+    if let Some(state) = scheduled() {
+        state.unpark(worker);
     }
 }

@@ -32,6 +32,20 @@ pub fn host() -> Host {
     State::current().host()
 }
 
+/// Executes `f` between runs as [`crate::Run::outside_on`] does, within a call of [`crate::Run::outside`]: memory that it
+/// obtains is the host's.
+///
+/// # Panics
+/// On a core.
+pub fn outside_on<R>(host: Host, f: impl FnOnce() -> R) -> R {
+    let state = State::current();
+    assert!(state.running.get() == 0, "cores have the hosts that they have");
+    state.region.enter_host(host);
+    let outcome = f();
+    state.region.enter_host(state.host());
+    outcome
+}
+
 /// All workers of a host die where they stand: no destructor of theirs runs, and none of them runs again. Others
 /// may run first. A host without workers stays as it is.
 ///

@@ -96,7 +96,9 @@ mod word;
 pub use config::{Config, MemoryModel, Schedule};
 pub use disk::{DiskCounters, DiskFaults, DiskLosses, FaultyDisk};
 pub use host::Host;
-pub use hosts::{crash, host, pause, spawn_crew_during, spawn_daemon_during, spawn_during};
+pub use hosts::{
+    crash, host, outside_on, pause, spawn_crew_during, spawn_daemon_during, spawn_during,
+};
 pub use machine::{Sim, lose_core, stopping};
 pub use outcome::{
     Access, Breach, CorePanic, Counters, ForeignAccess, Freed, Outcome, Rule, Step, Trace,

@@ -18,7 +18,7 @@ use std::ops::Range;
 const GRACE_EVENTS: u64 = 100_000;
 
 /// Jumps of the clock without any core but daemons running, after which nobody will wake the rest.
-const VAIN_JUMPS_MAX: u64 = 1_000;
+const VAIN_JUMPS_MAX: u64 = 20_000;
 
 impl State {
     /// Sleeps until unparked or, if there is one, until the time has come.

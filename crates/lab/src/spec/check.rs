@@ -58,7 +58,9 @@ impl RunSpec {
     fn check_sharing(&self) -> Result<(), Stop> {
         let (cores, clients) = (self.plan.cores, self.plan.clients);
         let Some(machine) = self.machine().filter(|_| clients > cores) else { return Ok(()) };
-        let problem = if machine.timed().is_none() {
+        let problem = if self.cluster.servers > 1 {
+            format!("{clients} on {cores} cores with --servers; accepted: 1 to {cores}")
+        } else if machine.timed().is_none() {
             format!(
                 "{clients} on {cores} cores without time; accepted: 1 to {cores}, or --schedule timed"
             )

@@ -157,7 +157,7 @@ impl RunSpec {
 
     /// Of schemes under which servers share a log.
     fn show_cluster(&self, shown: &mut Shown) {
-        let ClusterOptions { servers, roll, log_fails_one_in } = &self.cluster;
+        let ClusterOptions { servers, roll, log_fails_one_in, append_latency } = &self.cluster;
         put(
             shown,
             [
@@ -167,6 +167,7 @@ impl RunSpec {
                 ("group", group_name(roll.group).into()),
                 ("isolation", level_name(roll.level).into()),
                 ("pipeline", roll.pipeline.into()),
+                ("append_latency", show_time(*append_latency).into()),
             ],
         );
         if self.machine().is_some() {

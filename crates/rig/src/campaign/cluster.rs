@@ -19,5 +19,6 @@ pub fn drawn(name: &str, seed: u64, servers: Range<usize>) -> ClusterOptions {
         servers: servers.start + seed as usize % servers.len(),
         roll: RollOptions { pipeline, ..roll(seed) },
         log_fails_one_in: if fails { FAILS_ONE_IN } else { 0 },
+        ..ClusterOptions::default()
     }
 }

@@ -2,7 +2,9 @@
 
 use super::faults::{LogCounters, LogFaults};
 use super::records::{Placed, Record, Records};
+use crate::device::caller;
 use crate::random::{Generator, Stream};
+use chiliad_machine::WorkerId;
 use chiliad_machine::shared_log::{Position, SharedLogError};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -57,6 +59,9 @@ pub(super) struct LogState {
     flights_begun: u64,
     /// Records to come, each with the call before which it does.
     late: Vec<(u64, Record)>,
+    /// Those that wait for a record, and those of them for whom there is one now.
+    readers: Vec<WorkerId>,
+    served: Vec<WorkerId>,
     term: u64,
     leaderless_until: u64,
     random: Generator,
@@ -74,6 +79,8 @@ impl LogState {
             flights: BTreeMap::new(),
             flights_begun: 0,
             late: Vec::new(),
+            readers: Vec::new(),
+            served: Vec::new(),
             term: 0,
             leaderless_until: 0,
             random,
@@ -133,6 +140,17 @@ impl LogState {
     fn place(&mut self, record: Record) {
         self.counters.appended += 1;
         self.records.push(record);
+        self.served.append(&mut self.readers);
+    }
+
+    /// The caller waits for a record.
+    pub(super) fn await_record(&mut self) {
+        self.readers.extend(caller());
+    }
+
+    /// Those that have waited for a record that is there now.
+    pub(super) fn take_readers(&mut self) -> Vec<WorkerId> {
+        std::mem::take(&mut self.served)
     }
 
     fn place_later(&mut self, record: Record) {
