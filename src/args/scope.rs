@@ -17,7 +17,7 @@ pub struct Scope {
 impl Scope {
     /// On the simulated machine.
     pub fn simulated(&self) -> bool {
-        self.on != On::Host
+        self.on != On::Native
     }
 
     /// To see many interleavings of few transactions.

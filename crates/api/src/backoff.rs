@@ -1,9 +1,9 @@
-//! How long a refused transaction waits before it runs again.
+//! The wait of an aborted transaction before it runs again.
 //!
 //! Waiting feeds no contention only if it ends at different times for different clients, so every
-//! wait is drawn at random. It stays far below a time slice, so that no client starves, until a transaction was refused
-//! so often that waits are too short for what is in its way: transactions that last longer than the longest wait, each of which
-//! spoils what another has read, and is refused for it, otherwise go on like that for ever.
+//! wait is drawn at random. It stays far below a time slice, so that no client starves, until a transaction has aborted
+//! so often that its waits are too short: transactions that last longer than the longest wait, and each of which
+//! invalidates the reads of another, would otherwise abort each other for ever.
 //!
 //! The drivers' windows count pauses of the machine, so that a simulated run is the same on every host; an application
 //! states its own in time.
@@ -30,7 +30,7 @@ pub enum Backoff {
     },
 }
 
-/// What ends a timed wait early.
+/// The limits of a timed wait.
 pub struct WaitLimit<'a, M: Machine> {
     /// It lasts no longer than until then.
     pub deadline: Option<Ticks>,
@@ -44,7 +44,7 @@ const RANDOM_PAUSES: u64 = 128;
 /// The longest wait after the first abort.
 const FIRST_PAUSES: u64 = 16;
 
-/// The longest wait of a transaction that is not refused all the time: some twenty to fifty microseconds natively.
+/// The longest wait of a transaction that does not abort all the time: some twenty to fifty microseconds natively.
 const LONGEST_PAUSES: u64 = 1024;
 
 /// Aborts after which it doubles again with each, and how often at most.

@@ -1,4 +1,7 @@
-//! How long a refused transaction waits before it is run again, as an application states it.
+//! The wait of an aborted transaction before it runs again, as an application states it.
+//!
+//! An application states time: it knows its deadlines, not the pauses of a machine. The drivers count pauses, so that a
+//! simulated run is the same on every host; both use the arithmetic of [`chiliad_api::Backoff`].
 
 use crate::clock::ticks;
 use std::time::Duration;
@@ -15,7 +18,7 @@ pub enum Backoff {
     /// Wait for a random time below a window, which begins at `first`, doubles with each attempt
     /// and stays at `most`.
     Exponential {
-        /// The window after the first refusal.
+        /// The window after the first abort.
         first: Duration,
         /// The widest window.
         most: Duration,
@@ -29,7 +32,7 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The same on the machine's clock.
+    /// This policy on the machine's clock.
     pub(crate) fn policy(self) -> chiliad_api::Backoff {
         let (first, most) = match self {
             Self::None => return chiliad_api::Backoff::None,

@@ -1,6 +1,7 @@
 //! What holds of a run on simulated cores in an order that a seed draws, where nobody says otherwise.
 
 use super::{Length, Plan};
+use chiliad_simulator::{Config, Schedule};
 use std::time::Duration;
 
 /// The commit epoch: many of them in a run of a few ten thousand events.
@@ -13,7 +14,7 @@ pub const SNAPSHOT_EVERY: u64 = 3;
 pub const TRANSACTIONS_PER_WORKER: u64 = 12;
 
 /// Address space of a run: reserved, not touched.
-pub const REGION_BYTES: usize = 64 << 30;
+const REGION_BYTES: usize = 64 << 30;
 
 /// Events after which a run is given up: so many, and so many more for each transaction, times what there
 /// is in flight beyond a few: all are in each other's way.
@@ -23,6 +24,12 @@ const WORKERS_FEW: u64 = 16;
 
 /// Ticks of a simulated second where an event is a tick.
 const EVENTS_PER_SECOND: f64 = 1e6;
+
+/// The configuration of a run in the order of `schedule`.
+#[must_use]
+pub fn config(schedule: Schedule, seed: u64) -> Config {
+    Config { schedule, region_bytes: REGION_BYTES, ..Config::new(seed) }
+}
 
 /// Events after which a run makes no progress any more.
 #[must_use]

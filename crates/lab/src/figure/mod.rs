@@ -16,6 +16,7 @@ mod judge;
 mod legend;
 mod list;
 mod measured;
+mod memory;
 mod numbers;
 mod page;
 mod place;

@@ -8,12 +8,13 @@
 use super::describe::{Figure, Panel};
 use super::grid::Grid;
 use super::measured::{Line, Lines, Point};
+use super::memory::{self, Room};
 use super::runner::{Runner, asked, leave_out};
 use crate::result::Reading;
 use crate::run::{Answer, Job, run_points};
 use crate::spec::Price;
+use chiliad_host::Stop;
 use chiliad_host::computer::memory_available;
-use chiliad_host::{Stop, values};
 
 /// A point of a curve, at one price, with all its seeds.
 struct Place {
@@ -146,19 +147,13 @@ fn no_room(
     available: Option<u64>,
 ) -> Result<Option<String>, Stop> {
     let memory = panel.simulated_memory.as_deref().filter(|_| !grid.quick);
-    let bytes = memory.map_or(Ok(0), values::size);
-    let bytes = bytes.map_err(|problem| Stop::Failed(format!("memory: {problem}")))?;
-    let needed = bytes * jobs as u64;
-    Ok(match available {
-        Some(available) if needed > available => {
-            let [needed, available] =
-                [needed, available].map(|bytes| bytes as f64 / (1_u64 << 30) as f64);
-            Some(format!(
-                "{jobs} at once need {needed:.1}GiB of memory, {available:.1}GiB are available"
-            ))
-        }
+    let Some(memory) = memory else { return Ok(None) };
+    Ok(match memory::room(memory, jobs, available)? {
+        Room::Short { needed, available } => Some(format!(
+            "{jobs} at once need {needed:.1}GiB of memory, {available:.1}GiB are available"
+        )),
         // Where the system does not say what there is, the panel runs.
-        _ => None,
+        Room::Enough | Room::Unknown => None,
     })
 }
 

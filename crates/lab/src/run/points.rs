@@ -8,6 +8,7 @@
 use super::files::Files;
 use super::job::Job;
 use super::{simulated, timestamps};
+use crate::result::RunResult;
 use crate::spec::Database;
 use chiliad_driver::Loaded;
 use chiliad_host::Stop;
@@ -23,28 +24,30 @@ pub struct Answer {
     pub problem: Option<String>,
 }
 
-fn load(job: &Job) -> Result<Option<Loaded>, Stop> {
+/// Loads the database of a simulated job, if it has one.
+pub fn load(job: &Job) -> Result<Option<Loaded>, Stop> {
     match job {
         Job::Workload(spec) => simulated::load(spec).map(Some),
         Job::Timestamps(_) | Job::Lookups(_) | Job::Locks(_) => Ok(None),
     }
 }
 
-fn run(job: &Job, loaded: Option<Loaded>) -> Result<Answer, Stop> {
-    let result = match (job, loaded) {
-        (Job::Workload(spec), Some(loaded)) => simulated::run(spec, loaded, &mut Files::default())?,
-        (Job::Workload(_), None) => return Err(Stop::Failed("nothing was loaded".into())),
-        (Job::Timestamps(spec), _) => match &spec.machine {
-            Some(machine) => timestamps::simulate_draw(spec, machine)?,
-            None => return Err(native()),
-        },
-        (Job::Lookups(_) | Job::Locks(_), _) => return Err(native()),
-    };
-    Ok(Answer { problem: result.problem(), result: result.to_value() })
+/// Runs a simulated job on the database that [`load`] has loaded for it, in this process.
+pub fn run(job: &Job, loaded: Option<Loaded>, files: &mut Files) -> Result<RunResult, Stop> {
+    let native = || Stop::Failed("a native run among simulated ones".into());
+    match (job, loaded) {
+        (Job::Workload(spec), Some(loaded)) => simulated::run(spec, loaded, files),
+        (Job::Workload(_), None) => Err(Stop::Failed("nothing was loaded".into())),
+        (Job::Timestamps(spec), _) => {
+            timestamps::simulate_draw(spec, spec.machine.as_ref().ok_or_else(native)?)
+        }
+        (Job::Lookups(_) | Job::Locks(_), _) => Err(native()),
+    }
 }
 
-fn native() -> Stop {
-    Stop::Failed("a native run among simulated ones".into())
+fn answer(job: &Job, loaded: Option<Loaded>) -> Result<Answer, Stop> {
+    let result = run(job, loaded, &mut Files::default())?;
+    Ok(Answer { problem: result.problem(), result: result.to_value() })
 }
 
 /// Runs all points, `jobs` at a time, and tells the answer of each as it comes. `go_on` is asked a few times
@@ -97,7 +100,7 @@ fn run_group(points: &[&Job], numbers: &[usize], at_once: usize, sender: &mut Se
         || Ok(()),
         |at, sender| {
             // The parent keeps its own.
-            sender.send(&packed(&run(points[numbers[at]], loaded.take())));
+            sender.send(&packed(&answer(points[numbers[at]], loaded.take())));
         },
         |at, heard| {
             let answer = match heard {

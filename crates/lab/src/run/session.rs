@@ -6,8 +6,8 @@
 use super::book::Book;
 use super::files::Files;
 use super::job::Job;
-use super::points::{Answer, run_points};
-use super::{native, simulated, timestamps};
+use super::points::{self, Answer, run_points};
+use super::{native, timestamps};
 use crate::result::RunResult;
 use chiliad_host::{Listening, Sink, Stop};
 
@@ -86,15 +86,13 @@ fn enter(book: &mut Book, number: usize, result: &RunResult) -> Result<(), Stop>
 
 /// One run, in this process.
 pub fn run(job: &mut Job, quiet: bool, files: &mut Files) -> Result<RunResult, Stop> {
+    if job.is_simulated() {
+        let loaded = points::load(job)?;
+        return points::run(job, loaded, files);
+    }
     match job {
-        Job::Workload(spec) if spec.machine().is_some() => {
-            simulated::run(spec, simulated::load(spec)?, files)
-        }
         Job::Workload(spec) => native::run(spec, quiet, files),
-        Job::Timestamps(spec) => match &spec.machine {
-            Some(machine) => timestamps::simulate_draw(spec, machine),
-            None => timestamps::draw(spec, quiet),
-        },
+        Job::Timestamps(spec) => timestamps::draw(spec, quiet),
         Job::Lookups(spec) => spec.run(quiet),
         Job::Locks(spec) => spec.run(quiet),
     }

@@ -1,9 +1,8 @@
 //! The choices that the caller of a run makes; the defaults of the others depend on where it runs.
 
-use super::run::{HostSpec, On, Place, RunSpec, Trials};
+use super::run::{HostSpec, Place, RunSpec, Trials};
 use chiliad_driver::{
-    Backoff, ClusterOptions, FOLLOWED_ONE_IN, Length, MEMORY_READY, Plan, Recording, Retry,
-    explored,
+    Backoff, ClusterOptions, Length, MEMORY_READY, On, Plan, Recording, Retry, explored,
 };
 use chiliad_engine::{Info, Options, Snapshots, WORKERS_MAX};
 use chiliad_machine::{MEMBERS_MAX, stacks_max};
@@ -16,12 +15,6 @@ const WARMUP: Duration = Duration::from_secs(2);
 
 /// Transactions in flight for each native client.
 const IN_FLIGHT: usize = 8;
-
-/// The commit epoch, but where many interleavings are to be seen in few events.
-const EPOCH: Duration = Duration::from_millis(40);
-
-/// Commit epochs per snapshot epoch.
-const SNAPSHOT_EVERY: u64 = 25;
 
 /// The length of a timed window, and what comes before it.
 const DURATION_TIMED: Duration = Duration::from_millis(1);
@@ -139,21 +132,14 @@ impl Asked {
     }
 
     fn engine(&self, plan: &Plan) -> Options {
-        let workload = &self.load.options;
-        let explored = self.on.kind() == On::Explored;
-        let snapshots =
-            if workload.reads_snapshots() { Snapshots::Always } else { Snapshots::OnDemand };
+        let base =
+            self.on.kind().engine(self.engine.clone(), self.scheme, &self.load.options, plan);
         Options {
-            snapshots: self.snapshots.unwrap_or(snapshots),
-            epoch: plan.epoch,
-            snapshot_every: if explored { explored::SNAPSHOT_EVERY } else { SNAPSHOT_EVERY },
-            opacity: false,
-            partitions: workload.partitions(),
-            wait_timeout: Some(self.wait_timeout.unwrap_or(self.scheme.wait_timeout)),
+            snapshots: self.snapshots.unwrap_or(base.snapshots),
+            wait_timeout: self.wait_timeout.or(base.wait_timeout),
             kept_payload: self.load.kept_payload,
             field_access: self.load.field_access,
-            verify: plan.recording.is_some(),
-            ..self.engine.clone()
+            ..base
         }
     }
 
@@ -163,7 +149,7 @@ impl Asked {
             Some(InFlight::Number(number)) => number,
             // The trials say.
             Some(InFlight::Auto) => 1,
-            None if self.on.kind() != On::Host => 1,
+            None if self.on.kind() != On::Native => 1,
             // Fewer where there are not enough workers, or no room for so many stacks.
             Some(InFlight::Adaptive) | None => {
                 let most = IN_FLIGHT.min(MEMBERS_MAX);
@@ -176,7 +162,7 @@ impl Asked {
         let on = self.on.kind();
         let interleave = self.interleave();
         let length = self.length.unwrap_or(match on {
-            On::Host => Length::Time(DURATION),
+            On::Native => Length::Time(DURATION),
             On::Timed => Length::Time(DURATION_TIMED),
             On::Explored => Length::Transactions(
                 explored::TRANSACTIONS_PER_WORKER * (self.clients * interleave) as u64,
@@ -184,21 +170,20 @@ impl Asked {
         });
         let warmup = match (on, length) {
             (On::Timed, _) => WARMUP_TIMED,
-            (On::Host, Length::Time(_)) => WARMUP,
+            (On::Native, Length::Time(_)) => WARMUP,
             _ => Duration::ZERO,
         };
-        let epoch = if on == On::Explored { explored::EPOCH } else { EPOCH };
         let recorded = self.verify || self.recorded;
         let left_to_clients = matches!(self.in_flight, None | Some(InFlight::Adaptive));
         Plan {
             interleave,
-            adaptive: on == On::Host && left_to_clients,
+            adaptive: on == On::Native && left_to_clients,
             cores: self.cores,
             seed: self.seed,
             warmup: self.warmup.unwrap_or(warmup),
             backoff: self.backoff.unwrap_or(match on {
                 On::Timed => Backoff::None,
-                On::Host | On::Explored => Backoff::Exponential,
+                On::Native | On::Explored => Backoff::Exponential,
             }),
             retry: self.retry,
             recording: recorded.then_some(Recording { memory_bytes_max: self.verify_memory }),
@@ -206,12 +191,8 @@ impl Asked {
             conditions: self.verify && self.scheme.has_transactions(),
             rehearsals: if on == On::Timed { REHEARSALS } else { 0 },
             stalled_at: self.load.stalled_at,
-            follow: match on {
-                On::Host => Some(FOLLOWED_ONE_IN),
-                On::Explored => None,
-                On::Timed => Some(1),
-            },
-            ..Plan::new(self.clients, length, self.epoch.unwrap_or(epoch))
+            follow: on.follow(),
+            ..Plan::new(self.clients, length, self.epoch.unwrap_or(on.epoch()))
         }
     }
 }

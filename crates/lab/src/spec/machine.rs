@@ -104,11 +104,9 @@ impl MachineSpec {
             Order::FewPreemptions => Schedule::few_preemptions(),
         };
         Config {
-            schedule,
             memory_model: self.memory_model,
             fault: self.fault,
-            region_bytes: explored::REGION_BYTES,
-            ..Config::new(seed)
+            ..explored::config(schedule, seed)
         }
     }
 }

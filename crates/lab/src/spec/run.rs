@@ -1,7 +1,7 @@
 //! A run of a workload.
 
 use super::machine::{MachineSpec, Order, Price};
-use chiliad_driver::{ClusterOptions, Opening, Plan, SimulatedPlan, explored};
+use chiliad_driver::{ClusterOptions, On, Opening, Plan, SimulatedPlan, explored};
 use chiliad_engine::{DurableOptions, Info, Options};
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::tpcc::Scale;
@@ -71,23 +71,12 @@ pub struct Storage {
     pub options: DurableOptions,
 }
 
-/// What defaults depend on: the kind of a [`Place`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum On {
-    /// The host's cores.
-    Host,
-    /// Simulated cores in an order that a seed draws.
-    Explored,
-    /// Simulated cores whose time passes.
-    Timed,
-}
-
 impl Place {
     /// What kind of place it is.
     #[must_use]
     pub fn kind(&self) -> On {
         match self {
-            Self::Host(_) => On::Host,
+            Self::Host(_) => On::Native,
             Self::Simulated(machine) if machine.timed().is_some() => On::Timed,
             Self::Simulated(_) => On::Explored,
         }

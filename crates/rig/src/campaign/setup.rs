@@ -4,7 +4,7 @@
 //! so that the line that is printed for a case repeats it.
 
 use super::case::Case;
-use chiliad_driver::{Length, Opening, Plan, Recording, SimulatedPlan, explored, scheme};
+use chiliad_driver::{Length, On, Opening, Plan, Recording, SimulatedPlan, explored, scheme};
 use chiliad_engine::{Error, Info, Options, Result, Snapshots, Timestamps};
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::WorkloadOptions;
@@ -115,7 +115,7 @@ impl Case {
             "scan" | "hash" => self.insert_delete().1,
             _ => explored::TRANSACTIONS_PER_WORKER * self.workers(),
         };
-        let epoch = if self.short_epochs { EPOCH_SHORT } else { explored::EPOCH };
+        let epoch = if self.short_epochs { EPOCH_SHORT } else { On::Explored.epoch() };
         Plan {
             interleave: self.interleave,
             seed: self.seed,
@@ -128,42 +128,31 @@ impl Case {
 
     /// The engine's options.
     fn engine(&self, scheme: &Info, workload: &WorkloadOptions, plan: &Plan) -> Options {
-        let base = Options::default();
-        let snapshots = match (self.no_snapshots, workload.reads_snapshots()) {
-            (true, _) => Snapshots::Off,
-            (false, true) => Snapshots::Always,
-            (false, false) => Snapshots::OnDemand,
-        };
+        let base = On::Explored.engine(Options::default(), scheme, workload, plan);
         // Where all lock in one order there is no deadlock, and they may wait for ever.
         let endless = self.workload == "ycsb" && self.in_order;
         let latched = self.timestamps == Timestamps::Latched;
         Options {
-            snapshots,
-            epoch: plan.epoch,
-            snapshot_every: explored::SNAPSHOT_EVERY,
-            opacity: false,
-            partitions: workload.partitions(),
-            wait_timeout: Some(if endless { Duration::MAX } else { scheme.wait_timeout }),
+            snapshots: if self.no_snapshots { Snapshots::Off } else { base.snapshots },
+            wait_timeout: if endless { Some(Duration::MAX) } else { base.wait_timeout },
             deadlock_check: if endless { Duration::MAX } else { base.deadlock_check },
             timestamps: self.timestamps,
             mutex: if latched { self.latch } else { base.mutex },
-            verify: true,
             ..base
         }
     }
 
     /// The machine.
     fn config(&self, plan: &Plan) -> Config {
+        let schedule = match self.few_preemptions {
+            true => Schedule::few_preemptions(),
+            false => Schedule::Random,
+        };
         Config {
-            schedule: match self.few_preemptions {
-                true => Schedule::few_preemptions(),
-                false => Schedule::Random,
-            },
             memory_model: if self.tso { MemoryModel::Tso } else { MemoryModel::Sc },
             fault: self.plant,
-            region_bytes: explored::REGION_BYTES,
             events_max: explored::events_max(plan),
-            ..Config::new(self.seed)
+            ..explored::config(schedule, self.seed)
         }
     }
 }

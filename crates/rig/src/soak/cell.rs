@@ -1,43 +1,11 @@
 //! One cell: a scheme, a workload, a number of transactions in flight and a machine.
 
+use chiliad_driver::On;
 use chiliad_simulator::description::Description;
 use std::time::Duration;
 
 /// The workloads that cells know.
 pub const WORKLOADS: [&str; 4] = ["scan", "hash", "bank", "ycsb"];
-
-/// Where a cell runs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum On {
-    /// The host's cores.
-    Native,
-    /// Simulated cores whose time passes.
-    Timed,
-    /// Simulated cores in an order that the seed draws.
-    Explored,
-}
-
-impl On {
-    /// The name in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::Timed => "timed",
-            Self::Explored => "explored",
-        }
-    }
-
-    /// The unit of its time.
-    #[must_use]
-    pub fn unit(self) -> &'static str {
-        match self {
-            Self::Native => "ms",
-            Self::Timed => "cycles",
-            Self::Explored => "events",
-        }
-    }
-}
 
 /// A cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -11,7 +11,8 @@ mod rounds;
 mod run;
 mod setup;
 
-pub use cell::{Cell, Load, On, WORKLOADS};
+pub use cell::{Cell, Load, WORKLOADS};
+pub use chiliad_driver::On;
 pub use report::Report;
 pub use rounds::{Order, run_rounds};
 pub use run::Measured;

@@ -1,7 +1,8 @@
 //! What all rounds have shown, cell by cell, for people and as JSON.
 
-use super::cell::{Cell, On};
+use super::cell::Cell;
 use super::run::Measured;
+use chiliad_driver::On;
 use chiliad_host::text::thousands;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

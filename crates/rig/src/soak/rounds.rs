@@ -1,10 +1,11 @@
 //! Rounds of cells: each runs every cell once, with a seed of its own: the simulated ones side by side, then the native
 //! ones, each alone.
 
-use super::cell::{Cell, Load, On};
+use super::cell::{Cell, Load};
 use super::report::Report;
 use super::run::Measured;
 use super::setup::{Run, Setup};
+use chiliad_driver::On;
 use chiliad_driver::Progress;
 use chiliad_host::bar::bar;
 use chiliad_host::output::complain;

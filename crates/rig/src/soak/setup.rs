@@ -1,10 +1,8 @@
 //! A cell with every default filled in.
 
-use super::cell::{Cell, Load, On};
-use chiliad_driver::{
-    FOLLOWED_ONE_IN, Length, MEMORY_READY, Plan, SimulatedPlan, explored, scheme, timed,
-};
-use chiliad_engine::{Error, Info, Options, Result, Snapshots};
+use super::cell::{Cell, Load};
+use chiliad_driver::{Length, MEMORY_READY, On, Plan, SimulatedPlan, explored, scheme, timed};
+use chiliad_engine::{Error, Info, Options, Result};
 use chiliad_machine::Fault;
 use chiliad_simulator::{Config, Schedule};
 use chiliad_workload::WorkloadOptions;
@@ -60,32 +58,16 @@ impl Cell {
         let workload = self.workload(seed, scheme)?;
         let plan = self.plan(seed, load);
         let engine = Options {
-            snapshots: if workload.reads_snapshots() {
-                Snapshots::Always
-            } else {
-                Snapshots::OnDemand
-            },
-            epoch: plan.epoch,
-            snapshot_every: match self.on {
-                On::Explored => explored::SNAPSHOT_EVERY,
-                On::Native | On::Timed => Options::default().snapshot_every,
-            },
-            opacity: false,
-            partitions: workload.partitions(),
-            wait_timeout: Some(scheme.wait_timeout),
             // As for a run of full scale, though there are few rows.
             memory_bytes_ready: match (self.on, self.workload) {
                 (On::Native, "ycsb") => MEMORY_READY,
                 _ => 0,
             },
-            ..Options::default()
+            ..self.on.engine(Options::default(), scheme, &workload, &plan)
         };
         let config = match self.on {
             On::Native => return Ok(Setup { scheme, workload, engine, run: Run::Native(plan) }),
-            On::Explored => {
-                let schedule = Schedule::Random;
-                Config { schedule, region_bytes: explored::REGION_BYTES, ..Config::new(seed) }
-            }
+            On::Explored => explored::config(Schedule::Random, seed),
             On::Timed => timed::config(load.machine.clone(), seed),
         };
         let config = Config { fault: plant, events_max: u64::MAX, ..config };
@@ -145,20 +127,15 @@ impl Cell {
             On::Explored => EXPLORED,
         };
         let epoch = match self.on {
-            On::Native => Options::default().epoch,
             On::Timed => EPOCH_TIMED,
-            On::Explored => explored::EPOCH,
+            On::Native | On::Explored => self.on.epoch(),
         };
         Plan {
             interleave: self.interleave,
             cores,
             seed,
             idle_max: Some(idle_max),
-            follow: match self.on {
-                On::Native => Some(FOLLOWED_ONE_IN),
-                On::Timed => Some(1),
-                On::Explored => None,
-            },
+            follow: self.on.follow(),
             ..Plan::new(clients, Length::Time(length), epoch)
         }
     }
