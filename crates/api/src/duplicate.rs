@@ -14,7 +14,7 @@ pub struct DuplicateKey {
     pub table: String,
     /// The key, encoded.
     pub key: Vec<u8>,
-    /// What it is encoded from, where that is known.
+    /// The columns that it is encoded from, where they are known.
     columns: Option<fn() -> Vec<Column>>,
 }
 

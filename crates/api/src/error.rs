@@ -1,4 +1,4 @@
-//! What can go wrong, and whether trying again may help.
+//! Errors, and whether trying again may help.
 
 use crate::duplicate::DuplicateKey;
 use crate::layout_differs::LayoutDiffers;
@@ -146,7 +146,7 @@ pub enum Error {
     ValueSize {
         /// Its length in bytes.
         bytes: usize,
-        /// What is accepted, in bytes.
+        /// The accepted range, in bytes.
         accepted: (usize, usize),
     },
     /// A hash table cannot be scanned.
@@ -204,7 +204,7 @@ pub enum Error {
     LogRefused {
         /// Where the log is.
         log: String,
-        /// What is wrong with it.
+        /// The reason.
         what: String,
     },
     /// Two servers of a shared log have come to different verdicts. This one stops, and only reads.
@@ -216,7 +216,7 @@ pub enum Error {
     },
     /// One transaction wrote more than the log takes at once.
     TransactionTooLarge {
-        /// What it has read and written, in bytes.
+        /// The bytes that it has read and written.
         bytes: usize,
         /// The most that is accepted.
         accepted: usize,

@@ -1,9 +1,9 @@
-//! What long work asks of its caller: threads, and somebody to report progress to.
+//! Demands of long work on its caller: threads, and a receiver of progress.
 
 use chiliad_machine::Machine;
 use core::marker::PhantomData;
 
-/// What is being done.
+/// The current phase of long work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
     /// Looking for the ends of logs, by incarnation.

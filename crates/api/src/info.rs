@@ -1,4 +1,4 @@
-//! What an engine and its scheme promise, as `chiliad schemes` prints it.
+//! The promises of an engine and its scheme, as `chiliad schemes` prints them.
 
 use core::time::Duration;
 
@@ -25,14 +25,14 @@ impl Isolation {
     }
 }
 
-/// What a scheme is, as `chiliad schemes` prints it.
+/// A scheme's properties, as `chiliad schemes` prints them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Info {
     /// The name on the command line.
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// What all its histories have.
+    /// The isolation of all its histories.
     pub isolation: Isolation,
     /// Whether the serial order agrees with real time.
     pub strict: bool,

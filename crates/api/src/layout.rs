@@ -1,4 +1,4 @@
-//! What the bytes of keys and rows mean: the columns of a table, as data.
+//! The meaning of the bytes of keys and rows: the columns of a table, as data.
 //!
 //! The engine orders bytes and stores bytes. The layout says what they were written as, so that a table
 //! can be opened again only as what it is; schemes and the log know nothing of it.
@@ -23,11 +23,11 @@ pub struct Layout {
 pub struct Column {
     /// Its name. Where the type gives it none, as in tuples, its place: `0`, `1` and so on.
     pub name: String,
-    /// What its bytes are.
+    /// The type of its bytes.
     pub column_type: ColumnType,
 }
 
-/// What the bytes of a column are. Its text form, by which it is stored, is that of the variants'
+/// The type of the bytes of a column. Its text form, by which it is stored, is that of the variants'
 /// examples.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ColumnType {
@@ -61,7 +61,7 @@ pub enum ColumnType {
     },
 }
 
-/// What the catalog knows of a table's columns.
+/// The columns of a table, as far as the catalog knows them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum TableLayout {
     /// The table holds bytes under bytes.

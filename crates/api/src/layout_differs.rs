@@ -25,20 +25,20 @@ pub enum Difference {
         part: Part,
         /// Its place, from 0.
         place: usize,
-        /// What sets them apart.
+        /// The difference.
         change: Change,
-        /// What the table has in that place.
+        /// The table's column in that place.
         stored: Option<Column>,
-        /// What the type that it is opened with has there.
+        /// The column in that place of the type that it is opened with.
         opened: Option<Column>,
     },
     /// A secondary index; columns are the same.
     Index {
         /// Its place, from 0.
         place: usize,
-        /// What the table has in that place.
+        /// The table's index in that place, in words.
         stored: Option<String>,
-        /// What the type has there.
+        /// The type's index in that place, in words.
         opened: Option<String>,
     },
 }
@@ -52,7 +52,7 @@ pub enum Part {
     Row,
 }
 
-/// What became of a column.
+/// The difference between two columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     /// It has another type.

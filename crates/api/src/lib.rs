@@ -1,4 +1,4 @@
-//! What an engine offers: databases, sessions, transactions, tables, and the errors of all of them.
+//! The interface of any engine: databases, sessions, transactions, tables, and their errors.
 //!
 //! Clients, crash harnesses and the facade speak these types and none of an engine's own, so that an engine is
 //! added beneath them without a change of theirs. Everything is object-safe: callers are compiled once for each

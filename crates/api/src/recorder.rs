@@ -1,4 +1,4 @@
-//! What a verified run reports: every access, with the stamps found in the bytes themselves.
+//! Reports of a verified run: every access, with the stamps found in the bytes themselves.
 //!
 //! The stamp of a version is written above the scheme, into the payload, tombstones included; so
 //! when a scheme hands out the wrong version, the history shows it. The
@@ -9,7 +9,7 @@ use crate::TableId;
 /// Identifies the version of a key: the transaction that wrote it. Zero: before the history began.
 pub type Stamp = u64;
 
-/// What a write made of the version before it.
+/// The effect of a write on the version before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WriteKind {
     /// The key was absent and is present now.

@@ -1,8 +1,8 @@
-//! What a directory holds, and what recovery made of it.
+//! The contents of a directory, and the results of recovery.
 
 use chiliad_log::{CheckpointInfo, LogError};
 
-/// What a recovery found.
+/// The results of a recovery.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recovered {
     /// The incarnation that begins; 1 for a new database, 0 when nothing was there to read.
@@ -31,11 +31,11 @@ pub struct Recovered {
     pub torn: bool,
     /// Whether the database was closed as it should be.
     pub closed: bool,
-    /// What was left out, where salvage was asked for.
+    /// The losses, where salvage was asked for.
     pub losses: Vec<LogError>,
 }
 
-/// What a directory holds.
+/// The contents of a directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Contents {
     /// Its format version.
@@ -48,7 +48,7 @@ pub struct Contents {
     pub logs: Vec<LogContents>,
     /// Bytes of all files.
     pub bytes: u64,
-    /// What recovery would make of it.
+    /// The result that recovery would have.
     pub recovered: Recovered,
 }
 
@@ -82,7 +82,7 @@ pub struct Checkpointed {
     pub released: usize,
 }
 
-/// What was copied.
+/// The result of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Copied {
     /// Files, the manifest apart.

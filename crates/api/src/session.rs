@@ -60,7 +60,7 @@ pub trait Session<M: Machine>: Transaction {
     /// The conflict.
     fn validate(&mut self) -> Result<()>;
 
-    /// What transactions that run inside the one in progress know it by: [`Intent::outer`].
+    /// The name by which transactions that run inside the one in progress know it: [`Intent::outer`].
     fn as_outer(&self) -> Outer;
 
     /// Inserts a row outside any transaction, for loading tables that nobody uses yet.
@@ -133,7 +133,7 @@ pub trait Session<M: Machine>: Transaction {
         None
     }
 
-    /// For a session that has nothing to do: collects up to `budget` items of what it has left behind,
+    /// For a session that has nothing to do: collects up to `budget` items of its garbage,
     /// and gives free memory to others. Returns whether nothing is left to collect, and how many
     /// bytes others have gained.
     fn rest(&mut self, budget: usize) -> (bool, u64) {
@@ -198,7 +198,7 @@ impl<'s, M: Machine, S: Session<M> + ?Sized> Running<'s, M, S> {
         self.session.validate()
     }
 
-    /// What transactions that run inside this one know it by: [`Intent::outer`].
+    /// The name by which transactions that run inside this one know it: [`Intent::outer`].
     #[must_use]
     #[inline]
     pub fn as_outer(&self) -> Outer {

@@ -1,4 +1,4 @@
-//! What a database says about itself.
+//! Statistics of a database.
 //!
 //! Workers count for themselves and hand their tallies over now and then, under a latch: nothing
 //! shared is written per transaction.
@@ -92,7 +92,7 @@ pub struct HotRecord {
 }
 
 /// The state of a database. Counts are handed over by workers every few hundred transactions and
-/// when they end, so they lag behind a little.
+/// when they end, so they lag a little.
 #[derive(Clone, Default, Debug)]
 pub struct Stats {
     /// Transactions committed.

@@ -15,7 +15,7 @@ use chiliad_machine::{Interleaved, Machine};
 /// A database, whatever its engine and scheme. The methods about a log and a directory have the answers
 /// of a database in memory where an engine says nothing else.
 pub trait Store<M: Machine> {
-    /// What orders its transactions.
+    /// Properties and promises of its scheme.
     fn info(&self) -> Info;
 
     /// Creates a table.
@@ -72,12 +72,12 @@ pub trait Store<M: Machine> {
     /// for the time between loading tables and using them.
     fn reach_snapshot(&self);
 
-    /// Collects what sessions that have gone have left behind. Returns the bytes that others gained.
+    /// Collects the garbage of sessions that have gone. Returns the bytes that others gained.
     fn tidy(&self) -> u64 {
         0
     }
 
-    /// What copies of the database do not have alike, in words; nothing where it has one. Nobody is at work.
+    /// The differences between copies of the database, in words; none where it has one copy. Nobody is at work.
     ///
     /// # Errors
     /// [`Error::TooManyWorkers`].
@@ -94,7 +94,7 @@ pub trait Store<M: Machine> {
         Ok(None)
     }
 
-    /// What the database has done, what it holds and which sessions hold it back.
+    /// Commits, aborts and memory of the database, and the sessions that hold it back.
     fn stats(&self) -> Stats;
 
     /// How many records have how many older versions.
@@ -206,12 +206,12 @@ pub struct OpenedStore<D: ?Sized, L: ?Sized> {
     pub store: Box<D>,
     /// The writers of its log, which somebody has to run.
     pub log_tasks: Vec<Box<L>>,
-    /// What recovery found.
+    /// The results of recovery.
     pub recovered: Recovered,
 }
 
-/// What an engine opens natively.
+/// An engine's result of opening natively.
 pub type OpenedNatively = OpenedStore<dyn NativeStore, dyn LogTask<Interleaved> + Send>;
 
-/// What an engine opens on any machine.
+/// An engine's result of opening on any machine.
 pub type OpenedOn<M> = OpenedStore<dyn Store<M>, dyn LogTask<M>>;

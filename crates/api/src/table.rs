@@ -1,4 +1,4 @@
-//! What a table is: declared as data, so that a recovered database needs no callback.
+//! The declaration of a table, as data, so that a recovered database needs no callback.
 
 use crate::layout::{Layout, TableLayout};
 
@@ -64,7 +64,7 @@ pub struct SecondarySpec {
     pub unique: bool,
 }
 
-/// What may change a table.
+/// The allowed changes of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Writes {
     /// Transactions, and loads.
@@ -92,9 +92,9 @@ pub struct TableSpec<L = TableLayout> {
     /// removed leaves at once: for queues, whose head would otherwise be a second's worth of
     /// tombstones.
     pub present_only: bool,
-    /// What may change it.
+    /// The allowed changes.
     pub writes: Writes,
-    /// What its bytes mean.
+    /// The meaning of its bytes.
     pub layout: L,
 }
 

@@ -287,7 +287,7 @@ pub trait Transaction {
 pub struct Outer {
     /// The worker's slot.
     slot: u32,
-    /// What the scheme knows it by.
+    /// The scheme's name for it.
     name: u64,
 }
 
@@ -314,7 +314,7 @@ impl Outer {
     }
 }
 
-/// What a transaction means to do, told before it begins.
+/// Properties of a transaction that are told before it begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Intent<'a> {
     /// It will not write.

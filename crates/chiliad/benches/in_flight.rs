@@ -1,5 +1,5 @@
-//! What several transactions in flight on one thread gain: look-ups that depend on each other, by a loop
-//! over `run` and by `run_each`, in turns, with the ratio of each turn.
+//! Gain of several transactions in flight on one thread: look-ups that depend on each other, by a loop over `run` and
+//! by `run_each`, in turns, with the ratio of each turn.
 //!
 //! ```text
 //! cargo bench -p chiliad --bench in_flight -- \

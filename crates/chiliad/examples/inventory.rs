@@ -138,7 +138,7 @@ impl Inventory {
         })
     }
 
-    /// What left the shelves is what the order lines say.
+    /// The stock that has left the shelves equals that of the order lines.
     fn audit(&self) -> Result<(u64, u64), Error> {
         let options = RunOptions::default().read_only();
         self.db.run_with(&options, |tx| {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-/// What waiters and the log's threads share.
+/// State shared by waiters and the log's threads.
 pub(crate) struct Acks {
     engine: Engine,
     /// Every transaction of this epoch and before is durable.

@@ -45,7 +45,7 @@ impl BackgroundThreads {
         Ok(background)
     }
 
-    /// What went wrong with the last checkpoint that nobody asked for.
+    /// The error of the last automatic checkpoint.
     pub fn checkpoint_failure(&self) -> Option<Error> {
         self.checkpointer.failure()
     }

@@ -36,7 +36,7 @@ impl Database {
     /// The closure gets the input itself; closures may be inputs:
     /// `db.run_each(closures, |tx, closure| closure(tx))`.
     ///
-    /// What to know about closures that take turns on one thread:
+    /// Closures that take turns on one thread:
     /// - A turn may end in each operation of the transaction. A lock that is held across one, of a
     ///   [`Mutex`](std::sync::Mutex) or a [`RefCell`], may be met by the next closure on the *same*
     ///   thread: a deadlock, or a panic.

@@ -8,8 +8,8 @@
 //! The lock in a slot is held for each run, so a slot that is not locked has nothing to do. Others only try to
 //! take it, so its owner waits for it at most for as long as they work on a portion:
 //!
-//! - the database's ticker has workers that have run nothing for a while collect what they have left behind and
-//!   give back what they have free;
+//! - the database's ticker has workers that have run nothing for a while collect their garbage and give back their
+//!   free memory;
 //! - a transaction that meets the limit of memory has all idle workers do so;
 //! - a thread that may not have a further worker takes one that is idle in another thread's cache.
 
@@ -20,7 +20,7 @@ use chiliad_machine::{Machine, Native};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// What the ticker has an idle worker collect at a time: a millisecond's worth.
+/// The items that the ticker has an idle worker collect at a time: a millisecond's worth.
 const PORTION: usize = 4096;
 
 type Slot = Mutex<Berth>;
@@ -95,7 +95,7 @@ impl Slots {
         Ok(berth.run(body))
     }
 
-    /// The same worker for several runs, between which it may be idle.
+    /// One worker for several runs, between which it may be idle.
     pub fn hold(&self, database: u64, make: impl FnOnce() -> Result<Session>) -> Result<Held> {
         let loan = Loan { database, slot: self.take(database) };
         let mut berth = lock(&loan.slot);

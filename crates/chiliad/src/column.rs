@@ -1,4 +1,4 @@
-//! What the catalog calls the types of keys and rows.
+//! The catalog's names for the types of keys and rows.
 
 use crate::ColumnType;
 use crate::key::Desc;
@@ -14,7 +14,7 @@ use crate::key::Desc;
     note = "types of the application's own implement `chiliad::Typed`"
 )]
 pub trait Typed {
-    /// What the catalog calls it.
+    /// The catalog's name for it.
     #[must_use]
     fn column_type() -> ColumnType;
 }

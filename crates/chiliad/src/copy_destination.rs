@@ -36,7 +36,7 @@ impl CopyDestination {
         &self.disk
     }
 
-    /// What was written stays.
+    /// Keeps the files that were written.
     pub fn keep(mut self) {
         self.kept = true;
     }

@@ -160,7 +160,7 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// What the closure returns; [`Error::TooManyWorkers`].
+    /// Those of the closure; [`Error::TooManyWorkers`].
     pub fn run<T>(&self, body: impl FnMut(&mut Transaction<'_>) -> Result<T>) -> Result<T> {
         self.run_with(&RunOptions::default(), body)
     }
@@ -201,7 +201,7 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// What the closure returns; [`Error::DeadlineExceeded`]; [`Error::Conflict`] once
+    /// Those of the closure; [`Error::DeadlineExceeded`]; [`Error::Conflict`] once
     /// [`RunOptions::retries_max`] is used up; [`Error::TooManyWorkers`].
     pub fn run_with<T, E: From<Error>>(
         &self,
@@ -219,7 +219,7 @@ impl Database {
     /// In memory the result is there at once.
     ///
     /// # Errors
-    /// What the closure returns; [`Error::TooManyWorkers`]; [`Error::LogFailed`].
+    /// Those of the closure; [`Error::TooManyWorkers`]; [`Error::LogFailed`].
     pub fn submit<T>(
         &self,
         body: impl FnMut(&mut Transaction<'_>) -> Result<T>,
@@ -254,7 +254,7 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// What the closure returns; [`Error::TooManyWorkers`].
+    /// Those of the closure; [`Error::TooManyWorkers`].
     pub fn snapshot<T>(&self, body: impl FnMut(&mut Snapshot<'_, '_>) -> Result<T>) -> Result<T> {
         self.snapshot_with(&RunOptions::default(), body)
     }
@@ -262,7 +262,7 @@ impl Database {
     /// As [`Database::snapshot`], with a deadline and a handle, and with errors of the application's own.
     ///
     /// # Errors
-    /// What the closure returns; [`Error::DeadlineExceeded`]; [`Error::Canceled`];
+    /// Those of the closure; [`Error::DeadlineExceeded`]; [`Error::Canceled`];
     /// [`Error::TooManyWorkers`].
     pub fn snapshot_with<T, E: From<Error>>(
         &self,
@@ -276,7 +276,7 @@ impl Database {
         .unwrap_or_else(|error| Err(E::from(error)))
     }
 
-    /// What the database has done, what it holds and what holds it back.
+    /// Commits, aborts and memory of the database, and the workers that hold it back.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.engine.stats()

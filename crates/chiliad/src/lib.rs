@@ -49,7 +49,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-/// What the front page and the guide show, compiled, and the front page's program run.
+/// The examples of the front page and the guide, compiled, and the front page's program run.
 #[cfg(doctest)]
 mod documents {
     #[doc = include_str!("../../../README.md")]

@@ -29,7 +29,7 @@ pub struct Storage {
     pub log_bytes: u64,
     /// Why nothing more becomes durable; `None`: all is well.
     pub failure: Option<Error>,
-    /// What went wrong with the last checkpoint that was made by itself.
+    /// The error of the last automatic checkpoint.
     pub checkpoint_failure: Option<Error>,
 }
 
@@ -117,7 +117,7 @@ impl Database {
         Self::assemble(options, engine, Some(persistent), None)
     }
 
-    /// What recovery found when the database was opened; `None` in memory.
+    /// The results of recovery when the database was opened; `None` in memory.
     #[must_use]
     pub fn recovered(&self) -> Option<&Recovered> {
         self.shared.persistent.as_ref().map(|persistent| &persistent.recovered)
@@ -155,8 +155,8 @@ impl Database {
         self.sync_until(&Until::default())
     }
 
-    /// The same, but waits no longer than until the [`deadline`](RunOptions::deadline), counted from this call, or
-    /// until [`cancel`](RunOptions::cancel) is told; nothing else of the options counts.
+    /// Waits no longer than until the [`deadline`](RunOptions::deadline), counted from this call, or until
+    /// [`cancel`](RunOptions::cancel) is told; nothing else of the options counts.
     ///
     /// # Errors
     /// [`Error::NotYetDurable`] then: everything becomes durable in its turn. [`Error::LogFailed`].

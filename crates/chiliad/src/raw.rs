@@ -80,12 +80,12 @@ impl<'w> Untyped<'w> {
         }
     }
 
-    /// What ends the transaction's waits.
+    /// The limits of the transaction's waits.
     pub(crate) fn until(&self) -> &Until {
         &self.until
     }
 
-    /// What transactions in its closure know it by.
+    /// The name by which transactions in its closure know it.
     pub(crate) fn as_outer(&self) -> chiliad_engine::Outer {
         self.running.as_outer()
     }

@@ -14,7 +14,7 @@ pub(crate) struct Scratch {
     pub value: Vec<u8>,
 }
 
-/// What can be read in a transaction.
+/// Reads that every transaction offers.
 ///
 /// Both [`Transaction`](crate::Transaction) and [`Snapshot`](crate::Snapshot) give it (by
 /// dereferencing), so that a function that takes a `&mut Reader` serves both:

@@ -1,4 +1,4 @@
-//! What running a transaction needs to know of its database.
+//! The part of a database that running a transaction needs.
 
 use crate::acks::Acks;
 use crate::engine::Engine;
@@ -61,7 +61,7 @@ impl Rules {
     }
 }
 
-/// What comes of a transaction when it is known whether its epoch is `durable`. If it never will be, a
+/// The outcome of a transaction when it is known whether its epoch is `durable`. If it never will be, a
 /// transaction that has written nothing ends as if it were: the database goes on reading what it holds.
 pub(crate) fn unless_it_only_read(wrote: bool, durable: Result<()>) -> Result<()> {
     match durable {

@@ -166,7 +166,7 @@ impl<'r, 'w, K: Key, V: Row> Scan<'r, 'w, K, V> {
         Self { reader, table, bounds, reverse: false, limit: usize::MAX }
     }
 
-    /// The same rows in the opposite order.
+    /// Returns the rows in the opposite order.
     pub fn rev(self) -> Self {
         Self { reverse: !self.reverse, ..self }
     }
@@ -282,7 +282,7 @@ impl<'r, 'w, K, V: Row> Find<'r, 'w, K, V> {
         Self { reader, table, index, bounds, reverse: false, limit: usize::MAX }
     }
 
-    /// The same rows in the opposite order.
+    /// Returns the rows in the opposite order.
     pub fn rev(self) -> Self {
         Self { reverse: !self.reverse, ..self }
     }

@@ -32,7 +32,7 @@ impl Sleeper {
         Self(Waker::from(Arc::new(Bell(Interleaved::worker()))))
     }
 
-    /// What wakes it.
+    /// The waker that wakes it.
     pub fn waker(&self) -> &Waker {
         &self.0
     }
@@ -47,12 +47,12 @@ impl Sleeper {
         }
     }
 
-    /// The same, but not beyond `limit`: `None` then.
+    /// Polls until there is a result, but not beyond `limit`: `None` then.
     pub fn until_or<T>(&self, limit: &Until, poll: impl FnMut(&Waker) -> Option<T>) -> Option<T> {
         self.until_either([limit, &Until::default()], poll)
     }
 
-    /// The same with two limits, whichever ends it first.
+    /// Polls until there is a result or the first of two limits is reached.
     pub fn until_either<T>(
         &self,
         limits: [&Until; 2],

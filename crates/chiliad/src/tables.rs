@@ -179,7 +179,7 @@ impl Database {
         Ok(loaded)
     }
 
-    /// The same for the untyped interface: encoded keys with encoded rows.
+    /// Loads rows by the untyped interface: encoded keys with encoded rows.
     ///
     /// # Errors
     /// As for [`Database::bulk_load`].
@@ -231,7 +231,7 @@ impl Database {
         self.seal_raw(table.id)
     }
 
-    /// The same for the untyped interface.
+    /// Seals a table, by the untyped interface.
     ///
     /// # Errors
     /// As for [`Database::seal`].

@@ -125,8 +125,7 @@ impl<T, E: From<Error>> Ticket<T, E> {
     /// same.)
     ///
     /// # Errors
-    /// What the closure returned, and what [`Database::run_with`](crate::Database::run_with) can end
-    /// with; [`Error::Canceled`].
+    /// Those of the closure, and those of [`Database::run_with`](crate::Database::run_with); [`Error::Canceled`].
     ///
     /// # Panics
     /// With the closure's panic, if it has panicked.

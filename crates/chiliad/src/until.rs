@@ -6,7 +6,7 @@ use chiliad_api::WaitLimit;
 use chiliad_machine::Interleaved;
 use std::time::Instant;
 
-/// What ends the waits of a transaction besides what they are for.
+/// The limits of the waits of a transaction, besides what they wait for.
 #[derive(Clone, Default)]
 pub(crate) struct Until {
     pub deadline: Option<Instant>,
@@ -19,7 +19,7 @@ impl Until {
         Self { deadline: options.deadline_from_now(), cancel: options.cancel.clone() }
     }
 
-    /// The same for a wait between two attempts.
+    /// These limits for a wait between two attempts.
     pub fn wait_limit(&self) -> WaitLimit<'_, Interleaved> {
         let cancel = self.cancel.as_ref().map(Cancel::engine);
         WaitLimit { deadline: self.deadline.map(ticks_at), cancel }

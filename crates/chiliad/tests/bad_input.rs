@@ -1,4 +1,4 @@
-//! What is refused is refused by a typed error, leaves nothing latched, and the database goes on.
+//! Bad input is refused by a typed error, leaves nothing latched, and the database goes on.
 
 mod common;
 

@@ -13,7 +13,7 @@ use std::thread;
 const THREADS: u64 = 3;
 const COPIES: u32 = 15;
 
-/// What the directory lists, and its manifest: while these stay, a copy is taken, but for one that read a file where a
+/// The directory's listing, and its manifest: while these stay, a copy is taken, but for one that read a file where a
 /// frame had yet to be written, and read on after the frame that followed.
 fn outline(path: &Path) -> (BTreeSet<OsString>, Vec<u8>) {
     let names = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name());

@@ -20,7 +20,7 @@ struct Person {
     name: String,
 }
 
-/// The same bytes in another order.
+/// A row with the same bytes in another order.
 #[derive(Row, Debug, PartialEq)]
 #[index(by_age(age))]
 struct Turned {

@@ -20,7 +20,7 @@ struct Person {
     name: String,
 }
 
-/// The same row as it may be declared by another version of a program.
+/// The rows as another version of a program may declare them.
 mod changed {
     use chiliad::{Row, Text};
 
@@ -72,7 +72,7 @@ fn column(text: &str) -> Column {
     Column::new(name, column_type.parse().unwrap())
 }
 
-/// What is told of a column of the rows: its place, what has become of it, and it before and after.
+/// The report on a column of the rows: its place, its change, and the column before and after.
 fn row<V: Row>(db: &Database) -> (usize, Change, Option<Column>, Option<Column>) {
     let differs = differs::<u64, V>(db, "people");
     assert_eq!(differs.table, "people");

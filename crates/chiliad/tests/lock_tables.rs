@@ -1,5 +1,5 @@
-//! What transactions under a lock table are refused: a lock beyond the limit, a wait beyond its time or theirs;
-//! and that nothing stays locked behind one that was.
+//! Aborts under a lock table: a lock beyond the limit, a wait beyond its time or theirs; and nothing stays locked
+//! after one.
 
 mod common;
 

@@ -92,7 +92,7 @@ fn what_an_idle_thread_has_freed_serves_others() {
     }
 }
 
-/// The same for a transaction that removes everything at once, and for workers that are held.
+/// The same bound for a transaction that removes everything at once, and for workers that are held.
 #[test]
 fn what_one_transaction_has_removed_serves_others() -> Result<()> {
     for scheme in Scheme::ALL {

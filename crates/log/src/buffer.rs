@@ -1,4 +1,4 @@
-//! What one worker has committed and no writer has taken yet.
+//! The commits of one worker that no writer has taken yet.
 //!
 //! The worker appends inside its commit window, under the buffer's latch; the writer takes
 //! everything at once, by exchanging the memory for an empty piece. So a writer that has seen an
@@ -30,7 +30,7 @@ struct Content {
     closed: bool,
 }
 
-/// What a taking brought.
+/// The result of a taking.
 pub(crate) struct Taken {
     /// The newest epoch in it.
     pub epoch: u64,

@@ -114,19 +114,19 @@ fn content(disk: &dyn Disk, name: &str) -> Result<Blocks> {
     Ok(content)
 }
 
-/// What is known of the end of a log beside its own files.
+/// The end of a log, as far as files beside the log's own promise it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Promise {
     /// Nothing: an incarnation of a format that had no marks.
     Nothing,
     /// This segment has begun, and says itself how far it is durable.
     AtLeast(LogEnd),
-    /// It ends here: its end was pinned by whoever closed the database, or opened it next.
+    /// It ends here: its end was pinned when the database was closed, or opened next.
     Exactly(LogEnd),
 }
 
 impl Promise {
-    /// The same where nobody has pinned the end.
+    /// This promise where the end was never pinned.
     pub(crate) fn unsealed(self) -> Self {
         if matches!(self, Self::Exactly(_)) { Self::Nothing } else { self }
     }

@@ -77,7 +77,7 @@ impl<'a> Decoder<'a> {
         self.bytes(bytes as usize)
     }
 
-    /// The same, as text.
+    /// The next bytes of this length, as text.
     pub fn text(&mut self) -> Option<&'a str> {
         core::str::from_utf8(self.blob()?).ok()
     }

@@ -1,4 +1,4 @@
-//! What a payload says: transactions with their writes in the log, rows in a checkpoint.
+//! The contents of a payload: transactions with their writes in the log, rows in a checkpoint.
 //!
 //! ```text
 //! transaction   u32 bytes of all that follows | u64 epoch | u64 order | writes

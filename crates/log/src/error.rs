@@ -1,4 +1,4 @@
-//! What can go wrong with files, told so that one line says which file, where, and what is accepted.
+//! Errors of files, reported so that one line says which file, where, and what is accepted.
 
 use core::fmt;
 use std::io;
@@ -8,9 +8,9 @@ use std::io;
 pub enum LogError {
     /// The system refused an operation on a file.
     Io {
-        /// What was being done, and to which file.
+        /// The operation, and its file.
         doing: String,
-        /// The kind, for those who act on it.
+        /// The kind, for callers that act on it.
         kind: io::ErrorKind,
         /// The system's own words.
         message: String,
@@ -21,7 +21,7 @@ pub enum LogError {
         file: String,
         /// Where, in bytes from its start.
         offset: u64,
-        /// What does not fit.
+        /// The part that does not fit.
         what: String,
     },
     /// The directory holds something, and no data of ours.

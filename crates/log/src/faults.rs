@@ -2,7 +2,7 @@
 
 use chiliad_machine::{Fault, Rig};
 
-/// What a crash shows when a promise to a client was broken, or what is recovered is no state.
+/// The verdicts of a crash after which a promise to a client was broken, or what is recovered is no state.
 const LOST: &[&str] = &["acknowledged transaction lost", "wrong state", "not closed"];
 
 /// An epoch is claimed although nothing has been synced.
@@ -126,7 +126,7 @@ pub static SEGMENT_NOT_NOTED: Fault = Fault {
     seeds: 1000,
 };
 
-/// What is durable is not noted beside the log.
+/// Planted bug: the durable end is not noted beside the log.
 pub static FRAME_NOT_NOTED: Fault = Fault {
     name: "frame-not-noted",
     step: "a writer notes in its segment that a frame is durable before it writes the next one",

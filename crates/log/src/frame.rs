@@ -45,7 +45,7 @@ const COMPRESS_FROM: usize = 256;
 /// The bytes that a compressed byte can stand for, at most.
 const LZ4_RATIO_MAX: u32 = 255;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// The first of a file.
@@ -70,7 +70,7 @@ impl Kind {
     }
 }
 
-/// What is hashed before a frame: which file of which database this is.
+/// The identity that is hashed before a frame: which file of which database this is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Identity {
     /// The database's number.
@@ -94,7 +94,7 @@ impl Identity {
         hasher
     }
 
-    /// What heads say of the file that they are in.
+    /// The identity of the file in the form of heads.
     #[must_use]
     pub fn tag(&self) -> u32 {
         self.hasher().finalize()
@@ -104,7 +104,7 @@ impl Identity {
 /// The head of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Head {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Complete through this epoch.
     pub epoch: u64,

@@ -76,12 +76,12 @@ pub struct Sought<'a> {
     pub first: SegmentId,
     /// Segments of the writer that are there, in order.
     pub present: &'a [SegmentId],
-    /// What is known of the end beside the log.
+    /// The promise about the end beside the log.
     pub promise: Promise,
 }
 
-/// Finds the end of a log. Without `losses` everything has to be sound; with them what is there is
-/// taken, and what is missing is put there, unless whoever reads the segments will meet it.
+/// Finds the end of a log. Without `losses` everything has to be sound; with them what is there is taken, and what is
+/// missing is put there, unless a reader of the segments will meet it.
 ///
 /// # Errors
 /// [`LogError::Damaged`] for a segment that is missing or damaged where it was durable; the system's.
@@ -158,7 +158,7 @@ pub fn tail<M: Machine>(
     })
 }
 
-/// What becomes of damage: an error, or a loss.
+/// The consequence of damage: an error, or a loss.
 struct Verdict<'a> {
     losses: Option<&'a mut Vec<LogError>>,
 }

@@ -14,7 +14,7 @@
 //! | what is durable, said elsewhere than in frames | `marks`, `claims`, `manifest` |
 //! | from disk back | `read`, `inspect` |
 //!
-//! What holds:
+//! Invariants:
 //!
 //! - a frame is written once, at the place that its checksum names, and nothing that was synced is
 //!   ever written over, but with the same bytes, and in a file that has been given a new name and

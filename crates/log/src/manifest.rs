@@ -52,8 +52,8 @@ pub struct Incarnation {
     pub ended: Option<u64>,
     /// For each of its writers the first segment that recovery needs.
     pub first_segments: Vec<u32>,
-    /// For each of its writers where its log ends, once it is over: pinned by whoever closed the
-    /// database, or opened it next. Empty where nobody has.
+    /// For each of its writers where its log ends, once it is over: pinned when the database was closed, or opened
+    /// next. Empty before that.
     pub ends: Vec<LogEnd>,
     /// Whether its writers keep a file of what they have claimed.
     pub claims: bool,
@@ -74,7 +74,7 @@ pub struct CheckpointInfo {
     pub end: u64,
 }
 
-/// What is in use.
+/// The files that are in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Manifest {
     /// The version of the format that it was read in: [`FORMAT_VERSION`] for a new one. All are written in that.
@@ -93,7 +93,7 @@ pub struct Manifest {
 }
 
 impl CheckpointInfo {
-    /// What the frames of a part are checked against.
+    /// The identity that the frames of a part are checked against.
     #[must_use]
     pub fn part_identity(&self, database: u128, part: u32) -> Identity {
         part_identity(database, self.number, part)

@@ -51,7 +51,7 @@ pub struct LogEnd {
     pub epoch: u64,
 }
 
-/// What a writer has noted last.
+/// The last note of a writer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark {
     /// Its log is durable up to here, at least.

@@ -24,7 +24,7 @@ fn spawn(world: &Rc<World>, run: impl FnOnce(&World) + 'static) -> thread::JoinH
     thread::spawn(move || run(&world))
 }
 
-/// What the writer takes once it knows that an epoch is stable is all of it.
+/// Once the writer knows that an epoch is stable, it takes all of it.
 fn stable_is_complete(looks_first: bool) {
     Model::new().check(world, move |world| {
         let worker = spawn(&world, |world| {

@@ -31,13 +31,13 @@ pub struct SegmentId {
 }
 
 impl SegmentId {
-    /// What its frames are checked against.
+    /// The identity that its frames are checked against.
     #[must_use]
     pub fn identity(self, database: u128) -> Identity {
         Identity { database, room: 0, numbers: [self.incarnation, self.writer, self.sequence] }
     }
 
-    /// What its marks are checked against.
+    /// The identity that its marks are checked against.
     pub(crate) fn identity_of_marks(self, database: u128) -> Identity {
         Identity { room: 3, ..self.identity(database) }
     }
@@ -49,7 +49,7 @@ impl fmt::Display for SegmentId {
     }
 }
 
-/// What a name says about a file.
+/// The file that a name stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Name {
     /// The manifest.
@@ -58,7 +58,7 @@ pub enum Name {
     ManifestNew,
     /// The lock.
     Lock,
-    /// What the writers of an incarnation have claimed.
+    /// The claims of the writers of an incarnation.
     Claims(u32),
     /// A segment of the log.
     Segment(SegmentId),
@@ -85,7 +85,7 @@ impl Name {
         }
     }
 
-    /// What `name` says.
+    /// Parses `name`.
     #[must_use]
     pub fn parse(name: &str) -> Self {
         match name {
@@ -125,7 +125,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// What the frames of a part are checked against.
+/// The identity that the frames of a part are checked against.
 pub(crate) fn part_identity(database: u128, checkpoint: u32, part: u32) -> Identity {
     Identity { database, room: 1, numbers: [checkpoint, part, 0] }
 }

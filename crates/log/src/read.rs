@@ -16,7 +16,7 @@ use core::marker::PhantomData;
 /// Bytes read at once, at least: enough for the time of a request to be that of its bytes.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// What lies where no sound frame begins.
+/// The bytes at a place where no sound frame begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Damage {
     /// The end of what was written, or of what can be told from it: nothing that counted is missing.
@@ -31,7 +31,7 @@ pub enum Damage {
     },
 }
 
-/// What a segment says of how far it is durable.
+/// A segment's note of how far it is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Noted {
     /// Nothing: it is of a format that had no marks, or does not begin as it should.
@@ -62,7 +62,7 @@ pub struct SegmentReader<M> {
     offset: u64,
     /// Whether there are marks in its head.
     has_marks: bool,
-    /// What was read of the file, from `chunk_start` on.
+    /// The bytes read of the file, from `chunk_start` on.
     chunk: Blocks,
     chunk_start: u64,
     unpacked: Vec<u8>,
@@ -119,7 +119,7 @@ impl<M: Machine> SegmentReader<M> {
         self.offset = offset;
     }
 
-    /// Makes the syncs of whoever wrote the file certain: what was read stays.
+    /// Makes sure of the syncs of the file's writer: what was read stays.
     ///
     /// # Errors
     /// The system's.
@@ -225,7 +225,7 @@ impl<M: Machine> SegmentReader<M> {
         read.map_err(LogError::io(format!("reading {}", self.name)))
     }
 
-    /// What lies at the place where [`SegmentReader::next_frame`] found nothing. Looks at the rest of
+    /// Classifies the place where [`SegmentReader::next_frame`] found nothing. Looks at the rest of
     /// the file.
     ///
     /// # Errors

@@ -69,7 +69,7 @@ impl Spares {
 pub(crate) struct Segment {
     pub id: SegmentId,
     file: Box<dyn DiskFile>,
-    /// The same file, for marks, which need not reach the device at once.
+    /// The file of the segment, for marks, which need not reach the device at once.
     head: Box<dyn DiskFile>,
     marks: Marks,
     /// Its end as it began.

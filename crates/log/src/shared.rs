@@ -1,4 +1,4 @@
-//! What workers, writers and whoever waits share of a log.
+//! State of a log that workers, writers and waiters share.
 //!
 //! ```text
 //! worker   append to its buffer, inside the commit window
@@ -231,7 +231,7 @@ impl<M: Machine> Log<M> {
     /// it is durable, the files of all writers say so.
     #[must_use]
     pub fn appended(&self) -> u64 {
-        // Relaxed: who appends does so before its effects can be seen.
+        // Relaxed: a worker appends before its effects can be seen.
         self.appended.load(Ordering::Relaxed)
     }
 

@@ -1,16 +1,16 @@
 //! One writer of the log: takes buffers, writes frames, syncs, claims epochs.
 //!
-//! Whoever runs it calls [`LogWriter::step`] whenever epochs have advanced, and now and then between,
-//! so that little is left to write when an epoch ends.
+//! The owner calls [`LogWriter::step`] whenever epochs have advanced, and now and then between, so that little is
+//! left to write when an epoch ends.
 //!
-//! What a claim of epoch `e` means: whatever this writer has of epochs up to `e` is in frames that
+//! A claim of epoch `e` means: whatever this writer has of epochs up to `e` is in frames that
 //! are synced, and the last of them says so. An exception keeps an idle database quiet: where nothing
 //! at all was appended since the writer's last frame on the disk, the claim stands in memory alone.
 //! Recovery then finds an earlier epoch to be the last, and between the two there is nothing to lose.
 //!
 //! In the head of its segment the writer notes how far the log is durable (`marks`): so that damage to the
-//! end is not taken for a write that a crash cut short. The note follows the claim, and delays nobody who
-//! waits for that; it precedes the next frame. Which segments have begun is noted beside them (`claims`).
+//! end is not taken for a write that a crash cut short. The note follows the claim, and delays no waiter; it precedes
+//! the next frame. Segments that have begun are noted beside them (`claims`).
 
 use crate::buffer::BufferRef;
 use crate::error::Result;
@@ -31,7 +31,7 @@ const FRAME_BYTES: usize = 4 << 20;
 /// Memory kept for frames between two steps, in bytes.
 const KEPT_BYTES: usize = 32 << 20;
 
-/// What a step did.
+/// The result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stepped {
     /// There was nothing to do.
@@ -63,14 +63,13 @@ pub struct LogWriter<M: Machine> {
     claimed: u64,
     /// The epoch of the last frame that is synced.
     marked: u64,
-    /// What it has noted in the claims.
+    /// Its notes in the file of claims.
     claims: Marks,
 }
 
 impl<M: Machine> Log<M> {
-    /// Begins the log of an incarnation, with a file of claims and a durable first segment for each
-    /// writer. The writers are for whoever runs them. `spares` are the numbers of spare files that are
-    /// left from before.
+    /// Begins the log of an incarnation, with a file of claims and a durable first segment for each writer. The
+    /// caller runs the writers. `spares` are the numbers of spare files that are left from before.
     ///
     /// # Errors
     /// The system's.

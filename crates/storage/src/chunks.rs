@@ -155,7 +155,7 @@ impl Chunks {
         }
         debug_assert!(batch <= self.left_bytes, "the block has room");
         let start = self.cursor;
-        // SAFETY: the block has `batch` bytes left behind the cursor; one past its end is allowed.
+        // SAFETY: the block has `batch` bytes left after the cursor; one past its end is allowed.
         self.cursor = unsafe { start.add(batch) };
         self.left_bytes -= batch;
         Ok(start)

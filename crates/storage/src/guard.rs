@@ -52,7 +52,7 @@ impl<M: Machine> Guard<M> {
         self.members.load(Ordering::Acquire)
     }
 
-    /// Whether a reader who saw `members` would still see the same keys.
+    /// Whether a reader that saw `members` would still see the same keys.
     #[inline]
     pub fn is_unchanged(&self, members: u64) -> bool {
         self.members() == members
@@ -76,7 +76,8 @@ impl<M: Machine> Guard<M> {
     pub(crate) fn kill(&self) {
         let before = self.members.load(Ordering::Relaxed);
         debug_assert!(before & DEAD == 0, "a leaf leaves its index once");
-        // Release pairs with the acquire in `members`: who sees the leaf dead also sees what was done before.
+        // Release pairs with the acquire in `members`: a reader that sees the leaf dead also sees what was done
+        // before.
         self.members.store((before + 1) | DEAD, Ordering::Release);
     }
 
@@ -89,7 +90,7 @@ impl<M: Machine> Guard<M> {
     pub(crate) fn revive(&self) -> u64 {
         let alive = (self.members.load(Ordering::Relaxed) & !DEAD) + 1;
         debug_assert!(alive & DEAD == 0, "a life's first count is no mark of death");
-        // Release pairs with the acquire in `members`: who kept the guard of the slot's last life sees it
+        // Release pairs with the acquire in `members`: a reader that kept the guard of the slot's last life sees it
         // changed.
         self.members.store(alive, Ordering::Release);
         alive

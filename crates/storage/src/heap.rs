@@ -38,7 +38,7 @@ use core::ptr::NonNull;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a slot is used for. A slot never changes its kind, but for `LocalHeap::convert`.
+/// The use of a slot. A slot never changes its kind, but for `LocalHeap::convert`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A record.
@@ -165,7 +165,7 @@ pub struct Heap<M: Machine> {
     pub slots: Slots<M>,
 }
 
-/// Chunks and free batches, behind the heap's latch.
+/// Chunks and free batches, under the heap's latch.
 struct Central {
     chunks: Chunks,
     /// Slots that workers which have gone had obtained one by one.
@@ -175,7 +175,7 @@ struct Central {
     orphans: Vec<Retired>,
 }
 
-// SAFETY: the pointers are to memory that the heap owns; whoever holds the latch may use them.
+// SAFETY: the pointers are to memory that the heap owns; the holder of the latch may use them.
 unsafe impl Send for Central {}
 
 #[derive(Clone, Copy)]
@@ -299,8 +299,8 @@ impl<M: Machine> Heap<M> {
         if lagging {
             return false;
         }
-        // Release pairs with the acquires in `pin` and `reclaim_now`: whoever sees the new epoch also sees
-        // that the pins were passed.
+        // Release pairs with the acquires in `pin` and `reclaim_now`: a worker that sees the new epoch also sees that
+        // the pins were passed.
         self.epoch.store(epoch + 1, Ordering::Release);
         true
     }
@@ -382,10 +382,10 @@ pub struct LocalHeap<M: Machine> {
     slot: u32,
     scheme_words: usize,
     words: NonNull<Slot<M>>,
-    /// What the slot's pin says, for its owner: nobody else writes it.
+    /// A copy of the slot's pin for its owner: nobody else writes it.
     pinned: Cell<u64>,
     free: Vec<Pool>,
-    /// What it carves slots from while others are at the shared part.
+    /// Chunks to carve slots from while others are at the shared part.
     chunks: Chunks,
     /// Slots obtained one by one.
     singles: Vec<(NonNull<u8>, Layout)>,
@@ -663,7 +663,7 @@ impl<M: Machine> LocalHeap<M> {
         }
     }
 
-    /// Frees a slot once nobody who is pinned can be looking at it.
+    /// Frees a slot once no pinned worker can be looking at it.
     ///
     /// # Safety
     /// As for [`LocalHeap::free`], but the slot was shared: the caller is pinned, has unlinked it
@@ -690,7 +690,7 @@ impl<M: Machine> LocalHeap<M> {
         self.limbo.push_back(Retired { epoch, pool: pool as u16, place });
     }
 
-    /// Frees what readers have left behind; call it now and then, not pinned.
+    /// Frees retired slots whose grace period is over; call it now and then, not pinned.
     #[inline]
     pub fn reclaim(&mut self) {
         if self.limbo.len() >= self.patience {
@@ -698,7 +698,7 @@ impl<M: Machine> LocalHeap<M> {
         }
     }
 
-    /// Frees what readers have left behind, however little has gathered.
+    /// Frees retired slots whose grace period is over, however few.
     #[cold]
     pub fn reclaim_now(&mut self) {
         debug_assert!(!self.is_pinned());

@@ -124,7 +124,7 @@ impl<M: Machine> RecordRef<M> {
         self.head().link.store(Tagged::from_raw(raw), order);
     }
 
-    /// What the link leads to: the block of an overflowing value, behind which older versions hang,
+    /// The target of the link: the block of an overflowing value, from which older versions hang,
     /// or the newest of them. `order` is of the load.
     #[must_use]
     #[inline]
@@ -144,7 +144,7 @@ impl<M: Machine> RecordRef<M> {
     /// The payload's words, all that the size class holds.
     #[inline]
     fn payload<'a>(self, bytes: usize) -> &'a [M::Word] {
-        // SAFETY: the slot holds `capacity` payload bytes behind its head, constructed as words.
+        // SAFETY: the slot holds `capacity` payload bytes after its head, constructed as words.
         unsafe {
             let first = self.0.as_ptr().byte_add(HEAD_BYTES).cast::<M::Word>();
             core::slice::from_raw_parts(first, words_for(bytes))
@@ -223,7 +223,7 @@ impl<M: Machine> RecordRef<M> {
         self.overflow().unwrap_or(self)
     }
 
-    /// The value lives in `block` from now on, which is filled, and behind which older versions hang.
+    /// The value lives in `block` from now on, which is filled, and from which older versions hang.
     /// The caller excludes other writers.
     pub fn set_overflow(self, block: Self) {
         debug_assert!(block != self, "a block is another slot");
@@ -308,12 +308,12 @@ impl<M: Machine> RecordRef<M> {
         self.set_length(source.len());
     }
 
-    /// The same, with the older versions at `next`.
+    /// Writes the value, with the older versions at `next`.
     pub fn write_before(self, source: &[u8], next: Option<Self>) {
         debug_assert!(next != Some(self), "a chain does not lead back");
         self.fill(source);
         let now = self.link(Ordering::Relaxed).addr();
-        // Release pairs with the acquire of who follows the chain.
+        // Release pairs with the acquire of a reader that follows the chain.
         self.set_link(next, self.note_of(now, source.len()), Ordering::Release);
     }
 

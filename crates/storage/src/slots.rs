@@ -2,7 +2,7 @@
 //!
 //! Five lifetimes, five words, so that none of them holds back what another is for:
 //!
-//! | word | from .. to | who waits for it |
+//! | word | from .. to | what waits for it |
 //! | --- | --- | --- |
 //! | `pin` | one engine call | reclamation of memory |
 //! | `window` | commit-epoch load .. writes installed (microseconds) | the snapshot boundary |

@@ -26,12 +26,12 @@ pub struct Kept {
     pub first_bytes: usize,
     /// Bytes at its end, a multiple of eight and at most as many as the first.
     pub last_bytes: usize,
-    /// Reads and writes of a value access what exists of it and nothing else; only who copies it from
-    /// record to record accesses all.
+    /// Reads and writes of a value access what exists of it and nothing else; only a copy from record to record
+    /// accesses all.
     pub spared: bool,
 }
 
-/// The words behind all values: the length, where it stands there, and the scheme's.
+/// The words after all values: the length, where it stands there, and the scheme's.
 const BACK_WORDS: usize = 1 + SCHEME_WORDS_MAX;
 
 /// The shape of a record's slot of `class`, if it is to be sparse.
@@ -102,7 +102,7 @@ impl<M: Machine> SparseSlot<M> {
         M::touch(self.start.as_ptr().cast(), HEAD_BYTES + first, hole, write);
     }
 
-    /// The same for an access that may be in place, and what copying costs.
+    /// Charges for copying a value of `bytes`, and for the hole unless accesses are in place.
     fn touch_unless_spared(&self, bytes: usize, write: bool) {
         let (first, last) = self.kept();
         if self.shape.spared {

@@ -9,7 +9,7 @@ pub enum Supply {
     /// Pools of each worker, filled from chunks, that grow and shrink with the load.
     #[default]
     Pools,
-    /// The same pools at the size at which they begin: for measuring what growing gains.
+    /// Pools that stay at the size at which they begin: for measuring what growing gains.
     FixedPools,
     /// An allocator, one by one: for measuring what pools gain.
     Single(&'static Allocator),

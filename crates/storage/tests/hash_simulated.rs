@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 const CORES: usize = 4;
 
-/// What is known of one key.
+/// The knowledge about one key.
 #[derive(Default)]
 struct Known {
     record: Cell<Option<RecordRef<Sim>>>,
@@ -27,7 +27,7 @@ struct Known {
     insertions: Cell<u64>,
 }
 
-/// What the cores of a run share.
+/// State shared by the cores of a run.
 struct World {
     index: HashIndex<Sim>,
     heap: Arc<Shared<Sim, Heap<Sim>>>,
@@ -119,7 +119,7 @@ impl Worker {
         self.heap.unpin();
     }
 
-    /// Whoever saw a key absent must be able to notice that it came.
+    /// A reader that saw a key absent must be able to notice that it came.
     fn check_absent(&mut self) {
         let keys = &self.world.keys;
         self.absent.retain(|(number, insertions, seen)| {
@@ -187,7 +187,7 @@ fn run(config: Config, count: usize, rounds: usize) -> Outcome {
     }
     let outcome = run.go();
     run.outside(|| {
-        // A planted bug is to be noticed by those who run beside it.
+        // A planted bug is to be noticed by the cores that run beside it.
         if outcome.verdict.is_completed() && !planted {
             let mut worker = Worker::new(&world, 0);
             (0..count).for_each(|number| worker.look_up(number));
@@ -232,7 +232,7 @@ fn a_seed_repeats_itself() {
     assert_eq!((first.events, first.trace_hash), (second.events, second.trace_hash));
 }
 
-/// What a planted bug leads to here, where no transaction runs.
+/// Whether the verdict is one that a planted bug leads to here, where no transaction runs.
 fn is_caught(fault: &Fault, verdict: &Verdict) -> bool {
     match verdict {
         Verdict::UseOfFreedMemory(_) => fault.expected.contains(&"use of freed memory"),

@@ -13,7 +13,7 @@ pub use part::{Part, PartOf};
 use crate::error::malformed;
 use crate::{Column, Result};
 
-/// What may be the primary key of a table.
+/// A type that can be the primary key of a table.
 ///
 /// These are keys: integers, `bool`, `String`, `Vec<u8>`, `[u8; N]`, [`Text`](crate::Text), an
 /// `Option` of them, any of them in reverse order ([`Desc`]), tuples of up to six of them, and structs of them with the

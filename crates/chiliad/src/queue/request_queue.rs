@@ -27,7 +27,7 @@ struct Server {
     idle: Vec<Waker>,
 }
 
-/// What became of an offered request.
+/// The outcome of an offered request.
 pub(super) enum Offered {
     /// It is in the queue: this one is to be woken.
     Taken(Option<Waker>),

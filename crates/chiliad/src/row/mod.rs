@@ -139,7 +139,7 @@ pub trait Row: Sized {
     }
 }
 
-/// What may be the last, variable field of a row: `String` and `Vec<u8>`.
+/// A type that can be the last, variable field of a row: `String` and `Vec<u8>`.
 pub trait Tail: Typed + Sized {
     /// Its bytes.
     fn bytes(&self) -> &[u8];

@@ -39,7 +39,7 @@ impl<const N: usize> Typed for Text<N> {
 }
 
 impl<const N: usize> Text<N> {
-    /// The same text.
+    /// The text as a `str`.
     ///
     /// # Errors
     /// [`Error::ValueSize`] when it is longer than `N` bytes.

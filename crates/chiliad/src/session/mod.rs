@@ -77,7 +77,7 @@ enum Once<T, E> {
     Short(Held<T, E>),
 }
 
-/// What kind of transaction an attempt is.
+/// The kind of transaction that an attempt is.
 #[derive(Clone, Copy)]
 pub(crate) struct Plan<'a> {
     pub options: &'a RunOptions,
@@ -91,12 +91,12 @@ impl<'a> Plan<'a> {
         Self { options, snapshot: false, deadline: options.deadline_from_now() }
     }
 
-    /// The same on a state of the past.
+    /// A plan for reading a state of the past.
     pub fn snapshot(options: &'a RunOptions) -> Self {
         Self { snapshot: true, ..Self::now(options) }
     }
 
-    /// What ends its waits.
+    /// The limits of its waits.
     fn limit(&self) -> Until {
         Until { deadline: self.deadline, cancel: self.options.cancel.clone() }
     }
@@ -108,8 +108,8 @@ impl Session {
         Ok(Self { engine: engine.native_session()?, scratch: Scratch::default(), _taken: taken })
     }
 
-    /// Has the worker, which has nothing to do, collect up to `budget` items of what it has left behind and give
-    /// back what it has free. Whether nothing is left to collect; how many bytes others have gained.
+    /// Has the idle worker collect up to `budget` items of its garbage and give back its free memory. Returns whether
+    /// nothing is left to collect, and how many bytes others have gained.
     pub fn rest(&mut self, budget: usize) -> (bool, u64) {
         self.engine.rest(budget)
     }
@@ -201,7 +201,7 @@ impl Session {
         retry(Run { session: self, rules, plan, limit, outer, reliefs: 0, futile, body })
     }
 
-    /// The same with the result held back as the database is told to.
+    /// Runs a transaction, with the result held back as the database is told to.
     pub fn run_held<T, E: From<Error>>(
         &mut self,
         rules: &Rules,
@@ -211,7 +211,7 @@ impl Session {
         self.run(rules, plan, body).wait(rules)
     }
 
-    /// The same with the result in a handle that holds it back.
+    /// Runs a transaction, with the result in a handle that holds it back.
     pub fn submit<T>(
         &mut self,
         rules: &Rules,

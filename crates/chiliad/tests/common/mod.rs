@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers that the tests share.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use chiliad::{Database, Error, Isolation, Options, Row, RunOptions, Scheme, Snapshots, Table};
@@ -118,7 +118,7 @@ impl Drop for Scratch {
 /// Copies that were made, each in an order of its own.
 static SHUFFLES: AtomicU64 = AtomicU64::new(0);
 
-/// What a process that is killed now would leave behind, or a copy of a directory that is in use.
+/// A copy of the directory as a process that is killed now would leave it.
 pub fn killed(path: &Path) -> Scratch {
     let copy = Scratch::new();
     std::fs::create_dir(&copy).unwrap();
@@ -150,7 +150,7 @@ impl Wake for Bell {
     }
 }
 
-/// What a future gives, and after how many polls.
+/// The result of a future, and the number of polls.
 pub fn block_on<F: Future>(future: F) -> (F::Output, u32) {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Bell(std::thread::current())));

@@ -102,7 +102,7 @@ fn place(file: &[u8], script: &mut Script<'_>) -> usize {
     block + script.below(reach)
 }
 
-/// What a mark begins with.
+/// The first bytes of a mark.
 const MARK_MAGIC: &[u8] = b"CHLC";
 
 /// Makes everything that looks like a frame sound: its place, its file, its length where it is more
@@ -208,7 +208,7 @@ pub fn spread(script: &mut Script<'_>) -> Vec<Vec<u8>> {
 
 const NEXT_FILE: u16 = 1 << 15;
 
-/// What [`spread`] makes these files of, up to zeros.
+/// Undoes [`spread`], up to zeros.
 pub fn compact(files: &[Vec<u8>]) -> Vec<u8> {
     let mut out = Vec::new();
     for (number, file) in files.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What every reader of the log has to bear: any bytes at all.
+//! Every reader of the log bears any bytes at all.
 
 #![allow(dead_code, reason = "each user takes a part of it")]
 

@@ -1,5 +1,5 @@
-//! What every index offers and asks for, whatever its kind: what look-ups and insertions answer, what
-//! changes they report, what scans carry, and the hooks that a scheme has.
+//! The contract of every index: the answers of look-ups and insertions, the changes that they report, the state of
+//! scans, and the hooks of a scheme.
 //!
 //! Both kinds build on this, and the list of the kinds (`index/mod.rs`) on both.
 
@@ -11,7 +11,7 @@ use core::ptr::NonNull;
 /// The longest key in bytes.
 pub const KEY_BYTES_MAX: usize = 4096;
 
-/// What a look-up found.
+/// The result of a look-up.
 pub enum Found<M: Machine> {
     /// The key has a record (which the scheme may consider absent).
     Record(RecordRef<M>),
@@ -27,7 +27,7 @@ impl<M: Machine> Clone for Found<M> {
 
 impl<M: Machine> Copy for Found<M> {}
 
-/// What an insertion did.
+/// The result of an insertion.
 pub enum Inserted<M: Machine> {
     /// The record is in the index.
     Yes,
@@ -36,7 +36,7 @@ pub enum Inserted<M: Machine> {
 }
 
 /// A change of membership that an operation made, for the fix-up of the caller's own node set
-/// (Tu, 2013, 4.5): whoever had seen `before` may count as having seen `after`.
+/// (Tu, 2013, 4.5): a reader that had seen `before` may count as having seen `after`.
 pub enum Change<M: Machine> {
     /// The count of `guard` went from `before` to `after`.
     Counted {
@@ -135,7 +135,7 @@ pub struct LeafRun<M: Machine> {
     pub seen: Option<Seen<M>>,
     /// The records in scan order, with the end of each key in `keys`.
     pub records: Vec<(u32, RecordRef<M>)>,
-    /// The keys, one behind the other.
+    /// The keys, one after the other.
     pub keys: Vec<u8>,
 }
 

@@ -63,7 +63,7 @@ impl<M: Machine> LookupBatch<M> {
         debug_assert!(self.found.iter().all(Option::is_some), "all have landed");
     }
 
-    /// What the look-up of this number has found.
+    /// The result of the look-up of this number.
     ///
     /// # Panics
     /// When it has not ended.

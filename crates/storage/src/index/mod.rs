@@ -3,7 +3,7 @@
 //! Two kinds, chosen per table: [`OrderedIndex`], a Masstree, and [`HashIndex`], for tables that
 //! are only looked up. Both
 //!
-//! - answer readers who write nothing shared,
+//! - answer readers that write nothing shared,
 //! - insert only if absent, and unlink under a latch,
 //! - carry a [`Guard`] per leaf (or bucket) whose count of membership changes lets a scheme notice
 //!   that a key has come or gone (phantoms; Tu, 2013, 4.3),

@@ -23,7 +23,7 @@
 //! | byte strings, text | the bytes, 00 as 01 01 and 01 as 01 02, then 00 |
 //! | `Option` | 0, or 1 and the value: `None` comes first |
 //! | [`Desc`] | the complement of the part's encoding: the order is reversed |
-//! | tuples | their parts one behind the other |
+//! | tuples | their parts one after the other |
 //!
 //! Invariant: no encoding of a type is a proper prefix of another one of the same type. So parts
 //! need no separators, complements reverse the order, and whatever begins with the encoding of the

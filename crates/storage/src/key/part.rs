@@ -9,12 +9,12 @@ pub trait Sink {
     fn put<const N: usize>(&mut self, bytes: [u8; N]);
 }
 
-/// What may be part of a key. See [the module](super) for the encodings and their invariant, which
+/// A part of a key. See [the module](super) for the encodings and their invariant, which
 /// implementations elsewhere keep too.
 pub trait KeyPart {
     /// The longest encoding; `usize::MAX` where there is no bound.
     const BYTES_MAX: usize;
-    /// What decoding gives: the owned form of the type.
+    /// The result of decoding: the owned form of the type.
     type Decoded;
     /// Appends the encoding.
     fn write<S: Sink>(&self, sink: &mut S);

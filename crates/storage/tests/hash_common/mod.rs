@@ -1,4 +1,4 @@
-//! What the tests of the hash index share.
+//! Helpers that the tests of the hash index share.
 
 use chiliad_machine::Machine;
 use chiliad_storage::{Found, RecordRef};

@@ -19,7 +19,7 @@ use core::ptr::NonNull;
 pub(super) const BUCKET_ENTRIES: usize = 6;
 pub(super) const NODE_ENTRIES: usize = 3;
 
-/// What is stored of one key: see [`super::digest`].
+/// The entry of one key: see [`super::digest`].
 #[repr(C)]
 pub(super) struct Entry<M: Machine> {
     pub word: M::Word,
@@ -180,7 +180,7 @@ impl<'a, M: Machine> Walk<'a, M> {
     }
 }
 
-/// What a part of a bucket says about a key.
+/// The result of a search for a key in one part of a bucket.
 pub(super) enum Scan<M: Machine> {
     /// The link of an entry with the key's word and tag.
     Hit(Tagged<Record<M>>),

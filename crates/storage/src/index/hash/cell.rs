@@ -132,7 +132,7 @@ impl<M: Machine> CellRef<M> {
 
     /// Frees the cell once its readers have left. The caller has just taken out its entry.
     pub(super) fn retire(self, heap: &mut LocalHeap<M>) {
-        // SAFETY: the only entry that led here is gone, and whoever took it out retires the cell.
+        // SAFETY: the only entry that led here is gone, and the operation that took it out retires the cell.
         unsafe { heap.retire(Kind::Inner, bytes_of(self.length()), self.0.cast()) };
     }
 }

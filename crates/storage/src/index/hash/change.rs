@@ -105,7 +105,7 @@ impl<M: Machine> HashIndex<M> {
                 continue;
             }
             if !confirm(&bucket.guard) {
-                // Nothing was written: whoever noted this version may go on.
+                // Nothing was written: readers that noted this version may go on.
                 protocol::unlatch::<M>(bucket.version(), version);
                 return false;
             }

@@ -1,4 +1,4 @@
-//! What a bucket stores of a key, and the hash that chooses the bucket.
+//! The digest of a key that a bucket stores, and the hash that chooses the bucket.
 //!
 //! | key | word | tag of the entry's link | link leads to |
 //! | --- | --- | --- | --- |

@@ -11,7 +11,7 @@
 //! Invariants:
 //!
 //! - `protocol`: how readers, writers and growth agree;
-//! - whoever latches a bucket has allocated before, waits for nothing inside and leaves within
+//! - an operation that latches a bucket has allocated before, waits for nothing inside and leaves within
 //!   instructions; two buckets are latched together only by a division, whose new one is private;
 //! - nothing is left latched when memory runs out; growth that finds none is put off, for the table
 //!   is correct at any load;
@@ -48,7 +48,7 @@ use std::sync::Arc;
 /// Payload bytes of a record that a look-up asks for when it has found it: with the header, the two
 /// lines of a small record.
 const RECORD_AHEAD_BYTES: usize = 100;
-/// The same in lines, with the record's head.
+/// The lines of a record with its head.
 const RECORD_LINES: u32 = 2;
 /// Buckets that, with their records, a core's private cache keeps: not worth waiting for.
 const BUCKETS_CACHED: u64 = 1024;
@@ -68,7 +68,7 @@ pub struct HashProbe<M: Machine> {
     stage: Stage<M>,
 }
 
-/// What the next step of a look-up looks at.
+/// The target of the next step of a look-up.
 enum Stage<M: Machine> {
     Bucket,
     /// A node of the chain of the bucket, which was at this version.
@@ -77,7 +77,7 @@ enum Stage<M: Machine> {
     Cell(CellRef<M>),
 }
 
-/// What a consistent search of a bucket found.
+/// The result of a consistent search of a bucket.
 struct Search<'a, M: Machine> {
     bucket: &'a Bucket<M>,
     /// The version of the bucket at which all of this holds.
@@ -213,7 +213,7 @@ impl<M: Machine> HashIndex<M> {
         self.conclude(probe, key, version, found, next)
     }
 
-    /// What a look at part of a bucket comes to, if the bucket is still at `version`.
+    /// Evaluates a look at part of a bucket, if the bucket is still at `version`.
     #[inline]
     fn conclude(
         &self,

@@ -120,7 +120,7 @@ impl Table {
         protocol::place(HASH, self.buckets.load(Ordering::Acquire))
     }
 
-    /// What a look-up finds; `careful` as the protocol demands.
+    /// Looks a key up; `careful` as the protocol demands.
     fn find(&self, careful: bool) -> u64 {
         loop {
             let index = self.index();

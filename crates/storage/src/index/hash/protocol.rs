@@ -15,7 +15,7 @@
 
 use chiliad_machine::{Machine, Ordering, Word};
 
-/// What a change adds to a version.
+/// The step by which a change raises a version.
 pub(super) const STEP: u64 = 2;
 
 /// The version of a bucket that is made under its writer's latch.
@@ -49,8 +49,8 @@ pub(super) fn settled<M: Machine>(
     hash: u64,
 ) -> Option<u64> {
     let seen = stable::<M>(version)?;
-    // Relaxed, for the acquire in `stable` orders it: whoever divided the bucket before `seen`
-    // published the number first.
+    // Relaxed, for the acquire in `stable` orders it: a division of the bucket before `seen` published the number
+    // first.
     (place(hash, buckets.load(Ordering::Relaxed)) == index).then_some(seen)
 }
 

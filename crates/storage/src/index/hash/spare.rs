@@ -7,7 +7,7 @@ use crate::{Kind, LocalHeap, OutOfMemory};
 use chiliad_machine::{Link, Machine, Ordering, Tagged};
 use core::ptr::NonNull;
 
-/// What an operation allocated before it latched, and has not used yet.
+/// Memory that an operation allocated before it latched, and has not used yet.
 pub(super) struct Spare<M: Machine> {
     /// Nodes, linked by their chains.
     nodes: Option<NonNull<Node<M>>>,

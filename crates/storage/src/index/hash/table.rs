@@ -1,4 +1,4 @@
-//! The array of buckets: pieces of memory behind a directory, so that it grows without moving.
+//! The array of buckets: pieces of memory with a directory, so that it grows without moving.
 //!
 //! Piece 0 holds a power of two, most of the buckets that the table began with. Each doubling after
 //! that comes in equal pieces, so that a large table does not reserve as much again at once. Pieces
@@ -152,7 +152,7 @@ impl<M: Machine> Table<M> {
         self.root.buckets.load(Ordering::Acquire)
     }
 
-    /// Constructs the bucket behind the last one, latched. The caller is the one who grows, and begins
+    /// Constructs the bucket after the last one, latched. The caller holds the right to grow, and begins
     /// the latch's section when it publishes the bucket: until then nobody can wait for it.
     pub(super) fn prepare(&self, index: u64) -> Result<&Bucket<M>, OutOfMemory> {
         self.construct(index, protocol::LATCHED)
@@ -235,7 +235,7 @@ impl<M: Machine> Table<M> {
         if self.root.gone.load(Ordering::Relaxed) != 0 {
             return;
         }
-        // The links stay as they are: who follows one in spite of all is caught by the simulator.
+        // The links stay as they are: the simulator catches an access that follows one in spite of all.
         self.root.gone.store(1, Ordering::Relaxed);
         for (piece, link) in self.root.pieces.iter().enumerate() {
             let Some(place) = NonNull::new(link.load(Ordering::Relaxed).pointer()) else {
@@ -252,7 +252,7 @@ impl<M: Machine> Table<M> {
 
 impl<M: Machine> Drop for Table<M> {
     fn drop(&mut self) {
-        // SAFETY: whoever drops the table is alone with it.
+        // SAFETY: dropping the table takes exclusive access to it.
         unsafe { self.free_pieces() };
     }
 }

@@ -7,7 +7,7 @@ use super::{HashIndex, protocol, record_of};
 use crate::{LocalHeap, Record, RecordRef};
 use chiliad_machine::{Machine, Ordering, Spin, Tagged, Word};
 
-/// What was read of one entry.
+/// One entry as it was read.
 type Raw<M> = (u64, Tagged<Record<M>>);
 
 impl<M: Machine> HashIndex<M> {

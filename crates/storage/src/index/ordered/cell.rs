@@ -68,7 +68,7 @@ impl<M: Machine> Cell<M> {
     ) -> Result<Self, OutOfMemory> {
         debug_assert!(length > 0, "a key that ends with its slice needs no cell");
         let place = heap.alloc(KIND, cell_bytes::<M>(length))?.cast::<Head<M>>();
-        // SAFETY: the slot is ours alone and long enough for the head and the words behind it.
+        // SAFETY: the slot is ours alone and long enough for the head and the words after it.
         unsafe {
             place.write(Head {
                 record: M::Link::new(Tagged::new(record.as_ptr(), 0)),
@@ -91,7 +91,7 @@ impl<M: Machine> Cell<M> {
         Self(unsafe { NonNull::new_unchecked(target.pointer().cast()) })
     }
 
-    /// What a leaf's link holds.
+    /// The value of a leaf's link to this cell.
     pub(super) fn target(self) -> Tagged<Target> {
         Tagged::new(self.0.as_ptr().cast(), 0)
     }
@@ -119,7 +119,7 @@ impl<M: Machine> Cell<M> {
     /// The rest's slice number `index`.
     #[inline]
     pub(super) fn slice(self, index: usize) -> u64 {
-        // SAFETY: within the words behind the head.
+        // SAFETY: within the words after the head.
         unsafe { self.0.add(1).cast::<M::Word>().add(index).as_ref() }.load(Ordering::Relaxed)
     }
 

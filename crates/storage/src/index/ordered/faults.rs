@@ -35,7 +35,8 @@ pub static LAYER_FORGETS_GUARD: Fault = index_fault(
     1000,
 );
 
-/// Who saw the leaf empty, before it left the tree, misses what is then inserted into its heir.
+/// Planted bug: a reader that saw the leaf empty, before it left the tree, misses what is then inserted into its
+/// heir.
 pub static REMOVAL_FORGETS_GUARD: Fault = index_fault(
     "removal-forgets-guard",
     "the guard of a leaf that leaves the tree is dead",

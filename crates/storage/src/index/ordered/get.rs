@@ -35,7 +35,7 @@ pub struct OrderedProbe<M: Machine> {
     /// The version of what holds `next`, and the state in which it did.
     holder: NonNull<NodeVersion<M>>,
     stamp: Stamp,
-    /// What the next step looks at.
+    /// The target of the next step.
     next: Tagged<Target>,
     /// The leaf that leads to `next`, if that is a cell.
     leaf: Option<NonNull<Leaf<M>>>,
@@ -65,7 +65,7 @@ fn validated<M: Machine>(leaf: &Leaf<M>, stamp: Stamp, found: Found<M>) -> Optio
     }
 }
 
-/// What a guard says now. The caller validates the leaf afterwards.
+/// The count of a guard now. The caller validates the leaf afterwards.
 #[inline]
 pub(super) fn seen<M: Machine>(leaf: &Leaf<M>) -> Seen<M> {
     // SAFETY: the guard is the start of the leaf's slot, and heaps outlive what is seen in them.

@@ -1,4 +1,4 @@
-//! What an insertion carries down the tree and reports: shared by all that make room for a key.
+//! State that an insertion carries down the tree and reports: shared by all operations that make room for a key.
 
 use super::cell::Cell;
 use super::get::seen;
@@ -100,7 +100,7 @@ impl<'t, M: Machine> Supplies<'t, M> {
     }
 }
 
-/// What an insertion carries down and reports to.
+/// State that an insertion carries down, and the hooks that it reports to.
 pub(super) struct Insertion<'a, M: Machine> {
     pub(super) key: &'a [u8],
     pub(super) record: RecordRef<M>,

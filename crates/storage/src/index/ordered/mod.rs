@@ -28,7 +28,7 @@
 //! 1. a reader reads the count inside the section that validates the leaf's version;
 //! 2. at that moment the leaf covers the whole interval of keys that the reader draws a conclusion
 //!    about (an absent key; the part of a scan between two positions);
-//! 3. whoever makes a key appear in, or vanish from, that interval changes this guard's count: at
+//! 3. an operation that makes a key appear in, or vanish from, that interval changes this guard's count: at
 //!    once if the leaf still covers the key, and if it does not, then what took the key's interval
 //!    away (a split, a new layer, the leaf's removal) has changed or killed the guard before.
 //!
@@ -39,7 +39,7 @@
 //! permutation word, 13 entries in four lines, one change counter instead of two (`node`, `version`);
 //! no sibling and no parent pointers: scans descend anew for each leaf (`scan`), writers latch what
 //! they came by; key cells instead of suffix bags (`cell`); emptied nodes and layers, leftmost ones
-//! too, are removed at once by whoever emptied them (`remove`); uneven splits wherever keys ascend,
+//! too, are removed at once by the operation that emptied them (`remove`); uneven splits wherever keys ascend,
 //! not only at the right end of the tree (`split`).
 
 mod cell;

@@ -31,7 +31,7 @@ impl Node {
         true
     }
 
-    /// What an optimistic reader makes of it.
+    /// Reads as an optimistic reader does.
     fn try_read(&self) {
         let stamp = self.version.read();
         let [one, two] = [&self.words[0], &self.words[1]].map(|it| it.load(Ordering::Relaxed));

@@ -61,7 +61,7 @@ pub(super) fn is_awaited<M: Machine>(depth: u32) -> bool {
     M::explores() || depth >= LEVELS_CACHED
 }
 
-/// What a link leads to: a node, a cell or a record, as its tag and its entry's kind say.
+/// The target of a link: a node, a cell or a record, as its tag and its entry's kind say.
 pub(super) struct Target;
 
 /// A leaf.
@@ -195,7 +195,7 @@ impl<M: Machine> Leaf<M> {
         Ok(leaf)
     }
 
-    /// What a link to this leaf holds.
+    /// The value of a link to this leaf.
     pub(super) fn target(&self) -> Tagged<Target> {
         Tagged::new(NonNull::from(self).as_ptr().cast(), 0)
     }
@@ -368,7 +368,7 @@ impl<M: Machine> Inner<M> {
         }
     }
 
-    /// What a link to this node holds.
+    /// The value of a link to this node.
     pub(super) fn target(&self) -> Tagged<Target> {
         Tagged::new(NonNull::from(self).as_ptr().cast(), TAG_INNER)
     }
@@ -428,7 +428,7 @@ impl<M: Machine> Inner<M> {
         (keys, children)
     }
 
-    /// Puts `child` behind child `index`, divided from it by `key`. The caller holds the latch and
+    /// Inserts `child` after child `index`, divided from it by `key`. The caller holds the latch and
     /// sets the count.
     pub(super) fn insert(&self, count: usize, index: usize, key: u64, child: Tagged<Target>) {
         debug_assert!(index <= count && count < INNER_KEYS, "a node has room");

@@ -104,7 +104,7 @@ pub(super) struct Path<'t, M: Machine> {
 }
 
 impl<M: Machine> Path<'_, M> {
-    /// The bytes of `key` behind the slice.
+    /// The bytes of `key` after the slice.
     pub(super) fn rest<'k>(&self, key: &'k [u8]) -> &'k [u8] {
         debug_assert!(self.rank == RANK_LONGER, "the key goes on");
         &key[self.offset + SLICE_BYTES..]

@@ -1,6 +1,6 @@
 //! Taking a key out, and what is then empty.
 //!
-//! Whoever takes the last entry out of a leaf takes the leaf out of the tree at once (it begins
+//! An operation that takes the last entry out of a leaf takes the leaf out of the tree at once (it begins
 //! again as often as others are in the way), the leftmost leaf of a tree like any other, so that a
 //! queue whose left edge is deleted for ever stays as small as its content:
 //!
@@ -192,8 +192,8 @@ impl<M: Machine> OrderedIndex<M> {
 /// The leaf's last rites, under the latches of the leaf and of the heir.
 ///
 /// That the last entry went was counted already, and nothing else has come. But between the two
-/// latchings the leaf stood empty in the tree, and who missed a key in it then, or scanned it, noted
-/// that later count. The keys are the heir's from now on, whose count such a reader need not have
+/// latchings the leaf stood empty in the tree, and a reader that missed a key in it then, or scanned it, noted that
+/// later count. The keys are the heir's from now on, whose count such a reader need not have
 /// noted, and an insertion among them changes the heir's: the dying guard must fail by itself.
 fn close_leaf<M: Machine>(
     leaf: &Leaf<M>,

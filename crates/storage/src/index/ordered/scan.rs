@@ -1,7 +1,7 @@
 //! Scanning, a leaf at a time, in both directions.
 //!
 //! Nothing is held between two leaves: a [`Cursor`] is a position in the key space and an end, and
-//! [`OrderedIndex::next_leaf`] descends anew, to the leaf that covers the keys right behind the
+//! [`OrderedIndex::next_leaf`] descends anew, to the leaf that covers the keys right after the
 //! position. It reports a *piece*: an interval of keys from the position to a new one, the entries
 //! in it, and the leaf's guard with its count.
 //!
@@ -17,7 +17,7 @@
 //! - at the leaf's *fence*, the tightest separator met on the way down through the layer, and at
 //!   the end of the layer's part of the key space where there is none;
 //! - at a layer: an entry that is a layer's root belongs to other leaves. The entries before it are
-//!   one piece, then come the layer's leaves, then the entries behind it. A piece that would be an
+//! one piece, then come the layer's leaves, then the entries after it. A piece that would be an
 //!   empty interval (the position is right at the layer) is no piece: the descent goes on into the
 //!   layer.
 //!
@@ -109,13 +109,13 @@ fn set_bound(side: &mut Option<Vec<u8>>, bound: Bound<&[u8]>) -> bool {
     inclusive
 }
 
-/// What a descent through one layer looks for: the first entry at or behind (slice, rank) forward,
-/// the last at or before it in reverse, and within a rank of longer keys those that `rest` allows.
+/// The goal of a descent through one layer: the first entry at or after (slice, rank) forward, the last at or before
+/// it in reverse, and within a rank of longer keys those that `rest` allows.
 #[derive(Clone, Copy)]
 struct Aim<'k> {
     slice: u64,
     rank: u64,
-    /// The position's bytes behind the slice, if it goes on; it then divides the keys of the rank.
+    /// The position's bytes after the slice, if it goes on; it then divides the keys of the rank.
     rest: Option<&'k [u8]>,
 }
 
@@ -175,7 +175,7 @@ enum PieceEnd {
 }
 
 impl<M: Machine> OrderedIndex<M> {
-    /// Reports the next piece of a scan in `run` and moves the cursor behind it. Returns `false`,
+    /// Reports the next piece of a scan in `run` and moves the cursor past it. Returns `false`,
     /// with nothing in `run`, when the scan is finished already.
     ///
     /// A piece may be without entries; its guard counts all the same.
@@ -407,8 +407,8 @@ fn advance(cursor: &mut Cursor, mut position: Vec<u8>, end: &PieceEnd) {
         PieceEnd::Layer(slice) => {
             position.extend_from_slice(&slice.to_be_bytes());
             cursor.inclusive = false;
-            // Forward: behind the key that is the layer's prefix. Reverse: before the first key
-            // that is behind the layer; there is one, or the layer would have been entered.
+            // Forward: after the key that is the layer's prefix. Reverse: before the first key that is after the
+            // layer; there is one, or the layer would have been entered.
             forward || step_over(&mut position)
         }
         PieceEnd::Fence(separator) => {
@@ -420,7 +420,7 @@ fn advance(cursor: &mut Cursor, mut position: Vec<u8>, end: &PieceEnd) {
         }
         PieceEnd::LayerEnd => {
             cursor.inclusive = true;
-            // Forward: the first key behind the layer. Reverse: the key that is its prefix.
+            // Forward: the first key after the layer. Reverse: the key that is its prefix.
             if forward { step_over(&mut position) } else { !position.is_empty() }
         }
     };

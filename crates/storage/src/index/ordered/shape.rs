@@ -9,7 +9,7 @@ use super::node::{
 use crate::{LocalHeap, RecordRef};
 use chiliad_machine::{Link, Machine, Ordering, Tagged};
 
-/// What a walk counted.
+/// The counts of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Shape {
     /// Keys.
@@ -41,7 +41,7 @@ impl Shape {
 #[derive(Default)]
 pub struct Teardown(Option<Vec<Tagged<Target>>>);
 
-// SAFETY: its links are followed only by who is alone with the tree, on whichever thread.
+// SAFETY: only a thread with exclusive access to the tree follows its links.
 unsafe impl Send for Teardown {}
 
 /// A node still to be visited: what leads to it, the slices that it may hold and its depth.

@@ -37,7 +37,7 @@ fn boundary(crowd: &[Entry; CROWD], wanted: usize) -> usize {
         .expect("a slice has fewer keys than a leaf")
 }
 
-/// What makes room for a new child beside the one that a holder leads to.
+/// The ways to make room for a new child beside the one that a holder leads to.
 enum Room<'t, M: Machine> {
     Beside(&'t Inner<M>, usize),
     Under(&'t M::Link<Target>, &'t Inner<M>),
@@ -130,7 +130,7 @@ impl<M: Machine> OrderedIndex<M> {
             count_change(left, insertion.changes);
         }
         hand_on(left, right, insertion);
-        // Any slice between the two will do. Who goes on appending behind the left one's last entry
+        // Any slice between the two will do. An insertion that goes on appending after the left one's last entry
         // stays there.
         let key = match order {
             Some(Order::Ascending) if index < at => crowd[at].slice - 1,
@@ -165,7 +165,7 @@ impl<M: Machine> OrderedIndex<M> {
         debug_assert!(held.count() == INNER_KEYS, "a node is divided when it is full");
         let (keys, children) = left.copy_out();
         let stay = match in_order {
-            // As for leaves: right behind the child that is being filled.
+            // As for leaves: right after the child that is being filled.
             true => (left.search(slice) + 1).clamp(CHILDREN_MIN, children.len() - CHILDREN_MIN),
             false => children.len() / 2,
         };
@@ -186,7 +186,7 @@ pub(super) enum Order {
     Descending,
 }
 
-/// How an insertion at `index` goes on from the last one: right behind it, or right before.
+/// How an insertion at `index` goes on from the last one: right after it, or right before.
 pub(super) fn order_of(hint: Option<usize>, index: usize) -> Option<Order> {
     match index.checked_sub(hint?) {
         Some(1) => Some(Order::Ascending),

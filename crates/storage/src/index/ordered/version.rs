@@ -10,7 +10,7 @@
 //! The protocol is a sequence lock whose writer enters by compare-and-swap from a [`Stamp`] that it
 //! read before, so that entering also proves that nothing has changed since. Invariants:
 //!
-//! - a reader who finds the word equal to its stamp before and after has read one state;
+//! - a reader that finds the word equal to its stamp before and after has read one state;
 //! - the count in the word is the count of that state, so a search needs no further line for it;
 //! - nobody spins while it holds a node: latching is only ever tried.
 //!
@@ -26,7 +26,7 @@ const COUNT_SHIFT: u32 = 4;
 const COUNT_MASK: u64 = 0xf << COUNT_SHIFT;
 const CHANGE_ONE: u64 = 1 << 8;
 
-/// What the word of an unlatched node held.
+/// The word of an unlatched node, as it was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stamp(u64);
 
