@@ -309,7 +309,7 @@ impl<'a, M: Machine> Client<'a, M> {
         }
     }
 
-    /// What the client counted and recorded.
+    /// Ends the client; returns its counts and records.
     pub(crate) fn finish(mut self) -> ClientReport {
         let recorder = self.session.take_recorder().and_then(unwrap_recorder);
         ClientReport { tally: self.tally, recorder, ended: M::now() }

@@ -15,7 +15,7 @@ pub enum Durability {
     None,
     /// When its epoch is durable; its client goes on meanwhile.
     Epoch,
-    /// The same, and its client waits for it.
+    /// When its epoch is durable; its client waits for it.
     Sync,
 }
 
@@ -32,7 +32,7 @@ pub struct TimedDisk<D> {
 }
 
 impl<D: Disk> TimedDisk<D> {
-    /// The same disk.
+    /// Wraps `disk`.
     pub fn new(disk: D) -> Self {
         let times = Histogram::new_with_bounds(1, SYNC_NS_MAX, 2).expect("bounds in range");
         Self { disk, times: Arc::new(Mutex::new(times)) }

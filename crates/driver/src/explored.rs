@@ -1,4 +1,4 @@
-//! What holds of a run on simulated cores in an order that a seed draws, where nobody says otherwise.
+//! Defaults of a run on simulated cores in an order that a seed draws.
 
 use super::{Length, Plan};
 use chiliad_simulator::{Config, Schedule};

@@ -1,4 +1,4 @@
-//! What a verified run records: the engine's calls, in the form that the checker reads.
+//! The records of a verified run: the engine's calls, in the form that the checker reads.
 
 use super::signals::Signals;
 use chiliad_checker as checker;
@@ -27,7 +27,7 @@ impl HistoryRecorder {
         Self { buffer, open_scan: None, signals, counted_bytes: 0 }
     }
 
-    /// What was recorded.
+    /// The records so far.
     pub(crate) fn into_buffer(mut self) -> checker::Recorder {
         self.close_scan();
         self.buffer

@@ -23,7 +23,7 @@ pub const EXCLUDED: &str = "excluded";
 /// The verdict where something is left when everybody has gone.
 pub const LEFT: &str = "lock left behind";
 
-/// What the transactions do.
+/// The load of the transactions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockLoad {
     /// Anything, on a few records and, for some seeds, a table and the database.
@@ -60,7 +60,7 @@ impl LockLoad {
 pub struct LockTrial {
     /// The lock table.
     pub table: LockTableKind,
-    /// What the transactions do.
+    /// The load of the transactions.
     pub load: LockLoad,
     /// Which writes are seen when.
     pub memory_model: MemoryModel,
@@ -73,11 +73,11 @@ pub struct LockTrial {
 /// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct LockVerdict {
-    /// What is wrong, by name; `None` if nothing is.
+    /// The violation, by name; `None` if there is none.
     pub wrong: Option<&'static str>,
     /// How the machine stopped, for people.
     pub text: String,
-    /// What it has come through.
+    /// Counts of the rare branches that it has taken.
     pub counts: LockCounts,
     /// Rare branches taken.
     pub marks: Vec<&'static str>,
@@ -92,7 +92,7 @@ pub struct LockCounts {
     pub granted: u32,
     /// Refused, for their transaction would have waited for itself.
     pub deadlocks: u32,
-    /// The same where two share a lock.
+    /// Deadlocks of two that share a lock and both want it alone.
     pub upgrade_deadlocks: u32,
     /// Given up.
     pub timeouts: u32,
@@ -260,7 +260,7 @@ impl<L: Table> World<L> {
         }
     }
 
-    /// What `core` locks: a table now and then, more often with an intention than not, or one of a few records.
+    /// Draws a lock for `core`: a table now and then, more often with an intention than not, or one of a few records.
     fn draw(&self, core: u32) -> (Name, Mode) {
         if self.load == LockLoad::Conversions {
             // Some begin weakly and become stronger, beside others that come and go after them.

@@ -33,13 +33,13 @@ pub enum LockTableKind {
     Global,
     /// A mutex for each bucket.
     Bucket,
-    /// The same with inheritance.
+    /// With a mutex for each bucket, and inheritance.
     Inheriting,
     /// Without latches, reclaimed behind the oldest transaction.
     Oldest,
 }
 
-/// What to measure.
+/// The measurement to make.
 #[derive(Clone, Debug)]
 pub struct Locking {
     /// The lock table.
@@ -113,7 +113,7 @@ fn run<L: Locks<Native, Manager: Send + Sync>>(
     Ok((counted, tally))
 }
 
-/// The same, for a number of pairs.
+/// Measures a number of pairs.
 fn count(
     threads: usize,
     pairs: u64,

@@ -22,7 +22,7 @@ const BATCH: usize = 1024;
 /// Rows between two reports of progress.
 const REPORT_ROWS: usize = 100_000;
 
-/// What to measure.
+/// The measurement to make.
 #[derive(Clone, Debug)]
 pub struct Lookup {
     /// Rows in the index.

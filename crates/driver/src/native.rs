@@ -32,7 +32,7 @@ const UPKEEP_INTERVAL: Duration = Duration::from_millis(20);
 /// Loads `target`'s rows, unless they are there, and runs its clients natively.
 ///
 /// # Errors
-/// What keeps the run from its end: see [`Failure`].
+/// The failures that keep the run from its end: see [`Failure`].
 pub fn run_native(
     target: &(dyn Target + Sync),
     plan: &Plan,
@@ -283,7 +283,7 @@ fn spawn_stalled<'scope>(
     })
 }
 
-/// What all clients brought back.
+/// The reports of all clients.
 struct Joined {
     tally: Tally,
     recorders: Vec<chiliad_checker::Recorder>,
@@ -296,7 +296,7 @@ impl Joined {
         Self { tally: Tally::new(kinds), recorders: Vec::new(), failure: None, ended: 0 }
     }
 
-    /// What clients have brought back, all of which return.
+    /// Joins all clients; all return.
     fn all(clients: Vec<ClientThread<'_>>, kinds: usize) -> Self {
         let mut joined = Self::new(kinds);
         for client in clients {

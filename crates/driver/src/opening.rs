@@ -15,7 +15,7 @@ pub const SERVERS_MAX: usize = 64;
 pub struct Opening {
     /// The engine's options.
     pub engine: Options,
-    /// What servers that share a log have besides; of no account under other schemes.
+    /// Further settings of servers that share a log; of no account under other schemes.
     pub cluster: ClusterOptions,
 }
 

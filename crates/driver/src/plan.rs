@@ -1,4 +1,4 @@
-//! What a run is to do, resolved: no driver fills in a default.
+//! The plan of a run, resolved: no driver fills in a default.
 
 use super::signals::{Phase, Signals};
 use super::{Backoff, Durability};
@@ -15,10 +15,10 @@ pub enum Length {
     Transactions(u64),
 }
 
-/// What a refused transaction does next.
+/// The next request of a client whose transaction aborted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Retry {
-    /// The same request again, until it goes through.
+    /// It runs the same request again, until that commits.
     Same,
     /// The request is dropped and the next one made up.
     New,
@@ -161,14 +161,14 @@ impl Plan {
         self.others.before + self.clients + self.others.after
     }
 
-    /// The same in simulation, where the fibers of a client have homes of their own, as clients have: a few
+    /// As `client_id`, for simulation: the fibers of a client have homes of their own, as clients have, since a few
     /// cores can show more that way. They share one only when there are fewer homes than clients.
     pub(crate) fn client_id_apart(&self, client: usize, fiber: usize) -> ClientId {
         let client_id = self.client_id(client, fiber);
         ClientId { home: client_id.index, ..client_id }
     }
 
-    /// What driver and clients share in this run.
+    /// State shared by driver and clients in this run.
     pub(crate) fn signals(&self) -> Arc<Signals> {
         let first = if self.warmup.is_zero() { Phase::Measure } else { Phase::Warmup };
         let limit = self.recording.map_or(u64::MAX, |recording| recording.memory_bytes_max);

@@ -1,4 +1,4 @@
-//! What a run ends with.
+//! The results of a run.
 
 use super::{FollowingCost, Idle, Sample, Tally};
 use chiliad_checker::Recorder;
@@ -10,9 +10,9 @@ use std::fmt;
 pub struct NativeReport {
     /// The length of the measured window.
     pub seconds: f64,
-    /// What was counted in it.
+    /// The counts of the window.
     pub tally: Tally,
-    /// What the clients recorded; empty unless the plan asked for it.
+    /// The records of the clients; empty unless the plan asked for them.
     pub recorders: Vec<Recorder>,
     /// The run was not cut short by the cap on the history's memory.
     pub complete: bool,
@@ -20,7 +20,7 @@ pub struct NativeReport {
     pub interrupted: bool,
     /// The workload's conditions; `None` unless the plan asked for them.
     pub conditions: Option<Vec<Condition>>,
-    /// What copies of the database do not have alike, where the plan asked for conditions.
+    /// The differences between copies of the database, where the plan asked for conditions.
     pub differences: Vec<String>,
     /// At index `n` how many records have `n` older versions; `None` unless the plan asked for it.
     pub versions: Option<Vec<u64>>,
@@ -34,8 +34,8 @@ pub struct NativeReport {
     pub log_bytes: u64,
     /// Checkpoints published in it.
     pub checkpoints: u64,
-    /// What following transactions through the parts of their time cost; `None` unless the plan asked
-    /// for it, or where the window was too short to tell.
+    /// The cost of following transactions through the parts of their time; `None` unless the plan asked for it, or
+    /// where the window was too short to tell.
     pub following_cost: Option<FollowingCost>,
     /// The times without a commit; nothing unless the plan asked for it.
     pub idle: Idle,
@@ -47,15 +47,15 @@ pub struct SimulatedReport {
     pub outcome: chiliad_simulator::Outcome,
     /// The length of the measured window in ticks.
     pub ticks: u64,
-    /// What was counted in it.
+    /// The counts of the window.
     pub tally: Tally,
-    /// What the clients recorded; empty unless the plan asked for it.
+    /// The records of the clients; empty unless the plan asked for them.
     pub recorders: Vec<Recorder>,
     /// The run was not cut short by the cap on the history's memory.
     pub complete: bool,
     /// The workload's conditions; `None` unless asked for, or where the run did not complete.
     pub conditions: Option<Vec<Condition>>,
-    /// What copies of the database do not have alike, where the plan asked for conditions and the run completed.
+    /// The differences between copies of the database, where the plan asked for conditions and the run completed.
     pub differences: Vec<String>,
     /// Why clients gave up, in the order in which they did: errors that no retry mends.
     pub failures: Vec<Failure>,
@@ -72,7 +72,7 @@ pub struct SimulatedReport {
 pub enum Failure {
     /// The engine refused for a reason that a retry does not mend.
     Engine {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
         /// The engine's answer.
         error: Error,

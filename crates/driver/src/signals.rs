@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
 #[derive(Clone)]
 pub struct RunSignals(pub(crate) Arc<Signals>, pub(crate) Arc<Bell>);
 
-/// What clients do at the moment.
+/// The phase of a run, which clients follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Phase {
@@ -44,7 +44,7 @@ impl Progressed {
 /// that is to stall.
 const OTHERS: usize = 3;
 
-/// What driver and clients share.
+/// State shared by driver and clients.
 pub(crate) struct Signals {
     phase: AtomicU8,
     /// The phase that begins when all clients are there.
@@ -87,7 +87,7 @@ impl Signals {
         }
     }
 
-    /// What clients shall do.
+    /// The phase that clients are to be in.
     #[inline]
     pub(crate) fn phase(&self) -> Phase {
         // Relaxed: what a client counts it hands over when its thread is joined.
@@ -119,7 +119,7 @@ impl Signals {
         }
     }
 
-    /// The same for the transaction that is to stall.
+    /// As `await_clients`, for the transaction that is to stall.
     pub(crate) fn await_clients_to_stall<M: Machine>(&self) {
         self.await_clients::<M>(self.clients() + OTHERS - 1, || false);
     }

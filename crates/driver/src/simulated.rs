@@ -20,14 +20,14 @@ use std::time::{Duration, Instant};
 /// A run on the simulated machine.
 #[derive(Clone, Debug)]
 pub struct SimulatedPlan {
-    /// What the clients do: threads on its cores, which they share where there are more of them; or, with
+    /// The plan of the clients: threads on its cores, which they share where there are more of them; or, with
     /// several transactions in flight, a core each with a worker for each transaction. Times are simulated ones.
     pub plan: Plan,
     /// The machine.
     pub config: Config,
 }
 
-/// What the cores leave behind, on the host's heap.
+/// The results of the cores, on the host's heap.
 struct Yield {
     clients: RefCell<Vec<ClientReport>>,
     failures: RefCell<Vec<Failure>>,
@@ -84,7 +84,7 @@ impl Loaded {
 /// Opens a database with `open` and loads it, for runs as `plan` has it, or others of the same rows.
 ///
 /// # Errors
-/// What went wrong.
+/// A failure to open or to load.
 pub fn load_simulated(
     plan: &SimulatedPlan,
     open: impl FnOnce() -> Result<Box<dyn Target>, Failure>,
@@ -106,7 +106,7 @@ pub fn load_simulated(
 /// Opens a database with `open`, loads it and runs its clients on a simulated machine.
 ///
 /// # Errors
-/// What went wrong before the cores started. What goes wrong later is in the report.
+/// A failure before the cores started. Later ones are in the report.
 pub fn run_simulated(
     plan: &SimulatedPlan,
     open: impl FnOnce() -> Result<Box<dyn Target>, Failure>,
@@ -118,7 +118,7 @@ pub fn run_simulated(
 /// more, on the same database as `load` makes it, to learn the stack that freed it.
 ///
 /// # Errors
-/// What went wrong before the cores started. What goes wrong later is in the report.
+/// A failure before the cores started. Later ones are in the report.
 pub fn run_explained(
     loaded: Loaded,
     plan: &SimulatedPlan,
@@ -142,7 +142,7 @@ fn freed_by(outcome: &Outcome) -> Option<u64> {
 /// Runs the clients of a loaded database.
 ///
 /// # Errors
-/// What went wrong before the cores started. What goes wrong later is in the report.
+/// A failure before the cores started. Later ones are in the report.
 pub fn run_loaded(mut loaded: Loaded, plan: &SimulatedPlan) -> Result<SimulatedReport, Failure> {
     let load_seconds = loaded.seconds;
     let target = loaded.target.take().ok_or_else(|| Failure::Host("nothing was loaded".into()))?;

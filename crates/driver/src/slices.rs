@@ -1,10 +1,10 @@
-//! What following transactions through the parts of their time costs, measured in the run itself.
+//! The cost of following transactions through the parts of their time, measured in the run itself.
 //!
 //! The window is cut into slices, with following and without in the order on, off, off, on: what drifts
 //! evenly falls out of each four. Each four gives one difference, and all of them their mean and its
 //! standard error.
 
-/// What following costs.
+/// The cost of following.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FollowingCost {
     /// The share of throughput that is lost; negative where chance outweighs it.

@@ -2,8 +2,8 @@
 //! 5.3.3): one client more, on a thread or a core beside the others, which counts nothing, records
 //! nothing and times nothing. In the end it rolls back.
 //!
-//! What it read stays locked, or its partition taken, where the scheme does such things; a transaction that waits
-//! for that waits until the run is over.
+//! Its reads stay locked, or its partition taken, where the scheme does such things; a transaction that waits for
+//! that waits until the run is over.
 
 use super::sampling::Generator;
 use super::signals::Signals;
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// How often it looks whether the run has ended before its time.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The same when its time is over.
+/// The interval of looks when its time is over.
 const LOOK_INTERVAL_AT_END: Duration = Duration::from_micros(10);
 
 /// The transaction on its session.

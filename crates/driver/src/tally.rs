@@ -1,4 +1,4 @@
-//! What one client, and then the run, counts.
+//! The counts of one client, and of the run.
 
 use chiliad_engine::{Part, Reason};
 use hdrhistogram::Histogram;

@@ -28,7 +28,7 @@ pub trait Target {
     fn kinds(&self) -> &'static [&'static str];
     /// The tables, by number, with their names.
     fn tables(&self) -> Vec<(u32, String)>;
-    /// What orders the transactions of this very database: options may change what its scheme promises.
+    /// Properties and promises of this very database: options may change those of its scheme.
     fn info(&self) -> Info;
     /// Takes another workload of the same kind, whose rows are those that there are; whether it is of that
     /// kind.
@@ -97,7 +97,7 @@ pub trait Target {
     /// # Errors
     /// The engine's.
     fn conditions(&self) -> Result<Vec<Condition>, Failure>;
-    /// What its copies do not have alike, with all clients at rest: see [`chiliad_engine::Store::audit`].
+    /// The differences between its copies, with all clients at rest: see [`chiliad_engine::Store::audit`].
     ///
     /// # Errors
     /// The engine's.
@@ -117,7 +117,7 @@ pub(crate) struct Bound<M: Machine, D: ?Sized, L: ?Sized> {
     names: Vec<String>,
     /// The writers of its log, until somebody runs them.
     log_tasks: Vec<Mutex<Option<Box<L>>>>,
-    /// What is to be done when the rows are loaded, if anything.
+    /// Called when the rows are loaded, if set.
     loaded: Option<Box<Hook>>,
     hosts: usize,
     machine: PhantomData<fn() -> M>,
@@ -162,7 +162,7 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Bound<M, D, L> {
         Ok(Self { store, workload, tables, names, log_tasks, loaded, hosts, machine: PhantomData })
     }
 
-    /// The same, which calls `hook` when the rows are loaded and no client has begun.
+    /// This target with `hook`, called when the rows are loaded and no client has begun.
     pub fn when_loaded(self, hook: impl Fn() + Send + Sync + 'static) -> Self {
         Self { loaded: Some(Box::new(hook)), ..self }
     }

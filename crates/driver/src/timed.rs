@@ -1,4 +1,4 @@
-//! What holds of a run on simulated cores whose time passes, where nobody says otherwise.
+//! Defaults of a run on simulated cores whose time passes.
 
 use chiliad_simulator::Config;
 use chiliad_simulator::description::Description;

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Timestamps between two looks at what the driver wants.
 const BATCH: u64 = 256;
 
-/// What to measure.
+/// The measurement to make.
 #[derive(Clone, Debug)]
 pub struct Drawing {
     /// Where timestamps come from; nothing else of the options matters.

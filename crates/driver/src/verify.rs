@@ -5,12 +5,12 @@ use chiliad_checker::{Header, History, Isolation, Options, ReadError, Recorder, 
 use chiliad_engine::Info;
 use std::io;
 
-/// What is needed to judge a history.
+/// Facts needed to judge a history.
 #[derive(Clone, Debug)]
 pub struct Judgement {
     /// The tables, by number, with their names.
     pub tables: Vec<(u32, String)>,
-    /// What the database promises.
+    /// The isolation that the database promises.
     pub isolation: Isolation,
     /// The database promises that a writer's order exceeds those of what it read.
     pub order_follows_reads: bool,

@@ -24,7 +24,7 @@ struct Watch {
     since: Ticks,
     /// When it last looked.
     looked: Ticks,
-    /// What the machine stood still in the one under way.
+    /// The time for which the machine stood still in the current interval.
     still: Ticks,
     idle: Idle,
 }

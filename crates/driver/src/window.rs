@@ -19,12 +19,12 @@ pub(super) struct Window {
     pub duration: Duration,
 }
 
-/// What a micro-benchmark counted.
+/// The result of a micro-benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
     /// The length of the window.
     pub seconds: f64,
-    /// What was done in it: look-ups, timestamps.
+    /// The operations in it: look-ups, timestamps.
     pub count: u64,
     /// Resident memory of the process at its end, in bytes.
     pub memory_bytes: u64,

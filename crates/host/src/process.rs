@@ -37,7 +37,7 @@ pub enum Heard<T> {
 pub struct Ended {
     /// Exit status 0.
     pub orderly: bool,
-    /// What it wrote to standard error, and its status.
+    /// Its standard error, and its status.
     pub why: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the engine runs on.
+//! The machine that the engine runs on.
 //!
 //! Everything that runs under a concurrency-control scheme reaches shared memory, time, waiting and
 //! randomness through [`Machine`]. It is a type parameter, not a compile-time switch, so that one
@@ -89,7 +89,7 @@ pub enum Woken {
     ByTime,
 }
 
-/// What a block of memory is for; machines may place classes differently.
+/// The use of a block of memory; machines may place classes differently.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// Chunks of several megabytes out of which slots are carved: huge pages where there are any.

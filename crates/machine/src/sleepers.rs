@@ -1,4 +1,4 @@
-//! What can be woken, by number: threads, and the fibers of a group on one (`interleaved`).
+//! Sleepers that can be woken, by number: threads, and the fibers of a group on one (`interleaved`).
 
 use crate::WorkerId;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -11,7 +11,7 @@
 use crate::LINE_BYTES;
 use core::alloc::Layout;
 
-/// What there is of a slot.
+/// The parts of a slot that exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SparseShape {
     /// The bytes of the slot, the hole among them.

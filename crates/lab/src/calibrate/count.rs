@@ -19,7 +19,7 @@ use std::time::Duration;
 /// The tool that counts instructions where the processor's own counters are out of reach, as they are in
 /// most virtual machines.
 const TOOL: &str = "valgrind";
-/// What stops, in messages.
+/// The name of the command in messages.
 const WHO: &str = "machines calibrate";
 /// No epoch ends within a run, so that nothing depends on how fast it is.
 const EPOCH: Duration = Duration::from_secs(3600);
@@ -27,7 +27,7 @@ const EPOCH: Duration = Duration::from_secs(3600);
 /// How cases become runs, here and in processes of their own.
 #[derive(Clone, Copy)]
 pub struct Runner<'a> {
-    /// What the words of a case mean.
+    /// Parses the words of a case.
     pub parse: &'a dyn Fn(&[String]) -> Result<Job, Stop>,
     /// The words, after the program's name, of a process that calls [`run_case`] with a case and a number of
     /// transactions, and prints what comes of it.
@@ -115,7 +115,7 @@ impl Runner<'_> {
             .ok_or_else(|| failed(&format!("a run of case {case} says nothing of its speed")))
     }
 
-    /// The same run on one simulated core.
+    /// Runs the case on one simulated core.
     fn simulated(self, case: &str, transactions: u64) -> Result<Outcome, Stop> {
         let spec = fixed((self.parse)(&cases::simulated(case))?, transactions)?;
         let plan = spec.simulated().ok_or_else(|| failed(&format!("{case}: no simulation")))?;

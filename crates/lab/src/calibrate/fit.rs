@@ -30,7 +30,7 @@ const RIDGE: f64 = 1e-3;
 const ROUNDS: usize = 5_000;
 
 impl Row {
-    /// What `prices` make of the case.
+    /// The case's cost at `prices`.
     pub fn fitted(&self, prices: &[f64; Cost::COUNT]) -> f64 {
         let work = self.units.iter().zip(prices).map(|(units, price)| units * price);
         self.accesses + work.sum::<f64>()
@@ -53,7 +53,7 @@ pub fn solve(rows: &[Row]) -> [f64; Cost::COUNT] {
     prices.map(|price| price.max(LEAST))
 }
 
-/// What the steps of each of the room's sites cost in it.
+/// The cost of a step of each of the room's sites.
 fn solve_room(rows: &[Row], number: usize, room: &Room) -> Vec<f64> {
     let share = |row: &Row, site: Cost| row.units[site.index()] / row.spent.all;
     // A site's price times its scale is its typical share of a case.

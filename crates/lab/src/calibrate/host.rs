@@ -1,4 +1,4 @@
-//! What this computer's clocks and caches take, measured: nothing of it is told by the system.
+//! Measured times of this computer's clocks and caches: the system tells none of them.
 //!
 //! Chases of pointers in a random cycle through more and more memory tell latencies; two threads that
 //! hand a line to and fro tell the way from one core's cache to another's.

@@ -86,7 +86,7 @@ fn date(days: u64) -> String {
     format!("{year}-{month:02}-{day:02}")
 }
 
-/// What the prices make of each case, as comments.
+/// The cost of each case at these prices, as comments.
 fn residuals(rows: &[Row], prices: &[f64; Cost::COUNT]) -> String {
     let mut out = String::from(
         "\n# How well these prices explain the instructions of a transaction: counted, of that shared\n\

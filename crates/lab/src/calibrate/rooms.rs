@@ -107,7 +107,7 @@ const NOBODYS: usize = ROOMS - 1;
 /// The library's file of atomics.
 const ACCESSES: &str = "/sync/atomic.rs";
 
-/// What the instructions of a run were.
+/// The instructions of a run, by room.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Spent {
     /// All of them.
@@ -168,7 +168,7 @@ impl Spent {
         }
     }
 
-    /// What a longer run has spent more than a shorter one, by `parts`.
+    /// The instructions of a longer run beyond those of a shorter one, by `parts`.
     pub fn more_than(&self, less: &Self, parts: f64) -> Self {
         Self {
             all: (self.all - less.all) / parts,

@@ -1,4 +1,4 @@
-//! What charts and their legends are drawn on, and with.
+//! The drawing area of charts and their legends, and its pens.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -9,7 +9,7 @@ pub const WIDTH: u32 = 640;
 /// Ink.
 pub const INK: RGBColor = RGBColor(0x2b, 0x2b, 0x2b);
 
-/// What a chart is drawn on.
+/// The drawing area of a chart.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// How drawing fails; onto a string it does not.

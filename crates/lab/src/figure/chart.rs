@@ -55,7 +55,7 @@ struct Content<'a> {
     axis: Option<&'a super::describe::Axis>,
     curves: Vec<Curve>,
     looks: Vec<Look>,
-    /// The same series at other prices of computation, each with its colour.
+    /// The series at other prices of computation, each with its colour.
     priced: Vec<(Curve, RGBColor, Price)>,
     shares: Vec<Shares>,
 }
@@ -177,7 +177,7 @@ fn dash(price: Price) -> i32 {
     }
 }
 
-/// What stands beside the vertical axis, and by what its values are divided.
+/// The label of the vertical axis, and the divisor of its values.
 fn amount(metric: Metric, workload: &str, most: f64) -> (String, f64) {
     let what = match metric {
         Metric::AbortRate => return ("Attempts refused (%)".into(), 0.01),

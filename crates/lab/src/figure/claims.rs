@@ -32,11 +32,11 @@ pub struct Claim {
     pub panel: String,
     /// Where the paper says it.
     pub section: String,
-    /// What the paper says.
+    /// The paper's statement.
     pub paper: String,
     /// The fewest cores on which it can be looked at.
     pub needs_cores: usize,
-    /// What has to hold.
+    /// The condition that has to hold.
     pub check: Check,
     /// It is judged by runs on a simulated machine.
     #[serde(skip)]
@@ -53,8 +53,8 @@ impl Claim {
     }
 }
 
-/// What can be stated of a panel. Values are medians; `at`, `from` and `to` choose places of the axis,
-/// all where none is given; what is said of several series is said of each that was measured.
+/// A statement about a panel. Values are medians; `at`, `from` and `to` choose places of the axis, all where none is
+/// given; a statement about several series is one about each that was measured.
 #[derive(Deserialize, Debug)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
@@ -72,7 +72,7 @@ pub enum Check {
     Order(Order),
     /// The value at `to` divided by that at `from` lies between `at_least` and `at_most`.
     Grows(Grows),
-    /// The same quotient is smaller for `series` than for `than`.
+    /// The quotient of `Grows` is smaller for `series` than for `than`.
     GrowsLess(GrowsLess),
     /// From `from` to `to` the value grows with the axis, by `efficiency` of it at least.
     Linear(Linear),

@@ -1,4 +1,4 @@
-//! What was measured as CSV: one row for each number, with a header.
+//! Measurements as CSV: one row for each number, with a header.
 
 use super::describe::{Figure, Kind, Metric};
 use super::measured::{Average, Curve, Dot, Lines, Point, curves, middle, number};

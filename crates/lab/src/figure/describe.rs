@@ -1,4 +1,4 @@
-//! What a figure is, as data: the files in `figures/`, each one figure of a paper, or of our own.
+//! Descriptions of figures, as data: the files in `figures/`, each one figure of a paper, or of our own.
 //!
 //! A panel either has a grid of its own (a command line, series of flags, an axis of values) or shows
 //! another panel's runs by another measure (`of`). Its runs are on this machine, or on a simulated one.
@@ -44,7 +44,7 @@ const FILES: [&str; 34] = [
     include_str!("../../figures/interleave.toml"),
 ];
 
-/// What a panel calls this machine, whatever its figure's is.
+/// A panel's name for this machine, whatever its figure's is.
 const NATIVE: &str = "native";
 
 /// The series that compare schemes.
@@ -62,9 +62,9 @@ pub struct Figure {
     pub figure: String,
     /// The section that speaks of it.
     pub section: String,
-    /// What it is about, in few words.
+    /// The subject, in few words.
     pub title: String,
-    /// What the paper shows.
+    /// The finding that the paper shows.
     pub shows: String,
     /// How this reproduction differs from it.
     pub scaled: String,
@@ -125,7 +125,7 @@ pub struct Panel {
     /// Its form.
     #[serde(default)]
     pub kind: Kind,
-    /// What is plotted.
+    /// The plotted metric.
     #[serde(default)]
     pub metric: Metric,
     /// The panel whose runs it shows; its own where there is none.
@@ -133,7 +133,7 @@ pub struct Panel {
     /// Of a breakdown: the end of the other panel's axis that it looks at.
     #[serde(default)]
     pub at: Edge,
-    /// The same as a place of the axis, where that was run.
+    /// That end as a place of the axis, where that was run.
     pub place: Option<f64>,
     /// The simulated machine that its runs are on; none: this machine. In a description only where that is not
     /// its figure's, and `native` for this machine.
@@ -156,7 +156,7 @@ pub struct Panel {
     /// Flags of a quick run only.
     #[serde(default)]
     pub quick: String,
-    /// What is varied.
+    /// The variable of the horizontal axis.
     pub x: Option<Axis>,
     /// The scale of what is plotted.
     #[serde(default)]
@@ -167,7 +167,7 @@ pub struct Panel {
     /// The series.
     #[serde(default)]
     pub series: Vec<Series>,
-    /// What the paper states in numbers, to be shown beside.
+    /// The paper's numbers, to be shown beside.
     #[serde(default)]
     pub reference: Vec<Reference>,
 }
@@ -179,7 +179,7 @@ pub enum Kind {
     /// A line for each series.
     #[default]
     Lines,
-    /// The same of shares of records by number of versions.
+    /// A line of cumulative shares of records by number of versions, for each series.
     Cumulative,
     /// A bar for each series, with no axis.
     Bars,
@@ -187,14 +187,14 @@ pub enum Kind {
     Breakdown,
 }
 
-/// What is plotted.
+/// The plotted metric.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Transactions, or whatever the workload counts, per second.
     #[default]
     Throughput,
-    /// The same for each core.
+    /// Throughput for each core.
     ThroughputPerCore,
     /// Rows accessed per second: transactions times `--ops`.
     Accesses,
@@ -239,7 +239,7 @@ pub enum Scale {
     Steps,
 }
 
-/// What is varied.
+/// The variable of an axis.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
@@ -251,7 +251,7 @@ pub struct Axis {
     /// Follows the value on the command line.
     #[serde(default)]
     pub unit: String,
-    /// What it says beneath the axis.
+    /// The label of the axis.
     pub label: String,
     /// How values are placed.
     #[serde(default)]
@@ -335,14 +335,14 @@ pub struct Series {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// What of.
+    /// The name of the series or quantity.
     pub name: String,
     /// Of a bar: its length.
     pub value: Option<f64>,
     /// Of a line: one for each value of the axis.
     #[serde(default)]
     pub values: Vec<f64>,
-    /// What is to be known of it.
+    /// Remarks for the reader.
     #[serde(default)]
     pub note: String,
 }

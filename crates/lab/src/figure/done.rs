@@ -11,7 +11,7 @@ use crate::spec::Price;
 pub struct Done<'a> {
     /// The figure.
     pub figure: &'a Figure,
-    /// What was measured.
+    /// The measurements.
     pub lines: Lines,
     /// The picture; `None` where nothing was measured.
     pub svg: Option<String>,

@@ -149,7 +149,7 @@ impl Grid {
         words.collect()
     }
 
-    /// What runs on this machine begin with.
+    /// The first words of runs on this machine.
     fn first_native(self, workload: &str) -> String {
         let (warmup, duration) = self.times();
         // In the papers a thread has one transaction in hand; timestamps alone are drawn without any.

@@ -12,7 +12,7 @@ use super::measured::{Curve, Dot, Shares};
 use super::numbers::short;
 use crate::result::PARTS;
 
-/// What becomes of a claim.
+/// The verdict on a claim.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It holds.
@@ -28,11 +28,11 @@ pub enum Verdict {
 pub struct Judged {
     /// The verdict.
     pub verdict: Verdict,
-    /// What was measured, or why the claim does not apply.
+    /// The measurement, or why the claim does not apply.
     pub measured: String,
 }
 
-/// What claims are judged by.
+/// The measurements that claims are judged by.
 pub struct Board<'a> {
     /// The panel's curves.
     pub curves: &'a [Curve],

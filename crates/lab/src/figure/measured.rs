@@ -1,4 +1,4 @@
-//! What was measured, as charts, tables and claims want it: numbers with their range.
+//! Measurements as charts, tables and claims want them: numbers with their range.
 
 use super::describe::{Edge, Figure, Kind, Metric, Panel};
 use crate::result::{PARTS, Reading};
@@ -20,11 +20,11 @@ pub struct Line {
     pub name: String,
     /// Along the axis; empty where this build or machine cannot run it.
     pub points: Vec<Point>,
-    /// The same of a simulated machine at other prices of computation.
+    /// The points on a simulated machine at other prices of computation.
     pub priced: Vec<(Price, Vec<Point>)>,
     /// Why there are none.
     pub refused: Option<String>,
-    /// What became of runs that failed.
+    /// The problems of runs that failed.
     pub failed: Vec<String>,
     /// Places without a run, and why.
     pub left_out: Vec<String>,
@@ -132,7 +132,7 @@ pub fn curves(figure: &Figure, panel: &Panel, all: &Lines) -> Vec<Curve> {
     own.chain(theirs.filter(|curve| !curve.dots.is_empty())).collect()
 }
 
-/// The same at other prices of computation, without what the paper states.
+/// The curves at other prices of computation, without the paper's numbers.
 pub fn curves_at(figure: &Figure, panel: &Panel, all: &Lines, price: Price) -> Vec<Curve> {
     let average = Average::of(figure, panel);
     let curve = |line: &Line| {

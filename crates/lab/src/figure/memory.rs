@@ -2,7 +2,7 @@
 
 use chiliad_host::{Stop, values};
 
-/// What a check of memory finds.
+/// The result of a check of memory.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Room {
     /// There is enough.

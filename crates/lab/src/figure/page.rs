@@ -26,7 +26,7 @@ macro_rules! put {
     };
 }
 
-/// What the page says of the run.
+/// The run, as the page describes it.
 pub struct Head {
     /// The grid.
     pub grid: Grid,
@@ -164,7 +164,7 @@ fn opening(out: &mut String, all: &[Done<'_>], head: &Head) {
     put!(out, "</dl>\n</header>");
 }
 
-/// What the figures were run on.
+/// The kind of machine that the figures were run on.
 fn machines(all: &[Done<'_>]) -> &'static str {
     let simulated = all.iter().filter(|done| done.figure.is_simulated()).count();
     match simulated {

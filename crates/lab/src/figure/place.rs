@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The page.
 const PAGE: &str = "index.html";
 
-/// What the pages of this command have near their beginning.
+/// The mark that pages of this command have near their beginning.
 pub const MARK: &str = "<meta name=\"generator\" content=\"chiliad figure\">";
 
 /// How far into a page the mark is looked for, in bytes.

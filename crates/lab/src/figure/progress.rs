@@ -10,7 +10,7 @@ use indicatif::ProgressBar;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// What a run costs besides its warm-up and its window: threads that start and end, a share of loading
+/// The cost of a run besides its warm-up and its window: threads that start and end, a share of loading
 /// what is small.
 const BESIDES: Duration = Duration::from_millis(250);
 

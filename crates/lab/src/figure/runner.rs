@@ -7,14 +7,14 @@ use super::progress::Bar;
 use crate::run::Job;
 use chiliad_host::{Listening, Stop};
 
-/// What the runs of a figure share.
+/// State shared by the runs of a figure.
 #[derive(Clone, Copy)]
 pub struct Runner<'a> {
     /// How much is run.
     pub grid: Grid,
     /// Simulated runs at a time.
     pub jobs: usize,
-    /// What the words of a description mean.
+    /// Parses the words of a description.
     pub parse: Parse<'a>,
     /// How far it is.
     pub bar: &'a Bar,
@@ -33,7 +33,7 @@ pub fn leave_out(line: &mut Line, stop: Stop) -> Result<(), Stop> {
     }
 }
 
-/// What a series' line is to run, if this grid has it.
+/// The job of a series' line, if this grid has it.
 pub fn asked(words: &[String], series: &Series, grid: Grid, parse: Parse<'_>) -> Result<Job, Stop> {
     if series.full_only && grid.quick {
         return Err(Stop::BadInput("only in a full run".into()));

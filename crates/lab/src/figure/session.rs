@@ -15,7 +15,7 @@ use chiliad_host::{Listening, Stop, computer};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
-/// What was asked for.
+/// The order of the command.
 pub struct Order {
     /// Figures by their id; `all` is all of them.
     pub ids: Vec<String>,

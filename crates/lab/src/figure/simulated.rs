@@ -84,7 +84,7 @@ fn failed(place: &Place, problem: &str) -> String {
     format!("at {}, {}: {problem}", place.label, place.price.words())
 }
 
-/// What there is to run. A series that is refused is left out, and why is said.
+/// The places and runs of a figure. A series that is refused is left out, with the reason.
 fn plan(
     figure: &Figure,
     runner: Runner<'_>,

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use toml::{Table, Value};
 
-/// What stands in a file for a value that this computer is asked for.
+/// The word in a file that stands for this computer's own value.
 pub const FOUND: &str = "found";
 
 /// A table of a machine file.
@@ -133,7 +133,7 @@ impl<'a> Fields<'a> {
         table.ok_or_else(|| self.refuse(field, "missing", "a table"))
     }
 
-    /// The same, where there is one.
+    /// The table named `field`, where there is one.
     pub fn table_if(&self, field: &'static str) -> Result<Option<Fields<'a>>, Stop> {
         let Some(value) = self.value_if(field) else { return Ok(None) };
         let Some(table) = value.as_table() else {

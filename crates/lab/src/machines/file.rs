@@ -1,6 +1,6 @@
 //! A machine file: TOML with units, in and out of the simulator's [`Description`].
 //!
-//! What the simulator counts in cycles stands in the file in the unit that people state it in; every
+//! Values that the simulator counts in cycles stand in the file in the unit that people use; every
 //! value is checked here, so that no description that comes out has to be doubted. `docs/machines.md`
 //! tells the fields.
 
@@ -19,7 +19,7 @@ use toml::Table;
 const CYCLES_MAX: u32 = 1_000_000;
 /// The furthest that a core may run ahead, in cycles.
 const SLACK_MAX: u32 = 10_000;
-/// What a slice of time is: what [`units::cycles_of`] takes.
+/// The accepted slices of time, as [`units::cycles_of`] reads them.
 const SLICE: &str = "a time of at most 1,000,000,000 cycles, such as \"1ms\"";
 /// The least and the most instructions of a unit of work.
 const PRICES: std::ops::RangeInclusive<f64> = 0.004..=100_000.0;
@@ -32,7 +32,7 @@ const BACKGROUND: [(&str, Background); 2] =
 /// A machine as its file has it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Machine {
-    /// What the simulator is given.
+    /// The description for the simulator.
     pub description: Description,
     /// Where its prices come from: the command, the compiler, the date.
     pub prices_from: String,

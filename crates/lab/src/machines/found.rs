@@ -1,6 +1,6 @@
-//! What this computer says of itself: its processors and their caches, from `/sys/devices/system/cpu`.
+//! This computer's processors and caches, from `/sys/devices/system/cpu`.
 //!
-//! What shares a last-level cache counts as a socket, whatever it is soldered to: that is where distance
+//! Cores that share a last-level cache count as a socket, whatever it is soldered to: that is where distance
 //! begins. Caches of sizes that the simulator has no sets for are rounded down to a power of two of sets.
 
 use chiliad_machine::LINE_BYTES;

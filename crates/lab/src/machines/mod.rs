@@ -37,7 +37,7 @@ pub fn timed() -> Result<Description, Stop> {
     find(FILES[0].0)
 }
 
-/// The same with where its prices come from.
+/// The machine with the origin of its prices.
 pub fn named(text: &str) -> Result<Machine, Stop> {
     let found = found::this_computer();
     if FILES.iter().any(|file| file.0 == text) {

@@ -5,7 +5,7 @@ use super::*;
 const GOOD: &str = include_str!("../../machines/xeon-80.toml");
 const MESH: &str = include_str!("../../machines/thousand-cores.toml");
 
-/// What a file is refused with.
+/// The message with which a file is refused.
 fn refusal(text: &str) -> String {
     match file::read("it.toml", text, &Found::default()) {
         Err(Stop::BadInput(line)) => line,

@@ -4,13 +4,13 @@ const CLOCK_UNITS: [(&str, f64); 3] = [("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3)]
 const RATE_UNITS: [(&str, f64); 3] = [("TB/s", 1e12), ("GB/s", 1e9), ("MB/s", 1e6)];
 const TIME_UNITS: [(&str, f64); 3] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6)];
 
-/// What [`clock`] reads.
+/// The values that [`clock`] reads.
 pub const CLOCK: &str = "a frequency from 1MHz to 100GHz, such as \"2.4GHz\"";
-/// What [`rate`] reads.
+/// The values that [`rate`] reads.
 pub const RATE: &str = "a bandwidth from 1MB/s to 100TB/s, such as \"12.8GB/s\"";
-/// What [`time`] reads.
+/// The values that [`time`] reads.
 pub const TIME: &str = "a time from 0.001ns to 1s, such as \"100ns\"";
-/// What [`size`] reads.
+/// The values that [`size`] reads.
 pub const SIZE: &str = "a size such as \"32KiB\"";
 
 fn number(text: &str, units: &[(&str, f64)]) -> Option<f64> {

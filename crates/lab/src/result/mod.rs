@@ -1,4 +1,4 @@
-//! What a run comes to: as JSON, the median of several, and for people.
+//! The results of a run: as JSON, the median of several, and for people.
 
 mod reading;
 mod repeat;

@@ -34,23 +34,23 @@ pub struct RunResult {
     /// A signal ended the window before its time.
     #[serde(skip_serializing_if = "is_not")]
     pub interrupted: bool,
-    /// What was counted.
+    /// The counts.
     #[serde(flatten)]
     pub counts: Counts,
     /// The history's verdict.
     pub verified: Option<Verified>,
     /// The workload's conditions.
     pub consistency: Option<Consistency>,
-    /// What the servers of one log do not have alike, where conditions were looked at.
+    /// The differences between the servers of one log, where conditions were checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
-    /// What a run with a log did to its disk.
+    /// The work of a run with a log on its disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskUse>,
     /// At index `n` how many records have `n` older versions; where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub versions: Option<Vec<u64>>,
-    /// What only a simulated run has.
+    /// The part that only a simulated run has.
     #[serde(flatten)]
     pub simulation: Option<Simulation>,
     /// Every resolved option that changes a run.
@@ -86,7 +86,7 @@ pub struct Counts {
     transactions: Map<String, Value>,
 }
 
-/// What following transactions costs, as shares of throughput.
+/// The cost of following transactions, as shares of throughput.
 #[derive(Serialize)]
 struct Cost {
     share: f64,
@@ -103,12 +103,12 @@ pub struct Latency {
     max: f64,
 }
 
-/// What a run with a log did to its disk, in the measured window.
+/// The work of a run with a log on its disk, in the measured window.
 #[derive(Serialize)]
 pub struct DiskUse {
     /// Bytes of log written.
     log_bytes: u64,
-    /// The same for each committed transaction.
+    /// The bytes for each committed transaction.
     log_bytes_per_transaction: f64,
     /// Syncs of files.
     syncs: u64,
@@ -170,7 +170,7 @@ pub struct Verified {
     pub operations: u64,
     /// Absences whose version stayed open and that no serial order found explains.
     pub unexplained_reads: u64,
-    /// What was found.
+    /// The anomalies found.
     pub anomalies: Vec<FoundAnomaly>,
 }
 
@@ -196,7 +196,7 @@ pub struct Consistency {
     pub failed: Vec<String>,
 }
 
-/// What only a simulated run has.
+/// The part that only a simulated run has.
 #[derive(Serialize)]
 pub struct Simulation {
     /// Simulated cores.
@@ -207,12 +207,12 @@ pub struct Simulation {
     pub accesses: Option<u64>,
     /// Cache misses; null without a timing model.
     pub misses: Option<u64>,
-    /// What else was counted of caches and memory; absent without a timing model.
+    /// Further counts of caches and memory; absent without a timing model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryCounts>,
     /// How the machine ended: `completed`, `failed` or what stopped it.
     pub verdict: &'static str,
-    /// What went wrong, in words.
+    /// The failures, in words.
     pub failures: Vec<String>,
     /// Accesses to shared memory, fences and looks at the clock.
     pub events: u64,
@@ -249,7 +249,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// What a run of so many clients on so many simulated cores adds to its result.
+    /// The part of a result for a run of so many clients on so many simulated cores.
     pub fn new(cores: usize, clients: usize, report: &SimulatedReport) -> Self {
         let outcome = &report.outcome;
         let shared = clients > cores;
@@ -294,7 +294,7 @@ impl Simulation {
     }
 }
 
-/// What caches and memory of a simulated machine did, warm-up included.
+/// The counts of caches and memory of a simulated machine, warm-up included.
 #[derive(Serialize)]
 pub struct MemoryCounts {
     modifications: u64,
@@ -461,7 +461,7 @@ impl RunResult {
         }
     }
 
-    /// What is wrong with the run, in words; `None` if it passed.
+    /// The problem of the run, in words; `None` if it passed.
     pub fn problem(&self) -> Option<String> {
         let mut problems = Vec::new();
         if let Some(verified) = self.verified.as_ref().filter(|verified| !verified.passed) {

@@ -88,7 +88,7 @@ fn versions(out: &mut String, counts: &Value) {
     line(out, "versions", &format!("records: {}", each.collect::<Vec<_>>().join(", ")));
 }
 
-/// What a run with a log did to its disk.
+/// The work of a run with a log on its disk.
 fn disk(out: &mut String, result: &Value) {
     if !result["durable_latency_us"].is_null() {
         line(out, "durable", &latency(&result["durable_latency_us"]));

@@ -41,7 +41,7 @@ impl Job {
         }
     }
 
-    /// What identifies its database; `None`: what only this run has, or there is none.
+    /// The identity of its database; `None`: only this run has it, or there is none.
     #[must_use]
     pub fn database(&self) -> Option<Database> {
         match self {
@@ -50,7 +50,7 @@ impl Job {
         }
     }
 
-    /// The same with another seed and, on a machine whose time passes, another price of computation.
+    /// This job with another seed and, on a machine whose time passes, another price of computation.
     #[must_use]
     pub fn again(&self, seed: u64, price: Price) -> Self {
         match self {

@@ -16,11 +16,11 @@ use chiliad_simulator::fork::{Heard, Lost, Sender, in_children};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 
-/// What has become of a point.
+/// The outcome of a point.
 pub struct Answer {
     /// Its result, as JSON has it.
     pub result: Value,
-    /// What is wrong with the run, in words.
+    /// The problem of the run, in words.
     pub problem: Option<String>,
 }
 
@@ -147,7 +147,7 @@ fn packed(answer: &Result<Answer, Stop>) -> Vec<u8> {
     value.to_string().into_bytes()
 }
 
-/// The same with the point's number in front.
+/// An answer with the point's number in front.
 fn addressed(number: usize, answer: &[u8]) -> Vec<u8> {
     [&(number as u64).to_le_bytes(), answer].concat()
 }

@@ -10,7 +10,7 @@ use chiliad_driver::{
 };
 use chiliad_host::Stop;
 
-/// What the simulated driver is given. A run on this computer's cores has none.
+/// The plan for the simulated driver. A run on this computer's cores has none.
 pub fn plan(spec: &RunSpec) -> Result<SimulatedPlan, Stop> {
     spec.simulated().ok_or_else(|| Stop::Failed("a native run among simulated ones".into()))
 }

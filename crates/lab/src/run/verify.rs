@@ -7,7 +7,7 @@ use chiliad_checker::Recorder;
 use chiliad_driver::{Judgement, Target, judge, write_history};
 use chiliad_host::Stop;
 
-/// What a history of a run on `target` is judged against.
+/// The facts that a history of a run on `target` is judged by.
 pub fn judgement(target: &dyn Target, complete: bool) -> Result<Judgement, Stop> {
     Judgement::new(target, complete).map_err(Stop::Failed)
 }

@@ -56,7 +56,7 @@ pub struct Asked {
     pub scheme: &'static Info,
     /// The workload.
     pub load: Load,
-    /// What it runs on.
+    /// The place that it runs on.
     pub on: Place,
     /// Concurrent clients.
     pub clients: usize,
@@ -80,8 +80,8 @@ pub struct Asked {
     pub epoch: Option<Duration>,
     /// How long a transaction waits for a lock.
     pub wait_timeout: Option<Duration>,
-    /// What else of the engine's options is said; the fields above, and what follows from workload and place, are
-    /// filled in.
+    /// The other options of the engine; the fields above, and those that follow from workload and place, are filled
+    /// in.
     pub engine: Options,
     /// The servers, where the scheme has some that share a log.
     pub cluster: ClusterOptions,
@@ -104,7 +104,7 @@ impl Load {
 }
 
 impl Asked {
-    /// The same with every default filled in.
+    /// Fills in every default.
     #[must_use]
     pub fn resolve(self) -> RunSpec {
         let plan = self.plan();

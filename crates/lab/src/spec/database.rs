@@ -1,4 +1,4 @@
-//! What identifies a loaded database: runs of which this is equal can share one.
+//! The identity of a loaded database: runs of which this is equal can share one.
 
 use super::run::{Place, RunSpec};
 use chiliad_driver::{Durability, Opening};
@@ -9,7 +9,7 @@ use chiliad_workload::WorkloadOptions;
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 
-/// What identifies a loaded database.
+/// The identity of a loaded database.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Database {
     scheme: &'static str,
@@ -43,7 +43,7 @@ enum Machine {
 }
 
 impl RunSpec {
-    /// What identifies its database; `None` where that has what only this run has.
+    /// The identity of its database; `None` where only this run has one.
     #[must_use]
     pub fn database(&self) -> Option<Database> {
         let (on, workload) = match &self.on {

@@ -31,7 +31,7 @@ impl DrawSpec {
         (Duration::from_micros(duration), Duration::from_micros(warmup))
     }
 
-    /// The same with this seed, and on a machine whose time passes at this price of computation.
+    /// This specification with this seed, and on a machine whose time passes at this price of computation.
     #[must_use]
     pub fn again(&self, seed: u64, price: Price) -> Self {
         let mut again = Self { seed, ..self.clone() };

@@ -68,7 +68,7 @@ pub enum Order {
     Timed(Box<Timed>),
     /// One that the seed draws.
     Random,
-    /// The same until one of a few preemptions.
+    /// One core until one of a few preemptions.
     FewPreemptions,
 }
 
@@ -91,7 +91,7 @@ impl MachineSpec {
         }
     }
 
-    /// What the simulator is given, timed runs without an end to their events.
+    /// The configuration of the simulator, without an end to the events of timed runs.
     #[must_use]
     pub fn config(&self, seed: u64) -> Config {
         let schedule = match &self.order {

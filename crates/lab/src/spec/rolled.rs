@@ -12,7 +12,7 @@ pub fn certifier_name(certifier: Certifier) -> &'static str {
     }
 }
 
-/// What an intention meets before its turn comes.
+/// The premeld setting, as results have it.
 #[must_use]
 pub fn premeld_name(premeld: Premeld) -> String {
     match premeld {
@@ -31,7 +31,7 @@ pub fn group_name(group: Group) -> &'static str {
     }
 }
 
-/// What an intention depends on.
+/// The isolation level, as results have it.
 #[must_use]
 pub fn level_name(level: Level) -> &'static str {
     match level {

@@ -20,9 +20,9 @@ pub struct RunSpec {
     pub engine: Options,
     /// The servers, where the scheme has some that share a log.
     pub cluster: ClusterOptions,
-    /// What the clients do, and with which seed.
+    /// The plan of the clients, with the seed.
     pub plan: Plan,
-    /// What it runs on.
+    /// The place that it runs on.
     pub on: Place,
     /// Check the history and the conditions.
     pub verify: bool,
@@ -41,7 +41,7 @@ pub enum Place {
     Simulated(MachineSpec),
 }
 
-/// What only a run on the host's cores has.
+/// Settings that only a run on the host's cores has.
 #[derive(Clone, Debug, Default)]
 pub struct HostSpec {
     /// Whether trials choose how many transactions each client has in flight.
@@ -72,7 +72,7 @@ pub struct Storage {
 }
 
 impl Place {
-    /// What kind of place it is.
+    /// The kind of place.
     #[must_use]
     pub fn kind(&self) -> On {
         match self {
@@ -84,7 +84,7 @@ impl Place {
 }
 
 impl RunSpec {
-    /// What a database is opened with.
+    /// The options that a database is opened with.
     #[must_use]
     pub fn opening(&self) -> Opening {
         Opening { engine: self.engine.clone(), cluster: self.cluster.clone() }
@@ -99,7 +99,7 @@ impl RunSpec {
         }
     }
 
-    /// What the simulated driver is given, if the run is simulated.
+    /// The plan for the simulated driver, if the run is simulated.
     #[must_use]
     pub fn simulated(&self) -> Option<SimulatedPlan> {
         let machine = self.machine()?;
@@ -136,7 +136,7 @@ impl RunSpec {
         }
     }
 
-    /// The same with this seed, and on a machine whose time passes at this price of computation.
+    /// This specification with this seed, and on a machine whose time passes at this price of computation.
     #[must_use]
     pub fn again(&self, seed: u64, price: Price) -> Self {
         let mut again = self.clone();

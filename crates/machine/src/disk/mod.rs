@@ -5,7 +5,7 @@
 //! process that is killed. [`NativeDisk`] is a directory of the host; the simulator has one whose
 //! writes tear, reorder, get lost and fail as a seed says.
 //!
-//! What a disk promises, and nothing more:
+//! The promises of a disk, and no others:
 //!
 //! - bytes written are durable once [`DiskFile::sync`] has returned after the write did; before that
 //!   each sector of them may be there or not, in any combination;
@@ -63,7 +63,7 @@ pub enum CopyError {
 /// Bytes copied at once.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// What a file is opened for.
+/// The purpose of opening a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// Reading only.

@@ -87,7 +87,7 @@ struct Fiber {
     body: Cell<Option<Body>>,
 }
 
-/// What a fiber runs, its borrows forgotten: see [`interleave`].
+/// The body of a fiber, its borrows erased: see [`interleave`].
 type Body = Box<dyn FnOnce()>;
 
 /// Why a fiber went back to the leader.

@@ -7,7 +7,7 @@
 //! 2021) has the idea, and rewrote an engine as stackless coroutines for it; here it is a
 //! machine under an engine that does not know.
 //!
-//! What belongs to whom:
+//! Ownership:
 //!
 //! | | |
 //! | --- | --- |

@@ -35,7 +35,7 @@ impl Drop for Watched {
 const MESSAGE: &str = "chiliad: a closure has used up its stack of 512 KiB: interleaved transactions \
                        run on small stacks; recurse less deeply, or run it without its siblings\n";
 
-/// What handled faults before.
+/// The previous handler of faults.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Installs the handler, once for the process.

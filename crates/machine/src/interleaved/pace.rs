@@ -29,7 +29,7 @@ struct Control {
     trials: Trials,
     /// The groups at work.
     groups: Vec<Arc<Count>>,
-    /// What groups have counted that are gone.
+    /// The counts of groups that are gone.
     finished: u64,
     idle: Ticks,
     /// Time of all groups together, up to a moment.
@@ -37,7 +37,7 @@ struct Control {
     known_at: Ticks,
 }
 
-/// What one group counts: written by its thread alone.
+/// The counts of one group: written by its thread alone.
 #[repr(align(128))]
 #[derive(Default)]
 struct Count {

@@ -12,7 +12,7 @@
 //!
 //! Challengers are the numbers next to the incumbent; where these lose, those beyond would, too.
 //!
-//! What counts are transactions, and they differ in length. Of those that begin together the short ones end
+//! Transactions count, and they differ in length. Of those that begin together the short ones end
 //! first, and the long ones end when the number has fallen again: in windows as short as a long
 //! transaction any greater number would win. So a window lasts for several transactions of each that is in
 //! flight, and so does the time after a change before one begins.
@@ -66,7 +66,7 @@ const GAP_MIN: Ticks = 16 * MILLISECOND;
 const GAP_MAX: Ticks = 2_000 * MILLISECOND;
 const SPARED: f64 = 150.0;
 const SPARED_TIMES: Ticks = 24;
-/// What it has cost counts up to this many times the doubled one, as long as little is known.
+/// The cost counts up to this many times the doubled one, as long as little is known.
 const GAPS: Ticks = 8;
 
 /// The rate of a stretch is looked at so often, and has strayed when it is off by this (in logarithms) as
@@ -120,7 +120,7 @@ struct Trial {
     pairs: u32,
     sum: f64,
     squares: f64,
-    /// What the pairs said before it was cut.
+    /// The verdict of the pairs before it was cut.
     uncut: f64,
     /// Glaring pairs, those for the incumbent counted below zero.
     glaring: i32,
@@ -192,7 +192,7 @@ impl Trials {
         self.until
     }
 
-    /// What was under way has ended, with `groups` at work.
+    /// The current measurement has ended, with `groups` at work.
     pub fn go_on(&mut self, totals: Totals, groups: usize) {
         if totals.busy.saturating_sub(self.begun.busy) < self.window / 4 {
             // There was little to do: it goes on until there was more.
@@ -349,13 +349,13 @@ impl Trial {
         variance.sqrt().max(SCATTER_MIN) / pairs.sqrt()
     }
 
-    /// What the challenger's time has cost at worst, in time of the incumbent.
+    /// The worst-case cost of the challenger's time, in time of the incumbent.
     fn cost(&self) -> f64 {
         let mean = self.uncut / f64::from(self.pairs.max(1));
         self.had as f64 * (1.0 - (mean - self.error()).exp()).max(0.0)
     }
 
-    /// What the pairs say of a challenger that must gain `wanted`.
+    /// The verdict of the pairs on a challenger that must gain `wanted`.
     fn verdict(&self, wanted: f64) -> Verdict {
         if self.windows % 2 == 1 || self.pairs < 2 {
             return Verdict::Open;
@@ -423,12 +423,12 @@ mod tests {
             }
         }
 
-        /// The same with transactions of different lengths.
+        /// A host with transactions of different lengths.
         fn mixed(fibers: usize, seed: u64) -> Self {
             Self { mixed: Some(vec![-1.0; fibers]), ..Self::in_bursts(fibers, seed) }
         }
 
-        /// The same on a host that is shared.
+        /// A host that is shared with other load.
         fn in_bursts(fibers: usize, seed: u64) -> Self {
             Self { bursts: true, random: seed, ..Self::new(fibers) }
         }
@@ -439,7 +439,7 @@ mod tests {
             (self.random >> 40) as f64 / (1 << 24) as f64
         }
 
-        /// What finishes in a stride of the host's time, of transactions that take `mean` on average.
+        /// The transactions that finish in a stride of the host's time, where they take `mean` on average.
         fn finish(&mut self, stride: f64, mean: f64, limit: usize) -> f64 {
             let Some(mut slots) = self.mixed.take() else {
                 let scatter = 2.0 * (mean / stride).sqrt() * (self.draw() - 0.5);

@@ -55,7 +55,7 @@ impl MutexKind {
     }
 }
 
-/// What a worker queues with.
+/// A worker's node in the queue.
 #[repr(C, align(64))]
 struct Node<M: Machine> {
     /// The successor in the queue of `mcs`.

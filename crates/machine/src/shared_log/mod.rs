@@ -1,9 +1,10 @@
 //! Shared logs: one sequence of records that several servers append to and all of them read, behind one interface.
 //!
-//! A log is a value, as a [`crate::disk::Disk`] is: it is handed to whoever opens a database, and outlives the
-//! machine. Behind it lie memory, files, a simulated log that fails as a seed says, or a service on the network.
+//! A log is a value, as a [`crate::disk::Disk`] is: it is passed in when a database is opened, and outlives the
+//! machine. Its implementation is memory, files, a simulated log that fails as a seed says, or a service on the
+//! network.
 //!
-//! What a log promises, and nothing more:
+//! The promises of a log, and no others:
 //!
 //! - records have positions 1, 2, 3 and so on, without gaps; every reader sees the same record at a position, for
 //!   ever, until it is trimmed;
@@ -79,7 +80,7 @@ pub trait SharedLog: Send + Sync + fmt::Debug {
 /// Why a shared log did not do what it was asked to.
 #[derive(Debug)]
 pub enum SharedLogError {
-    /// It cannot be reached, or has nobody who leads it: later it may do. What, and why.
+    /// It cannot be reached, or has no leader: later it may. The operation, and why.
     Unavailable(String),
     /// It has no room for further records, until it is trimmed or given more.
     Full(String),
@@ -106,7 +107,7 @@ impl SharedLogError {
         matches!(self, Self::Unavailable(_))
     }
 
-    /// What became of an operation on a file: a full file system, or one that does not answer.
+    /// The error of an operation on a file: a full file system, or one that does not answer.
     #[must_use]
     pub fn of_file(what: &str, error: &io::Error) -> Self {
         match error.kind() {

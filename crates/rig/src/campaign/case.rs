@@ -39,7 +39,7 @@ pub struct Case {
     pub no_read_only: bool,
     /// Where timestamps come from: each kind in turn.
     pub timestamps: Timestamps,
-    /// How those wait who draw them under a mutex: each way in turn.
+    /// How draws under a mutex wait: each way in turn.
     pub latch: MutexKind,
     /// The servers, where the scheme has some that share a log: one with what is default elsewhere.
     pub cluster: ClusterOptions,
@@ -81,7 +81,7 @@ impl Case {
         }
     }
 
-    /// The same with as many servers, of a number in `servers`, as the seed says.
+    /// This case with as many servers, of a number in `servers`, as the seed says.
     #[must_use]
     pub fn servers(self, servers: Range<usize>) -> Self {
         Self { cluster: cluster::drawn(self.scheme, self.seed, servers), ..self }
@@ -104,14 +104,14 @@ impl Case {
         2 + (seed % 2) as usize
     }
 
-    /// The same under the memory model of `rig`, and with siblings only if it is for them, unless told.
+    /// This case under the memory model of `rig`, and with siblings only if it is for them, unless told.
     #[must_use]
     pub fn on(self, rig: Rig, interleave: Option<usize>) -> Self {
         let own = if rig == Rig::SimCrews { Self::crew(self.seed) } else { 1 };
         Self { tso: rig == Rig::SimTso, interleave: interleave.unwrap_or(own), ..self }
     }
 
-    /// The same with a planted bug.
+    /// This case with a planted bug.
     #[must_use]
     pub fn plant(self, fault: &'static Fault) -> Self {
         Self { plant: Some(fault), ..self }

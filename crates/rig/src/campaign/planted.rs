@@ -45,7 +45,7 @@ enum Search {
 /// Searches for each of these bugs. A signal ends it early; what came of it until then is reported.
 ///
 /// # Errors
-/// What the host refuses.
+/// The host has no room for a run.
 pub fn run_planted(
     faults: &[&'static Fault],
     first_seed: u64,

@@ -14,7 +14,7 @@ use chiliad_driver::{
 pub enum Trouble {
     /// The driver's failure, before the cores have started.
     Driver(Failure),
-    /// What was recorded could not be judged.
+    /// The recorded history could not be judged.
     Unjudged(String),
 }
 

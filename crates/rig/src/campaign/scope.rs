@@ -1,4 +1,4 @@
-//! What a campaign covers, and how.
+//! The cases that a campaign covers, and how.
 
 use super::trial::Trial;
 use chiliad_simulator::description::Description;
@@ -8,7 +8,7 @@ use std::ops::Range;
 pub const WORKLOADS: [&str; 8] =
     ["scan", "hash", "bank", "tpcc", "ycsb", "smallbank", "tatp", "txbench"];
 
-/// What a campaign covers, and how.
+/// The cases that a campaign covers, and how.
 pub struct Scope<'a> {
     /// The schemes.
     pub schemes: Vec<&'static str>,
@@ -32,7 +32,7 @@ pub struct Scope<'a> {
     pub quiet: bool,
     /// The machine of timed soaks.
     pub machine: &'a Description,
-    /// What to type to repeat a case.
+    /// The command line that repeats a case.
     pub again: fn(&Trial) -> String,
 }
 

@@ -47,7 +47,7 @@ pub struct Report {
 /// Runs a campaign. A signal ends it early; what came of it until then is reported.
 ///
 /// # Errors
-/// What the host refuses.
+/// The host has no room for a run.
 pub fn run_seeds(seeds: Range<u64>, scope: &Scope<'_>) -> Result<Report, Stop> {
     let kinds = (scope.schemes.len() * scope.workloads.len()) as u64;
     let count = (seeds.end - seeds.start).saturating_mul(kinds);

@@ -22,7 +22,7 @@ const HISTORY_BYTES: u64 = 4 << 30;
 /// An epoch a tenth as long as others.
 const EPOCH_SHORT: Duration = Duration::from_micros(50);
 
-/// What is run.
+/// A run, with every default filled in.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The scheme.
@@ -31,12 +31,12 @@ pub struct Setup {
     pub workload: WorkloadOptions,
     /// How the database is opened.
     pub opening: Opening,
-    /// What the clients do, and the machine.
+    /// The plan of the clients, and the machine.
     pub plan: SimulatedPlan,
 }
 
 impl Case {
-    /// The same with every default filled in.
+    /// Fills in every default.
     ///
     /// # Errors
     /// [`Error::InvalidOption`]: there is no scheme or no workload of this name.
@@ -109,7 +109,7 @@ impl Case {
         })
     }
 
-    /// What the clients do.
+    /// The plan of the clients.
     fn plan(&self, scheme: &Info) -> Plan {
         let transactions = match self.workload {
             "scan" | "hash" => self.insert_delete().1,

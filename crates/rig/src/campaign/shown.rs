@@ -3,10 +3,9 @@
 /// The findings of a case.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
-    /// What is wrong, by name: anomaly classes, `consistency`, how the machine stopped. Empty if
-    /// nothing is.
+    /// The findings by name: anomaly classes, `consistency`, how the machine stopped. Empty if there are none.
     pub verdicts: Vec<String>,
-    /// The same for people, with the cycle.
+    /// The findings in words, with the cycle.
     pub text: String,
     /// Rare branches taken.
     pub marks: Vec<&'static str>,

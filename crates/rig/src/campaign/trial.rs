@@ -66,7 +66,7 @@ impl Trial {
         }
     }
 
-    /// The same with a planted bug.
+    /// This trial with a planted bug.
     #[must_use]
     pub fn plant(self, fault: &'static Fault) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! What is wrong with a case, by name, with an explanation of the first of each.
+//! The violations of a case, by name, with an explanation of the first of each.
 
 /// Names with explanations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

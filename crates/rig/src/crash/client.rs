@@ -13,7 +13,7 @@ use chiliad_workload::{AnyClient, ClientId, Shape};
 use core::ops::ControlFlow;
 use std::collections::VecDeque;
 
-/// What the clients of one incarnation share.
+/// State shared by the clients of one incarnation.
 pub(super) struct Shared {
     pub ledger: Ledger,
     pub disk: FaultyDisk,
@@ -87,7 +87,7 @@ impl Client<'_> {
         }
     }
 
-    /// Learns what has become durable, unless power is lost: whoever looks then is gone.
+    /// Learns what has become durable, unless power is lost: no client reads it then.
     fn power_is_lost(&mut self) -> bool {
         let durable = self.store.durable_epoch();
         if self.shared.disk.is_off() {

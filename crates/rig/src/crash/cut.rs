@@ -16,7 +16,7 @@ use chiliad_workload::random::Random;
 #[derive(Clone, Debug)]
 pub(super) struct Cut {
     file: String,
-    /// What stays of it; `None`: the file goes.
+    /// The bytes that stay of it; `None`: the file goes.
     bytes: Option<u64>,
 }
 

@@ -13,7 +13,7 @@ use chiliad_workload::ClientId;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// What the cores of an incarnation share beside the database.
+/// State shared by the cores of an incarnation beside the database.
 struct Common {
     shared: Shared,
     clients_left: Cell<usize>,
@@ -88,7 +88,7 @@ pub(super) fn run_one(
 }
 
 /// Prepares the log and makes a checkpoint. A disk that is full, or a write that failed, is no reason
-/// to give up: the database goes on, and so does whoever maintains it.
+/// to give up: the database goes on, and so does its maintenance.
 fn maintain(open_database: &OpenDatabase) -> Result<(), Error> {
     for step in [open_database.prepare_log().map(|_| ()), open_database.checkpoint()] {
         if let Err(Error::LogFailed(error)) = step {

@@ -32,7 +32,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use story::Story;
 
-/// What is to be run.
+/// The case to run.
 #[derive(Clone, Debug)]
 pub struct CrashCase {
     /// The workload, in a size for simulation.
@@ -41,7 +41,7 @@ pub struct CrashCase {
     pub partitions: u32,
     /// Names of schemes: the first incarnation is ruled by the first one, later ones by any of them.
     pub schemes: Vec<&'static str>,
-    /// What all of them promise.
+    /// The isolation that all of them promise.
     pub isolation: Isolation,
     /// Everything else.
     pub seed: u64,
@@ -52,9 +52,9 @@ pub struct CrashCase {
 /// The outcome.
 #[derive(Clone, Debug, Default)]
 pub struct CrashReport {
-    /// What is wrong.
+    /// The violations.
     pub verdicts: Verdicts,
-    /// What the host refused, so that the case could not be run to its end; it says nothing then.
+    /// Why the host could not run the case to its end; it says nothing then.
     pub refused: Option<String>,
     /// Rare branches taken.
     pub marks: BTreeSet<&'static str>,

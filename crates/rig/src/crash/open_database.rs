@@ -20,10 +20,10 @@ const UNWRITTEN_BYTES_MAX: usize = 2048;
 /// Bytes that a row costs in the log, beside key and value.
 const ROW_BYTES: usize = 64;
 
-/// Rows by table and key: who wrote them, and what.
+/// Rows by table and key, with writer and value.
 pub(super) type State = BTreeMap<(u32, Key), (Stamp, Box<[u8]>)>;
 
-/// What a look at everything has found.
+/// The result of a read of everything.
 #[derive(Default)]
 pub(super) struct Survey {
     pub rows: State,
@@ -40,7 +40,7 @@ pub(super) struct Opening {
     pub mode: Mode,
     pub options: Options,
     pub durable: DurableOptions,
-    /// What earlier incarnations have left was left by serializable transactions.
+    /// The state that earlier incarnations have left was left by serializable transactions.
     pub serializable: bool,
 }
 
@@ -243,7 +243,7 @@ impl OpenDatabase {
     }
 }
 
-/// What was recorded since the last call, as far as it is `wanted`.
+/// The operations recorded since the last call, as far as they are `wanted`.
 fn seen<T>(ledger: &Ledger, wanted: impl Fn(Op) -> Option<T>) -> Vec<T> {
     ledger.take().into_iter().flat_map(|attempt| attempt.ops).filter_map(wanted).collect()
 }

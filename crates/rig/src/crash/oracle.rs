@@ -1,4 +1,4 @@
-//! What must be there after a recovery, from what the clients of all incarnations have done.
+//! The state that must be there after a recovery, from the attempts of the clients of all incarnations.
 //!
 //! A *survivor* is a transaction whose epoch became durable before its incarnation ended. Survivors of all
 //! incarnations together

@@ -1,4 +1,4 @@
-//! What the seed says: how an incarnation goes, how it ends, and what happens before the next one.
+//! A plan drawn from the seed: the course of an incarnation, its end, and the events before the next one.
 
 use chiliad_engine::{DurableOptions, LogOptions, Options, Snapshots};
 use chiliad_machine::{Fault, Ticks};
@@ -45,7 +45,7 @@ pub(super) struct IncarnationPlan {
     pub snapshots: Snapshots,
 }
 
-/// What comes between two incarnations.
+/// The events between two incarnations.
 pub(super) struct Between {
     /// The process is killed, and power is not lost.
     pub killed: bool,
@@ -60,7 +60,7 @@ pub(super) struct Between {
     pub cut_short: Vec<u64>,
 }
 
-/// What a seed says.
+/// A plan drawn from a seed.
 pub(super) struct CrashPlan {
     seed: u64,
     fault: Option<&'static Fault>,

@@ -44,7 +44,7 @@ impl Held {
     }
 }
 
-/// What is left of an incarnation.
+/// The remains of an incarnation.
 struct Remains {
     number: u32,
     ledger: Ledger,

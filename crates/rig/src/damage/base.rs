@@ -12,7 +12,7 @@ use std::thread::Builder;
 
 /// Accounts.
 pub const ACCOUNTS: u64 = 32;
-/// What each begins with.
+/// The initial balance of each account.
 pub const INITIAL: i64 = 1000;
 pub const ACCOUNTS_NAME: &str = "accounts";
 pub const JOURNAL_NAME: &str = "journal";
@@ -46,7 +46,7 @@ impl Transfer {
     }
 }
 
-/// What clients were told.
+/// The acknowledgements of clients.
 #[derive(Clone, Default)]
 pub struct Ledger {
     /// Transfers by client and number, all acknowledged.

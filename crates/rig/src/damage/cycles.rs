@@ -18,7 +18,7 @@ const COPIES: u64 = 40;
 /// Runs the cycles: what was counted, and what is to be said of the first that failed.
 ///
 /// # Errors
-/// What the host refuses.
+/// The host refuses a file or a process.
 pub fn run(order: &Order) -> Result<(Report, Option<String>), Stop> {
     let place = std::env::temp_dir().join(format!("chiliad-damage-{}", std::process::id()));
     let _gone = Leftover::tree(&place).map_err(|error| Stop::bad(place.display(), error))?;

@@ -7,7 +7,7 @@ use chiliad::{Database, Error, LogError, Scheme};
 use chiliad_workload::random::Random;
 use std::path::{Path, PathBuf};
 
-/// What came of a damaged directory.
+/// The verdict on a damaged directory.
 pub enum Verdict {
     /// There was nothing to damage.
     None,
@@ -172,7 +172,7 @@ impl Case<'_> {
     }
 }
 
-/// What is wrong with a refusal.
+/// Checks a refusal; returns what is wrong with it.
 fn refusal(error: &Error, looked: &Error) -> Option<String> {
     match error {
         Error::Data(LogError::Damaged { file, .. }) if file.is_empty() => {

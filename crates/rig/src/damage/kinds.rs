@@ -1,4 +1,4 @@
-//! What can happen to a directory.
+//! The kinds of damage to a directory.
 
 use super::base::{Base, Files};
 use chiliad_log::{Name, SegmentId};
@@ -66,7 +66,7 @@ kinds! {
     TornWrite "torn-write",
 }
 
-/// What was done to a directory.
+/// The damage done to a directory.
 pub struct Done {
     /// In words.
     pub what: String,

@@ -3,7 +3,7 @@
 use super::kinds::Kind;
 use chiliad::Scheme;
 
-/// What was asked for.
+/// The order of the command.
 pub struct Order {
     /// Damaged directories.
     pub cycles: u64,
@@ -17,6 +17,6 @@ pub struct Order {
     pub skip_checks: bool,
     /// No progress bar.
     pub quiet: bool,
-    /// What to type to judge a seed again with a kind of damage under a scheme.
+    /// The command line that judges a seed again with a kind of damage under a scheme.
     pub again: fn(u64, Kind, Scheme) -> String,
 }

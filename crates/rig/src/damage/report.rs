@@ -1,4 +1,4 @@
-//! What was found, by kind of damage.
+//! The findings, by kind of damage.
 
 use super::judge::Verdict;
 use super::kinds::Kind;

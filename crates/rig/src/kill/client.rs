@@ -23,7 +23,7 @@ pub enum Acknowledges {
     Early,
 }
 
-/// What a client does.
+/// A client of the victim.
 pub trait Client {
     /// Makes up the next transaction.
     fn draw(&mut self);

@@ -1,15 +1,15 @@
-//! What must be in the database, kept by the parent, and the comparison with what is.
+//! The state that must be in the database, kept by the parent, and the comparison with what is.
 
 use super::said::Said;
 use super::{Work, bank, tpcc};
 use chiliad::Database;
 
-/// What was found amiss in a database.
+/// The findings in a database.
 #[derive(Default)]
 pub struct Findings {
     /// Acknowledged transactions that are not there, or not whole.
     pub lost: u64,
-    /// What is wrong, the first few.
+    /// The first few problems.
     pub problems: Vec<String>,
     /// Transactions that are there and were not acknowledged: they were under way.
     pub unacknowledged: u64,
@@ -39,7 +39,7 @@ impl Findings {
     }
 }
 
-/// What must be there.
+/// The state that must be there.
 pub struct Ledger(Books);
 
 /// The books of what clients do.

@@ -6,11 +6,11 @@ use chiliad_host::Stop;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What was asked for.
+/// The order of the command.
 pub struct Order<'a> {
     /// Openings of the database, each of which ends in a kill or an orderly close.
     pub cycles: u64,
-    /// What the processes do.
+    /// The work of the processes.
     pub work: Work,
     /// Clients, each a thread.
     pub threads: usize,

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// The outcome of the cycles.
 pub struct Outcome {
-    /// What was counted.
+    /// The counts.
     pub report: Report,
     /// Why they ended early, or what was found amiss.
     pub failure: Option<Stop>,

@@ -1,4 +1,4 @@
-//! What happens in a cycle, drawn from the seed: how the database is opened, and when it ends.
+//! The plan of a cycle, drawn from the seed: how the database is opened, and when it ends.
 
 use chiliad::{Durability, Options, Scheme};
 use chiliad_workload::random::{Chance, Random};

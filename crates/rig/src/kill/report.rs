@@ -1,4 +1,4 @@
-//! What came of the cycles, for people and as JSON.
+//! The results of the cycles, for people and as JSON.
 
 use super::ledger::Findings;
 use super::order::Order;
@@ -7,7 +7,7 @@ use chiliad_host::text::thousands;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What a process was doing when it ended.
+/// The phase of a process when it ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
     /// Opening the database.
@@ -75,7 +75,7 @@ impl Report {
         self.endings[ending as usize] += 1;
     }
 
-    /// What is wrong, if anything is.
+    /// The first problem, if there is one.
     pub fn problem(&self) -> Option<String> {
         let is_clean = self.lost == 0 && self.problems.is_empty();
         (!is_clean).then(|| format!("lost {}\n{}", self.lost, self.problems.join("\n")))

@@ -1,4 +1,4 @@
-//! What the child says, line by line.
+//! The messages of the child, line by line.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 pub enum Said {
     /// The database is open; it took so many microseconds.
     Opened(u64),
-    /// What there was is being replaced by a new load.
+    /// The database is being replaced by a new load.
     Resets,
     /// The load is there, durable, and clients start.
     Ready,

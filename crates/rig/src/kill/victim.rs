@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What the clients do.
+/// The work of the clients.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
     /// Transfers between 64 accounts, each with a row in a journal.
@@ -48,7 +48,7 @@ impl Work {
 pub struct Victim<'a> {
     /// The directory of its database.
     pub data: &'a Path,
-    /// What its clients do.
+    /// The work of its clients.
     pub work: Work,
     /// Clients, each a thread.
     pub threads: usize,

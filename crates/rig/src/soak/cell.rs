@@ -20,7 +20,7 @@ pub struct Cell {
     pub interleave: usize,
 }
 
-/// What the runs of a cell have in common.
+/// Settings that the runs of a cell have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Load<'a> {
     /// Cores of native cells; each has a client or two.

@@ -1,4 +1,4 @@
-//! What all rounds have shown, cell by cell, for people and as JSON.
+//! The results of all rounds, cell by cell, for people and as JSON.
 
 use super::cell::Cell;
 use super::run::Measured;
@@ -21,7 +21,7 @@ struct Sum {
     seed: u64,
 }
 
-/// What came of the rounds.
+/// The results of the rounds.
 pub struct Report {
     begun: Instant,
     first_seed: u64,
@@ -31,7 +31,7 @@ pub struct Report {
     /// For how long the machine let native cells stand, in nanoseconds.
     stood_still: u64,
     failed: Vec<(Cell, u64, String, String)>,
-    /// What to type to run a cell again with a seed.
+    /// The command line that runs a cell again with a seed.
     again: fn(Cell, u64) -> String,
 }
 
@@ -68,7 +68,7 @@ impl Report {
         }
     }
 
-    /// What is wrong, if anything is.
+    /// The first problem, if there is one.
     pub fn problem(&self) -> Option<String> {
         let lines: Vec<String> = self
             .failed
@@ -171,7 +171,7 @@ impl Sum {
     }
 }
 
-/// What throughput counts commits by.
+/// The unit of time of the throughput.
 fn rate_unit(on: On) -> &'static str {
     match on {
         On::Native => "s",

@@ -27,11 +27,11 @@ const GRACE: Duration = Duration::from_secs(60);
 /// The form of the bar over all cells.
 const BAR: &str = "{pos} of {len} [{bar:30}] {per_sec}, {eta} left {msg}";
 
-/// What was asked for.
+/// The order of the command.
 pub struct Order<'a> {
     /// The cells of a round.
     pub cells: Vec<Cell>,
-    /// What they have in common.
+    /// Settings that they have in common.
     pub load: Load<'a>,
     /// The seed of the first round; each round has the next.
     pub seed: u64,
@@ -41,7 +41,7 @@ pub struct Order<'a> {
     pub duration: Option<Duration>,
     /// No progress bar.
     pub quiet: bool,
-    /// What to type to run a cell again with a seed.
+    /// The command line that runs a cell again with a seed.
     pub again: fn(Cell, u64) -> String,
     /// Refuses a native cell that this computer has no room for.
     pub fits: fn(&Setup) -> Result<(), Stop>,
@@ -50,7 +50,7 @@ pub struct Order<'a> {
 /// Runs the rounds. A signal ends them early; what came of them until then is reported.
 ///
 /// # Errors
-/// What the host refuses.
+/// The host has no room for a run.
 pub fn run_rounds(order: &Order<'_>) -> Result<Report, Stop> {
     let Order { seed, rounds, duration, .. } = *order;
     let soak = Soak {

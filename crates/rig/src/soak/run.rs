@@ -22,7 +22,7 @@ pub struct Measured {
     pub longest_idle: Ticks,
     /// How long the machine stood still in all.
     pub stood_still: Ticks,
-    /// What is wrong, by name and for people; `None` if nothing is.
+    /// The problem, by name and for people; `None` if there is none.
     pub wrong: Option<(String, String)>,
     /// Simulated events.
     pub events: u64,
@@ -51,7 +51,7 @@ impl Cell {
     /// Runs it; `progress` can end a native cell early.
     ///
     /// # Errors
-    /// What the host refuses, which is no verdict on the scheme.
+    /// The host has no room for the run, which is no verdict on the scheme.
     pub fn run(
         &self,
         seed: u64,

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Cores, and clients, of a simulated cell.
 const CORES: usize = 4;
 
-/// What a simulated cell runs for, and after what time without a commit it fails. Simulated time: on a timed
+/// The length of a simulated cell, and the time without a commit after which it fails. Simulated time: on a timed
 /// machine a cycle is a nanosecond, and where events are drawn one event is a microsecond.
 const TIMED: (Duration, Duration) = (Duration::from_millis(3), Duration::from_millis(3));
 const EXPLORED: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(4));
@@ -21,7 +21,7 @@ const EXPLORED: (Duration, Duration) = (Duration::from_secs(2), Duration::from_s
 /// The commit epoch of a timed cell.
 const EPOCH_TIMED: Duration = Duration::from_micros(100);
 
-/// What is run.
+/// A run, with every default filled in.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The scheme.
@@ -30,7 +30,7 @@ pub struct Setup {
     pub workload: WorkloadOptions,
     /// How the database is opened.
     pub engine: Options,
-    /// What the clients do, and where.
+    /// The plan of the clients, and where they run.
     pub run: Run,
 }
 
@@ -44,7 +44,7 @@ pub enum Run {
 }
 
 impl Cell {
-    /// The same with every default filled in.
+    /// Fills in every default.
     ///
     /// # Errors
     /// [`Error::InvalidOption`]: there is no scheme or no workload of this name.
@@ -115,7 +115,7 @@ impl Cell {
         })
     }
 
-    /// What the clients do.
+    /// The plan of the clients.
     fn plan(&self, seed: u64, load: &Load<'_>) -> Plan {
         let (cores, clients) = match self.on {
             On::Native => (load.cores, load.cores * (1 + seed as usize % 2)),

@@ -6,7 +6,7 @@ use crate::kill::said::Said;
 use chiliad::{Database, Reader, RunOptions};
 use std::collections::BTreeMap;
 
-/// What transfers add to each account.
+/// The change of each account by transfers.
 type Effects = Vec<i64>;
 
 /// One client.
@@ -64,7 +64,7 @@ impl Rows {
         })
     }
 
-    /// What client `number` has done by these rows.
+    /// The transfers of client `number` by these rows.
     fn effects(&self, client: u32) -> Effects {
         let mut effects = vec![0; ACCOUNTS as usize];
         for &((owner, account), amount) in &self.settled {

@@ -14,7 +14,7 @@ use chiliad_workload::random::Random;
 
 /// Accounts.
 pub const ACCOUNTS: u32 = 64;
-/// What each begins with.
+/// The initial balance of each account.
 pub const INITIAL: i64 = 1_000_000;
 /// Rows that a journal keeps: more than a client has unacknowledged.
 const KEPT: u64 = 1_500;

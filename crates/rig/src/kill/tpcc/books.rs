@@ -15,7 +15,7 @@ type Order = (u16, u8, u32);
 /// Rows looked up in one transaction.
 const CHUNK: usize = 500;
 
-/// What was acknowledged since the last load.
+/// The acknowledgements since the last load.
 #[derive(Default)]
 pub struct Books {
     /// The load was complete, durable.
