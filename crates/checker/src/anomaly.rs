@@ -1,4 +1,4 @@
-//! What can be wrong with a history, in the terms of Adya's thesis, and which of it an isolation
+//! The anomalies of a history, in the terms of Adya's thesis, and those that an isolation
 //! level forbids.
 //!
 //! Invariant: the classes stand from the worst to the mildest; a cycle is named by its edges alone.
@@ -232,7 +232,7 @@ pub struct Edge {
 /// Something that went wrong.
 #[derive(Clone, Debug)]
 pub struct Anomaly {
-    /// What kind of thing.
+    /// The class of the anomaly.
     pub class: Class,
     /// The isolation level that was asked for, or real time where that was asked for, forbids it.
     pub violation: bool,

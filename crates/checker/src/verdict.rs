@@ -1,4 +1,4 @@
-//! What the checker says of a history.
+//! The checker's verdict on a history.
 //!
 //! Invariant: `counts` counts every anomaly found; `anomalies` holds the first of them, as many as
 //! the options allow.

@@ -1,4 +1,4 @@
-//! What both macros ask of the struct they stand on.
+//! The demands of both macros on their struct.
 
 use syn::{Attribute, Data, DeriveInput, Field, Fields, Path, Result, Type};
 

@@ -10,11 +10,11 @@ pub enum Stop {
     BadInput(String),
     /// A verification, a consistency condition or a run failed; what is to be said about it.
     Failed(String),
-    /// The same, and all has been said.
+    /// The command failed, and has printed everything already.
     FailedAndSaid,
     /// A signal has ended it early; what came of it until then has been said.
     Interrupted,
-    /// What was asked for is done: help and version.
+    /// The command is done: help and version.
     Done(String),
 }
 

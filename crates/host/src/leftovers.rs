@@ -1,4 +1,4 @@
-//! What the process would leave behind: temporary files and directories, child processes.
+//! Leftovers of the process: temporary files and directories, child processes.
 //!
 //! Each is registered when it is made, and is removed with the value that stands for it: at the end of what
 //! it was made for, where an error or a panic ends that earlier, and where a signal ends the process
@@ -61,7 +61,7 @@ impl Leftover {
         Self::new(|| fs::create_dir_all(path).map(|()| ((), remove))).map(|((), it)| it)
     }
 
-    /// What another program part writes to a directory that is missing or empty; `None` where there is
+    /// The files that another program part writes to a directory that is missing or empty; `None` where there is
     /// something in it already, all of which stays.
     pub fn contents(path: &Path) -> Option<Self> {
         let was_there = match fs::read_dir(path) {

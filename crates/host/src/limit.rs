@@ -1,4 +1,4 @@
-//! What the system lets this process have, and refusals of what cannot fit, before anything is made.
+//! The limits of this process, and refusals of what cannot fit, before anything is made.
 
 use crate::failure::Stop;
 use chiliad_machine::mappings_max;
@@ -16,7 +16,7 @@ const MAPPINGS_BESIDES: usize = 4_000;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limit {
     bytes: u64,
-    /// What limits it.
+    /// The origin of the limit.
     by: String,
 }
 
@@ -114,7 +114,7 @@ fn of_process(limits: &str) -> Vec<Limit> {
         .collect()
 }
 
-/// What the computer has.
+/// The memory of the computer.
 fn of_computer(meminfo: &str) -> Option<Limit> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;

@@ -1,7 +1,7 @@
 //! loom as a machine: a model runs a small protocol in every execution that the memory model
 //! allows. For the dev-dependencies of the rooms only.
 //!
-//! What a model sees of the real machine:
+//! The parts of the real machine that a model sees:
 //!
 //! - words, links and fences are loom's; sequentially consistent *accesses* count as acquire and
 //!   release only, fences count in full;

@@ -1,4 +1,4 @@
-//! What a run is a function of.
+//! The configuration of a run: the run is a function of it.
 //!
 //! Two runs of one program with equal configurations perform the same events in the same order.
 

@@ -1,4 +1,4 @@
-//! What a timed machine is made of: sizes, distances, bandwidths and the prices of computation.
+//! The description of a timed machine: sizes, distances, bandwidths and the prices of computation.
 //!
 //! Times are cycles of the machine's clock. A description is data: [`crate::Config`] carries one, and
 //! nothing of it is read from the host.
@@ -37,7 +37,7 @@ pub enum Homes {
     Modulo,
 }
 
-/// What joins the tiles.
+/// The network between the tiles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Network {
     /// A square mesh, along X first and then along Y; each link carries a flit a cycle.
@@ -138,9 +138,9 @@ pub struct Description {
     pub coherence: Coherence,
     /// Which tile is a line's home.
     pub homes: Homes,
-    /// What joins the tiles.
+    /// The network between the tiles.
     pub network: Network,
-    /// What the shared cache is filled from.
+    /// The memory that fills the shared cache.
     pub memory: Memory,
     /// Lines that a core can have asked for ahead of use; none: it does not prefetch.
     pub prefetches: u32,
@@ -151,7 +151,7 @@ pub struct Description {
     pub modify_cycles: u32,
     /// How far a core runs ahead of the others.
     pub slack: Slack,
-    /// What waiting costs.
+    /// The cost of waiting.
     pub waiting: Waiting,
     /// Where background threads run.
     pub background: Background,

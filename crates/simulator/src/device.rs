@@ -8,7 +8,7 @@ use crate::state::{DEVICE_EVENT, State};
 use chiliad_machine::{Machine, Ticks, Woken, WorkerId};
 use std::time::Duration;
 
-/// What is done to a device, for the run's digest.
+/// An operation on a device, for the run's digest.
 #[derive(Clone, Copy)]
 pub(crate) enum Operation {
     Look = 1,

@@ -15,7 +15,7 @@ thread_local! {
 /// A worker's coroutine.
 pub(crate) type Fibre = Coroutine<(), (), ()>;
 
-/// What a worker runs.
+/// The body of a worker.
 pub(crate) type Body = Box<dyn FnOnce()>;
 
 /// A worker that joins a run that is going on.

@@ -49,7 +49,7 @@ impl fmt::Display for Lost {
     }
 }
 
-/// What the parent hears of a child.
+/// A message to the parent from a child.
 #[derive(Debug)]
 pub enum Heard {
     /// A message.
@@ -114,7 +114,7 @@ struct Child {
     number: usize,
     process: libc::pid_t,
     pipe: File,
-    /// What has come and is no whole message yet.
+    /// Bytes that have come and are no whole message yet.
     heard: Vec<u8>,
     over: bool,
 }

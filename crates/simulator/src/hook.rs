@@ -30,7 +30,7 @@ fn keep(info: &PanicHookInfo<'_>) -> bool {
     true
 }
 
-/// What a panic's payload says.
+/// The message of a panic's payload.
 fn message(payload: &dyn Any) -> &str {
     if let Some(text) = payload.downcast_ref::<&'static str>() {
         text

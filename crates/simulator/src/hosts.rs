@@ -18,7 +18,7 @@ use chiliad_machine::{Ticks, Woken, WorkerId};
 /// Timers from this number on are those of hosts that are stopped, not of workers.
 const PAUSES: u32 = u32::MAX - Host::COUNT_MAX;
 
-/// What is done to a host, for the run's digest.
+/// An operation on a host, for the run's digest.
 #[derive(Clone, Copy)]
 enum Change {
     Crash = 1,
@@ -49,7 +49,7 @@ pub fn outside_on<R>(host: Host, f: impl FnOnce() -> R) -> R {
 /// All workers of a host die where they stand: no destructor of theirs runs, and none of them runs again. Others
 /// may run first. A host without workers stays as it is.
 ///
-/// The run ends when nobody is left but daemons: whoever starts the host again is none.
+/// The run ends when only daemons are left: the core that starts the host again is none.
 ///
 /// # Panics
 /// Outside the schedule, and when the running core is one of the host's.
@@ -232,7 +232,7 @@ impl State {
         self.plan();
     }
 
-    /// The host is not stopped any more; whoever can run there is not booked yet.
+    /// Ends the host's pause; cores that can run there are not booked yet.
     fn end_pause(&self, host: Host) {
         let Some(until) = self.paused.borrow_mut().remove(&host) else { return };
         let mut timers = self.timers.borrow_mut();

@@ -7,7 +7,7 @@ use chiliad_machine::{Class, Cost, Fault, Machine, Ordering, SparseShape, Ticks,
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// What pools ask for at a time where time passes.
+/// The bytes that pools request at a time where time passes.
 const CHUNK_BYTES_TIMED: usize = 2 << 20;
 
 /// The simulated machine. See the crate's head.

@@ -1,4 +1,4 @@
-//! What a run ends with.
+//! The outcome of a run.
 
 use crate::host::Host;
 use crate::timed::Timings;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// What was done to a word.
+/// A kind of access to a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Access {
@@ -100,7 +100,7 @@ pub struct Freed {
 pub struct UseOfFreedMemory {
     /// The word.
     pub address: u64,
-    /// What was done to it.
+    /// The access.
     pub access: Access,
     /// By which worker.
     pub worker: WorkerId,
@@ -110,7 +110,7 @@ pub struct UseOfFreedMemory {
     pub event: u64,
     /// The stack there.
     pub trace: Trace,
-    /// What closed the word; nothing if it was never handed out.
+    /// The operation that closed the word; nothing if it was never handed out.
     pub freed: Option<Freed>,
 }
 
@@ -146,7 +146,7 @@ pub struct ForeignAccess {
     pub owner: Host,
     /// The word.
     pub address: u64,
-    /// What was done to it.
+    /// The access.
     pub access: Access,
     /// By which worker.
     pub worker: WorkerId,
@@ -173,7 +173,7 @@ pub struct Step {
     pub event: u64,
     /// Whose.
     pub worker: WorkerId,
-    /// What was done.
+    /// The access.
     pub access: Access,
     /// To which word or block.
     pub address: u64,
@@ -208,13 +208,13 @@ pub struct CorePanic {
     pub worker: WorkerId,
     /// Its name.
     pub name: String,
-    /// What it said and where.
+    /// The message, with its place.
     pub message: String,
     /// When its unwinding was over.
     pub event: u64,
 }
 
-/// What every worker keeps to: the rules of sections (`section`).
+/// The rules of sections that every worker keeps (`section`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
     /// In a section no worker lets a sibling run.
@@ -335,7 +335,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What cores did besides accesses, summed over the run. Nothing here takes simulated time yet.
+/// Operations of cores besides accesses, summed over the run. Nothing here takes simulated time yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Calls of `await_line`.
@@ -354,7 +354,7 @@ pub struct Counters {
     pub hole_lines: u64,
 }
 
-/// What a run ends with.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// How it ended.
@@ -373,13 +373,13 @@ pub struct Outcome {
     pub marks: BTreeSet<&'static str>,
     /// A digest of every event: its number, core, address and kind. Equal for equal runs.
     pub trace_hash: u64,
-    /// What was counted of a timed run.
+    /// The counts of a timed run.
     pub timings: Option<Timings>,
     /// The last accesses, if the run was asked to list them.
     pub transcript: Vec<Step>,
     /// Memory handed out, freed blocks included.
     pub memory_bytes: u64,
-    /// What else was counted.
+    /// Further counts.
     pub counters: Counters,
     /// Host seconds until the last of the workers began to take time, where some did not at first.
     pub untimed_seconds: f64,

@@ -3,7 +3,7 @@
 //! Each purpose draws from a stream of its own, so that a program that asks for one random number
 //! more does not change its schedule thereby.
 
-/// What a stream is for; each yields different numbers from one seed.
+/// The purpose of a stream; each yields different numbers from one seed.
 #[derive(Clone, Copy)]
 pub(crate) enum Stream {
     Schedule,
@@ -11,11 +11,11 @@ pub(crate) enum Stream {
     Memory,
     /// Which operations of a disk fail, and how.
     DiskFaults,
-    /// What a disk still has after power was lost.
+    /// The content of a disk after power was lost.
     DiskImage,
     /// Whether a worker of a fiber group finds its memory there.
     Fibers,
-    /// What becomes of the calls of a shared log.
+    /// The faults of calls to a shared log.
     LogFaults,
     /// The numbers that the program of a worker asks for.
     Worker(u32),

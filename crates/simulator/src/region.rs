@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ptr::NonNull;
 
-/// What fresh memory holds.
+/// The bytes of fresh memory.
 const GARBAGE: u8 = 0xa5;
 
 /// The region's own alignment, and so the largest that a block can have.
@@ -197,7 +197,7 @@ pub(crate) struct Region {
     books: RefCell<Books>,
 }
 
-/// What is known of blocks.
+/// The known blocks.
 struct Books {
     random: Generator,
     reuses: bool,
@@ -232,7 +232,7 @@ impl Region {
         })
     }
 
-    /// What is accessed and handed out from here on is by a core of this host, and for it. In memory that is
+    /// Accesses and allocations from here on are by a core of this host, and for it. In memory that is
     /// not checked all words are everybody's.
     #[inline]
     pub(crate) fn enter_host(&self, host: Host) {

@@ -92,7 +92,7 @@ impl Run {
     }
 
     /// As [`Run::outside`], where memory that `f` obtains is the host's, whose cores alone may access it.
-    /// What is outside may access all.
+    /// Code outside of the run may access all memory.
     ///
     /// # Panics
     /// With its report, when `f` uses freed memory.

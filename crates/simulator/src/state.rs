@@ -48,7 +48,7 @@ pub(crate) const DEVICE_EVENT: u64 = 12;
 pub(crate) const AWAIT_EVENT: u64 = 13;
 pub(crate) const HOST_EVENT: u64 = 14;
 
-/// What is known of one worker; index 0 is the host's own stack.
+/// The state of one worker; index 0 is the host's own stack.
 pub(crate) struct Worker {
     pub(crate) name: String,
     /// The core that it runs on, and whether others do too.
@@ -95,7 +95,7 @@ pub(crate) struct State {
     /// The running core's clock in a timed run, in cycles since that began, and 256ths of a cycle besides.
     pub(crate) time: Cell<Ticks>,
     pub(crate) parts: Cell<u64>,
-    /// What the clock showed when the timed run began.
+    /// The clock when the timed run began.
     pub(crate) begun: Cell<Ticks>,
 
     /// How far the clock is ahead of the events.

@@ -86,7 +86,7 @@ impl StoreBuffers {
         buffer.pending.push_back(store);
     }
 
-    /// What `core` itself must see at `target`, if that is not what memory holds.
+    /// The value that `core` itself must see at `target`, if that is not what memory holds.
     pub(crate) fn forward(&self, core: u32, target: *const AtomicPtr<()>) -> Option<*mut ()> {
         let pending = &self.buffers[core as usize].pending;
         pending.iter().rev().find(|store| store.target == target).map(|store| store.value)

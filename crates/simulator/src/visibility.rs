@@ -23,7 +23,7 @@ impl State {
         self.config.memory_model == MemoryModel::Tso && self.running.get() != 0
     }
 
-    /// What the running core must see at a word instead of what memory holds.
+    /// The value that the running core must see at a word instead of what memory holds.
     #[inline]
     pub(crate) fn forward(&self, target: *const AtomicPtr<()>) -> Option<*mut ()> {
         if !self.buffered.get() {

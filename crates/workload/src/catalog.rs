@@ -57,8 +57,9 @@ impl WorkloadOptions {
         Ok(self.make()?.tables().into_iter().map(|spec| spec.name).collect())
     }
 
-    /// The same with the parameters at their defaults that no row depends on: those of requests, and without
-    /// `partitioned` the number of partitions where rows do not know it. Of which this is equal, those have equal rows.
+    /// These options with the parameters at their defaults that no row depends on: those of requests, and without
+    /// `partitioned` the number of partitions where rows do not know it. Options of which this is equal have equal
+    /// rows.
     #[must_use]
     pub fn rows(&self, partitioned: bool) -> Self {
         match self.clone() {

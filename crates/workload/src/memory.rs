@@ -1,6 +1,6 @@
 //! About how much memory rows take, before any of them is made.
 //!
-//! What stands beside each workload's options is a sum of rows times bytes; a test compares it with what is
+//! The estimate beside each workload's options is a sum of rows times bytes; a test compares it with what is
 //! resident when the rows are there.
 
 /// Words in front of a record's value.
@@ -15,7 +15,7 @@ const SECONDARY_BYTES: u64 = 110;
 /// Slots that lie ready in pools, and parts of chunks, in hundredths of what is used.
 const SPARE_PERCENT: u128 = 10;
 
-/// What rows will take.
+/// The memory that rows will take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Estimate {
     /// The flag that says how many rows there are.
@@ -45,7 +45,7 @@ impl Tables {
         self
     }
 
-    /// The same rows in a secondary index.
+    /// These rows in a secondary index.
     #[must_use]
     pub fn secondary(mut self, rows: u64) -> Self {
         self.bytes += u128::from(rows) * u128::from(SECONDARY_BYTES);

@@ -18,7 +18,7 @@ pub(crate) fn percent(flag: &str, given: f64) -> Result<(), String> {
     Err(format!("{flag} {given}: accepted is 0 to 100 (percent)"))
 }
 
-/// What the part numbered `part` of `of` gets when `items` are divided evenly.
+/// The share of the part numbered `part` of `of` when `items` are divided evenly.
 #[inline]
 pub(crate) fn share(items: u32, part: u32, of: u32) -> Range<u32> {
     let bound = |part: u32| (u64::from(items) * u64::from(part) / u64::from(of)) as u32;

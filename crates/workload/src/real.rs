@@ -61,7 +61,7 @@ pub(crate) fn exp_m1(x: f64) -> f64 {
     if x.abs() < 0.35 { exp_m1_of_small(x) } else { exp(x) - 1.0 }
 }
 
-/// The same for `r` up to 0.35 in amount: r + r^2 / 2! + r^3 / 3! + ...
+/// The series for `r` up to 0.35 in amount: r + r^2 / 2! + r^3 / 3! + ...
 #[inline]
 fn exp_m1_of_small(r: f64) -> f64 {
     const F: [f64; 15] = {

@@ -4,11 +4,11 @@
 
 use core::marker::PhantomData;
 
-/// What a column can hold.
+/// A type that a column can hold.
 pub trait Kind {
     /// Bytes that it takes.
     const BYTES: usize;
-    /// What reading it gives.
+    /// The result of reading it.
     type Value<'a>;
     /// Reads it from its bytes.
     fn read(bytes: &[u8]) -> Self::Value<'_>;

@@ -1,4 +1,4 @@
-//! What a workload is, seen from the drivers that run it: tables, rows to load, requests to make
+//! A workload as drivers see it: tables, rows to load, requests to make
 //! up, one procedure per request, and conditions that must hold at the end.
 //!
 //! A workload knows no scheme and no machine; its procedures are written once against
@@ -7,7 +7,7 @@
 
 use chiliad_api::{Error, Reason, Result, TableId, TableSpec, Transaction};
 
-/// What the driver must tell the engine before the transaction begins.
+/// The properties of a transaction that the driver tells the engine before it begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Shape {
     /// Index into [`Workload::kinds`].
@@ -25,7 +25,7 @@ pub struct ClientId {
     pub index: usize,
     /// How many there are.
     pub of: usize,
-    /// What its home is chosen by, where clients have one: those that share this share a home.
+    /// The number that its home is chosen by, where clients have one: those that share it share a home.
     pub home: usize,
     /// The seed of the run.
     pub seed: u64,
@@ -36,7 +36,7 @@ pub struct ClientId {
 pub struct Condition {
     /// Its name in reports.
     pub name: String,
-    /// What was wrong, or `None`.
+    /// The first violation, or `None`.
     pub failure: Option<String>,
 }
 

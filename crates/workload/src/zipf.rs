@@ -87,7 +87,7 @@ fn zeta_exact(items: u64, theta: f64) -> f64 {
     (1..=items).map(|k| pow(k as f64, -theta)).sum()
 }
 
-/// The same by the Euler-Maclaurin formula beyond the first thousand terms: exact to the precision
+/// The sum by the Euler-Maclaurin formula beyond the first thousand terms: exact to the precision
 /// of a double, and as fast for a billion items as for a thousand.
 fn zeta(items: u64, theta: f64) -> f64 {
     const TERMS: u64 = 1000;

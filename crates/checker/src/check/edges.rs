@@ -27,7 +27,7 @@ pub(crate) struct Reason {
     pub(crate) kind: EdgeKind,
 }
 
-/// What is derived from a history before its edges.
+/// The facts derived from a history before its edges.
 pub(crate) struct Derived<'a> {
     pub(crate) history: &'a History,
     pub(crate) stamps: Stamps,
@@ -137,7 +137,7 @@ impl<'h, F: FnMut(Reason)> Emitter<'_, 'h, F> {
         self.anti(reader, node, op.key, EdgeKind::ReadWrite);
     }
 
-    /// The reader stands before those who replaced the node that it saw.
+    /// The reader stands before the writers that replaced the node that it saw.
     fn anti(&mut self, reader: u32, node: u32, key: KeyId, kind: EdgeKind) {
         let Derived { versions, .. } = &*self.derived;
         for writer in versions.replacers(node) {
@@ -147,7 +147,7 @@ impl<'h, F: FnMut(Reason)> Emitter<'_, 'h, F> {
         }
     }
 
-    /// What a transaction reads of its own says nothing, but it must have been written.
+    /// A read of the transaction's own write says nothing, but it must have been written.
     fn own_read(&mut self, reader: u32, op: Op) {
         let history = self.derived.history;
         let own = self.derived.versions.find(op.key, reader);
@@ -254,7 +254,7 @@ impl<'h, F: FnMut(Reason)> Emitter<'_, 'h, F> {
         }
     }
 
-    /// What a scan did not return.
+    /// The absences that a scan has seen.
     fn scan(&mut self, reader: u32, scan: &Scan) {
         let history = self.derived.history;
         // The gaps change the trees beside them, hence the copy; nearly always there are none.

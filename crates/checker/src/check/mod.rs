@@ -36,7 +36,7 @@ use crate::anomaly::{EdgeKind, Isolation};
 use crate::history::History;
 use crate::verdict::{EdgeCounts, Verdict};
 
-/// What to check, and how much to say.
+/// The options of a check.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The level against which the history is judged. All anomalies are found in any case.

@@ -1,4 +1,4 @@
-//! What a scan did not return: every known key of the table between two keys that it did.
+//! The absences that a scan has seen: every known key of the table between two keys that it returned.
 //!
 //! The keys of a scanned table are sorted once; a scan's bounds are keys too, so that the *gaps*
 //! between what it returned are intervals of ranks. Few keys in a gap have anything to say: one

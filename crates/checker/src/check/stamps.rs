@@ -10,7 +10,7 @@ use crate::anomaly::Class;
 use crate::history::History;
 use crate::stamp::Stamp;
 
-/// What is known of a writer.
+/// The knowledge about a writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writer {
     Committed(u32),

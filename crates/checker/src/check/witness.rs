@@ -33,7 +33,7 @@ const ROUNDS: usize = 16;
 /// How many mismatches of a replay are mended; with more than this the order is far from true.
 const MENDED_MAX: usize = 10_000;
 
-/// What came of the search.
+/// The result of the search.
 #[derive(Default)]
 pub(crate) struct Examination {
     /// How many ambiguous reads no serial order that was tried explains.
@@ -64,7 +64,7 @@ pub(crate) fn examine(derived: &Derived, graph: &Graph) -> Examination {
     bend(derived, order)
 }
 
-/// What a first order should be near to.
+/// The order that a first attempt should be near to.
 #[derive(Clone, Copy, PartialEq)]
 enum Near {
     Time,

@@ -12,7 +12,7 @@ pub struct ReadError {
     pub position: u64,
 }
 
-/// What can be wrong with a history.
+/// A flaw of a history.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadErrorKind {

@@ -96,7 +96,7 @@ impl History {
     }
 }
 
-/// What an operation did.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpKind {
     /// Read a record.

@@ -1,4 +1,4 @@
-//! What one worker records while it runs: an append-only buffer of events.
+//! The records of one worker while it runs: an append-only buffer of events.
 //!
 //! Recording must hardly disturb what it observes: an event is one tag byte, fixed-width numbers
 //! and the key, appended to a chunk that the worker owns. Chunks are about a mebibyte, so that

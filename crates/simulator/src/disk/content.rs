@@ -1,4 +1,4 @@
-//! What one file holds: as written, as durable, and the writes between the two.
+//! The content of one file: as written, as durable, and the writes between the two.
 //!
 //! - `cached` is what reads see: every write, durable or not.
 //! - `durable` is what certainly survives a loss of power. Besides it, each sector of a pending write
@@ -48,7 +48,7 @@ impl Content {
         self.pending.push(Change::Write(gap, written));
     }
 
-    /// What was written before the mark is durable.
+    /// Writes before the mark become durable.
     pub(super) fn sync(&mut self, mark: u64) {
         for change in self.pending.take(mark) {
             match change {
@@ -60,7 +60,7 @@ impl Content {
         self.durable.resize(self.cached.len(), Sector::Hole);
     }
 
-    /// What was written before the mark is durable in parts, and the rest never will be.
+    /// Writes before the mark become durable in parts, and the rest never will be.
     pub(super) fn fail(&mut self, mark: u64, random: &mut Generator) {
         self.errors += 1;
         let changes = self.pending.take(mark);

@@ -9,7 +9,7 @@ use super::faults::DiskLosses;
 use super::sector::{SECTOR_BYTES, Sector};
 use crate::random::Generator;
 
-/// What becomes of one sector of a write.
+/// The fate of one sector of a write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Kept,

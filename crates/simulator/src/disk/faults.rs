@@ -47,7 +47,7 @@ pub(super) fn strikes(one_in: u64, random: &mut Generator) -> bool {
     one_in > 0 && random.below(one_in) == 0
 }
 
-/// What was done since the disk was mounted. Operations through dead handles do not count.
+/// Operations since the disk was mounted. Those through dead handles do not count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DiskCounters {
     /// Changing operations, those that failed included.
@@ -70,7 +70,7 @@ pub struct DiskCounters {
     pub full: u64,
 }
 
-/// What the loss of power that a disk was mounted after has cost: zeros when there was none. Of
+/// The losses of the power failure that a disk was mounted after: zeros when there was none. Of
 /// files that have no name any more, only the change of the name counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DiskLosses {

@@ -1,4 +1,4 @@
-//! What is left of a file's content when power is lost: of its pending writes as much as their fates say.
+//! A file's content after power was lost: of its pending writes as much as their fates say.
 //!
 //! Where the file is long enough and nothing arrived, it holds zeros, noise, or what a file that is
 //! gone held at that place: a log's old segment under the name of a new one.

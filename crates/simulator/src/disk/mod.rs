@@ -137,19 +137,19 @@ impl FaultyDisk {
         lock(&self.state).check().is_err()
     }
 
-    /// What was done since the disk was mounted.
+    /// Operations since the disk was mounted.
     #[must_use]
     pub fn counters(&self) -> DiskCounters {
         lock(&self.state).counters
     }
 
-    /// What the crash has cost that this disk was found after.
+    /// The losses of the crash that this disk was found after.
     #[must_use]
     pub fn losses(&self) -> DiskLosses {
         lock(&self.state).losses
     }
 
-    /// What reads of the whole file see, without faults, on a disk that is off too; `None` without a
+    /// The bytes that reads of the whole file see, without faults, on a disk that is off too; `None` without a
     /// file of that name.
     #[must_use]
     pub fn contents(&self, name: &str) -> Option<Vec<u8>> {

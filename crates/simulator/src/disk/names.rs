@@ -59,7 +59,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// What is durable, and nothing else.
+    /// Names that are all durable.
     pub(super) fn of(durable: Table) -> Self {
         Self { cached: durable.clone(), durable, ..Self::default() }
     }
@@ -128,14 +128,14 @@ impl Names {
         self.failed = false;
     }
 
-    /// What changed before the mark is durable.
+    /// Changes before the mark become durable.
     pub(super) fn sync(&mut self, mark: u64) {
         for change in self.pending.take(mark) {
             change.apply(&mut self.durable);
         }
     }
 
-    /// What changed before the mark is durable in parts, and the rest never will be.
+    /// Changes before the mark become durable in parts, and the rest never will be.
     pub(super) fn fail(&mut self, mark: u64, random: &mut Generator) {
         self.failed = true;
         let changes = self.pending.take(mark);

@@ -7,7 +7,7 @@ pub(super) const SECTOR_BYTES: usize = 512;
 
 pub(super) type Bytes = [u8; SECTOR_BYTES];
 
-/// What a sector of a file holds. Bytes are shared between the cache, what is pending and what is
+/// The bytes of a sector of a file. They are shared between the cache, what is pending and what is
 /// durable, so that writing and copying a disk are cheap.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Sector {

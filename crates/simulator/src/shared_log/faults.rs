@@ -81,7 +81,7 @@ impl LogFaults {
     }
 }
 
-/// What happened to a shared log since it was made.
+/// Events of a shared log since it was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LogCounters {
     /// Calls of all servers.

@@ -4,7 +4,7 @@
 //! ([`FaultyLog::roll_back`] and its neighbours). Its records live in the host's memory and outlive runs.
 //!
 //! - Everything is a function of the log's seed and the order of calls. What lasts a while lasts for so many calls of
-//!   the log, whoever makes them: time begins anew with every run.
+//!   the log, from any caller: time begins anew with every run.
 //! - A core of a run lets others run at every call, and an append takes simulated time; elsewhere a call is just
 //!   performed. The mutex is never held while cores switch, nor while records are handed over.
 //! - A server that crashes ([`FaultyLog::crash_server`]) leaves handles that can do nothing any more: what still holds
@@ -127,7 +127,7 @@ impl FaultyLog {
         lock(&self.state).records.flip(position, bit)
     }
 
-    /// What happened so far.
+    /// The events so far.
     #[must_use]
     pub fn counters(&self) -> LogCounters {
         lock(&self.state).counters

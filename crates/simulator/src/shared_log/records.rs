@@ -11,7 +11,7 @@ pub(super) type Record = Arc<[u8]>;
 /// A record at its position.
 pub(super) type Placed = (Position, Record);
 
-/// What everybody reads, and what a server that is deceived reads instead.
+/// The record that every server reads, and the one that a deceived server reads instead.
 #[derive(Clone)]
 pub(super) struct Records {
     first: Position,
@@ -54,7 +54,7 @@ impl Records {
         self.records.push_back(record);
     }
 
-    /// What a server sees from `from` on, up to about `bytes` bytes.
+    /// The records that a server sees from `from` on, up to about `bytes` bytes.
     pub(super) fn since(&self, server: u32, from: Position, bytes: usize) -> Vec<Placed> {
         let Some(start) = from.checked_sub(self.first) else { return Vec::new() };
         let (mut found, mut sum) = (Vec::new(), 0);

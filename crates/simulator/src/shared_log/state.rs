@@ -12,14 +12,14 @@ use std::ops::Range;
 /// How much longer a slow append takes.
 const SLOW_FACTOR: u64 = 32;
 
-/// Who calls: a server, and its life when the handle was made.
+/// The caller: a server, and its life when the handle was made.
 #[derive(Clone, Copy)]
 pub(super) struct Caller {
     pub(super) server: u32,
     pub(super) life: u64,
 }
 
-/// What the log knows of a server.
+/// The log's knowledge of a server.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Link {
     pub(super) life: u64,
@@ -33,7 +33,7 @@ struct Flight {
     caller: Caller,
     /// The leader that it was sent to.
     term: u64,
-    /// What is left to append, the next one last.
+    /// The records left to append, the next one last.
     left: Vec<Record>,
     /// One record at a time.
     scattered: bool,
@@ -254,7 +254,7 @@ impl LogState {
         Ok(Step::Acknowledged)
     }
 
-    /// What becomes of a record by the odds; whether it is acknowledged.
+    /// Draws the fate of a record; returns whether it is acknowledged.
     fn decide(&mut self, record: Record) -> bool {
         if self.strikes(self.faults.dropped_one_in) {
             self.counters.dropped += 1;

@@ -1,4 +1,4 @@
-//! What carries only so much at a time: links, ports, memory controllers.
+//! Resources of limited bandwidth: links, ports, memory controllers.
 //!
 //! Time is cut into windows of [`WINDOW`] cycles, each with room for as much as fits into it. A use
 //! takes room in the window of its time, or in the first later ones that have some, and is delayed until
@@ -6,7 +6,7 @@
 //! which the uses are booked, which is not that of their times. Within a window nothing is delayed: queues
 //! shorter than a window do not show.
 //!
-//! What is taken of all resources in one window lies side by side, a byte each: what is used is used at
+//! The loads of all resources in one window lie side by side, a byte each: resources in use are used at
 //! about the same time, and a message takes neighbours.
 
 use super::table::table;
@@ -15,7 +15,7 @@ use super::table::table;
 const WINDOW: u64 = 32;
 /// Windows that are kept: longer than any queue of one message from each core.
 const KEPT: usize = 1024;
-/// What fits into a window, in quarters of a cycle.
+/// The capacity of a window, in quarters of a cycle.
 const QUARTERS: u32 = 4 * WINDOW as u32;
 
 /// Some resources of one kind.
@@ -76,7 +76,7 @@ impl Bandwidth {
         time
     }
 
-    /// What is taken in a window.
+    /// The load of a resource in a window.
     #[inline]
     fn row(&mut self, window: u64) -> &mut [u8] {
         let place = window as usize % KEPT;

@@ -1,4 +1,4 @@
-//! What is known of one core of a timed run: its clock's next event, what it has asked for, how it spins.
+//! The state of one core of a timed run: its clock's next event, its request, how it spins.
 
 use super::spin::Spin;
 use super::tags::Right;
@@ -10,7 +10,7 @@ const STACK_LINES: u32 = 8;
 /// No core.
 pub(super) const NOBODY: u32 = u32::MAX;
 
-/// What an access wants of its line.
+/// The demand of an access on its line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Access {
     /// To see it.
@@ -29,7 +29,7 @@ impl Access {
     }
 }
 
-/// What a core is for.
+/// The role of a core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Post {
     /// The host's own stack, or an observer.
@@ -40,7 +40,7 @@ pub(crate) enum Post {
     Background,
 }
 
-/// What the event of a core means.
+/// The meaning of a core's event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Event {
     /// It goes on.
@@ -56,7 +56,7 @@ pub(super) enum Event {
     Pass,
 }
 
-/// What a core waits for.
+/// The request that a core waits for.
 pub(super) struct Request {
     pub(super) line: u64,
     pub(super) mix: u64,
@@ -68,7 +68,7 @@ pub(super) struct Request {
     pub(super) further: Option<u64>,
 }
 
-/// What an access does to memory when its time has come. Returns the line that the same access goes on
+/// The effect of an access on memory when its time has come. Returns the line that the same access goes on
 /// with, if it is of several.
 pub(super) type Effect = *mut dyn FnMut() -> Option<u64>;
 
@@ -90,14 +90,14 @@ pub(crate) struct Core {
     /// The next core in the queue of its line.
     pub(super) behind: u32,
     pub(super) spin: Spin,
-    /// What the counter in the middle held for it.
+    /// The value that the counter in the middle held for it.
     pub(super) counted: u64,
     pub(super) stack: Stack,
     /// Lines asked for ahead of use and when they arrive, the oldest first.
     pub(super) ahead: Vec<(u64, u64)>,
 }
 
-/// What a core goes on with: its stack's addresses when it last gave way, only ever asked for ahead.
+/// The place where a core goes on: its stack's addresses when it last gave way, only ever prefetched.
 #[derive(Clone, Copy)]
 pub(super) struct Stack {
     /// Where the frames end that it returns to first.
@@ -148,7 +148,7 @@ impl Core {
         }
     }
 
-    /// What it asked for is for nobody.
+    /// Drops its request.
     pub(super) fn forget_request(&mut self) {
         self.request.effect = None;
         self.request.further = None;

@@ -48,7 +48,7 @@ pub(crate) enum Copies {
     Owned(u32),
 }
 
-/// What had to go for a line.
+/// The lines that had to go for a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Gone {
     /// Which line.

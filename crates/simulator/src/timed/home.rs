@@ -1,4 +1,4 @@
-//! What a line's home does with a request, and everything that takes time but the cores themselves.
+//! The home of a line: its handling of a request, and everything that takes time but the cores themselves.
 
 use super::chip::{Chip, Queue};
 use super::core::{Access, Core, Effect, Event, NOBODY, Post, Request, perform};
@@ -18,7 +18,7 @@ const CROWD: u32 = 128;
 const CORE_LINES: u32 = 3;
 const EFFECT_LINES: u32 = 2;
 
-/// What was counted of the memory of a timed run.
+/// The counts of the memory of a timed run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Timings {
     /// Cycles from when what the first core does began to take time until the last core stopped.
@@ -103,7 +103,7 @@ impl Timed {
         timed
     }
 
-    /// What `core` may do with a line, in how many cycles it knows, and from when on the line is there.
+    /// The rights of `core` to a line, in how many cycles it knows, and from when on the line is there.
     #[inline]
     pub(super) fn look(&mut self, core: u32, line: u64) -> (Right, u32, u64) {
         let (right, cycles) = self.private.look(core, line);
@@ -160,7 +160,7 @@ impl Timed {
         }
     }
 
-    /// What `core` does takes time from `time` on, or does not.
+    /// Switches whether the operations of `core` take time from `time` on.
     pub(super) fn clock(&mut self, core: u32, time: u64, on: bool) {
         let it = &mut self.cores[core as usize];
         it.resumed = time;
@@ -591,7 +591,7 @@ impl Timed {
     }
 }
 
-/// What one event came to.
+/// The result of one event.
 pub(super) enum Step {
     /// A core goes on at a time.
     Resume(u64, u32),

@@ -1,6 +1,6 @@
 //! Cores that stop, for good or for a while, and cores that come, in a timed run.
 //!
-//! What a core has asked for is under way when it dies: a request that has left reaches its home, which does
+//! A core's request is under way when it dies: a request that has left reaches its home, which does
 //! nothing for it, and keeps its place in the queue until its turn has come. Only then may
 //! another worker have the core.
 

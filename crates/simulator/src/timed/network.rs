@@ -11,7 +11,7 @@ use crate::description::Network as Kind;
 const HEAD_BYTES: u32 = 8;
 const LINE_BYTES: u32 = 64;
 
-/// What a message carries.
+/// The payload of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Load {
     /// A request, an answer without content.
@@ -20,7 +20,7 @@ pub(crate) enum Load {
     Line,
 }
 
-/// What joins the tiles.
+/// The network between the tiles.
 pub(crate) struct Network {
     kind: Kind,
     /// Tiles of a row.

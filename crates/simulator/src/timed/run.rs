@@ -145,7 +145,7 @@ impl State {
     }
 
     /// Whether the running core goes on before all others, whose time may be earlier by less than `ahead`.
-    /// What others have booked for the same time comes first, unless the core has just been chosen: so the
+    /// Others that have booked the same time come first, unless the core has just been chosen: so the
     /// order does not depend on which other cores have had something to do in between.
     #[inline]
     fn is_turn(&self, timed: &Timed, now: u64, ahead: u64) -> bool {
@@ -369,7 +369,7 @@ impl State {
         }
     }
 
-    /// What the running core does takes time from here on, or does not.
+    /// Switches whether the running core's operations take time from here on.
     pub(crate) fn set_clocked(&self, timed: &RefCell<Timed>, on: bool) {
         timed.borrow_mut().clock(self.core.get(), self.time.get(), on);
         self.clock_thread(on);

@@ -9,7 +9,7 @@ use super::table::table;
 use crate::description::Cache;
 use chiliad_machine::{Machine, Native};
 
-/// What a core may do with a line that it holds.
+/// The rights of a core to a line that it holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub(crate) enum Right {
@@ -148,7 +148,7 @@ impl Private {
         Native::prefetch(self.first.words.as_ptr().wrapping_add(start).cast(), 1);
     }
 
-    /// What `core` may do with `line`, and in how many cycles it knows.
+    /// The rights of `core` to `line`, and in how many cycles it knows.
     #[inline]
     pub(crate) fn look(&mut self, core: u32, line: u64) -> (Right, u32) {
         if let Some(word) = self.first.touch(core, line) {

@@ -137,7 +137,7 @@ impl State {
         }
     }
 
-    /// What the running thread does takes time from here on, or does not.
+    /// Switches whether the running thread's operations take time from here on.
     pub(super) fn clock_thread(&self, on: bool) {
         let Some(share) = self.timeshare() else { return };
         let mut share = share.borrow_mut();

@@ -41,7 +41,7 @@ pub(crate) struct Timeshare {
     pub(super) switch: u64,
 }
 
-/// What goes with a thread from core to core.
+/// The state that goes with a thread from core to core.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Thread {
     /// Nothing that it does takes time.

@@ -29,7 +29,7 @@ pub(crate) struct Wheel {
     /// When the first event in a slot is due, `u64::MAX` if there is none.
     near: u64,
     far: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    /// What comes last at its time.
+    /// Events that come last at their time.
     late: BinaryHeap<Reverse<(u64, u32)>>,
     /// Events that went into the heap so far.
     serial: u64,

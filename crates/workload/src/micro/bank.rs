@@ -32,7 +32,7 @@ const REOPEN: usize = 4;
 const CARDS: usize = 0;
 const OWNERS: usize = 1;
 
-/// What every account holds at first.
+/// The initial balance of every account.
 const FIRST_BALANCE: i64 = 100;
 
 /// The bank as asked for.
@@ -101,7 +101,7 @@ pub struct BankClient {
 }
 
 impl BankClient {
-    /// What the last transaction saw: a balance or a sum.
+    /// The number that the last transaction saw: a balance or a sum.
     #[must_use]
     pub fn shown(&self) -> i64 {
         self.shown
@@ -112,7 +112,7 @@ impl Bank {
     /// The bank as asked for.
     ///
     /// # Errors
-    /// What [`BankOptions::validate`] finds.
+    /// Those of [`BankOptions::validate`].
     pub fn new(options: BankOptions) -> core::result::Result<Self, String> {
         options.validate()?;
         Ok(Self { options })

@@ -1,4 +1,4 @@
-//! What must hold in a bank at rest, looked at in pieces, each in a transaction of its own:
+//! The conditions of a bank at rest, checked in pieces, each in a transaction of its own:
 //!
 //! - `accounts`: each name leads to its customer, which has savings and checking;
 //! - `savings`: nobody's are below zero;

@@ -6,7 +6,7 @@
 //! send-payment. Money is in whole cents. By default 90 of a hundred transactions are about 1000 hot
 //! accounts, as in the paper.
 //!
-//! What the paper leaves open: transact-savings brings 20.20 or takes it, half and half, so that
+//! The paper leaves open: transact-savings brings 20.20 or takes it, half and half, so that
 //! savings that were amalgamated fill up again.
 //!
 //! Deposits and withdrawals change how much money there is. So that it can be counted exactly after
@@ -65,7 +65,7 @@ impl Smallbank {
     /// SmallBank as asked for.
     ///
     /// # Errors
-    /// What [`SmallbankOptions::validate`] finds.
+    /// Those of [`SmallbankOptions::validate`].
     pub fn new(options: SmallbankOptions) -> core::result::Result<Self, String> {
         options.validate()?;
         Ok(Self {

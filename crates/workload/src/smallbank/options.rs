@@ -19,7 +19,7 @@ pub struct SmallbankOptions {
     pub multi_partition: f64,
     /// `--snapshot-reads`: balance reads a snapshot of the past.
     pub snapshot_reads: bool,
-    /// What an account holds at first, savings and checking each: from, to, in cents.
+    /// The initial balance of an account, savings and checking each: from, to, in cents.
     pub first_balance: (u32, u32),
 }
 

@@ -13,14 +13,14 @@ use crate::{ClientId, Shape};
 use Use::{Changed, Seen};
 use chiliad_api::{Error, Get, Result, Row, TableId, Transaction};
 
-/// What deposit-checking brings, in cents (H-Store, as the following).
+/// The amount of deposit-checking, in cents (H-Store, as the following).
 const DEPOSIT: i64 = 130;
-/// What transact-savings brings or takes.
+/// The amount that transact-savings adds or takes.
 const SAVINGS: i64 = 2020;
-/// What write-check takes, and what it takes more when there is not as much.
+/// The amount that write-check takes, and the fee when there is not as much.
 const CHECK: i64 = 500;
 const PENALTY: i64 = 100;
-/// What send-payment moves.
+/// The amount that send-payment moves.
 const PAYMENT: i64 = 500;
 
 /// One client: its random numbers and the request in hand.
@@ -52,7 +52,7 @@ impl Client {
         }
     }
 
-    /// What the last transaction saw: a balance.
+    /// The number that the last transaction saw: a balance.
     #[must_use]
     pub fn shown(&self) -> i64 {
         self.shown
@@ -64,7 +64,7 @@ impl Client {
         self.customers
     }
 
-    /// What the request in hand brings (or takes, if negative) or moves, in cents.
+    /// The amount that the current request adds (or takes, if negative) or moves, in cents.
     #[must_use]
     pub fn amount(&self) -> i64 {
         self.amount
@@ -197,7 +197,7 @@ impl Client {
     }
 }
 
-/// What becomes of a balance.
+/// The change of a balance.
 #[derive(Clone, Copy)]
 enum Use {
     Seen,

@@ -1,4 +1,4 @@
-//! What must hold in a register at rest, looked at by ranges of subscribers, each in a transaction
+//! The conditions of a register at rest, checked by ranges of subscribers, each in a transaction
 //! of its own:
 //!
 //! - `subscribers`: all are there, each with its number;
@@ -22,7 +22,7 @@ const CHUNK: u32 = 256;
 const NAMES: [&str; 5] =
     ["subscribers", "numbers", "access_info", "special_facility", "call_forwarding"];
 
-/// What was wrong first, by condition.
+/// The first violation of each condition.
 #[derive(Default)]
 struct Findings([Option<String>; 5]);
 
@@ -88,7 +88,7 @@ type Found<V> = Vec<(Vec<u8>, V)>;
 struct Piece {
     /// S_ID and SUB_NBR of each, by s_id.
     subscribers: Vec<Option<(u32, Number)>>,
-    /// The same by number.
+    /// The first violation by number.
     numbers: Found<(u32, Number)>,
     access_info: Found<bool>,
     special_facility: Found<bool>,

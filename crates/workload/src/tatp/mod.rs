@@ -47,7 +47,7 @@ const INSERT_CALL_FORWARDING: usize = 5;
 /// The sums of the shares of the kinds up to each, in percent: 35, 10, 35, 2, 14, 2, 2.
 const SHARES: [u32; 7] = [35, 45, 80, 82, 96, 98, 100];
 
-/// The same where writes are frequent: 8, 20, 12, 14, 14, 16, 16.
+/// The shares where writes are frequent: 8, 20, 12, 14, 14, 16, 16.
 const SHARES_WRITING: [u32; 7] = [8, 28, 40, 54, 68, 84, 100];
 
 /// Subscribers made by one part of the load.
@@ -69,7 +69,7 @@ impl Tatp {
     /// TATP as asked for.
     ///
     /// # Errors
-    /// What [`TatpOptions::validate`] finds.
+    /// Those of [`TatpOptions::validate`].
     pub fn new(options: TatpOptions) -> core::result::Result<Self, String> {
         options.validate()?;
         let skew = match options.subscribers {

@@ -13,7 +13,7 @@ use crate::workload::present;
 use crate::{ClientId, Shape};
 use chiliad_api::{Error, Get, Range, Result, Row, Transaction};
 
-/// What a request asks for. Each transaction uses some of it.
+/// The parameters of a request. Each transaction uses some of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[allow(missing_docs, reason = "the names are TATP's")]
 pub struct Asked {
@@ -41,7 +41,7 @@ pub struct Client {
     asked: Asked,
     /// The last transaction found what it looked for, and could do what it was asked.
     found: bool,
-    /// What was read, folded into a number, so that the compiler cannot leave out reading it.
+    /// The reads, folded into a number, so that the compiler cannot leave out reading.
     shown: u64,
 }
 
@@ -61,7 +61,7 @@ impl Client {
         }
     }
 
-    /// What the request in hand asks for.
+    /// The parameters of the current request.
     #[must_use]
     pub fn asked(&self) -> Asked {
         self.asked
@@ -73,7 +73,7 @@ impl Client {
         self.found
     }
 
-    /// What the last transaction read, folded into a number.
+    /// The reads of the last transaction, folded into a number.
     #[must_use]
     pub fn shown(&self) -> u64 {
         self.shown

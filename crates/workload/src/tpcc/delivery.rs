@@ -14,7 +14,7 @@ use chiliad_api::{Get, Range, Result, Row, TableId, Transaction};
 
 const DISTRICTS_MAX: usize = 10;
 
-/// What the terminal's user filled in (clause 2.7.1).
+/// The input of the terminal's user (clause 2.7.1).
 #[derive(Default)]
 pub(super) struct Request {
     w: u16,
@@ -29,7 +29,7 @@ struct Outgoing {
     d: u8,
     o: u32,
     lines: usize,
-    /// What its lines cost.
+    /// The amount of its lines.
     amount: i64,
 }
 

@@ -125,7 +125,7 @@ impl Loader<'_> {
         self.insert(self.tables.warehouse, &schema::key::warehouse(w), warehouse::BYTES)
     }
 
-    /// What the customers of a district have paid before the run: 30,000.00 at full scale.
+    /// The payments of the customers of a district before the run: 30,000.00 at full scale.
     fn paid_in_district(&self) -> u64 {
         u64::from(self.rules.sizes.customers) * u64::from(FIRST_PAYMENT)
     }

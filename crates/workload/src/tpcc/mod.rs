@@ -53,7 +53,7 @@ impl Tpcc {
     /// TPC-C as asked for.
     ///
     /// # Errors
-    /// What [`TpccOptions::validate`] finds.
+    /// Those of [`TpccOptions::validate`].
     pub fn new(options: TpccOptions) -> core::result::Result<Self, String> {
         options.validate()?;
         let mut sum = 0;
@@ -82,13 +82,13 @@ pub struct Client {
     order_status: order_status::Request,
     delivery: delivery::Request,
     stock_level: stock_level::Request,
-    /// What the terminal shows after the last transaction, folded into a number, so that the
+    /// The terminal's output after the last transaction, folded into a number, so that the
     /// compiler cannot leave out reading it.
     shown: u64,
 }
 
 impl Client {
-    /// What the terminal shows after the last transaction, folded into a number.
+    /// The terminal's output after the last transaction, folded into a number.
     #[must_use]
     pub fn shown(&self) -> u64 {
         self.shown

@@ -31,7 +31,7 @@ struct Line {
     stock: u8,
 }
 
-/// What the terminal's user filled in (clause 2.4.1).
+/// The input of the terminal's user (clause 2.4.1).
 #[derive(Default)]
 pub(super) struct Request {
     w: u16,

@@ -12,7 +12,7 @@ use super::terminal::{By, Terminal};
 use crate::workload::present;
 use chiliad_api::{Get, Range, Result, Transaction};
 
-/// What the terminal's user filled in (clause 2.6.1).
+/// The input of the terminal's user (clause 2.6.1).
 pub(super) struct Request {
     w: u16,
     d: u8,

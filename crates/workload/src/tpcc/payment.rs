@@ -16,7 +16,7 @@ use crate::workload::present;
 use chiliad_api::{Error, Get, Range, Result, Row, Transaction};
 use std::io::Write;
 
-/// What the terminal's user filled in (clause 2.5.1), and room to work in.
+/// The input of the terminal's user (clause 2.5.1), and buffers.
 pub(super) struct Request {
     w: u16,
     d: u8,

@@ -89,7 +89,7 @@ impl LastName {
     }
 }
 
-/// What marks an item as a brand (clause 2.4.2.2).
+/// The text that marks an item as a brand (clause 2.4.2.2).
 pub const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 
 /// By how much a window of eight letters moves when its last one is this (Horspool, 1980).

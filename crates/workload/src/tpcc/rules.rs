@@ -1,4 +1,4 @@
-//! What clients, loader and conditions go by: the options, worked out.
+//! The rules of clients, loader and conditions: the options, worked out.
 
 use super::TpccOptions;
 use super::options::Sizes;

@@ -13,7 +13,7 @@ const GROUP: usize = 64;
 /// Slots for items that were met: a power of two, several times the 300 that 20 orders can hold.
 const SLOTS: usize = 1024;
 
-/// What the terminal's user filled in (clause 2.8.1), and room to work in.
+/// The input of the terminal's user (clause 2.8.1), and buffers.
 pub(super) struct Request {
     w: u16,
     d: u8,

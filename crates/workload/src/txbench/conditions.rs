@@ -1,4 +1,4 @@
-//! What must hold in tables at rest, looked at in pieces, each in a transaction of its own:
+//! The conditions of tables at rest, checked in pieces, each in a transaction of its own:
 //!
 //! - `rows`: each table has the rows that were loaded and no other, of lengths that they can have;
 //! - `totals`: b_int_value adds up in each table to what it was when the table was loaded.

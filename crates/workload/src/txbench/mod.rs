@@ -6,7 +6,7 @@
 //! which all transactions keep (5.3.2), and a transaction that begins, reads and never ends (5.3.3),
 //! which is the driver's matter.
 //!
-//! What the paper leaves open or has otherwise:
+//! Choices where the paper leaves something open, and departures from it:
 //!
 //! - Keys are 1, 2, 3 and so on, so that a range of S keys has S rows.
 //! - The statement that updates is an illustration that its text lacks. Here it is given keys, which
@@ -43,7 +43,7 @@ const READ_UPDATE: usize = 1;
 /// Rows of each table made by one part of the load: an even number.
 const LOAD_PART: u32 = 1 << 12;
 
-/// What the rows of a table hold at first on average, exactly.
+/// The initial average of the rows of a table, exactly.
 const MEAN: i64 = 10_000;
 
 /// The workload.
@@ -57,7 +57,7 @@ impl Txbench {
     /// TxBench as asked for.
     ///
     /// # Errors
-    /// What [`TxbenchOptions::validate`] finds.
+    /// Those of [`TxbenchOptions::validate`].
     pub fn new(options: TxbenchOptions) -> core::result::Result<Self, String> {
         options.validate()?;
         Ok(Self { updates: Chance::percent(options.updates), options })

@@ -27,11 +27,11 @@ pub struct Client {
     table: usize,
     /// The query's `:id`: the keys above it are read.
     id: u32,
-    /// What the sum is multiplied by.
+    /// The factor of the sum.
     factor: i64,
     /// The keys that are updated, ascending; none for a transaction that only reads.
     keys: Vec<[u8; 4]>,
-    /// What is moved from the first to the second of them, and so on.
+    /// The amount that is moved from the first to the second of them, and so on.
     amount: i64,
     rows: Vec<Option<Row>>,
     shown: i64,
@@ -58,7 +58,7 @@ impl Client {
         }
     }
 
-    /// What the last transaction saw: the sum that it asked for.
+    /// The number that the last transaction saw: the sum that it asked for.
     #[must_use]
     pub fn shown(&self) -> i64 {
         self.shown
@@ -76,7 +76,7 @@ impl Client {
         self.id
     }
 
-    /// What the sum is multiplied by.
+    /// The factor of the sum.
     #[must_use]
     pub fn factor(&self) -> i64 {
         self.factor
@@ -88,7 +88,7 @@ impl Client {
         &self.keys
     }
 
-    /// What the request in hand moves from the first of the keys to the second, and so on.
+    /// The amount that the current request moves from the first of the keys to the second, and so on.
     #[must_use]
     pub fn amount(&self) -> i64 {
         self.amount

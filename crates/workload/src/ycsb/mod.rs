@@ -41,7 +41,7 @@ impl Ycsb {
     /// YCSB as asked for.
     ///
     /// # Errors
-    /// What [`YcsbOptions::validate`] finds.
+    /// Those of [`YcsbOptions::validate`].
     pub fn new(options: YcsbOptions) -> core::result::Result<Self, String> {
         options.validate()?;
         let ranks = Zipf::new(options.records / u64::from(options.partitions), options.theta);

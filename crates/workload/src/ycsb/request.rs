@@ -38,7 +38,7 @@ pub struct Client {
     /// The value of blind writes. Its first word counts the client's writes.
     value: Vec<u8>,
     count: u64,
-    /// What was read, folded into a number, so that the compiler cannot leave out reading it.
+    /// The reads, folded into a number, so that the compiler cannot leave out reading.
     shown: u64,
 }
 
@@ -66,7 +66,7 @@ impl Client {
         }
     }
 
-    /// What was read last, folded into a number.
+    /// The last reads, folded into a number.
     #[must_use]
     pub fn shown(&self) -> u64 {
         self.shown

@@ -25,7 +25,7 @@ pub use program::InsertDeleteClient;
 const KINDS: [&str; 6] = ["mix", "scan", "move", "skew", "feud", "audit"];
 /// The condition that is there for write skew.
 const PAIRS: &str = "pairs";
-/// What each side of a pair holds at first.
+/// The initial balance of each side of a pair.
 const FIRST_BALANCE: i64 = 5;
 /// The balance of one side of a pair.
 const BALANCE: Column<i64> = Column::at(0);
@@ -93,7 +93,7 @@ impl InsertDelete {
     /// The workload as asked for.
     ///
     /// # Errors
-    /// What [`InsertDeleteOptions::validate`] finds.
+    /// Those of [`InsertDeleteOptions::validate`].
     pub fn new(options: InsertDeleteOptions) -> core::result::Result<Self, String> {
         options.validate()?;
         Ok(Self { options })

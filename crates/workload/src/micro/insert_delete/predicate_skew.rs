@@ -23,7 +23,7 @@ pub(super) const PAIRS: u32 = 16;
 const PACE: u32 = 5;
 /// A sentinel is large: it takes long to write.
 const SENTINEL_BYTES: usize = 160;
-/// What the keys of a sparse group's elements have in common besides the group.
+/// The common part of the keys of a sparse group's elements, besides the group.
 const PADDING_BYTES: usize = 24;
 /// Elements changed at most.
 const FEW: usize = 4;

@@ -19,7 +19,7 @@ const SKEW: usize = 3;
 const PREDICATE_SKEW: usize = 4;
 const AUDIT: usize = 5;
 
-/// What is done to a key of `items`.
+/// The change of a key of `items`.
 #[derive(Clone, Copy, Default)]
 enum Action {
     #[default]
@@ -95,7 +95,7 @@ impl InsertDeleteClient {
         }
     }
 
-    /// What the last transaction saw, folded into a number.
+    /// The reads of the last transaction, folded into a number.
     #[must_use]
     pub fn shown(&self) -> u64 {
         self.shown

@@ -45,7 +45,7 @@ pub(super) fn check(
     Ok(findings.into_conditions())
 }
 
-/// What was wrong first, for each of the conditions, and how often.
+/// The first violation of each of the conditions, and their number.
 #[derive(Default)]
 struct Findings {
     first: [Option<String>; 12],

@@ -33,7 +33,7 @@ struct Piece {
     lines: Vec<Line>,
 }
 
-/// What was seen of a district so far.
+/// The walk over a district so far.
 pub(super) struct Walk<'a> {
     tables: &'a Tables,
     w: u16,
