@@ -129,7 +129,7 @@ pub struct Stats {
 impl Stats {
     /// Those counts of a tally; `name` tells the names of tables that still exist.
     #[must_use]
-    pub fn new(tally: Tally, name: impl Fn(TableId) -> Option<String>) -> Self {
+    pub fn new(tally: Tally, name: &dyn Fn(TableId) -> Option<String>) -> Self {
         let name = |table: TableId| name(table).unwrap_or_else(|| format!("dropped {}", table.0));
         let mut hot = tally.hot;
         hot.sort_by_key(|hot| core::cmp::Reverse(hot.2));

@@ -1,6 +1,7 @@
 //! How many older versions the records have: the measure of Tu (2013, 6.7) of whether what snapshots no longer
 //! need is collected.
 
+use crate::base::Base;
 use crate::contract::{Scheme, Tables as _};
 use crate::database::Database;
 use crate::tables::catalog::View;
@@ -18,16 +19,21 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// # Errors
     /// [`Error::TooManyWorkers`].
     pub fn count_versions(&self) -> Result<Vec<u64>> {
-        let words = &self.inner.words;
-        let heap = LocalHeap::new(&self.inner.heap).ok_or(Error::NO_SLOT)?;
+        self.inner.base().count_versions()
+    }
+}
+
+impl<M: Machine> Base<'_, M> {
+    fn count_versions(&self) -> Result<Vec<u64>> {
+        let heap = LocalHeap::new(self.heap).ok_or(Error::NO_SLOT)?;
         let mut view = View::new();
         let mut run = LeafRun::default();
         let mut counts = vec![0];
-        for (number, walk) in &words.catalog.walks() {
+        for (number, walk) in &self.catalog.walks() {
             let mut more = true;
             while more {
                 more = false;
-                view.show(&words.catalog, heap.slot());
+                view.show(self.catalog, heap.slot());
                 view.with_index(*number, &mut |index, _| {
                     heap.pin();
                     more = walk.next(&heap, index, &mut run);

@@ -7,8 +7,8 @@ use crate::shared::Inner;
 use crate::tables::catalog::Catalog;
 use crate::tables::dropped::portion;
 use crate::worker::Worker;
-use chiliad_api::{Error, Hold, Layout, Result, Session, Stats, TableId, TableLayout, TableSpec};
-use chiliad_machine::{Machine, Ordering, Word};
+use chiliad_api::{Error, Layout, Result, Session, Stats, TableId, TableSpec};
+use chiliad_machine::Machine;
 use std::sync::Arc;
 
 /// A handle to a database; clones lead to the same one.
@@ -57,55 +57,17 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// [`Error::TableExists`], [`Error::InvalidOption`] for a declaration that makes no sense,
     /// [`Error::OutOfMemory`]; [`Error::LogFailed`], [`Error::OpenedReadOnly`].
     pub fn create_table(&self, spec: TableSpec) -> Result<TableId> {
-        let Inner { heap, words, options } = &*self.inner;
-        if options.read_only {
-            return Err(Error::OpenedReadOnly);
-        }
-        if let (Some(kept), false) = (options.kept_payload, spec.secondary.is_empty()) {
-            let name = spec.name;
-            return Err(Error::InvalidOption(format!(
-                "table {name}: secondary indexes need whole values, and kept_payload is {kept}"
-            )));
-        }
-        if spec.layout == TableLayout::Unknown {
-            let what = "a new table has columns, or holds bytes";
-            return Err(Error::InvalidOption(format!("table {}: {what}", spec.name)));
-        }
-        let _turn = words.declaring.take();
-        let made = words.catalog.prepare(heap, spec, options.verify)?;
-        if let Some(durable) = &words.durable {
-            let _turn = durable.changing.take();
-            let changed = durable
-                .check()
-                .and_then(|()| durable.change_catalog(&words.catalog.blob_with(&made)));
-            if let Err(error) = changed {
-                made.forget(heap);
-                return Err(error);
-            }
-        }
-        Ok(words.catalog.publish(made))
+        self.inner.base().create_table(spec)
     }
 
-    /// Declares the columns of a table of which none are known ([`TableLayout::Unknown`]), as it is
+    /// Declares the columns of a table of which none are known ([`chiliad_api::TableLayout::Unknown`]), as it is
     /// opened for the first time as a table of columns. From then on they are those it has.
     ///
     /// # Errors
     /// [`Error::UnknownTable`]; [`Error::InvalidOption`] for a table whose columns are known, and for
     /// columns that no table can have; [`Error::LogFailed`], [`Error::OpenedReadOnly`].
     pub fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()> {
-        let Inner { words, options, .. } = &*self.inner;
-        if options.read_only {
-            return Err(Error::OpenedReadOnly);
-        }
-        let _turn = words.declaring.take();
-        let blob = words.catalog.blob_adopting(table, &layout)?;
-        if let Some(durable) = &words.durable {
-            let _turn = durable.changing.take();
-            durable.check()?;
-            durable.change_catalog(&blob)?;
-        }
-        words.catalog.adopt(table, layout);
-        Ok(())
+        self.inner.base().adopt_layout(table, layout)
     }
 
     /// Ends the loading of a table that is declared read-only: from now on nothing changes in it, and
@@ -116,33 +78,13 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// [`Error::UnknownTable`]; [`Error::InvalidOption`] for a table not declared read-only;
     /// [`Error::LogFailed`], [`Error::OpenedReadOnly`].
     pub fn seal(&self, name: &str) -> Result<()> {
-        let Inner { words, options, .. } = &*self.inner;
-        if options.read_only {
-            return Err(Error::OpenedReadOnly);
-        }
-        let _turn = words.declaring.take();
-        let family = words.catalog.family(words.catalog.find(name)?);
-        // The table itself first: its indexes are only written through it.
-        for table in &family {
-            let Some(seal) = &table.seal else {
-                let what = "not declared read-only; only tables declared so can be sealed";
-                return Err(Error::InvalidOption(format!("table {name}: {what}")));
-            };
-            seal.close();
-        }
-        if let Some(durable) = &words.durable {
-            durable.wait(words.epochs.current())?;
-            let _turn = durable.changing.take();
-            durable.change_catalog(&words.catalog.blob())?;
-        }
-        Ok(())
+        self.inner.base().seal(name)
     }
 
     /// The tables that were created and not dropped, with their numbers.
     #[must_use]
     pub fn tables(&self) -> Vec<(TableId, TableSpec)> {
-        let blob = self.inner.words.catalog.blob();
-        blob.tables.into_iter().map(|(number, spec)| (TableId(number), spec)).collect()
+        self.inner.base().tables()
     }
 
     /// Drops a table and its secondary indexes. Transactions that have begun may finish with it.
@@ -155,21 +97,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// # Errors
     /// [`Error::UnknownTable`]; [`Error::LogFailed`], [`Error::OpenedReadOnly`].
     pub fn drop_table(&self, name: &str) -> Result<()> {
-        let Inner { heap, words, options } = &*self.inner;
-        if options.read_only {
-            return Err(Error::OpenedReadOnly);
-        }
-        let _turn = words.declaring.take();
-        let dropped = words.catalog.find(name)?;
-        if let Some(durable) = &words.durable {
-            // What was moved elsewhere before must not be lost with the table.
-            durable.wait(words.epochs.current())?;
-            let _turn = durable.changing.take();
-            durable.change_catalog(&words.catalog.blob_without(dropped))?;
-        }
-        words.catalog.drop_table(name)?;
-        words.catalog.dropped_tables.take_apart(heap, usize::MAX);
-        Ok(())
+        self.inner.base().drop_table(name)
     }
 
     /// The number of the table of this name.
@@ -263,34 +191,6 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// Statistics: commits and aborts, memory, and the workers that hold memory or epochs back.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let words = &self.inner.words;
-        let (epoch, boundary, oldest) = words.epochs.overview();
-        let tally = words.retired.lock().clone();
-        let mut stats = Stats::new(tally, |table| words.catalog.name(table));
-        stats.memory = self.inner.heap.usage();
-        stats.epoch = epoch;
-        stats.snapshot_boundary = boundary;
-        stats.snapshot_oldest = oldest;
-        stats.reclaim_lag = self.inner.heap.reclaim_lag();
-        let dropped_tables = &words.catalog.dropped_tables;
-        stats.tables_dropped = dropped_tables.count();
-        stats.holds = self
-            .inner
-            .heap
-            .slots
-            .iter()
-            .filter_map(|(slot, words)| {
-                let hold = Hold {
-                    worker: slot,
-                    pinned: words.pin.load(Ordering::Relaxed) != 0,
-                    window: words.window.load(Ordering::Relaxed),
-                    snapshot: words.snapshot.load(Ordering::Relaxed),
-                    dropped: dropped_tables.wait_for(words.catalog_version.load(Ordering::Relaxed)),
-                };
-                let holds = hold.pinned || hold.window != 0 || hold.snapshot != 0 || hold.dropped;
-                holds.then_some(hold)
-            })
-            .collect();
-        stats
+        self.inner.base().stats()
     }
 }

@@ -11,6 +11,7 @@
 //! | concurrency control | `scheme`: the trait [`Scheme`], and one file or folder a scheme |
 //! | commit epochs, snapshot boundaries | `epoch` |
 //! | a database on a disk | `durable` |
+//! | what a database does whatever its scheme | `base` |
 //! | tables, their columns and secondary indexes | `catalog`, `table`, `layout`, `layout_differs`, `seal`, `secondary` |
 //! | what a verified run reports | `verification` |
 //! | what a database says about itself | `stats`, `breakdown`, `versions` |
@@ -27,6 +28,7 @@
 mod access;
 pub mod any;
 mod arena;
+mod base;
 mod breakdown;
 mod collector;
 mod commit;

@@ -1,5 +1,6 @@
 //! State shared by all handles and workers of a database.
 
+use crate::base::Base;
 use crate::contract::Scheme;
 use crate::durable::{Durable, Turn};
 use crate::epoch::Epochs;
@@ -60,6 +61,13 @@ impl<M: Machine, S: Scheme<M>> Inner<M, S> {
             retired: Latch::new(Tally::default()),
         };
         Arc::new(Self { options, heap, words: Shared::new(words) })
+    }
+
+    /// The database without its scheme.
+    pub fn base(&self) -> Base<'_, M> {
+        let Words { epochs, catalog, declaring, durable, retired, .. } = &*self.words;
+        let (options, heap, durable) = (&self.options, &self.heap, durable.as_ref());
+        Base { options, heap, epochs, catalog, declaring, durable, retired }
     }
 
     /// The typed error for a memory limit that is reached.

@@ -51,8 +51,10 @@ impl<M: Machine, S: Scheme<M>> Worker<M, S> {
     }
 }
 
+/// Called through a vtable by all but tests: none of its functions is worth a copy in a caller, and loads, which call
+/// several, would have one of each for each scheme.
 impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
-    #[inline]
+    #[inline(never)]
     fn start(&mut self, intent: &Intent<'_>) -> Result<()> {
         let partitions = self.core.inner.options.partitions;
         if S::INFO.needs_partitions && intent.partitions.iter().any(|&it| it >= partitions) {
@@ -73,7 +75,7 @@ impl<M: Machine, S: Scheme<M>> Session<M> for Worker<M, S> {
         self.core.begin(intent).map_err(|error| self.fail_to_begin(error))
     }
 
-    #[inline]
+    #[inline(never)]
     fn commit(&mut self) -> Result<Committed> {
         if self.core.attempt.state != State::Active {
             return Err(self.fail_to_commit(self.over()));
@@ -198,7 +200,7 @@ impl<M: Machine, S: Scheme<M>> Transaction for Worker<M, S> {
         core.get(view.readable(table, core.attempt.in_past)?, Get::read(table, key))
     }
 
-    #[inline]
+    #[inline(never)]
     fn get_for_update(&mut self, table: TableId, key: &[u8]) -> Result<Option<Row>> {
         let Worker { view, core } = self;
         core.ready(true)?;

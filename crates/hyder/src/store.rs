@@ -168,7 +168,7 @@ impl<M: Machine> Store<M> for Hyder<M> {
             holds: server.holds(),
             log_lag: server.log.bounds().map_or(0, |bounds| bounds.end.saturating_sub(next)),
             blocks_waiting: server.progress.waiting(),
-            ..Stats::new(tally, name)
+            ..Stats::new(tally, &name)
         }
     }
 

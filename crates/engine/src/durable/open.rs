@@ -23,7 +23,8 @@ use crate::tables::catalog::Catalog;
 use chiliad_api::{Error, Host, Recovered, Result};
 use chiliad_log::{FORMAT_VERSION, Incarnation, Log, LogError, LogWriter, Manifest, Name, Tail};
 use chiliad_machine::disk::Disk;
-use chiliad_machine::{Latch, Machine, Word};
+use chiliad_machine::{Latch, Machine, Shared, Word};
+use chiliad_storage::Heap;
 use std::sync::Arc;
 
 /// The purpose of an opening.
@@ -56,44 +57,72 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     pub fn open_on(
         disk: Arc<dyn Disk>,
         mode: Mode,
-        mut options: Options,
+        options: Options,
         durable: DurableOptions,
         host: &dyn Host<M>,
     ) -> Result<Opened<M, S>> {
-        options.validate::<M>()?;
-        durable.validate()?;
-        if let Some(kept) = options.kept_payload {
-            let what = "a directory keeps all of each value; none is accepted";
-            return Err(Error::InvalidOption(format!("kept_payload {kept}: {what}")));
-        }
-        let plan = Plan::make(&*disk, mode == Mode::Salvage, host)?;
-        if plan.is_none() && mode != Mode::Write {
-            return Err(LogError::Missing { place: disk.place() }.into());
-        }
-        options.read_only = mode == Mode::Read;
-        let heap = options.heap::<M>(S::NEEDS.record_words, S::NEEDS.copies_rows)?;
-        let empty = CatalogBlob::default();
-        let blob = plan.as_ref().map_or(&empty, |plan| &plan.blob);
-        let tables = Catalog::restore(&heap, blob, options.verify)?;
-        let mut recovered = Recovered::default();
-        if let Some(plan) = &plan {
-            let target = Target { tables: &tables, heap: &heap };
-            let lenient = mode == Mode::Salvage;
-            recovered = Replay::new(&*disk, plan, host).into_tables(target, lenient).run()?;
-        }
-        let catalog = Catalog::new(tables, blob);
-        if mode != Mode::Write {
-            let inner = Inner::assemble(options, heap, catalog, None);
-            return Ok(Opened { database: Self::from_inner(inner), runners: vec![], recovered });
-        }
-        let (durable, writers) = begin::<M>(disk, plan, durable)?;
-        recovered.incarnation = durable.log.incarnation();
-        debug_assert!(recovered.incarnation > 0, "incarnations count from one");
-        let inner = Inner::assemble(options, heap, catalog, Some(durable));
+        let needs = (S::NEEDS.record_words, S::NEEDS.copies_rows);
+        let prepared = prepare(disk, mode, options, durable, host, needs)?;
+        let Prepared { options, heap, catalog, recovered, durable, writers } = prepared;
+        let inner = Inner::assemble(options, heap, catalog, durable);
         let runners =
             writers.into_iter().map(|it| LogRunner::new(Arc::clone(&inner), it)).collect();
         Ok(Opened { database: Self::from_inner(inner), runners, recovered })
     }
+}
+
+/// What a directory holds, ready to become a database of whatever scheme.
+struct Prepared<M: Machine> {
+    options: Options,
+    heap: Arc<Shared<M, Heap<M>>>,
+    catalog: Catalog<M>,
+    recovered: Recovered,
+    /// What keeps it there, and the writers of its log, unless it is only read.
+    durable: Option<Durable<M>>,
+    writers: Vec<LogWriter<M>>,
+}
+
+/// Reads the directory and begins a new incarnation. The scheme needs so many further words in each record, and
+/// rows copied or not.
+fn prepare<M: Machine>(
+    disk: Arc<dyn Disk>,
+    mode: Mode,
+    mut options: Options,
+    durable: DurableOptions,
+    host: &dyn Host<M>,
+    (record_words, copies_rows): (usize, bool),
+) -> Result<Prepared<M>> {
+    options.validate::<M>()?;
+    durable.validate()?;
+    if let Some(kept) = options.kept_payload {
+        let what = "a directory keeps all of each value; none is accepted";
+        return Err(Error::InvalidOption(format!("kept_payload {kept}: {what}")));
+    }
+    let plan = Plan::make(&*disk, mode == Mode::Salvage, host)?;
+    if plan.is_none() && mode != Mode::Write {
+        return Err(LogError::Missing { place: disk.place() }.into());
+    }
+    options.read_only = mode == Mode::Read;
+    let heap = options.heap::<M>(record_words, copies_rows)?;
+    let empty = CatalogBlob::default();
+    let blob = plan.as_ref().map_or(&empty, |plan| &plan.blob);
+    let tables = Catalog::restore(&heap, blob, options.verify)?;
+    let mut recovered = Recovered::default();
+    if let Some(plan) = &plan {
+        let target = Target { tables: &tables, heap: &heap };
+        let lenient = mode == Mode::Salvage;
+        recovered = Replay::new(&*disk, plan, host).into_tables(target, lenient).run()?;
+    }
+    let catalog = Catalog::new(tables, blob);
+    if mode != Mode::Write {
+        let (durable, writers) = (None, Vec::new());
+        return Ok(Prepared { options, heap, catalog, recovered, durable, writers });
+    }
+    let (durable, writers) = begin::<M>(disk, plan, durable)?;
+    recovered.incarnation = durable.log.incarnation();
+    debug_assert!(recovered.incarnation > 0, "incarnations count from one");
+    let durable = Some(durable);
+    Ok(Prepared { options, heap, catalog, recovered, durable, writers })
 }
 
 /// Begins a new incarnation.

@@ -9,6 +9,7 @@
 
 pub(super) mod walkers;
 
+use crate::base::Base;
 use crate::contract::Scheme;
 use crate::database::Database;
 use crate::durable::Durable;
@@ -47,6 +48,48 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// [`Error::Data`] when it could not be written: the one before still counts, and the database goes
     /// on. [`Error::LogFailed`]. [`Error::InvalidOption`] for a database without a directory.
     pub fn checkpoint(&self, host: &dyn Host<M>) -> Result<Checkpointed> {
+        self.inner.base().checkpoint(host)
+    }
+
+    /// Ends checkpoints that are being made, and refuses others, before the database is closed.
+    pub fn cancel_checkpoints(&self) {
+        if let Some(durable) = &self.inner.words.durable {
+            // Relaxed: seen sooner or later.
+            durable.canceled.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether enough was logged since the last checkpoint for another one.
+    #[must_use]
+    pub fn checkpoint_is_due(&self) -> bool {
+        self.inner.words.durable.as_ref().is_some_and(Durable::checkpoint_is_due)
+    }
+
+    /// Prepares files for the log to come, if there are none: called when there is time. Returns whether there was
+    /// something to do.
+    ///
+    /// # Errors
+    /// [`Error::Data`]; the database goes on.
+    pub fn prepare_log(&self) -> Result<bool> {
+        match &self.inner.words.durable {
+            Some(durable) if !durable.log.has_failed() => {
+                Ok(durable.log.prepare_spare(1 + durable.options.log.writers as usize)?)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Writes all rows to an empty directory, which can be opened then. Nobody writes meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Data`].
+    pub fn export(&self, disk: &dyn Disk, host: &dyn Host<M>) -> Result<Checkpointed> {
+        self.inner.base().export(disk, host)
+    }
+}
+
+impl<M: Machine> Base<'_, M> {
+    fn checkpoint(&self, host: &dyn Host<M>) -> Result<Checkpointed> {
         let durable = self.durable()?;
         let _turn = durable.copying.take();
         durable.check()?;
@@ -100,39 +143,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         Ok(Checkpointed { info, rows: written.rows, bytes: written.bytes, released })
     }
 
-    /// Ends checkpoints that are being made, and refuses others, before the database is closed.
-    pub fn cancel_checkpoints(&self) {
-        if let Some(durable) = &self.inner.words.durable {
-            // Relaxed: seen sooner or later.
-            durable.canceled.store(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Whether enough was logged since the last checkpoint for another one.
-    #[must_use]
-    pub fn checkpoint_is_due(&self) -> bool {
-        self.inner.words.durable.as_ref().is_some_and(Durable::checkpoint_is_due)
-    }
-
-    /// Prepares files for the log to come, if there are none: called when there is time. Returns whether there was
-    /// something to do.
-    ///
-    /// # Errors
-    /// [`Error::Data`]; the database goes on.
-    pub fn prepare_log(&self) -> Result<bool> {
-        match &self.inner.words.durable {
-            Some(durable) if !durable.log.has_failed() => {
-                Ok(durable.log.prepare_spare(1 + durable.options.log.writers as usize)?)
-            }
-            _ => Ok(false),
-        }
-    }
-
-    /// Writes all rows to an empty directory, which can be opened then. Nobody writes meanwhile.
-    ///
-    /// # Errors
-    /// [`Error::Data`].
-    pub fn export(&self, disk: &dyn Disk, host: &dyn Host<M>) -> Result<Checkpointed> {
+    fn export(&self, disk: &dyn Disk, host: &dyn Host<M>) -> Result<Checkpointed> {
         if chiliad_log::Manifest::read(disk)?.is_some() {
             return Err(LogError::NotEmpty { place: disk.place() }.into());
         }
@@ -158,7 +169,7 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
                 ends: Vec::new(),
                 claims: false,
             }],
-            catalog: self.inner.words.catalog.blob().encode(),
+            catalog: self.catalog.blob().encode(),
         };
         manifest.write::<M>(disk)?;
         Ok(Checkpointed { info, rows: written.rows, bytes: written.bytes, released: 0 })
@@ -171,19 +182,18 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
         number: u32,
         effort: u32,
     ) -> Walkers<'a, M> {
-        let words = &self.inner.words;
         debug_assert!((1..=100).contains(&effort), "a share in percent");
         debug_assert!(number > 0, "checkpoints count from one");
-        let tables = words.catalog.walks();
+        let tables = self.catalog.walks();
         Walkers {
             disk,
             database,
             number,
-            compress: words.durable.as_ref().is_some_and(|it| it.options.log.compress),
+            compress: self.durable.is_some_and(|it| it.options.log.compress),
             effort,
-            durable: words.durable.as_ref(),
-            catalog: &words.catalog,
-            heap: &self.inner.heap,
+            durable: self.durable,
+            catalog: self.catalog,
+            heap: self.heap,
             read: crate::durable::recover::restore::stable_read,
             tables,
             next_part: Next::new(),
@@ -239,13 +249,15 @@ impl<M: Machine> Durable<M> {
     }
 }
 
-impl<M: Machine, S: Scheme<M>> Database<M, S> {
+impl<'a, M: Machine> Base<'a, M> {
     /// The directory's part.
-    pub(in crate::durable) fn durable(&self) -> Result<&Durable<M>> {
+    pub(in crate::durable) fn durable(&self) -> Result<&'a Durable<M>> {
         let without = || Error::InvalidOption("the database has no directory".into());
-        self.inner.words.durable.as_ref().ok_or_else(without)
+        self.durable.ok_or_else(without)
     }
+}
 
+impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// Waits until an epoch is durable, for ever if nobody ticks or nobody runs the writers.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //! A copy is the checkpoint, the logs as far as they are sound, and a manifest last that says where
 //! those end: a directory like one that was closed. Every frame is checked on its way.
 
+use crate::base::Base;
 use crate::contract::Scheme;
 use crate::database::Database;
 use crate::durable::directory::plan::Plan;
@@ -23,11 +24,17 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     /// [`crate::Error::Data`]; [`crate::Error::LogFailed`]; [`crate::Error::InvalidOption`] for a
     /// database without a directory.
     pub fn backup(&self, to: &dyn Disk) -> Result<Copied> {
+        self.inner.base().backup(to)
+    }
+}
+
+impl<M: Machine> Base<'_, M> {
+    fn backup(&self, to: &dyn Disk) -> Result<Copied> {
         let durable = self.durable()?;
         refuse_unless_empty(to)?;
         // No checkpoint removes what is being copied.
         let _turn = durable.copying.take();
-        durable.wait(self.inner.words.epochs.current())?;
+        durable.wait(self.epochs.current())?;
         copy::<M>(&*durable.disk, &durable.manifest(), to)
     }
 }

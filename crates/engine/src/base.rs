@@ -1,0 +1,153 @@
+//! The part of a database that is the same under every scheme: tables and statistics. Checkpoints and copies are in
+//! `durable`.
+//!
+//! A [`crate::Database`] is compiled for each scheme, this once for each machine: code that no transaction runs
+//! belongs here.
+
+use crate::durable::{Durable, Turn};
+use crate::epoch::Epochs;
+use crate::options::Options;
+use crate::tables::catalog::Catalog;
+use chiliad_api::{Error, Hold, Layout, Result, Stats, TableId, TableLayout, TableSpec, Tally};
+use chiliad_machine::{Latch, Machine, Ordering, Shared, Word};
+use chiliad_storage::Heap;
+use std::sync::Arc;
+
+/// A database without its scheme.
+pub(crate) struct Base<'a, M: Machine> {
+    pub options: &'a Options,
+    pub heap: &'a Arc<Shared<M, Heap<M>>>,
+    pub epochs: &'a Epochs<M>,
+    pub catalog: &'a Catalog<M>,
+    /// Held while a table is created or dropped.
+    pub declaring: &'a Turn<M>,
+    pub durable: Option<&'a Durable<M>>,
+    /// The tallies of workers that have gone.
+    pub retired: &'a Latch<M, Tally>,
+}
+
+impl<M: Machine> Base<'_, M> {
+    /// As [`crate::Database::create_table`].
+    pub fn create_table(&self, spec: TableSpec) -> Result<TableId> {
+        if self.options.read_only {
+            return Err(Error::OpenedReadOnly);
+        }
+        if let (Some(kept), false) = (self.options.kept_payload, spec.secondary.is_empty()) {
+            let name = spec.name;
+            return Err(Error::InvalidOption(format!(
+                "table {name}: secondary indexes need whole values, and kept_payload is {kept}"
+            )));
+        }
+        if spec.layout == TableLayout::Unknown {
+            let what = "a new table has columns, or holds bytes";
+            return Err(Error::InvalidOption(format!("table {}: {what}", spec.name)));
+        }
+        let _turn = self.declaring.take();
+        let made = self.catalog.prepare(self.heap, spec, self.options.verify)?;
+        if let Some(durable) = self.durable {
+            let _turn = durable.changing.take();
+            let changed = durable
+                .check()
+                .and_then(|()| durable.change_catalog(&self.catalog.blob_with(&made)));
+            if let Err(error) = changed {
+                made.forget(self.heap);
+                return Err(error);
+            }
+        }
+        Ok(self.catalog.publish(made))
+    }
+
+    /// As [`crate::Database::adopt_layout`].
+    pub fn adopt_layout(&self, table: TableId, layout: Layout) -> Result<()> {
+        if self.options.read_only {
+            return Err(Error::OpenedReadOnly);
+        }
+        let _turn = self.declaring.take();
+        let blob = self.catalog.blob_adopting(table, &layout)?;
+        if let Some(durable) = self.durable {
+            let _turn = durable.changing.take();
+            durable.check()?;
+            durable.change_catalog(&blob)?;
+        }
+        self.catalog.adopt(table, layout);
+        Ok(())
+    }
+
+    /// As [`crate::Database::seal`].
+    pub fn seal(&self, name: &str) -> Result<()> {
+        if self.options.read_only {
+            return Err(Error::OpenedReadOnly);
+        }
+        let _turn = self.declaring.take();
+        let family = self.catalog.family(self.catalog.find(name)?);
+        // The table itself first: its indexes are only written through it.
+        for table in &family {
+            let Some(seal) = &table.seal else {
+                let what = "not declared read-only; only tables declared so can be sealed";
+                return Err(Error::InvalidOption(format!("table {name}: {what}")));
+            };
+            seal.close();
+        }
+        if let Some(durable) = self.durable {
+            durable.wait(self.epochs.current())?;
+            let _turn = durable.changing.take();
+            durable.change_catalog(&self.catalog.blob())?;
+        }
+        Ok(())
+    }
+
+    /// As [`crate::Database::tables`].
+    pub fn tables(&self) -> Vec<(TableId, TableSpec)> {
+        let blob = self.catalog.blob();
+        blob.tables.into_iter().map(|(number, spec)| (TableId(number), spec)).collect()
+    }
+
+    /// As [`crate::Database::drop_table`].
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        if self.options.read_only {
+            return Err(Error::OpenedReadOnly);
+        }
+        let _turn = self.declaring.take();
+        let dropped = self.catalog.find(name)?;
+        if let Some(durable) = self.durable {
+            // What was moved elsewhere before must not be lost with the table.
+            durable.wait(self.epochs.current())?;
+            let _turn = durable.changing.take();
+            durable.change_catalog(&self.catalog.blob_without(dropped))?;
+        }
+        self.catalog.drop_table(name)?;
+        self.catalog.dropped_tables.take_apart(self.heap, usize::MAX);
+        Ok(())
+    }
+
+    /// As [`crate::Database::stats`].
+    pub fn stats(&self) -> Stats {
+        let (epoch, boundary, oldest) = self.epochs.overview();
+        let tally = self.retired.lock().clone();
+        let mut stats = Stats::new(tally, &|table| self.catalog.name(table));
+        stats.memory = self.heap.usage();
+        stats.epoch = epoch;
+        stats.snapshot_boundary = boundary;
+        stats.snapshot_oldest = oldest;
+        stats.reclaim_lag = self.heap.reclaim_lag();
+        let dropped_tables = &self.catalog.dropped_tables;
+        stats.tables_dropped = dropped_tables.count();
+        stats.holds = self
+            .heap
+            .slots
+            .iter()
+            .filter_map(|(slot, words)| {
+                let hold = Hold {
+                    worker: slot,
+                    pinned: words.pin.load(Ordering::Relaxed) != 0,
+                    window: words.window.load(Ordering::Relaxed),
+                    snapshot: words.snapshot.load(Ordering::Relaxed),
+                    dropped: dropped_tables.wait_for(words.catalog_version.load(Ordering::Relaxed)),
+                };
+                let holds = hold.pinned || hold.window != 0 || hold.snapshot != 0 || hold.dropped;
+                holds.then_some(hold)
+            })
+            .collect();
+        stats
+    }
+}
