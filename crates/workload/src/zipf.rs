@@ -54,6 +54,14 @@ impl Zipf {
     /// Draws an item: 0 is the most likely.
     #[inline]
     pub fn draw(&self, random: &mut Random) -> u64 {
+        // Most often there is no skew, and what draws with one is no small function.
+        match self.way {
+            Way::Uniform => random.below_u64(self.items),
+            Way::Gray { .. } | Way::Rejection { .. } => self.draw_skewed(random),
+        }
+    }
+
+    fn draw_skewed(&self, random: &mut Random) -> u64 {
         match self.way {
             Way::Uniform => random.below_u64(self.items),
             Way::Gray { theta, alpha, zeta, eta } => {
