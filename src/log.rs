@@ -1,7 +1,8 @@
 //! `chiliad bench log`: how fast a shared log takes records.
 
 use crate::args::{Alone, LogFlags};
-use chiliad::shared_log::{self, SharedLog, SharedLogError};
+use crate::settings;
+use chiliad::shared_log::{SharedLog, SharedLogError};
 use chiliad_host::text::thousands;
 use chiliad_host::values::show_time;
 use chiliad_host::{Sink, Stop, interrupt};
@@ -25,8 +26,7 @@ struct Counts {
 pub fn run(bench: &Alone<LogFlags>) -> Result<(), Stop> {
     let flags = &bench.flags;
     let mut sink = Sink::new(bench.output.json.as_deref(), bench.output.quiet)?;
-    let opened = shared_log::open(&flags.shared_log);
-    let log = opened.map_err(|error| Stop::bad("--shared-log", error))?;
+    let log = settings::open_log(&flags.shared_log)?;
     let most = log.record_bytes_max();
     if flags.record_bytes > most {
         let problem = format!("{} bytes; this log accepts 1 to {most}", flags.record_bytes);

@@ -4,19 +4,22 @@ use crate::allocator;
 use crate::args::{
     BackoffFlag, CoherenceFlag, CostScaleFlag, DurabilityFlag, MachineFlags, MemoryModelFlag,
     NativeFlags, RetryFlag, RunFlags, ScheduleFlag, Scope, SimulatedFlags, SnapshotsFlag,
-    WorkloadFlags,
+    WorkloadFlags, check_shares_log,
 };
 use chiliad_driver::{Backoff, Durability, Length, Retry, lies_in_directories, schemes};
 use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots};
 use chiliad_host::{Stop, computer};
 use chiliad_lab::machines;
 use chiliad_lab::spec::{
-    Asked, HostSpec, InFlight, MachineSpec, Order, Place, Price, RunSpec, Storage, Timed,
+    Asked, HostSpec, InFlight, MachineSpec, Order, Place, Price, RunSpec, SharedLogSpec, Storage,
+    Timed,
 };
+use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Fault, MEMBERS_MAX};
 use chiliad_simulator::MemoryModel;
 use chiliad_simulator::description::Coherence;
 use chiliad_workload::WorkloadOptions;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The scheme of this name.
@@ -58,12 +61,37 @@ pub fn native(
         DurabilityFlag::Epoch => Durability::Epoch,
         DurabilityFlag::Sync => Durability::Sync,
     };
-    let storage = storage(flags)?;
+    let (storage, shared_log) = (storage(flags)?, shared_log(flags, spec.scheme)?);
     if let Place::Host(host) = &mut spec.on {
-        host.storage = storage;
+        (host.storage, host.shared_log) = (storage, shared_log);
     }
     spec.check()?;
     Ok(spec)
+}
+
+/// The log that servers share, where it is one that stays.
+fn shared_log(flags: &NativeFlags, scheme: &Info) -> Result<Option<SharedLogSpec>, Stop> {
+    let Some(name) = &flags.shared_log else { return Ok(None) };
+    check_shares_log("--shared-log", scheme)?;
+    let (server, apart) = (flags.server.unwrap_or(0), spans_processes(name));
+    let spec = |name: &String| SharedLogSpec {
+        name: name.clone(),
+        open: open_log,
+        apart,
+        server,
+        words: Vec::new(),
+    };
+    Ok((name != "memory").then(|| spec(name)))
+}
+
+/// Opens a shared log.
+pub fn open_log(name: &str) -> Result<Arc<dyn SharedLog>, Stop> {
+    chiliad::shared_log::open(name).map_err(|error| Stop::bad("--shared-log", error))
+}
+
+/// Whether servers in processes of their own can share the log of this name.
+pub fn spans_processes(name: &str) -> bool {
+    name.starts_with("nats://")
 }
 
 /// How the run uses its disk, if it is to.

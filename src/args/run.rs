@@ -154,6 +154,14 @@ pub struct NativeFlags {
     /// which is removed [default: a new one among the system's temporary files, removed afterwards].
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
+    /// The log that servers share under hyder: `memory`; a directory that is empty or missing; or
+    /// `nats://HOST:PORT,.../NAME` where it is built in, and then each server is a process of its own. What is
+    /// appended stays [default: memory, or with --durability a directory as --data has it].
+    #[arg(long, value_name = "memory|DIR|nats://..", conflicts_with = "data")]
+    pub shared_log: Option<String>,
+    /// Which server this process is: the first one starts the others.
+    #[arg(long, value_name = "N", hide = true)]
+    pub server: Option<usize>,
     /// Log writers, each with a file of its own, 1 to 64.
     #[arg(long, value_name = "N", default_value = "1", value_parser = |s: &str| values::count(s, 1, 64))]
     pub log_writers: usize,

@@ -282,6 +282,15 @@ impl Database {
         self.shared.engine.stats()
     }
 
+    /// What this server of a shared log has, as a text that is the same of all its servers that have read as far and have
+    /// the same: a digest of all verdicts, and one of all rows, which are read for it. `None` for a database of another kind. It means something only while no server is written to.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`].
+    pub fn fingerprint(&self) -> Result<Option<String>> {
+        self.shared.engine.fingerprint()
+    }
+
     pub(crate) fn session(&self) -> Result<Session> {
         Session::new(&self.shared.engine, &self.shared.sessions)
     }

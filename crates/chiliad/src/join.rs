@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::joined_threads::JoinedThreads;
 use crate::logs::{CHECKPOINTS, directory, open_log};
 use crate::place::{disk, make_directory, names};
-use crate::{Database, Durability, LogError, Options, Result};
+use crate::{Database, Durability, Error, LogError, Options, Result};
 use chiliad_hyder::{CHECKPOINT_PREFIX, Hyder, ServerOptions};
 use chiliad_machine::Interleaved;
 use chiliad_machine::disk::{Disk, LOCK_NAME, Lock};
@@ -104,6 +104,6 @@ fn refuse_others(path: &Path) -> Result<()> {
     };
     match names(path)?.iter().flatten().all(is_ours) {
         true => Ok(()),
-        false => Err(LogError::NotOurs { place: path.display().to_string() }.into()),
+        false => Err(Error::Data(LogError::NotOurs { place: path.display().to_string() })),
     }
 }

@@ -86,7 +86,7 @@ fn refuse_rows(log: &dyn SharedLog) -> Result<()> {
     let bounds = log.bounds().map_err(|error| log_failed(&log.place(), &error))?;
     match bounds.end > 1 {
         true => Err(Error::InvalidOption(format!(
-            "{} holds a database; accepted: a log that is empty or missing",
+            "shared-log: {} holds a database; accepted: a log that is empty or missing",
             log.place()
         ))),
         false => Ok(()),

@@ -17,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A running child whose lines are read as `T`. Dropped, it is killed, and where a signal ends this process.
 pub struct Process<T> {
     child: Arc<Mutex<Child>>,
-    leftover: Leftover,
+    /// Ends the process, if it has not ended by then.
+    _leftover: Leftover,
     input: Option<ChildStdin>,
     said: Receiver<T>,
     errors: Option<JoinHandle<String>>,
@@ -60,7 +61,7 @@ impl<T: Send + 'static> Process<T> {
             (pipes.stdin.take(), pipes.stdout.take(), pipes.stderr.take());
         drop(pipes);
         // Dropped where a thread is refused: then it is killed.
-        let mut process = Self { child, leftover, input, said, errors: None };
+        let mut process = Self { child, _leftover: leftover, input, said, errors: None };
         if let Some(output) = output {
             let listens = move || listen(output, read, &sender);
             thread::Builder::new().spawn(listens).map_err(threads::refused)?;
@@ -121,10 +122,9 @@ impl<T: Send + 'static> Process<T> {
     ///
     /// # Errors
     /// The system's.
-    pub fn wait(mut self) -> Result<Ended, Stop> {
+    pub fn wait(&mut self) -> Result<Ended, Stop> {
         let status = lock(&self.child).wait();
         let status = status.map_err(|error| Stop::Failed(format!("waiting: {error}")))?;
-        self.leftover.keep();
         let errors = self.errors.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
         Ok(Ended { orderly: status.success(), why: format!("{status}: {}", errors.trim()) })
     }

@@ -44,8 +44,8 @@ pub fn compare<M: Machine>(one: &SharedServer<M>, other: &SharedServer<M>) -> Re
     Ok(found)
 }
 
-/// What a server has, as a text that is the same of servers that have read as far and have the same: its label, the digest
-/// of its verdicts, its tables and rows.
+/// What a server has, as a text that is the same of servers that have read as far and have the same: the digest of its
+/// verdicts, its tables and rows. Not its label, which grows when a server joins, too.
 ///
 /// # Errors
 /// [`Error::TooManyWorkers`].
@@ -62,8 +62,7 @@ pub fn fingerprint<M: Machine>(server: &SharedServer<M>) -> Result<String> {
             count += 1;
         }
     }
-    let (label, digest) = (head.label, head.digest);
-    Ok(format!("label {label}, verdicts {digest:016x}, {count} rows {:016x}", hasher.finish()))
+    Ok(format!("verdicts {:016x}, {count} rows {:016x}", head.digest, hasher.finish()))
 }
 
 /// What a server has otherwise than the log says.

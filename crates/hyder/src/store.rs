@@ -1,6 +1,6 @@
 //! A server as a database: what drivers, rigs and the facade use of it.
 
-use crate::audit::{Deviation, deviation};
+use crate::audit::{Deviation, deviation, fingerprint};
 use crate::catalog::Change;
 use crate::options::{INFO, ServerOptions};
 use crate::oracle::Oracle;
@@ -150,6 +150,11 @@ impl<M: Machine> Store<M> for Hyder<M> {
 
     fn reach_snapshot(&self) {
         self.tick();
+    }
+
+    fn fingerprint(&self) -> Result<Option<String>> {
+        self.read_to_end();
+        fingerprint(&self.0).map(Some)
     }
 
     fn stats(&self) -> Stats {

@@ -46,6 +46,12 @@ fn head(out: &mut String, result: &Value) {
         line(out, "medians of", &format!("{} runs", runs.len()));
     }
     let options = &result["options"];
+    if let Some(log) = options["shared_log"].as_str() {
+        let servers = counted(options["servers"].as_u64().unwrap_or(1), "server");
+        let processes = options["processes"].as_u64().unwrap_or(1);
+        let apart = if processes > 1 { ", each a process" } else { ", in one process" };
+        line(out, "shared log", &format!("{log}: {servers}{apart}"));
+    }
     if options["interleave_auto"] == true {
         line(out, "in flight", &format!("{} for each client, by trial", options["interleave"]));
     }

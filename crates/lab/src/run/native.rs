@@ -2,17 +2,17 @@
 
 use super::files::Files;
 use super::interleave;
+use super::judged::judge;
 use super::place::Place;
 use super::progress::Bar;
-use super::verify::{judgement, verify};
-use crate::result::{Consistency, Counts, DiskUse, RunResult};
+use super::servers;
+use crate::result::RunResult;
 use crate::spec::{RunSpec, Storage, Trials};
 use chiliad_driver::{
-    Failure, Home, NativeTarget, Plan, Progress, Sample, Target, open_native, run_native,
+    Failure, Home, NativeTarget, Plan, Progress, Target, open_native, run_native,
 };
 use chiliad_host::Stop;
 use chiliad_machine::disk::Disk;
-use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +20,9 @@ use std::time::Duration;
 /// stays in `spec`.
 pub fn run(spec: &mut RunSpec, quiet: bool, files: &mut Files) -> Result<RunResult, Stop> {
     let bar = Bar::new(spec.plan.length, quiet);
+    if let Some(shared) = spec.shared_log().cloned() {
+        return servers::run(spec, &shared, &bar, files);
+    }
     let mut place = spec.storage().map(|storage| place(spec, storage)).transpose()?;
     let home = spec.storage().zip(place.as_ref()).map(|(storage, place)| Home {
         disk: Arc::clone(&place.disk) as Arc<dyn Disk>,
@@ -59,39 +62,9 @@ fn measure(
         // The trials have loaded the rows.
         plan = Plan { interleave: spec.plan.interleave, load: false, ..plan };
     }
-    let mut report = run_native(target, &plan, &watch)?;
+    let report = run_native(target, &plan, &watch)?;
     bar.checking();
-    let recorders = std::mem::take(&mut report.recorders);
-    let judgement = judgement(target, report.complete)?;
-    let verified = verify(spec, &judgement, recorders, files)?;
-    if let Some(file) = files.series.take() {
-        file.finish(|file| write_series(&report.series, file))?;
-    }
-    let (build, host_cpu) = RunResult::host();
-    let breakdown = report.tally.breakdown();
-    let mut counts = Counts::new(&report.tally, target.kinds(), Some(report.seconds), breakdown);
-    counts.set_breakdown_cost(report.following_cost);
-    Ok(RunResult {
-        workload: target.workload().into(),
-        scheme: spec.scheme.name.into(),
-        machine: "native",
-        threads: spec.plan.cores,
-        clients: spec.plan.clients,
-        seed: spec.plan.seed,
-        seconds: report.seconds,
-        interrupted: report.interrupted,
-        counts,
-        verified,
-        consistency: report.conditions.as_deref().and_then(Consistency::new),
-        differences: std::mem::take(&mut report.differences),
-        disk: place.map(|place| DiskUse::new(&report, &place.disk.times())),
-        versions: report.versions,
-        simulation: None,
-        options: spec.options(),
-        build,
-        host_memory_bytes: report.memory_bytes,
-        host_cpu,
-    })
+    judge(spec, target, report, place, files)
 }
 
 /// The directory of a run with a log.
@@ -125,13 +98,4 @@ impl Progress for Watch<'_> {
     fn checking(&self) {
         self.bar.checking();
     }
-}
-
-fn write_series(samples: &[Sample], file: &mut dyn Write) -> io::Result<()> {
-    writeln!(file, "seconds,throughput_tps,memory_bytes")?;
-    for sample in samples {
-        let Sample { seconds, throughput_tps, memory_bytes } = sample;
-        writeln!(file, "{seconds:.3},{throughput_tps:.1},{memory_bytes}")?;
-    }
-    Ok(())
 }

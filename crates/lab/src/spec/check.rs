@@ -18,6 +18,7 @@ impl RunSpec {
         self.check_sharing()?;
         self.check_home()?;
         self.check_cluster()?;
+        self.check_shared_log()?;
         self.check_stalled()?;
         self.check_fit()?;
         self.check_trials()
@@ -37,6 +38,51 @@ impl RunSpec {
         let problem =
             format!("not under {scheme}, whose log is a shared one; accepted: {accepted}");
         Err(Stop::bad(flag, problem))
+    }
+
+    /// Refuses what a log that stays does not allow, or servers that are processes.
+    fn check_shared_log(&self) -> Result<(), Stop> {
+        if self.shared_log().is_none() {
+            return Ok(());
+        }
+        let bad = |flag, problem: &str| Err(Stop::bad(flag, problem));
+        if self.storage().is_some() {
+            return bad(
+                "--durability",
+                "with --shared-log, which is durable as it is; accepted: none",
+            );
+        }
+        if self.repeat > 1 {
+            return bad(
+                "--repeat",
+                "with --shared-log, which has the rows of the first run; accepted: 1",
+            );
+        }
+        if self.trials() == Trials::Ahead {
+            let problem = format!(
+                "auto with --shared-log: trials before the run write to it; accepted: 1 to {MEMBERS_MAX}"
+            );
+            return bad("--interleave", &problem);
+        }
+        let (processes, clients) = (self.processes(), self.plan.clients);
+        if processes == 1 {
+            return Ok(());
+        }
+        if clients < processes {
+            let problem =
+                format!("{clients} for {processes} servers; accepted: {processes} or more");
+            return bad("--clients", &problem);
+        }
+        let of_one = [
+            ("--series", self.plan.series),
+            ("--versions", self.plan.versions),
+            ("--breakdown-cost", self.plan.following_cost),
+            ("--stalled-at", self.plan.stalled_at.is_some()),
+        ];
+        match of_one.into_iter().find(|(_, given)| *given) {
+            Some((flag, _)) => bad(flag, "with servers that are processes; accepted: without it"),
+            None => Ok(()),
+        }
     }
 
     /// Refuses ways to roll a log forward that are there for another certifier.

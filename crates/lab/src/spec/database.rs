@@ -46,6 +46,9 @@ impl RunSpec {
     /// The identity of its database; `None` where only this run has one.
     #[must_use]
     pub fn database(&self) -> Option<Database> {
+        if self.shared_log().is_some() {
+            return None;
+        }
         let (on, workload) = match &self.on {
             // A database on this computer makes the requests too.
             Place::Host(_) => (Machine::Host(self.plan.durability), self.workload.clone()),

@@ -21,4 +21,4 @@ pub use machine::{MachineSpec, Order, Price, Timed};
 pub use options::Shown;
 pub(crate) use options::yes_no;
 pub use rolled::{certifier_name, group_name, level_name, premeld_name};
-pub use run::{HostSpec, Place, RunSpec, Storage, Trials};
+pub use run::{HostSpec, OpenLog, Place, RunSpec, SharedLogSpec, Storage, Trials};

@@ -170,6 +170,15 @@ impl RunSpec {
                 ("append_latency", show_time(*append_latency).into()),
             ],
         );
+        if let Some(shared) = self.shared_log() {
+            put(
+                shown,
+                [
+                    ("shared_log", shared.name.clone().into()),
+                    ("processes", self.processes().into()),
+                ],
+            );
+        }
         if self.machine().is_some() {
             shown.insert("log_faults".into(), (*log_fails_one_in).into());
         }

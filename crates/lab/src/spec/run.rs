@@ -3,9 +3,12 @@
 use super::machine::{MachineSpec, Order, Price};
 use chiliad_driver::{ClusterOptions, On, Opening, Plan, SimulatedPlan, explored};
 use chiliad_engine::{DurableOptions, Info, Options};
+use chiliad_host::Stop;
+use chiliad_machine::shared_log::SharedLog;
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::tpcc::Scale;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A run of a workload, with every default filled in.
 #[derive(Clone, Debug)]
@@ -48,7 +51,27 @@ pub struct HostSpec {
     pub trials: Trials,
     /// How the run uses its disk; `None`: not at all.
     pub storage: Option<Storage>,
+    /// The log that its servers share; `None`: one of its own, which goes with the run.
+    pub shared_log: Option<SharedLogSpec>,
 }
+
+/// A log that servers share and that stays.
+#[derive(Clone, Debug)]
+pub struct SharedLogSpec {
+    /// Its name.
+    pub name: String,
+    /// Opens it.
+    pub open: OpenLog,
+    /// Each server is a process of its own.
+    pub apart: bool,
+    /// Which of them this process is: 0 loads the rows, starts the others and judges.
+    pub server: usize,
+    /// The words, after the program's name, that start another one, but for its number, which comes last.
+    pub words: Vec<String>,
+}
+
+/// Opens a shared log by its name.
+pub type OpenLog = fn(&str) -> Result<Arc<dyn SharedLog>, Stop>;
 
 /// Trials that choose how many transactions each client has in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -116,6 +139,31 @@ impl RunSpec {
         match &self.on {
             Place::Host(host) => host.storage.as_ref(),
             Place::Simulated(_) => None,
+        }
+    }
+
+    /// The log that its servers share, where that stays.
+    #[must_use]
+    pub fn shared_log(&self) -> Option<&SharedLogSpec> {
+        match &self.on {
+            Place::Host(host) => host.shared_log.as_ref(),
+            Place::Simulated(_) => None,
+        }
+    }
+
+    /// Says with which words another process of the run is started: see [`SharedLogSpec::words`].
+    pub fn set_words(&mut self, words: Vec<String>) {
+        if let Place::Host(HostSpec { shared_log: Some(shared), .. }) = &mut self.on {
+            shared.words = words;
+        }
+    }
+
+    /// How many processes it has.
+    #[must_use]
+    pub fn processes(&self) -> usize {
+        match self.shared_log() {
+            Some(SharedLogSpec { apart: true, .. }) => self.cluster.servers,
+            _ => 1,
         }
     }
 
