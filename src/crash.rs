@@ -5,9 +5,11 @@
 //! that it may give out. What the child does, when it is killed and what must be there then is the rig's
 //! ([`chiliad_rig::kill`]).
 
-use crate::args::{ChildFlags, CrashDurability, CrashFlags, typed};
+use crate::args::{ChildFlags, CrashDurability, CrashFlags, check_shares_log, typed};
+use crate::crash_servers;
 use crate::directory::refusal;
 use crate::settings;
+use chiliad_driver::shares_log;
 use chiliad_host::output::complain;
 use chiliad_host::{Sink, Stop, computer, threads};
 use chiliad_lab::BUILD;
@@ -18,6 +20,18 @@ use std::path::Path;
 
 /// Runs the cycles.
 pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
+    let info = settings::scheme(&flags.scheme)?;
+    if shares_log(info) {
+        return crash_servers::run(flags);
+    }
+    let given = [
+        ("--servers", flags.servers.is_some()),
+        ("--shared-log", flags.shared_log.is_some()),
+        ("--log-script", flags.log_script.is_some()),
+    ];
+    if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
+        check_shares_log(flag, info)?;
+    }
     let scheme = settings::with_transactions(&flags.scheme)?;
     let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
     let threads = flags.threads.unwrap_or_else(computer::cores);

@@ -11,6 +11,7 @@ mod campaign;
 mod check;
 mod copy;
 mod crash;
+mod crash_servers;
 mod damage;
 mod directory;
 mod figure;
@@ -96,6 +97,7 @@ fn run(words: &[String]) -> Result<(), Stop> {
         Command::Damage(flags) => damage::run(&flags),
         Command::Soak(flags) => soak::run(&flags),
         Command::CrashChild(flags) => crash::child(&flags),
+        Command::CrashServer(flags) => crash_servers::child(&flags),
         Command::CalibrateChild(flags) => machines::child(&flags),
     }
 }

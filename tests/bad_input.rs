@@ -68,8 +68,56 @@ fn what_only_servers_that_share_a_log_have_is_refused_elsewhere() {
 }
 
 #[test]
+fn a_shared_log_that_cannot_be_meant_is_refused() {
+    let folder = Folder::new("no-shared-log");
+    let (log, other) = (folder.file("log"), folder.file("other"));
+    refused(&format!("bench ycsb --shared-log {log}"), &["--shared-log", "silo", "--scheme hyder"]);
+    let line = "bench bank --scheme hyder --servers 2 --transactions 20 --quiet --shared-log";
+    for name in ["kafka://one/two", "file:"] {
+        refused(&format!("{line} {name}"), &["--shared-log", "memory:, memory:NAME, a directory"]);
+    }
+    let unreachable = match cfg!(feature = "jetstream") {
+        true => "cannot be reached",
+        false => "built without it",
+    };
+    refused(&format!("{line} nats://127.0.0.1:1/nothing"), &["--shared-log", unreachable]);
+    refused(&format!("{line} nats://127.0.0.1:1"), &["--shared-log"]);
+    for (flag, accepted) in [
+        ("--repeat 2", "accepted: 1"),
+        ("--interleave auto", "accepted: 1 to 256"),
+        ("--durability sync", "accepted: none"),
+        ("--sweep servers=1,2", "a run at a time"),
+        ("--data x", "--shared-log"),
+    ] {
+        let name = flag.split(' ').next().expect("a flag");
+        refused(&format!("{line} {log} {flag}"), &[name, accepted]);
+    }
+    let apart = "bench bank --scheme hyder --servers 2 --shared-log nats://127.0.0.1:1/x";
+    refused(&format!("{apart} --clients 1"), &["--clients", "2 or more"]);
+    refused(&format!("{apart} --clients 2 --versions"), &["--versions", "without it"]);
+    assert_eq!(folder.files(), 0, "nothing was made");
+    // Directories that hold something.
+    std::fs::create_dir(&other).expect("a directory");
+    std::fs::write(format!("{other}/letter"), "dear").expect("a file");
+    refused(&format!("{line} {other}"), &["--shared-log", &other, "an empty directory"]);
+    assert_eq!(std::fs::read_dir(&other).expect("there").count(), 1, "nothing was put into it");
+    let made = chiliad(&format!("{line} {log}"));
+    assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
+    let before = std::fs::metadata(format!("{log}/shared-log")).expect("a head").modified();
+    refused(&format!("{line} {log}"), &["--shared-log", &log, "empty or missing"]);
+    let after = std::fs::metadata(format!("{log}/shared-log")).expect("a head").modified();
+    assert_eq!(before.expect("a time"), after.expect("a time"));
+}
+
+#[test]
 fn servers_that_share_a_log_have_a_directory_of_their_own_kind() {
-    refused("crash --scheme hyder", &["--scheme", "`hyder`", "directory"]);
+    refused("crash --servers 2", &["--servers", "silo", "--scheme hyder"]);
+    refused("crash --log-script x", &["--log-script", "silo", "--scheme hyder"]);
+    refused("crash --scheme hyder --workload tpcc", &["--workload", "accepted: bank"]);
+    refused("crash --scheme hyder --durability epoch", &["--durability", "accepted: sync"]);
+    refused("crash --scheme hyder --shared-log memory:", &["--shared-log", "a directory"]);
+    refused("crash --scheme hyder --log-script x", &["--log-script", "nats://"]);
+    refused("crash --scheme hyder --shared-log kafka://x/y", &["--shared-log", "accepted"]);
     refused("damage --scheme hyder", &["--scheme", "`hyder`", "directory"]);
     refused("campaign --disk --scheme hyder", &["--scheme", "`hyder`", "directory"]);
     let line = "bench bank --scheme hyder --durability sync";

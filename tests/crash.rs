@@ -84,3 +84,29 @@ fn bad_flags_are_refused() {
     let said = stderr(&chiliad("dance"));
     assert!(said.contains("recover, backup, restore, crash") && !said.contains("child"), "{said}");
 }
+
+#[test]
+fn servers_that_share_a_log_lose_nothing() {
+    let folder = Folder::new("crash-servers");
+    let log = folder.file("log");
+    let line = format!("crash --scheme hyder --servers 3 --cycles 12 --shared-log {log}");
+    let report = result(&line);
+    assert_eq!((&report["lost"], &report["cycles"]), (&0.into(), &12.into()), "{report}");
+    assert_eq!((&report["servers"], &report["processes"]), (&3.into(), &1.into()), "{report}");
+    for count in ["acknowledged", "killed", "checkpoints"] {
+        assert!(report[count].as_u64() > Some(0), "{report}");
+    }
+    let again = chiliad(&line);
+    assert_eq!(again.status.code(), Some(2), "it has a database: {}", stderr(&again));
+}
+
+#[test]
+fn what_a_server_acknowledges_too_early_is_missed() {
+    let line = "crash --scheme hyder --cycles 40 --plant early-acknowledgement --quiet --json -";
+    let output = chiliad(line);
+    assert_eq!(output.status.code(), Some(1), "{}{}", stdout(&output), stderr(&output));
+    let kept = stderr(&output);
+    let log = kept.lines().find_map(|line| line.strip_prefix("the log is kept: ")).expect("kept");
+    let place = std::path::Path::new(log).parent().expect("a directory of its own");
+    std::fs::remove_dir_all(place).expect("removed");
+}

@@ -127,6 +127,18 @@ pub struct CrashFlags {
     /// [default: one among the temporary files, which goes unless something fails].
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
+    /// Servers that share a log, 1 to 64, under hyder: on nats:// each is a process, otherwise one process has
+    /// all of them [default: 3].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 64))]
+    pub servers: Option<usize>,
+    /// The log that they share, empty or missing: a directory, or nats://HOST:PORT,.../NAME where it is built in
+    /// [default: a directory among the temporary files].
+    #[arg(long, value_name = "DIR|nats://..")]
+    pub shared_log: Option<String>,
+    /// The script that kills, stops and starts those that keep the log, such as crates/jetstream/nats.sh: then that is
+    /// done to them too.
+    #[arg(long, value_name = "FILE")]
+    pub log_script: Option<PathBuf>,
     /// Plant a bug in the process that is killed: the command must fail.
     #[arg(long, value_name = "BUG", value_enum, hide = true)]
     pub plant: Option<CrashPlant>,
@@ -198,6 +210,38 @@ pub struct ChildFlags {
     #[arg(long)]
     pub cycle: u64,
     /// Write one checkpoint after the other.
+    #[arg(long)]
+    pub checkpoints: bool,
+    /// The bug.
+    #[arg(long, value_enum)]
+    pub plant: Option<CrashPlant>,
+}
+
+/// `chiliad crash-server`: what `crash` starts where servers share a log.
+#[derive(Args)]
+pub struct CrashServerFlags {
+    /// The log.
+    #[arg(long)]
+    pub shared_log: String,
+    /// Where checkpoints go.
+    #[arg(long)]
+    pub checkpoints_in: PathBuf,
+    /// Servers of this process.
+    #[arg(long)]
+    pub servers: usize,
+    /// The number of its first client.
+    #[arg(long)]
+    pub first_client: usize,
+    /// Clients.
+    #[arg(long)]
+    pub threads: usize,
+    /// The seed of the command.
+    #[arg(long)]
+    pub seed: u64,
+    /// The number of the cycle, from 0.
+    #[arg(long)]
+    pub cycle: u64,
+    /// Make one checkpoint after the other.
     #[arg(long)]
     pub checkpoints: bool,
     /// The bug.

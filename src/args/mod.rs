@@ -14,7 +14,10 @@ mod soak;
 mod workloads;
 
 pub use cluster::check_shares_log;
-pub use data::{ChildFlags, CopyFlags, CrashDurability, CrashFlags, DamageFlags, RecoverFlags};
+pub use data::{
+    ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, CrashServerFlags,
+    CrashWorkload, DamageFlags, RecoverFlags,
+};
 pub use figure::FigureCommand;
 pub use hyder::{LogFlags, MeldFlags, Way};
 pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
@@ -86,6 +89,9 @@ pub enum Command {
     /// The process that `crash` kills.
     #[command(hide = true)]
     CrashChild(ChildFlags),
+    /// The process that it kills where servers share a log.
+    #[command(hide = true)]
+    CrashServer(CrashServerFlags),
     /// The process whose instructions `machines calibrate` counts.
     #[command(hide = true)]
     CalibrateChild(CalibrateChildFlags),

@@ -6,6 +6,7 @@
 //! victim  the process: opens the directory, runs clients, and says what it acknowledges
 //! client  a client's loop           bank, tpcc  what clients do, and the books of it
 //! said    a line of the process     ledger      what must be there, compared with what is
+//! joined  the same with servers that share a log
 //! parent  start, kill, compare; place, report  where, and what comes of it
 //! ```
 //!
@@ -14,6 +15,7 @@
 
 mod bank;
 mod client;
+pub mod joined;
 mod ledger;
 mod order;
 mod parent;

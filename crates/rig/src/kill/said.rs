@@ -15,6 +15,15 @@ pub enum Said {
     CheckpointBegins,
     /// It has ended.
     CheckpointEnds,
+    /// Its clients have ended.
+    Stopped,
+    /// What a server of a shared log has, when all clients of all servers have ended.
+    Has {
+        /// Which server.
+        server: u32,
+        /// The same of all servers that have the same.
+        text: String,
+    },
     /// Bank: a transfer by `client`, its `number`, between two accounts.
     Moved {
         /// Whose transfer it is.
@@ -61,6 +70,8 @@ impl Said {
             Self::Ready => writeln!(out, "ready"),
             Self::CheckpointBegins => writeln!(out, "checkpoint-begins"),
             Self::CheckpointEnds => writeln!(out, "checkpoint-ends"),
+            Self::Stopped => writeln!(out, "stopped"),
+            Self::Has { server, text } => writeln!(out, "has {server} {text}"),
             Self::Moved { client, number, from, to, amount } => {
                 writeln!(out, "moved {client} {number} {from} {to} {amount}")
             }
@@ -78,6 +89,10 @@ impl Said {
     #[must_use]
     pub fn read(line: &str) -> Option<Self> {
         let (what, rest) = line.split_once(' ').unwrap_or((line, ""));
+        if what == "has" {
+            let (server, text) = rest.split_once(' ')?;
+            return Some(Self::Has { server: server.parse().ok()?, text: text.into() });
+        }
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
         let order = |words: &[&str; 3]| -> Option<(u16, u8, u32)> {
             Some((words[0].parse().ok()?, words[1].parse().ok()?, words[2].parse().ok()?))
@@ -88,6 +103,7 @@ impl Said {
             ("ready", []) => Self::Ready,
             ("checkpoint-begins", []) => Self::CheckpointBegins,
             ("checkpoint-ends", []) => Self::CheckpointEnds,
+            ("stopped", []) => Self::Stopped,
             ("moved", [client, number, from, to, amount]) => Self::Moved {
                 client: client.parse().ok()?,
                 number: number.parse().ok()?,
@@ -135,6 +151,8 @@ mod tests {
             Said::Ready,
             Said::CheckpointBegins,
             Said::CheckpointEnds,
+            Said::Stopped,
+            Said::Has { server: 3, text: "label 7, 8 rows".into() },
             Said::Moved { client: 1, number: 1 << 40, from: 2, to: 3, amount: -4 },
             Said::Ordered { order: (1, 2, 3), lines: 4 },
             Said::Delivered { order: (5, 6, 7) },

@@ -1,0 +1,162 @@
+//! `chiliad crash --scheme hyder`: servers that share a log are killed and stopped again and again, and so are those that
+//! keep the log.
+//!
+//! As for databases in directories, the command starts itself as a child; what happens then is the rig's
+//! ([`chiliad_rig::kill::joined`]).
+
+use crate::args::{
+    CrashDurability, CrashFlags, CrashPlant, CrashServerFlags, CrashWorkload, typed,
+};
+use crate::settings;
+use chiliad_host::output::complain;
+use chiliad_host::{Leftover, Sink, Stop, threads};
+use chiliad_lab::BUILD;
+use chiliad_rig::kill::Trouble;
+use chiliad_rig::kill::joined::{Server, SharedOrder, run as run_cycles};
+use serde_json::json;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Servers, where nobody says how many.
+const SERVERS: usize = 3;
+
+/// Runs the cycles.
+pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
+    check(flags)?;
+    let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
+    let place = Place::new(flags)?;
+    let apart = settings::spans_processes(&place.log);
+    let threads = flags.threads.unwrap_or(2);
+    let (log, checkpoints_in) = (place.log.as_str(), place.checkpoints_in.as_path());
+    let child = |process: usize, servers: usize, cycle: u64, checkpoints: bool| {
+        let line = format!(
+            "crash-server --servers {servers} --first-client {} --threads {threads} --seed {} --cycle {cycle}",
+            process * threads,
+            flags.seed
+        );
+        let mut words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        words.extend(["--shared-log".into(), log.into()]);
+        words.extend(["--checkpoints-in".into(), checkpoints_in.into()]);
+        if checkpoints {
+            words.push("--checkpoints".into());
+        }
+        if let Some(plant) = &flags.plant {
+            words.extend(["--plant".into(), typed(plant).into()]);
+        }
+        words
+    };
+    let order = SharedOrder {
+        cycles: flags.cycles,
+        log,
+        apart,
+        servers: flags.servers.unwrap_or(SERVERS),
+        threads,
+        seed: flags.seed,
+        checkpoints_in: checkpoints_in.into(),
+        log_script: flags.log_script.clone(),
+        quiet: flags.quiet,
+        child: &child,
+    };
+    let outcome = run_cycles(&order)?;
+    let text = outcome.text(&order);
+    match outcome.failed() {
+        true => complain(&text),
+        false => sink.say(&text)?,
+    }
+    let mut json = outcome.json(&order);
+    json["build"] = json!(BUILD);
+    sink.json(&json)?;
+    sink.finish()?;
+    let kept = format!("the log is kept: {log}");
+    match outcome.failure {
+        None => Ok(()),
+        Some(Stop::Failed(text)) => {
+            place.keep();
+            Err(Stop::Failed(format!("{text}\n{kept}")))
+        }
+        Some(other) => Err(other),
+    }
+}
+
+/// Refuses what is about the other schemes.
+fn check(flags: &CrashFlags) -> Result<(), Stop> {
+    if flags.workload != CrashWorkload::Bank {
+        return Err(Stop::bad("--workload", "tpcc with servers that share a log; accepted: bank"));
+    }
+    if flags.durability != CrashDurability::Sync {
+        let problem = "epoch with servers that share a log, whose calls return when the log has what \
+                       they did; accepted: sync";
+        return Err(Stop::bad("--durability", problem));
+    }
+    let log = flags.shared_log.as_deref().unwrap_or_default();
+    if log.starts_with("memory") {
+        let problem =
+            "a log in memory, which goes with the process; accepted: a directory, or nats://..";
+        return Err(Stop::bad("--shared-log", problem));
+    }
+    if flags.log_script.is_some() && !settings::spans_processes(log) {
+        let problem = "without --shared-log nats://..; accepted: with it";
+        return Err(Stop::bad("--log-script", problem));
+    }
+    Ok(())
+}
+
+/// Where log and checkpoints are.
+struct Place {
+    log: String,
+    checkpoints_in: PathBuf,
+    /// A directory that was made for them, which goes again.
+    temporary: Option<Leftover>,
+}
+
+impl Place {
+    fn new(flags: &CrashFlags) -> Result<Self, Stop> {
+        let log = flags.shared_log.clone();
+        let (data, temporary) = match (&flags.data, &log) {
+            (Some(data), _) => (data.clone(), None),
+            (None, Some(log)) if !settings::spans_processes(log) => (PathBuf::from(log), None),
+            (None, _) => {
+                let name = format!("chiliad-crash-{}", std::process::id());
+                let data = std::env::temp_dir().join(name);
+                let made = Leftover::tree(&data).map_err(|error| cannot_write(&data, &error))?;
+                (data, Some(made))
+            }
+        };
+        if flags.data.is_some() {
+            std::fs::create_dir_all(&data).map_err(|error| cannot_write(&data, &error))?;
+        }
+        let log = log.unwrap_or_else(|| data.join("log").display().to_string());
+        Ok(Self { log, checkpoints_in: data.join("checkpoints"), temporary })
+    }
+
+    fn keep(mut self) {
+        if let Some(made) = self.temporary.take() {
+            made.keep();
+        }
+    }
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Stop {
+    let accepted = "accepted: a directory that can be written to, or a name for one";
+    Stop::bad("--data", format!("{}: {error}; {accepted}", path.display()))
+}
+
+/// The process that is killed: runs until it is, or is asked to end.
+pub fn child(flags: &CrashServerFlags) -> Result<(), Stop> {
+    let server = Server {
+        log: &flags.shared_log,
+        checkpoints_in: &flags.checkpoints_in,
+        servers: flags.servers,
+        first_client: flags.first_client,
+        threads: flags.threads,
+        seed: flags.seed,
+        cycle: flags.cycle,
+        checkpoints: flags.checkpoints,
+        acknowledges_early: flags.plant == Some(CrashPlant::EarlyAcknowledgement),
+    };
+    server.run().map_err(|trouble| match trouble {
+        Trouble::Database(error) => Stop::bad(&flags.shared_log, error),
+        Trouble::Pipe(error) => Stop::bad("standard output", error),
+        Trouble::NoThread(error) => threads::refused(error),
+    })
+}
