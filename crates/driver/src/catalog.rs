@@ -57,7 +57,7 @@ pub fn faults() -> Vec<&'static Fault> {
     let indexes = ordered::faults::FAULTS.iter().chain(hash::faults::FAULTS);
     let below =
         chiliad_storage::FAULTS.iter().chain(chiliad_machine::FAULTS).chain(chiliad_lock::FAULTS);
-    let clients = chiliad_api::FAULTS;
+    let clients = chiliad_api::FAULTS.iter().chain(chiliad_hyder::FAULTS);
     chiliad_engine::faults().chain(indexes.chain(below).chain(clients).copied()).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Appends what sessions have handed over: many items to a record, and again what may not have arrived.
 
 use crate::desk::{Desk, log_failed};
+use crate::faults::APPEND_NOT_REPEATED;
 use crate::options::INTENTION_BYTES_MAX;
 use crate::parts::{PART_HEAD_BYTES, Part};
 use crate::pending::{Answer, Outgoing};
@@ -63,7 +64,12 @@ impl Appender {
                 Ok(Appended::All)
             }
             // The same items are appended again: whoever reads them twice ignores the second.
-            Err(error) if error.may_pass() => Ok(Appended::Later),
+            Err(error) if error.may_pass() => {
+                if M::fault(&APPEND_NOT_REPEATED) {
+                    self.unsent.clear();
+                }
+                Ok(Appended::Later)
+            }
             Err(error) => Err(log_failed(&*self.log, &error)),
         }
     }

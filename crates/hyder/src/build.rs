@@ -2,6 +2,7 @@
 //! play it, for any batch: verdicts do not depend on the states that overlays are built on.
 
 use crate::batch::{Batch, By, Task};
+use crate::faults::TOO_OLD_BY_MEMORY;
 use crate::intention::at;
 use crate::item::{Item, Refused};
 use crate::maker::Maker;
@@ -9,6 +10,7 @@ use crate::node::{Key, Tree};
 use crate::options::{Certifier, Premeld, RollOptions};
 use crate::recent::{Kept, States};
 use crate::warm::warm;
+use chiliad_api::Reason;
 use chiliad_machine::Machine;
 
 /// Intentions whose descents wait for memory together.
@@ -77,7 +79,12 @@ fn build_overlays<M: Machine>(
     if options.certifier != Certifier::Meld {
         return Ok(());
     }
-    let base = base(states, options, item.intention.snapshot);
+    let snapshot = item.intention.snapshot;
+    let forgets = M::fault(&TOO_OLD_BY_MEMORY);
+    if forgets && states.front().is_some_and(|oldest| oldest.label > snapshot) {
+        return Err(Refused::Because(Reason::TooLate));
+    }
+    let base = base(states, options, snapshot);
     item.build(maker, |table| base.map_or(Tree::EMPTY, |base| base.tree(table)))?;
     if let Premeld::Fixed { threads, distance } = options.premeld {
         let back = u64::from(threads) * u64::from(distance) + 1;

@@ -4,6 +4,7 @@
 //! uses an index, and at the commit. What the indexes cannot take is refused before anything is written.
 
 use crate::attempt::{Attempt, check_key};
+use crate::faults::ABSENCE_DROPPED;
 use crate::intention::{Encoder, Written};
 use crate::write::Write;
 use chiliad_api::{
@@ -178,7 +179,8 @@ impl<M: Machine> Attempt<M> {
         for own in self.ordered() {
             let write = own.write.as_ref().filter(|_| own.is_written());
             // A load depends on nothing; a write depends on its key, as whoever wrote it first has it.
-            let depends = !self.purpose.loads && (own.depends || write.is_some());
+            let drops = M::fault(&ABSENCE_DROPPED) && !own.is_stored();
+            let depends = !self.purpose.loads && !drops && (own.depends || write.is_some());
             let written = write.map(|write| {
                 stamped.clear();
                 let tombstone = write.value.is_none();

@@ -8,7 +8,7 @@ use crate::checkpoint_file::{CheckpointReader, CheckpointWriter, Summary};
 use crate::checkpoints::{Checkpoints, name, new_name};
 use crate::cursor::Cursor;
 use crate::desk::log_failed;
-use crate::faults::TRIMMED_BEFORE_DURABLE;
+use crate::faults::{CHECKPOINT_NOT_PINNED, TOMBSTONES_NOT_IN_CHECKPOINT, TRIMMED_BEFORE_DURABLE};
 use crate::pending::Answer;
 use crate::record::{CheckpointNote, Kind};
 use crate::server::Server;
@@ -71,6 +71,9 @@ impl<M: Machine> Server<M> {
         let captured = self.capture(slot);
         let read = self.progress.log_bytes();
         let written = captured.and_then(|(summary, state)| {
+            if M::fault(&CHECKPOINT_NOT_PINNED) {
+                Published::unpin(self.slot(slot));
+            }
             if M::fault(&TRIMMED_BEFORE_DURABLE) {
                 self.trim(summary.position)?;
             }
@@ -145,7 +148,8 @@ impl<M: Machine> Server<M> {
                 let content = node.content();
                 let is_old = content.version.saturating_add(self.options.roll.window) <= label;
                 // It decides nothing about what comes after the checkpoint.
-                if content.tombstone && is_old && !self.options.verify {
+                let is_idle = is_old && !self.options.verify;
+                if content.tombstone && (is_idle || M::fault(&TOMBSTONES_NOT_IN_CHECKPOINT)) {
                     continue;
                 }
                 key.clear();

@@ -6,16 +6,17 @@ use crate::catalog::Change;
 use crate::collector::Collector;
 use crate::desk::{Desk, log_failed};
 use crate::faults::{
-    FREED_ABOVE_LOW_WATER, ITEMS_FORGOTTEN_AT_CHECKPOINT, NUMBERED_AT_FIRST_PART,
-    PARTS_FORGOTTEN_AT_CHECKPOINT,
+    DUPLICATE_MELDED, FREED_ABOVE_LOW_WATER, ITEMS_FORGOTTEN_AT_CHECKPOINT, KEPT_STATES_FREED,
+    NUMBERED_AT_FIRST_PART, NUMBERED_TWICE, PARTS_FORGOTTEN_AT_CHECKPOINT,
 };
 use crate::intention::Intention;
+use crate::item::Refused;
 use crate::maker::Maker;
 use crate::parts::{Assembly, Part};
 use crate::record::{self, CheckpointNote, Head, Items, Kind, Unreadable};
 use crate::restore::Restored;
 use crate::seen::Seen;
-use chiliad_api::Error;
+use chiliad_api::{Error, Reason};
 use chiliad_log::LogError;
 use chiliad_machine::Machine;
 use chiliad_machine::shared_log::{Position, SharedLog};
@@ -215,7 +216,20 @@ impl<M: Machine> Front<M> {
             }
         };
         if local.is_some_and(|local| !self.seen.is_new(head.server, local)) {
-            return None;
+            let is_intention = matches!(task, Task::Intention(..));
+            if is_intention && M::fault(&NUMBERED_TWICE) {
+                self.label += 1;
+                let by = By {
+                    head: Head { server: 0, ..head },
+                    local: 0,
+                    label: self.label,
+                    content: 0,
+                };
+                tasks.push((by, Task::Ready(Err(Refused::Because(Reason::TooLate)))));
+            }
+            if !is_intention || !M::fault(&DUPLICATE_MELDED) {
+                return None;
+            }
         }
         if !matches!(task, Task::Barrier | Task::Checkpoint(_)) {
             self.label += 1;
@@ -249,6 +263,7 @@ impl<M: Machine> Front<M> {
         if self.collector.waiting() >= if M::explores() { 1 } else { GARBAGE } {
             let oldest = match M::fault(&FREED_ABOVE_LOW_WATER) {
                 true => u64::MAX,
+                false if M::fault(&KEPT_STATES_FREED) => server.oldest_label(),
                 false => server.oldest_label().min(server.recent.oldest()).min(in_flight),
             };
             self.collector.free(maker, oldest);

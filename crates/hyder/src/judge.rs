@@ -1,7 +1,7 @@
 //! Decides intentions in the order of the log, and makes the state after each.
 
 use crate::apply::{Entry, apply};
-use crate::faults::RANGE_DROPPED;
+use crate::faults::{INNER_CONFLICT_IGNORED, RANGE_DROPPED};
 use crate::intention::bound_at;
 use crate::item::{Item, Refused};
 use crate::maker::{Block, Maker};
@@ -78,7 +78,8 @@ impl<M: Machine> Judge<M> {
         let deaths = [&first, &second].map(Item::deaths);
         let mark = self.maker.mark();
         let mut pairs = Vec::new();
-        let melded = match is_in_conflict(&first, &second) {
+        let is_in_conflict = is_in_conflict(&first, &second) && !M::fault(&INNER_CONFLICT_IGNORED);
+        let melded = match is_in_conflict {
             true => Err(Refused::Because(Reason::ReadChanged)),
             false => self.meld_both(&mut first, &mut second, &mut pairs),
         };

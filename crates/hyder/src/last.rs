@@ -8,6 +8,10 @@ use crate::catalog::{Catalog, Change};
 use crate::checkpoint_file::Summary;
 use crate::desk::{Answered, Desk};
 use crate::digests::{Digests, digest_after};
+use crate::faults::{
+    ANSWERED_BEFORE_PUBLISHED, DROPPED_BY_PREMELD, JOINS_FORGOTTEN_AT_CHECKPOINT,
+    LABEL_BEFORE_STATE, WRITERS_FORGOTTEN_AT_RESTART,
+};
 use crate::item::{Item, Refused};
 use crate::judge::Judge;
 use crate::maker::all_blocks;
@@ -96,7 +100,9 @@ impl<M: Machine> Last<M> {
         self.digests = Digests::new(self.label, self.digest);
         self.catalog = catalog;
         self.judge.roots = roots;
-        self.judge.window.begin_after(self.label);
+        if !M::fault(&WRITERS_FORGOTTEN_AT_RESTART) {
+            self.judge.window.begin_after(self.label);
+        }
         if let Some(queue) = &mut self.tombstones {
             queue.extend(tombstones);
         }
@@ -158,6 +164,9 @@ impl<M: Machine> Last<M> {
             (self.next, place) = (batch.end, batch.place);
             bytes += batch.bytes;
         }
+        if M::fault(&ANSWERED_BEFORE_PUBLISHED) {
+            server.answer(self.answers.drain(..));
+        }
         if self.label > before {
             self.purge()?;
             self.publish(server)?;
@@ -181,7 +190,7 @@ impl<M: Machine> Last<M> {
             digest: self.digest,
             position: self.next,
             checksum: place.checksum,
-            joins: self.joins,
+            joins: if M::fault(&JOINS_FORGOTTEN_AT_CHECKPOINT) { 0 } else { self.joins },
             rules: self.rules.unwrap_or_else(|| self.own_rules()),
             catalog: self.catalog.encode(),
             seen: place.seen,
@@ -321,6 +330,11 @@ impl<M: Machine> Last<M> {
             (first, Err(refused)) => {
                 *held = first;
                 self.decide_held(held)?;
+                if M::fault(&DROPPED_BY_PREMELD) {
+                    self.label = by.label;
+                    self.digests.push(self.digest);
+                    return Ok(());
+                }
                 self.decided(by, Err(refused))
             }
             (Some((first_by, first)), Ok(item)) => {
@@ -407,6 +421,9 @@ impl<M: Machine> Last<M> {
     }
 
     fn publish(&mut self, server: &Desk<M>) -> Result<(), Error> {
+        if M::fault(&LABEL_BEFORE_STATE) {
+            server.published.announce(self.label);
+        }
         let state = self.state()?;
         if core::mem::take(&mut self.catalog_changed) {
             server.set_catalog(self.catalog.clone());

@@ -9,6 +9,7 @@
 //! often it is built again on a later one, the outcome is that of `apply.rs`.
 
 use crate::apply::{Entry, Stop, apply, check, grow, rebuild, split};
+use crate::faults::GRAFTED_ON_EQUAL_KEY;
 use crate::maker::{Blocks, Maker, Mark};
 use crate::node::{NodeRef, Tree};
 use chiliad_machine::Machine;
@@ -263,7 +264,8 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
 
     fn meld(&mut self, place: Place, tree: Tree<M>) -> Result<Tree<M>, Stop> {
         let Some(over) = self.overlay.nodes.get(place as usize) else { return Ok(tree) };
-        if over.base.is(tree) {
+        let is_like = |node| M::fault(&GRAFTED_ON_EQUAL_KEY) && over.is_of(node);
+        if over.base.is(tree) || tree.root.is_some_and(is_like) {
             return Ok(over.after);
         }
         let (entries, own, left, right) = (over.entries.clone(), over.own, over.left, over.right);

@@ -5,6 +5,7 @@ use crate::catalog::Change;
 use crate::checkpoint_state::Checkpointing;
 use crate::checkpoints::Checkpoints;
 use crate::desk::Desk;
+use crate::faults::{BARRIER_ANSWERED_EARLY, RETRIED_AS_ANOTHER};
 use crate::front::Front;
 use crate::last::Last;
 use crate::options::ServerOptions;
@@ -112,13 +113,12 @@ impl<M: Machine> Server<M> {
     }
 
     /// Appends an item and waits until it is decided.
-    pub fn decide(&self, kind: Kind, local: u64, bytes: Vec<u8>) -> Answer {
+    pub fn decide(&self, kind: Kind, mut local: u64, bytes: Vec<u8>) -> Answer {
         if let Some(failure) = self.failure() {
             return Answer::Failed(failure);
         }
-        let mut pending = self.pending.lock();
-        pending.hand_over::<M>(Outgoing { kind, local, bytes });
-        drop(pending);
+        let mut copy = if M::fault(&RETRIED_AS_ANOTHER) { bytes.clone() } else { Vec::new() };
+        self.pending.lock().hand_over::<M>(Outgoing { kind, local, bytes });
         // Acquire pairs with the release in `run_appender`.
         let appending = self.appending.load(Ordering::Acquire);
         if let Some(worker) = appending.checked_sub(1) {
@@ -132,6 +132,12 @@ impl<M: Machine> Server<M> {
                 None if arrived => M::park(),
                 None => _ = M::park_until(M::now() + M::ticks_per_second() / RETRIES_PER_SECOND),
             }
+            if !arrived && M::fault(&RETRIED_AS_ANOTHER) {
+                local = self.next_local();
+                copy[..8].copy_from_slice(&local.to_le_bytes());
+                let bytes = copy.clone();
+                self.pending.lock().hand_over::<M>(Outgoing { kind, local, bytes });
+            }
         }
     }
 
@@ -141,6 +147,9 @@ impl<M: Machine> Server<M> {
     /// # Errors
     /// [`Error::LogFailed`].
     pub fn catch_up(&self) -> Result<()> {
+        if M::fault(&BARRIER_ANSWERED_EARLY) {
+            return Ok(());
+        }
         let local = self.next_local();
         match self.decide(Kind::Barrier, local, local.to_le_bytes().to_vec()) {
             Answer::Failed(error) => Err(error),

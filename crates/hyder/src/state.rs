@@ -115,9 +115,14 @@ impl<M: Machine> Published<M> {
     pub fn publish(&self, state: StateRef<M>) -> Option<StateRef<M>> {
         // Release pairs with the acquire in `pin`: the state and its nodes are constructed.
         let before = self.state.swap(Tagged::new(state.0.as_ptr(), 0), Ordering::Release);
-        // Release pairs with the acquire in `label`.
-        self.label.store(state.label(), Ordering::Release);
+        self.announce(state.label());
         NonNull::new(before.pointer()).map(StateRef)
+    }
+
+    /// The state of this label is there.
+    pub fn announce(&self, label: u64) {
+        // Release pairs with the acquire in `label`.
+        self.label.store(label, Ordering::Release);
     }
 
     /// The label of the newest state, or of one shortly before it.

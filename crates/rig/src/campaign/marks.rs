@@ -94,6 +94,7 @@ const EXPECTED_ON_DISKS: &[&str] = &[
 
 /// Where servers share a log on hosts that crash, whatever the workload.
 const EXPECTED_IN_WORLDS: &[&str] = &[
+    "began with a checkpoint",
     "began with another server's checkpoint",
     "checkpoint published",
     "host crashed",

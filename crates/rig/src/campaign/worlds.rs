@@ -55,3 +55,47 @@ impl World {
         Ok(shown)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::campaign::WORKLOADS;
+
+    fn run(world: &World) -> Shown {
+        world.run().expect("the host has room")
+    }
+
+    #[test]
+    fn servers_crash_and_come_to_the_same() {
+        for seed in 0..20 {
+            for workload in WORKLOADS {
+                let shown = run(&World::new(workload, seed));
+                assert!(shown.passed(), "{workload} of seed {seed}: {}", shown.text);
+                assert!(shown.transactions > 20, "{workload} of seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_world_is_a_function_of_its_seed() {
+        for seed in 0..6 {
+            let [one, other] = [(); 2].map(|()| run(&World::new("bank", seed)));
+            assert_eq!((one.events, one.transactions), (other.events, other.transactions));
+        }
+    }
+
+    #[test]
+    fn every_planted_bug_is_caught() {
+        for fault in chiliad_hyder::FAULTS {
+            let caught = (0..u64::from(fault.seeds)).find(|&seed| {
+                let world = World::new(fault.workload, seed);
+                let shown = run(&World { plant: Some(fault), ..world });
+                shown.verdicts.iter().any(|found| fault.expected.contains(&found.as_str()))
+            });
+            let Some(seed) = caught else { panic!("{}: not caught", fault.name) };
+            let clean = run(&World::new(fault.workload, seed));
+            assert!(clean.passed(), "{} alone is wrong at seed {seed}: {}", fault.name, clean.text);
+            println!("{:<40} {} at seed {seed}", fault.name, fault.workload);
+        }
+    }
+}

@@ -43,9 +43,14 @@ pub(super) fn run(common: &Rc<Common>) {
         agenda.add(at, Deed::Do(*act));
     }
     while let Some(((at, _), deed)) = agenda.deeds.pop_first() {
-        sleep(at.saturating_sub(Sim::now()));
+        while Sim::now() < at && !is_done(common) {
+            sleep(LOOK.min(at.saturating_sub(Sim::now())));
+        }
         start_those_left_behind(common, &mut agenda);
-        perform(common, deed, &mut agenda);
+        // What is down starts again, and who has done is left alone.
+        if !matches!(deed, Deed::Do(_)) || !is_done(common) {
+            perform(common, deed, &mut agenda);
+        }
     }
     common.log.set_faults(LogFaults::default());
     // The world is healed: all get on.

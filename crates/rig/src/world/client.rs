@@ -47,7 +47,7 @@ pub(super) fn run(common: &Common, server: usize, number: usize) -> Result<()> {
         partitions.clear();
         let shape = requests.next(&mut partitions);
         let one_in = if shape.read_only { NEWEST_ONE_IN } else { NEWEST_WRITES_ONE_IN };
-        let newest = !shape.snapshot && newest.below(one_in) == 0;
+        let newest = newest.below(one_in) == 0;
         let (client, requests, partitions) = (&mut client, &mut *requests, &*partitions);
         retry(InHand { client, requests, shape, newest, partitions, life })?;
         place.left.borrow_mut()[number] -= 1;
@@ -91,6 +91,8 @@ impl Attempts for InHand<'_, '_> {
     fn attempt(&mut self, retries: u32) -> Attempt<Result<()>, ()> {
         let Shape { read_only, snapshot, .. } = self.shape;
         let (partitions, newest) = (self.partitions, self.newest);
+        // The newest state is none of the past.
+        let snapshot = snapshot && !newest;
         let intent =
             Intent { read_only, snapshot, partitions, retries, newest, ..Intent::default() };
         let start = Sim::now();

@@ -18,7 +18,7 @@ const JOINS_MAX: usize = 60;
 const NAP: u64 = 50;
 
 /// Transactions that a client of a new life runs at least.
-const LEFT_MIN: u32 = 2;
+const LEFT_MIN: u32 = 4;
 
 /// Joins the servers of the log, with what is on `disk`.
 pub(super) fn join(common: &Common, server: usize, disk: &FaultyDisk) -> Result<Hyder<Sim>> {
@@ -54,6 +54,9 @@ fn join_somehow(common: &Common, server: usize) -> Result<Hyder<Sim>> {
     let mut refused = None;
     for _ in 0..JOINS_MAX {
         let own = place.disk.borrow().clone();
+        if own.file_names().iter().any(|name| !name.ends_with("new")) {
+            Sim::mark("began with a checkpoint");
+        }
         match join(common, server, &own) {
             // It may show more in a moment.
             Err(error @ (Error::LogRefused { .. } | Error::Data(_))) => refused = Some(error),
@@ -127,9 +130,9 @@ pub(super) fn daemons(common: &Rc<Common>, server: usize) -> Vec<Core> {
     let hyder = common.places[server].server();
     let mut daemons: Vec<Core> = Vec::new();
     if common.plan.threads {
-        for (task, name) in hyder.tasks().into_iter().zip(["appends", "rolls"]) {
+        for (number, task) in hyder.tasks().into_iter().enumerate() {
             let body = move || Box::new(task).run(&stopping, &|| ());
-            daemons.push((format!("{name} {server}"), Box::new(body)));
+            daemons.push((format!("thread {number} of server {server}"), Box::new(body)));
         }
     }
     let common = Rc::clone(common);

@@ -9,10 +9,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// Events after which a world makes no progress any more: many times what it takes.
-const EVENTS_MAX: u64 = 3_000_000;
+const EVENTS_MAX: u64 = 8_000_000;
 
 /// Transactions of all clients, about.
-const TRANSACTIONS: u32 = 60;
+const TRANSACTIONS: u32 = 120;
 
 /// What goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,13 +57,23 @@ impl WorldPlan {
         let servers = servers.start + (seed % servers.len() as u64) as usize;
         let clients = random.range(1, 3) as usize;
         let verify = seed % 4 != 3;
-        let log_faults = match random.below(3) {
+        let mut log_faults = match random.below(3) {
             0 => LogFaults::default(),
             1 => LogFaults::all(40),
             _ => LogFaults::all(12),
         };
-        let acts = (0..random.range(2, 8))
-            .map(|_| (random.range(200, 3000).into(), Act::draw(&mut random, servers)))
+        log_faults.late_calls_mean = [50, 400][random.below(2) as usize];
+        log_faults.append_ticks_mean = [16, 64, 500][random.below(3) as usize];
+        if random.below(4) == 0 {
+            log_faults.doubled_one_in = 3;
+        }
+        // Most intentions are larger than a record then.
+        if random.below(4) == 0 {
+            log_faults.record_bytes_max = random.range(120, 400) as usize;
+        }
+        let gap = [1500, 5000, 15_000][random.below(3) as usize];
+        let acts = (0..random.range(3, 16))
+            .map(|_| (random.range(50, gap).into(), Act::draw(&mut random, servers)))
             .collect();
         let config = Config {
             seed: random.bits(),
@@ -84,8 +94,8 @@ impl WorldPlan {
             transactions: (TRANSACTIONS / (servers * clients) as u32).max(4),
             verify,
             threads: random.below(2) == 0,
-            checkpoints: random.range(400, 4000).into(),
-            tick: random.range(20, 200).into(),
+            checkpoints: random.range(100, 2500).into(),
+            tick: [random.range(20, 100), random.range(400, 1500)][random.below(2) as usize].into(),
             log_faults,
             acts,
             config,
@@ -96,7 +106,10 @@ impl WorldPlan {
 
     /// How a server runs: each rolls the log forward in another way.
     pub fn options(&self, server: usize) -> ServerOptions {
-        let roll = RollOptions { window: self.window, ..roll(self.seed + server as u64) };
+        let pipeline = (self.seed / 2 + server as u64) % 4 + 1;
+        let window = self.window;
+        let roll = roll(self.seed + server as u64);
+        let roll = RollOptions { window, pipeline: pipeline as u32, ..roll };
         let log_patience = Duration::ZERO;
         ServerOptions { verify: self.verify, roll, log_patience, ..ServerOptions::default() }
     }
@@ -108,7 +121,7 @@ impl Act {
         let ticks = random.range(100, 4000).into();
         match random.below(8) {
             0..=3 => {
-                let down = random.below(3000).into();
+                let down = [random.below(200), random.below(3000)][random.below(2) as usize].into();
                 Self::Crash { server, power: random.below(2) == 0, down }
             }
             4 => Self::Pause { server, ticks },
