@@ -224,7 +224,7 @@ fn resolve(
         engine: Options {
             locks_max: run.locks_max as u64,
             deadlock_check: run.deadlock_check,
-            supply: allocator::named(run.allocator)?,
+            supply: allocator::named(run.allocator),
             timestamps: run.timestamps.kind(),
             ..run.drawn.options()
         },

@@ -211,13 +211,8 @@ fn combinations_that_make_no_sense_are_refused() {
     refused("bench ycsb --records 10 --ops 16", &["--ops", "10"]);
     refused("bench ycsb --index hash --scan-ratio 5", &["--scan-ratio", "--index hash"]);
     refused("bench ycsb --lock-order key --scan-ratio 5", &["--scan-ratio", "--lock-order key"]);
-    let pools = ["--allocator", "system", "pool and fixed are accepted"];
-    refused("simulate ycsb --allocator system", &pools);
-    if !cfg!(feature = "allocators") {
-        let missing =
-            ["--allocator", "`jemalloc`", "--features allocators", "pool, fixed and system"];
-        refused("bench ycsb --allocator jemalloc", &missing);
-    }
+    let pools = ["--allocator", "mimalloc", "pool and fixed are accepted"];
+    refused("simulate ycsb --allocator mimalloc", &pools);
     refused("bench ycsb --kept-bytes 16", &["--kept-bytes: 16", "simulate"]);
     refused("simulate ycsb --kept-bytes 20", &["--kept-bytes: 20", "multiples of 8"]);
     refused("simulate ycsb --kept-bytes 8", &["--kept-bytes", "`8`", "16 to 4096"]);
