@@ -59,7 +59,7 @@ impl Default for ClusterOptions {
 }
 
 impl ClusterOptions {
-    /// What the simulated log does once the rows are loaded, on a machine of so many ticks to a second.
+    /// The faults of the simulated log once the rows are loaded, on a machine of so many ticks to a second.
     pub(crate) fn log_faults(&self, ticks_per_second: u64) -> LogFaults {
         let faults = match self.log_fails_one_in {
             0 => LogFaults::default(),

@@ -24,7 +24,7 @@ pub struct Process<T> {
     errors: Option<JoinHandle<String>>,
 }
 
-/// What came of listening.
+/// The result of listening.
 pub enum Heard<T> {
     /// A line of the child.
     Said(T),

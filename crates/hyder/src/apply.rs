@@ -11,13 +11,13 @@ use chiliad_machine::Machine;
 use chiliad_storage::OutOfMemory;
 use core::cmp::Ordering;
 
-/// What an intention says of one key.
+/// The part of an intention about one key.
 pub struct Entry<'a, M: Machine> {
     /// The key.
     pub key: Key<'a>,
     /// It depends on the key: no version of it is newer than this one.
     pub base: Option<u64>,
-    /// What it writes.
+    /// The write to it.
     pub write: Option<Content<M>>,
 }
 

@@ -23,7 +23,7 @@ pub struct Own<M: Machine> {
     pub key: Place,
     /// It read the key.
     pub depends: bool,
-    /// What the state has of the key: nothing, a row or a tombstone.
+    /// The node of the key in the state: nothing, a row or a tombstone.
     pub stored: Option<NodeRef<M>>,
     pub write: Option<Write>,
 }
@@ -43,13 +43,13 @@ pub struct Scan {
     pub high: Bound<Vec<u8>>,
 }
 
-/// What a transaction is told when it begins.
+/// The properties of a transaction that are told when it begins.
 #[derive(Clone, Copy, Default)]
 pub struct Purpose {
     pub read_only: bool,
     /// It loads rows: it may write to tables that take loads only, and never conflicts.
     pub loads: bool,
-    /// What names the versions that it writes; nothing where no run is verified.
+    /// The stamp of the versions that it writes; none where no run is verified.
     pub stamp: Option<Stamp>,
 }
 
@@ -124,7 +124,7 @@ impl<M: Machine> Attempt<M> {
         self.state.map_or(Tree::EMPTY, |state| state.tree(table.0))
     }
 
-    /// What the state has of a key.
+    /// The node of a key in the state.
     fn stored(&self, table: TableId, key: &[u8]) -> Option<NodeRef<M>> {
         self.tree(table).find(Key::new(key))
     }
@@ -469,7 +469,7 @@ impl<M: Machine> Attempt<M> {
     }
 }
 
-/// What a scan has met.
+/// A key that a scan has met.
 struct Met<M: Machine> {
     keys: Vec<MetKey<M>>,
     /// The limit ended it.
@@ -480,7 +480,7 @@ struct MetKey<M: Machine> {
     key: Place,
     /// Nothing for a tombstone.
     value: Option<Place>,
-    /// What the state has of it.
+    /// Its node in the state.
     node: Option<NodeRef<M>>,
     /// The transaction itself has made this version.
     is_own: bool,

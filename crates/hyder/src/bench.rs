@@ -26,7 +26,7 @@ const BATCH: u64 = 32;
 /// Intentions that are made up before any are timed.
 const MADE_AHEAD: u64 = 4096;
 
-/// What is measured.
+/// The stage that is measured.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MeldPlan {
     /// Rows, 1 or more.
@@ -56,7 +56,7 @@ pub struct MeldSetting {
     pub fused: bool,
 }
 
-/// What a stage has cost.
+/// The cost of a stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stage {
     /// Ticks of the machine: nanoseconds natively.
@@ -67,7 +67,7 @@ pub struct Stage {
     pub made: u64,
 }
 
-/// What came of it.
+/// The results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MeldReport {
     /// Intentions timed.

@@ -1,7 +1,7 @@
 //! How a checkpoint gets a state and what the roller knows of it, without stopping either.
 //!
-//! Whoever makes the checkpoint asks; the roller answers after its next step, with the state that it has just published,
-//! which it pins on behalf of the one that asked.
+//! The checkpointer asks; the roller answers after its next step, with the state that it has just published, which it
+//! pins for the checkpointer.
 
 use crate::checkpoint_file::Summary;
 use crate::state::StateRef;

@@ -1,9 +1,9 @@
-//! What a server knows of its checkpoints.
+//! A server's knowledge of its checkpoints.
 
 use crate::checkpoints::Checkpoints;
 use chiliad_machine::{Machine, Ordering, Word};
 
-/// What a server knows of its checkpoints.
+/// A server's knowledge of its checkpoints.
 pub struct Checkpointing<M: Machine> {
     pub place: Option<Checkpoints>,
     /// One, while one is being made.

@@ -1,6 +1,7 @@
 //! Frees what no state leads to any more, exactly and without counts.
 //!
-//! What a state's making has replaced is known when it is published. No state from that one on leads to it, so it
+//! The blocks that the making of a state has replaced are known when it is published. No state from that one on leads
+//! to them, so they
 //! waits until every reader shows that label or a later one.
 
 use crate::maker::{Block, Maker};
@@ -8,7 +9,7 @@ use crate::state::StateRef;
 use chiliad_machine::Machine;
 use std::collections::VecDeque;
 
-/// What one state has replaced.
+/// The blocks that one state has replaced.
 struct Batch<M: Machine> {
     /// The label of the first state that does not lead to it.
     label: u64,
@@ -16,7 +17,7 @@ struct Batch<M: Machine> {
     state: Option<StateRef<M>>,
 }
 
-/// What waits for readers.
+/// The blocks that wait for readers.
 pub struct Collector<M: Machine> {
     batches: VecDeque<Batch<M>>,
     blocks: usize,

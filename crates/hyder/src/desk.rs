@@ -1,5 +1,5 @@
-//! What the parts of a server share: sessions hand over items here and find states and answers; those that append and
-//! roll the log forward take the items and leave the rest.
+//! State shared by the parts of a server: sessions hand over items here and find states and answers; the appender and
+//! the roller take the items and leave the rest.
 
 use crate::capture::Captures;
 use crate::catalog::Catalog;

@@ -27,7 +27,7 @@ pub struct Encoder {
 /// Where the counts are.
 const COUNTS_AT: usize = 16;
 
-/// What an intention writes to a key.
+/// The write of an intention to a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Written<'a> {
     /// The row is removed.
@@ -97,7 +97,7 @@ pub struct Intention {
     pub snapshot: u64,
     /// In the order of their tables and keys.
     pub entries: Vec<KeyEntry>,
-    /// What was scanned.
+    /// The ranges that were scanned.
     pub ranges: Vec<KeyRange>,
 }
 
@@ -110,7 +110,7 @@ pub struct KeyEntry {
     pub write: Option<WriteEntry>,
 }
 
-/// What an entry writes.
+/// The write of an entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WriteEntry {
     pub tombstone: bool,

@@ -40,13 +40,13 @@ pub struct Item<'b, M: Machine> {
     pub label: u64,
     pub bytes: &'b [u8],
     pub intention: Intention,
-    /// What it says of each table, in their order.
+    /// Its parts about tables, in their order.
     pub parts: Vec<Part<'b, M>>,
     /// The values that it writes.
     values: Blocks<M>,
 }
 
-/// What an intention says of one table.
+/// The part of an intention about one table.
 pub struct Part<'b, M: Machine> {
     pub table: u32,
     pub entries: Vec<Entry<'b, M>>,

@@ -26,7 +26,7 @@ impl<M: Machine> Clone for Block<M> {
 
 impl<M: Machine> Copy for Block<M> {}
 
-/// What a change has made, and what it has replaced.
+/// The blocks that a change has made, and those that it has replaced.
 pub struct Blocks<M: Machine> {
     made: Vec<Block<M>>,
     replaced: Vec<Block<M>>,
@@ -159,7 +159,7 @@ impl<M: Machine> Maker<M> {
         }
     }
 
-    /// What another change has replaced in the course of `of` is replaced by the change in hand.
+    /// Blocks that another change has replaced in the course of `of` are replaced by the current change.
     pub fn take_replaced(&mut self, blocks: &mut Blocks<M>, of: Range<Mark>) {
         let replaced = &blocks.replaced[of.start.replaced as usize..of.end.replaced as usize];
         self.blocks.replaced.extend_from_slice(replaced);

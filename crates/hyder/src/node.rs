@@ -123,7 +123,7 @@ unsafe impl<M: Machine> Send for ValueRef<M> {}
 // SAFETY: two threads that read the same words do no harm.
 unsafe impl<M: Machine> Sync for ValueRef<M> {}
 
-/// What a node says of a row: its version, and where its value is.
+/// The row of a node: its version, and where its value is.
 pub struct Content<M: Machine> {
     /// The sequence number of the intention that wrote it.
     pub version: u64,
@@ -251,7 +251,7 @@ impl<M: Machine> NodeRef<M> {
         size_of::<Node<M>>() + 8 * words_for(key_bytes.saturating_sub(PREFIX_BYTES))
     }
 
-    /// What a link to it holds.
+    /// The value of a link to it.
     pub fn link(self) -> Tagged<Node<M>> {
         tagged(Some(self.0))
     }
@@ -336,7 +336,7 @@ impl<M: Machine> NodeRef<M> {
         }
     }
 
-    /// What it says of its row.
+    /// Its row.
     #[inline]
     pub fn content(self) -> Content<M> {
         let node = self.node();

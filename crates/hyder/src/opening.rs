@@ -16,7 +16,7 @@ use core::time::Duration;
 /// After which the log is looked at again.
 const NAP: Duration = Duration::from_millis(50);
 
-/// What there is to begin with.
+/// The state to begin with.
 pub struct Beginning<M: Machine> {
     /// The newest checkpoint that is sound.
     pub restored: Option<Restored<M>>,
@@ -92,7 +92,7 @@ fn newest<M: Machine>(
     }
 }
 
-/// What speaks against the log.
+/// An objection to the log.
 enum Objection {
     Stays(Error),
     /// The log may show more in a moment.
@@ -110,7 +110,7 @@ struct Opening<'a> {
     log: &'a dyn SharedLog,
     /// Of the checkpoint to begin with.
     summary: Option<&'a Summary>,
-    /// What is wrong with a newer one.
+    /// The flaw of a newer one.
     unsound: Option<LogError>,
 }
 

@@ -29,7 +29,7 @@ pub struct RollOptions {
     pub premeld: Premeld,
     /// Whether two intentions are melded into one first.
     pub group: Group,
-    /// What an intention depends on.
+    /// The data that an intention depends on.
     pub level: Level,
     /// Whether the descents of several intentions wait for memory together before the intentions are worked on.
     pub overlap: bool,

@@ -13,12 +13,12 @@ use chiliad_machine::Machine;
 use core::cmp::Ordering;
 use core::ops::{Bound, Range};
 
-/// What a pair says of a part of a tree, by number.
+/// The entry of a pair for a part of a tree, by number.
 type Spot = u32;
 
-/// What a pair says of a part of a tree.
+/// The entry of a pair for a part of a tree.
 enum Both<M: Machine> {
-    /// What one of the two says: which, and where.
+    /// The entry of one of the two: which, and where.
     One(usize, Place),
     /// Both say something of the same node, or gap.
     Node(Over<M>),

@@ -1,4 +1,4 @@
-//! What sessions have handed over and wait for.
+//! The items that sessions have handed over and wait for.
 
 use crate::record::Kind;
 use chiliad_api::{Error, Reason, TableId};
@@ -13,7 +13,7 @@ pub struct Outgoing {
     pub bytes: Vec<u8>,
 }
 
-/// What became of an item.
+/// The fate of an item.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// The intention of this number has committed.
@@ -61,7 +61,7 @@ impl Pending {
         self.waiters.get(&last.local).map(|waiter| waiter.worker)
     }
 
-    /// Answers an item, and returns who waits for it.
+    /// Answers an item, and returns the worker that waits for it.
     pub fn answer(&mut self, local: u64, answer: Answer) -> Option<WorkerId> {
         let waiter = self.waiters.get_mut(&local)?;
         waiter.answer = Some(answer);

@@ -1,4 +1,4 @@
-//! How far a server has come, for whoever asks.
+//! The progress of a server, for any reader.
 
 use chiliad_machine::shared_log::Position;
 use chiliad_machine::{Machine, Ordering, Word};
@@ -20,7 +20,7 @@ impl<M: Machine> Progress<M> {
     /// So many bytes were read, up to `next`, and the state after them is published.
     pub fn has_read(&self, next: Position, bytes: u64) {
         self.log_bytes.fetch_add(bytes, Ordering::Relaxed);
-        // Release pairs with the acquire in `next`: who sees the position sees the state.
+        // Release pairs with the acquire in `next`: a reader that sees the position sees the state.
         self.next.store(next, Ordering::Release);
     }
 

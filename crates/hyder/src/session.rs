@@ -40,7 +40,7 @@ pub struct HyderSession<M: Machine> {
     tally: Tally,
 }
 
-/// What the session is in the middle of.
+/// The phase of the session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Idle,

@@ -170,7 +170,7 @@ fn blocks(tree: Tree<Plain>) -> u64 {
     })
 }
 
-/// What intentions are built on.
+/// The state that intentions are built on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Base {
     /// Any state before it.

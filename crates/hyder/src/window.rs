@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Intentions whose writes it has. For what has read an older state the tree is asked.
 pub const KEPT: u64 = 1 << 17;
 
-/// What is known of the last writer of a key.
+/// The knowledge about the last writer of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Writer {
     /// This intention.
@@ -118,7 +118,8 @@ impl<'a> std::borrow::Borrow<dyn KeyOf + 'a> for Written {
     }
 }
 
-/// Mixes words: keys are chosen by users of the database, who gain nothing from collisions but slow servers of their
+/// Mixes words: keys are chosen by users of the database, which gain nothing from collisions but slow servers of
+/// their
 /// own.
 #[derive(Default)]
 pub struct Mixer(u64);

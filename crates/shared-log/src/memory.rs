@@ -78,7 +78,7 @@ impl MemoryLog {
         self.shared.window.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is there from `from` on, after `patience` at most.
+    /// The records from `from` on, after `patience` at most.
     fn find(
         &self,
         from: Position,

@@ -4,8 +4,8 @@ use chiliad_machine::{Machine, Ticks, Woken};
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// Sleeps for a call. Whoever wakes a worker may mean another wait of it than this one: if the sleeper was woken by
-/// anybody, the worker's next park after the call returns at once.
+/// Sleeps for a call. A wake-up may be meant for another wait of this worker: if the sleeper was woken by any, the
+/// worker's next park after the call returns at once.
 pub(crate) struct Sleeper<M: Machine> {
     woken: bool,
     machine: PhantomData<fn() -> M>,

@@ -18,7 +18,7 @@ const OPTIONS: FileLogOptions =
 const LIVES: u64 = 4;
 const SEEDS: u64 = 400;
 
-/// What the world outside has been told, in all lives so far.
+/// Acknowledgements to the world outside, in all lives so far.
 #[derive(Default)]
 struct Told {
     acknowledged: Vec<Vec<u8>>,

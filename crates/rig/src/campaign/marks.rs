@@ -104,7 +104,7 @@ const EXPECTED_IN_WORLDS: &[&str] = &[
     "server left behind",
 ];
 
-/// What a campaign covers.
+/// The cases that a campaign covers.
 #[derive(Clone, Copy, Debug)]
 pub struct Covers {
     /// All schemes.

@@ -1,4 +1,4 @@
-//! What clients have done, on the host's heap, so that it outlives the crash.
+//! The attempts of clients, on the host's heap, so that they outlive the crash.
 //!
 //! A transaction is entered when it begins. From [`Ended::Prepared`] on it may have come into the
 //! log, whether or not the run let it go on; what was acknowledged was observed to be durable while

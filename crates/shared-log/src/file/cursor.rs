@@ -1,4 +1,4 @@
-//! Reading a segment from front to back. Who reads on goes on where it has come to.
+//! Reading a segment from front to back. A reader that reads on continues where it stopped.
 
 use super::names::{segment_identity, segment_name};
 use super::payload;
@@ -20,7 +20,7 @@ pub(super) struct Cursor<M> {
     fresh: bool,
 }
 
-/// What a reader has asked for, and how much of it was handed over.
+/// The records that a reader has asked for, and how many of them were handed over.
 pub(super) struct Wanted<'a> {
     /// The next record to hand over.
     pub next: Position,
@@ -97,7 +97,7 @@ impl<M: Machine> Cursor<M> {
         self.fresh
     }
 
-    /// What was read of the file may be old from now on.
+    /// The bytes read of the file may be old from now on.
     pub fn grow_old(&mut self) {
         self.fresh = false;
     }
@@ -136,7 +136,7 @@ impl<M: Machine> Cursor<M> {
                 wanted.hand(record);
             }
             if wanted.next < end {
-                // Whoever reads on needs the rest of the frame.
+                // A reader that reads on needs the rest of the frame.
                 self.reader.seek(offset);
                 return Ok(true);
             }

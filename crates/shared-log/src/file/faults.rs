@@ -35,7 +35,7 @@ pub static REMOVED_BEFORE_REMEMBERED: Fault = fault(
     LOST,
 );
 
-/// What a process left that was killed is handed to readers and may still vanish.
+/// Planted bug: records that a killed process left are handed to readers and may still vanish.
 pub static TAIL_NOT_MADE_CERTAIN: Fault = fault(
     "shared-log-tail-not-made-certain",
     "the last frame found is written again and synced before anybody reads it",

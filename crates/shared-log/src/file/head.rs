@@ -27,7 +27,7 @@ pub(super) struct LogHead {
     pub first: Position,
 }
 
-/// What a block says.
+/// The contents of a block.
 struct Said {
     slot: u64,
     generation: u64,
@@ -103,7 +103,7 @@ impl LogHead {
     }
 }
 
-/// What a block says, if it is sound.
+/// The contents of a block, if it is sound.
 fn decode(slot: u64, block: &[u8]) -> Option<Said> {
     let head = Head::decode(block)?;
     let stored = block.get(HEAD_BYTES..HEAD_BYTES + head.stored_bytes())?;

@@ -5,7 +5,7 @@
 //! of its callers at a time has the `Writer` and writes what all of them have queued; the others sleep, and the next
 //! of them takes over. How to sleep says the machine, so that the log runs on simulated cores too.
 //!
-//! What holds:
+//! Invariants:
 //!
 //! - a frame is synced before an append returns that it holds records of, and before a reader sees them;
 //! - after a failed write or sync nothing more is appended until the log is opened anew: what a later sync would say

@@ -1,4 +1,4 @@
-//! What the files of a log are called, and what their frames are known by.
+//! Names of the files of a log, and the identities of their frames.
 
 use chiliad_log::frame::Identity;
 use chiliad_machine::disk::{Disk, DiskFile};

@@ -15,7 +15,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What was found.
+/// The log as it was found.
 pub(super) struct Opened {
     pub writer: Writer,
     pub segments: Vec<Segment>,

@@ -1,5 +1,5 @@
-//! What the callers of a log in files share. The mutex is held for instructions, never while a disk is called or
-//! somebody sleeps: on a simulated machine either lets another core run.
+//! State shared by the callers of a log in files. The mutex is held for instructions, never while a disk is called or
+//! a thread sleeps: on a simulated machine either lets another core run.
 
 use super::cursor::Cursor;
 use super::writer::{Refusal, Writer};
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// A batch on its way to the disk.
 pub(super) struct Request {
     pub batch: Arc<Batch>,
-    /// Who waits for the outcome.
+    /// The worker that waits for the outcome.
     pub worker: WorkerId,
     pub outcome: OnceLock<Result<(), Refusal>>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Segment {
 }
 
 pub(super) struct State<M> {
-    /// What nobody has written yet, oldest first.
+    /// Requests that are not written yet, oldest first.
     pub queue: VecDeque<Arc<Request>>,
     /// `None`: somebody writes.
     pub writer: Option<Writer>,
@@ -44,9 +44,9 @@ pub(super) struct State<M> {
     pub segments: Vec<Segment>,
     /// Where readers of files have come to.
     pub cursors: Vec<Cursor<M>>,
-    /// Who waits for records.
+    /// The workers that wait for records.
     pub readers: Vec<WorkerId>,
-    /// Who waits for the writer, to trim.
+    /// The workers that wait for the writer, to trim.
     pub trimmers: Vec<WorkerId>,
 }
 
@@ -65,7 +65,7 @@ impl<M: Machine> Shared<M> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives the writer back, and wakes who may want it next.
+    /// Gives the writer back, and wakes the workers that may want it next.
     pub fn release(&self, writer: Writer) {
         let mut state = self.lock();
         debug_assert!(state.writer.is_none(), "one writer");

@@ -15,7 +15,7 @@ use chiliad_machine::shared_log::{Position, SharedLogError};
 use std::io;
 use std::sync::Arc;
 
-/// What the first frame of a segment holds: nothing that matters, but not what segments of other logs begin with.
+/// The first frame of a segment: nothing that matters, but not what segments of other logs begin with.
 const START: &[u8] = b"shared log";
 
 /// Bytes by which a segment grows ahead of what is written, so that few syncs have a new length to tell the file
@@ -54,7 +54,7 @@ impl Refusal {
     }
 }
 
-/// Whoever has it writes.
+/// The right to write, and the file.
 #[derive(Debug)]
 pub(super) struct Writer {
     pub head: LogHead,

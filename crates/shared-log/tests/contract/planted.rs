@@ -13,7 +13,7 @@ enum Mistake {
     None,
     /// Each append appends twice.
     Doubles,
-    /// What stands before a record that is too large is appended.
+    /// Records before one that is too large are appended.
     RefusesInPart,
     /// The end that it tells is one too far.
     EndTooFar,
@@ -25,7 +25,7 @@ enum Mistake {
     TwoSequences,
     /// Trimming does nothing.
     KeepsAll,
-    /// What was trimmed is skipped in silence.
+    /// Trimmed records are skipped in silence.
     SkipsTrimmed,
     /// All logs are one.
     OneIdentity,

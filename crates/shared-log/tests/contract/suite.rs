@@ -1,4 +1,5 @@
-//! What every shared log must do, as functions over logs that a test makes: implementations in other crates include
+//! The contract of every shared log, as functions over logs that a test makes: implementations in other crates
+//! include
 //! this file.
 
 use chiliad_machine::shared_log::{Position, SharedLog, SharedLogError};
@@ -17,7 +18,7 @@ const NO_PATIENCE: Duration = Duration::ZERO;
 pub struct Subject {
     log: Arc<dyn SharedLog>,
     other: Arc<dyn SharedLog>,
-    /// What lives as long as they do.
+    /// A value that lives as long as they do.
     kept: Option<Box<dyn std::any::Any>>,
 }
 
@@ -27,13 +28,13 @@ impl Subject {
         Self { log, other, kept: None }
     }
 
-    /// The same, with something that is dropped after the log.
+    /// This subject with something that is dropped after the log.
     pub fn keeping(self, kept: impl std::any::Any) -> Self {
         Self { kept: Some(Box::new(kept)), ..self }
     }
 }
 
-/// What makes a new, empty log.
+/// Makes a new, empty log.
 pub type Make<'a> = &'a dyn Fn() -> Subject;
 
 type Records = Vec<(Position, Vec<u8>)>;
