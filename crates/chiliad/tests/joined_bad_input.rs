@@ -1,0 +1,181 @@
+//! Shared logs that are full, of somebody else, or asked for too much: one error each, one line, nothing appended.
+
+use chiliad::shared_log::{
+    FileLog, FileLogOptions, MemoryLog, Position, SharedLog, SharedLogError,
+};
+use chiliad::{Database, Error, LogError, Options, RunOptions, Table};
+use chiliad_machine::Native;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A log with room for so many records.
+#[derive(Debug)]
+struct Small {
+    log: MemoryLog,
+    room: AtomicU64,
+}
+
+impl SharedLog for Small {
+    fn place(&self) -> String {
+        "a small log".into()
+    }
+
+    fn identity(&self) -> Result<u128, SharedLogError> {
+        self.log.identity()
+    }
+
+    fn record_bytes_max(&self) -> usize {
+        self.log.record_bytes_max()
+    }
+
+    fn append(&self, records: &[&[u8]]) -> Result<(), SharedLogError> {
+        let take = |room: u64| room.checked_sub(records.len() as u64);
+        match self.room.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take) {
+            Ok(_) => self.log.append(records),
+            Err(_) => Err(SharedLogError::Full("no room".into())),
+        }
+    }
+
+    fn read(
+        &self,
+        from: Position,
+        bytes: usize,
+        patience: Duration,
+        take: &mut dyn FnMut(Position, &[u8]),
+    ) -> Result<Position, SharedLogError> {
+        self.log.read(from, bytes, patience, take)
+    }
+
+    fn bounds(&self) -> Result<Range<Position>, SharedLogError> {
+        self.log.bounds()
+    }
+
+    fn trim(&self, position: Position) -> Result<(), SharedLogError> {
+        self.log.trim(position)
+    }
+}
+
+fn one_line(error: &Error, part: &str) {
+    let text = error.to_string();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(text.contains(part), "{text}");
+}
+
+#[test]
+fn a_full_log_ends_updates_and_not_reads() {
+    let log = Arc::new(Small { log: MemoryLog::new(), room: AtomicU64::new(20) });
+    let join = || Database::join_log(log.clone(), Options::default());
+    let (db, other) = (join().expect("a server"), join().expect("a server"));
+    let table: Table<u64, u64> = db.create_table("t").expect("a table");
+    let mut written = 0;
+    let failed = loop {
+        match db.run(|tx| tx.insert(&table, &written, &written)) {
+            Ok(()) => written += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(failed, Error::LogFailed(_)), "{failed}");
+    one_line(&failed, "full");
+    assert_eq!(db.storage().expect("a place").failure, Some(failed));
+    assert_eq!(db.run(|tx| tx.scan(&table, ..).count()), Ok(written as usize));
+    let last = db.run(|tx| tx.insert(&table, &1000, &1));
+    assert!(matches!(last, Err(Error::LogFailed(_))), "{last:?}");
+    // The other one finds out when it appends, and with room it could have.
+    log.room.store(10, Ordering::SeqCst);
+    let newest = RunOptions::default().linearizable();
+    let there = other.run_with(&newest, |tx| {
+        let table: Table<u64, u64> = other.table("t")?;
+        tx.scan(&table, ..).count()
+    });
+    assert_eq!(there, Ok(written as usize));
+    drop(db);
+    let again = join().expect("a server");
+    let table: Table<u64, u64> = again.table("t").expect("declared");
+    again.run(|tx| tx.insert(&table, &1000, &1)).expect("inserted");
+}
+
+#[test]
+fn a_transaction_that_is_too_large_is_refused_before_it_is_appended() {
+    let log = Arc::new(MemoryLog::new());
+    let db = Database::join_log(log.clone(), Options::default()).expect("a server");
+    let table: Table<u64, Vec<u8>> = db.create_table("t").expect("a table");
+    let before = log.bounds().expect("bounds");
+    let block = vec![7; 1 << 20];
+    let large = db.run(|tx| (0..40).try_for_each(|key| tx.insert(&table, &key, &block)));
+    assert!(matches!(large, Err(Error::TransactionTooLarge { .. })), "{large:?}");
+    one_line(&large.expect_err("refused"), "accepted");
+    assert_eq!(log.bounds().expect("bounds"), before, "nothing was appended");
+    db.run(|tx| tx.insert(&table, &1, &block)).expect("smaller ones go on");
+}
+
+#[test]
+fn records_of_somebody_else_are_no_transactions() {
+    let log = Arc::new(MemoryLog::new());
+    let db = Database::join_log(log.clone(), Options::default()).expect("a server");
+    let table: Table<u64, u64> = db.create_table("t").expect("a table");
+    for (number, foreign) in
+        [&b""[..], b"x", &[0; 100], &[255; 3000], b"CHHY rubbish"].iter().enumerate()
+    {
+        log.append(&[foreign]).expect("appended");
+        db.run(|tx| tx.insert(&table, &(number as u64), &1)).expect("inserted");
+    }
+    let other = Database::join_log(log.clone(), Options::default()).expect("a server");
+    assert_eq!(db.fingerprint(), other.fingerprint());
+    let table: Table<u64, u64> = other.table("t").expect("declared");
+    assert_eq!(other.run(|tx| tx.scan(&table, ..).count()), Ok(5));
+}
+
+#[test]
+fn a_log_of_a_newer_format_is_refused() {
+    let log = Arc::new(MemoryLog::new());
+    drop(Database::join_log(log.clone(), Options::default()).expect("a server"));
+    let mut record = Vec::new();
+    log.read(1, 1, Duration::ZERO, &mut |_, bytes| record = bytes.to_vec()).expect("read");
+    // The version comes after the magic and the checksum, which covers it.
+    record[8] += 1;
+    let checksum = crc32(&record[8..]);
+    record[4..8].copy_from_slice(&checksum.to_le_bytes());
+    log.append(&[&record]).expect("appended");
+    let before = log.bounds().expect("bounds");
+    let refused = Database::join_log(log.clone(), Options::default()).expect_err("refused");
+    one_line(&refused, "2");
+    assert_eq!(log.bounds().expect("bounds"), before, "nothing was appended");
+}
+
+/// CRC-32 as in Ethernet, bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
+    })
+}
+
+#[test]
+fn a_damaged_log_in_files_is_refused() {
+    let name = format!("chiliad-joined-damaged-log-{}", std::process::id());
+    let place: PathBuf = std::env::temp_dir().join(name);
+    let _ = std::fs::remove_dir_all(&place);
+    let text = place.display().to_string();
+    {
+        let db = Database::join(&text, Options::default()).expect("a server");
+        let table: Table<u64, u64> = db.create_table("t").expect("a table");
+        (0..50).for_each(|key| db.run(|tx| tx.insert(&table, &key, &key)).expect("inserted"));
+    }
+    let segment = place.join("shared-log-00000000000000000001");
+    let mut bytes = std::fs::read(&segment).expect("a segment");
+    let sound = bytes.clone();
+    let at = bytes[..8192].iter().rposition(|byte| *byte != 0).expect("a record");
+    bytes[at] ^= 1;
+    std::fs::write(&segment, &bytes).expect("written");
+    let refused = Database::join(&text, Options::default()).expect_err("refused");
+    assert!(matches!(refused, Error::Data(LogError::Io { .. })), "{refused:?}");
+    one_line(&refused, "damaged");
+    assert_eq!(std::fs::read(&segment).expect("a segment"), bytes, "left as it was");
+    std::fs::write(&segment, &sound).expect("written");
+    let log = FileLog::<Native>::open_directory(&place, FileLogOptions::default()).expect("a log");
+    assert!(log.bounds().expect("bounds").end > 50);
+    drop(log);
+    std::fs::remove_dir_all(&place).expect("removed");
+}
