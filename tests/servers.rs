@@ -135,3 +135,26 @@ fn servers_and_those_that_keep_their_log_are_killed() {
         assert!(report[count].as_u64() > Some(0), "{report}");
     }
 }
+
+#[test]
+fn a_log_that_a_minority_keeps_is_refused() {
+    let Some(keepers) = Keepers::start("minority") else { return };
+    let log = keepers.url("bank");
+    let line = format!(
+        "bench bank --scheme hyder --servers 2 --clients 2 --transactions 20 --quiet --shared-log {log}"
+    );
+    for number in ["2", "3"] {
+        keepers.script(&["kill", number]);
+    }
+    let refused = keepers.chiliad(&line);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(
+        said.starts_with("chiliad: --shared-log: ") && said.contains("cannot be reached"),
+        "{said}"
+    );
+    keepers.script(&["start", "3"]);
+    let result = keepers.result(&line);
+    assert!(result["committed"].as_u64() > Some(0), "{result}");
+}

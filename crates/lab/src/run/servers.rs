@@ -14,11 +14,15 @@ use chiliad_checker::{History, Recorder};
 use chiliad_driver::{
     NativeReport, NativeTarget, Progress, Seat, Tally, load_native, open_on_log, run_native,
 };
-use chiliad_host::{Heard, Leftover, Process, Stop};
+use chiliad_host::{Heard, Leftover, Process, Stop, interrupt};
 use serde_json::Value;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often it is asked whether anybody still waits for what a server says.
+const LISTEN: Duration = Duration::from_millis(200);
 
 /// Runs the workload on a log that is empty.
 pub fn run(
@@ -119,11 +123,15 @@ fn out_of_turn() -> Stop {
     Stop::Failed("a server has said something out of turn".into())
 }
 
-/// The next line of a server.
+/// The next line of a server, however long it takes: it may have much to read, or a leader of the log to wait for.
 fn hear(process: &mut Process<Line>) -> Result<Line, Stop> {
-    match process.hear(None)? {
-        Heard::Said(line) => Ok(line),
-        Heard::Time | Heard::End => Err(Stop::Failed(format!("a server: {}", process.wait()?.why))),
+    loop {
+        match process.hear(Some(Instant::now() + LISTEN))? {
+            Heard::Said(line) => return Ok(line),
+            Heard::Time if interrupt::asked() => return Err(Stop::Interrupted),
+            Heard::Time => {}
+            Heard::End => return Err(Stop::Failed(format!("a server: {}", process.wait()?.why))),
+        }
     }
 }
 
