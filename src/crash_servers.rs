@@ -98,7 +98,13 @@ fn check(flags: &CrashFlags) -> Result<(), Stop> {
         let problem = "without --shared-log nats://..; accepted: with it";
         return Err(Stop::bad("--log-script", problem));
     }
-    Ok(())
+    match &flags.log_script {
+        Some(script) if !script.is_file() => {
+            let problem = format!("{}: no file; accepted: a script", script.display());
+            Err(Stop::bad("--log-script", problem))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Where log and checkpoints are.

@@ -121,6 +121,8 @@ fn servers_that_share_a_log_have_a_directory_of_their_own_kind() {
     refused("crash --scheme hyder --durability epoch", &["--durability", "accepted: sync"]);
     refused("crash --scheme hyder --shared-log memory:", &["--shared-log", "a directory"]);
     refused("crash --scheme hyder --log-script x", &["--log-script", "nats://"]);
+    let over = "crash --scheme hyder --shared-log nats://127.0.0.1:1/x";
+    refused(&format!("{over} --log-script /missing"), &["--log-script", "/missing", "a script"]);
     refused("crash --scheme hyder --shared-log kafka://x/y", &["--shared-log", "accepted"]);
     refused("damage --scheme hyder", &["--scheme", "`hyder`", "directory"]);
     refused("campaign --disk --scheme hyder", &["--scheme", "`hyder`", "directory"]);

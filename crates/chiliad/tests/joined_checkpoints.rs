@@ -303,7 +303,7 @@ fn what_a_killed_checkpoint_leaves_is_in_nobodys_way() {
 /// A log that can be cut off.
 #[derive(Debug, Default)]
 struct Cut {
-    log: MemoryLog,
+    log: Arc<MemoryLog>,
     is_cut: AtomicBool,
     refused: AtomicU64,
 }
@@ -352,6 +352,38 @@ impl SharedLog for Cut {
     fn trim(&self, position: Position) -> Result<(), SharedLogError> {
         self.reach()?.trim(position)
     }
+}
+
+#[test]
+fn a_server_that_was_left_behind_begins_with_a_checkpoint() {
+    let place = Scratch::new("behind");
+    let options = Options::default().checkpoints(&place.0);
+    let log = Arc::new(MemoryLog::new());
+    let cut = Arc::new(Cut { log: log.clone(), ..Cut::default() });
+    let db = Database::join_log(log, options.clone()).expect("a server");
+    declare(&db);
+    let mut model = Rows::new();
+    change(&db, &mut model, 1);
+    let behind = Database::join_log(cut.clone(), options.clone()).expect("a server");
+    let old = rows(&behind);
+    assert_eq!(old, model);
+    cut.is_cut.store(true, Ordering::SeqCst);
+    for round in 2..5 {
+        change(&db, &mut model, round);
+        db.checkpoint().expect("a checkpoint");
+    }
+    cut.is_cut.store(false, Ordering::SeqCst);
+    let table: Table<u64, String> = behind.table("t").expect("declared");
+    let failed = behind.run(|tx| tx.put(&table, &1, &"new".into())).expect_err("left behind");
+    assert!(matches!(failed, Error::LogFailed(_)), "{failed}");
+    assert!(failed.to_string().contains("trimmed"), "{failed}");
+    let there: Rows =
+        behind.run(|tx| tx.scan(&table, ..).rows()).expect("reads go on").into_iter().collect();
+    assert_eq!(there, old);
+    drop(behind);
+    let again = Database::join_log(cut, options).expect("a server");
+    assert_eq!(rows(&again), model);
+    assert_eq!(again.fingerprint(), db.fingerprint());
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub const LOG_SERVERS: usize = 3;
 /// One cycle.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cycle {
+    /// The process of servers that is killed so long after all were started, while it joins, if it takes so long.
+    pub early: Option<(usize, Duration)>,
     /// What is done, and how long after the clients have started, in order.
     pub events: Vec<(Duration, Event)>,
     /// How long the clients work.
@@ -47,6 +49,8 @@ pub struct Cycle {
     pub checkpoints: bool,
 }
 
+/// The longest after its start that a process is killed which may be joining, in milliseconds.
+const EARLY_MS: u32 = 250;
 /// The longest that clients work where the log is left alone, in milliseconds.
 const WORK_MS: u32 = 400;
 /// The same where something is done to those that keep it: an election takes seconds.
@@ -64,6 +68,8 @@ impl Cycle {
             Duration::from_millis(u64::from(random.range(1, (work * share / 100).max(1))))
         };
         let turn = number as usize % processes;
+        let after = Duration::from_millis(u64::from(random.range(1, EARLY_MS)));
+        let early = random.chance(Chance::percent(20.0)).then_some((turn, after));
         let mut events = Vec::new();
         match random.below(8) {
             // All are asked to end.
@@ -92,7 +98,7 @@ impl Cycle {
         events.sort_by_key(|(at, _)| *at);
         let work = Duration::from_millis(work.into());
         // A server that is stopped meanwhile would find the log trimmed beyond what it has read.
-        Self { events, work, checkpoints: !pauses && random.chance(Chance::percent(50.0)) }
+        Self { early, events, work, checkpoints: !pauses && random.chance(Chance::percent(50.0)) }
     }
 }
 

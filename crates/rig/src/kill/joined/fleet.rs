@@ -37,9 +37,11 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Starts a process with each of `words`, and waits until the clients of all work.
+    /// Starts a process with each of `words`, kills the one of `early` so long after that, and waits until the clients of
+    /// the others work.
     pub fn start(
         words: Vec<Vec<OsString>>,
+        early: Option<(usize, Duration)>,
         ledger: &mut Ledger,
         report: &mut Report,
         findings: &mut Findings,
@@ -52,6 +54,10 @@ impl Fleet {
         };
         let members = words.into_iter().map(member).collect::<Result<_, _>>()?;
         let mut fleet = Self { members };
+        if let Some((number, after)) = early {
+            thread::sleep(after);
+            fleet.act(Event::Kill(number), &mut None, report)?;
+        }
         fleet.wait("join", |member| member.is_ready, ledger, report, findings)?;
         Ok(fleet)
     }

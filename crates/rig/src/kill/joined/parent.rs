@@ -118,7 +118,7 @@ impl Run<'_> {
         };
         let words = (0..processes).map(words).collect();
         let (ledger, report) = (&mut self.ledger, &mut self.report);
-        let mut fleet = Fleet::start(words, ledger, report, findings)?;
+        let mut fleet = Fleet::start(words, cycle.early, ledger, report, findings)?;
         let log_servers = &mut self.log_servers;
         fleet.work(&cycle.events, cycle.work, log_servers, (ledger, report), findings)?;
         fleet.end(ledger, report, findings)
