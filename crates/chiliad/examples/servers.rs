@@ -83,7 +83,7 @@ fn in_one_process() -> Result<()> {
     close(&db)
 }
 
-/// Who has bought a seat.
+/// The seats, each with the server that has sold it.
 fn seats(db: &Database) -> Result<Table<u32, u32>> {
     db.table("seats")
 }

@@ -19,7 +19,7 @@ const NATS: &str = "nats://";
 /// The checkpoints in the directory of a log.
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
 
-/// The logs in memory of this process that somebody has open, by name.
+/// The logs in memory that this process has open, by name.
 type Named = Mutex<HashMap<String, Weak<MemoryLog>>>;
 
 /// Opens the log that a text names, as [`Database::join`](crate::Database::join) does.
@@ -63,7 +63,7 @@ fn refuse_others(directory: &Path) -> Result<()> {
     let doing = || LogError::io(format!("opening {place}"));
     let is_log = match NativeDisk::open(directory, Lock::Shared) {
         Ok(disk) => FileLog::<Interleaved>::is_on(&disk).map_err(doing())?,
-        // Whoever has it open: that is for the opening to say.
+        // It is in use: opening the log reports that.
         Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ResourceBusy) => {
             true
         }

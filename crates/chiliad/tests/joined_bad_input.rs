@@ -1,4 +1,5 @@
-//! Shared logs that are full, of somebody else, or asked for too much: one error each, one line, nothing appended.
+//! Shared logs that are full, damaged or of another program, and transactions that are too large: each is one error of one
+//! line, and nothing is appended.
 
 use chiliad::shared_log::{
     FileLog, FileLogOptions, MemoryLog, Position, SharedLog, SharedLogError,

@@ -81,7 +81,7 @@ pub fn open_on_log(
     }))
 }
 
-/// Refuses a log with records in it: they may be somebody's database.
+/// Refuses a log that has records: they may be a database.
 fn refuse_rows(log: &dyn SharedLog) -> Result<()> {
     let bounds = log.bounds().map_err(|error| log_failed(&log.place(), &error))?;
     match bounds.end > 1 {

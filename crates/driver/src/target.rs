@@ -135,7 +135,7 @@ impl<M: Machine, D: Store<M> + ?Sized, L: LogTask<M> + ?Sized> Bound<M, D, L> {
         Self::with_tables(workload, opened, created).map_err(Failure::doing("creating the tables"))
     }
 
-    /// Takes the workload's tables that somebody else has created.
+    /// Finds the workload's tables, which another server has created.
     ///
     /// # Errors
     /// The engine's.

@@ -21,7 +21,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How often it is asked whether anybody still waits for what a server says.
+/// How often a wait for a server's line looks for an interrupt.
 const LISTEN: Duration = Duration::from_millis(200);
 
 /// Runs the workload on a log that is empty.

@@ -17,7 +17,7 @@ const LISTEN: Duration = Duration::from_millis(1);
 /// How long a process may take to say what it has been asked for: those that keep the log may be electing.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// What a server says that has fallen behind a log that others have trimmed: it is to begin again.
+/// Part of the error of a server that lags behind the first record of a trimmed log: it joins again in the next cycle.
 const LEFT_BEHIND: &str = "was trimmed";
 
 /// A process, as far as it has told.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! order        what was asked for
-//! cycle        what the seed says: who is killed or stopped, and when
+//! cycle        what the seed says: which processes are killed or stopped, and when
 //! server       the process: joins, runs clients, says what it acknowledges and in the end what it has
 //! fleet        all processes of a cycle       log_servers  those that keep the log, by a script
 //! parent       cycle after cycle              report       what comes of them

@@ -16,7 +16,7 @@ pub struct SharedOrder<'a> {
     pub servers: usize,
     /// Clients of each process, each a thread.
     pub threads: usize,
-    /// Decides who is killed and when, and what clients do.
+    /// Decides which processes are killed and when, and what clients do.
     pub seed: u64,
     /// Where checkpoints go.
     pub checkpoints_in: PathBuf,
