@@ -30,6 +30,7 @@ pub const FAULTS: &[&Fault] = &[
     &TOMBSTONES_NOT_IN_CHECKPOINT,
     &WRITERS_FORGOTTEN_AT_RESTART,
     &TRIMMED_BEFORE_DURABLE,
+    &DIVERGENCE_IGNORED,
 ];
 
 const fn fault(
@@ -38,7 +39,7 @@ const fn fault(
     workload: &'static str,
     expected: &'static [&'static str],
 ) -> Fault {
-    Fault { name, step, rig: Rig::World, schemes: &["hyder"], workload, expected, seeds: 200 }
+    Fault { name, step, rig: Rig::World, schemes: &["hyder"], workload, expected, seeds: 400 }
 }
 
 /// Servers come to other verdicts than the log's, or than each other.
@@ -249,4 +250,12 @@ pub static TRIMMED_BEFORE_DURABLE: Fault = fault(
     "the log is trimmed after the checkpoint is durable",
     "scan",
     &["cannot start"],
+);
+
+/// A server goes on beside one that has come to other verdicts.
+pub static DIVERGENCE_IGNORED: Fault = fault(
+    "hyder-divergence-ignored",
+    "a server stops that reads of another digest at a label than its own",
+    "bank",
+    &["digest differs"],
 );

@@ -97,11 +97,13 @@ const EXPECTED_IN_WORLDS: &[&str] = &[
     "began with a checkpoint",
     "began with another server's checkpoint",
     "checkpoint published",
+    "deception noticed",
     "host crashed",
     "host paused",
     "log's leader lost",
     "server cut off",
     "server left behind",
+    "table dropped beside writers",
 ];
 
 /// The cases that a campaign covers.

@@ -3,6 +3,7 @@
 use super::common::{Common, sleep};
 use super::life;
 use super::plan::Act;
+use super::witness;
 use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::{LogFaults, Sim, crash, pause, spawn_during, stopping};
 use std::collections::BTreeMap;
@@ -10,6 +11,9 @@ use std::rc::Rc;
 
 /// How often it is looked whether all have done.
 const LOOK: Ticks = 100;
+
+/// How long it may take, once the world is healed, until it is noticed that the log broke its promises.
+const PATIENCE: Ticks = 100_000;
 
 /// What is to be done at a time.
 #[derive(Clone, Copy)]
@@ -53,8 +57,17 @@ pub(super) fn run(common: &Rc<Common>) {
         }
     }
     common.log.set_faults(LogFaults::default());
+    let others = Rc::clone(common);
+    let host = Common::host(common.plan.servers);
+    if common.plan.deceives() {
+        spawn_during(host, "witness", move || witness::run(&others));
+    }
     // The world is healed: all get on.
+    let patience = Sim::now() + PATIENCE;
     while !is_done(common) && !stopping() {
+        if common.plan.deceives() && Sim::now() > patience {
+            break;
+        }
         start_those_left_behind(common, &mut agenda);
         while let Some((_, deed)) = agenda.deeds.pop_first() {
             perform(common, deed, &mut agenda);
@@ -62,11 +75,29 @@ pub(super) fn run(common: &Rc<Common>) {
         sleep(LOOK);
     }
     common.is_over.set(true);
+    if common.plan.deceives() {
+        // Until all have looked once more.
+        sleep(2 * common.plan.tick);
+        give_up(common);
+    }
+}
+
+/// The log has broken its promises, which somebody has noticed, or which have changed nothing: who has missed a record may
+/// wait for it for ever.
+fn give_up(common: &Common) {
+    common.is_given_up.set(true);
+    (0..=common.plan.servers).for_each(|server| crash(Common::host(server)));
+    let heads: Vec<_> = common.places.iter().map(|place| place.head.get()).collect();
+    let differ = |one: &(u64, u64)| heads.iter().any(|it| it.0 == one.0 && it.1 != one.1);
+    if !common.is_noticed.get() && heads.iter().any(differ) {
+        common.verdicts.borrow_mut().add("digest differs", || format!("unnoticed: {heads:x?}"));
+    }
 }
 
 fn is_done(common: &Common) -> bool {
     common.places.iter().all(|place| place.busy.get() == 0 && !place.is_left_behind.get())
         || !common.verdicts.borrow().is_empty()
+        || common.is_noticed.get()
 }
 
 fn perform(common: &Rc<Common>, deed: Deed, agenda: &mut Agenda) {
@@ -86,6 +117,14 @@ fn perform(common: &Rc<Common>, deed: Deed, agenda: &mut Agenda) {
             Sim::mark("log's leader lost");
             common.log.lose_leader(calls);
         }
+        Deed::Do(Act::Deceive { server }) => {
+            let again = common.log.contents().pop();
+            if let Some((_, record)) = again {
+                Sim::mark("server deceived");
+                let next = common.log.extent().end;
+                common.log.deceive(server as u32, next, &record);
+            }
+        }
         Deed::Start(server, life) => start(common, server, life),
         Deed::Heal(server) => common.log.heal(server as u32),
     }
@@ -101,7 +140,9 @@ fn stop(common: &Common, server: usize, power: bool) {
     place.is_left_behind.set(false);
     let before = place.disk.borrow().clone();
     let seed = common.plan.config.seed.wrapping_add(place.life.get().into());
-    place.disk.replace(if power { before.crash(seed) } else { before.kill() });
+    let after = if power { before.crash(seed) } else { before.kill() };
+    after.set_faults(common.plan.disk_faults);
+    place.disk.replace(after);
 }
 
 /// A host starts, unless it has crashed again since.

@@ -1,12 +1,13 @@
 //! A client of a server: runs requests, and tells what it was answered.
 
+use super::aside::{self, Body};
 use super::common::{Account, Common};
 use chiliad_api::{
     Attempt, Attempts, Backoff, Committed, Error, Intent, Result, Running, Session, Store,
     WaitLimit, retry,
 };
 use chiliad_driver::Generator;
-use chiliad_machine::{Machine, Ticks};
+use chiliad_machine::Machine;
 use chiliad_simulator::{Sim, stopping};
 use chiliad_workload::random::Random;
 use chiliad_workload::{AnyClient, ClientId, Shape};
@@ -15,6 +16,9 @@ use core::ops::ControlFlow;
 /// One read-only request in so many is to see all that was acknowledged before; of the others one in so many more.
 const NEWEST_ONE_IN: u32 = 2;
 const NEWEST_WRITES_ONE_IN: u32 = 16;
+
+/// Visits the table aside after one request in so many, where there is one.
+const ASIDE_ONE_IN: u32 = 4;
 
 /// A client at work.
 struct Client<'a> {
@@ -40,37 +44,53 @@ pub(super) fn run(common: &Common, server: usize, number: usize) -> Result<()> {
     let mut requests =
         common.workload.any_client(&common.tables, ClientId { index, of, home: index, seed });
     let random = Generator::new(seed, index);
-    let mut newest = Random::new(seed, 0x4e77 + index as u64);
+    let mut choices = Random::new(seed, 0x4e77 + index as u64);
     let mut client = Client { common, server, session, number: in_ledger, random };
     let mut partitions = Vec::new();
     while place.left.borrow()[number] > 0 {
         partitions.clear();
         let shape = requests.next(&mut partitions);
         let one_in = if shape.read_only { NEWEST_ONE_IN } else { NEWEST_WRITES_ONE_IN };
-        let newest = newest.below(one_in) == 0;
+        let newest = choices.below(one_in) == 0;
         let (client, requests, partitions) = (&mut client, &mut *requests, &*partitions);
         retry(InHand { client, requests, shape, newest, partitions, life })?;
         place.left.borrow_mut()[number] -= 1;
+        if common.plan.aside && choices.below(ASIDE_ONE_IN) == 0 {
+            let mut run = |body: &mut Body<'_>| client.run_once(life, &Intent::default(), body);
+            aside::visit(&hyder, &mut choices, &mut run)?;
+        }
     }
     Ok(())
 }
 
 impl Client<'_> {
-    /// Runs a request once.
-    fn attempt(&mut self, requests: &mut dyn AnyClient, intent: &Intent<'_>) -> Result<Committed> {
-        self.common.ledger.ask(self.number, intent.newest);
-        let mut tx = Running::begin(&mut *self.session, intent)?;
-        match requests.execute(&mut tx) {
-            Ok(()) => tx.commit(),
-            Err(error) => Err(tx.fail(error)),
+    /// Runs a transaction once, and tells what became of it.
+    fn run_once(&mut self, life: u32, intent: &Intent<'_>, body: &mut Body<'_>) -> Result<()> {
+        let start = Sim::now();
+        match self.attempt(intent, body) {
+            Ok(Committed { order: label, wrote, .. }) => {
+                let (server, end) = (self.server, Sim::now());
+                let account = Account { server, life, start, end, label, wrote };
+                self.common.accounts.borrow_mut().push(account);
+                Ok(())
+            }
+            Err(error) => {
+                if matches!(error, Error::LogFailed(_) | Error::Diverged { .. }) {
+                    // What was appended may commit on other servers.
+                    self.common.ledger.leave_open(self.number);
+                }
+                Err(error)
+            }
         }
     }
 
-    fn was_told(&self, start: Ticks, life: u32, committed: Committed) {
-        let (server, end) = (self.server, Sim::now());
-        let Committed { order: label, wrote, .. } = committed;
-        let account = Account { server, life, start, end, label, wrote };
-        self.common.accounts.borrow_mut().push(account);
+    fn attempt(&mut self, intent: &Intent<'_>, body: &mut Body<'_>) -> Result<Committed> {
+        self.common.ledger.ask(self.number, intent.newest);
+        let mut tx = Running::begin(&mut *self.session, intent)?;
+        match body(&mut tx) {
+            Ok(()) => tx.commit(),
+            Err(error) => Err(tx.fail(error)),
+        }
     }
 }
 
@@ -95,18 +115,12 @@ impl Attempts for InHand<'_, '_> {
         let snapshot = snapshot && !newest;
         let intent =
             Intent { read_only, snapshot, partitions, retries, newest, ..Intent::default() };
-        let start = Sim::now();
-        match self.client.attempt(self.requests, &intent) {
-            Ok(committed) => self.client.was_told(start, self.life, committed),
-            Err(Error::RolledBack) => {}
-            Err(error) if error.is_retryable() => return Attempt::Aborted(()),
-            Err(error) => {
-                // What was appended may commit on other servers.
-                self.client.common.ledger.leave_open(self.client.number);
-                return Attempt::Over(Err(error));
-            }
+        let requests = &mut *self.requests;
+        match self.client.run_once(self.life, &intent, &mut |tx| requests.execute(tx)) {
+            Ok(()) | Err(Error::RolledBack) => Attempt::Over(Ok(())),
+            Err(error) if error.is_retryable() => Attempt::Aborted(()),
+            Err(error) => Attempt::Over(Err(error)),
         }
-        Attempt::Over(Ok(()))
     }
 
     fn aborted(&mut self, (): (), _: u32) -> ControlFlow<Result<()>> {

@@ -32,6 +32,8 @@ pub(super) struct Place {
     /// The server, once it has joined. One of a life that has ended is never dropped: its memory is gone.
     pub hyder: RefCell<Option<ManuallyDrop<Hyder<Sim>>>>,
     pub life: Cell<u32>,
+    /// Its label and digest, as of its last look at the log.
+    pub head: Cell<(u64, u64)>,
     /// Its clients that are at work, and one while it is joining.
     pub busy: Cell<usize>,
     /// Transactions that each client has still to run.
@@ -58,6 +60,10 @@ pub(super) struct Common {
     pub ledger: Ledger,
     pub accounts: RefCell<Vec<Account>>,
     pub verdicts: RefCell<Verdicts>,
+    /// The log broke its promises, and a server has noticed.
+    pub is_noticed: Cell<bool>,
+    /// The world was ended, since the log broke its promises.
+    pub is_given_up: Cell<bool>,
     /// Nobody makes checkpoints any more.
     pub is_over: Cell<bool>,
 }
@@ -70,6 +76,11 @@ impl Common {
 
     /// Something went wrong on a server that is not the log's.
     pub fn complain(&self, server: usize, doing: &str, error: &Error) {
+        if self.plan.deceives() && matches!(error, Error::Diverged { .. }) {
+            Sim::mark("deception noticed");
+            self.is_noticed.set(true);
+            return;
+        }
         let name = match error {
             Error::Diverged { .. } => "digest differs",
             Error::LogRefused { .. } => "cannot start",

@@ -7,6 +7,7 @@ use chiliad_hyder::Hyder;
 use chiliad_machine::Machine;
 use chiliad_machine::disk::Disk;
 use chiliad_simulator::{FaultyDisk, Sim, spawn_daemon_during, spawn_during, stopping};
+use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ pub(super) fn join(common: &Common, server: usize, disk: &FaultyDisk) -> Result<
 /// Begins another life, on a core of the server's host.
 pub(super) fn begin_again(common: &Rc<Common>, server: usize) {
     let place = &common.places[server];
-    match join_somehow(common, server) {
+    match join_somehow(common, server, &place.disk) {
         Ok(hyder) => {
             for left in place.left.borrow_mut().iter_mut() {
                 *left = (*left).max(LEFT_MIN);
@@ -48,12 +49,16 @@ pub(super) fn begin_again(common: &Rc<Common>, server: usize) {
     place.busy.set(place.busy.get() - 1);
 }
 
-/// Joins with the checkpoints that the server has; where the log was trimmed beyond these, with another server's.
-fn join_somehow(common: &Common, server: usize) -> Result<Hyder<Sim>> {
-    let place = &common.places[server];
+/// Joins with the checkpoints on the server's `disk`; where the log was trimmed beyond these, with a copy of another
+/// server's, which it has from then on.
+pub(super) fn join_somehow(
+    common: &Common,
+    server: usize,
+    disk: &RefCell<FaultyDisk>,
+) -> Result<Hyder<Sim>> {
     let mut refused = None;
     for _ in 0..JOINS_MAX {
-        let own = place.disk.borrow().clone();
+        let own = disk.borrow().clone();
         if own.file_names().iter().any(|name| !name.ends_with("new")) {
             Sim::mark("began with a checkpoint");
         }
@@ -71,7 +76,7 @@ fn join_somehow(common: &Common, server: usize) -> Result<Hyder<Sim>> {
                 let copy = other.disk.borrow().fork();
                 if let Ok(hyder) = join(common, server, &copy) {
                     Sim::mark("began with another server's checkpoint");
-                    place.disk.replace(copy);
+                    disk.replace(copy);
                     return Ok(hyder);
                 }
             }
@@ -116,6 +121,8 @@ fn make_checkpoint(common: &Common, server: usize) -> bool {
     let hyder = common.places[server].server();
     match hyder.checkpoint(&Alone) {
         Ok(_) => true,
+        // The one before still counts.
+        Err(Error::Data(_)) if common.plan.disks_fail() => true,
         Err(error) => {
             if !common.was_left_behind(server, &error) {
                 common.complain(server, "a checkpoint", &error);
@@ -140,6 +147,7 @@ pub(super) fn daemons(common: &Rc<Common>, server: usize) -> Vec<Core> {
         while !stopping() {
             Sim::park_until(Sim::now() + common.plan.tick);
             hyder.tick();
+            common.places[server].head.set(hyder.digest());
             if let Some(error) = hyder.log_failure()
                 && !common.was_left_behind(server, &error)
             {

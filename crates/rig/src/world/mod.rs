@@ -5,7 +5,9 @@
 //! plan     what the seed says           common   what the cores of a world share
 //! life     a server from its start to its crash: it joins, and has its cores begin
 //! client   runs requests, and tells what it was answered
+//! aside    a table that comes and goes meanwhile
 //! chaos    crashes hosts and starts them again, stops them, cuts them off, takes the log's leader
+//! witness  another server, where the log breaks its promises
 //! story    all of it, in order
 //! verdicts by what: accounts   what clients were told, beside what must come of the log
 //!                   history    what all clients have seen, for the checker
@@ -16,6 +18,7 @@
 //! ([`chiliad_hyder::Oracle`]). A transaction whose client died has committed if the oracle says so.
 
 mod accounts;
+mod aside;
 mod chaos;
 mod client;
 mod common;
@@ -24,6 +27,7 @@ mod history;
 mod life;
 mod plan;
 mod story;
+mod witness;
 
 use crate::clients::verdicts::Verdicts;
 use chiliad_machine::Fault;

@@ -3,7 +3,7 @@
 use crate::ways::roll;
 use chiliad_hyder::{RollOptions, ServerOptions};
 use chiliad_machine::{Fault, Ticks};
-use chiliad_simulator::{Config, LogFaults, MemoryModel, Schedule};
+use chiliad_simulator::{Config, DiskFaults, LogFaults, MemoryModel, Schedule};
 use chiliad_workload::random::Random;
 use std::ops::Range;
 use std::time::Duration;
@@ -25,6 +25,8 @@ pub(super) enum Act {
     Cut { server: usize, appends: bool, reads: bool, ticks: Ticks },
     /// The log has no leader for so many calls.
     LoseLeader { calls: u64 },
+    /// Against all promises, a server sees another record than the others next: somebody must notice.
+    Deceive { server: usize },
 }
 
 /// What a seed says.
@@ -36,6 +38,9 @@ pub(super) struct WorldPlan {
     pub transactions: u32,
     /// Versions have stamps, and all accesses are recorded.
     pub verify: bool,
+    /// Clients create and drop a table beside those of the workload.
+    pub aside: bool,
+    pub disk_faults: DiskFaults,
     /// Each server has threads that append and roll the log forward.
     pub threads: bool,
     /// Time between two checkpoints of a server, about.
@@ -75,6 +80,10 @@ impl WorldPlan {
         let acts = (0..random.range(3, 16))
             .map(|_| (random.range(50, gap).into(), Act::draw(&mut random, servers)))
             .collect();
+        let mut acts: Vec<(Ticks, Act)> = acts;
+        if servers > 1 && random.below(8) == 0 {
+            acts.push((random.below(gap).into(), Act::Deceive { server: seed as usize % servers }));
+        }
         let config = Config {
             seed: random.bits(),
             schedule: match random.below(2) {
@@ -93,6 +102,8 @@ impl WorldPlan {
             clients,
             transactions: (TRANSACTIONS / (servers * clients) as u32).max(4),
             verify,
+            aside: random.below(2) == 0,
+            disk_faults: disk_faults(&mut random),
             threads: random.below(2) == 0,
             checkpoints: random.range(100, 2500).into(),
             tick: [random.range(20, 100), random.range(400, 1500)][random.below(2) as usize].into(),
@@ -112,6 +123,30 @@ impl WorldPlan {
         let roll = RollOptions { window, pipeline: pipeline as u32, ..roll };
         let log_patience = Duration::ZERO;
         ServerOptions { verify: self.verify, roll, log_patience, ..ServerOptions::default() }
+    }
+}
+
+/// What a server's disk does while it runs.
+fn disk_faults(random: &mut Random) -> DiskFaults {
+    let mut faults = DiskFaults::default();
+    match random.below(6) {
+        0 => faults.sync_errors_one_in = random.range(4, 30).into(),
+        1 => faults.short_writes_one_in = random.range(4, 30).into(),
+        2 => faults.read_flips_one_in = random.range(4, 30).into(),
+        _ => {}
+    }
+    faults
+}
+
+impl WorldPlan {
+    /// Whether the log breaks its promises.
+    pub fn deceives(&self) -> bool {
+        self.acts.iter().any(|(_, act)| matches!(act, Act::Deceive { .. }))
+    }
+
+    /// Whether the disks do.
+    pub fn disks_fail(&self) -> bool {
+        self.disk_faults != DiskFaults::default()
     }
 }
 

@@ -69,6 +69,9 @@ impl<'a> Story<'a> {
             }
         };
         common.log.set_faults(common.plan.log_faults);
+        for place in &common.places {
+            place.disk.borrow().set_faults(common.plan.disk_faults);
+        }
         for server in 0..common.plan.servers {
             for (name, body) in life::cores(&common, server) {
                 run.spawn_on(Common::host(server), name, body);
@@ -88,7 +91,8 @@ impl<'a> Story<'a> {
         self.report.marks.extend(&outcome.marks);
         self.report.verdicts = common.verdicts.take();
         self.ended(&outcome);
-        if self.report.verdicts.is_empty() {
+        // What was told after the log broke its promises counts for nothing.
+        if self.report.verdicts.is_empty() && !common.is_given_up.get() {
             common.log.set_faults(LogFaults::default());
             self.judge(&run, &common);
         }
@@ -107,6 +111,7 @@ impl<'a> Story<'a> {
             disk: RefCell::new(FaultyDisk::new(seed, DiskFaults::default())),
             hyder: RefCell::default(),
             life: Cell::new(0),
+            head: Cell::new((0, 0)),
             busy: Cell::new(0),
             left: RefCell::new(vec![plan.transactions; plan.clients]),
             is_left_behind: Cell::new(false),
@@ -121,6 +126,8 @@ impl<'a> Story<'a> {
             ledger: Ledger::default(),
             accounts: RefCell::default(),
             verdicts: RefCell::default(),
+            is_noticed: Cell::new(false),
+            is_given_up: Cell::new(false),
             is_over: Cell::new(false),
         };
         for (server, place) in common.places.iter().enumerate() {
