@@ -91,7 +91,8 @@ impl<M: Machine> Desk<M> {
         self.ordinal.store(ordinal, Ordering::Relaxed);
     }
 
-    /// The number of a new session: no other session of any server of the log has it.
+    /// The number of a new session: no other session of any server of the log has it, but for those that this server
+    /// had 65,536 sessions ago.
     pub fn next_session(&self) -> u64 {
         let own = self.sessions.fetch_add(1, Ordering::Relaxed) + 1;
         (self.ordinal.load(Ordering::Relaxed) << SESSION_BITS) | (own % (1 << SESSION_BITS))

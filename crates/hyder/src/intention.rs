@@ -6,8 +6,7 @@
 //! range: u32 table | low | high, each: u8 kind (0 open, 1 included, 2 excluded) | u16 key | key
 //! ```
 //!
-//! Entries ascend by table and key. Whatever is not of this form is malformed, alike for every server that reads it:
-//! it gets a number and is refused.
+//! Entries ascend by table and key. Whatever is not of this form is malformed: every server leaves it out alike.
 
 use chiliad_api::KEY_BYTES_MAX;
 use chiliad_log::codec::Decoder;

@@ -6,7 +6,7 @@
 //! [`Name`]s in [`Mode`]s, waits, and releases everything at its end. Nothing on that way takes a latch:
 //!
 //! - a lock comes into its chain by an exchange of the tail (`chain.rs`), is obsolete as soon as its owner says
-//! so, and is unlinked by the next session that passes;
+//!   so, and is unlinked by the next session that passes;
 //! - locks are made in advance and given back by the segment (`pool.rs`, `valid.rs`), when nobody can have them
 //!   in sight any more (`epoch_guard.rs`);
 //! - waiters sleep, and are woken by the releasing session; a session about to wait looks for deadlocks

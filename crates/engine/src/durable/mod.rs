@@ -18,10 +18,10 @@
 //! 2. an epoch is stable when its windows have closed, durable when every writer has synced what was
 //!    in the buffers after that; results are given out then;
 //! 3. a checkpoint has an epoch *redo after*, stable before its walk begins, and an *end*, the newest epoch with
-//! content when the walk ended: it holds everything up to the first, and counts once the log is durable through the
-//! end;
+//!    content when the walk ended: it holds everything up to the first, and counts once the log is durable through the
+//!    end;
 //! 4. recovery takes the newest checkpoint and replays what the logs have of later epochs than its *redo after*; of
-//! the versions of a key the one with the greatest (incarnation, order) wins.
+//!    the versions of a key the one with the greatest (incarnation, order) wins.
 
 mod checkpoint;
 mod directory;

@@ -10,7 +10,7 @@
 //! - a worker touches nothing of a table that it does not see, not even on behalf of garbage that it
 //!   kept from earlier (`silo/collect.rs`). Where that garbage names a slot that has moved on to
 //!   another table since, the record's latch decides: a record is taken out of circulation, dead,
-//! under it, and later ones leave it alone. So each version is freed by one hand only;
+//!   under it, and later ones leave it alone. So each version is freed by one hand only;
 //! - an idle worker pins no version, so it holds nothing back, for however long. The list of tables
 //!   that it keeps for its next transaction shares a dropped table's control structures with us, a
 //!   few hundred bytes, but leads to nothing: the list is brought up to date before it is used.

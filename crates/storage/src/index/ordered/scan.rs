@@ -17,7 +17,7 @@
 //! - at the leaf's *fence*, the tightest separator met on the way down through the layer, and at
 //!   the end of the layer's part of the key space where there is none;
 //! - at a layer: an entry that is a layer's root belongs to other leaves. The entries before it are
-//! one piece, then come the layer's leaves, then the entries after it. A piece that would be an
+//!   one piece, then come the layer's leaves, then the entries after it. A piece that would be an
 //!   empty interval (the position is right at the layer) is no piece: the descent goes on into the
 //!   layer.
 //!
