@@ -368,6 +368,10 @@ fn a_server_that_was_left_behind_begins_with_a_checkpoint() {
     let old = rows(&behind);
     assert_eq!(old, model);
     cut.is_cut.store(true, Ordering::SeqCst);
+    // A read that had begun before has returned by then.
+    while cut.refused.load(Ordering::SeqCst) < 3 {
+        thread::yield_now();
+    }
     for round in 2..5 {
         change(&db, &mut model, round);
         db.checkpoint().expect("a checkpoint");

@@ -156,7 +156,7 @@ impl<M: Machine> Last<M> {
     /// # Errors
     /// [`Error::Diverged`], [`Error::OutOfMemory`], [`Error::LogRefused`]: nothing is decided any more then.
     pub fn step(&mut self, server: &Desk<M>, batches: Vec<Batch<M>>) -> Result<(), Error> {
-        let (before, mut bytes) = (self.label, 0);
+        let (before, first, mut bytes) = (self.label, self.next, 0);
         let mut place = None;
         for mut batch in batches {
             batch.work(|_, tasks| (Tasks::new(), self.decide_all(tasks)))?;
@@ -171,7 +171,8 @@ impl<M: Machine> Last<M> {
             self.purge()?;
             self.publish(server)?;
         }
-        if bytes > 0 {
+        // Also after records that are none: a reader that waits for the end of the log waits for their positions.
+        if self.next > first {
             server.progress.has_read(self.next, bytes);
         }
         server.answer(self.answers.drain(..));
