@@ -69,6 +69,10 @@ pub enum Way {
     Premeld,
     /// With both.
     Both,
+    /// With group meld of intentions that share their fate, as in the paper: other verdicts than those of the other ways.
+    Fate,
+    /// With premeld, and then with group meld of intentions that share their fate.
+    PremeldFate,
     /// Overlays built on the newest state at once.
     Fused,
     /// The same, descents overlapped.

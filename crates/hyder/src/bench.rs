@@ -494,4 +494,35 @@ mod tests {
             assert_eq!(found, expected, "{setting:?}");
         }
     }
+
+    #[test]
+    fn those_that_share_their_fate_commit_less_unless_nothing_conflicts() {
+        let commits = |zone, premeld, group| {
+            let plan = MeldPlan {
+                records: 2_000,
+                record_bytes: 20,
+                operations: 8,
+                writes: 3,
+                zone,
+                theta: 0.6,
+                intentions: 2_000,
+                seed: 7,
+            };
+            let roll =
+                RollOptions { certifier: Certifier::Meld, premeld, group, ..Default::default() };
+            let setting = MeldSetting { roll, fused: false };
+            run_meld::<Plain>(&plan, setting, u64::MAX).expect("a report").committed
+        };
+        let fixed = Premeld::Fixed { threads: 5, distance: 10 };
+        let [exact, fate, fate_after_premeld] = [
+            commits(200, Premeld::Off, Group::Exact),
+            commits(200, Premeld::Off, Group::Fate),
+            commits(200, fixed, Group::Fate),
+        ];
+        // Most conflicts are found by premeld, before anybody is paired.
+        assert!(
+            fate < fate_after_premeld && fate_after_premeld < exact,
+            "{fate} {fate_after_premeld} {exact}"
+        );
+    }
 }

@@ -6,7 +6,7 @@ use crate::intention::bound_at;
 use crate::item::{Item, Refused};
 use crate::maker::{Block, Maker};
 use crate::node::{Key, Tree};
-use crate::options::{Certifier, Level, RollOptions};
+use crate::options::{Certifier, Group, Level, RollOptions};
 use crate::pair::{PairOverlay, is_in_conflict};
 use crate::ranges::is_changed;
 use crate::window::{KEPT, Window, Writer};
@@ -83,13 +83,20 @@ impl<M: Machine> Judge<M> {
             true => Err(Refused::Because(Reason::ReadChanged)),
             false => self.meld_both(&mut first, &mut second, &mut pairs),
         };
-        let Ok(changed) = melded else {
-            // One of them does not commit: which, they say alone.
-            self.maker.take_back(mark);
-            pairs.into_iter().for_each(|pair| pair.free(&mut self.maker));
-            first.revive(&deaths[0]);
-            second.revive(&deaths[1]);
-            return [first, second].map(|item| self.decide(item));
+        let changed = match melded {
+            Ok(changed) => changed,
+            Err(refused) => {
+                self.maker.take_back(mark);
+                pairs.into_iter().for_each(|pair| pair.free(&mut self.maker));
+                if self.options.group == Group::Fate {
+                    [first, second].into_iter().for_each(|item| item.free(&mut self.maker));
+                    return [Err(refused), Err(refused)];
+                }
+                // One of them does not commit: which, they say alone.
+                first.revive(&deaths[0]);
+                second.revive(&deaths[1]);
+                return [first, second].map(|item| self.decide(item));
+            }
         };
         for (table, tree) in changed {
             self.roots[table as usize] = Some(tree);

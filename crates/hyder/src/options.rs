@@ -44,7 +44,7 @@ impl RollOptions {
     /// Whether two intentions are melded into one first: overlays alone can be.
     #[must_use]
     pub fn pairs(&self) -> bool {
-        self.certifier == Certifier::Meld && self.group == Group::Exact
+        self.certifier == Certifier::Meld && self.group != Group::Off
     }
 }
 
@@ -98,9 +98,11 @@ pub enum Group {
     /// They are not.
     #[default]
     Off,
-    /// They are, and come apart again where one of them does not commit: the verdicts are those without groups. (In
-    /// Bernstein et al., 2015, they share their fate.)
+    /// They are, and come apart again where one of them does not commit: the verdicts are those without groups.
     Exact,
+    /// They are, and either both commit or neither (Bernstein et al., 2015). Verdicts depend on what was paired with what
+    /// and on what premeld has met: for [`crate::run_meld`] alone, servers do not take it.
+    Fate,
 }
 
 /// What an intention depends on.

@@ -8,7 +8,7 @@ use crate::desk::Desk;
 use crate::faults::{BARRIER_ANSWERED_EARLY, RETRIED_AS_ANOTHER};
 use crate::front::Front;
 use crate::last::Last;
-use crate::options::ServerOptions;
+use crate::options::{Group, ServerOptions};
 use crate::pending::{Answer, Outgoing};
 use crate::pipeline::Pipeline;
 use crate::record::Kind;
@@ -68,12 +68,16 @@ impl<M: Machine> Server<M> {
     /// Begins with the newest checkpoint on `disk`, reads the log to its end and joins those that share it.
     ///
     /// # Errors
-    /// Those of the log and of the disk; [`Error::LogRefused`]; [`Error::OutOfMemory`].
+    /// Those of the log and of the disk; [`Error::LogRefused`]; [`Error::InvalidOption`]; [`Error::OutOfMemory`].
     pub fn open(
         log: Arc<dyn SharedLog>,
         disk: Option<Arc<dyn Disk>>,
         options: ServerOptions,
     ) -> Result<SharedServer<M>> {
+        if options.roll.group == Group::Fate {
+            let what = "group: intentions that share their fate would make servers differ; accepted: off, exact";
+            return Err(Error::InvalidOption(what.into()));
+        }
         let heap = Heap::new(options.memory_bytes_max);
         let own = LocalHeap::new(&heap).ok_or(Error::NO_SLOT)?;
         let checkpoints = disk.map(Checkpoints::new);

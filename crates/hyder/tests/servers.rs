@@ -1,7 +1,7 @@
 //! What servers of one log refuse, and what they take, from outside.
 
 use chiliad_api::{Error, Intent, Result, Store, TableId, TableSpec};
-use chiliad_hyder::{Hyder, Level, RollOptions, ServerOptions};
+use chiliad_hyder::{Certifier, Group, Hyder, Level, RollOptions, ServerOptions};
 use chiliad_machine::Interleaved;
 use chiliad_machine::shared_log::SharedLog;
 use chiliad_simulator::{FaultyLog, LogFaults};
@@ -52,6 +52,15 @@ fn one_that_would_judge_otherwise_is_refused_before_it_appends() {
         assert_eq!(log.contents().len(), records, "something was appended");
     }
     join(&log, 2, RollOptions { pipeline: 3, ..RollOptions::default() }).expect("the same rules");
+}
+
+#[test]
+fn one_whose_verdicts_depend_on_pairs_is_refused() {
+    let log = FaultyLog::new(1, LogFaults::default());
+    let roll = RollOptions { certifier: Certifier::Meld, group: Group::Fate, ..Default::default() };
+    let Err(refused) = join(&log, 0, roll).map(|_| ()) else { panic!("it is taken") };
+    assert!(matches!(refused, Error::InvalidOption(_)), "{refused}");
+    assert!(log.contents().is_empty(), "something was appended");
 }
 
 #[test]

@@ -28,6 +28,7 @@ pub fn group_name(group: Group) -> &'static str {
     match group {
         Group::Off => "off",
         Group::Exact => "exact",
+        Group::Fate => "fate",
     }
 }
 
