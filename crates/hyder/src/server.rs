@@ -253,7 +253,14 @@ impl<M: Machine> Server<M> {
             // Acquire pairs with the release in `append`.
             let appends = self.appends.load(Ordering::Acquire);
             let Some(mut roller) = self.take_roller() else { return did };
-            let stepped = roller.step(&self.desk, patience);
+            // Whoever fails leaves the stages at different places: nobody plays them any more.
+            let stepped = match self.failure() {
+                None => roller.step(&self.desk, patience),
+                Some(_) => Ok(false),
+            };
+            if let Err(error) = &stepped {
+                self.fail(error.clone());
+            }
             let Roller { front, last } = roller;
             *self.last.lock() = Some(last);
             *self.front.lock() = Some(front);
@@ -261,11 +268,7 @@ impl<M: Machine> Server<M> {
                 Ok(true) => did = true,
                 // Acquire pairs with the release in `append`: an append since then has left its records to us.
                 Ok(false) if self.appends.load(Ordering::Acquire) != appends => {}
-                Ok(false) => return did,
-                Err(error) => {
-                    self.fail(error);
-                    return did;
-                }
+                Ok(false) | Err(_) => return did,
             }
         }
     }
