@@ -78,7 +78,8 @@ impl<M: Machine> Server<M> {
     pub fn run_last(&self, over: &dyn Fn() -> bool) {
         // Release pairs with the acquire in `roll_unless_others_do`.
         self.rolling.fetch_add(1, Ordering::Release);
-        while !over() {
+        // What the first stage has read is decided here, even if it was read before this thread got its stage.
+        while !(over() && self.pipeline.is_over()) {
             let taken = self.last.lock().take();
             let Some(mut last) = taken else {
                 M::yield_now();
