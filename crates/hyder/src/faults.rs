@@ -233,7 +233,7 @@ pub static TOMBSTONES_NOT_IN_CHECKPOINT: Fault = fault(
     "hyder-tombstones-not-in-checkpoint",
     "a checkpoint has the tombstones that an intention may depend on",
     "hash",
-    VERDICT,
+    &["verdict differs", "digest differs", "wrong state"],
 );
 
 /// A server that begins with a checkpoint takes what it has not seen for never written.

@@ -50,7 +50,8 @@ pub struct Decided {
 #[derive(Clone, Default)]
 pub struct Oracle {
     window: u64,
-    digest: u64,
+    /// Of all verdicts up to each label, from one.
+    digests: Vec<u64>,
     /// By their numbers, from one.
     decided: Vec<Decided>,
     seen: BTreeSet<(u64, u64)>,
@@ -76,7 +77,16 @@ impl Oracle {
     /// The digest of all verdicts, as servers have it.
     #[must_use]
     pub fn digest(&self) -> u64 {
-        self.digest
+        self.digest_at(self.label()).unwrap_or(0)
+    }
+
+    /// The same up to a label, if that is there.
+    #[must_use]
+    pub fn digest_at(&self, label: u64) -> Option<u64> {
+        match label.checked_sub(1) {
+            None => Some(0),
+            Some(at) => self.digests.get(at as usize).copied(),
+        }
     }
 
     /// What became of the item of this number, if there is one.
@@ -136,9 +146,9 @@ impl Oracle {
     }
 
     fn number(&mut self, bytes: &[u8], commits: bool, writes: Vec<WrittenRow>) {
+        let (before, content) = (self.digest(), crc32fast::hash(bytes));
         self.decided.push(Decided { commits, writes });
-        let content = crc32fast::hash(bytes);
-        self.digest = digest_after(self.digest, self.label(), commits, content);
+        self.digests.push(digest_after(before, self.label(), commits, content));
     }
 
     fn intention(&mut self, head: &Head, bytes: &[u8]) {
