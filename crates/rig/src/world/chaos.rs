@@ -135,6 +135,7 @@ fn stop(common: &Common, server: usize, power: bool) {
     let place = &common.places[server];
     crash(Common::host(server));
     common.log.crash_server(server as u32);
+    common.at_work.borrow_mut().retain(|(other, _)| *other != server);
     place.life.set(place.life.get() + 1);
     place.busy.set(0);
     place.is_left_behind.set(false);

@@ -10,6 +10,7 @@ use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::{FaultyDisk, FaultyLog, Host, Sim};
 use chiliad_workload::AnyWorkload;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
@@ -60,6 +61,8 @@ pub(super) struct Common {
     pub ledger: Ledger,
     pub accounts: RefCell<Vec<Account>>,
     pub verdicts: RefCell<Verdicts>,
+    /// The names of cores of servers that have begun and not returned, with their servers.
+    pub at_work: RefCell<BTreeSet<(usize, String)>>,
     /// The log broke its promises, and a server has noticed.
     pub is_noticed: Cell<bool>,
     /// The world was ended, since the log broke its promises.

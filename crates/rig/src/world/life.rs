@@ -134,6 +134,19 @@ fn make_checkpoint(common: &Common, server: usize) -> bool {
 
 /// What goes on in a server besides.
 pub(super) fn daemons(common: &Rc<Common>, server: usize) -> Vec<Core> {
+    let named = |(name, body): Core| -> Core {
+        let (common, entry) = (Rc::clone(common), (server, name.clone()));
+        let body = move || {
+            common.at_work.borrow_mut().insert(entry.clone());
+            body();
+            common.at_work.borrow_mut().remove(&entry);
+        };
+        (name, Box::new(body))
+    };
+    background(common, server).into_iter().map(named).collect()
+}
+
+fn background(common: &Rc<Common>, server: usize) -> Vec<Core> {
     let hyder = common.places[server].server();
     let mut daemons: Vec<Core> = Vec::new();
     if common.plan.threads {

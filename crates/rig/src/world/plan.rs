@@ -68,7 +68,7 @@ impl WorldPlan {
             _ => LogFaults::all(12),
         };
         log_faults.late_calls_mean = [50, 400][random.below(2) as usize];
-        log_faults.append_ticks_mean = [16, 64, 500][random.below(3) as usize];
+        log_faults.append_ticks_mean = [16, 64, 200][random.below(3) as usize];
         if random.below(4) == 0 {
             log_faults.doubled_one_in = 3;
         }

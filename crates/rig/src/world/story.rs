@@ -19,7 +19,7 @@ use std::sync::Arc;
 const CHAOS: Host = Host(0);
 
 /// How often each server looks at the log before it must have read all of it.
-const LOOKS: usize = 8;
+const LOOKS_MAX: usize = 1000;
 
 /// A world on its way.
 pub(super) struct Story<'a> {
@@ -90,7 +90,7 @@ impl<'a> Story<'a> {
         self.report.events += outcome.events;
         self.report.marks.extend(&outcome.marks);
         self.report.verdicts = common.verdicts.take();
-        self.ended(&outcome);
+        self.ended(&outcome, &common);
         // What was told after the log broke its promises counts for nothing.
         if self.report.verdicts.is_empty() && !common.is_given_up.get() {
             common.log.set_faults(LogFaults::default());
@@ -126,6 +126,7 @@ impl<'a> Story<'a> {
             ledger: Ledger::default(),
             accounts: RefCell::default(),
             verdicts: RefCell::default(),
+            at_work: RefCell::default(),
             is_noticed: Cell::new(false),
             is_given_up: Cell::new(false),
             is_over: Cell::new(false),
@@ -162,11 +163,12 @@ impl<'a> Story<'a> {
     }
 
     /// How the run ended.
-    fn ended(&mut self, outcome: &Outcome) {
+    fn ended(&mut self, outcome: &Outcome, common: &Common) {
         let verdicts = &mut self.report.verdicts;
         match &outcome.verdict {
             Verdict::Completed if outcome.discarded > 0 => {
-                verdicts.add("stuck", || format!("{} cores did not return", outcome.discarded));
+                let at_work = common.at_work.borrow();
+                verdicts.add("stuck", || format!("what did not return: {at_work:?}"));
             }
             Verdict::Completed => {}
             Verdict::EventLimit { .. } | Verdict::Deadlock { .. } => {
@@ -201,11 +203,15 @@ impl<'a> Story<'a> {
     }
 }
 
-/// Has each server read what is in the log.
+/// Has each server read what is in the log, until nothing comes any more: each look may bring what was late.
 fn catch_up(run: &Run, common: &Common) {
-    for _ in 0..LOOKS {
+    for _ in 0..LOOKS_MAX {
+        let before = common.log.extent();
         for (server, place) in common.places.iter().enumerate() {
             run.outside_on(Common::host(server), || place.server().tick());
+        }
+        if common.log.extent() == before {
+            return;
         }
     }
 }
