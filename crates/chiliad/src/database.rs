@@ -282,8 +282,9 @@ impl Database {
         self.shared.engine.stats()
     }
 
-    /// What this server of a shared log has, as a text that is the same of all its servers that have read as far and have
-    /// the same: a digest of all verdicts, and one of all rows, which are read for it. `None` for a database of another kind. It means something only while no server is written to.
+    /// A text that is the same for all servers of a log that have read as far and have the same: a digest of all verdicts,
+    /// joins of servers among them, and one of all rows, which are read for it. `None` for a database that shares no log.
+    /// It is of use only while nobody writes to any server.
     ///
     /// # Errors
     /// [`Error::TooManyWorkers`].

@@ -44,8 +44,8 @@ pub fn compare<M: Machine>(one: &SharedServer<M>, other: &SharedServer<M>) -> Re
     Ok(found)
 }
 
-/// What a server has, as a text that is the same of servers that have read as far and have the same: the digest of its
-/// verdicts, its tables and rows. Not its label, which grows when a server joins, too.
+/// A text that is the same for servers that have read as far and have the same: the digest of all verdicts, joins among
+/// them, and one of tables and rows.
 ///
 /// # Errors
 /// [`Error::TooManyWorkers`].
