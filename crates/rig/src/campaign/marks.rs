@@ -102,7 +102,6 @@ const EXPECTED_IN_WORLDS: &[&str] = &[
     "host paused",
     "log's leader lost",
     "server cut off",
-    "server left behind",
     "table dropped beside writers",
 ];
 

@@ -79,6 +79,20 @@ pub(super) fn run(common: &Rc<Common>) {
         // Until all have looked once more.
         sleep(2 * common.plan.tick);
         give_up(common);
+    } else {
+        close(common);
+    }
+}
+
+/// All cores return: who makes checkpoints first, as others work for that.
+fn close(common: &Common) {
+    let works = |name: &str| common.at_work.borrow().iter().any(|it| it.1.starts_with(name));
+    while works(life::CHECKPOINTER) && !stopping() {
+        sleep(LOOK);
+    }
+    common.is_closing.set(true);
+    while works("") && !stopping() {
+        sleep(LOOK);
     }
 }
 

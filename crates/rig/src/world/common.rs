@@ -69,6 +69,8 @@ pub(super) struct Common {
     pub is_given_up: Cell<bool>,
     /// Nobody makes checkpoints any more.
     pub is_over: Cell<bool>,
+    /// Nobody works for a server any more.
+    pub is_closing: Cell<bool>,
 }
 
 impl Common {

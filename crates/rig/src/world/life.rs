@@ -86,6 +86,9 @@ pub(super) fn join_somehow(
     Err(refused.unwrap_or(Error::Canceled))
 }
 
+/// What the names of cores begin with that make checkpoints.
+pub(super) const CHECKPOINTER: &str = "checkpoints";
+
 type Core = (String, Box<dyn FnOnce()>);
 
 /// What a server's clients do, and whoever makes its checkpoints.
@@ -106,13 +109,14 @@ pub(super) fn cores(common: &Rc<Common>, server: usize) -> Vec<Core> {
         };
         cores.push((format!("client {server}.{number}"), Box::new(body)));
     }
-    let common = Rc::clone(common);
+    let (maker, common) = (Rc::clone(common), Rc::clone(common));
     let body = move || {
         while !common.is_over.get() && make_checkpoint(&common, server) {
             sleep(common.plan.checkpoints);
         }
     };
-    cores.push((format!("checkpoints {server}"), Box::new(body)));
+    let checkpointer: Core = (format!("{CHECKPOINTER} {server}"), Box::new(body));
+    cores.push(noted(&maker, server, checkpointer));
     cores
 }
 
@@ -134,16 +138,19 @@ fn make_checkpoint(common: &Common, server: usize) -> bool {
 
 /// What goes on in a server besides.
 pub(super) fn daemons(common: &Rc<Common>, server: usize) -> Vec<Core> {
-    let named = |(name, body): Core| -> Core {
-        let (common, entry) = (Rc::clone(common), (server, name.clone()));
-        let body = move || {
-            common.at_work.borrow_mut().insert(entry.clone());
-            body();
-            common.at_work.borrow_mut().remove(&entry);
-        };
-        (name, Box::new(body))
+    let cores = background(common, server).into_iter();
+    cores.map(|core| noted(common, server, core)).collect()
+}
+
+/// The same core, which says when it begins and returns.
+fn noted(common: &Rc<Common>, server: usize, (name, body): Core) -> Core {
+    let (common, entry) = (Rc::clone(common), (server, name.clone()));
+    let body = move || {
+        common.at_work.borrow_mut().insert(entry.clone());
+        body();
+        common.at_work.borrow_mut().remove(&entry);
     };
-    background(common, server).into_iter().map(named).collect()
+    (name, Box::new(body))
 }
 
 fn background(common: &Rc<Common>, server: usize) -> Vec<Core> {
@@ -151,13 +158,15 @@ fn background(common: &Rc<Common>, server: usize) -> Vec<Core> {
     let mut daemons: Vec<Core> = Vec::new();
     if common.plan.threads {
         for (number, task) in hyder.tasks().into_iter().enumerate() {
-            let body = move || Box::new(task).run(&stopping, &|| ());
+            let common = Rc::clone(common);
+            let over = move || common.is_closing.get() || stopping();
+            let body = move || Box::new(task).run(&over, &|| ());
             daemons.push((format!("thread {number} of server {server}"), Box::new(body)));
         }
     }
     let common = Rc::clone(common);
     let body = move || {
-        while !stopping() {
+        while !common.is_closing.get() && !stopping() {
             Sim::park_until(Sim::now() + common.plan.tick);
             hyder.tick();
             common.places[server].head.set(hyder.digest());

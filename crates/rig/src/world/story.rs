@@ -130,6 +130,7 @@ impl<'a> Story<'a> {
             is_noticed: Cell::new(false),
             is_given_up: Cell::new(false),
             is_over: Cell::new(false),
+            is_closing: Cell::new(false),
         };
         for (server, place) in common.places.iter().enumerate() {
             let disk = place.disk.borrow().clone();
