@@ -16,7 +16,7 @@ pub static INCARNATION_NOT_RAISED: Fault = Fault {
 
 /// A checkpoint is taken to hold everything up to the epoch in which its walk ended.
 pub static REDO_AFTER_THE_END: Fault = Fault {
-    name: "redo_after-at-the-end",
+    name: "floor-at-the-end",
     step: "a checkpoint stands for the epochs before its walk began",
     rig: Rig::Disk,
     schemes: &[],

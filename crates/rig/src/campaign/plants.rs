@@ -31,7 +31,7 @@ pub fn table() -> String {
             _ => (fault.workload, format!("within {} seeds", fault.seeds)),
         };
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "{name:<30}{rig:<10}{workload:<7}{limit}");
+        let _ = writeln!(out, "{name:<37}{rig:<10}{workload:<7}{limit}");
         let _ = writeln!(out, "    {}", fault.step);
         let _ = writeln!(out, "    expected: {}", fault.expected.join(", "));
     }
