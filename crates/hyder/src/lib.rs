@@ -18,7 +18,7 @@
 //! | what keeps memory bounded and servers alike | `tombstones`, `digests` |
 //! | transactions | `attempt`, `write`, `changes`, `session`, `store` |
 //! | several servers as one database, for the drivers; whether they have the same | `cluster`, `audit` |
-//! | what must come of a log, for those who compare | `oracle` |
+//! | what must come of a log, for those who compare | `oracle`, `validator` |
 
 mod appender;
 mod apply;
@@ -74,6 +74,7 @@ mod store;
 mod tombstones;
 #[cfg(test)]
 mod trial;
+mod validator;
 mod warm;
 mod window;
 mod write;
@@ -86,5 +87,6 @@ pub use faults::FAULTS;
 pub use options::{
     Certifier, Group, INFO, Level, PIPELINE_MAX, Premeld, RollOptions, ServerOptions,
 };
-pub use oracle::{Decided, Oracle, Version, WrittenRow};
+pub use oracle::{Decided, Oracle};
 pub use store::{Hyder, HyderTask};
+pub use validator::{Version, WrittenRow};

@@ -8,13 +8,14 @@ use crate::faults::{
     NUMBERED_AT_FIRST_PART, PARTS_FORGOTTEN_AT_CHECKPOINT, RANGE_DROPPED, READ_DEPENDENCE_DROPPED,
     TOMBSTONE_PURGED_EARLY, TRIMMED_BEFORE_DURABLE,
 };
-use crate::intention::{Encoder, Written};
+use crate::intention::{Encoder, Intention, Written};
 use crate::options::{Certifier, Level, Premeld, RollOptions, ServerOptions};
 use crate::parts::Part;
 use crate::record::{Head, Kind, RecordWriter};
 use crate::server::{Server, SharedServer};
 use crate::state::{Published, StateRef};
-use crate::trial::{Model, Random, Row, Shape, intention};
+use crate::trial::{Random, Row, Shape, expected, intention};
+use crate::validator::Validator;
 use chiliad_api::{Error, TableSpec};
 use chiliad_machine::{Fault, Interleaved, Machine};
 use chiliad_simulator::{Config, DiskFaults, FaultyDisk, FaultyLog, LogFaults, Run, Sim};
@@ -104,7 +105,7 @@ struct World {
     log: FaultyLog,
     random: Random,
     shape: Shape,
-    model: Model,
+    model: Validator,
     /// The last intentions, which the log may have again.
     sent: Vec<Vec<u8>>,
     /// The next intention, if the first part of it is in the log.
@@ -116,7 +117,7 @@ impl World {
     fn new(seed: u64) -> Self {
         let shape = Shape { seed, keys: 12 + seed % 5 * 9, zone: WINDOW - 4, intentions: 0 };
         let log = FaultyLog::new(seed, LogFaults::default());
-        let (random, model, sent) = (Random::new(seed), Model::default(), Vec::new());
+        let (random, model, sent) = (Random::new(seed), Validator::default(), Vec::new());
         Self { log, random, shape, model, sent, begun: None, options: options(seed) }
     }
 
@@ -174,7 +175,8 @@ impl World {
     }
 
     fn decide(&mut self, label: u64, bytes: &[u8]) {
-        self.model.decide(label, bytes, Level::Serializable);
+        let read = Intention::decode(bytes).expect("an intention");
+        self.model.decide(label, &read, bytes, Level::Serializable);
     }
 
     fn put(&mut self, record: &[u8]) {
@@ -184,7 +186,7 @@ impl World {
 
     fn expected(&self) -> Rows {
         [0, 1].map(|table| {
-            self.model.table(table).into_iter().filter(|row| row.2.is_some()).collect()
+            expected(&self.model, table).into_iter().filter(|row| row.2.is_some()).collect()
         })
     }
 

@@ -1,41 +1,18 @@
-//! What a log must come to, by plain backward validation (Kung and Robinson, 1981) on a map from keys to versions.
+//! The outcome that a log must have: its records are decided one after the other by a plain validator (`validator.rs`).
 //!
-//! For whoever compares servers with it: it reads the records as they do, and shares nothing with them that decides. It
-//! keeps everything, so it is for short logs. All that is read counts ([`crate::Level::Serializable`]).
+//! Rigs compare servers with it. It reads the records as servers do, and shares nothing with them that decides. It keeps
+//! everything, so it is for short logs. All that is read counts ([`crate::Level::Serializable`]).
 
 use crate::catalog::{Catalog, Change};
 use crate::digests::digest_after;
-use crate::intention::{Intention, at, bound_at};
+use crate::intention::Intention;
+use crate::options::Level;
 use crate::parts::{Assembly, Part};
 use crate::record::{self, CheckpointNote, Head, Kind};
+use crate::validator::{Validator, Version, WrittenRow};
 use chiliad_api::TableId;
 use chiliad_machine::shared_log::Position;
-use core::ops::Bound;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// A version of a key.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Version {
-    /// The number of the intention that wrote it.
-    pub label: u64,
-    /// The row was removed.
-    pub tombstone: bool,
-    /// Its bytes with the stamp, if there is one; of a tombstone, the stamp.
-    pub value: Vec<u8>,
-}
-
-/// A write of an intention that commits.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct WrittenRow {
-    /// The number of the table.
-    pub table: u32,
-    /// The key.
-    pub key: Vec<u8>,
-    /// The version before, if there was one.
-    pub over: Option<Version>,
-    /// The version that it wrote.
-    pub now: Version,
-}
+use std::collections::BTreeSet;
 
 /// An item that got a number.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -57,7 +34,7 @@ pub struct Oracle {
     seen: BTreeSet<(u64, u64)>,
     assembly: Assembly,
     catalog: Catalog,
-    rows: BTreeMap<(u32, Vec<u8>), Version>,
+    validator: Validator,
 }
 
 impl Oracle {
@@ -102,7 +79,7 @@ impl Oracle {
 
     /// The rows of all tables in order, tombstones among them.
     pub fn rows(&self) -> impl Iterator<Item = (&(u32, Vec<u8>), &Version)> {
-        self.rows.iter()
+        self.validator.rows.iter()
     }
 
     fn read(&mut self, position: Position, record: &[u8]) {
@@ -122,7 +99,9 @@ impl Oracle {
                     {
                         let commits = self.catalog.change(change).is_ok();
                         let catalog = &self.catalog;
-                        self.rows.retain(|(table, _), _| catalog.get(TableId(*table)).is_ok());
+                        self.validator
+                            .rows
+                            .retain(|(table, _), _| catalog.get(TableId(*table)).is_ok());
                         self.number(bytes, commits, Vec::new());
                     }
                 }
@@ -162,20 +141,14 @@ impl Oracle {
     fn decide(&mut self, intention: &Intention, bytes: &[u8]) {
         let label = self.label() + 1;
         let age = label.checked_sub(intention.snapshot);
-        let commits = age.is_some_and(|age| (1..=self.window).contains(&age))
-            && self.tables_are_there(intention)
-            && self.keys_hold(intention, bytes)
-            && self.ranges_hold(intention, bytes);
-        let mut writes = Vec::new();
-        for entry in intention.entries.iter().filter(|_| commits) {
-            let Some(write) = &entry.write else { continue };
-            let (table, key) = (entry.table, at(bytes, &entry.key).to_vec());
-            let value = at(bytes, &write.value).to_vec();
-            let now = Version { label, tombstone: write.tombstone, value };
-            let over = self.rows.insert((table, key.clone()), now.clone());
-            writes.push(WrittenRow { table, key, over, now });
-        }
-        self.number(bytes, commits, writes);
+        let is_admitted = age.is_some_and(|age| (1..=self.window).contains(&age))
+            && self.tables_are_there(intention);
+        let decided = match is_admitted {
+            true => self.validator.decide(label, intention, bytes, Level::Serializable),
+            false => None,
+        };
+        let commits = decided.is_some();
+        self.number(bytes, commits, decided.unwrap_or_default());
     }
 
     fn tables_are_there(&self, intention: &Intention) -> bool {
@@ -183,35 +156,5 @@ impl Oracle {
         let used = used.map(|it| it.table).chain(intention.ranges.iter().map(|it| it.table));
         let mut used = used;
         used.all(|table| self.catalog.get(TableId(table)).is_ok())
-    }
-
-    fn keys_hold(&self, intention: &Intention, bytes: &[u8]) -> bool {
-        let mut depends = intention.entries.iter().filter(|entry| entry.depends);
-        depends.all(|entry| {
-            let found = self.rows.get(&(entry.table, at(bytes, &entry.key).to_vec()));
-            found.is_none_or(|version| version.label <= intention.snapshot)
-        })
-    }
-
-    fn ranges_hold(&self, intention: &Intention, bytes: &[u8]) -> bool {
-        intention.ranges.iter().all(|range| {
-            let (low, high) = (bound_at(bytes, &range.low), bound_at(bytes, &range.high));
-            let is_within = |key: &[u8]| {
-                let is_above = match low {
-                    Bound::Unbounded => true,
-                    Bound::Included(low) => key >= low,
-                    Bound::Excluded(low) => key > low,
-                };
-                let is_below = match high {
-                    Bound::Unbounded => true,
-                    Bound::Included(high) => key <= high,
-                    Bound::Excluded(high) => key < high,
-                };
-                is_above && is_below
-            };
-            let table = (range.table, Vec::new())..(range.table + 1, Vec::new());
-            let mut newer = self.rows.range(table).filter(|row| row.1.label > intention.snapshot);
-            !newer.any(|((_, key), _)| is_within(key))
-        })
     }
 }

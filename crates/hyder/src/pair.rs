@@ -11,7 +11,7 @@ use crate::node::{Key, Tree, ValueRef};
 use crate::overlay::{NOTHING, Place};
 use chiliad_machine::Machine;
 use core::cmp::Ordering;
-use core::ops::{Bound, Range};
+use core::ops::{Range, RangeBounds};
 
 /// The entry of a pair for a part of a tree, by number.
 type Spot = u32;
@@ -66,28 +66,15 @@ pub fn is_in_conflict<M: Machine>(first: &Item<'_, M>, second: &Item<'_, M>) -> 
         let ranges = second.intention.ranges.iter().filter(|range| range.table == part.table);
         for range in ranges {
             let low = bound_at(second.bytes, &range.low);
-            let high = bound_at(second.bytes, &range.high);
+            let bounds = (low, bound_at(second.bytes, &range.high));
             if second.intention.snapshot < first.label
-                && written().any(|entry| is_within(entry.key.bytes(), low, high))
+                && written().any(|entry| bounds.contains(entry.key.bytes()))
             {
                 return true;
             }
         }
     }
     false
-}
-
-fn is_within(key: &[u8], low: Bound<&[u8]>, high: Bound<&[u8]>) -> bool {
-    let low = match low {
-        Bound::Unbounded => true,
-        Bound::Included(low) => key >= low,
-        Bound::Excluded(low) => key > low,
-    };
-    low && match high {
-        Bound::Unbounded => true,
-        Bound::Included(high) => key <= high,
-        Bound::Excluded(high) => key < high,
-    }
 }
 
 /// Two parts at work.

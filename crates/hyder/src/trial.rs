@@ -1,17 +1,18 @@
 //! Random intentions decided in every way there is, against a plain validator and a plain map.
 
 use crate::collector::Collector;
-use crate::intention::{Encoder, Intention, Written, at};
+use crate::intention::{Encoder, Intention, Written};
 use crate::item::{Item, Refused};
 use crate::judge::Judge;
 use crate::maker::Maker;
 use crate::node::{Key, NodeRef, Tree};
 use crate::options::{Certifier, Group, Level, RollOptions};
+use crate::validator::{Validator, Version};
 use crate::window::Window;
 use chiliad_machine::Plain;
 use chiliad_storage::{Heap, LocalHeap};
 use core::ops::Bound;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// A generator of random numbers.
 pub struct Random(u64);
@@ -76,63 +77,14 @@ pub fn intention(random: &mut Random, shape: Shape, label: u64) -> Vec<u8> {
     encoder.finish()
 }
 
-/// A version's writer, and what it wrote.
-type Version = (u64, Option<Vec<u8>>);
-
-/// All versions ever committed: what the plain validator knows.
-#[derive(Clone, Default)]
-pub struct Model {
-    /// By table and key: the last writer, and what it wrote.
-    rows: BTreeMap<(u32, Vec<u8>), Version>,
-}
-
-impl Model {
-    /// Backward validation (Kung and Robinson, 1981): refused, if anything that was read has been written since.
-    pub fn decide(&mut self, label: u64, bytes: &[u8], level: Level) -> bool {
-        let read = Intention::decode(bytes).expect("an intention");
-        let writer =
-            |table: u32, key: &[u8]| self.rows.get(&(table, key.to_vec())).map_or(0, |it| it.0);
-        let depends =
-            |depends: bool, writes: bool| depends && (writes || level == Level::Serializable);
-        let keys_hold = read.entries.iter().all(|entry| {
-            !depends(entry.depends, entry.write.is_some())
-                || writer(entry.table, at(bytes, &entry.key)) <= read.snapshot
-        });
-        let ranges_hold = level == Level::Snapshot
-            || read.ranges.iter().all(|range| {
-                let within = |key: &[u8]| {
-                    let low = crate::intention::bound_at(bytes, &range.low);
-                    let high = crate::intention::bound_at(bytes, &range.high);
-                    let low = match low {
-                        Bound::Unbounded => true,
-                        Bound::Included(low) => key >= low,
-                        Bound::Excluded(low) => key > low,
-                    };
-                    low && match high {
-                        Bound::Unbounded => true,
-                        Bound::Included(high) => key <= high,
-                        Bound::Excluded(high) => key < high,
-                    }
-                };
-                let mut rows = self.rows.iter();
-                rows.all(|((table, key), row)| {
-                    *table != range.table || row.0 <= read.snapshot || !within(key)
-                })
-            });
-        let commits = keys_hold && ranges_hold;
-        for entry in read.entries.iter().filter(|_| commits) {
-            if let Some(write) = &entry.write {
-                let value = (!write.tombstone).then(|| at(bytes, &write.value).to_vec());
-                self.rows.insert((entry.table, at(bytes, &entry.key).to_vec()), (label, value));
-            }
-        }
-        commits
-    }
-
-    pub fn table(&self, number: u32) -> Vec<Row> {
-        let rows = self.rows.iter().filter(|((table, _), _)| *table == number);
-        rows.map(|((_, key), (label, value))| (key.clone(), *label, value.clone())).collect()
-    }
+/// What the validator has in a table.
+pub fn expected(model: &Validator, table: u32) -> Vec<Row> {
+    let rows = model.rows.iter().filter(|((number, _), _)| *number == table);
+    let row = |((_, key), version): (&(u32, Vec<u8>), &Version)| {
+        let value = (!version.tombstone).then(|| version.value.clone());
+        (key.clone(), version.label, value)
+    };
+    rows.map(row).collect()
 }
 
 /// Key, version and value.
@@ -185,7 +137,7 @@ pub fn run(shape: Shape, options: RollOptions, base: Base) -> u64 {
     let maker = Maker::new(LocalHeap::new(&heap).expect("a slot"));
     let mut judge = Judge::new(maker, options);
     judge.roots = vec![Some(Tree::EMPTY); 2];
-    let (mut collector, mut model) = (Collector::new(), Model::default());
+    let (mut collector, mut model) = (Collector::new(), Validator::default());
     let (mut random, mut choices) = (Random::new(shape.seed), Random::new(!shape.seed));
     let mut states = VecDeque::from([(0, judge.roots.clone())]);
     // So few that intentions read states from before it, too.
@@ -198,7 +150,8 @@ pub fn run(shape: Shape, options: RollOptions, base: Base) -> u64 {
             labels.map(|label| (label, intention(&mut random, shape, label))).collect();
         let verdicts = decide(&mut judge, &bytes, base, &states, &mut choices);
         for ((label, bytes), verdict) in bytes.iter().zip(verdicts) {
-            let expected = model.decide(*label, bytes, options.level);
+            let read = Intention::decode(bytes).expect("an intention");
+            let expected = model.decide(*label, &read, bytes, options.level).is_some();
             match verdict {
                 Ok(()) => assert!(expected, "{label} of {shape:?} {options:?} commits"),
                 Err(refused) => assert!(!expected, "{label} of {shape:?} {options:?}: {refused:?}"),
@@ -217,7 +170,7 @@ pub fn run(shape: Shape, options: RollOptions, base: Base) -> u64 {
     for (number, tree) in (0..).zip(&judge.roots) {
         let mut found = Vec::new();
         rows(tree.expect("a table"), &mut found);
-        assert_eq!(found, model.table(number), "{shape:?} {options:?}");
+        assert_eq!(found, expected(&model, number), "{shape:?} {options:?}");
     }
     let reached: u64 = judge.roots.iter().flatten().map(|tree| blocks(*tree)).sum();
     assert_eq!(
