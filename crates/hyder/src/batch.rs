@@ -5,7 +5,7 @@
 use crate::catalog::Change;
 use crate::intention::Intention;
 use crate::item::{Item, Refused};
-use crate::record::{CheckpointNote, Head};
+use crate::record::{CheckpointNote, Head, Kind, items};
 use chiliad_machine::Machine;
 use chiliad_machine::shared_log::Position;
 use std::sync::Arc;
@@ -37,10 +37,24 @@ pub enum Task<'b, M: Machine> {
 /// Items in the order of the log.
 pub type Tasks<'b, M> = Vec<(By, Task<'b, M>)>;
 
+/// A record of the log.
+pub struct Record {
+    /// What it says of its writer; `None` for one that is malformed, which every server leaves out alike.
+    pub head: Option<Head>,
+    pub bytes: Vec<u8>,
+}
+
+impl Record {
+    /// Its items.
+    pub fn items(&self) -> impl Iterator<Item = (Kind, &[u8])> {
+        self.head.is_some().then(|| items(&self.bytes)).into_iter().flatten()
+    }
+}
+
 /// The bytes that items refer to.
 #[derive(Default)]
 pub struct Source {
-    pub records: Vec<Vec<u8>>,
+    pub records: Vec<Record>,
     /// Intentions that were put together from parts in several records.
     pub wholes: Vec<Vec<u8>>,
 }

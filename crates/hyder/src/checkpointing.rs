@@ -9,6 +9,7 @@ use crate::checkpoints::{Checkpoints, name, new_name};
 use crate::cursor::Cursor;
 use crate::desk::log_failed;
 use crate::faults::{CHECKPOINT_NOT_PINNED, TOMBSTONES_NOT_IN_CHECKPOINT, TRIMMED_BEFORE_DURABLE};
+use crate::nap::nap;
 use crate::pending::Answer;
 use crate::record::{CheckpointNote, Kind};
 use crate::server::Server;
@@ -19,9 +20,6 @@ use chiliad_log::entry::Write;
 use chiliad_machine::shared_log::Position;
 use chiliad_machine::{Machine, Ordering, Word};
 use core::ops::Bound;
-
-/// How often the maker of a checkpoint looks again for what it waits for.
-const LOOKS_PER_SECOND: u64 = 1000;
 
 impl<M: Machine> Server<M> {
     /// Whether the log has grown enough for a checkpoint.
@@ -192,8 +190,4 @@ fn oldest_position<M: Machine>(place: &Checkpoints, labels: &[u64]) -> Option<Po
     let oldest = *labels.last()?;
     let opened = CheckpointReader::<M>::open(place.disk(), &name(oldest), oldest);
     Some(opened.ok()?.0.position)
-}
-
-fn nap<M: Machine>() {
-    M::park_until(M::now() + M::ticks_per_second() / LOOKS_PER_SECOND);
 }

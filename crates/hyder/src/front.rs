@@ -1,7 +1,7 @@
 //! The first stage: reads what all servers have appended, puts intentions together, gives each item its number, and
 //! frees what no state leads to any more.
 
-use crate::batch::{Batch, By, Place, Source, Task, Tasks};
+use crate::batch::{Batch, By, Place, Record, Source, Task, Tasks};
 use crate::catalog::Change;
 use crate::collector::Collector;
 use crate::desk::{Desk, log_failed};
@@ -13,7 +13,7 @@ use crate::intention::Intention;
 use crate::item::Refused;
 use crate::maker::Maker;
 use crate::parts::{Assembly, Part};
-use crate::record::{self, CheckpointNote, Head, Items, Kind, Unreadable};
+use crate::record::{self, CheckpointNote, Head, Kind, Unreadable};
 use crate::restore::Restored;
 use crate::seen::Seen;
 use chiliad_api::{Error, Reason};
@@ -86,7 +86,7 @@ impl<M: Machine> Front<M> {
     pub fn step(&mut self, server: &Desk<M>, patience: Duration) -> Result<Vec<Batch<M>>, Error> {
         let first = self.next;
         let mut source = Source { records: self.read(patience)?, wholes: Vec::new() };
-        let completed = self.assemble(first, &mut source)?;
+        let completed = self.assemble(first, &mut source);
         let source = Arc::new(source);
         let mut batches: Vec<Batch<M>> = Vec::new();
         let most = if M::explores() { 1 } else { BATCH };
@@ -96,13 +96,13 @@ impl<M: Machine> Front<M> {
             while batch.len() < most
                 && let Some(record) = records.next()
             {
-                self.take(&mut batch, record, &completed)?;
+                self.take(&mut batch, record, &completed);
                 batch.end = first + record as u64 + 1;
             }
             batches.push(batch);
         }
         if let Some(last) = source.records.last() {
-            self.checksum = crc32fast::hash(last);
+            self.checksum = crc32fast::hash(&last.bytes);
         }
         if server.captures.is_wanted() {
             let mut last = batches.pop().unwrap_or_else(|| Batch::new(source, self.next));
@@ -112,7 +112,8 @@ impl<M: Machine> Front<M> {
         Ok(batches)
     }
 
-    fn read(&mut self, patience: Duration) -> Result<Vec<Vec<u8>>, Error> {
+    /// Reads records.
+    fn read(&mut self, patience: Duration) -> Result<Vec<Record>, Error> {
         let mut records = Vec::new();
         let next = &mut self.next;
         let read = self.log.read(*next, READ_BYTES, patience, &mut |position, record| {
@@ -120,36 +121,39 @@ impl<M: Machine> Front<M> {
             *next = position + 1;
             records.push(record.to_vec());
         });
-        match read {
-            Err(error) if !error.may_pass() => Err(log_failed(&*self.log, &error)),
-            _ => Ok(records),
+        if let Err(error) = read
+            && !error.may_pass()
+        {
+            return Err(log_failed(&*self.log, &error));
         }
+        records.into_iter().map(|bytes| self.check(bytes)).collect()
     }
 
-    /// The items of a record; none of one that is malformed, which every server leaves out alike.
-    fn parse<'a>(&self, record: &'a [u8]) -> Result<Option<(Head, Items<'a>)>, Error> {
-        match record::read(record) {
-            Ok(parsed) => Ok(Some(parsed)),
-            Err(Unreadable::Malformed) => Ok(None),
+    fn check(&self, bytes: Vec<u8>) -> Result<Record, Error> {
+        let head = match record::read(&bytes) {
+            Ok((head, _)) => Some(head),
+            Err(Unreadable::Malformed) => None,
             Err(Unreadable::Version(found)) => {
                 let file = self.log.place();
                 let (found, accepted) = (u32::from(found), u32::from(record::VERSION));
-                Err(Error::Data(LogError::NewerFormat { file, found, accepted }))
+                return Err(Error::Data(LogError::NewerFormat { file, found, accepted }));
             }
-        }
+        };
+        Ok(Record { head, bytes })
     }
 
     /// Puts intentions together that lie in several records.
-    fn assemble(&mut self, first: Position, source: &mut Source) -> Result<Completed, Error> {
+    fn assemble(&mut self, first: Position, source: &mut Source) -> Completed {
         let mut completed = Completed::new();
         let mut begun = BTreeMap::new();
-        for (record, bytes) in source.records.iter().enumerate() {
-            let Some((head, items)) = self.parse(bytes)? else { continue };
-            for (item, (kind, bytes)) in items.enumerate() {
-                let part = Part::decode(bytes).filter(|_| kind == Kind::Part);
-                let Some(part) = part else { continue };
-                let begin = *begun.entry((head.server, part.local)).or_insert((record, item));
-                let whole = self.assembly.add(first + record as u64, head.server, part);
+        for (record, read) in source.records.iter().enumerate() {
+            let Some(Head { server, .. }) = read.head else { continue };
+            for (item, (_, bytes)) in
+                read.items().enumerate().filter(|(_, (kind, _))| *kind == Kind::Part)
+            {
+                let Some(part) = Part::decode(bytes) else { continue };
+                let begin = *begun.entry((server, part.local)).or_insert((record, item));
+                let whole = self.assembly.add(first + record as u64, server, part);
                 if let Some(whole) = whole {
                     let place = match M::fault(&NUMBERED_AT_FIRST_PART) {
                         true => begin,
@@ -160,32 +164,23 @@ impl<M: Machine> Front<M> {
                 }
             }
         }
-        Ok(completed)
+        completed
     }
 
     /// Takes the items of a record into a batch.
-    fn take(
-        &mut self,
-        batch: &mut Batch<M>,
-        record: usize,
-        completed: &Completed,
-    ) -> Result<(), Error> {
-        let taken = batch.work(|source, mut tasks| {
-            let bytes = &source.records[record];
-            let parsed = self.parse(bytes);
-            if let Ok(Some((head, items))) = &parsed {
-                for (item, (kind, bytes)) in items.clone().enumerate() {
+    fn take(&mut self, batch: &mut Batch<M>, record: usize, completed: &Completed) {
+        let (head, bytes) = batch.work(|source, mut tasks| {
+            let read = &source.records[record];
+            if let Some(head) = read.head {
+                for (item, (kind, bytes)) in read.items().enumerate() {
                     let whole = completed.get(&(record, item)).map(|&at| &*source.wholes[at]);
-                    self.task(*head, kind, whole.unwrap_or(bytes), whole.is_some(), &mut tasks);
+                    self.task(head, kind, whole.unwrap_or(bytes), whole.is_some(), &mut tasks);
                 }
             }
-            let taken = parsed.map(|parsed| (parsed.map(|(head, _)| head), bytes.len() as u64));
-            (tasks, taken)
+            (tasks, (read.head, read.bytes.len() as u64))
         });
-        let (head, bytes) = taken?;
         batch.heads.extend(head);
         batch.bytes += bytes;
-        Ok(())
     }
 
     /// Gives an item its number. One that is malformed, or was numbered before, is left out, by every server alike.

@@ -49,6 +49,7 @@ mod last;
 #[cfg(test)]
 mod long_life;
 mod maker;
+mod nap;
 mod node;
 mod opening;
 mod options;

@@ -4,11 +4,9 @@
 //! threads the first builds, too.
 
 use crate::batch::Batch;
+use crate::nap::nap;
 use chiliad_machine::{Latch, Machine, WorkerId};
 use std::collections::VecDeque;
-
-/// How often a thread that waits looks whether it is to end.
-const LOOKS_PER_SECOND: u64 = 1000;
 
 /// Batches between the first stage and the last, at most: what was read and not decided takes memory, and is built on
 /// states that are older the longer it waits.
@@ -95,7 +93,7 @@ impl<M: Machine> Pipeline<M> {
             queue.idle.push(M::worker());
             drop(queue);
             // Somebody may want all threads to end meanwhile.
-            M::park_until(M::now() + M::ticks_per_second() / LOOKS_PER_SECOND);
+            nap::<M>();
             self.0.lock().idle.retain(|&worker| worker != M::worker());
         }
         found

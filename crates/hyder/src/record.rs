@@ -155,15 +155,22 @@ pub fn read(record: &[u8]) -> Result<(Head, Items<'_>), Unreadable> {
     if version != VERSION {
         return Err(Unreadable::Version(version));
     }
-    let numbers = from.u64().zip(from.u64()).zip(from.u64()).zip(from.u32());
-    let Some((((server, label), digest), left)) = numbers else {
+    let numbers = from.u64().zip(from.u64()).zip(from.u64());
+    let Some(((server, label), digest)) = numbers else {
         return Err(Unreadable::Malformed);
     };
-    let items = Items { from, left };
+    let items = items(record);
     if !items.are_whole() {
         return Err(Unreadable::Malformed);
     }
     Ok((Head { server, label, digest }, items))
+}
+
+/// The items of a record that [`read`] has accepted before: it is not checked again.
+pub fn items(record: &[u8]) -> Items<'_> {
+    let mut from = Decoder::new(record);
+    let left = from.bytes(HEAD_BYTES - 4).and_then(|_| from.u32());
+    Items { from, left: left.unwrap_or(u32::MAX) }
 }
 
 impl<'a> Items<'a> {

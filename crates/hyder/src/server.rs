@@ -8,6 +8,7 @@ use crate::desk::Desk;
 use crate::faults::{BARRIER_ANSWERED_EARLY, RETRIED_AS_ANOTHER};
 use crate::front::Front;
 use crate::last::Last;
+use crate::nap::nap;
 use crate::options::{Group, ServerOptions};
 use crate::pending::{Answer, Outgoing};
 use crate::pipeline::Pipeline;
@@ -52,14 +53,8 @@ impl<M: Machine> Deref for Server<M> {
 /// A server that sessions share.
 pub type SharedServer<M> = Arc<Shared<M, Server<M>>>;
 
-/// How long a thread that rolls the log forward waits for a record.
-pub const PATIENCE: Duration = Duration::from_millis(10);
-
 /// How long a server that joins waits for a record.
 const JOIN_PATIENCE: Duration = Duration::from_millis(100);
-
-/// How often a log that cannot be reached is tried again.
-pub const RETRIES_PER_SECOND: u64 = 1000;
 
 /// Appends after which a session that appends and rolls for others leaves it to another one.
 const ROUNDS_MAX: usize = 4;
@@ -134,7 +129,7 @@ impl<M: Machine> Server<M> {
             match answer {
                 Some(answer) => return answer,
                 None if arrived => M::park(),
-                None => _ = M::park_until(M::now() + M::ticks_per_second() / RETRIES_PER_SECOND),
+                None => nap::<M>(),
             }
             if !arrived && M::fault(&RETRIED_AS_ANOTHER) {
                 local = self.next_local();
@@ -189,7 +184,7 @@ impl<M: Machine> Server<M> {
     /// Appends what was handed over and rolls the log forward, until nothing is left to do or so many times; another
     /// worker goes on then. Whether all that was handed over is in the log, or others see to it.
     pub fn append_and_roll(&self, rounds_max: usize) -> bool {
-        // Acquire pairs with the releases in `run_appender` and `run_roller`.
+        // Acquire pairs with the releases in `run_appender` and `rolls`.
         if self.appending.load(Ordering::Acquire) > 0 {
             self.roll_unless_others_do();
             return true;
@@ -214,7 +209,7 @@ impl<M: Machine> Server<M> {
     }
 
     fn roll_unless_others_do(&self) {
-        // Acquire pairs with the releases in `run_roller`.
+        // Acquire pairs with the releases in `rolls`.
         if self.rolling.load(Ordering::Acquire) == 0 {
             self.roll(Duration::ZERO);
         }
@@ -297,7 +292,7 @@ impl<M: Machine> Server<M> {
         self.appending.store(u64::from(M::worker().0) + 1, Ordering::Release);
         while !over() {
             if self.failure().is_some() || self.append() != Some(Appended::All) {
-                M::park_until(M::now() + M::ticks_per_second() / RETRIES_PER_SECOND);
+                nap::<M>();
             }
         }
         // Release pairs with the acquire in `append_and_roll`.
@@ -309,21 +304,5 @@ impl<M: Machine> Server<M> {
     pub fn leave_it_to_sessions(&self) {
         let woken = self.pending.lock().waiting();
         self.wake(woken);
-    }
-
-    /// Rolls the log forward until `over`.
-    pub fn run_roller(&self, over: &dyn Fn() -> bool) {
-        // Release pairs with the acquire in `roll_unless_others_do`.
-        self.rolling.fetch_add(1, Ordering::Release);
-        while !over() {
-            if self.failure().is_some() {
-                M::park_until(M::now() + M::ticks_per_second() / RETRIES_PER_SECOND);
-            } else {
-                self.roll(PATIENCE);
-            }
-        }
-        // Release pairs with the acquire in `roll_unless_others_do`.
-        self.rolling.fetch_add(u64::MAX, Ordering::Release);
-        self.leave_it_to_sessions();
     }
 }
