@@ -5,7 +5,7 @@
 
 use super::bind::{NativeTarget, bind, bind_native};
 use super::opening::{Home, Opening};
-use super::servers::Seat;
+use super::servers::Role;
 use super::target::Target;
 use super::{Failure, servers};
 use chiliad_engine::any::{self, Place};
@@ -96,9 +96,9 @@ pub fn open_on_log(
     workload: &WorkloadOptions,
     opening: &Opening,
     log: &Arc<dyn SharedLog>,
-    seat: Seat,
+    role: Role,
 ) -> Result<NativeTarget, Failure> {
-    servers::open_on_log(make(workload)?, opening, log, seat)
+    servers::open_on_log(make(workload)?, opening, log, role)
 }
 
 /// Opens a database on the current simulated run with the tables of `workload` under the scheme

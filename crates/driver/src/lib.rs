@@ -74,7 +74,7 @@ pub use progress::{NoProgress, Progress};
 pub use report::{Failure, NativeReport, SimulatedReport};
 pub use sampling::Generator;
 pub use series::{Sample, resident_bytes};
-pub use servers::Seat;
+pub use servers::Role;
 pub use simulated::{
     Loaded, SimulatedPlan, load_simulated, run_explained, run_loaded, run_simulated,
 };

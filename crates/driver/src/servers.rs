@@ -33,10 +33,7 @@ pub fn open_native(
             None => Arc::new(MemoryLog::new()),
             Some(home) => Arc::new(new_log(home.disk)?),
         };
-        let log = match opening.cluster.append_latency {
-            Duration::ZERO => log,
-            delay => Arc::new(DelayedLog::<Interleaved>::new(log, delay)),
-        };
+        let log = delayed(log, opening);
         join::<Interleaved>(opening, opening.cluster.servers, |_| Arc::clone(&log))
     };
     let (store, log_tasks) = with_tasks(open().map_err(opening_failed)?, opening);
@@ -46,7 +43,7 @@ pub fn open_native(
 
 /// Which servers of a log a process has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Seat {
+pub enum Role {
     /// All of them. The log must be empty.
     All,
     /// The one that creates the tables and loads the rows. The log must be empty.
@@ -63,22 +60,31 @@ pub fn open_on_log(
     workload: Arc<dyn AnyWorkload>,
     opening: &Opening,
     log: &Arc<dyn SharedLog>,
-    seat: Seat,
+    role: Role,
 ) -> std::result::Result<NativeTarget, Failure> {
     let all = opening.cluster.servers;
-    let here = if seat == Seat::All { all } else { 1 };
+    let here = if role == Role::All { all } else { 1 };
     let open = || {
-        if seat != Seat::Other {
+        if role != Role::Other {
             refuse_rows(&**log)?;
         }
-        Ok(join::<Interleaved>(opening, here, |_| Arc::clone(log))?.among(all))
+        let log = delayed(Arc::clone(log), opening);
+        Ok(join::<Interleaved>(opening, here, |_| Arc::clone(&log))?.among(all))
     };
     let (store, log_tasks) = with_tasks(open().map_err(opening_failed)?, opening);
     let opened = OpenedStore { store, log_tasks, recovered: Default::default() };
-    Ok(Box::new(match seat {
-        Seat::All | Seat::First => Bound::new(workload, opened)?,
-        Seat::Other => Bound::found(workload, opened)?,
+    Ok(Box::new(match role {
+        Role::All | Role::First => Bound::new(workload, opened)?,
+        Role::Other => Bound::found(workload, opened)?,
     }))
+}
+
+/// The log, with appends that take as long as was asked for.
+fn delayed(log: Arc<dyn SharedLog>, opening: &Opening) -> Arc<dyn SharedLog> {
+    match opening.cluster.append_latency {
+        Duration::ZERO => log,
+        delay => Arc::new(DelayedLog::<Interleaved>::new(log, delay)),
+    }
 }
 
 /// Refuses a log that has records: they may be a database.

@@ -4,7 +4,7 @@ mod common;
 
 use chiliad_driver::{
     Certifier, ClusterOptions, Group, Length, NativeTarget, NoProgress, Opening, Others, Plan,
-    Premeld, RollOptions, Seat, load_native, open_native, open_on_log, open_simulated, run_native,
+    Premeld, Role, RollOptions, load_native, open_native, open_on_log, open_simulated, run_native,
     schemes, shares_log,
 };
 use chiliad_engine::{Info, Intent, Options, Result, Store, TableSpec};
@@ -17,7 +17,7 @@ use chiliad_workload::WorkloadOptions;
 use common::{Engine, workloads};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn scheme() -> &'static Info {
     schemes().iter().find(|info| shares_log(info)).expect("one that shares a log")
@@ -139,8 +139,8 @@ fn servers_run_apart_and_have_the_same() {
     for workload in workloads() {
         let log: Arc<dyn SharedLog> = Arc::new(MemoryLog::new());
         let opening = opening(3, 0, 0);
-        let open = |seat| open_on_log(&workload, &opening, &log, seat);
-        let first = open(Seat::First).expect("a server");
+        let open = |role| open_on_log(&workload, &opening, &log, role);
+        let first = open(Role::First).expect("a server");
         assert!(!first.info().strict, "there are others");
         let plan = |part: usize| Plan {
             load: false,
@@ -148,7 +148,7 @@ fn servers_run_apart_and_have_the_same() {
             ..Plan::new(1, Length::Transactions(900), Duration::from_millis(1))
         };
         load_native(&*first, &plan(0), &NoProgress).expect("loaded");
-        let others = [open(Seat::Other), open(Seat::Other)].map(|it| it.expect("a server"));
+        let others = [open(Role::Other), open(Role::Other)].map(|it| it.expect("a server"));
         let [one, other] = others;
         let servers = [first, one, other];
         let run = |(part, server): (usize, &NativeTarget)| {
@@ -164,7 +164,26 @@ fn servers_run_apart_and_have_the_same() {
         assert_eq!(committed, 900, "{workload:?}");
         let prints = servers.each_ref().map(|it| it.fingerprint().expect("read").expect("one"));
         assert!(prints.iter().all(|print| *print == prints[0]), "{prints:?}");
-        let refused = open(Seat::First).err().expect("it has rows").to_string();
+        let refused = open(Role::First).err().expect("it has rows").to_string();
         assert!(refused.contains("holds a database"), "{refused}");
+    }
+}
+
+#[test]
+fn appends_take_as_long_as_was_asked_for() {
+    let workload = &workloads()[1];
+    let delay = Duration::from_millis(20);
+    let mut opening = opening(1, 0, 0);
+    opening.cluster.append_latency = delay;
+    let log: Arc<dyn SharedLog> = Arc::new(MemoryLog::new());
+    let opened: [&dyn Fn(); 2] = [
+        &|| drop(open_native(scheme(), workload, opening.clone(), None).expect("servers")),
+        &|| drop(open_on_log(workload, &opening, &log, Role::All).expect("servers")),
+    ];
+    for open in opened {
+        let begun = Instant::now();
+        open();
+        // It joins, at least.
+        assert!(begun.elapsed() >= delay);
     }
 }

@@ -11,7 +11,7 @@
 use super::verify::judgement;
 use crate::spec::{RunSpec, SharedLogSpec};
 use chiliad_driver::{
-    NativeReport, NativeTarget, Others, Plan, Progress, Seat, open_on_log, run_native,
+    NativeReport, NativeTarget, Others, Plan, Progress, Role, open_on_log, run_native,
     write_history,
 };
 use chiliad_host::{OutputFile, Stop};
@@ -77,7 +77,7 @@ pub fn history_in(directory: &Path, server: usize) -> PathBuf {
 pub fn serve(spec: &RunSpec, shared: &SharedLogSpec) -> Result<(), Stop> {
     let orders = Orders::listen()?;
     let log = (shared.open)(&shared.name)?;
-    let target = open_on_log(&spec.workload, &spec.opening(), &log, Seat::Other)?;
+    let target = open_on_log(&spec.workload, &spec.opening(), &log, Role::Other)?;
     Line::Ready.say()?;
     let directory = orders.next("go ")?;
     let plan = part(&spec.plan, shared.server, spec.cluster.servers);

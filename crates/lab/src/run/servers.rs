@@ -12,7 +12,7 @@ use crate::result::RunResult;
 use crate::spec::{RunSpec, SharedLogSpec};
 use chiliad_checker::{History, Recorder};
 use chiliad_driver::{
-    NativeReport, NativeTarget, Progress, Seat, Tally, load_native, open_on_log, run_native,
+    NativeReport, NativeTarget, Progress, Role, Tally, load_native, open_on_log, run_native,
 };
 use chiliad_host::{Heard, Leftover, Process, Stop, interrupt};
 use serde_json::Value;
@@ -33,12 +33,12 @@ pub fn run(
 ) -> Result<RunResult, Stop> {
     let log = (shared.open)(&shared.name)?;
     if spec.processes() == 1 {
-        let target = open_on_log(&spec.workload, &spec.opening(), &log, Seat::All)?;
+        let target = open_on_log(&spec.workload, &spec.opening(), &log, Role::All)?;
         let report = run_native(&*target, &spec.plan, bar)?;
         bar.checking();
         return judge(spec, &*target, report, None, files);
     }
-    let target = open_on_log(&spec.workload, &spec.opening(), &log, Seat::First)?;
+    let target = open_on_log(&spec.workload, &spec.opening(), &log, Role::First)?;
     load_native(&*target, &spec.plan, bar)?;
     let mut others = Others::start(&shared.words, spec.cluster.servers)?;
     others.go()?;
