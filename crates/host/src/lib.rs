@@ -19,6 +19,7 @@ mod failure;
 pub mod interrupt;
 pub mod leftovers;
 pub mod limit;
+pub mod orders;
 pub mod output;
 mod process;
 mod sink;

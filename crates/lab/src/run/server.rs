@@ -14,14 +14,13 @@ use chiliad_driver::{
     NativeReport, NativeTarget, Others, Plan, Progress, Role, open_on_log, run_native,
     write_history,
 };
-use chiliad_host::{OutputFile, Stop};
+use chiliad_host::{OutputFile, Stop, orders};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
+use std::sync::mpsc::Receiver;
 
 /// A line of a server.
 pub enum Line {
@@ -119,16 +118,10 @@ struct End(Arc<AtomicBool>);
 impl Orders {
     fn listen() -> Result<Self, Stop> {
         let is_over = Arc::<AtomicBool>::default();
-        let (sender, lines) = channel();
         let over = Arc::clone(&is_over);
-        let listen = move || {
-            for line in io::stdin().lines().map_while(Result::ok) {
-                let _ = sender.send(line);
-            }
-            // Relaxed: nothing is handed over by it.
-            over.store(true, Ordering::Relaxed);
-        };
-        thread::Builder::new().spawn(listen).map_err(chiliad_host::threads::refused)?;
+        // Relaxed: nothing is handed over by it.
+        let lines = orders::listen(|| {}, move || over.store(true, Ordering::Relaxed));
+        let lines = lines.map_err(chiliad_host::threads::refused)?;
         Ok(Self { lines, end: End(is_over) })
     }
 

@@ -32,6 +32,20 @@ impl Findings {
         self.demand(count == 0, what);
     }
 
+    /// Adds those of a cycle.
+    pub fn add(&mut self, cycle: u64, findings: Self) {
+        self.lost += findings.lost;
+        self.unacknowledged += findings.unacknowledged;
+        let problems = findings.problems.into_iter();
+        self.problems.extend(problems.map(|problem| format!("cycle {cycle}: {problem}")));
+    }
+
+    /// What is wrong, in words, if anything is.
+    #[must_use]
+    pub fn complaint(&self) -> Option<String> {
+        (!self.is_clean()).then(|| format!("lost {}\n{}", self.lost, self.problems.join("\n")))
+    }
+
     /// Nothing is wrong.
     #[must_use]
     pub fn is_clean(&self) -> bool {

@@ -2,12 +2,13 @@
 //! looked for.
 //!
 //! ```text
-//! plan    what the seed says: how the database is opened, and when the process is killed
-//! victim  the process: opens the directory, runs clients, and says what it acknowledges
-//! client  a client's loop           bank, tpcc  what clients do, and the books of it
-//! said    a line of the process     ledger      what must be there, compared with what is
-//! joined  the same with servers that share a log
-//! parent  start, kill, compare; place, report  where, and what comes of it
+//! plan      what the seed says: how the database is opened, and when the process is killed
+//! victim    the process: opens the directory, runs clients, and says what it acknowledges
+//! client    a client's loop           bank, tpcc  what clients do, and the books of it
+//! together  the threads of a process  said        a line of the process
+//! ledger    what must be there, compared with what is
+//! joined    the same with servers that share a log
+//! parent    start, kill, compare; place, report  where, and what comes of it
 //! ```
 //!
 //! The words of the process are no part of the rig. A pipe keeps what was written before the
@@ -23,6 +24,7 @@ mod place;
 mod plan;
 mod report;
 mod said;
+mod together;
 mod tpcc;
 mod victim;
 

@@ -54,20 +54,15 @@ pub struct Report {
     /// Openings by the parent.
     pub looks_us: Vec<u64>,
     cycles: u64,
-    lost: u64,
-    unacknowledged: u64,
+    found: Findings,
     endings: [u64; 5],
-    problems: Vec<String>,
 }
 
 impl Report {
     /// A cycle is over.
     pub fn add(&mut self, number: u64, findings: Findings) {
         self.cycles += 1;
-        self.lost += findings.lost;
-        self.unacknowledged += findings.unacknowledged;
-        let problems = findings.problems.into_iter();
-        self.problems.extend(problems.map(|problem| format!("cycle {number}: {problem}")));
+        self.found.add(number, findings);
     }
 
     /// A process has ended.
@@ -77,8 +72,7 @@ impl Report {
 
     /// The first problem, if there is one.
     pub fn problem(&self) -> Option<String> {
-        let is_clean = self.lost == 0 && self.problems.is_empty();
-        (!is_clean).then(|| format!("lost {}\n{}", self.lost, self.problems.join("\n")))
+        self.found.complaint()
     }
 
     /// For people.
@@ -106,8 +100,8 @@ impl Report {
         );
         line("ended", endings.join(", "));
         line("acknowledged", thousands(self.acknowledged));
-        line("lost", thousands(self.lost));
-        line("under way", format!("{} found whole", thousands(self.unacknowledged)));
+        line("lost", thousands(self.found.lost));
+        line("under way", format!("{} found whole", thousands(self.found.unacknowledged)));
         for (name, times) in [("recovery", &self.openings_us), ("looking", &self.looks_us)] {
             let [p50, p95, max] = percentiles(times).map(|us| us as f64 / 1000.0);
             line(name, format!("p50 {p50:.1} ms, p95 {p95:.1} ms, max {max:.1} ms"));
@@ -129,10 +123,10 @@ impl Report {
             "workload": order.work.name(), "scheme": order.scheme.name(),
             "durability": order.durability(), "threads": order.threads, "seed": order.seed,
             "seconds": self.seconds, "cycles": self.cycles, "ended": endings,
-            "acknowledged": self.acknowledged, "lost": self.lost,
-            "unacknowledged": self.unacknowledged,
+            "acknowledged": self.acknowledged, "lost": self.found.lost,
+            "unacknowledged": self.found.unacknowledged,
             "recovery_us": times(&self.openings_us), "looking_us": times(&self.looks_us),
-            "problems": self.problems,
+            "problems": self.found.problems,
         })
     }
 }

@@ -4,15 +4,19 @@
 
 use super::client::{self, Acknowledges, Trouble};
 use super::said::{Said, say};
+use super::together::{checkpoints, together};
 use super::{bank, plan, tpcc};
 use chiliad::{Database, Durability, Error, Scheme};
+use chiliad_host::orders;
 use chiliad_workload::random::Random;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
+
+/// How long after a checkpoint the next one begins.
+const CHECKPOINT_AFTER: Duration = Duration::from_millis(5);
 
 /// The work of the clients.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,13 +75,10 @@ impl Victim<'_> {
     /// [`Trouble`]: why it ends early.
     pub fn run(&self) -> Result<(), Trouble> {
         let stop = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&stop);
-        let listen = move || {
-            // Nothing is ever sent: what counts is the end.
-            let _ = io::stdin().read(&mut [0]);
-            told.store(true, Ordering::Relaxed);
-        };
-        thread::Builder::new().spawn(listen).map_err(Trouble::NoThread)?;
+        let [told, ended] = [(); 2].map(|()| Arc::clone(&stop));
+        // Nothing is ever sent: what counts is the end.
+        let set = |stop: Arc<AtomicBool>| move || stop.store(true, Ordering::Relaxed);
+        orders::listen(set(told), set(ended)).map_err(Trouble::NoThread)?;
         self.work(&stop)
     }
 
@@ -110,49 +111,18 @@ fn run<C: client::Client>(
 ) -> Result<(), Trouble> {
     db.sync()?;
     say(&Said::Ready)?;
-    let trouble = Mutex::new(None);
-    let attempt = |result: Result<(), Trouble>| {
-        if let Err(error) = result {
-            stop.store(true, Ordering::Relaxed);
-            trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        }
-    };
-    thread::scope(|scope| {
+    together(stop, no_thread, |crew| {
         for index in 0..victim.threads {
-            let (client, attempt) = (&client, &attempt);
-            let work = move || {
-                let mut client = client(index);
-                attempt(client::run(db, &mut client, victim.acknowledges, stop));
-            };
-            attempt(
-                thread::Builder::new().spawn_scoped(scope, work).map(|_| ()).map_err(no_thread),
-            );
+            let client = &client;
+            crew.start(move || client::run(db, &mut client(index), victim.acknowledges, stop));
         }
         if victim.checkpoints {
-            let work = || attempt(checkpoints(db, stop));
-            attempt(
-                thread::Builder::new().spawn_scoped(scope, work).map(|_| ()).map_err(no_thread),
-            );
+            crew.start(|| checkpoints(db, CHECKPOINT_AFTER, stop));
         }
-    });
-    match trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(trouble) => Err(trouble),
-        None => Ok(()),
-    }
+    })
 }
 
 /// The system gave no thread.
 fn no_thread(error: io::Error) -> Trouble {
     Trouble::Database(Error::HostExhausted(format!("a thread could not start: {error}")))
-}
-
-/// Writes one checkpoint after the other.
-fn checkpoints(db: &Database, stop: &AtomicBool) -> Result<(), Trouble> {
-    while !stop.load(Ordering::Relaxed) {
-        thread::sleep(Duration::from_millis(5));
-        say(&Said::CheckpointBegins)?;
-        db.checkpoint()?;
-        say(&Said::CheckpointEnds)?;
-    }
-    Ok(())
 }

@@ -30,25 +30,19 @@ pub struct Report {
     /// Copies that were compared.
     pub compared: u64,
     cycles: u64,
-    lost: u64,
-    unacknowledged: u64,
-    problems: Vec<String>,
+    found: Findings,
 }
 
 impl Report {
     /// A cycle is over.
     pub fn add(&mut self, number: u64, findings: Findings) {
         self.cycles += 1;
-        self.lost += findings.lost;
-        self.unacknowledged += findings.unacknowledged;
-        let problems = findings.problems.into_iter();
-        self.problems.extend(problems.map(|problem| format!("cycle {number}: {problem}")));
+        self.found.add(number, findings);
     }
 
     /// What is wrong, if anything is.
     pub fn problem(&self) -> Option<String> {
-        let is_clean = self.lost == 0 && self.problems.is_empty();
-        (!is_clean).then(|| format!("lost {}\n{}", self.lost, self.problems.join("\n")))
+        self.found.complaint()
     }
 
     /// The longest that a process took to join, in microseconds.
@@ -79,16 +73,16 @@ impl Report {
                 format!("{} killed, {} stopped for a while", self.log_killed, self.log_paused);
             line("log servers", text);
         }
-        let (acknowledged, lost) = (thousands(self.acknowledged), self.lost);
+        let (acknowledged, lost) = (thousands(self.acknowledged), self.found.lost);
         let text = format!(
             "{acknowledged}, of which {lost} are lost; {} more were there",
-            self.unacknowledged
+            self.found.unacknowledged
         );
         line("acknowledged", text);
         line("checkpoints", thousands(self.checkpoints));
         line("copies", format!("{} compared", self.compared));
         line("joining", format!("at most {:.1} ms", self.slowest_us() as f64 / 1e3));
-        for problem in &self.problems {
+        for problem in &self.found.problems {
             line("wrong", problem.clone());
         }
         out
@@ -103,9 +97,9 @@ impl Report {
             "killed": self.killed, "paused": self.paused, "left_behind": self.left_behind,
             "log_killed": self.log_killed, "log_paused": self.log_paused,
             "checkpoints": self.checkpoints, "compared": self.compared,
-            "acknowledged": self.acknowledged, "lost": self.lost,
-            "unacknowledged": self.unacknowledged, "joining_us_max": self.slowest_us(),
-            "problems": self.problems,
+            "acknowledged": self.acknowledged, "lost": self.found.lost,
+            "unacknowledged": self.found.unacknowledged, "joining_us_max": self.slowest_us(),
+            "problems": self.found.problems,
         })
     }
 }

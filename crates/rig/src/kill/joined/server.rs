@@ -12,15 +12,14 @@
 use crate::kill::bank::{Tables, Teller};
 use crate::kill::client::{self, Acknowledges, Client, Trouble};
 use crate::kill::said::{Said, say, send};
+use crate::kill::together::{checkpoints, together};
 use chiliad::shared_log::SharedLog;
 use chiliad::{Database, Error, Options, RunOptions, Transaction};
+use chiliad_host::orders;
 use chiliad_workload::random::Random;
-use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long after a checkpoint the next one begins.
@@ -62,7 +61,10 @@ impl Server<'_> {
     /// [`Trouble`]: why it ends early.
     pub fn run(&self) -> Result<(), Trouble> {
         let stop = Arc::new(AtomicBool::new(false));
-        let orders = listen(&stop)?;
+        // The parent's first word, or its end, stops the clients.
+        let [told, ended] = [(); 2].map(|()| Arc::clone(&stop));
+        let set = |stop: Arc<AtomicBool>| move || stop.store(true, Ordering::Relaxed);
+        let orders = orders::listen(set(told), set(ended)).map_err(Trouble::NoThread)?;
         let start = Instant::now();
         let log = chiliad::shared_log::open(self.log)?;
         let joined = (0..self.servers).map(|_| self.join(&log)).collect::<Result<Vec<_>, _>>()?;
@@ -94,31 +96,16 @@ impl Server<'_> {
     fn work(&self, joined: &[Joined], stop: &AtomicBool) -> Result<(), Trouble> {
         say(&Said::Ready)?;
         let seed = Random::new(self.seed, !self.cycle).bits();
-        let trouble = Mutex::new(None);
-        let attempt = |result: Result<(), Trouble>| {
-            if let Err(error) = result {
-                stop.store(true, Ordering::Relaxed);
-                trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-            }
-        };
-        thread::scope(|scope| {
+        together(stop, Trouble::NoThread, |crew| {
             for index in 0..self.threads {
-                let attempt = &attempt;
                 let Joined { db, tables } = &joined[index % joined.len()];
-                let work = move || {
-                    let teller = Teller::new(*tables, self.first_client + index, seed);
-                    attempt(self.run_client(db, teller, stop));
-                };
-                start(scope, attempt, work);
+                let teller = Teller::new(*tables, self.first_client + index, seed);
+                crew.start(move || self.run_client(db, teller, stop));
             }
             if self.checkpoints {
-                start(scope, &attempt, || attempt(checkpoints(&joined[0].db, stop)));
+                crew.start(|| checkpoints(&joined[0].db, CHECKPOINT_AFTER, stop));
             }
-        });
-        match trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(trouble) => Err(trouble),
-            None => Ok(()),
-        }
+        })
     }
 
     fn run_client(
@@ -132,16 +119,6 @@ impl Server<'_> {
             false => client::run(db, &mut teller, Acknowledges::Sync, stop),
         }
     }
-}
-
-/// Starts a thread, or says that there is none.
-fn start<'scope>(
-    scope: &'scope thread::Scope<'scope, '_>,
-    attempt: &dyn Fn(Result<(), Trouble>),
-    work: impl FnOnce() + Send + 'scope,
-) {
-    let started = thread::Builder::new().spawn_scoped(scope, work);
-    attempt(started.map(|_| ()).map_err(Trouble::NoThread));
 }
 
 /// Says what a client has done before that has committed.
@@ -165,30 +142,4 @@ impl<C: Client> Client for Early<C> {
 fn catch_up(db: &Database) -> chiliad::Result<()> {
     let newest = RunOptions::default().linearizable();
     db.run_with(&newest, |_| Ok::<_, Error>(()))
-}
-
-/// Makes one checkpoint after the other.
-fn checkpoints(db: &Database, stop: &AtomicBool) -> Result<(), Trouble> {
-    while !stop.load(Ordering::Relaxed) {
-        thread::sleep(CHECKPOINT_AFTER);
-        say(&Said::CheckpointBegins)?;
-        db.checkpoint()?;
-        say(&Said::CheckpointEnds)?;
-    }
-    Ok(())
-}
-
-/// Listens to the parent: whatever it says first, or its end, stops the clients.
-fn listen(stop: &Arc<AtomicBool>) -> Result<Receiver<String>, Trouble> {
-    let (sender, orders) = channel();
-    let told = Arc::clone(stop);
-    let listen = move || {
-        for line in io::stdin().lines().map_while(Result::ok) {
-            told.store(true, Ordering::Relaxed);
-            let _ = sender.send(line);
-        }
-        told.store(true, Ordering::Relaxed);
-    };
-    thread::Builder::new().spawn(listen).map_err(Trouble::NoThread)?;
-    Ok(orders)
 }
