@@ -44,15 +44,7 @@ impl Crash {
         if let Some(refused) = report.refused {
             return Err(Failure::Host(refused).into());
         }
-        let mut shown = Shown {
-            marks: report.marks.iter().copied().collect::<Vec<_>>(),
-            transactions: report.survivors + report.lost,
-            events: report.events,
-            ..Shown::default()
-        };
-        for (verdict, text) in report.verdicts.iter() {
-            shown.add(verdict, text);
-        }
-        Ok(shown)
+        let transactions = report.survivors + report.lost;
+        Ok(Shown::of(&report.verdicts, report.marks, transactions, report.events))
     }
 }

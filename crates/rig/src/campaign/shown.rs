@@ -1,5 +1,7 @@
 //! The findings of a case.
 
+use crate::clients::verdicts::Verdicts;
+
 /// The findings of a case.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
@@ -16,6 +18,20 @@ pub struct Shown {
 }
 
 impl Shown {
+    /// The findings of a case that was judged in words already.
+    #[must_use]
+    pub fn of(
+        verdicts: &Verdicts,
+        marks: impl IntoIterator<Item = &'static str>,
+        transactions: u64,
+        events: u64,
+    ) -> Self {
+        let marks = marks.into_iter().collect();
+        let mut shown = Self { marks, transactions, events, ..Self::default() };
+        verdicts.iter().for_each(|(verdict, text)| shown.add(verdict, text));
+        shown
+    }
+
     /// Adds something that is wrong, unless it is known.
     pub fn add(&mut self, verdict: &str, text: &str) {
         if !self.verdicts.iter().any(|known| known == verdict) {

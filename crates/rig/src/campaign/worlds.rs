@@ -43,16 +43,8 @@ impl World {
         if let Some(refused) = report.refused {
             return Err(Failure::Host(refused).into());
         }
-        let mut shown = Shown {
-            marks: report.marks.iter().copied().collect(),
-            transactions: report.transactions,
-            events: report.events,
-            ..Shown::default()
-        };
-        for (verdict, text) in report.verdicts.iter() {
-            shown.add(verdict, text);
-        }
-        Ok(shown)
+        let transactions = report.transactions;
+        Ok(Shown::of(&report.verdicts, report.marks, transactions, report.events))
     }
 }
 

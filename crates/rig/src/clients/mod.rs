@@ -2,4 +2,5 @@
 
 pub mod entered;
 pub mod ledger;
+pub mod told;
 pub mod verdicts;

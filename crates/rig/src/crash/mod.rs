@@ -23,13 +23,12 @@ mod plan;
 mod serial;
 mod story;
 
+use crate::clients::told::told;
 pub use crate::clients::verdicts::Verdicts;
 use chiliad_checker::Isolation;
 use chiliad_machine::Fault;
 use chiliad_workload::WorkloadOptions;
-use std::any::Any;
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use story::Story;
 
 /// The case to run.
@@ -77,23 +76,13 @@ pub struct CrashReport {
 #[must_use]
 pub fn run_crash(case: &CrashCase) -> CrashReport {
     let mut report = CrashReport::default();
-    let made = catch_unwind(AssertUnwindSafe(|| tell(case, &mut report)));
-    if let Err(payload) = made {
-        report.verdicts.add("panicked", || message(&*payload));
-    }
+    told(
+        &case.workload,
+        &mut report,
+        |report| &mut report.verdicts,
+        |workload, report| {
+            Story::new(case, workload, report).tell();
+        },
+    );
     report
-}
-
-fn message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a word").to_owned()
-}
-
-fn tell(case: &CrashCase, report: &mut CrashReport) {
-    match case.workload.make() {
-        Ok(workload) => Story::new(case, workload, report).tell(),
-        Err(error) => {
-            report.verdicts.add("not begun", || format!("making up the workload: {error}"));
-        }
-    }
 }

@@ -29,13 +29,12 @@ mod plan;
 mod story;
 mod witness;
 
+use crate::clients::told::told;
 use crate::clients::verdicts::Verdicts;
 use chiliad_machine::Fault;
 use chiliad_workload::WorkloadOptions;
-use std::any::Any;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use story::Story;
 
 /// What is to be run.
@@ -73,23 +72,13 @@ pub struct WorldReport {
 #[must_use]
 pub fn run_world(case: &WorldCase) -> WorldReport {
     let mut report = WorldReport::default();
-    let told = catch_unwind(AssertUnwindSafe(|| tell(case, &mut report)));
-    if let Err(payload) = told {
-        report.verdicts.add("panicked", || message(&*payload));
-    }
+    told(
+        &case.workload,
+        &mut report,
+        |report| &mut report.verdicts,
+        |workload, report| {
+            Story::new(case, workload, report).tell();
+        },
+    );
     report
-}
-
-fn message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a word").to_owned()
-}
-
-fn tell(case: &WorldCase, report: &mut WorldReport) {
-    match case.workload.make() {
-        Ok(workload) => Story::new(case, workload, report).tell(),
-        Err(error) => {
-            report.verdicts.add("not begun", || format!("making up the workload: {error}"));
-        }
-    }
 }
