@@ -1,63 +1,16 @@
 //! Shared logs that are full, damaged or of another program, and transactions that are too large: each is one error of one
 //! line, and nothing is appended.
 
-use chiliad::shared_log::{
-    FileLog, FileLogOptions, MemoryLog, Position, SharedLog, SharedLogError,
-};
+mod common;
+
+use chiliad::shared_log::{FileLog, FileLogOptions, MemoryLog, SharedLog, SharedLogError};
 use chiliad::{Database, Error, LogError, Options, RunOptions, Table};
 use chiliad_machine::Native;
-use std::ops::Range;
-use std::path::PathBuf;
+use common::Scratch;
+use common::gated_log::{Call, GatedLog};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-
-/// A log with room for so many records.
-#[derive(Debug)]
-struct Small {
-    log: MemoryLog,
-    room: AtomicU64,
-}
-
-impl SharedLog for Small {
-    fn place(&self) -> String {
-        "a small log".into()
-    }
-
-    fn identity(&self) -> Result<u128, SharedLogError> {
-        self.log.identity()
-    }
-
-    fn record_bytes_max(&self) -> usize {
-        self.log.record_bytes_max()
-    }
-
-    fn append(&self, records: &[&[u8]]) -> Result<(), SharedLogError> {
-        let take = |room: u64| room.checked_sub(records.len() as u64);
-        match self.room.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take) {
-            Ok(_) => self.log.append(records),
-            Err(_) => Err(SharedLogError::Full("no room".into())),
-        }
-    }
-
-    fn read(
-        &self,
-        from: Position,
-        bytes: usize,
-        patience: Duration,
-        take: &mut dyn FnMut(Position, &[u8]),
-    ) -> Result<Position, SharedLogError> {
-        self.log.read(from, bytes, patience, take)
-    }
-
-    fn bounds(&self) -> Result<Range<Position>, SharedLogError> {
-        self.log.bounds()
-    }
-
-    fn trim(&self, position: Position) -> Result<(), SharedLogError> {
-        self.log.trim(position)
-    }
-}
 
 fn one_line(error: &Error, part: &str) {
     let text = error.to_string();
@@ -67,7 +20,15 @@ fn one_line(error: &Error, part: &str) {
 
 #[test]
 fn a_full_log_ends_updates_and_not_reads() {
-    let log = Arc::new(Small { log: MemoryLog::new(), room: AtomicU64::new(20) });
+    // For so many records.
+    let room = Arc::new(AtomicU64::new(20));
+    let left = Arc::clone(&room);
+    let log = GatedLog::new(Arc::new(MemoryLog::new()), move |call| {
+        let Call::Append(records) = call else { return Ok(()) };
+        let take = |room: u64| room.checked_sub(records);
+        let taken = left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take);
+        taken.map(drop).map_err(|_| SharedLogError::Full("no room".into()))
+    });
     let join = || Database::join_log(log.clone(), Options::default());
     let (db, other) = (join().expect("a server"), join().expect("a server"));
     let table: Table<u64, u64> = db.create_table("t").expect("a table");
@@ -85,7 +46,7 @@ fn a_full_log_ends_updates_and_not_reads() {
     let last = db.run(|tx| tx.insert(&table, &1000, &1));
     assert!(matches!(last, Err(Error::LogFailed(_))), "{last:?}");
     // The other one finds out when it appends, and with room it could have.
-    log.room.store(10, Ordering::SeqCst);
+    room.store(10, Ordering::SeqCst);
     let newest = RunOptions::default().linearizable();
     let there = other.run_with(&newest, |tx| {
         let table: Table<u64, u64> = other.table("t")?;
@@ -155,9 +116,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 
 #[test]
 fn a_damaged_log_in_files_is_refused() {
-    let name = format!("chiliad-joined-damaged-log-{}", std::process::id());
-    let place: PathBuf = std::env::temp_dir().join(name);
-    let _ = std::fs::remove_dir_all(&place);
+    let place = Scratch::new();
     let text = place.display().to_string();
     {
         let db = Database::join(&text, Options::default()).expect("a server");
@@ -177,6 +136,4 @@ fn a_damaged_log_in_files_is_refused() {
     std::fs::write(&segment, &sound).expect("written");
     let log = FileLog::<Native>::open_directory(&place, FileLogOptions::default()).expect("a log");
     assert!(log.bounds().expect("bounds").end > 50);
-    drop(log);
-    std::fs::remove_dir_all(&place).expect("removed");
 }

@@ -1,27 +1,24 @@
 //! Databases that share a log and live long: checkpoints, trimmed logs, restarts.
 
-use chiliad::shared_log::{
-    FileLog, FileLogOptions, MemoryLog, Position, SharedLog, SharedLogError,
-};
+mod common;
+
+use chiliad::shared_log::{FileLog, FileLogOptions, MemoryLog, SharedLog, SharedLogError};
 use chiliad::{Database, Error, LogError, Options, RunOptions, Table};
 use chiliad_machine::Native;
+use common::Scratch;
+use common::gated_log::GatedLog;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
-use std::{env, fs, process, thread};
+use std::{fs, thread};
 
-/// A directory of a test's own, which goes with the value.
-struct Scratch(PathBuf);
+/// The directory of a log.
+struct Place(Scratch);
 
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let name = format!("chiliad-joined-{name}-{}", process::id());
-        let path = env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&path);
-        Self(path)
+impl Place {
+    fn new() -> Self {
+        Self(Scratch::new())
     }
 
     fn join(&self, options: Options) -> Result<Database, Error> {
@@ -40,12 +37,6 @@ impl Scratch {
 
     fn checkpoints(&self) -> Vec<PathBuf> {
         checkpoints(&self.0.join("checkpoints"))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -103,7 +94,7 @@ fn declare(db: &Database) {
 
 #[test]
 fn a_database_that_is_joined_a_hundred_times_stays_the_same() {
-    let place = Scratch::new("hundred");
+    let place = Place::new();
     let mut model = Rows::new();
     declare(&place.open());
     for round in 0..100 {
@@ -124,7 +115,7 @@ fn a_database_that_is_joined_a_hundred_times_stays_the_same() {
 
 #[test]
 fn checkpoints_are_made_while_transactions_run() {
-    let place = Scratch::new("running");
+    let place = Place::new();
     let db = place.join(Options::default().checkpoint_log_bytes(32 << 10)).expect("a server");
     let counters: Table<u64, u64> = db.create_table("counters").expect("a table");
     db.bulk_load(&counters, (0..4).map(|key| (key, 0))).expect("rows");
@@ -166,8 +157,8 @@ fn checkpoints_are_made_while_transactions_run() {
 }
 
 /// A place whose log is trimmed, and what is in it.
-fn trimmed(name: &str) -> (Scratch, Rows) {
-    let (place, mut model) = (Scratch::new(name), Rows::new());
+fn trimmed() -> (Place, Rows) {
+    let (place, mut model) = (Place::new(), Rows::new());
     let db = place.open();
     declare(&db);
     for round in 0..4 {
@@ -182,7 +173,7 @@ fn trimmed(name: &str) -> (Scratch, Rows) {
 
 #[test]
 fn a_damaged_checkpoint_costs_nothing_and_two_are_told() {
-    let (place, model) = trimmed("damaged");
+    let (place, model) = trimmed();
     let files = place.checkpoints();
     damage(&files[0]);
     assert_eq!(rows(&place.open()), model, "by the one before");
@@ -195,7 +186,7 @@ fn a_damaged_checkpoint_costs_nothing_and_two_are_told() {
 
 #[test]
 fn a_log_that_was_trimmed_beyond_all_checkpoints_is_refused() {
-    let (place, model) = trimmed("beyond");
+    let (place, model) = trimmed();
     let (here, away) = (place.0.join("checkpoints"), place.0.join("away"));
     fs::rename(&here, &away).expect("moved");
     let first = place.first_record();
@@ -212,7 +203,7 @@ fn a_log_that_was_trimmed_beyond_all_checkpoints_is_refused() {
 
 #[test]
 fn a_log_that_was_made_anew_is_refused() {
-    let (place, _) = trimmed("anew");
+    let (place, _) = trimmed();
     for entry in fs::read_dir(&place.0).expect("a directory") {
         let path = entry.expect("an entry").path();
         if path.is_file() {
@@ -226,7 +217,7 @@ fn a_log_that_was_made_anew_is_refused() {
 
 #[test]
 fn checkpoints_do_not_lie_among_other_files() {
-    let place = Scratch::new("others");
+    let place = Place::new();
     let data = place.0.join("data");
     fs::create_dir_all(&place.0).expect("a directory");
     drop(Database::open(&data).expect("a database"));
@@ -244,9 +235,9 @@ fn checkpoints_do_not_lie_among_other_files() {
 
 #[test]
 fn servers_share_a_place_for_checkpoints() {
-    let place = Scratch::new("shared");
+    let place = Place::new();
     let log = Arc::new(MemoryLog::new());
-    let options = Options::default().checkpoints(&place.0).checkpoint_log_bytes(16 << 10);
+    let options = Options::default().checkpoints(&*place.0).checkpoint_log_bytes(16 << 10);
     let join = |options: &Options| Database::join_log(log.clone(), options.clone());
     let servers: Vec<_> = (0..3).map(|_| join(&options).expect("a server")).collect();
     let counters: Table<u64, u64> = servers[0].create_table("counters").expect("a table");
@@ -284,7 +275,7 @@ fn servers_share_a_place_for_checkpoints() {
 /// A directory as it is at any moment of a checkpoint: what a killed process leaves.
 #[test]
 fn what_a_killed_checkpoint_leaves_is_in_nobodys_way() {
-    let (place, mut model) = trimmed("left");
+    let (place, mut model) = trimmed();
     let whole = fs::read(&place.checkpoints()[0]).expect("a checkpoint");
     let left = place.0.join("checkpoints").join(format!("checkpoint-{:020}.7.new", 50));
     for bytes in [0, 1, 4096, whole.len() / 2] {
@@ -300,71 +291,39 @@ fn what_a_killed_checkpoint_leaves_is_in_nobodys_way() {
     assert_eq!(rows(&db), model);
 }
 
-/// A log that can be cut off.
-#[derive(Debug, Default)]
+/// What cuts a log off.
+#[derive(Default)]
 struct Cut {
-    log: Arc<MemoryLog>,
     is_cut: AtomicBool,
     refused: AtomicU64,
 }
 
 impl Cut {
-    fn reach(&self) -> Result<&MemoryLog, SharedLogError> {
-        if !self.is_cut.load(Ordering::SeqCst) {
-            return Ok(&self.log);
-        }
-        self.refused.fetch_add(1, Ordering::SeqCst);
-        Err(SharedLogError::Unavailable("cut off".into()))
-    }
-}
-
-impl SharedLog for Cut {
-    fn place(&self) -> String {
-        "a log that can be cut off".into()
-    }
-
-    fn identity(&self) -> Result<u128, SharedLogError> {
-        self.reach()?.identity()
-    }
-
-    fn record_bytes_max(&self) -> usize {
-        self.log.record_bytes_max()
-    }
-
-    fn append(&self, records: &[&[u8]]) -> Result<(), SharedLogError> {
-        self.reach()?.append(records)
-    }
-
-    fn read(
-        &self,
-        from: Position,
-        bytes: usize,
-        patience: Duration,
-        take: &mut dyn FnMut(Position, &[u8]),
-    ) -> Result<Position, SharedLogError> {
-        self.reach()?.read(from, bytes, patience, take)
-    }
-
-    fn bounds(&self) -> Result<Range<Position>, SharedLogError> {
-        self.reach()?.bounds()
-    }
-
-    fn trim(&self, position: Position) -> Result<(), SharedLogError> {
-        self.reach()?.trim(position)
+    /// A way to `log` that can be cut off.
+    fn off(self: &Arc<Self>, log: Arc<MemoryLog>) -> Arc<GatedLog> {
+        let cut = Arc::clone(self);
+        GatedLog::new(log, move |_| {
+            if !cut.is_cut.load(Ordering::SeqCst) {
+                return Ok(());
+            }
+            cut.refused.fetch_add(1, Ordering::SeqCst);
+            Err(SharedLogError::Unavailable("cut off".into()))
+        })
     }
 }
 
 #[test]
 fn a_server_that_was_left_behind_begins_with_a_checkpoint() {
-    let place = Scratch::new("behind");
-    let options = Options::default().checkpoints(&place.0);
+    let place = Place::new();
+    let options = Options::default().checkpoints(&*place.0);
     let log = Arc::new(MemoryLog::new());
-    let cut = Arc::new(Cut { log: log.clone(), ..Cut::default() });
+    let cut = Arc::new(Cut::default());
+    let away = cut.off(log.clone());
     let db = Database::join_log(log, options.clone()).expect("a server");
     declare(&db);
     let mut model = Rows::new();
     change(&db, &mut model, 1);
-    let behind = Database::join_log(cut.clone(), options.clone()).expect("a server");
+    let behind = Database::join_log(away.clone(), options.clone()).expect("a server");
     let old = rows(&behind);
     assert_eq!(old, model);
     cut.is_cut.store(true, Ordering::SeqCst);
@@ -386,27 +345,28 @@ fn a_server_that_was_left_behind_begins_with_a_checkpoint() {
         behind.run(|tx| tx.scan(&table, ..).rows()).expect("reads go on").into_iter().collect();
     assert_eq!(there, old);
     drop(behind);
-    let again = Database::join_log(cut, options).expect("a server");
+    let again = Database::join_log(away, options).expect("a server");
     assert_eq!(rows(&again), model);
     assert_eq!(again.fingerprint(), db.fingerprint());
 }
 
 #[test]
 fn a_database_is_dropped_while_its_log_is_cut_off() {
-    let place = Scratch::new("cut");
+    let place = Place::new();
     // A checkpoint follows the other, since each grows the log by a record.
-    let options = Options::default().checkpoints(&place.0).checkpoint_log_bytes(1);
-    let log = Arc::new(Cut::default());
-    let db = Database::join_log(log.clone(), options).expect("a server");
+    let options = Options::default().checkpoints(&*place.0).checkpoint_log_bytes(1);
+    let cut = Arc::new(Cut::default());
+    let log = cut.off(Arc::new(MemoryLog::new()));
+    let db = Database::join_log(log, options).expect("a server");
     declare(&db);
     let mut model = Rows::new();
     change(&db, &mut model, 1);
     while checkpoints(&place.0).is_empty() {
         thread::yield_now();
     }
-    log.is_cut.store(true, Ordering::SeqCst);
+    cut.is_cut.store(true, Ordering::SeqCst);
     // The next checkpoint is written, and cannot be told.
-    while log.refused.load(Ordering::SeqCst) < 200 {
+    while cut.refused.load(Ordering::SeqCst) < 200 {
         thread::yield_now();
     }
     let table: Table<u64, String> = db.table("t").expect("declared");

@@ -1,6 +1,8 @@
 //! Helpers that the tests share.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
+pub mod gated_log;
+
 use chiliad::{Database, Error, Isolation, Options, Row, RunOptions, Scheme, Snapshots, Table};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
