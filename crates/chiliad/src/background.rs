@@ -3,11 +3,11 @@
 
 use crate::acks::Acks;
 use crate::engine::{Engine, Writer};
+use crate::owned_thread::OwnedThread;
 use crate::upkeep::{Checkpointer, Upkeep};
 use crate::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{Builder, JoinHandle};
 
 /// The threads. They end when it is dropped, after everything committed has become durable.
 pub(crate) struct BackgroundThreads {
@@ -15,7 +15,7 @@ pub(crate) struct BackgroundThreads {
     /// Apart from the checkpoints: the log needs room while one takes its time. `None` once wound down.
     room: Option<Upkeep>,
     checkpointer: Checkpointer,
-    writers: Vec<JoinHandle<()>>,
+    writers: Vec<OwnedThread>,
 }
 
 impl BackgroundThreads {
@@ -38,9 +38,7 @@ impl BackgroundThreads {
             let (stop, acks) = (Arc::clone(&background.stop), Arc::clone(acks));
             // Acquire pairs with the release in `wind_down`.
             let body = move || writer.run(&|| stop.load(Ordering::Acquire), &|| acks.publish());
-            let refused = |error| Error::HostExhausted(format!("no thread for the log: {error}"));
-            let thread = Builder::new().name("chiliad-log".into()).spawn(body).map_err(refused)?;
-            background.writers.push(thread);
+            background.writers.push(OwnedThread::start("chiliad-log", "the log", body)?);
         }
         Ok(background)
     }
@@ -61,11 +59,7 @@ impl BackgroundThreads {
 
 impl Drop for BackgroundThreads {
     fn drop(&mut self) {
+        // The writers are waited for next.
         self.wind_down();
-        for thread in self.writers.drain(..) {
-            thread.thread().unpark();
-            // A panic was reported when it happened; a drop has nobody to tell.
-            let _ = thread.join();
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! The threads of a database that shares a log with others.
 
 use crate::engine::Engine;
+use crate::owned_thread::OwnedThread;
 use crate::upkeep::Checkpointer;
 use crate::{Error, Result};
 use chiliad_engine::LogTask;
@@ -8,7 +9,6 @@ use chiliad_hyder::Hyder;
 use chiliad_machine::Interleaved;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{Builder, JoinHandle};
 
 /// The threads of a server: one appends, one rolls the log forward, and one makes checkpoints where there is a place
 /// for them. They end when it is dropped.
@@ -16,7 +16,7 @@ pub(crate) struct JoinedThreads {
     stop: Arc<AtomicBool>,
     server: Hyder<Interleaved>,
     checkpointer: Option<Checkpointer>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<OwnedThread>,
 }
 
 impl JoinedThreads {
@@ -39,10 +39,7 @@ impl JoinedThreads {
             let stop = Arc::clone(&joined.stop);
             // Acquire pairs with the release in `drop`.
             let body = move || Box::new(task).run(&|| stop.load(Ordering::Acquire), &|| {});
-            let refused =
-                |error| Error::HostExhausted(format!("no thread for the shared log: {error}"));
-            let thread = Builder::new().name("chiliad-shared-log".into()).spawn(body);
-            joined.threads.push(thread.map_err(refused)?);
+            joined.threads.push(OwnedThread::start("chiliad-shared-log", "the shared log", body)?);
         }
         if makes_checkpoints {
             // The rows are written in their order, by one thread.
@@ -51,7 +48,7 @@ impl JoinedThreads {
         Ok(joined)
     }
 
-    /// What went wrong with the last checkpoint that nobody asked for.
+    /// The error of the last automatic checkpoint.
     pub fn checkpoint_failure(&self) -> Option<Error> {
         self.checkpointer.as_ref().and_then(Checkpointer::failure)
     }
@@ -65,12 +62,7 @@ impl Drop for JoinedThreads {
         if let Some(checkpointer) = &mut self.checkpointer {
             checkpointer.wind_down();
         }
-        // Release pairs with the acquire of the threads.
+        // Release pairs with the acquire of the threads, which are waited for next.
         self.stop.store(true, Ordering::Release);
-        for thread in self.threads.drain(..) {
-            thread.thread().unpark();
-            // A panic was reported when it happened; a drop has nobody to tell.
-            let _ = thread.join();
-        }
     }
 }

@@ -86,6 +86,7 @@ mod logs;
 mod nest;
 mod open;
 mod options;
+mod owned_thread;
 mod pending;
 mod persistent;
 mod place;

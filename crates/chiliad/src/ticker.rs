@@ -1,10 +1,10 @@
 //! The thread that advances a database's epochs, and has workers that are idle give back what they have.
 
+use crate::Result;
 use crate::cache::Slots;
 use crate::engine::Engine;
-use crate::{Error, Result};
+use crate::owned_thread::OwnedThread;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A worker that has run nothing for so long is idle.
@@ -13,7 +13,7 @@ const REST_EVERY: Duration = Duration::from_millis(40);
 /// Ends its thread when it is dropped.
 pub(crate) struct Ticker {
     stop: Arc<Stop>,
-    thread: Option<JoinHandle<()>>,
+    _thread: OwnedThread,
 }
 
 #[derive(Default)]
@@ -26,21 +26,18 @@ impl Ticker {
     pub fn start(engine: Engine, slots: Arc<Slots>, epoch: Duration) -> Result<Self> {
         let stop = Arc::new(Stop::default());
         let seen = Arc::clone(&stop);
-        let thread = std::thread::Builder::new()
-            .name("chiliad-ticker".into())
-            .spawn(move || {
-                let mut rested = Instant::now();
-                while !seen.after(epoch) {
-                    engine.tick();
-                    if rested.elapsed() >= REST_EVERY {
-                        slots.rest_idle();
-                        engine.tidy();
-                        rested = Instant::now();
-                    }
+        let body = move || {
+            let mut rested = Instant::now();
+            while !seen.after(epoch) {
+                engine.tick();
+                if rested.elapsed() >= REST_EVERY {
+                    slots.rest_idle();
+                    engine.tidy();
+                    rested = Instant::now();
                 }
-            })
-            .map_err(|error| Error::HostExhausted(format!("no thread for the epochs: {error}")))?;
-        Ok(Self { stop, thread: Some(thread) })
+            }
+        };
+        Ok(Self { stop, _thread: OwnedThread::start("chiliad-ticker", "the epochs", body)? })
     }
 }
 
@@ -56,10 +53,7 @@ impl Stop {
 impl Drop for Ticker {
     fn drop(&mut self) {
         *self.stop.asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        // The thread is waited for next.
         self.stop.bell.notify_all();
-        if let Some(thread) = self.thread.take() {
-            // A panic of the ticker was reported when it happened; a drop has nobody to tell.
-            let _ = thread.join();
-        }
     }
 }

@@ -1,11 +1,11 @@
 //! Threads that do a task again and again, and the one that makes checkpoints.
 
 use crate::engine::Engine;
+use crate::owned_thread::OwnedThread;
 use crate::threads::Threads;
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 /// How long a thread rests between two tasks.
@@ -14,7 +14,7 @@ const REST: Duration = Duration::from_millis(50);
 /// A thread that does a task again and again. It ends when this is dropped, after the task that it is at.
 pub(crate) struct Upkeep {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    _thread: OwnedThread,
 }
 
 impl Upkeep {
@@ -30,21 +30,14 @@ impl Upkeep {
                 std::thread::park_timeout(REST);
             }
         };
-        let refused = |error| Error::HostExhausted(format!("no thread for the log: {error}"));
-        let thread = Builder::new().name(name.into()).spawn(body).map_err(refused)?;
-        Ok(Self { stop, thread: Some(thread) })
+        Ok(Self { stop, _thread: OwnedThread::start(name, "the log", body)? })
     }
 }
 
 impl Drop for Upkeep {
     fn drop(&mut self) {
-        // Release pairs with the acquire of the thread.
+        // Release pairs with the acquire of the thread, which is waited for next.
         self.stop.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            // A panic was reported when it happened; a drop has nobody to tell.
-            let _ = thread.join();
-        }
     }
 }
 
@@ -69,7 +62,7 @@ impl Checkpointer {
         Ok(Self { thread, engine: engine.clone(), failure })
     }
 
-    /// What went wrong with the last checkpoint that nobody asked for.
+    /// The error of the last automatic checkpoint.
     pub fn failure(&self) -> Option<Error> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
