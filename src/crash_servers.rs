@@ -4,17 +4,11 @@
 //! As for databases in directories, the command starts itself as a child; what happens then is the rig's
 //! ([`chiliad_rig::kill::joined`]).
 
-use crate::args::{
-    CrashDurability, CrashFlags, CrashPlant, CrashServerFlags, CrashWorkload, typed,
-};
+use crate::args::{CrashDurability, CrashFlags, CrashPlant, CrashServerFlags, CrashWorkload};
+use crate::cycles::{self, Told};
 use crate::settings;
-use chiliad_host::output::complain;
-use chiliad_host::{Leftover, Sink, Stop, threads};
-use chiliad_lab::BUILD;
-use chiliad_rig::kill::Trouble;
+use chiliad_host::{Leftover, Sink, Stop};
 use chiliad_rig::kill::joined::{Server, SharedOrder, run as run_cycles};
-use serde_json::json;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Servers, where nobody says how many.
@@ -23,27 +17,16 @@ const SERVERS: usize = 3;
 /// Runs the cycles.
 pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
     check(flags)?;
-    let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
+    let sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
     let place = Place::new(flags)?;
     let apart = settings::spans_processes(&place.log);
     let threads = flags.threads.unwrap_or(2);
     let (log, checkpoints_in) = (place.log.as_str(), place.checkpoints_in.as_path());
     let child = |process: usize, servers: usize, cycle: u64, checkpoints: bool| {
-        let line = format!(
-            "crash-server --servers {servers} --first-client {} --threads {threads} --seed {} --cycle {cycle}",
-            process * threads,
-            flags.seed
-        );
-        let mut words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        words.extend(["--shared-log".into(), log.into()]);
-        words.extend(["--checkpoints-in".into(), checkpoints_in.into()]);
-        if checkpoints {
-            words.push("--checkpoints".into());
-        }
-        if let Some(plant) = &flags.plant {
-            words.extend(["--plant".into(), typed(plant).into()]);
-        }
-        words
+        let line = format!("crash-server --servers {servers} --first-client {}", process * threads);
+        let places =
+            ["--shared-log".into(), log.into(), "--checkpoints-in".into(), checkpoints_in.into()];
+        cycles::words(flags, &line, (threads, cycle, checkpoints), places)
     };
     let order = SharedOrder {
         cycles: flags.cycles,
@@ -58,24 +41,17 @@ pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
         child: &child,
     };
     let outcome = run_cycles(&order)?;
-    let text = outcome.text(&order);
-    match outcome.failed() {
-        true => complain(&text),
-        false => sink.say(&text)?,
+    let told = Told {
+        text: outcome.text(&order),
+        json: outcome.json(&order),
+        failed: outcome.failed(),
+        kept: format!("the log is kept: {log}"),
+        failure: outcome.failure,
+    };
+    if matches!(told.failure, Some(Stop::Failed(_))) {
+        place.keep();
     }
-    let mut json = outcome.json(&order);
-    json["build"] = json!(BUILD);
-    sink.json(&json)?;
-    sink.finish()?;
-    let kept = format!("the log is kept: {log}");
-    match outcome.failure {
-        None => Ok(()),
-        Some(Stop::Failed(text)) => {
-            place.keep();
-            Err(Stop::Failed(format!("{text}\n{kept}")))
-        }
-        Some(other) => Err(other),
-    }
+    cycles::tell(sink, told)
 }
 
 /// Refuses what is about the other schemes.
@@ -149,20 +125,19 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Stop {
 
 /// The process that is killed: runs until it is, or is asked to end.
 pub fn child(flags: &CrashServerFlags) -> Result<(), Stop> {
+    let cycle = &flags.cycle;
     let server = Server {
         log: &flags.shared_log,
         checkpoints_in: &flags.checkpoints_in,
         servers: flags.servers,
         first_client: flags.first_client,
-        threads: flags.threads,
-        seed: flags.seed,
-        cycle: flags.cycle,
-        checkpoints: flags.checkpoints,
-        acknowledges_early: flags.plant == Some(CrashPlant::EarlyAcknowledgement),
+        threads: cycle.threads,
+        seed: cycle.seed,
+        cycle: cycle.cycle,
+        checkpoints: cycle.checkpoints,
+        acknowledges_early: cycle.plant == Some(CrashPlant::EarlyAcknowledgement),
     };
-    server.run().map_err(|trouble| match trouble {
-        Trouble::Database(error) => Stop::bad(&flags.shared_log, error),
-        Trouble::Pipe(error) => Stop::bad("standard output", error),
-        Trouble::NoThread(error) => threads::refused(error),
-    })
+    server
+        .run()
+        .map_err(|trouble| cycles::ended(trouble, |error| Stop::bad(&flags.shared_log, error)))
 }

@@ -12,6 +12,7 @@ mod check;
 mod copy;
 mod crash;
 mod crash_servers;
+mod cycles;
 mod damage;
 mod directory;
 mod figure;

@@ -194,27 +194,15 @@ pub struct ChildFlags {
     /// What to do.
     #[arg(long, value_enum)]
     pub workload: CrashWorkload,
-    /// Clients.
-    #[arg(long)]
-    pub threads: usize,
     /// The scheme.
     #[arg(long)]
     pub scheme: String,
     /// When to acknowledge.
     #[arg(long, value_enum)]
     pub durability: CrashDurability,
-    /// The seed of the command.
-    #[arg(long)]
-    pub seed: u64,
-    /// The number of the cycle, from 0.
-    #[arg(long)]
-    pub cycle: u64,
-    /// Write one checkpoint after the other.
-    #[arg(long)]
-    pub checkpoints: bool,
-    /// The bug.
-    #[arg(long, value_enum)]
-    pub plant: Option<CrashPlant>,
+    /// What all processes have.
+    #[command(flatten)]
+    pub cycle: CycleFlags,
 }
 
 /// `chiliad crash-server`: what `crash` starts where servers share a log.
@@ -232,6 +220,14 @@ pub struct CrashServerFlags {
     /// The number of its first client.
     #[arg(long)]
     pub first_client: usize,
+    /// What all processes have.
+    #[command(flatten)]
+    pub cycle: CycleFlags,
+}
+
+/// A cycle's process.
+#[derive(Args)]
+pub struct CycleFlags {
     /// Clients.
     #[arg(long)]
     pub threads: usize,
