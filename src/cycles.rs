@@ -1,5 +1,5 @@
-//! What `crash` does alike for databases in directories and for servers that share a log: the words of a process that is
-//! killed, and the report.
+//! The part of `crash` that databases in directories and servers of a shared log have in common: the words of a process
+//! that is killed, and the report.
 
 use crate::args::{CrashFlags, typed};
 use chiliad::Error;
@@ -29,7 +29,7 @@ pub fn words(
     words
 }
 
-/// What came of the cycles.
+/// The results of the cycles.
 pub struct Told {
     pub text: String,
     pub json: Value,

@@ -200,7 +200,7 @@ pub struct ChildFlags {
     /// When to acknowledge.
     #[arg(long, value_enum)]
     pub durability: CrashDurability,
-    /// What all processes have.
+    /// Flags of all processes.
     #[command(flatten)]
     pub cycle: CycleFlags,
 }
@@ -220,7 +220,7 @@ pub struct CrashServerFlags {
     /// The number of its first client.
     #[arg(long)]
     pub first_client: usize,
-    /// What all processes have.
+    /// Flags of all processes.
     #[command(flatten)]
     pub cycle: CycleFlags,
 }

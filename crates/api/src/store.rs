@@ -85,7 +85,7 @@ pub trait Store<M: Machine> {
         Ok(Vec::new())
     }
 
-    /// What this copy of a database has, as a text that is the same of all copies that have read as far; `None` where there
+    /// A text that is equal for all copies of a database that have read as far and have the same; `None` where there
     /// are no others. Nobody is at work, on any copy.
     ///
     /// # Errors

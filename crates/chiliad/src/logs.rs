@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// What comes before the name of a log in memory, and before a directory.
+/// Prefixes of the names of logs: in memory, in a directory, over NATS.
 const MEMORY: &str = "memory:";
 const FILE: &str = "file:";
 const NATS: &str = "nats://";

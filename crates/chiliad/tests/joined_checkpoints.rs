@@ -291,7 +291,7 @@ fn what_a_killed_checkpoint_leaves_is_in_nobodys_way() {
     assert_eq!(rows(&db), model);
 }
 
-/// What cuts a log off.
+/// A switch that cuts a log off.
 #[derive(Default)]
 struct Cut {
     is_cut: AtomicBool,

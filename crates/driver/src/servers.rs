@@ -161,7 +161,7 @@ fn with_tasks(cluster: Cluster<Interleaved>, opening: &Opening) -> WithTasks {
     (Box::new(cluster), tasks.collect())
 }
 
-/// What threads of their own do for the servers, if they are to have some.
+/// The tasks of the servers' own threads, if they are to have some.
 fn tasks<M: Machine>(cluster: &Cluster<M>, opening: &Opening) -> Vec<HyderTask<M>> {
     match opening.cluster.roll.pipeline {
         0 => Vec::new(),

@@ -102,7 +102,7 @@ pub trait Target {
     /// # Errors
     /// The engine's.
     fn audit(&self) -> Result<Vec<String>, Failure>;
-    /// What it has, for a comparison with copies in other processes: see [`chiliad_engine::Store::fingerprint`].
+    /// A text to compare with copies in other processes: see [`chiliad_engine::Store::fingerprint`].
     ///
     /// # Errors
     /// The engine's.

@@ -110,7 +110,7 @@ impl<M: Machine> Base<'_, M> {
         let _turn = self.declaring.take();
         let dropped = self.catalog.find(name)?;
         if let Some(durable) = self.durable {
-            // What was moved elsewhere before must not be lost with the table.
+            // Rows that were moved to another table before must not be lost with this one.
             durable.wait(self.epochs.current())?;
             let _turn = durable.changing.take();
             durable.change_catalog(&self.catalog.blob_without(dropped))?;

@@ -74,7 +74,7 @@ pub(crate) struct Core<M: Machine, S: Scheme<M>> {
 /// How the transaction in hand stands.
 pub(crate) struct Attempt {
     pub state: State,
-    /// What it failed with, once it is lost. Apart from the state, which each transaction sets twice: what holds an
+    /// The error of an aborted transaction. Apart from the state, which each transaction sets twice: a field that holds an
     /// error is looked at before it is overwritten.
     pub failure: Error,
     /// Counts the worker's transactions.

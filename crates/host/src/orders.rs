@@ -1,4 +1,4 @@
-//! What the process that has started this one tells it, on standard input.
+//! Orders of the parent process, on standard input.
 
 use std::io;
 use std::sync::mpsc::{Receiver, channel};

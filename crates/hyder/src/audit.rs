@@ -65,7 +65,7 @@ pub fn fingerprint<M: Machine>(server: &SharedServer<M>) -> Result<String> {
     Ok(format!("verdicts {:016x}, {count} rows {:016x}", head.digest, hasher.finish()))
 }
 
-/// What a server has otherwise than the log says.
+/// How a server differs from the outcome of its log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Deviation {
     /// It has not read all of the log.
@@ -84,7 +84,7 @@ pub enum Deviation {
     },
 }
 
-/// What a server has otherwise than it must have: one difference at most.
+/// The first difference between a server and the outcome of its log.
 ///
 /// # Errors
 /// [`Error::TooManyWorkers`].

@@ -22,7 +22,7 @@ pub struct By {
     pub content: u32,
 }
 
-/// What an item asks for.
+/// The request of an item.
 pub enum Task<'b, M: Machine> {
     /// A server joins: its nonce and rules.
     Join(&'b [u8]),
@@ -39,7 +39,7 @@ pub type Tasks<'b, M> = Vec<(By, Task<'b, M>)>;
 
 /// A record of the log.
 pub struct Record {
-    /// What it says of its writer; `None` for one that is malformed, which every server leaves out alike.
+    /// Its head; `None` for a malformed record, which every server skips alike.
     pub head: Option<Head>,
     pub bytes: Vec<u8>,
 }
@@ -59,7 +59,7 @@ pub struct Source {
     pub wholes: Vec<Vec<u8>>,
 }
 
-/// What a checkpoint of the state after a batch says of the log.
+/// The part of a checkpoint's summary that the first stage knows.
 pub struct Place {
     /// The checksum of the last record.
     pub checksum: u32,
@@ -68,12 +68,12 @@ pub struct Place {
     pub assembly: Vec<u8>,
 }
 
-/// What was read of the log at once.
+/// Records on their way through the stages.
 pub struct Batch<M: Machine> {
     /// Before `source` in the order of their drops: they refer to it.
     tasks: Tasks<'static, M>,
     source: Arc<Source>,
-    /// What the records say of their writers.
+    /// The heads of its records.
     pub heads: Vec<Head>,
     /// The position after its last record.
     pub end: Position,

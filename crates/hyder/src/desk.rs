@@ -35,7 +35,7 @@ pub struct Desk<M: Machine> {
     pub progress: Progress<M>,
     pub captures: Captures<M>,
     pub recent: Recent<M>,
-    /// What states have replaced, and the states before them: the first stage frees it.
+    /// Blocks that states have replaced, and the states before them: the first stage frees them.
     pub garbage: Latch<M, Vec<Garbage<M>>>,
     /// Numbers of items given out.
     locals: M::Word,

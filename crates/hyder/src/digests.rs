@@ -1,6 +1,6 @@
 //! The digests of the last labels: what other servers say of theirs is compared with them.
 //!
-//! Every record says the newest label of its writer and the digest of all items and verdicts up to it. Whoever reads the record
+//! Every record says the newest label of its writer and the digest of all items and verdicts up to it. A server that reads the record
 //! has come to that label before, from the same log, so to the same digest: if not, one of the two was shown another
 //! log, or decides by other rules, and goes no further.
 

@@ -45,10 +45,10 @@ const fn fault(
 /// Servers come to other verdicts than the log's, or than each other.
 const VERDICT: &[&str] = &["verdict differs", "digest differs"];
 
-/// What was read is gone.
+/// A reader meets freed memory.
 const FREED: &[&str] = &["use of freed memory"];
 
-/// What was read and not written counts for nothing.
+/// Keys that were only read are no dependence.
 pub static READ_DEPENDENCE_DROPPED: Fault = fault(
     "hyder-read-dependence-dropped",
     "an intention depends on the keys that it has read",
@@ -56,7 +56,7 @@ pub static READ_DEPENDENCE_DROPPED: Fault = fault(
     VERDICT,
 );
 
-/// What was looked for and not found counts for nothing.
+/// Keys that were not found are no dependence.
 pub static ABSENCE_DROPPED: Fault = fault(
     "hyder-absence-dropped",
     "an intention depends on the absence of the keys that it has not found",
@@ -64,7 +64,7 @@ pub static ABSENCE_DROPPED: Fault = fault(
     &["history"],
 );
 
-/// What was scanned counts for nothing.
+/// Scanned ranges are no dependence.
 pub static RANGE_DROPPED: Fault = fault(
     "hyder-range-dropped",
     "an intention depends on the ranges that it has scanned",
@@ -136,7 +136,7 @@ pub static TOMBSTONE_PURGED_EARLY: Fault = fault(
     VERDICT,
 );
 
-/// What is in the log twice is decided twice.
+/// An item that is in the log twice is decided twice.
 pub static DUPLICATE_MELDED: Fault = fault(
     "hyder-duplicate-melded",
     "an item that is in the log twice counts once",
@@ -144,7 +144,7 @@ pub static DUPLICATE_MELDED: Fault = fault(
     VERDICT,
 );
 
-/// What is in the log twice has two numbers.
+/// An item that is in the log twice gets two numbers.
 pub static NUMBERED_TWICE: Fault = fault(
     "hyder-numbered-twice",
     "an item that is in the log twice has the number of the first",
@@ -152,7 +152,7 @@ pub static NUMBERED_TWICE: Fault = fault(
     VERDICT,
 );
 
-/// What may not have arrived is appended again as something else.
+/// An append whose outcome is unknown is repeated under a new number.
 pub static RETRIED_AS_ANOTHER: Fault = fault(
     "hyder-retried-as-another",
     "an item that is appended again has the same number among those of its server",
@@ -160,7 +160,7 @@ pub static RETRIED_AS_ANOTHER: Fault = fault(
     &["doubled"],
 );
 
-/// What may not have arrived is taken for appended.
+/// An append whose outcome is unknown is taken for done.
 pub static APPEND_NOT_REPEATED: Fault = fault(
     "hyder-append-not-repeated",
     "records that may not have arrived are appended again",
@@ -196,7 +196,7 @@ pub static FREED_ABOVE_LOW_WATER: Fault = fault(
     FREED,
 );
 
-/// What was replaced is freed while intentions are built on states that lead to it.
+/// Replaced blocks are freed while intentions are built on states that lead to them.
 pub static KEPT_STATES_FREED: Fault = fault(
     "hyder-kept-states-freed",
     "what was replaced is freed after the last kept state that leads to it",

@@ -234,7 +234,7 @@ impl<M: Machine> Front<M> {
         Some(())
     }
 
-    /// What a checkpoint of the state after all that was read says of the log.
+    /// The part of a checkpoint's summary that this stage knows, after all that was read.
     fn place(&self) -> Place {
         Place {
             checksum: self.checksum,

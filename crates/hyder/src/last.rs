@@ -127,7 +127,7 @@ impl<M: Machine> Last<M> {
         Rules { level, window }
     }
 
-    /// What records of this server say of it.
+    /// The head of this server's records.
     pub fn head(&self) -> Head {
         Head { server: self.server, label: self.label, digest: self.digest }
     }
@@ -183,7 +183,7 @@ impl<M: Machine> Last<M> {
         Ok(())
     }
 
-    /// What a checkpoint of the state as it is says besides rows.
+    /// The summary of a checkpoint of the current state.
     fn summary(&self, place: Place) -> Summary {
         Summary {
             log: self.identity,

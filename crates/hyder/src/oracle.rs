@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 pub struct Decided {
     /// It was an intention that commits, or a change of the catalog that was made.
     pub commits: bool,
-    /// What it wrote.
+    /// Its writes.
     pub writes: Vec<WrittenRow>,
 }
 
@@ -66,7 +66,7 @@ impl Oracle {
         }
     }
 
-    /// What became of the item of this number, if there is one.
+    /// The outcome of the item of this number, if there is one.
     #[must_use]
     pub fn decided(&self, label: u64) -> Option<&Decided> {
         self.decided.get(label.checked_sub(1)? as usize)

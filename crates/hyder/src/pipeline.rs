@@ -85,7 +85,7 @@ impl<M: Machine> Pipeline<M> {
         outcome
     }
 
-    /// What `look` finds, or sleeps until something changes.
+    /// Returns what `look` finds; where that is nothing, sleeps until something changes.
     pub fn find<R>(&self, look: impl FnOnce(&mut Queue<M>) -> Option<R>) -> Option<R> {
         let mut queue = self.0.lock();
         let found = look(&mut queue);

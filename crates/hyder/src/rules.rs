@@ -11,7 +11,7 @@ pub struct Rules {
     pub window: u64,
 }
 
-/// What a server says when it joins: a number by which it knows its own record, and its rules.
+/// The item of a server that joins: a number by which it knows its own record, and its rules.
 ///
 /// ```text
 /// 16 bytes nonce | u8 level (0 serializable, 1 snapshot) | u64 window

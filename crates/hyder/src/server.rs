@@ -248,7 +248,7 @@ impl<M: Machine> Server<M> {
             // Acquire pairs with the release in `append`.
             let appends = self.appends.load(Ordering::Acquire);
             let Some(mut roller) = self.take_roller() else { return did };
-            // Whoever fails leaves the stages at different places: nobody plays them any more.
+            // A failed step leaves the stages at different places: they are not played any more.
             let stepped = match self.failure() {
                 None => roller.step(&self.desk, patience),
                 Some(_) => Ok(false),

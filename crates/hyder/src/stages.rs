@@ -14,7 +14,7 @@ use core::time::Duration;
 /// How long a thread waits for a record.
 const PATIENCE: Duration = Duration::from_millis(10);
 
-/// What a thread needs for a stage, once nobody else has it; nothing if the thread is to end first.
+/// Takes the state of a stage once no other thread has it; `None` if the thread is to end first.
 fn take<M: Machine, T>(place: &Latch<M, Option<T>>, is_over: impl Fn() -> bool) -> Option<T> {
     loop {
         let taken = place.lock().take();

@@ -48,7 +48,7 @@ impl<M: Machine> Hyder<M> {
         Server::open(log, disk, options).map(Self)
     }
 
-    /// What threads may run for the server, each task on one of its own and all of them or none: one appends, the others
+    /// Tasks for threads of the server, each on one of its own, all of them or none: one appends, the others
     /// roll the log forward, as many as [`crate::RollOptions::pipeline`] says. While none runs, the sessions do that wait
     /// for their verdicts.
     #[must_use]
@@ -77,7 +77,7 @@ impl<M: Machine> Hyder<M> {
         self.0.read_to_end();
     }
 
-    /// What the server, at rest, has otherwise than `oracle`, which has read all of its log: the first difference.
+    /// The first difference between the server, at rest, and `oracle`, which has read all of its log.
     ///
     /// # Errors
     /// [`Error::TooManyWorkers`].

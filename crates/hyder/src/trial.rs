@@ -77,7 +77,7 @@ pub fn intention(random: &mut Random, shape: Shape, label: u64) -> Vec<u8> {
     encoder.finish()
 }
 
-/// What the validator has in a table.
+/// The validator's rows of a table.
 pub fn expected(model: &Validator, table: u32) -> Vec<Row> {
     let rows = model.rows.iter().filter(|((number, _), _)| *number == table);
     let row = |((_, key), version): (&(u32, Vec<u8>), &Version)| {

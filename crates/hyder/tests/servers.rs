@@ -1,4 +1,4 @@
-//! What servers of one log refuse, and what they take, from outside.
+//! Servers of one log from outside: what they refuse and accept.
 
 use chiliad_api::{Error, Intent, Result, Store, TableId, TableSpec};
 use chiliad_hyder::{Certifier, Group, Hyder, Level, RollOptions, ServerOptions};

@@ -1,8 +1,7 @@
 //! The promises of every shared log, by the suite that the other implementations pass.
 
 mod common;
-// Not all logs need all of it.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "not all logs need all of it")]
 #[path = "../../shared-log/tests/contract/suite.rs"]
 mod suite;
 

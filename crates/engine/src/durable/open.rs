@@ -71,13 +71,13 @@ impl<M: Machine, S: Scheme<M>> Database<M, S> {
     }
 }
 
-/// What a directory holds, ready to become a database of whatever scheme.
+/// The contents of a directory, ready to become a database of any scheme.
 struct Prepared<M: Machine> {
     options: Options,
     heap: Arc<Shared<M, Heap<M>>>,
     catalog: Catalog<M>,
     recovered: Recovered,
-    /// What keeps it there, and the writers of its log, unless it is only read.
+    /// The lock on it and the writers of its log, unless it is only read.
     durable: Option<Durable<M>>,
     writers: Vec<LogWriter<M>>,
 }

@@ -1,6 +1,6 @@
 //! Servers of a test's own, started by the script beside the crate; a test without servers says that it was skipped.
 
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test file uses some of it")]
 
 use chiliad_jetstream::{JetStream, Options};
 use chiliad_machine::shared_log::{Position, SharedLog, SharedLogError};

@@ -26,9 +26,9 @@ use std::sync::mpsc::Receiver;
 pub enum Line {
     /// It has joined and has read all rows.
     Ready,
-    /// What came of its clients.
+    /// Its clients' results.
     Ran(Value),
-    /// What its copy has, when all clients have ended.
+    /// The fingerprint of its copy, when all clients have ended.
     Has(String),
 }
 
@@ -92,7 +92,7 @@ pub fn serve(spec: &RunSpec, shared: &SharedLogSpec) -> Result<(), Stop> {
     Line::Has(has).say()
 }
 
-/// What a report says to another process, but for the history.
+/// A report for another process, without the history.
 fn told(report: &NativeReport) -> Value {
     json!({
         "seconds": report.seconds, "tally": report.tally.to_numbers(), "complete": report.complete,
@@ -106,7 +106,7 @@ fn keep_history(path: &Path, target: &NativeTarget, report: &NativeReport) -> Re
         .finish(|file| write_history(&judgement, &report.recorders, file))
 }
 
-/// What comes on standard input.
+/// Orders on standard input.
 struct Orders {
     lines: Receiver<String>,
     end: End,

@@ -104,7 +104,7 @@ impl Others {
         Ok(())
     }
 
-    /// What they do not have as this process has it.
+    /// How their copies differ from this process's.
     fn compare(&mut self, target: &NativeTarget) -> Result<Vec<String>, Stop> {
         let own = target.fingerprint()?.unwrap_or_default();
         let mut differences = Vec::new();

@@ -1,4 +1,4 @@
-//! What clients have done, for rigs in which they die: kept where it outlives them, and handed to the checker.
+//! The clients' attempts, for rigs in which clients die: kept where they outlive the clients, and handed to the checker.
 
 pub mod entered;
 pub mod ledger;

@@ -40,7 +40,7 @@ impl Findings {
         self.problems.extend(problems.map(|problem| format!("cycle {cycle}: {problem}")));
     }
 
-    /// What is wrong, in words, if anything is.
+    /// The problems in words, if there are any.
     #[must_use]
     pub fn complaint(&self) -> Option<String> {
         (!self.is_clean()).then(|| format!("lost {}\n{}", self.lost, self.problems.join("\n")))

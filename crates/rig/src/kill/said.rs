@@ -17,7 +17,7 @@ pub enum Said {
     CheckpointEnds,
     /// Its clients have ended.
     Stopped,
-    /// What a server of a shared log has, when all clients of all servers have ended.
+    /// The fingerprint of a server of a shared log, when all clients of all servers have ended.
     Has {
         /// Which server.
         server: u32,

@@ -1,5 +1,5 @@
-//! The threads of a process that is killed: clients, and who makes checkpoints beside them. The first that fails stops
-//! all.
+//! The threads of a process that is killed: clients, and one that makes checkpoints. The first that fails
+//! stops all.
 
 use super::client::Trouble;
 use super::said::{Said, say};

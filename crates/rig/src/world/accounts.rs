@@ -1,4 +1,4 @@
-//! What clients were told, beside what must come of the log.
+//! The answers that clients got, compared with the outcome of the log.
 
 use super::common::Account;
 use crate::clients::ledger::{Attempt, Ended};
@@ -7,7 +7,7 @@ use chiliad_api::{Stamp, stamp};
 use chiliad_hyder::{Oracle, Version};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is wrong with what clients were told.
+/// Judges the answers that clients got.
 pub(super) fn judge(
     told: &[Account],
     attempts: &[Attempt],
@@ -78,7 +78,7 @@ fn judge_attempts(
     }
 }
 
-/// Whoever asks a server has what that has answered before.
+/// A read sees what the same server has answered before.
 fn judge_readers(told: &[Account], verdicts: &mut Verdicts) {
     let mut by_end: Vec<&Account> = told.iter().collect();
     by_end.sort_by_key(|account| account.end);

@@ -15,7 +15,7 @@ const KEYS: u32 = 6;
 /// One visit in so many drops it.
 const DROPPED_ONE_IN: u32 = 5;
 
-/// What a transaction does.
+/// The purpose of a transaction.
 pub(super) type Body<'b> = dyn FnMut(&mut dyn Transaction) -> Result<()> + 'b;
 
 /// Runs a transaction once.

@@ -15,7 +15,7 @@ const LOOK: Ticks = 100;
 /// How long it may take, once the world is healed, until it is noticed that the log broke its promises.
 const PATIENCE: Ticks = 100_000;
 
-/// What is to be done at a time.
+/// Something to be done at a time.
 #[derive(Clone, Copy)]
 enum Deed {
     Do(Act),
@@ -24,7 +24,7 @@ enum Deed {
     Heal(usize),
 }
 
-/// What is to be done, in the order of times.
+/// Things to be done, in the order of their times.
 #[derive(Default)]
 struct Agenda {
     deeds: BTreeMap<(Ticks, u64), Deed>,
@@ -51,7 +51,7 @@ pub(super) fn run(common: &Rc<Common>) {
             sleep(LOOK.min(at.saturating_sub(Sim::now())));
         }
         start_those_left_behind(common, &mut agenda);
-        // What is down starts again, and who has done is left alone.
+        // Hosts that are down start again; clients that are done are left alone.
         if !matches!(deed, Deed::Do(_)) || !is_done(common) {
             perform(common, deed, &mut agenda);
         }

@@ -1,4 +1,4 @@
-//! What the cores of a world share. It lies on the heap of the program that simulates, so hosts may all see it, and it
+//! The state that the cores of a world share. It lies on the heap of the program that simulates, so hosts may all see it, and it
 //! outlives them.
 
 use super::plan::WorldPlan;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-/// What a client was told of a transaction that has committed.
+/// The answer to a client whose transaction has committed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Account {
     pub server: usize,
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-/// What the cores of a world share.
+/// The state that the cores of a world share.
 pub(super) struct Common {
     pub plan: WorldPlan,
     pub workload: Arc<dyn AnyWorkload>,

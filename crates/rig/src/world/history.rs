@@ -63,7 +63,7 @@ pub(super) fn judge(
     }
 }
 
-/// What an intention wrote whose client has not lived to say so.
+/// The writes of an intention whose client died before it could tell.
 fn writes(decided: &Decided) -> impl Iterator<Item = Op> {
     decided.writes.iter().map(|write| {
         let there = write.over.as_ref().filter(|over| !over.tombstone);

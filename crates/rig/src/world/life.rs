@@ -86,12 +86,12 @@ pub(super) fn join_somehow(
     Err(refused.unwrap_or(Error::Canceled))
 }
 
-/// What the names of cores begin with that make checkpoints.
+/// The prefix of the names of cores that make checkpoints.
 pub(super) const CHECKPOINTER: &str = "checkpoints";
 
 type Core = (String, Box<dyn FnOnce()>);
 
-/// What a server's clients do, and whoever makes its checkpoints.
+/// The cores of a server's clients and of its checkpointer.
 pub(super) fn cores(common: &Rc<Common>, server: usize) -> Vec<Core> {
     let place = &common.places[server];
     let mut cores: Vec<Core> = Vec::new();
@@ -136,7 +136,7 @@ fn make_checkpoint(common: &Common, server: usize) -> bool {
     }
 }
 
-/// What goes on in a server besides.
+/// The background cores of a server.
 pub(super) fn daemons(common: &Rc<Common>, server: usize) -> Vec<Core> {
     let cores = background(common, server).into_iter();
     cores.map(|core| noted(common, server, core)).collect()

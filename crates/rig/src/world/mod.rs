@@ -1,5 +1,5 @@
-//! The world rig: servers of one shared log on simulated hosts of their own, each with clients, a disk and somebody who
-//! makes checkpoints, all on one schedule; chaos, which crashes, stops and cuts them off; and judges.
+//! The world rig: servers of one shared log on simulated hosts of their own, each with clients, a disk and a
+//! checkpointer, all on one schedule; chaos, which crashes, stops and cuts them off; and judges.
 //!
 //! ```text
 //! plan     what the seed says           common   what the cores of a world share
@@ -14,7 +14,7 @@
 //!                   copies     the rows of all servers, and of fresh ones that decide otherwise
 //! ```
 //!
-//! What must come of the log is said by an oracle that reads all records ever appended and decides each by itself
+//! The outcome of the log comes from an oracle that reads all records ever appended and decides each by itself
 //! ([`chiliad_hyder::Oracle`]). A transaction whose client died has committed if the oracle says so.
 
 mod accounts;
@@ -55,7 +55,7 @@ pub struct WorldCase {
 pub struct WorldReport {
     /// What is wrong.
     pub verdicts: Verdicts,
-    /// What the host refused, so that the case could not be run to its end; it says nothing then.
+    /// Why the host could not run the case to its end; the report says nothing then.
     pub refused: Option<String>,
     /// Rare branches taken.
     pub marks: BTreeSet<&'static str>,

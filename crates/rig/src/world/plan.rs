@@ -1,4 +1,4 @@
-//! What the seed says: the servers, the log, and what goes wrong.
+//! The plan of a seed: the servers, the log, and the faults.
 
 use crate::ways::roll;
 use chiliad_hyder::{RollOptions, ServerOptions};
@@ -14,7 +14,7 @@ const EVENTS_MAX: u64 = 8_000_000;
 /// Transactions of all clients, about.
 const TRANSACTIONS: u32 = 120;
 
-/// What goes wrong.
+/// A fault of a world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Act {
     /// A server's host crashes, and starts again after so many ticks; power is lost, or the process killed.
@@ -29,7 +29,7 @@ pub(super) enum Act {
     Deceive { server: usize },
 }
 
-/// What a seed says.
+/// The plan of a seed.
 pub(super) struct WorldPlan {
     pub servers: usize,
     /// Clients of each server.
@@ -48,7 +48,7 @@ pub(super) struct WorldPlan {
     /// How often each server looks at the log, though none of its clients does.
     pub tick: Ticks,
     pub log_faults: LogFaults,
-    /// What goes wrong, each so long after the one before.
+    /// The faults, each so long after the one before.
     pub acts: Vec<(Ticks, Act)>,
     pub config: Config,
     /// How old a state may be that an intention has read.
@@ -126,7 +126,7 @@ impl WorldPlan {
     }
 }
 
-/// What a server's disk does while it runs.
+/// The faults of a server's disk while it runs.
 fn disk_faults(random: &mut Random) -> DiskFaults {
     let mut faults = DiskFaults::default();
     match random.below(6) {

@@ -15,7 +15,7 @@ use std::mem::ManuallyDrop;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The host of whoever does what goes wrong.
+/// The host of the core that makes things go wrong.
 const CHAOS: Host = Host(0);
 
 /// How often each server looks at the log before it must have read all of it.

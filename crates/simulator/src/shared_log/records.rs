@@ -18,7 +18,7 @@ pub(super) struct Records {
     records: VecDeque<Record>,
     bytes: u64,
     deceptions: BTreeMap<(u32, Position), Record>,
-    /// Those before the first: nobody reads them, but who compares.
+    /// Those before the first: kept for comparisons alone.
     trimmed: Vec<Record>,
 }
 

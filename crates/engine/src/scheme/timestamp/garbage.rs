@@ -85,7 +85,7 @@ impl<M: Machine, const VERSIONS: bool> Ordered<M, VERSIONS> {
         let found = record.word().load(Ordering::Relaxed);
         let due = record_word::is_absence(found, garbage.order);
         let words = [found, found | record_word::DEAD];
-        // What was read as absent stays absent for its readers.
+        // A key that was read as absent stays absent for its readers.
         let leave = |guard: &Guard<M>| gap::inherit(guard, record::last_read(record));
         if !due || !unlink::take_out_and(cx, tables, garbage, words, &leave) {
             record::release(record);

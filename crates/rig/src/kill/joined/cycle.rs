@@ -1,4 +1,4 @@
-//! What happens in a cycle, drawn from the seed.
+//! The events of a cycle, drawn from the seed.
 
 use chiliad_workload::random::{Chance, Random};
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub const LOG_SERVERS: usize = 3;
 pub struct Cycle {
     /// The process of servers that is killed so long after all were started, while it joins, if it takes so long.
     pub early: Option<(usize, Duration)>,
-    /// What is done, and how long after the clients have started, in order.
+    /// Events in order, each with its time after the clients have started.
     pub events: Vec<(Duration, Event)>,
     /// How long the clients work.
     pub work: Duration,

@@ -27,7 +27,7 @@ struct Member {
     is_stopped: bool,
     was_killed: bool,
     has_ended: bool,
-    /// What its servers have.
+    /// The fingerprints of its servers.
     has: Vec<String>,
 }
 

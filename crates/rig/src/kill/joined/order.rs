@@ -4,7 +4,7 @@ use chiliad::{Database, Options};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What was asked for.
+/// The order.
 pub struct SharedOrder<'a> {
     /// How often the processes are started.
     pub cycles: u64,

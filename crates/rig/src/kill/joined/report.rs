@@ -1,4 +1,4 @@
-//! What came of the cycles, for people and as JSON.
+//! The results of the cycles, for people and as JSON.
 
 use super::order::SharedOrder;
 use crate::kill::ledger::Findings;
@@ -40,7 +40,7 @@ impl Report {
         self.found.add(number, findings);
     }
 
-    /// What is wrong, if anything is.
+    /// The problems, if there are any.
     pub fn problem(&self) -> Option<String> {
         self.found.complaint()
     }
