@@ -1,7 +1,9 @@
 //! The flags of `bench meld` and `bench log`, which have no clients.
 
+use super::choice::{Words, choice};
 use chiliad_host::values;
-use clap::{Args, ValueEnum};
+use chiliad_lab::run::Way;
+use clap::Args;
 use std::time::Duration;
 
 /// `meld`.
@@ -44,7 +46,7 @@ pub struct MeldFlags {
     /// The ways to decide intentions, by name, in the order in which they run.
     #[arg(
         long,
-        value_enum,
+        value_parser = choice(WAYS),
         value_name = "NAME,...",
         value_delimiter = ',',
         default_value = "base,group,premeld,both,fused,fused-overlapped,plain,overlapped,window,window-overlapped"
@@ -58,34 +60,37 @@ pub struct MeldFlags {
     pub seed: u64,
 }
 
-/// A way to decide intentions.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Way {
-    /// Overlays built on the state that was read, and melded with the newest.
-    Base,
-    /// With group meld.
-    Group,
-    /// With premeld.
-    Premeld,
-    /// With both.
-    Both,
-    /// With group meld of intentions that share their fate, as in the paper: other verdicts than those of the other ways.
-    Fate,
-    /// With premeld, and then with group meld of intentions that share their fate.
-    PremeldFate,
-    /// Overlays built on the newest state at once.
-    Fused,
-    /// The same, descents overlapped.
-    FusedOverlapped,
-    /// No overlays: keys looked up and written in the newest state.
-    Plain,
-    /// The same, descents overlapped.
-    Overlapped,
-    /// Keys looked up in a table of the last writers, writes applied to the newest state.
-    Window,
-    /// The same, descents overlapped.
-    WindowOverlapped,
-}
+/// The ways to decide intentions.
+const WAYS: &Words<Way> = &[
+    (
+        Way::Base.name(),
+        Way::Base,
+        "Overlays built on the state that was read, and melded with the newest",
+    ),
+    (Way::Group.name(), Way::Group, "With group meld"),
+    (Way::Premeld.name(), Way::Premeld, "With premeld"),
+    (Way::Both.name(), Way::Both, "With both"),
+    (
+        Way::Fate.name(),
+        Way::Fate,
+        "With group meld of intentions that share their fate, as in the paper: other verdicts than those of the other ways",
+    ),
+    (
+        Way::PremeldFate.name(),
+        Way::PremeldFate,
+        "With premeld, and then with group meld of intentions that share their fate",
+    ),
+    (Way::Fused.name(), Way::Fused, "Overlays built on the newest state at once"),
+    (Way::FusedOverlapped.name(), Way::FusedOverlapped, "The same, descents overlapped"),
+    (Way::Plain.name(), Way::Plain, "No overlays: keys looked up and written in the newest state"),
+    (Way::Overlapped.name(), Way::Overlapped, "The same, descents overlapped"),
+    (
+        Way::Window.name(),
+        Way::Window,
+        "Keys looked up in a table of the last writers, writes applied to the newest state",
+    ),
+    (Way::WindowOverlapped.name(), Way::WindowOverlapped, "The same, descents overlapped"),
+];
 
 /// `log`.
 #[derive(Args)]

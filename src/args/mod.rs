@@ -1,6 +1,7 @@
 //! The command line as typed: flags, their bounds and their help. What the flags mean together is
 //! decided in [`crate::settings`].
 
+mod choice;
 mod cluster;
 mod data;
 mod figure;
@@ -19,7 +20,7 @@ pub use data::{
     CrashWorkload, DamageFlags, RecoverFlags,
 };
 pub use figure::FigureCommand;
-pub use hyder::{LogFlags, MeldFlags, Way};
+pub use hyder::{LogFlags, MeldFlags};
 pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
 pub use run::{
     AllocatorFlag, BackoffFlag, CoherenceFlag, CostScaleFlag, DrawnFlags, DurabilityFlag,

@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod appending;
 mod bind;
 mod catalog;
 mod client;
@@ -29,6 +30,7 @@ mod load;
 mod lock_trial;
 mod locking;
 mod lookup;
+mod melding;
 mod native;
 mod on;
 mod open_loop;
@@ -53,19 +55,24 @@ mod verify;
 mod watch;
 mod window;
 
+pub use appending::{Appended, Appending, run_appending};
 pub use bind::{NativeTarget, bind, bind_native};
 pub use catalog::{
     faults, lies_in_directories, open_native, open_on_log, open_on_simulator, open_simulated,
     scheme, schemes, shares_log,
 };
 pub use chiliad_api::Backoff;
-pub use chiliad_hyder::{Certifier, Group, Level, PIPELINE_MAX, Premeld, RollOptions};
+pub use chiliad_hyder::{
+    Certifier, Group, Level, MeldPlan, MeldReport, MeldSetting, PIPELINE_MAX, Premeld, RollOptions,
+    Stage,
+};
 pub use chiliad_lock::Mode as LockMode;
 pub use durable::{Bell, Durability, TimedDisk};
 pub use idle::Idle;
 pub use lock_trial::{LockCounts, LockLoad, LockTrial, LockVerdict};
 pub use locking::{LockTableKind, Locking, run_locking};
 pub use lookup::{Lookup, run_lookup};
+pub use melding::run_melding;
 pub use native::{load_native, run_native};
 pub use on::On;
 pub use opening::{ClusterOptions, Home, Opening, SERVERS_MAX};

@@ -3,6 +3,7 @@
 use super::{FollowingCost, Idle, Sample, Tally};
 use chiliad_checker::Recorder;
 use chiliad_engine::Error;
+use chiliad_machine::shared_log::SharedLogError;
 use chiliad_workload::Condition;
 use std::fmt;
 
@@ -77,6 +78,8 @@ pub enum Failure {
         /// The engine's answer.
         error: Error,
     },
+    /// The shared log refused.
+    Log(SharedLogError),
     /// A client panicked.
     Panic(String),
     /// The host refused threads.
@@ -96,6 +99,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine { doing, error } => write!(f, "{doing}: {error}"),
+            Self::Log(error) => error.fmt(f),
             Self::Host(problem) => f.write_str(problem),
             Self::Interrupted => write!(f, "interrupted before anything was measured"),
             Self::Panic(message) => write!(f, "a client panicked: {message}"),

@@ -92,7 +92,6 @@ const ROOMS: &[(&str, &[&str])] = &[
             "chiliad-driver",
             "chiliad-rig",
             "chiliad-checker",
-            "chiliad-hyder",
             "chiliad",
         ],
     ),

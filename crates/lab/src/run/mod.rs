@@ -1,5 +1,7 @@
-//! Runs: natively, on simulated machines, many at once; what each comes to is a [`crate::result::RunResult`].
+//! Runs: natively, on simulated machines, many at once; what each comes to is a [`crate::result::RunResult`];
+//! meld and appends, which have no clients and no transactions, come to a [`MeldResult`] and an [`AppendResult`].
 
+mod appends;
 mod book;
 mod files;
 mod interleave;
@@ -7,6 +9,7 @@ mod job;
 mod judged;
 mod locks;
 mod lookups;
+mod meld;
 mod native;
 mod place;
 mod points;
@@ -18,10 +21,12 @@ mod simulated;
 mod timestamps;
 mod verify;
 
+pub use appends::{AppendResult, AppendSpec};
 pub use files::Files;
 pub use job::Job;
 pub use locks::LocksSpec;
 pub use lookups::LookupSpec;
+pub use meld::{MeldResult, MeldSpec, Way};
 pub(crate) use native::{measure_again, open};
 pub(crate) use points::{Answer, run_points};
 pub use progress::reading;

@@ -1,0 +1,112 @@
+//! The costs of the stages, as text and as JSON.
+
+use super::{MeldSpec, Way};
+use crate::BUILD;
+use crate::spec::level_name;
+use chiliad_driver::{MeldPlan, MeldReport};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// The costs of the stages, of each way.
+#[derive(Clone, Debug)]
+pub struct MeldResult {
+    /// The specification.
+    pub spec: MeldSpec,
+    /// The ways, in their order, with the counts of all intentions and the time of each stage in nanoseconds.
+    pub reports: Vec<(Way, MeldReport)>,
+}
+
+/// A stage's share of one intention.
+fn each(number: u64, report: &MeldReport) -> f64 {
+    number as f64 / report.intentions.max(1) as f64
+}
+
+fn sum(report: &MeldReport) -> u64 {
+    report.stages().iter().map(|(_, stage)| stage.time).sum()
+}
+
+impl MeldResult {
+    /// What is wrong: ways that must come to the same verdicts have not.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        let exact = self.reports.iter().filter(|(way, _)| way.is_exact());
+        let mut verdicts = exact.map(|(_, report)| (report.digest, report.committed));
+        let first = verdicts.next();
+        let agree = verdicts.all(|other| Some(other) == first);
+        (!agree).then(|| "the ways have not come to the same verdicts".into())
+    }
+
+    /// The costs, a line for each way.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let MeldPlan { operations, writes, records, zone, .. } = self.spec.plan;
+        let mut out = format!(
+            "nanoseconds for each intention of {operations} keys, {writes} of them written; {records} rows, zone \
+             {zone}\n{:<18}",
+            "way"
+        );
+        for (stage, _) in MeldReport::default().stages() {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "{stage:>9}");
+        }
+        out.push_str("      all  last/s   visited     made  refused\n");
+        for (way, report) in &self.reports {
+            let _ = write!(out, "{:<18}", way.name());
+            for (_, stage) in report.stages() {
+                let _ = write!(out, "{:>9.0}", each(stage.time, report));
+            }
+            let _ = writeln!(
+                out,
+                "{:>9.0}{:>7.0}K{:>10.1}{:>9.1}{:>8.2}%",
+                each(sum(report), report),
+                1e6 / each(report.last.time, report).max(1.0),
+                each(report.last.visited, report),
+                each(report.last.made, report),
+                100.0 - 100.0 * each(report.committed, report),
+            );
+        }
+        out.push_str("last/s: intentions that the last stage alone decides in a second; visited, made: its nodes\n");
+        out
+    }
+
+    /// The same as JSON, an object for each way.
+    #[must_use]
+    pub fn json(&self) -> Vec<Value> {
+        self.reports.iter().map(|(way, report)| self.row(*way, report)).collect()
+    }
+
+    fn row(&self, way: Way, report: &MeldReport) -> Value {
+        let MeldSpec { plan, level, premeld, repeat, .. } = &self.spec;
+        let stages: serde_json::Map<String, Value> = report
+            .stages()
+            .iter()
+            .map(|(name, stage)| {
+                let cost = json!({
+                    "ns": each(stage.time, report),
+                    "visited": each(stage.visited, report),
+                    "made": each(stage.made, report),
+                });
+                ((*name).to_owned(), cost)
+            })
+            .collect();
+        json!({
+            "workload": "meld",
+            "way": way.name(),
+            "records": plan.records,
+            "record_bytes": plan.record_bytes,
+            "ops": plan.operations,
+            "writes": plan.writes,
+            "zone": plan.zone,
+            "theta": plan.theta,
+            "premeld": format!("{},{}", premeld.0, premeld.1),
+            "isolation": level_name(*level),
+            "seed": plan.seed,
+            "repeat": repeat,
+            "intentions": report.intentions,
+            "committed": report.committed,
+            "digest": format!("{:016x}", report.digest),
+            "stages": stages,
+            "build": BUILD,
+        })
+    }
+}
