@@ -26,6 +26,7 @@ mod runs;
 mod schemes;
 mod settings;
 mod soak;
+mod soak_servers;
 mod sweep;
 
 use args::{BenchCommand, Command};

@@ -2,7 +2,7 @@
 
 use crate::args::SoakFlags;
 use crate::campaign::workload;
-use crate::{lines, settings};
+use crate::{lines, settings, soak_servers};
 use chiliad_driver::schemes;
 use chiliad_host::output::complain;
 use chiliad_host::{Sink, Stop, computer, interrupt};
@@ -13,6 +13,9 @@ use serde_json::json;
 
 /// Runs the rounds.
 pub fn run(flags: &SoakFlags) -> Result<(), Stop> {
+    if let Some(servers) = flags.joined.servers {
+        return soak_servers::run(flags, servers);
+    }
     let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
     let cells = cells(flags)?;
     let cores = flags.threads.unwrap_or_else(computer::cores);

@@ -1,5 +1,6 @@
 //! The flags of `chiliad soak`.
 
+use chiliad_driver::SERVERS_MAX;
 use chiliad_host::values;
 use clap::Args;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use std::time::Duration;
 /// `chiliad soak`.
 #[derive(Args)]
 pub struct SoakFlags {
-    /// Rounds begin, and end, until this time is over [default: one round].
+    /// Rounds begin, and end, until this time is over [default: one round; of servers 180s].
     #[arg(long, value_name = "TIME", value_parser = values::time_above_zero,
         conflicts_with = "rounds")]
     pub duration: Option<Duration>,
@@ -37,7 +38,7 @@ pub struct SoakFlags {
     #[arg(long)]
     pub simulated: bool,
     /// Cores that clients of a native cell run on, and simulated cells at a time, 1 to 256 [default: all
-    /// cores].
+    /// cores]; the clients of each server [default: 2].
     #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 256))]
     pub threads: Option<usize>,
     /// How long a native cell runs; longer, until somebody commits.
@@ -49,10 +50,41 @@ pub struct SoakFlags {
     #[arg(long, value_name = "TIME", default_value = "10s",
         value_parser = values::time_above_zero)]
     pub idle_max: Duration,
+    #[command(flatten)]
+    pub joined: JoinedSoakFlags,
     /// Write the result as JSON; `-` is standard output, which then holds nothing else.
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
     /// Print nothing but results that failed.
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// What servers that share a log have.
+#[derive(Args)]
+pub struct JoinedSoakFlags {
+    /// Servers that share a log, 2 to 63, under hyder, instead of cells: they update, restart and make checkpoints, one
+    /// more joins, and memory and log must not grow.
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 2, SERVERS_MAX - 1),
+        conflicts_with_all = ["rounds", "workload", "interleave", "native", "simulated", "cell", "idle_max"])]
+    pub servers: Option<usize>,
+    /// The servers' log: memory:, a directory, or nats://HOST:PORT,.../NAME; empty or missing
+    /// [default: a temporary directory].
+    #[arg(long, value_name = "LOG", requires = "servers")]
+    pub shared_log: Option<String>,
+    /// Where the servers keep their checkpoints [default: beside the log, or a temporary one].
+    #[arg(long, value_name = "DIR", requires = "servers")]
+    pub data: Option<PathBuf>,
+    /// Transactions a second of all their clients, 1 to 1000000, but for the rounds in which they run as fast as they can.
+    #[arg(long, value_name = "N", default_value = "1500", requires = "servers",
+        value_parser = |s: &str| values::count(s, 1, 1_000_000).map(|rate| rate as u32))]
+    pub rate: u32,
+    /// Rows of 100 bytes that they update, 10 to 10000000.
+    #[arg(long, value_name = "N", default_value = "50000", requires = "servers",
+        value_parser = |s: &str| values::count(s, 10, 10_000_000).map(|records| records as u32))]
+    pub records: u32,
+    /// Bytes of log after which they make a checkpoint, and trim the log.
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", requires = "servers",
+        value_parser = values::size)]
+    pub checkpoint_bytes: u64,
 }

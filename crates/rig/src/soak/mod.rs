@@ -4,8 +4,11 @@
 //! cell   a scheme, a workload, transactions in flight, a machine    setup  the same with every default filled in
 //! run    a cell run, and what it has come to                      rounds, report  all cells, seed after seed
 //! ```
+//!
+//! [`joined`] is about servers that share a log: whether they stay alike and small for as long as they run.
 
 mod cell;
+pub mod joined;
 mod report;
 mod rounds;
 mod run;
