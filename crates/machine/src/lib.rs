@@ -10,6 +10,8 @@
 //! - `Sim` (crate `chiliad-simulator`): many cores on one host thread, deterministic by seed;
 //! - loom is a further machine, in the dev-dependencies of the small protocols.
 //!
+//! [`tasks`] is a second interface beside it: ordered tasks, for hardware that speculates.
+//!
 //! Rules of the seam, which the rooms above keep:
 //!
 //! 1. every [`Word`] and [`Link`] that two workers share lives in memory obtained from
@@ -46,6 +48,7 @@ pub mod shared_log;
 mod sleepers;
 mod sparse;
 mod spin;
+pub mod tasks;
 mod turn;
 
 pub use affinity::{allowed_cores, restrict_to_cores};
