@@ -185,6 +185,8 @@ fn values_out_of_range_are_refused_with_the_range() {
         ("txbench --hotspot 0", "above 0 to 100"),
         ("txbench --rows 100 --hotspot 5 --rows-read 6", "at most 5"),
         ("txbench --rows 100 --partitions 101", "1 to 100"),
+        ("bidding --users 0", "1 to 100000000"),
+        ("bidding --users 3 --partitions 4", "1 to 3"),
         ("txbench --stalled-at 5", "10s"),
     ] {
         let mut words = flags.split(' ').rev();

@@ -2,13 +2,14 @@
 
 use super::scope::{Scope, WorkloadFlags};
 use super::workloads::{
-    AccessFlag, BankFlags, HashFlags, IndexKindFlag, InsertDeleteFlags, LockOrderFlag, MixFlag,
-    ScaleFlag, ScanFlags, SmallbankFlags, TatpFlags, TatpMixFlag, TpccFlags, TpccScaleFlag,
-    TxbenchFlags, YcsbFlags, YesNo,
+    AccessFlag, BankFlags, BiddingFlags, HashFlags, IndexKindFlag, InsertDeleteFlags,
+    LockOrderFlag, MixFlag, ScaleFlag, ScanFlags, SmallbankFlags, TatpFlags, TatpMixFlag,
+    TpccFlags, TpccScaleFlag, TxbenchFlags, YcsbFlags, YesNo,
 };
 use chiliad_host::Stop;
 use chiliad_lab::spec::Load;
 use chiliad_workload::WorkloadOptions;
+use chiliad_workload::bidding::BiddingOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::{self, TatpOptions};
@@ -219,6 +220,19 @@ impl WorkloadFlags for TxbenchFlags {
             stalled_at: self.stalled_at,
             ..Load::new(WorkloadOptions::Txbench(options), micro)
         })
+    }
+}
+
+impl WorkloadFlags for BiddingFlags {
+    fn load(&self, scope: &Scope) -> Result<Load, Stop> {
+        let micro = is_micro(self.scale, scope);
+        let base = if micro { BiddingOptions::micro() } else { BiddingOptions::default() };
+        let (users, products) =
+            (small(self.users, base.users), small(self.products, base.products));
+        let partitions = partitions(self.partitions, scope.clients, users.min(products), scope);
+        let options = BiddingOptions { users, products, partitions };
+        valid(options.validate())?;
+        Ok(Load::new(WorkloadOptions::Bidding(options), micro))
     }
 }
 

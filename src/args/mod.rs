@@ -30,7 +30,7 @@ pub use run::{
 pub use scope::{Scope, WorkloadFlags};
 pub use soak::SoakFlags;
 pub use workloads::{
-    BankFlags, HashFlags, IndexFlags, IndexKindFlag, LocksFlags, ScanFlags,
+    BankFlags, BiddingFlags, HashFlags, IndexFlags, IndexKindFlag, LocksFlags, ScanFlags,
     SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, TxbenchFlags,
     YcsbFlags, YesNo,
 };
@@ -139,6 +139,8 @@ pub enum Workload<M: Args> {
     Tatp(Box<WorkloadRun<TatpFlags, M>>),
     /// TxBench: range queries of three tables, and updates of the one next to the one read.
     Txbench(Box<WorkloadRun<TxbenchFlags, M>>),
+    /// Bidding: users bid for products; one short transaction, the highest bids are kept.
+    Bidding(Box<WorkloadRun<BiddingFlags, M>>),
     /// A few rows that come, go and come back under an ordered index, and scans of them.
     Scan(Box<WorkloadRun<ScanFlags, M>>),
     /// A few rows that come, go and come back under a hash index.
@@ -185,6 +187,7 @@ impl<M: Args> Workload<M> {
             Self::Smallbank(run) => run.parts(),
             Self::Tatp(run) => run.parts(),
             Self::Txbench(run) => run.parts(),
+            Self::Bidding(run) => run.parts(),
             Self::Scan(run) => run.parts(),
             Self::Hash(run) => run.parts(),
             Self::Bank(run) => run.parts(),

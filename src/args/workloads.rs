@@ -194,6 +194,25 @@ pub struct TxbenchFlags {
     pub snapshot_reads: Option<YesNo>,
 }
 
+/// `bidding`. Defaults of a scale are filled in by the workload.
+#[derive(Args)]
+pub struct BiddingFlags {
+    /// How large the house is: as asked for, or a handful of users and products [default: spec natively
+    /// and with timed cores, else micro].
+    #[arg(long, value_enum, value_name = "SCALE")]
+    pub scale: Option<ScaleFlag>,
+    /// Users, 1 to 100000000 [default: 1000, micro 7].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 100_000_000))]
+    pub users: Option<u64>,
+    /// Products, 1 to 100000000 [default: 1000, micro 5].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 100_000_000))]
+    pub products: Option<u64>,
+    /// Ranges that users and products are divided into, 1 to 65536 and at most as many as there are of
+    /// either [default: as many as clients where the scheme needs partitions, else 1].
+    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, 65_536))]
+    pub partitions: Option<u64>,
+}
+
 /// `scan`.
 #[derive(Args)]
 pub struct ScanFlags {

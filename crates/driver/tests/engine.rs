@@ -4,6 +4,7 @@ use chiliad_engine::{
     Database, Error, Intent, Options, Session, Silo, Snapshots, TableId, Transaction,
 };
 use chiliad_machine::Native;
+use chiliad_workload::bidding::{Bidding, BiddingOptions};
 use chiliad_workload::micro::{Bank, BankOptions, InsertDelete, InsertDeleteOptions};
 use chiliad_workload::smallbank::{Smallbank, SmallbankOptions};
 use chiliad_workload::tatp::{Tatp, TatpOptions};
@@ -164,6 +165,11 @@ fn tatp() {
 #[test]
 fn txbench() {
     try_out(&Txbench::new(TxbenchOptions::micro()).unwrap(), 10_000);
+}
+
+#[test]
+fn bidding() {
+    try_out(&Bidding::new(BiddingOptions::micro()).unwrap(), 10_000);
 }
 
 #[test]

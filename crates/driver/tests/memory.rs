@@ -7,6 +7,7 @@ use chiliad_driver::{
 };
 use chiliad_engine::Options;
 use chiliad_workload::WorkloadOptions;
+use chiliad_workload::bidding::BiddingOptions;
 use chiliad_workload::micro::BankOptions;
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -35,6 +36,7 @@ fn estimates_are_near_what_is_resident() {
         WorkloadOptions::Smallbank(SmallbankOptions { accounts: 60_000, ..Default::default() }),
         WorkloadOptions::Tatp(TatpOptions { subscribers: 16_000, ..Default::default() }),
         WorkloadOptions::Txbench(TxbenchOptions { rows: 2_500, ..Default::default() }),
+        WorkloadOptions::Bidding(BiddingOptions { users: 90_000, products: 90_000, partitions: 1 }),
         WorkloadOptions::Tpcc(tpcc),
     ] {
         let before = resident_bytes();

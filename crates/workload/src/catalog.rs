@@ -1,6 +1,7 @@
 //! Every workload there is, each with its options.
 
 use crate::AnyWorkload;
+use crate::bidding::{Bidding, BiddingOptions};
 use crate::memory::Estimate;
 use crate::micro::{Bank, BankOptions, InsertDelete, InsertDeleteOptions};
 use crate::smallbank::{Smallbank, SmallbankOptions};
@@ -24,6 +25,8 @@ pub enum WorkloadOptions {
     Tatp(TatpOptions),
     /// TxBench.
     Txbench(TxbenchOptions),
+    /// Bidding.
+    Bidding(BiddingOptions),
     /// Rows that come and go.
     InsertDelete(InsertDeleteOptions),
     /// Accounts with secondary indexes.
@@ -42,6 +45,7 @@ impl WorkloadOptions {
             Self::Smallbank(bank) => Arc::new(valid(Smallbank::new(bank.clone()))?),
             Self::Tatp(tatp) => Arc::new(valid(Tatp::new(tatp.clone()))?),
             Self::Txbench(txbench) => Arc::new(valid(Txbench::new(txbench.clone()))?),
+            Self::Bidding(bidding) => Arc::new(valid(Bidding::new(bidding.clone()))?),
             Self::InsertDelete(insert_delete) => {
                 Arc::new(valid(InsertDelete::new(insert_delete.clone()))?)
             }
@@ -87,7 +91,7 @@ impl WorkloadOptions {
                 let TxbenchOptions { rows_read, updates, hotspot, .. } = TxbenchOptions::default();
                 Self::Txbench(TxbenchOptions { rows_read, updates, hotspot, ..txbench })
             }
-            other @ (Self::InsertDelete(_) | Self::Bank(_)) => other,
+            other @ (Self::Bidding(_) | Self::InsertDelete(_) | Self::Bank(_)) => other,
         }
     }
 
@@ -100,6 +104,7 @@ impl WorkloadOptions {
             Self::Smallbank(bank) => bank.partitions,
             Self::Tatp(tatp) => tatp.partitions,
             Self::Txbench(txbench) => txbench.partitions,
+            Self::Bidding(bidding) => bidding.partitions,
             Self::InsertDelete(_) | Self::Bank(_) => 1,
         }
     }
@@ -113,6 +118,7 @@ impl WorkloadOptions {
             Self::Smallbank(bank) => bank.snapshot_reads,
             Self::Tatp(tatp) => tatp.snapshot_reads,
             Self::Txbench(txbench) => txbench.snapshot_reads,
+            Self::Bidding(_) => false,
             Self::InsertDelete(insert_delete) => insert_delete.snapshot_reads,
             Self::Bank(bank) => bank.snapshot_reads,
         }
@@ -127,6 +133,7 @@ impl WorkloadOptions {
             Self::Smallbank(bank) => bank.memory(kept),
             Self::Tatp(tatp) => tatp.memory(kept),
             Self::Txbench(txbench) => txbench.memory(kept),
+            Self::Bidding(bidding) => bidding.memory(kept),
             Self::InsertDelete(insert_delete) => insert_delete.memory(kept),
             Self::Bank(bank) => bank.memory(kept),
         }

@@ -9,6 +9,7 @@
 //! - [`smallbank`]: savings and checking accounts, short transactions, a hot spot;
 //! - [`tatp`]: a telecom's subscribers, mostly looked up;
 //! - [`txbench`]: range queries and updates of three tables alike, for lock managers;
+//! - [`bidding`]: users bid for products, one short transaction;
 //! - [`micro`]: a few dozen rows for simulated runs, where a handful of clients meet all the time.
 //!
 //! [`WorkloadOptions`] lists all of them. The drivers, in a crate of their own, load a workload, put its
@@ -18,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod any_workload;
+pub mod bidding;
 mod catalog;
 pub mod memory;
 pub mod micro;

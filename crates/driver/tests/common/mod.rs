@@ -6,6 +6,7 @@ use chiliad_driver::{
     Tally, Target, judge, load_simulated, run_loaded, run_native,
 };
 use chiliad_simulator::{Config, MemoryModel, Schedule};
+use chiliad_workload::bidding::BiddingOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -31,6 +32,7 @@ pub fn workloads() -> Vec<WorkloadOptions> {
         WorkloadOptions::Smallbank(SmallbankOptions::micro()),
         WorkloadOptions::Tatp(TatpOptions::micro()),
         WorkloadOptions::Txbench(TxbenchOptions::micro()),
+        WorkloadOptions::Bidding(BiddingOptions::micro()),
         insert_delete(false),
         insert_delete(true),
         WorkloadOptions::Bank(BankOptions::default()),

@@ -79,6 +79,15 @@ impl RunSpec {
                 shown.insert("scale".into(), scale.into());
                 self.show_txbench(options, shown);
             }
+            WorkloadOptions::Bidding(options) => put(
+                shown,
+                [
+                    ("scale", scale.into()),
+                    ("users", options.users.into()),
+                    ("products", options.products.into()),
+                    ("partitions", options.partitions.into()),
+                ],
+            ),
             WorkloadOptions::InsertDelete(options) => put(
                 shown,
                 [

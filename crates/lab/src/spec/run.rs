@@ -203,7 +203,8 @@ impl RunSpec {
             WorkloadOptions::Ycsb(_)
             | WorkloadOptions::Smallbank(_)
             | WorkloadOptions::Tatp(_)
-            | WorkloadOptions::Txbench(_) => !self.micro,
+            | WorkloadOptions::Txbench(_)
+            | WorkloadOptions::Bidding(_) => !self.micro,
         }
     }
 }

@@ -8,6 +8,7 @@ use chiliad_driver::{Length, On, Opening, Plan, Recording, SimulatedPlan, explor
 use chiliad_engine::{Error, Info, Options, Result, Snapshots, Timestamps};
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 use chiliad_workload::WorkloadOptions;
+use chiliad_workload::bidding::BiddingOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -104,6 +105,11 @@ impl Case {
                 let partitions = partitions(2, u64::from(micro.rows));
                 let options = TxbenchOptions { partitions, snapshot_reads, ..micro };
                 WorkloadOptions::Txbench(options)
+            }
+            "bidding" => {
+                let micro = BiddingOptions::micro();
+                let partitions = partitions(clients, u64::from(micro.products));
+                WorkloadOptions::Bidding(BiddingOptions { partitions, ..micro })
             }
             other => return Err(Error::InvalidOption(format!("workload {other}: unknown"))),
         })

@@ -1,6 +1,7 @@
 //! Workloads in a size for rigs whose databases crash.
 
 use chiliad_workload::WorkloadOptions;
+use chiliad_workload::bidding::BiddingOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
 use chiliad_workload::tatp::TatpOptions;
@@ -31,6 +32,11 @@ pub fn small(workload: &str) -> (WorkloadOptions, u32) {
             let options = TxbenchOptions { partitions: 2, ..TxbenchOptions::micro() };
             let partitions = options.partitions;
             (WorkloadOptions::Txbench(options), partitions)
+        }
+        "bidding" => {
+            let options = BiddingOptions { partitions: 2, ..BiddingOptions::micro() };
+            let partitions = options.partitions;
+            (WorkloadOptions::Bidding(options), partitions)
         }
         "scan" => (WorkloadOptions::InsertDelete(InsertDeleteOptions::default()), 1),
         "hash" => {
