@@ -2,7 +2,7 @@
 
 use chiliad_machine::{Class, Cost, Machine, Ordering, Word};
 use chiliad_simulator::description::{Description, Homes, Slack};
-use chiliad_simulator::{Config, Outcome, Run, Sim, SimWord, stopping};
+use chiliad_simulator::{Config, Host, Outcome, Run, Sim, SimWord, stopping};
 use std::alloc::Layout;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -31,7 +31,12 @@ pub fn lines_at(run: &Run, home: usize, tiles: usize, count: usize) -> Vec<&'sta
 
 /// So many fresh lines side by side, each by its first word.
 pub fn lines(run: &Run, count: usize) -> Vec<&'static SimWord> {
-    run.outside(|| {
+    lines_of(run, Host(0), count)
+}
+
+/// As [`lines`], for the cores of a host.
+pub fn lines_of(run: &Run, host: Host, count: usize) -> Vec<&'static SimWord> {
+    run.outside_on(host, || {
         let layout = Layout::from_size_align(64 * count, 64).expect("a small array");
         let block = Sim::alloc(layout, Class::Control).expect("room").cast::<SimWord>();
         // SAFETY: the block is ours, large enough, and lives as long as the run; no test keeps the

@@ -9,6 +9,7 @@ mod chips;
 mod coherence;
 mod crews;
 mod ends;
+mod kept;
 mod kit;
 mod latency;
 mod litmus;
