@@ -2,7 +2,7 @@
 
 use super::run::{HostSpec, Place, RunSpec, Trials};
 use chiliad_driver::{
-    Backoff, ClusterOptions, Length, MEMORY_READY, On, Plan, Recording, Retry, explored,
+    Backoff, ClusterOptions, Length, MEMORY_READY, On, Plan, Recording, Retry, explored, shares_log,
 };
 use chiliad_engine::{Info, Options, Snapshots, WORKERS_MAX};
 use chiliad_machine::{MEMBERS_MAX, stacks_max};
@@ -20,7 +20,8 @@ const IN_FLIGHT: usize = 8;
 const DURATION_TIMED: Duration = Duration::from_millis(1);
 const WARMUP_TIMED: Duration = Duration::from_micros(200);
 
-/// Transactions that each client of a timed run rehearses.
+/// Transactions that each client of a timed run rehearses. Where servers share a log, those that share a core do together:
+/// each is work for all servers.
 const REHEARSALS: u32 = 64;
 
 /// A workload, and what database and clients must know of it.
@@ -189,7 +190,11 @@ impl Asked {
             recording: recorded.then_some(Recording { memory_bytes_max: self.verify_memory }),
             // Without transactions there is no state between them that conditions could speak of.
             conditions: self.verify && self.scheme.has_transactions(),
-            rehearsals: if on == On::Timed { REHEARSALS } else { 0 },
+            rehearsals: match on {
+                On::Timed if shares_log(self.scheme) => REHEARSALS.div_ceil(interleave as u32),
+                On::Timed => REHEARSALS,
+                On::Native | On::Explored => 0,
+            },
             stalled_at: self.load.stalled_at,
             follow: on.follow(),
             ..Plan::new(self.clients, length, self.epoch.unwrap_or(on.epoch()))
