@@ -1,10 +1,12 @@
 //! Batches: whole records of the log on their way through the stages.
 //!
-//! The first stage makes them, any thread builds overlays for their intentions, the last stage decides them in order.
+//! The first stage makes them, any thread builds overlays for their intentions, the last stage decides them in order, and
+//! the first clears away what is left of them.
 
 use crate::catalog::Change;
 use crate::intention::Intention;
 use crate::item::{Item, Refused};
+use crate::maker::{Block, Maker};
 use crate::record::{CheckpointNote, Head, Kind, items};
 use chiliad_machine::Machine;
 use chiliad_machine::shared_log::Position;
@@ -27,7 +29,7 @@ pub enum Task<'b, M: Machine> {
     /// A server joins: its nonce and rules.
     Join(&'b [u8]),
     Intention(Intention, &'b [u8]),
-    /// An intention that is ready for its turn, or why it does not commit.
+    /// An intention that is ready for its turn, or was decided; or why it does not commit.
     Ready(Result<Item<'b, M>, Refused>),
     Change(Change),
     Barrier,
@@ -101,6 +103,18 @@ impl<M: Machine> Batch<M> {
         // lifetime for which `source` is borrowed.
         self.tasks = unsafe { core::mem::transmute::<Tasks<'_, M>, Tasks<'static, M>>(tasks) };
         outcome
+    }
+
+    /// Clears away what is left of its intentions, which are decided. What they have replaced is appended to `replaced`.
+    pub fn clear_away(mut self, maker: &mut Maker<M>, replaced: &mut Vec<Block<M>>) {
+        self.work(|_, tasks| {
+            for (_, task) in tasks {
+                if let Task::Ready(Ok(item)) = task {
+                    item.clear_away(maker, replaced);
+                }
+            }
+            (Tasks::new(), ())
+        });
     }
 
     /// How many items it has.

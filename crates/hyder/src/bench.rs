@@ -5,14 +5,15 @@
 //! each is its own. The conflict zone is exact: intention n has read the state after intention n - zone.
 
 use crate::collector::Collector;
+use crate::group::meld_into_one;
 use crate::intention::{Encoder, Intention, Written};
 use crate::item::{Item, Refused};
 use crate::judge::Judge;
 use crate::maker::Maker;
 use crate::node::{Content, Key, KeySource, Tree};
-use crate::options::{Certifier, Premeld, RollOptions};
+use crate::options::{Certifier, Group, Premeld, RollOptions};
 use crate::warm::warm;
-use chiliad_api::{Error, Result};
+use chiliad_api::{Error, Reason, Result};
 use chiliad_machine::{Machine, Ticks};
 use chiliad_storage::{Heap, LocalHeap, OutOfMemory};
 use std::collections::VecDeque;
@@ -82,20 +83,23 @@ pub struct MeldReport {
     pub build: Stage,
     /// Premeld.
     pub premeld: Stage,
-    /// The last stage, group meld included: what has to be done in the order of the log.
+    /// Group meld.
+    pub group: Stage,
+    /// The last stage: what has to be done in the order of the log.
     pub last: Stage,
-    /// Freeing what was replaced.
+    /// Clearing away what is left of intentions, and freeing what was replaced.
     pub free: Stage,
 }
 
 impl MeldReport {
     /// All stages with their names.
     #[must_use]
-    pub fn stages(&self) -> [(&'static str, Stage); 5] {
+    pub fn stages(&self) -> [(&'static str, Stage); 6] {
         [
             ("decode", self.decode),
             ("build", self.build),
             ("premeld", self.premeld),
+            ("group", self.group),
             ("last", self.last),
             ("free", self.free),
         ]
@@ -300,10 +304,19 @@ impl<M: Machine> Run<'_, M> {
         if self.setting.roll.certifier == Certifier::Meld {
             self.overlays(&mut items, newest)?;
         }
+        if self.setting.roll.pairs() {
+            let start = self.begin();
+            self.pair(&mut items);
+            self.end(start, |report| &mut report.group);
+        }
         let start = self.begin();
-        self.decide(items)?;
+        self.decide(&mut items)?;
         self.end(start, |report| &mut report.last);
         let start = self.begin();
+        let maker = &mut self.judge.maker;
+        let mut replaced = core::mem::take(&mut self.judge.replaced);
+        items.into_iter().flatten().for_each(|item| item.clear_away(maker, &mut replaced));
+        self.collector.add(self.label, replaced, None);
         // Later intentions are built on states of the zone, and premelded with later ones.
         while self.first + self.plan.zone + 2 * BATCH < self.label {
             self.first += 1;
@@ -312,6 +325,22 @@ impl<M: Machine> Run<'_, M> {
         self.collector.free(&mut self.judge.maker, self.first);
         self.end(start, |report| &mut report.free);
         Ok(())
+    }
+
+    fn pair(&mut self, items: &mut [Prepared<'_, M>]) {
+        for pair in items.chunks_mut(2) {
+            if let [Ok(first), Ok(second)] = pair {
+                let is_one = meld_into_one(&mut self.judge.maker, first, second);
+                if !is_one && self.setting.roll.group == Group::Fate {
+                    for item in pair {
+                        let refused = Err(Refused::Because(Reason::ReadChanged));
+                        if let Ok(item) = core::mem::replace(item, refused) {
+                            item.free(&mut self.judge.maker);
+                        }
+                    }
+                }
+            }
+        }
     }
 
     fn begin(&self) -> (Ticks, u64, u64) {
@@ -406,21 +435,26 @@ impl<M: Machine> Run<'_, M> {
         }
     }
 
-    fn decide(&mut self, items: Vec<Prepared<'_, M>>) -> core::result::Result<(), Short> {
-        let mut items = items.into_iter();
-        while let Some(first) = items.next() {
-            let second = if self.setting.roll.pairs() { items.next() } else { None };
-            match (first, second) {
-                (Ok(first), Some(Ok(second))) => {
+    fn decide(&mut self, items: &mut [Prepared<'_, M>]) -> core::result::Result<(), Short> {
+        let mut at = 0;
+        while at < items.len() {
+            match &mut items[at..] {
+                [Ok(first), Ok(second), ..] if second.is_paired => {
                     let verdicts = self.judge.decide_both(first, second);
                     verdicts.into_iter().try_for_each(|verdict| self.decided(verdict))?;
+                    at += 2;
                 }
-                (first, second) => {
-                    for item in [Some(first), second].into_iter().flatten() {
-                        let verdict = item.and_then(|item| self.judge.decide(item));
-                        self.decided(verdict)?;
-                    }
+                [Ok(item), ..] => {
+                    let verdict = self.judge.decide(item);
+                    self.decided(verdict)?;
+                    at += 1;
                 }
+                [Err(refused), ..] => {
+                    let verdict = Err(*refused);
+                    self.decided(verdict)?;
+                    at += 1;
+                }
+                [] => {}
             }
         }
         Ok(())
@@ -441,7 +475,6 @@ impl<M: Machine> Run<'_, M> {
             self.report.intentions += 1;
             self.report.committed += commits;
         }
-        self.collector.add(self.label, core::mem::take(&mut self.judge.replaced), None);
         self.states.push_back(self.judge.roots[0].unwrap_or(Tree::EMPTY));
         Ok(())
     }
@@ -453,7 +486,6 @@ type Prepared<'b, M> = core::result::Result<Item<'b, M>, Refused>;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Group;
     use chiliad_machine::Plain;
 
     #[test]

@@ -1,8 +1,9 @@
 //! The stage that makes intentions ready for their turn: makes their values, and builds their overlays. Any thread may
-//! play it, for any batch: verdicts do not depend on the states that overlays are built on.
+//! play it, for any batch: verdicts do not depend on the states that overlays are built on, nor on what is paired.
 
-use crate::batch::{Batch, By, Task};
+use crate::batch::{Batch, By, Task, Tasks};
 use crate::faults::TOO_OLD_BY_MEMORY;
+use crate::group::meld_into_one;
 use crate::intention::at;
 use crate::item::{Item, Refused};
 use crate::maker::Maker;
@@ -45,8 +46,25 @@ pub fn build<M: Machine>(
                 }
             }
         }
+        if options.pairs() {
+            pair(&mut tasks, maker);
+        }
         (tasks, ())
     });
+}
+
+/// Group meld of intentions that follow each other.
+fn pair<M: Machine>(tasks: &mut Tasks<'_, M>, maker: &mut Maker<M>) {
+    let mut at = 0;
+    while at < tasks.len() {
+        let is_one = match &mut tasks[at..] {
+            [(_, Task::Ready(Ok(first))), (_, Task::Ready(Ok(second))), ..] => {
+                meld_into_one(maker, first, second)
+            }
+            _ => false,
+        };
+        at += if is_one { 2 } else { 1 };
+    }
 }
 
 /// The newest of the states up to `label`; where none of those is kept any more, the oldest that is: whatever is built

@@ -1,6 +1,7 @@
 //! State shared by the parts of a server: sessions hand over items here and find states and answers; the appender and
 //! the roller take the items and leave the rest.
 
+use crate::batch::Batch;
 use crate::capture::Captures;
 use crate::catalog::Catalog;
 use crate::maker::Block;
@@ -20,8 +21,17 @@ use std::sync::Arc;
 /// A verdict for one of this server's items: the item's number, and what became of it.
 pub type Answered = (u64, Answer);
 
-/// A state's label, what its making has replaced, and the state before.
-pub type Garbage<M> = (u64, Vec<Block<M>>, Option<StateRef<M>>);
+/// What is left over when a state is published.
+pub struct Garbage<M: Machine> {
+    /// The label of the state.
+    pub label: u64,
+    /// Blocks that the last stage has replaced in making it.
+    pub replaced: Vec<Block<M>>,
+    /// The state before.
+    pub before: Option<StateRef<M>>,
+    /// The batches that were decided, with all that was built for them.
+    pub batches: Vec<Batch<M>>,
+}
 
 /// Bits of a session's number among those of its server.
 const SESSION_BITS: u32 = 16;
@@ -35,7 +45,7 @@ pub struct Desk<M: Machine> {
     pub progress: Progress<M>,
     pub captures: Captures<M>,
     pub recent: Recent<M>,
-    /// Blocks that states have replaced, and the states before them: the first stage frees them.
+    /// The first stage clears it away.
     pub garbage: Latch<M, Vec<Garbage<M>>>,
     /// Numbers of items given out.
     locals: M::Word,

@@ -4,7 +4,7 @@
 use crate::batch::{Batch, By, Place, Record, Source, Task, Tasks};
 use crate::catalog::Change;
 use crate::collector::Collector;
-use crate::desk::{Desk, log_failed};
+use crate::desk::{Desk, Garbage, log_failed};
 use crate::faults::{
     DUPLICATE_MELDED, FREED_ABOVE_LOW_WATER, ITEMS_FORGOTTEN_AT_CHECKPOINT, KEPT_STATES_FREED,
     NUMBERED_AT_FIRST_PART, NUMBERED_TWICE, PARTS_FORGOTTEN_AT_CHECKPOINT,
@@ -249,11 +249,14 @@ impl<M: Machine> Front<M> {
         }
     }
 
-    /// Frees what was replaced and has no readers any more. `in_flight` is the oldest label that a batch was built on
+    /// Clears away what is left of batches that were decided, and frees what was replaced and has no readers any more: all
+    /// that the last stage leaves to others. `in_flight` is the oldest label that a batch was built on
     /// that is not decided yet.
     pub fn collect(&mut self, server: &Desk<M>, maker: &mut Maker<M>, in_flight: u64) {
-        for (label, blocks, state) in server.garbage.lock().drain(..) {
-            self.collector.add(label, blocks, state);
+        let garbage = core::mem::take(&mut *server.garbage.lock());
+        for Garbage { label, mut replaced, before, batches } in garbage {
+            batches.into_iter().for_each(|batch| batch.clear_away(maker, &mut replaced));
+            self.collector.add(label, replaced, before);
         }
         if self.collector.waiting() >= if M::explores() { 1 } else { GARBAGE } {
             let oldest = match M::fault(&FREED_ABOVE_LOW_WATER) {

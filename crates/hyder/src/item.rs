@@ -3,10 +3,11 @@
 use crate::apply::{Entry, Stop};
 use crate::faults::READ_DEPENDENCE_DROPPED;
 use crate::intention::{Intention, at};
-use crate::maker::{Blocks, Maker, Mark};
+use crate::maker::{Block, Blocks, Maker, Mark};
 use crate::node::{Content, Key, Tree};
 use crate::options::Level;
-use crate::overlay::Overlay;
+use crate::overlay::{Overlay, Part};
+use crate::pair::PairOverlay;
 use chiliad_api::Reason;
 use chiliad_machine::Machine;
 
@@ -42,15 +43,25 @@ pub struct Item<'b, M: Machine> {
     pub intention: Intention,
     /// Its parts about tables, in their order.
     pub parts: Vec<Part<'b, M>>,
+    /// It was melded into one with the item before it.
+    pub is_paired: bool,
+    /// The overlays of both for the tables of which both say something.
+    pub pairs: Vec<(u32, PairOverlay<'b, M>)>,
+    /// What became of it.
+    pub outcome: Outcome,
     /// The values that it writes.
     values: Blocks<M>,
 }
 
-/// The part of an intention about one table.
-pub struct Part<'b, M: Machine> {
-    pub table: u32,
-    pub entries: Vec<Entry<'b, M>>,
-    pub overlay: Overlay<M>,
+/// What became of an item, for the one that clears away what is left of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Nothing of it is part of a state: it was refused, or not decided.
+    Refused,
+    /// It has committed by itself.
+    Committed,
+    /// It has committed as one with its neighbour.
+    CommittedAsPair,
 }
 
 impl<'b, M: Machine> Item<'b, M> {
@@ -65,7 +76,16 @@ impl<'b, M: Machine> Item<'b, M> {
         intention: Intention,
         level: Level,
     ) -> Result<Self, Refused> {
-        let mut item = Self { label, bytes, intention, parts: Vec::new(), values: Blocks::new() };
+        let mut item = Self {
+            label,
+            bytes,
+            intention,
+            parts: Vec::new(),
+            is_paired: false,
+            pairs: Vec::new(),
+            outcome: Outcome::Refused,
+            values: Blocks::new(),
+        };
         maker.exchange(&mut item.values);
         let parts = item.make_parts(maker, level);
         maker.exchange(&mut item.values);
@@ -141,27 +161,31 @@ impl<'b, M: Machine> Item<'b, M> {
         Ok(())
     }
 
-    /// How many nodes of its overlays have gone so far.
-    pub fn deaths(&self) -> Vec<usize> {
-        self.parts.iter().map(|part| part.overlay.deaths()).collect()
+    /// The nodes of its overlays that have gone since these were built are part of them again.
+    pub fn revive(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.overlay.revive());
     }
 
-    /// Those that have gone since are part of them again.
-    pub fn revive(&mut self, deaths: &[usize]) {
-        for (part, &deaths) in self.parts.iter_mut().zip(deaths) {
-            part.overlay.revive(deaths);
+    /// Clears away what is left of it when it was decided, and what it has made is part of a state or is not. What it has
+    /// replaced is appended to `replaced`.
+    pub fn clear_away(mut self, maker: &mut Maker<M>, replaced: &mut Vec<Block<M>>) {
+        let pairs = core::mem::take(&mut self.pairs).into_iter();
+        match self.outcome {
+            Outcome::CommittedAsPair => pairs.for_each(|(_, pair)| pair.settle(maker, replaced)),
+            Outcome::Committed | Outcome::Refused => pairs.for_each(|(_, pair)| pair.free(maker)),
+        }
+        match self.outcome {
+            Outcome::Refused => self.free(maker),
+            Outcome::Committed | Outcome::CommittedAsPair => {
+                self.parts.into_iter().for_each(|part| part.overlay.settle(maker, replaced));
+            }
         }
     }
 
-    /// Its values, and what was grafted of its overlays, are part of the state.
-    pub fn settle(self, maker: &mut Maker<M>) {
-        self.parts.into_iter().for_each(|part| part.overlay.settle(maker));
-    }
-
     /// Frees all that was made for it.
-    pub fn free(mut self, maker: &mut Maker<M>) {
+    pub fn free(self, maker: &mut Maker<M>) {
+        debug_assert!(self.pairs.is_empty(), "it is alone");
         self.parts.into_iter().for_each(|part| part.overlay.free(maker));
-        let end = self.values.mark();
-        maker.free_made(&mut self.values, Mark::START..end);
+        maker.free_made(&self.values, Mark::START..self.values.mark());
     }
 }

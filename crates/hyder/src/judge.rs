@@ -1,13 +1,12 @@
 //! Decides intentions in the order of the log, and makes the state after each.
 
 use crate::apply::{Entry, apply};
-use crate::faults::{INNER_CONFLICT_IGNORED, RANGE_DROPPED};
+use crate::faults::RANGE_DROPPED;
 use crate::intention::bound_at;
-use crate::item::{Item, Refused};
+use crate::item::{Item, Outcome, Refused};
 use crate::maker::{Block, Maker};
 use crate::node::{Key, Tree};
 use crate::options::{Certifier, Group, Level, RollOptions};
-use crate::pair::{PairOverlay, is_in_conflict};
 use crate::ranges::is_changed;
 use crate::window::{KEPT, Window, Writer};
 use chiliad_api::Reason;
@@ -21,13 +20,15 @@ pub struct Judge<M: Machine> {
     pub roots: Vec<Option<Tree<M>>>,
     /// What was replaced since it was last taken.
     pub replaced: Vec<Block<M>>,
+    /// The trees that the intention in hand has changed.
+    changed: Vec<(u32, Tree<M>)>,
     pub window: Window,
 }
 
 impl<M: Machine> Judge<M> {
     pub fn new(maker: Maker<M>, options: RollOptions) -> Self {
-        let (roots, replaced) = (Vec::new(), Vec::new());
-        Self { options, maker, roots, replaced, window: Window::new(KEPT) }
+        let (roots, replaced, changed) = (Vec::new(), Vec::new(), Vec::new());
+        Self { options, maker, roots, replaced, changed, window: Window::new(KEPT) }
     }
 
     /// The rows of a table that is there.
@@ -39,108 +40,88 @@ impl<M: Machine> Judge<M> {
         tree.ok_or(Refused::Because(Reason::Vanished))
     }
 
-    /// Applies an intention, if nothing that it depends on has changed since the state that it has read.
+    /// Applies an intention, if nothing that it depends on has changed since the state that it has read. What is left of
+    /// it is for another stage to clear away ([`Item::clear_away`]).
     ///
     /// # Errors
     /// [`Refused`]: the state is as it was.
-    pub fn decide(&mut self, mut item: Item<'_, M>) -> Result<(), Refused> {
+    pub fn decide(&mut self, item: &mut Item<'_, M>) -> Result<(), Refused> {
         let mark = self.maker.mark();
-        match self.try_decide(&mut item) {
-            Ok(changed) => {
-                for (table, tree) in changed {
-                    self.roots[table as usize] = Some(tree);
-                }
-                if self.options.certifier == Certifier::Window {
-                    self.take_note(&item);
-                }
-                item.settle(&mut self.maker);
-                self.maker.settle(&mut self.replaced);
-                Ok(())
-            }
-            Err(refused) => {
-                self.maker.take_back(mark);
-                item.free(&mut self.maker);
-                Err(refused)
-            }
+        self.changed.clear();
+        if let Err(refused) = self.try_decide(item) {
+            self.maker.take_back(mark);
+            return Err(refused);
         }
+        self.adopt();
+        if self.options.certifier == Certifier::Window {
+            self.take_note(item);
+        }
+        item.outcome = Outcome::Committed;
+        Ok(())
     }
 
-    /// The same for two that follow each other, melded into one where that goes.
+    /// The same for two that follow each other and were melded into one.
     ///
     /// # Errors
     /// As for [`Judge::decide`], for each of them.
     pub fn decide_both<'b>(
         &mut self,
-        mut first: Item<'b, M>,
-        mut second: Item<'b, M>,
+        first: &mut Item<'b, M>,
+        second: &mut Item<'b, M>,
     ) -> [Result<(), Refused>; 2] {
-        debug_assert!(self.options.pairs(), "they have overlays");
-        let deaths = [&first, &second].map(Item::deaths);
+        debug_assert!(second.is_paired, "they were melded into one");
         let mark = self.maker.mark();
-        let mut pairs = Vec::new();
-        let is_in_conflict = is_in_conflict(&first, &second) && !M::fault(&INNER_CONFLICT_IGNORED);
-        let melded = match is_in_conflict {
-            true => Err(Refused::Because(Reason::ReadChanged)),
-            false => self.meld_both(&mut first, &mut second, &mut pairs),
-        };
-        let changed = match melded {
-            Ok(changed) => changed,
-            Err(refused) => {
-                self.maker.take_back(mark);
-                pairs.into_iter().for_each(|pair| pair.free(&mut self.maker));
-                if self.options.group == Group::Fate {
-                    [first, second].into_iter().for_each(|item| item.free(&mut self.maker));
-                    return [Err(refused), Err(refused)];
-                }
-                // One of them does not commit: which, they say alone.
-                first.revive(&deaths[0]);
-                second.revive(&deaths[1]);
-                return [first, second].map(|item| self.decide(item));
+        self.changed.clear();
+        if let Err(refused) = self.meld_both(first, second) {
+            self.maker.take_back(mark);
+            if self.options.group == Group::Fate {
+                return [Err(refused), Err(refused)];
             }
-        };
-        for (table, tree) in changed {
+            // One of them does not commit: which, they say alone.
+            first.revive();
+            second.revive();
+            return [self.decide(first), self.decide(second)];
+        }
+        self.adopt();
+        (first.outcome, second.outcome) = (Outcome::CommittedAsPair, Outcome::CommittedAsPair);
+        [Ok(()), Ok(())]
+    }
+
+    /// The trees that were changed are the state.
+    fn adopt(&mut self) {
+        for (table, tree) in self.changed.drain(..) {
             self.roots[table as usize] = Some(tree);
         }
-        pairs.into_iter().for_each(|pair| pair.settle(&mut self.maker));
-        first.settle(&mut self.maker);
-        second.settle(&mut self.maker);
         self.maker.settle(&mut self.replaced);
-        [Ok(()), Ok(())]
     }
 
     fn meld_both<'b>(
         &mut self,
         first: &mut Item<'b, M>,
         second: &mut Item<'b, M>,
-        pairs: &mut Vec<PairOverlay<'b, M>>,
-    ) -> Result<Vec<(u32, Tree<M>)>, Refused> {
+    ) -> Result<(), Refused> {
         for item in [&*first, &*second] {
             self.check_age(item)?;
             self.check_ranges(item)?;
         }
-        let mut changed = Vec::new();
         for part in &mut first.parts {
             let tree = self.tree(part.table)?;
+            let pair = second.pairs.iter_mut().find(|(table, _)| *table == part.table);
             let other = second.parts.iter_mut().find(|other| other.table == part.table);
-            let after = match other {
-                None => part.overlay.meld(&mut self.maker, &part.entries, tree)?,
-                Some(other) => {
-                    let mut pair = PairOverlay::new(&mut self.maker, part, other)?;
-                    let after = pair.meld(&mut self.maker, part, other, tree);
-                    pairs.push(pair);
-                    after?
-                }
+            let after = match (pair, other) {
+                (Some((_, pair)), Some(other)) => pair.meld(&mut self.maker, part, other, tree)?,
+                _ => part.overlay.meld(&mut self.maker, &part.entries, tree)?,
             };
-            changed.push((part.table, after));
+            self.changed.push((part.table, after));
         }
         for part in &mut second.parts {
             if first.parts.iter().all(|other| other.table != part.table) {
                 let tree = self.tree(part.table)?;
                 let after = part.overlay.meld(&mut self.maker, &part.entries, tree)?;
-                changed.push((part.table, after));
+                self.changed.push((part.table, after));
             }
         }
-        Ok(changed)
+        Ok(())
     }
 
     /// Refuses an intention that has read too old a state: by numbers alone, not because this server has forgotten it.
@@ -152,13 +133,12 @@ impl<M: Machine> Judge<M> {
         }
     }
 
-    fn try_decide(&mut self, item: &mut Item<'_, M>) -> Result<Vec<(u32, Tree<M>)>, Refused> {
+    fn try_decide(&mut self, item: &mut Item<'_, M>) -> Result<(), Refused> {
         self.check_age(item)?;
         self.check_ranges(item)?;
         if self.options.certifier == Certifier::Window {
             self.check_writers(item)?;
         }
-        let mut changed = Vec::with_capacity(item.parts.len());
         for part in &mut item.parts {
             let tree = self.tree(part.table)?;
             let after = match self.options.certifier {
@@ -171,9 +151,9 @@ impl<M: Machine> Judge<M> {
                     apply(&mut self.maker, &written.collect::<Vec<_>>(), tree)?
                 }
             };
-            changed.push((part.table, after));
+            self.changed.push((part.table, after));
         }
-        Ok(changed)
+        Ok(())
     }
 
     /// Refuses an intention that has scanned where something was written since.

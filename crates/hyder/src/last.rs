@@ -6,7 +6,7 @@ use crate::batch::{Batch, By, Place, Task, Tasks};
 use crate::build::OVERLAPPED;
 use crate::catalog::{Catalog, Change};
 use crate::checkpoint_file::Summary;
-use crate::desk::{Answered, Desk};
+use crate::desk::{Answered, Desk, Garbage};
 use crate::digests::{Digests, digest_after};
 use crate::faults::{
     ANSWERED_BEFORE_PUBLISHED, DIVERGENCE_IGNORED, DROPPED_BY_PREMELD,
@@ -22,7 +22,7 @@ use crate::record::Head;
 use crate::restore::Restored;
 use crate::rules::{Joined, Rules};
 use crate::state::StateRef;
-use crate::tombstones::{Tombstone, Tombstones};
+use crate::tombstones::Tombstones;
 use crate::warm::warm;
 use chiliad_api::{Error, TableId};
 use chiliad_machine::Machine;
@@ -57,9 +57,6 @@ pub struct Last<M: Machine> {
     /// Those that are in the trees, unless they stay there.
     tombstones: Option<Tombstones>,
 }
-
-/// An intention that waits for the next one, to be melded with it.
-type Held<'b, M> = (By, Item<'b, M>);
 
 impl<M: Machine> Last<M> {
     /// Begins with nothing. Tombstones stay in the trees if `verify`: the recorders of a verified run want the stamps of
@@ -155,13 +152,16 @@ impl<M: Machine> Last<M> {
     ///
     /// # Errors
     /// [`Error::Diverged`], [`Error::OutOfMemory`], [`Error::LogRefused`]: nothing is decided any more then.
-    pub fn step(&mut self, server: &Desk<M>, batches: Vec<Batch<M>>) -> Result<(), Error> {
+    pub fn step(&mut self, server: &Desk<M>, mut batches: Vec<Batch<M>>) -> Result<(), Error> {
         let (before, first, mut bytes) = (self.label, self.next, 0);
         let mut place = None;
-        for mut batch in batches {
-            batch.work(|_, tasks| (Tasks::new(), self.decide_all(tasks)))?;
+        for batch in &mut batches {
+            batch.work(|_, mut tasks| {
+                let decided = self.decide_all(&mut tasks);
+                (tasks, decided)
+            })?;
             batch.heads.iter().try_for_each(|head| self.agree(head))?;
-            (self.next, place) = (batch.end, batch.place);
+            (self.next, place) = (batch.end, batch.place.take());
             bytes += batch.bytes;
         }
         if M::fault(&ANSWERED_BEFORE_PUBLISHED) {
@@ -169,7 +169,7 @@ impl<M: Machine> Last<M> {
         }
         if self.label > before {
             self.purge()?;
-            self.publish(server)?;
+            self.publish(server, batches)?;
         }
         // Also after records that are none: a reader that waits for the end of the log waits for their positions.
         if self.next > first {
@@ -217,36 +217,51 @@ impl<M: Machine> Last<M> {
         purged.map_err(|_| self.out_of_memory())
     }
 
-    fn decide_all<'b>(&mut self, tasks: Tasks<'b, M>) -> Result<(), Error> {
-        let mut held = None;
-        let mut tasks = tasks.into_iter();
-        loop {
-            let some: Vec<_> = tasks.by_ref().take(OVERLAPPED).collect();
-            if some.is_empty() {
-                return self.decide_held(&mut held);
+    fn decide_all(&mut self, tasks: &mut Tasks<'_, M>) -> Result<(), Error> {
+        let (mut at, mut warmed) = (0, 0);
+        while at < tasks.len() {
+            if at >= warmed {
+                warmed = tasks.len().min(at + OVERLAPPED);
+                self.warm(&tasks[at..warmed]);
             }
-            self.warm(&some);
-            for (by, task) in some {
-                match task {
-                    Task::Ready(ready) => self.intention(by, ready, &mut held)?,
-                    // They are part of the state that the next intention meets.
-                    other => {
-                        self.decide_held(&mut held)?;
-                        self.other(by, other)?;
-                    }
+            match &mut tasks[at..] {
+                [(by, Task::Ready(Ok(item))), (next_by, Task::Ready(Ok(next))), ..]
+                    if next.is_paired =>
+                {
+                    let verdicts = self.judge.decide_both(item, next);
+                    self.decided(*by, item, verdicts[0])?;
+                    self.decided(*next_by, next, verdicts[1])?;
+                    at += 2;
                 }
+                [(by, Task::Ready(Ok(item))), ..] => {
+                    let verdict = self.judge.decide(item);
+                    self.decided(*by, item, verdict)?;
+                    at += 1;
+                }
+                [(by, task), ..] => {
+                    self.other(*by, task)?;
+                    at += 1;
+                }
+                [] => {}
             }
         }
+        Ok(())
     }
 
-    /// Decides what is no intention.
-    fn other(&mut self, by: By, task: Task<'_, M>) -> Result<(), Error> {
+    /// Decides what is no intention, or was refused before.
+    fn other(&mut self, by: By, task: &Task<'_, M>) -> Result<(), Error> {
         match task {
             Task::Join(bytes) => self.joined(by, bytes),
             Task::Change(change) => {
-                self.change(by, change);
+                self.change(by, change.clone());
                 Ok(())
             }
+            Task::Ready(Err(_)) if M::fault(&DROPPED_BY_PREMELD) => {
+                self.label = by.label;
+                self.digests.push(self.digest);
+                Ok(())
+            }
+            Task::Ready(Err(refused)) => self.answer_verdict(by, Err(*refused)),
             Task::Barrier => {
                 self.reached(by);
                 Ok(())
@@ -255,12 +270,14 @@ impl<M: Machine> Last<M> {
                 self.reached(by);
                 self.agree(&Head { label: note.label, digest: note.digest, ..by.head })
             }
-            Task::Intention(..) | Task::Ready(_) => unreachable!("intentions are built first"),
+            Task::Intention(..) | Task::Ready(Ok(_)) => {
+                unreachable!("intentions are built first, and decided by themselves")
+            }
         }
     }
 
     /// Brings the nodes into the cache that intentions lead to. Those of overlays were looked at when these were built.
-    fn warm(&self, some: &Tasks<'_, M>) {
+    fn warm(&self, some: &[(By, Task<'_, M>)]) {
         let options = &self.judge.options;
         if !options.overlap || options.certifier == Certifier::Meld || M::explores() {
             return;
@@ -321,79 +338,20 @@ impl<M: Machine> Last<M> {
         self.answer(by, Answer::Changed(changed));
     }
 
-    fn intention<'b>(
+    /// Takes note of the verdict on an intention.
+    fn decided(
         &mut self,
         by: By,
-        ready: Result<Item<'b, M>, Refused>,
-        held: &mut Option<Held<'b, M>>,
+        item: &Item<'_, M>,
+        verdict: Result<(), Refused>,
     ) -> Result<(), Error> {
-        match (held.take(), ready) {
-            (first, Err(refused)) => {
-                *held = first;
-                self.decide_held(held)?;
-                if M::fault(&DROPPED_BY_PREMELD) {
-                    self.label = by.label;
-                    self.digests.push(self.digest);
-                    return Ok(());
-                }
-                self.decided(by, Err(refused))
-            }
-            (Some((first_by, first)), Ok(item)) => {
-                let tombstones = [&first, &item].map(|item| self.tombstones_of(item));
-                let verdicts = self.judge.decide_both(first, item);
-                for ((by, verdict), tombstones) in
-                    [first_by, by].into_iter().zip(verdicts).zip(tombstones)
-                {
-                    self.take_note(verdict, tombstones);
-                    self.decided(by, verdict)?;
-                }
-                Ok(())
-            }
-            (None, Ok(item)) if self.judge.options.pairs() => {
-                *held = Some((by, item));
-                Ok(())
-            }
-            (None, Ok(item)) => self.decide(by, item),
+        if let Some(tombstones) = self.tombstones.as_mut().filter(|_| verdict.is_ok()) {
+            tombstones.note(item);
         }
+        self.answer_verdict(by, verdict)
     }
 
-    fn decide(&mut self, by: By, item: Item<'_, M>) -> Result<(), Error> {
-        let tombstones = self.tombstones_of(&item);
-        let verdict = self.judge.decide(item);
-        self.take_note(verdict, tombstones);
-        self.decided(by, verdict)
-    }
-
-    /// Decides an intention that no other one has come to be melded with.
-    fn decide_held(&mut self, held: &mut Option<Held<'_, M>>) -> Result<(), Error> {
-        match held.take() {
-            None => Ok(()),
-            Some((by, item)) => self.decide(by, item),
-        }
-    }
-
-    /// The tombstones that an intention writes, if it commits.
-    fn tombstones_of(&self, item: &Item<'_, M>) -> Vec<Tombstone> {
-        let mut tombstones = Vec::new();
-        for part in item.parts.iter().filter(|_| self.tombstones.is_some()) {
-            let removed = part.entries.iter().filter(|it| it.write.is_some_and(|it| it.tombstone));
-            tombstones.extend(removed.map(|entry| Tombstone {
-                label: item.label,
-                table: part.table,
-                key: entry.key.bytes().into(),
-            }));
-        }
-        tombstones
-    }
-
-    fn take_note(&mut self, verdict: Result<(), Refused>, tombstones: Vec<Tombstone>) {
-        if let Some(queue) = self.tombstones.as_mut().filter(|_| verdict.is_ok()) {
-            queue.extend(tombstones);
-        }
-    }
-
-    /// Takes note of the verdict on an intention.
-    fn decided(&mut self, by: By, verdict: Result<(), Refused>) -> Result<(), Error> {
+    fn answer_verdict(&mut self, by: By, verdict: Result<(), Refused>) -> Result<(), Error> {
         let answer = match verdict {
             Ok(()) => Answer::Committed(by.label),
             Err(Refused::Because(reason)) => Answer::Refused(reason),
@@ -421,18 +379,19 @@ impl<M: Machine> Last<M> {
         debug_assert!(self.digests.last() == by.label, "every label has a digest");
     }
 
-    fn publish(&mut self, server: &Desk<M>) -> Result<(), Error> {
+    /// Publishes the state after `batches`.
+    fn publish(&mut self, server: &Desk<M>, batches: Vec<Batch<M>>) -> Result<(), Error> {
         if M::fault(&LABEL_BEFORE_STATE) {
             server.published.announce(self.label);
         }
-        let state = self.state()?;
+        let (state, label) = (self.state()?, self.label);
         if core::mem::take(&mut self.catalog_changed) {
             server.set_catalog(self.catalog.clone());
         }
         let before = server.publish(state, self.digest);
         let replaced = core::mem::take(&mut self.judge.replaced);
-        server.recent.push(self.judge.options.certifier, self.label, &self.judge.roots);
-        server.garbage.lock().push((self.label, replaced, before));
+        server.recent.push(self.judge.options.certifier, label, &self.judge.roots);
+        server.garbage.lock().push(Garbage { label, replaced, before, batches });
         Ok(())
     }
 }

@@ -11,7 +11,7 @@
 //! | the trees, and what makes and frees them | `node`, `maker`, `join`, `cursor`, `collector` |
 //! | states, and which of them readers look at | `state` |
 //! | what goes through the log | `record`, `intention`, `parts`, `catalog`, `rules`, `seen` |
-//! | how an intention is decided | `judge`, `item`; `apply`, `overlay` (meld), `pair` (group meld), `window`, `ranges`; `warm` |
+//! | how an intention is decided | `judge`, `item`; `apply`, `overlay` (meld), `group`, `pair` (group meld), `window`, `ranges`; `warm` |
 //! | a server's way to the log | `desk`, `pending`; `appender` |
 //! | and back: the stages | `batch`, `front`, `build`, `recent`, `last`; on one thread `roller`, on several `pipeline`, `stages`; `server` |
 //! | checkpoints: how they are made, and begun with | `capture`, `checkpoint_state`, `checkpointing`, `checkpoint_file`, `checkpoints`; `opening`, `restore` |
@@ -41,6 +41,7 @@ mod desk;
 mod digests;
 mod faults;
 mod front;
+mod group;
 mod intention;
 mod item;
 mod join;

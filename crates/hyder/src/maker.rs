@@ -65,6 +65,11 @@ impl<M: Machine> Blocks<M> {
     pub fn mark(&self) -> Mark {
         Mark { made: self.made.len() as u32, replaced: self.replaced.len() as u32 }
     }
+
+    /// What it has replaced in the course of `of`.
+    pub fn replaced(&self, of: Range<Mark>) -> &[Block<M>] {
+        &self.replaced[of.start.replaced as usize..of.end.replaced as usize]
+    }
 }
 
 impl<M: Machine> Maker<M> {
@@ -152,17 +157,11 @@ impl<M: Machine> Maker<M> {
     }
 
     /// Frees what another change had made in the course of `of`, which is part of no state.
-    pub fn free_made(&mut self, blocks: &mut Blocks<M>, of: Range<Mark>) {
+    pub fn free_made(&mut self, blocks: &Blocks<M>, of: Range<Mark>) {
         for &block in &blocks.made[of.start.made as usize..of.end.made as usize] {
             // SAFETY: made by that change, which takes no part in any state; each part of it is freed once.
             unsafe { self.free(block) };
         }
-    }
-
-    /// Blocks that another change has replaced in the course of `of` are replaced by the current change.
-    pub fn take_replaced(&mut self, blocks: &mut Blocks<M>, of: Range<Mark>) {
-        let replaced = &blocks.replaced[of.start.replaced as usize..of.end.replaced as usize];
-        self.blocks.replaced.extend_from_slice(replaced);
     }
 
     /// Frees a block.

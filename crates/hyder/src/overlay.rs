@@ -10,7 +10,7 @@
 
 use crate::apply::{Entry, Stop, apply, check, grow, rebuild, split};
 use crate::faults::GRAFTED_ON_EQUAL_KEY;
-use crate::maker::{Blocks, Maker, Mark};
+use crate::maker::{Block, Blocks, Maker, Mark};
 use crate::node::{NodeRef, Tree};
 use chiliad_machine::Machine;
 use core::ops::Range;
@@ -21,32 +21,44 @@ pub type Place = u32;
 /// No node: nothing is said of this part of the tree.
 pub const NOTHING: Place = u32::MAX;
 
-/// A node of an overlay, or a gap.
+/// A node of an overlay, or a gap: one cache line, as the last stage waits for each that it looks at.
+#[repr(align(64))]
 pub struct Over<M: Machine> {
-    /// The part of the base that it stands for: for a gap, the empty tree.
-    pub base: Tree<M>,
-    /// The entries of its part.
-    pub entries: Range<u32>,
-    /// The one of its own key.
-    own: Option<u32>,
-    pub left: Place,
-    pub right: Place,
+    /// The root of the part of the base that it stands for; `None`: a gap, in which the base has nothing.
+    pub base: Option<NodeRef<M>>,
     /// What its part of the base becomes.
     pub after: Tree<M>,
+    /// The entries of its part.
+    pub entries: Range<u32>,
+    /// The one of its own key, or [`NOTHING`].
+    own: u32,
+    pub left: Place,
+    pub right: Place,
+    /// How far the overlay's change had come with it. What was made and replaced for it alone came after the node
+    /// before.
+    end: Mark,
     /// Whether any of its entries writes.
     pub writes: bool,
-    /// What was made and replaced for it alone.
-    blocks: Range<Mark>,
 }
 
 /// An overlay of one table.
 pub struct Overlay<M: Machine> {
+    /// In the order in which they were built: children first.
     nodes: Vec<Over<M>>,
     pub root: Place,
     /// What was made for all its nodes, and what they replace.
     blocks: Blocks<M>,
     /// Nodes that are no part of the overlay any more: what was made for them is part of no state.
     dead: Vec<Place>,
+    /// How many of these had gone when it was built.
+    dead_when_built: usize,
+}
+
+/// The part of an intention about one table.
+pub struct Part<'b, M: Machine> {
+    pub table: u32,
+    pub entries: Vec<Entry<'b, M>>,
+    pub overlay: Overlay<M>,
 }
 
 /// A stage at work on an overlay: builds and melds with the blocks of its maker, or of the overlay.
@@ -59,7 +71,8 @@ pub struct Work<'w, 'a, M: Machine> {
 impl<M: Machine> Overlay<M> {
     /// An overlay that says nothing.
     pub fn new() -> Self {
-        Self { nodes: Vec::new(), root: NOTHING, blocks: Blocks::new(), dead: Vec::new() }
+        let (nodes, dead) = (Vec::new(), Vec::new());
+        Self { nodes, root: NOTHING, blocks: Blocks::new(), dead, dead_when_built: 0 }
     }
 
     /// Builds an overlay of `entries` on `tree`.
@@ -96,6 +109,7 @@ impl<M: Machine> Overlay<M> {
         let rebased = work.rebase(root, tree);
         maker.exchange(&mut self.blocks);
         self.root = rebased?;
+        self.dead_when_built = self.dead.len();
         Ok(())
     }
 
@@ -128,22 +142,26 @@ impl<M: Machine> Overlay<M> {
     }
 
     /// The overlay was melded, and the outcome stands: what was grafted of it is part of the tree. Frees the rest, and
-    /// takes note of what was replaced.
-    pub fn settle(mut self, maker: &mut Maker<M>) {
-        self.dead.sort_unstable();
-        let mut dead = self.dead.iter().copied().peekable();
-        for (place, node) in (0..).zip(&self.nodes) {
-            match dead.next_if_eq(&place).is_some() {
-                true => maker.free_made(&mut self.blocks, node.blocks.clone()),
-                false => maker.take_replaced(&mut self.blocks, node.blocks.clone()),
+    /// appends what was replaced to `replaced`.
+    pub fn settle(self, maker: &mut Maker<M>, replaced: &mut Vec<Block<M>>) {
+        let mut is_dead = vec![false; self.nodes.len()];
+        self.dead.iter().for_each(|&place| is_dead[place as usize] = true);
+        let mut start = Mark::START;
+        for (node, is_dead) in self.nodes.iter().zip(is_dead) {
+            if node.end != start {
+                let of = start..node.end;
+                match is_dead {
+                    true => maker.free_made(&self.blocks, of),
+                    false => replaced.extend_from_slice(self.blocks.replaced(of)),
+                }
+                start = node.end;
             }
         }
     }
 
     /// Frees all that was made for it: no part of it was grafted for good.
-    pub fn free(mut self, maker: &mut Maker<M>) {
-        let end = self.blocks.mark();
-        maker.free_made(&mut self.blocks, Mark::START..end);
+    pub fn free(self, maker: &mut Maker<M>) {
+        maker.free_made(&self.blocks, Mark::START..self.blocks.mark());
     }
 
     /// Nothing of this node is part of the overlay any more.
@@ -161,14 +179,9 @@ impl<M: Machine> Overlay<M> {
         }
     }
 
-    /// How many nodes have gone so far.
-    pub fn deaths(&self) -> usize {
-        self.dead.len()
-    }
-
-    /// The nodes that have gone since are part of the overlay again.
-    pub fn revive(&mut self, deaths: usize) {
-        self.dead.truncate(deaths);
+    /// The nodes that have gone since it was built are part of the overlay again.
+    pub fn revive(&mut self) {
+        self.dead.truncate(self.dead_when_built);
     }
 
     /// A node, if there is one at this place.
@@ -196,26 +209,25 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
         let (lesser, own, _) = split(self.slice(&range), node);
         check(own, node)?;
         let middle = range.start + lesser.len() as u32;
-        let own = own.is_some().then_some(middle);
+        let is_there = own.is_some();
         let left = self.build(range.start..middle, node.left())?;
-        let right = self.build(middle + u32::from(own.is_some())..range.end, node.right())?;
-        self.over(tree, node, range, own, left, right)
+        let right = self.build(middle + u32::from(is_there)..range.end, node.right())?;
+        self.over(tree, node, range, if is_there { middle } else { NOTHING }, left, right)
     }
 
     /// Keys that the base does not have.
     fn gap(&mut self, range: Range<u32>) -> Result<Place, Stop> {
-        let start = self.maker.mark();
-        let after = grow(self.maker, &self.entries[range.start as usize..range.end as usize])?;
-        let blocks = start..self.maker.mark();
+        let entries = &self.entries[range.start as usize..range.end as usize];
+        let after = grow(self.maker, entries)?;
         Ok(self.push(Over {
-            base: Tree::EMPTY,
+            base: None,
+            after,
             entries: range,
-            own: None,
+            own: NOTHING,
             left: NOTHING,
             right: NOTHING,
-            after,
+            end: self.maker.mark(),
             writes: after.root.is_some(),
-            blocks,
         }))
     }
 
@@ -225,28 +237,27 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
         base: Tree<M>,
         node: NodeRef<M>,
         entries: Range<u32>,
-        own: Option<u32>,
+        own: u32,
         left: Place,
         right: Place,
     ) -> Result<Place, Stop> {
         let part = |place: Place| self.overlay.nodes.get(place as usize);
-        let write = own.and_then(|own| self.entries[own as usize].write);
+        let write = self.entries.get(own as usize).and_then(|own| own.write);
         let writes = |place| part(place).is_some_and(|it| it.writes);
         let writes = write.is_some() || writes(left) || writes(right);
         let left_tree = part(left).map_or_else(|| node.left(), |it| it.after);
         let right_tree = part(right).map_or_else(|| node.right(), |it| it.after);
-        let start = self.maker.mark();
         let after = match writes {
             true => rebuild(self.maker, base, node, write, left_tree, right_tree)?,
             false => base,
         };
-        let blocks = start..self.maker.mark();
-        Ok(self.push(Over { base, entries, own, left, right, after, writes, blocks }))
+        let (base, end) = (Some(node), self.maker.mark());
+        Ok(self.push(Over { base, after, entries, own, left, right, end, writes }))
     }
 
     fn rebase(&mut self, place: Place, tree: Tree<M>) -> Result<Place, Stop> {
         let Some(over) = self.overlay.nodes.get(place as usize) else { return Ok(NOTHING) };
-        if over.base.is(tree) {
+        if over.base == tree.root {
             return Ok(place);
         }
         let (entries, own, left, right) = (over.entries.clone(), over.own, over.left, over.right);
@@ -256,7 +267,7 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
         };
         self.maker.visit();
         self.overlay.kill(place);
-        check(own.map(|own| &self.entries[own as usize]), node)?;
+        check(self.entries.get(own as usize), node)?;
         let left = self.rebase(left, node.left())?;
         let right = self.rebase(right, node.right())?;
         self.over(tree, node, entries, own, left, right)
@@ -265,18 +276,18 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
     fn meld(&mut self, place: Place, tree: Tree<M>) -> Result<Tree<M>, Stop> {
         let Some(over) = self.overlay.nodes.get(place as usize) else { return Ok(tree) };
         let is_like = |node| M::fault(&GRAFTED_ON_EQUAL_KEY) && over.is_of(node);
-        if over.base.is(tree) || tree.root.is_some_and(is_like) {
+        if over.base == tree.root || tree.root.is_some_and(is_like) {
             return Ok(over.after);
         }
-        let (entries, own, left, right) = (over.entries.clone(), over.own, over.left, over.right);
+        let (own, left, right) = (over.own, over.left, over.right);
         let Some(node) = tree.root.filter(|node| over.is_of(*node)) else {
+            let entries = over.entries.start as usize..over.entries.end as usize;
             self.overlay.kill_all(place);
-            let entries = &self.entries[entries.start as usize..entries.end as usize];
-            return apply(self.maker, entries, tree);
+            return apply(self.maker, &self.entries[entries], tree);
         };
         self.maker.visit();
         self.overlay.kill(place);
-        let own = own.map(|own| &self.entries[own as usize]);
+        let own = self.entries.get(own as usize);
         check(own, node)?;
         let left = self.meld(left, node.left())?;
         let right = self.meld(right, node.right())?;
@@ -287,6 +298,6 @@ impl<'a, M: Machine> Work<'_, 'a, M> {
 impl<M: Machine> Over<M> {
     /// Whether it stands for a node of the same key.
     pub fn is_of(&self, node: NodeRef<M>) -> bool {
-        self.base.root.is_some_and(|base| base == node || base.has_key_of(node))
+        self.base.is_some_and(|base| base == node || base.has_key_of(node))
     }
 }

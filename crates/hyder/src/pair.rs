@@ -1,80 +1,56 @@
-//! Group meld: two intentions that follow each other are melded into one overlay, which is melded with the state once.
+//! Pairs: what two intentions that follow each other say of a table, as one overlay.
 //!
 //! Where only one of the two says anything, its own overlay is used as it is. Where both do, there is a node over both;
 //! it can be grafted where both were built on the same part of the tree.
 
 use crate::apply::{Entry, Stop, apply, check, grow, rebuild};
-use crate::intention::bound_at;
-use crate::item::{Item, Part};
-use crate::maker::{Blocks, Maker, Mark};
-use crate::node::{Key, Tree, ValueRef};
-use crate::overlay::{NOTHING, Place};
+use crate::maker::{Block, Blocks, Maker, Mark};
+use crate::node::{NodeRef, Tree, ValueRef};
+use crate::overlay::{NOTHING, Part, Place};
 use chiliad_machine::Machine;
 use core::cmp::Ordering;
-use core::ops::{Range, RangeBounds};
-
-/// The entry of a pair for a part of a tree, by number.
-type Spot = u32;
+use core::ops::Range;
 
 /// The entry of a pair for a part of a tree.
-enum Both<M: Machine> {
+#[derive(Clone, Copy)]
+enum Spot {
+    /// Neither of the two says anything of it.
+    Nothing,
     /// The entry of one of the two: which, and where.
-    One(usize, Place),
-    /// Both say something of the same node, or gap.
-    Node(Over<M>),
-    /// Both say something, and were built on different parts: the keys are gone through.
-    Keys(Range<u32>),
+    One(u8, Place),
+    /// Both say something: the number of the node over both.
+    Both(u32),
 }
 
+/// A node over what both say of a part of a tree.
 struct Over<M: Machine> {
-    /// The part that both were built on; `None`: they were built on different ones of one key.
-    base: Option<Tree<M>>,
+    /// The root of the part, or a node of its key; `None`: a gap, or they were built on parts of different keys, and the
+    /// entries are gone through.
+    root: Option<NodeRef<M>>,
+    /// Both were built on this very part, so it can be grafted.
+    grafts: bool,
+    /// What its part becomes, and whether anything is written there, if it can be grafted.
     after: Tree<M>,
-    key: Tree<M>,
+    writes: bool,
     entries: Range<u32>,
-    own: Option<u32>,
+    /// The entry of its own key, or [`NOTHING`].
+    own: u32,
     left: Spot,
     right: Spot,
-    blocks: Range<Mark>,
+    /// How far the pair's change had come with it. What was made and replaced for it alone came after the node before.
+    end: Mark,
     is_dead: bool,
 }
 
 /// The overlay of two intentions for one table.
 pub struct PairOverlay<'b, M: Machine> {
     entries: Vec<Entry<'b, M>>,
-    spots: Vec<Both<M>>,
+    /// In the order in which they were built: children first.
+    nodes: Vec<Over<M>>,
     root: Spot,
     blocks: Blocks<M>,
     /// Values that the first writes and the second writes over.
     overwritten: Vec<ValueRef<M>>,
-}
-
-/// Whether the second of two intentions depends on what the first one writes.
-pub fn is_in_conflict<M: Machine>(first: &Item<'_, M>, second: &Item<'_, M>) -> bool {
-    for part in &first.parts {
-        let written = || part.entries.iter().filter(|entry| entry.write.is_some());
-        if let Some(other) = second.parts.iter().find(|other| other.table == part.table) {
-            let depends = |key: Key<'_>| {
-                let found = other.entries.binary_search_by(|entry| entry.key.cmp(&key));
-                let base = found.ok().and_then(|at| other.entries[at].base);
-                base.is_some_and(|base| base < first.label)
-            };
-            if written().any(|entry| depends(entry.key)) {
-                return true;
-            }
-        }
-        let ranges = second.intention.ranges.iter().filter(|range| range.table == part.table);
-        for range in ranges {
-            let low = bound_at(second.bytes, &range.low);
-            let bounds = (low, bound_at(second.bytes, &range.high));
-            if second.intention.snapshot < first.label
-                && written().any(|entry| bounds.contains(entry.key.bytes()))
-            {
-                return true;
-            }
-        }
-    }
-    false
 }
 
 /// Two parts at work.
@@ -97,8 +73,8 @@ impl<'b, M: Machine> PairOverlay<'b, M> {
         second: &mut Part<'b, M>,
     ) -> Result<Self, Stop> {
         let (entries, moved, overwritten) = merge(&first.entries, &second.entries);
-        let mut pair =
-            Self { entries, spots: Vec::new(), root: NOTHING, blocks: Blocks::new(), overwritten };
+        let (nodes, blocks) = (Vec::new(), Blocks::new());
+        let mut pair = Self { entries, nodes, root: Spot::Nothing, blocks, overwritten };
         let roots = [first.overlay.root, second.overlay.root];
         maker.exchange(&mut pair.blocks);
         let mut work = Work { maker, pair: &mut pair, parts: [first, second], moved };
@@ -132,23 +108,23 @@ impl<'b, M: Machine> PairOverlay<'b, M> {
         Work { maker, pair: self, parts: [first, second], moved }.meld(root, tree)
     }
 
-    /// The outcome stands.
-    pub fn settle(mut self, maker: &mut Maker<M>) {
-        for spot in &self.spots {
-            if let Both::Node(over) = spot {
-                match over.is_dead {
-                    true => maker.free_made(&mut self.blocks, over.blocks.clone()),
-                    false => maker.take_replaced(&mut self.blocks, over.blocks.clone()),
-                }
+    /// The outcome stands: appends what was replaced to `replaced`, and frees what is no part of the tree.
+    pub fn settle(self, maker: &mut Maker<M>, replaced: &mut Vec<Block<M>>) {
+        let mut start = Mark::START;
+        for node in &self.nodes {
+            let of = start..node.end;
+            match node.is_dead {
+                true => maker.free_made(&self.blocks, of),
+                false => replaced.extend_from_slice(self.blocks.replaced(of)),
             }
+            start = node.end;
         }
-        self.overwritten.into_iter().for_each(|value| maker.replace_value(Some(value)));
+        replaced.extend(self.overwritten.into_iter().map(Block::Value));
     }
 
     /// Frees all that was made for it.
-    pub fn free(mut self, maker: &mut Maker<M>) {
-        let end = self.blocks.mark();
-        maker.free_made(&mut self.blocks, Mark::START..end);
+    pub fn free(self, maker: &mut Maker<M>) {
+        maker.free_made(&self.blocks, Mark::START..self.blocks.mark());
     }
 }
 
@@ -184,102 +160,96 @@ fn merge<'b, M: Machine>(first: &[Entry<'b, M>], second: &[Entry<'b, M>]) -> Mer
 }
 
 impl<M: Machine> Work<'_, '_, M> {
-    fn push(&mut self, spot: Both<M>) -> Spot {
-        self.pair.spots.push(spot);
-        self.pair.spots.len() as Spot - 1
+    fn push(&mut self, node: Over<M>) -> Spot {
+        self.pair.nodes.push(node);
+        Spot::Both(self.pair.nodes.len() as u32 - 1)
     }
 
     /// The tree that a spot's part becomes, if anything is said of it, and whether anything is written there.
     fn after(&self, spot: Spot) -> Option<(Tree<M>, bool)> {
-        match self.pair.spots.get(spot as usize)? {
-            Both::One(member, place) => {
-                let over = self.parts[*member].overlay.node(*place)?;
+        match spot {
+            Spot::Nothing => None,
+            Spot::One(member, place) => {
+                let over = self.parts[member as usize].overlay.node(place)?;
                 Some((over.after, over.writes))
             }
-            Both::Node(over) => Some((over.after, over.base.is_none_or(|it| !it.is(over.after)))),
-            Both::Keys(_) => None,
+            Spot::Both(node) => {
+                let over = &self.pair.nodes[node as usize];
+                Some((over.after, over.writes))
+            }
         }
     }
 
     /// Whether a spot can be part of something that is grafted.
     fn grafts(&self, spot: Spot) -> bool {
-        match self.pair.spots.get(spot as usize) {
-            None | Some(Both::One(..)) => true,
-            Some(Both::Node(over)) => over.base.is_some(),
-            Some(Both::Keys(_)) => false,
+        match spot {
+            Spot::Nothing | Spot::One(..) => true,
+            Spot::Both(node) => self.pair.nodes[node as usize].grafts,
         }
     }
 
     fn build(&mut self, places: [Place; 2]) -> Result<Spot, Stop> {
         match places {
-            [NOTHING, NOTHING] => return Ok(NOTHING),
-            [place, NOTHING] => return Ok(self.push(Both::One(0, place))),
-            [NOTHING, place] => return Ok(self.push(Both::One(1, place))),
+            [NOTHING, NOTHING] => return Ok(Spot::Nothing),
+            [place, NOTHING] => return Ok(Spot::One(0, place)),
+            [NOTHING, place] => return Ok(Spot::One(1, place)),
             _ => {}
         }
         let [Some(one), Some(other)] = [0, 1].map(|at| self.parts[at].overlay.node(places[at]))
         else {
-            return Ok(NOTHING);
+            return Ok(Spot::Nothing);
         };
         let entries = self.union([one.entries.clone(), other.entries.clone()]);
-        let bases = [one.base, other.base];
+        let root = one.base;
+        let is_one_part = root == other.base;
         let children = [[one.left, other.left], [one.right, other.right]];
-        let is_same = match bases.map(|base| base.root) {
-            [None, None] => true,
-            [Some(_), Some(node)] => one.is_of(node),
-            _ => false,
-        };
-        if !is_same {
+        if !is_one_part && !other.base.is_some_and(|node| root.is_some() && one.is_of(node)) {
             for (part, place) in self.parts.iter_mut().zip(places) {
                 part.overlay.kill_all(place);
             }
-            return Ok(self.push(Both::Keys(entries)));
+            return self.over(None, false, entries, [Spot::Nothing; 2]);
         }
         for (part, place) in self.parts.iter_mut().zip(places) {
             part.overlay.kill(place);
         }
-        let left = self.build(children[0])?;
-        let right = self.build(children[1])?;
-        let base = Some(bases[0]).filter(|base| base.is(bases[1]));
-        let base = base.filter(|_| self.grafts(left) && self.grafts(right));
-        self.over(base, bases[0], entries, left, right)
+        let children = [self.build(children[0])?, self.build(children[1])?];
+        let grafts = is_one_part && children.iter().all(|&child| self.grafts(child));
+        self.over(root, grafts, entries, children)
     }
 
     /// The node over a node that both say something of, or over a gap.
     fn over(
         &mut self,
-        base: Option<Tree<M>>,
-        key: Tree<M>,
+        root: Option<NodeRef<M>>,
+        grafts: bool,
         entries: Range<u32>,
-        left: Spot,
-        right: Spot,
+        [left, right]: [Spot; 2],
     ) -> Result<Spot, Stop> {
         let slice = &self.pair.entries[entries.start as usize..entries.end as usize];
-        let own = key.root.and_then(|node| {
+        let own = root.and_then(|node| {
             let at = slice.binary_search_by(|entry| node.compare(entry.key)).ok()?;
             Some(entries.start + at as u32)
         });
-        let start = self.maker.mark();
-        let after = match (base, key.root) {
-            (None, _) => key,
-            (Some(_), None) => grow(self.maker, slice)?,
-            (Some(base), Some(node)) => {
-                let write = own.and_then(|own| self.pair.entries[own as usize].write);
-                let (left, right) = (self.after(left), self.after(right));
-                let writes = write.is_some()
-                    || left.is_some_and(|left| left.1)
-                    || right.is_some_and(|right| right.1);
-                let left = left.map_or_else(|| node.left(), |left| left.0);
-                let right = right.map_or_else(|| node.right(), |right| right.0);
-                match writes {
-                    true => rebuild(self.maker, base, node, write, left, right)?,
-                    false => base,
-                }
+        let write = own.and_then(|own| self.pair.entries[own as usize].write);
+        let parts = [left, right].map(|spot| self.after(spot));
+        let writes = write.is_some() || parts.iter().flatten().any(|part| part.1);
+        let (after, writes) = match root {
+            _ if !grafts => (Tree::EMPTY, false),
+            None => {
+                let grown = grow(self.maker, slice)?;
+                (grown, grown.root.is_some())
             }
+            Some(node) if writes => {
+                let left = parts[0].map_or_else(|| node.left(), |part| part.0);
+                let right = parts[1].map_or_else(|| node.right(), |part| part.0);
+                (rebuild(self.maker, Tree::of(root), node, write, left, right)?, true)
+            }
+            Some(_) => (Tree::of(root), false),
         };
-        let (blocks, is_dead) = (start..self.maker.mark(), false);
-        let over = Over { base, after, key, entries, own, left, right, blocks, is_dead };
-        Ok(self.push(Both::Node(over)))
+        let (own, end) = (own.unwrap_or(NOTHING), self.maker.mark());
+        let is_dead = false;
+        let over = Over { root, grafts, after, writes, entries, own, left, right, end, is_dead };
+        Ok(self.push(over))
     }
 
     /// Where the entries of both are.
@@ -298,46 +268,43 @@ impl<M: Machine> Work<'_, '_, M> {
     }
 
     fn meld(&mut self, spot: Spot, tree: Tree<M>) -> Result<Tree<M>, Stop> {
-        let over = match self.pair.spots.get_mut(spot as usize) {
-            None => return Ok(tree),
-            Some(Both::One(member, place)) => {
-                let Part { overlay, entries, .. } = &mut *self.parts[*member];
-                return overlay.meld_part(self.maker, entries, *place, tree);
+        let over = match spot {
+            Spot::Nothing => return Ok(tree),
+            Spot::One(member, place) => {
+                let Part { overlay, entries, .. } = &mut *self.parts[member as usize];
+                return overlay.meld_part(self.maker, entries, place, tree);
             }
-            Some(Both::Keys(entries)) => {
-                let entries = entries.start as usize..entries.end as usize;
-                return apply(self.maker, &self.pair.entries[entries], tree);
-            }
-            Some(Both::Node(over)) => over,
+            Spot::Both(node) => &mut self.pair.nodes[node as usize],
         };
-        if over.base.is_some_and(|base| base.is(tree)) {
+        if over.grafts && over.root == tree.root {
             return Ok(over.after);
         }
         over.is_dead = true;
-        let (entries, own, left, right) = (over.entries.clone(), over.own, over.left, over.right);
-        let is_of = |node| over.key.root.is_some_and(|key| key == node || key.has_key_of(node));
+        let (own, left, right) = (over.own, over.left, over.right);
+        let is_of = |node| over.root.is_some_and(|root| root == node || root.has_key_of(node));
         let Some(node) = tree.root.filter(|node| is_of(*node)) else {
+            let entries = over.entries.start as usize..over.entries.end as usize;
             self.kill_below(left);
             self.kill_below(right);
-            let entries = entries.start as usize..entries.end as usize;
             return apply(self.maker, &self.pair.entries[entries], tree);
         };
         self.maker.visit();
-        check(own.map(|own| &self.pair.entries[own as usize]), node)?;
+        check(self.pair.entries.get(own as usize), node)?;
         let left = self.meld(left, node.left())?;
         let right = self.meld(right, node.right())?;
-        let write = own.and_then(|own| self.pair.entries[own as usize].write);
+        let write = self.pair.entries.get(own as usize).and_then(|own| own.write);
         rebuild(self.maker, tree, node, write, left, right)
     }
 
     /// Nothing of this part is grafted.
     fn kill_below(&mut self, spot: Spot) {
-        let children = match self.pair.spots.get_mut(spot as usize) {
-            None | Some(Both::Keys(_)) => return,
-            Some(Both::One(member, place)) => {
-                return self.parts[*member].overlay.kill_all(*place);
+        let children = match spot {
+            Spot::Nothing => return,
+            Spot::One(member, place) => {
+                return self.parts[member as usize].overlay.kill_all(place);
             }
-            Some(Both::Node(over)) => {
+            Spot::Both(node) => {
+                let over = &mut self.pair.nodes[node as usize];
                 over.is_dead = true;
                 [over.left, over.right]
             }

@@ -6,6 +6,7 @@
 
 use crate::apply::Stop;
 use crate::faults::TOMBSTONE_PURGED_EARLY;
+use crate::item::Item;
 use crate::join::remove;
 use crate::judge::Judge;
 use crate::node::Key;
@@ -28,7 +29,19 @@ pub struct Tombstones {
 }
 
 impl Tombstones {
-    /// Takes note of those of the next intention.
+    /// Takes note of those that the next intention has written.
+    pub fn note<M: Machine>(&mut self, item: &Item<'_, M>) {
+        for part in &item.parts {
+            let removed = part.entries.iter().filter(|it| it.write.is_some_and(|it| it.tombstone));
+            self.queue.extend(removed.map(|entry| Tombstone {
+                label: item.label,
+                table: part.table,
+                key: entry.key.bytes().into(),
+            }));
+        }
+    }
+
+    /// Takes note of those of a checkpoint.
     pub fn extend(&mut self, tombstones: impl IntoIterator<Item = Tombstone>) {
         self.queue.extend(tombstones);
     }

@@ -1,10 +1,11 @@
 //! Random intentions decided in every way there is, against a plain validator and a plain map.
 
 use crate::collector::Collector;
+use crate::group::meld_into_one;
 use crate::intention::{Encoder, Intention, Written};
 use crate::item::{Item, Refused};
 use crate::judge::Judge;
-use crate::maker::Maker;
+use crate::maker::{Block, Maker};
 use crate::node::{Key, NodeRef, Tree};
 use crate::options::{Certifier, Group, Level, RollOptions};
 use crate::validator::{Validator, Version};
@@ -148,7 +149,7 @@ pub fn run(shape: Shape, options: RollOptions, base: Base) -> u64 {
         let labels = first..first + grouped as u64;
         let bytes: Vec<_> =
             labels.map(|label| (label, intention(&mut random, shape, label))).collect();
-        let verdicts = decide(&mut judge, &bytes, base, &states, &mut choices);
+        let (verdicts, replaced) = decide(&mut judge, &bytes, base, &states, &mut choices);
         for ((label, bytes), verdict) in bytes.iter().zip(verdicts) {
             let read = Intention::decode(bytes).expect("an intention");
             let expected = model.decide(*label, &read, bytes, options.level).is_some();
@@ -160,7 +161,7 @@ pub fn run(shape: Shape, options: RollOptions, base: Base) -> u64 {
         }
         let label = first + grouped as u64 - 1;
         states.push_back((label, judge.roots.clone()));
-        collector.add(label, core::mem::take(&mut judge.replaced), None);
+        collector.add(label, replaced, None);
         if states.len() > 20 {
             states.pop_front();
         }
@@ -207,27 +208,33 @@ fn prepare<'b>(
     Ok(item)
 }
 
+/// Decides intentions, and clears away what is left of them: what they have replaced is returned.
 fn decide(
     judge: &mut Judge<Plain>,
     bytes: &[(u64, Vec<u8>)],
     base: Base,
     states: &States,
     choices: &mut Random,
-) -> Vec<Result<(), Refused>> {
-    let items: Vec<_> =
+) -> (Vec<Result<(), Refused>>, Vec<Block<Plain>>) {
+    let mut items: Vec<_> =
         bytes.iter().map(|bytes| prepare(judge, bytes, base, states, choices)).collect();
-    match <[_; 2]>::try_from(items) {
-        Ok([Ok(first), Ok(second)]) => judge.decide_both(first, second).to_vec(),
-        Ok(items) => alone(judge, items),
-        Err(items) => alone(judge, items),
+    if let [Ok(first), Ok(second)] = &mut items[..] {
+        meld_into_one(&mut judge.maker, first, second);
     }
-}
-
-fn alone<'b>(
-    judge: &mut Judge<Plain>,
-    items: impl IntoIterator<Item = Result<Item<'b, Plain>, Refused>>,
-) -> Vec<Result<(), Refused>> {
-    items.into_iter().map(|item| item.and_then(|item| judge.decide(item))).collect()
+    let verdicts = match &mut items[..] {
+        [Ok(first), Ok(second)] if second.is_paired => judge.decide_both(first, second).to_vec(),
+        _ => {
+            let alone = |item: &mut Result<Item<'_, _>, _>| match item {
+                Ok(item) => judge.decide(item),
+                Err(refused) => Err(*refused),
+            };
+            items.iter_mut().map(alone).collect()
+        }
+    };
+    let mut replaced = core::mem::take(&mut judge.replaced);
+    let items = items.into_iter().flatten();
+    items.for_each(|item| item.clear_away(&mut judge.maker, &mut replaced));
+    (verdicts, replaced)
 }
 
 fn all(group: Group) -> Vec<(RollOptions, Base)> {

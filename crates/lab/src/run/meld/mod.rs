@@ -82,6 +82,7 @@ fn median(reports: &[MeldReport]) -> MeldReport {
         decode: of(|report| report.decode),
         build: of(|report| report.build),
         premeld: of(|report| report.premeld),
+        group: of(|report| report.group),
         last: of(|report| report.last),
         free: of(|report| report.free),
         ..reports[0]
