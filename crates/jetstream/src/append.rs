@@ -80,7 +80,10 @@ async fn append_group(
             }
         }
         records = again;
-        if !records.is_empty() {
+        if records.is_empty() {
+            client.fruitless.over();
+        } else {
+            client.fruitless.goes_on(&client.address, &client.nats);
             if Instant::now() + PAUSE >= deadline {
                 return Err(why_unacknowledged(client, &failure).await);
             }

@@ -3,6 +3,7 @@
 use crate::address::Address;
 use crate::error::of_server;
 use crate::known::Known;
+use crate::leave::Fruitless;
 use crate::options::Options;
 use crate::settings;
 use async_nats::jetstream::stream::{Info, Stream};
@@ -39,6 +40,7 @@ pub struct Client {
     /// The number of the next record in the ids of records.
     pub next_id: AtomicU64,
     pub known: Known,
+    pub fruitless: Fruitless,
 }
 
 impl Client {
@@ -46,11 +48,15 @@ impl Client {
     pub async fn led(&self, deadline: Instant) -> Result<Info, SharedLogError> {
         loop {
             let failure = match self.seen().await {
-                Ok(info) if is_led(&info) => return Ok(info),
+                Ok(info) if is_led(&info) => {
+                    self.fruitless.over();
+                    return Ok(info);
+                }
                 Ok(_) => "the stream has no leader".to_owned(),
                 Err(SharedLogError::Unavailable(failure)) => failure,
                 Err(error) => return Err(error),
             };
+            self.fruitless.goes_on(&self.address, &self.nats);
             if Instant::now() + PAUSE >= deadline {
                 return Err(self.unavailable(&failure));
             }

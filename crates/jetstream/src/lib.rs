@@ -19,6 +19,7 @@ mod append;
 mod client;
 mod error;
 mod known;
+mod leave;
 mod monitor;
 mod open;
 mod options;

@@ -4,6 +4,7 @@ use crate::address::Address;
 use crate::client::{ACKNOWLEDGEMENT, ANSWER, Client, PAUSE, is_led};
 use crate::error::{OpenError, of_server};
 use crate::known::Known;
+use crate::leave::Fruitless;
 use crate::options::{DEADLINE_MAX, Options};
 use crate::{monitor, settings};
 use async_nats::ConnectOptions;
@@ -57,6 +58,7 @@ pub async fn open(address: Address, options: Options) -> Result<Client, OpenErro
         incarnation: random(),
         next_id: AtomicU64::new(0),
         known,
+        fruitless: Fruitless::default(),
         address,
         options,
         nats,
@@ -65,7 +67,8 @@ pub async fn open(address: Address, options: Options) -> Result<Client, OpenErro
     })
 }
 
-fn context(nats: &async_nats::Client) -> Context {
+/// JetStream over this connection.
+pub fn context(nats: &async_nats::Client) -> Context {
     ContextBuilder::new()
         .timeout(ACKNOWLEDGEMENT)
         .max_ack_inflight(APPENDS_MAX)
@@ -74,7 +77,10 @@ fn context(nats: &async_nats::Client) -> Context {
 }
 
 /// Connects to the first of `servers` that accepts it; later, when it is lost, to any of them.
-async fn connect(address: &Address, servers: &[String]) -> Result<async_nats::Client, OpenError> {
+pub async fn connect(
+    address: &Address,
+    servers: &[String],
+) -> Result<async_nats::Client, OpenError> {
     let options = ConnectOptions::new()
         .name("chiliad")
         .connection_timeout(CONNECTION)
@@ -96,7 +102,7 @@ async fn connect(address: &Address, servers: &[String]) -> Result<async_nats::Cl
 
 /// The servers with the stream's leader in front; nothing if the client is connected to it already, or if it is not among
 /// them. Every append goes through the leader: by way of another server it takes a hop more.
-async fn leader_first(
+pub async fn leader_first(
     address: &Address,
     info: &Info,
     nats: &async_nats::Client,

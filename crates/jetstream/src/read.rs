@@ -3,7 +3,7 @@
 //! The consumer is of the simplest kind: it lives on one server, in memory, acknowledges nothing, and is made anew
 //! whenever anything about it is odd. What it delivers is believed only if it is the next record of our own subject.
 
-use crate::client::{ANSWER, Client, PAUSE};
+use crate::client::{ANSWER, Client, PAUSE, is_led};
 use async_nats::jetstream;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use bytes::Bytes;
@@ -116,6 +116,7 @@ pub async fn read(
             }
         };
         failures += 1;
+        client.fruitless.goes_on(&client.address, &client.nats);
         let known = client.known.end() > from;
         let until = if known { deadline.max(begun + INSISTENCE) } else { deadline };
         if Instant::now() >= until && failures >= FAILURES_MIN {
@@ -255,9 +256,17 @@ impl Reader {
         let seen = client.seen().await;
         self.quiet_since = Instant::now();
         match seen {
-            Err(SharedLogError::Unavailable(failure)) => Ok(Some(failure)),
+            Err(SharedLogError::Unavailable(failure)) => {
+                client.fruitless.goes_on(&client.address, &client.nats);
+                Ok(Some(failure))
+            }
             Err(error) => Err(Broken::For(error)),
             Ok(info) => {
+                // A server that is cut off from the others has nothing new, and no leader.
+                match is_led(&info) {
+                    true => client.fruitless.over(),
+                    false => client.fruitless.goes_on(&client.address, &client.nats),
+                }
                 not_trimmed(client, self.next, &info)?;
                 let bounds = client.known.judge(&info).map_err(Broken::For)?;
                 if bounds.end > self.next {

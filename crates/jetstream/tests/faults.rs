@@ -1,5 +1,5 @@
-//! Servers are killed and stopped while several threads append: what was acknowledged is there, once, and at one
-//! position for everybody.
+//! Servers are killed, stopped and cut off while several threads append: what was acknowledged is there, once, and at
+//! one position for everybody.
 
 mod common;
 
@@ -84,8 +84,8 @@ impl Drop for Over<'_> {
 }
 
 /// Loads a log of three servers while `fault` happens to them several times, and judges what is there afterwards.
-fn survives(name: &str, rounds: usize, fault: impl Fn(&Servers, &str)) {
-    let Some(servers) = Servers::start(name, 3) else { return };
+fn survives(name: &str, servers: Option<Servers>, rounds: usize, fault: impl Fn(&Servers, &str)) {
+    let Some(servers) = servers else { return };
     let options = || Options { deadline: Duration::from_secs(60), ..Options::default() };
     let open = || JetStream::open(&servers.url("log"), options()).expect("the log opens");
     let (writing, reading) = (open(), open());
@@ -127,7 +127,7 @@ fn survives(name: &str, rounds: usize, fault: impl Fn(&Servers, &str)) {
 
 #[test]
 fn a_killed_leader_loses_nothing() {
-    survives("leader-killed", 3, |servers, leader| {
+    survives("leader-killed", Servers::start("leader-killed", 3), 3, |servers, leader| {
         servers.script(&["kill", leader]);
         std::thread::sleep(Duration::from_secs(5));
         servers.script(&["start", "3"]);
@@ -136,7 +136,7 @@ fn a_killed_leader_loses_nothing() {
 
 #[test]
 fn all_killed_at_once_lose_nothing() {
-    survives("all-killed", 3, |servers, _| {
+    survives("all-killed", Servers::start("all-killed", 3), 3, |servers, _| {
         for n in ["1", "2", "3"] {
             servers.script(&["kill", n]);
         }
@@ -146,10 +146,65 @@ fn all_killed_at_once_lose_nothing() {
 
 #[test]
 fn a_leader_that_stands_still_loses_nothing() {
-    survives("leader-paused", 2, |servers, leader| {
+    survives("leader-paused", Servers::start("leader-paused", 3), 2, |servers, leader| {
         servers.script(&["pause", leader]);
         // Long enough for another leader; then the old one is back, and still believes that it leads.
         std::thread::sleep(Duration::from_secs(12));
         servers.script(&["continue", leader]);
     });
+}
+
+#[test]
+fn a_leader_that_is_cut_off_loses_nothing() {
+    survives("leader-cut", Servers::start_apart("leader-cut", 3), 2, |servers, leader| {
+        servers.script(&["cut", leader]);
+        // The others elect one of them.
+        std::thread::sleep(Duration::from_secs(12));
+        servers.script(&["reconnect", leader]);
+    });
+}
+
+#[test]
+fn a_leader_that_only_its_clients_reach_loses_nothing() {
+    survives(
+        "leader-isolated",
+        Servers::start_apart("leader-isolated", 3),
+        2,
+        |servers, leader| {
+            servers.script(&["isolate", leader]);
+            // It takes a while to notice that it leads nobody, and its clients one to leave it.
+            std::thread::sleep(Duration::from_secs(15));
+            servers.script(&["reconnect", leader]);
+        },
+    );
+}
+
+#[test]
+fn clients_leave_a_server_that_the_others_do_not_reach() {
+    let Some(servers) = Servers::start_apart("left", 3) else { return };
+    let options = || Options { deadline: Duration::from_secs(60), ..Options::default() };
+    let open = || JetStream::open(&servers.url("log"), options()).expect("the log opens");
+    let (writing, reading) = (open(), open());
+    writing.append(&[b"one"]).unwrap();
+    assert_eq!(read(&reading, 1, 1, &mut Vec::new()).unwrap(), 2);
+    let leader = servers.script(&["leader", "log"]);
+    assert_eq!(
+        [writing.connected_to(), reading.connected_to()],
+        [(); 2].map(|()| format!("n{leader}"))
+    );
+    servers.script(&["isolate", &leader]);
+    // The old leader still accepts it, and cannot acknowledge it.
+    writing.append(&[b"two"]).unwrap();
+    assert_ne!(writing.connected_to(), format!("n{leader}"));
+    // This one waits for what comes, and appends nothing.
+    let mut records = Vec::new();
+    while records.is_empty() {
+        if let Err(error) = read(&reading, 2, 1, &mut records) {
+            assert!(error.may_pass(), "{error}");
+        }
+    }
+    assert_eq!(records, [b"two"]);
+    servers.script(&["reconnect", &leader]);
+    writing.append(&[b"three"]).unwrap();
+    assert_eq!(read_all(&open(), 1, 1), [&b"one"[..], b"two", b"three"]);
 }

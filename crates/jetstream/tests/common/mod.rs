@@ -17,6 +17,8 @@ pub struct Servers {
     program: PathBuf,
     port: u16,
     count: usize,
+    /// What the script calls the network between them.
+    network: &'static str,
     /// One cluster at a time: elections are slow enough without others.
     _turn: MutexGuard<'static, ()>,
 }
@@ -26,6 +28,16 @@ static TURN: Mutex<()> = Mutex::new(());
 impl Servers {
     /// Starts `count` servers for the test `name`; nothing, and a printed line, where there is no nats-server.
     pub fn start(name: &str, count: usize) -> Option<Self> {
+        Self::start_on(name, count, "loopback")
+    }
+
+    /// As [`Self::start`], with servers that can be taken off the network; nothing, and a printed line, where that takes
+    /// rights that the process does not have.
+    pub fn start_apart(name: &str, count: usize) -> Option<Self> {
+        Self::start_on(name, count, "namespaces")
+    }
+
+    fn start_on(name: &str, count: usize, network: &'static str) -> Option<Self> {
         let Some(program) = program() else {
             println!("skipped {name}: no nats-server on the path or in CHILIAD_NATS_SERVER");
             return None;
@@ -33,7 +45,11 @@ impl Servers {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let directory =
             std::env::temp_dir().join(format!("chiliad-jetstream-{name}-{}", std::process::id()));
-        let servers = Self { directory, program, port: free_ports(), count, _turn: turn };
+        let servers = Self { directory, program, port: free_ports(), count, network, _turn: turn };
+        if network == "namespaces" && !servers.run(&["can-cut"]).status.success() {
+            println!("skipped {name}: no network namespaces can be made here");
+            return None;
+        }
         servers.script(&["start", &count.to_string()]);
         Some(servers)
     }
@@ -45,6 +61,7 @@ impl Servers {
 
     /// `host:port` of the monitoring page of server `n`.
     pub fn monitor(&self, n: u16) -> String {
+        assert_eq!(self.network, "loopback");
         format!("127.0.0.1:{}", self.port + 20 + n)
     }
 
@@ -68,6 +85,7 @@ impl Servers {
             .env("CHILIAD_NATS_DIR", &self.directory)
             .env("CHILIAD_NATS_SERVER", &self.program)
             .env("CHILIAD_NATS_PORT", self.port.to_string())
+            .env("CHILIAD_NATS_NETWORK", self.network)
             .output()
             .expect("bash runs")
     }
@@ -79,6 +97,7 @@ impl Drop for Servers {
         for n in 1..=self.count {
             self.run(&["kill", &n.to_string()]);
         }
+        self.run(&["stop"]);
         if !std::thread::panicking() {
             // Of a failed test everything is kept.
             let _ = std::fs::remove_dir_all(&self.directory);
