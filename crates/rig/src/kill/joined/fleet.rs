@@ -110,6 +110,8 @@ impl Fleet {
             (Event::StartLog, Some(log)) => log.start()?,
             (Event::PauseLog, Some(log)) => report.log_paused += u64::from(log.pause()?),
             (Event::ContinueLog, Some(log)) => log.go_on()?,
+            (Event::CutLog(cut), Some(log)) => report.log_cut += u64::from(log.cut(cut)?),
+            (Event::ReconnectLog, Some(log)) => log.reconnect()?,
             (_, None) => {}
         }
         Ok(())

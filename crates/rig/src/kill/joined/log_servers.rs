@@ -1,6 +1,6 @@
-//! The servers that keep a log, killed, stopped and started by a script.
+//! The servers that keep a log, killed, stopped, started and taken off the network by a script.
 
-use super::cycle::{LOG_SERVERS, Whom};
+use super::cycle::{Cut, LOG_SERVERS, LogFaults, Whom};
 use chiliad_host::Stop;
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,6 +12,8 @@ pub struct LogServers {
     stream: String,
     /// The one that was stopped.
     paused: Option<usize>,
+    /// The one that was taken off the network.
+    cut: Option<usize>,
     /// Some were killed and not started yet.
     killed: bool,
 }
@@ -20,7 +22,15 @@ impl LogServers {
     /// Of the log `name`, as `nats://HOST:PORT,.../STREAM` has it.
     pub fn new(script: PathBuf, name: &str) -> Self {
         let stream = name.rsplit('/').next().unwrap_or(name).to_owned();
-        Self { script, stream, paused: None, killed: false }
+        Self { script, stream, paused: None, cut: None, killed: false }
+    }
+
+    /// What can be done to them: a script may not know how to take a server off the network, or may not do it here.
+    pub fn faults(&self) -> LogFaults {
+        match self.run(&["can-cut"]) {
+            Ok(_) => LogFaults::Cuts,
+            Err(_) => LogFaults::Kills,
+        }
     }
 
     /// Kills some; how many.
@@ -48,6 +58,27 @@ impl LogServers {
     pub fn go_on(&mut self) -> Result<(), Stop> {
         match self.paused.take() {
             Some(number) => self.run(&["continue", &number.to_string()]).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the one that leads off the network; whether there was one.
+    pub fn cut(&mut self, cut: Cut) -> Result<bool, Stop> {
+        self.cut = self.leader();
+        let word = match cut {
+            Cut::Off => "cut",
+            Cut::Isolated => "isolate",
+        };
+        if let Some(number) = self.cut {
+            self.run(&[word, &number.to_string()])?;
+        }
+        Ok(self.cut.is_some())
+    }
+
+    /// Puts the one back that was taken off the network.
+    pub fn reconnect(&mut self) -> Result<(), Stop> {
+        match self.cut.take() {
+            Some(number) => self.run(&["reconnect", &number.to_string()]).map(drop),
             None => Ok(()),
         }
     }
@@ -81,6 +112,7 @@ impl Drop for LogServers {
     fn drop(&mut self) {
         // A run that ends early leaves them as it has found them, if it can.
         let _ = self.go_on();
+        let _ = self.reconnect();
         let _ = self.start();
     }
 }

@@ -1,6 +1,6 @@
 //! The parent: cycle after cycle, start, kill, compare.
 
-use super::cycle::Cycle;
+use super::cycle::{Cycle, LogFaults};
 use super::fleet::Fleet;
 use super::log_servers::LogServers;
 use super::order::SharedOrder;
@@ -54,10 +54,12 @@ pub fn run(order: &SharedOrder<'_>) -> Result<Outcome, Stop> {
     let template = "{pos} of {len} [{bar:30}] {per_sec}, {eta} left, {msg}";
     let bar = bar(order.cycles, template, order.quiet);
     let started = Instant::now();
+    let log_servers = order.log_script.clone().map(|script| LogServers::new(script, order.log));
     let mut run = Run {
         order,
         ledger: Ledger::new(Work::Bank, IN_FLIGHT),
-        log_servers: order.log_script.clone().map(|script| LogServers::new(script, order.log)),
+        log_faults: log_servers.as_ref().map_or(LogFaults::None, LogServers::faults),
+        log_servers,
         report: Report::default(),
     };
     let result = run.cycles(&bar, &listening);
@@ -85,6 +87,7 @@ struct Run<'a> {
     order: &'a SharedOrder<'a>,
     ledger: Ledger,
     log_servers: Option<LogServers>,
+    log_faults: LogFaults,
     report: Report,
 }
 
@@ -110,7 +113,7 @@ impl Run<'_> {
     fn live(&mut self, number: u64, findings: &mut Findings) -> Result<Vec<String>, Stop> {
         let order = self.order;
         let processes = order.processes();
-        let cycle = Cycle::draw(order.seed, number, processes, order.log_script.is_some());
+        let cycle = Cycle::draw(order.seed, number, processes, self.log_faults);
         let words = |process| {
             // One of them is enough: each trims the log for all.
             let checkpoints = cycle.checkpoints && process == number as usize % processes;

@@ -25,6 +25,8 @@ pub struct Report {
     pub log_killed: u64,
     /// Those that were stopped for a while.
     pub log_paused: u64,
+    /// Those that were taken off the network for a while.
+    pub log_cut: u64,
     /// Checkpoints.
     pub checkpoints: u64,
     /// Copies that were compared.
@@ -69,8 +71,10 @@ impl Report {
             ),
         );
         if order.log_script.is_some() {
-            let text =
-                format!("{} killed, {} stopped for a while", self.log_killed, self.log_paused);
+            let text = format!(
+                "{} killed, {} stopped for a while, {} cut off",
+                self.log_killed, self.log_paused, self.log_cut
+            );
             line("log servers", text);
         }
         let (acknowledged, lost) = (thousands(self.acknowledged), self.found.lost);
@@ -96,6 +100,7 @@ impl Report {
             "seed": order.seed, "seconds": self.seconds, "cycles": self.cycles,
             "killed": self.killed, "paused": self.paused, "left_behind": self.left_behind,
             "log_killed": self.log_killed, "log_paused": self.log_paused,
+            "log_cut": self.log_cut,
             "checkpoints": self.checkpoints, "compared": self.compared,
             "acknowledged": self.acknowledged, "lost": self.found.lost,
             "unacknowledged": self.found.unacknowledged, "joining_us_max": self.slowest_us(),
