@@ -1,7 +1,7 @@
 //! Appends what sessions have handed over: many items to a record, and again what may not have arrived.
 
 use crate::desk::{Desk, log_failed};
-use crate::faults::APPEND_NOT_REPEATED;
+use crate::faults::{APPEND_NOT_REPEATED, FULL_LOG_IGNORED};
 use crate::options::INTENTION_BYTES_MAX;
 use crate::parts::{PART_HEAD_BYTES, Part};
 use crate::pending::{Answer, Outgoing};
@@ -9,7 +9,7 @@ use crate::record::{HEAD_BYTES, Head, ITEM_BYTES, Kind, RecordWriter};
 use crate::rules::Joined;
 use chiliad_api::{Error, Result};
 use chiliad_machine::Machine;
-use chiliad_machine::shared_log::SharedLog;
+use chiliad_machine::shared_log::{SharedLog, SharedLogError};
 use std::sync::Arc;
 
 /// Bytes of items that are put into one record, unless one of them has more.
@@ -69,6 +69,10 @@ impl Appender {
                     self.unsent.clear();
                 }
                 Ok(Appended::Later)
+            }
+            Err(SharedLogError::Full(_)) if M::fault(&FULL_LOG_IGNORED) => {
+                self.unsent.clear();
+                Ok(Appended::All)
             }
             Err(error) => Err(log_failed(&*self.log, &error)),
         }

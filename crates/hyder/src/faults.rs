@@ -31,6 +31,10 @@ pub const FAULTS: &[&Fault] = &[
     &WRITERS_FORGOTTEN_AT_RESTART,
     &TRIMMED_BEFORE_DURABLE,
     &DIVERGENCE_IGNORED,
+    &IDENTITY_NOT_COMPARED,
+    &RECORD_NOT_COMPARED,
+    &SHORTER_LOG_AWAITED,
+    &FULL_LOG_IGNORED,
 ];
 
 const fn fault(
@@ -44,6 +48,9 @@ const fn fault(
 
 /// Servers come to other verdicts than the log's, or than each other.
 const VERDICT: &[&str] = &["verdict differs", "digest differs"];
+
+/// A server goes on with a log that has broken its promises.
+const UNNOTICED: &[&str] = &["unnoticed"];
 
 /// A reader meets freed memory.
 const FREED: &[&str] = &["use of freed memory"];
@@ -258,4 +265,36 @@ pub static DIVERGENCE_IGNORED: Fault = fault(
     "a server stops that reads of another digest at a label than its own",
     "bank",
     &["digest differs"],
+);
+
+/// A log that was made anew, with the same records, is taken for the one of before.
+pub static IDENTITY_NOT_COMPARED: Fault = fault(
+    "hyder-identity-not-compared",
+    "a server compares the log's identity with the one that it knows",
+    "bank",
+    UNNOTICED,
+);
+
+/// Other records at positions that were read are not noticed.
+pub static RECORD_NOT_COMPARED: Fault = fault(
+    "hyder-record-not-compared",
+    "a server compares the last record that it has read with the one at its position",
+    "bank",
+    UNNOTICED,
+);
+
+/// Records that were read and are gone are waited for.
+pub static SHORTER_LOG_AWAITED: Fault = fault(
+    "hyder-shorter-log-awaited",
+    "a log that shows less than was read is refused, if that lasts",
+    "bank",
+    UNNOTICED,
+);
+
+/// An append that a full log has refused is taken for done.
+pub static FULL_LOG_IGNORED: Fault = fault(
+    "hyder-full-log-ignored",
+    "a server fails whose log has no room for what it appends",
+    "bank",
+    &["stuck"],
 );

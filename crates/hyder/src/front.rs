@@ -11,6 +11,7 @@ use crate::faults::{
 };
 use crate::intention::Intention;
 use crate::item::Refused;
+use crate::known::Watch;
 use crate::maker::Maker;
 use crate::parts::{Assembly, Part};
 use crate::record::{self, CheckpointNote, Head, Kind, Unreadable};
@@ -45,14 +46,15 @@ pub struct Front<M: Machine> {
     seen: Seen,
     assembly: Assembly,
     collector: Collector<M>,
+    watch: Watch,
 }
 
 /// Intentions that were put together: by record and item where their last parts lie, which of `Source::wholes`.
 type Completed = BTreeMap<(usize, usize), usize>;
 
 impl<M: Machine> Front<M> {
-    /// Begins with the first record of the log.
-    pub fn new(log: Arc<dyn SharedLog>) -> Self {
+    /// Begins with the first record of the log, which has this identity.
+    pub fn new(log: Arc<dyn SharedLog>, identity: u128) -> Self {
         Self {
             log,
             next: 1,
@@ -61,6 +63,7 @@ impl<M: Machine> Front<M> {
             seen: Seen::default(),
             assembly: Assembly::default(),
             collector: Collector::new(),
+            watch: Watch::new::<M>(identity),
         }
     }
 
@@ -82,9 +85,11 @@ impl<M: Machine> Front<M> {
     /// checkpoint, that is an empty one.
     ///
     /// # Errors
-    /// Those of the log that will not pass.
+    /// Those of the log that will not pass; [`Error::LogRefused`] for a log that has become another one.
     pub fn step(&mut self, server: &Desk<M>, patience: Duration) -> Result<Vec<Batch<M>>, Error> {
         let first = self.next;
+        let known = (first, self.checksum);
+        self.watch.look::<M>(&*self.log, known, server.options.log_patience)?;
         let mut source = Source { records: self.read(patience)?, wholes: Vec::new() };
         let completed = self.assemble(first, &mut source);
         let source = Arc::new(source);

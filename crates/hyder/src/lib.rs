@@ -13,7 +13,7 @@
 //! | what goes through the log | `record`, `intention`, `parts`, `catalog`, `rules`, `seen` |
 //! | how an intention is decided | `judge`, `item`; `apply`, `overlay` (meld), `group`, `pair` (group meld), `window`, `ranges`; `warm` |
 //! | a server's way to the log | `desk`, `pending`; `appender` |
-//! | and back: the stages | `batch`, `front`, `build`, `recent`, `last`; on one thread `roller`, on several `pipeline`, `stages`; `server` |
+//! | and back: the stages | `batch`, `known`, `front`, `build`, `recent`, `last`; on one thread `roller`, on several `pipeline`, `stages`; `server` |
 //! | checkpoints: how they are made, and begun with | `capture`, `checkpoint_state`, `checkpointing`, `checkpoint_file`, `checkpoints`; `opening`, `restore` |
 //! | what keeps memory bounded and servers alike | `tombstones`, `digests` |
 //! | transactions | `attempt`, `write`, `changes`, `session`, `store` |
@@ -46,6 +46,7 @@ mod intention;
 mod item;
 mod join;
 mod judge;
+mod known;
 mod last;
 #[cfg(test)]
 mod long_life;

@@ -5,6 +5,7 @@
 
 use crate::checkpoint_file::Summary;
 use crate::checkpoints::{Checkpoints, name};
+use crate::known::{Known, Objection, failed, ticks};
 use crate::maker::Maker;
 use crate::restore::{Failed, Restored, load};
 use chiliad_api::Error;
@@ -42,7 +43,7 @@ pub fn begin<M: Machine>(
     let summary = restored.as_ref().map(|restored| &restored.summary);
     let opening = Opening { log, summary, unsound };
     loop {
-        match opening.check() {
+        match opening.check::<M>() {
             Ok(log) => return Ok(Beginning { restored, log }),
             Err(Objection::Stays(error)) => return Err(error),
             Err(Objection::MayPass(error)) if M::explores() => return Err(error),
@@ -92,20 +93,6 @@ fn newest<M: Machine>(
     }
 }
 
-/// An objection to the log.
-enum Objection {
-    Stays(Error),
-    /// The log may show more in a moment.
-    MayPass(Error),
-    /// The log says nothing.
-    Unreachable(Error),
-}
-
-fn ticks<M: Machine>(duration: Duration) -> u64 {
-    let ticks = duration.as_nanos() * u128::from(M::ticks_per_second()) / 1_000_000_000;
-    u64::try_from(ticks).unwrap_or(u64::MAX)
-}
-
 struct Opening<'a> {
     log: &'a dyn SharedLog,
     /// Of the checkpoint to begin with.
@@ -119,41 +106,25 @@ impl Opening<'_> {
         Error::LogRefused { log: self.log.place(), what }
     }
 
-    fn failed(&self, error: &SharedLogError) -> Objection {
-        let failed = self.refused(error.to_string());
-        if error.may_pass() { Objection::Unreachable(failed) } else { Objection::Stays(failed) }
-    }
-
     /// Whether the log is the one of the checkpoint and goes on from there. Returns its identity.
-    fn check(&self) -> Result<u128, Objection> {
-        let identity = self.log.identity().map_err(|error| self.failed(&error))?;
-        if let Some(summary) = self.summary.filter(|summary| summary.log != identity) {
-            let file = name(summary.label);
-            let what = format!(
-                "it is not the log of {file}: it was made anew, or the checkpoints are of another database"
-            );
-            return Err(Objection::Stays(self.refused(what)));
-        }
-        let bounds = self.log.bounds().map_err(|error| self.failed(&error))?;
-        let next = self.summary.map_or(1, |summary| summary.position);
-        if bounds.start > next {
+    fn check<M: Machine>(&self) -> Result<u128, Objection> {
+        let failed = |error: SharedLogError| failed(self.log, &error);
+        let identity = self.log.identity().map_err(failed)?;
+        let file = self.summary.map(|summary| name(summary.label)).unwrap_or_default();
+        let known = self.summary.map(|summary| Known {
+            by: &file,
+            identity: summary.log,
+            next: summary.position,
+            checksum: summary.checksum,
+        });
+        known.map_or(Ok(()), |known| known.is_of::<M>(self.log, identity))?;
+        let bounds = self.log.bounds().map_err(failed)?;
+        if bounds.start > known.map_or(1, |known| known.next) {
             return Err(Objection::Stays(self.trimmed(bounds.start)));
         }
-        let Some(summary) = self.summary else { return Ok(identity) };
-        let file = name(summary.label);
-        if bounds.end < next {
-            let (last, known) = (bounds.end.saturating_sub(1), next - 1);
-            let what = format!(
-                "its last record is number {last}, and {file} has number {known}: it was emptied or rolled back"
-            );
-            return Err(Objection::MayPass(self.refused(what)));
-        }
-        if next > bounds.start.max(1) && self.checksum(next - 1)? != Some(summary.checksum) {
-            let known = next - 1;
-            let what = format!(
-                "its record number {known} is not the one that {file} has: it was rolled back, or is another log"
-            );
-            return Err(Objection::Stays(self.refused(what)));
+        if let Some(known) = known {
+            known.ends_in(self.log, &bounds)?;
+            known.is_in::<M>(self.log, &bounds)?;
         }
         Ok(identity)
     }
@@ -171,25 +142,5 @@ impl Opening<'_> {
             None => "there is no checkpoint to begin with".to_owned(),
         };
         self.refused(format!("its first record is number {first}, and {has}"))
-    }
-
-    /// The checksum of a record.
-    fn checksum(&self, position: Position) -> Result<Option<u32>, Objection> {
-        let mut checksum = None;
-        let mut take = |at: Position, record: &[u8]| {
-            if at == position {
-                checksum = Some(crc32fast::hash(record));
-            }
-        };
-        let read = self.log.read(position, 1, Duration::ZERO, &mut take);
-        read.map_err(|error| self.failed(&error))?;
-        match checksum {
-            Some(checksum) => Ok(Some(checksum)),
-            // The bounds say that it is there.
-            None => {
-                let what = format!("its record number {position} cannot be read");
-                Err(Objection::MayPass(self.refused(what)))
-            }
-        }
     }
 }

@@ -38,7 +38,7 @@ impl<M: Machine> Roller<M> {
         let Beginning { restored, log: identity } =
             begin(&mut judge.maker, &*log, checkpoints, patience)?;
         let mut last = Box::new(Last::new(judge, log.place(), identity, options.verify));
-        let mut front = Box::new(Front::new(log));
+        let mut front = Box::new(Front::new(log, identity));
         if let Some(mut restored) = restored {
             front.go_on(&mut restored);
             last.go_on(restored)?;

@@ -11,7 +11,7 @@ use chiliad_api::{
     Stats, Stepped, Store, TableId, TableSpec, Tally,
 };
 use chiliad_machine::disk::Disk;
-use chiliad_machine::shared_log::SharedLog;
+use chiliad_machine::shared_log::{Position, SharedLog};
 use chiliad_machine::{Interleaved, Machine};
 use std::sync::Arc;
 
@@ -89,6 +89,12 @@ impl<M: Machine> Hyder<M> {
     fn new_session(&self) -> Result<HyderSession<M>> {
         self.0.read_to_end();
         HyderSession::new(Arc::clone(&self.0))
+    }
+
+    /// The position of the log at which the server goes on: it has read all before.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.0.progress.next()
     }
 
     /// The label of the newest state, and the digest of all verdicts up to it.

@@ -88,10 +88,10 @@ fn judge_readers(told: &[Account], verdicts: &mut Verdicts) {
     let mut newest: BTreeMap<(usize, u32), u64> = BTreeMap::new();
     for account in by_start {
         while let Some(before) = ended.next_if(|before| before.end < account.start) {
-            let label = newest.entry((before.server, before.life)).or_default();
+            let label = newest.entry((before.server, before.incarnation)).or_default();
             *label = before.label.max(*label);
         }
-        let known = newest.get(&(account.server, account.life)).copied().unwrap_or(0);
+        let known = newest.get(&(account.server, account.incarnation)).copied().unwrap_or(0);
         if account.label < known {
             verdicts.add("stale read", || {
                 let Account { server, label, .. } = account;
@@ -109,7 +109,7 @@ mod tests {
     fn a_server_never_goes_back() {
         let account = |server, start, end, label| Account {
             server,
-            life: 0,
+            incarnation: 0,
             start,
             end,
             label,

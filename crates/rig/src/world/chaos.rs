@@ -1,7 +1,8 @@
 //! Chaos, a core on a host of its own: what goes wrong, at its time; and what is done about it.
 
-use super::common::{Common, sleep};
-use super::life;
+use super::broken::{self, Break};
+use super::common::{Common, Place, sleep};
+use super::incarnation;
 use super::plan::Act;
 use super::witness;
 use chiliad_machine::{Machine, Ticks};
@@ -12,16 +13,19 @@ use std::rc::Rc;
 /// How often it is looked whether all have done.
 const LOOK: Ticks = 100;
 
-/// How long it may take, once the world is healed, until it is noticed that the log broke its promises.
+/// How long it may take, once the world is healed, until it is noticed that the log broke its promises: until somebody has
+/// met what another one says, or each has looked at the log a few times.
 const PATIENCE: Ticks = 100_000;
+const PATIENCE_OF_EACH: Ticks = 20_000;
 
 /// Something to be done at a time.
 #[derive(Clone, Copy)]
 enum Deed {
     Do(Act),
-    /// A host starts, in the life of this number.
+    /// A host starts, in the incarnation of this number.
     Start(usize, u32),
     Heal(usize),
+    MakeRoom,
 }
 
 /// Things to be done, in the order of their times.
@@ -57,15 +61,16 @@ pub(super) fn run(common: &Rc<Common>) {
         }
     }
     common.log.set_faults(LogFaults::default());
-    let others = Rc::clone(common);
-    let host = Common::host(common.plan.servers);
-    if common.plan.deceives() {
+    let breaks = common.plan.breaks();
+    if breaks.is_some_and(Break::has_witness) {
+        let (others, host) = (Rc::clone(common), Common::host(common.plan.servers));
         spawn_during(host, "witness", move || witness::run(&others));
     }
     // The world is healed: all get on.
-    let patience = Sim::now() + PATIENCE;
+    let is_of_each = breaks.is_some_and(|how| !how.has_witness());
+    let patience = Sim::now() + if is_of_each { PATIENCE_OF_EACH } else { PATIENCE };
     while !is_done(common) && !stopping() {
-        if common.plan.deceives() && Sim::now() > patience {
+        if common.is_broken.get() && Sim::now() > patience {
             break;
         }
         start_those_left_behind(common, &mut agenda);
@@ -75,7 +80,7 @@ pub(super) fn run(common: &Rc<Common>) {
         sleep(LOOK);
     }
     common.is_over.set(true);
-    if common.plan.deceives() {
+    if common.is_broken.get() {
         // Until all have looked once more.
         sleep(2 * common.plan.tick);
         give_up(common);
@@ -87,7 +92,7 @@ pub(super) fn run(common: &Rc<Common>) {
 /// All cores return: who makes checkpoints first, as others work for that.
 fn close(common: &Common) {
     let works = |name: &str| common.at_work.borrow().iter().any(|it| it.1.starts_with(name));
-    while works(life::CHECKPOINTER) && !stopping() {
+    while works(incarnation::CHECKPOINTER) && !stopping() {
         sleep(LOOK);
     }
     common.is_closing.set(true);
@@ -103,23 +108,30 @@ fn give_up(common: &Common) {
     (0..=common.plan.servers).for_each(|server| crash(Common::host(server)));
     let heads: Vec<_> = common.places.iter().map(|place| place.head.get()).collect();
     let differ = |one: &(u64, u64)| heads.iter().any(|it| it.0 == one.0 && it.1 != one.1);
+    let mut verdicts = common.verdicts.borrow_mut();
     if !common.is_noticed.get() && heads.iter().any(differ) {
-        common.verdicts.borrow_mut().add("digest differs", || format!("unnoticed: {heads:x?}"));
+        verdicts.add("digest differs", || format!("unnoticed: {heads:x?}"));
+    }
+    let must = common.must_notice.borrow();
+    if !must.is_empty() {
+        let how = common.plan.breaks();
+        verdicts.add("unnoticed", || format!("{how:?}: servers {must:?} go on"));
     }
 }
 
 fn is_done(common: &Common) -> bool {
-    common.places.iter().all(|place| place.busy.get() == 0 && !place.is_left_behind.get())
-        || !common.verdicts.borrow().is_empty()
-        || common.is_noticed.get()
+    let have_noticed = common.must_notice.borrow().is_empty();
+    let is_idle = |place: &Place| place.busy.get() == 0 && !place.is_left_behind.get();
+    !common.verdicts.borrow().is_empty()
+        || have_noticed && (common.is_noticed.get() || common.places.iter().all(is_idle))
 }
 
 fn perform(common: &Rc<Common>, deed: Deed, agenda: &mut Agenda) {
     match deed {
         Deed::Do(Act::Crash { server, power, down }) => {
             stop(common, server, power);
-            let life = common.places[server].life.get();
-            agenda.add(Sim::now() + down, Deed::Start(server, life));
+            let incarnation = common.places[server].incarnation.get();
+            agenda.add(Sim::now() + down, Deed::Start(server, incarnation));
         }
         Deed::Do(Act::Pause { server, ticks }) => pause(Common::host(server), ticks),
         Deed::Do(Act::Cut { server, appends, reads, ticks }) => {
@@ -131,15 +143,13 @@ fn perform(common: &Rc<Common>, deed: Deed, agenda: &mut Agenda) {
             Sim::mark("log's leader lost");
             common.log.lose_leader(calls);
         }
-        Deed::Do(Act::Deceive { server }) => {
-            let again = common.log.contents().pop();
-            if let Some((_, record)) = again {
-                Sim::mark("server deceived");
-                let next = common.log.extent().end;
-                common.log.deceive(server as u32, next, &record);
-            }
+        Deed::Do(Act::Fill { ticks }) => {
+            common.log.fill();
+            agenda.add(Sim::now() + ticks, Deed::MakeRoom);
         }
-        Deed::Start(server, life) => start(common, server, life),
+        Deed::Do(Act::Break(how)) => broken::perform(common, how),
+        Deed::MakeRoom => common.log.make_room(),
+        Deed::Start(server, incarnation) => start(common, server, incarnation),
         Deed::Heal(server) => common.log.heal(server as u32),
     }
 }
@@ -150,33 +160,35 @@ fn stop(common: &Common, server: usize, power: bool) {
     crash(Common::host(server));
     common.log.crash_server(server as u32);
     common.at_work.borrow_mut().retain(|(other, _)| *other != server);
-    place.life.set(place.life.get() + 1);
+    place.incarnation.set(place.incarnation.get() + 1);
     place.busy.set(0);
+    place.is_up.set(false);
     place.is_left_behind.set(false);
+    common.must_notice.borrow_mut().remove(&server);
     let before = place.disk.borrow().clone();
-    let seed = common.plan.config.seed.wrapping_add(place.life.get().into());
+    let seed = common.plan.config.seed.wrapping_add(place.incarnation.get().into());
     let after = if power { before.crash(seed) } else { before.kill() };
     after.set_faults(common.plan.disk_faults);
     place.disk.replace(after);
 }
 
 /// A host starts, unless it has crashed again since.
-fn start(common: &Rc<Common>, server: usize, life: u32) {
+fn start(common: &Rc<Common>, server: usize, incarnation: u32) {
     let place = &common.places[server];
-    if place.life.get() != life {
+    if place.incarnation.get() != incarnation {
         return;
     }
     place.busy.set(1);
     let common = Rc::clone(common);
-    let body = move || life::begin_again(&common, server);
-    spawn_during(Common::host(server), format!("server {server}, life {life}"), body);
+    let body = move || incarnation::begin_again(&common, server);
+    spawn_during(Common::host(server), format!("server {server}, incarnation {incarnation}"), body);
 }
 
 fn start_those_left_behind(common: &Rc<Common>, agenda: &mut Agenda) {
     for server in 0..common.places.len() {
         if common.places[server].is_left_behind.get() {
             stop(common, server, false);
-            agenda.add(Sim::now(), Deed::Start(server, common.places[server].life.get()));
+            agenda.add(Sim::now(), Deed::Start(server, common.places[server].incarnation.get()));
         }
     }
 }

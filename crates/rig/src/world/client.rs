@@ -3,8 +3,8 @@
 use super::aside::{self, Body};
 use super::common::{Account, Common};
 use chiliad_api::{
-    Attempt, Attempts, Backoff, Committed, Error, Intent, Result, Running, Session, Store,
-    WaitLimit, retry,
+    Attempt, Attempts, Backoff, Committed, Error, IndexKind, Intent, Range, Result, Running,
+    Session, Store, TableSpec, Transaction, WaitLimit, retry,
 };
 use chiliad_driver::Generator;
 use chiliad_machine::Machine;
@@ -33,14 +33,14 @@ struct Client<'a> {
 /// Runs the requests that client `number` of a server has still to run.
 pub(super) fn run(common: &Common, server: usize, number: usize) -> Result<()> {
     let place = &common.places[server];
-    let life = place.life.get();
+    let incarnation = place.incarnation.get();
     let hyder = place.server();
     let mut session = hyder.session()?;
     let (in_ledger, recorder) = common.ledger.recorder(None);
     session.set_recorder(recorder);
     let of = common.plan.servers * common.plan.clients;
     let index = server * common.plan.clients + number;
-    let seed = common.plan.config.seed.wrapping_add(u64::from(life) << 32);
+    let seed = common.plan.config.seed.wrapping_add(u64::from(incarnation) << 32);
     let mut requests =
         common.workload.any_client(&common.tables, ClientId { index, of, home: index, seed });
     let random = Generator::new(seed, index);
@@ -53,24 +53,44 @@ pub(super) fn run(common: &Common, server: usize, number: usize) -> Result<()> {
         let one_in = if shape.read_only { NEWEST_ONE_IN } else { NEWEST_WRITES_ONE_IN };
         let newest = choices.below(one_in) == 0;
         let (client, requests, partitions) = (&mut client, &mut *requests, &*partitions);
-        retry(InHand { client, requests, shape, newest, partitions, life })?;
+        retry(InHand { client, requests, shape, newest, partitions, incarnation })?;
         place.left.borrow_mut()[number] -= 1;
         if common.plan.aside && choices.below(ASIDE_ONE_IN) == 0 {
-            let mut run = |body: &mut Body<'_>| client.run_once(life, &Intent::default(), body);
+            let mut run =
+                |body: &mut Body<'_>| client.run_once(incarnation, &Intent::default(), body);
             aside::visit(&hyder, &mut choices, &mut run)?;
         }
     }
     Ok(())
 }
 
+/// Reads a row of each table as the server has it, which may have failed.
+pub(super) fn read(common: &Common, server: usize) -> Result<()> {
+    let mut session = common.places[server].server().session()?;
+    let mut tx = Running::begin(&mut *session, &Intent::read_only())?;
+    let is_ordered = |spec: &TableSpec| spec.index == IndexKind::Ordered;
+    for (spec, table) in common.workload.tables().iter().zip(&common.tables) {
+        if is_ordered(spec) {
+            tx.scan(*table, Range::all().limit(1))?;
+        }
+    }
+    Sim::mark("read while the log is full");
+    tx.commit().map(drop)
+}
+
 impl Client<'_> {
     /// Runs a transaction once, and tells what became of it.
-    fn run_once(&mut self, life: u32, intent: &Intent<'_>, body: &mut Body<'_>) -> Result<()> {
+    fn run_once(
+        &mut self,
+        incarnation: u32,
+        intent: &Intent<'_>,
+        body: &mut Body<'_>,
+    ) -> Result<()> {
         let start = Sim::now();
         match self.attempt(intent, body) {
             Ok(Committed { order: label, wrote, .. }) => {
                 let (server, end) = (self.server, Sim::now());
-                let account = Account { server, life, start, end, label, wrote };
+                let account = Account { server, incarnation, start, end, label, wrote };
                 self.common.accounts.borrow_mut().push(account);
                 Ok(())
             }
@@ -101,7 +121,7 @@ struct InHand<'c, 'a> {
     shape: Shape,
     newest: bool,
     partitions: &'c [u32],
-    life: u32,
+    incarnation: u32,
 }
 
 impl Attempts for InHand<'_, '_> {
@@ -116,7 +136,7 @@ impl Attempts for InHand<'_, '_> {
         let intent =
             Intent { read_only, snapshot, partitions, retries, newest, ..Intent::default() };
         let requests = &mut *self.requests;
-        match self.client.run_once(self.life, &intent, &mut |tx| requests.execute(tx)) {
+        match self.client.run_once(self.incarnation, &intent, &mut |tx| requests.execute(tx)) {
             Ok(()) | Err(Error::RolledBack) => Attempt::Over(Ok(())),
             Err(error) if error.is_retryable() => Attempt::Aborted(()),
             Err(error) => Attempt::Over(Err(error)),

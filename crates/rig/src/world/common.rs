@@ -6,6 +6,7 @@ use crate::clients::ledger::Ledger;
 use crate::clients::verdicts::Verdicts;
 use chiliad_api::{Error, TableId};
 use chiliad_hyder::Hyder;
+use chiliad_machine::shared_log::Position;
 use chiliad_machine::{Machine, Ticks};
 use chiliad_simulator::{FaultyDisk, FaultyLog, Host, Sim};
 use chiliad_workload::AnyWorkload;
@@ -18,8 +19,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Account {
     pub server: usize,
-    /// Which life of the server.
-    pub life: u32,
+    /// Which incarnation of the server.
+    pub incarnation: u32,
     pub start: Ticks,
     pub end: Ticks,
     /// Its label; of one that wrote nothing, that of the state that it has read.
@@ -27,19 +28,22 @@ pub(super) struct Account {
     pub wrote: bool,
 }
 
-/// A server, over all its lives.
+/// A server, over all its incarnations.
 pub(super) struct Place {
     pub disk: RefCell<FaultyDisk>,
-    /// The server, once it has joined. One of a life that has ended is never dropped: its memory is gone.
+    /// The server, once it has joined. One of an incarnation that has ended is never dropped: its memory is gone.
     pub hyder: RefCell<Option<ManuallyDrop<Hyder<Sim>>>>,
-    pub life: Cell<u32>,
-    /// Its label and digest, as of its last look at the log.
+    pub incarnation: Cell<u32>,
+    /// It has joined, and its host has not crashed since.
+    pub is_up: Cell<bool>,
+    /// Its label and digest, and the position after what it has read, as of its last look at the log.
     pub head: Cell<(u64, u64)>,
+    pub next: Cell<Position>,
     /// Its clients that are at work, and one while it is joining.
     pub busy: Cell<usize>,
     /// Transactions that each client has still to run.
     pub left: RefCell<Vec<u32>>,
-    /// The log was trimmed beyond what it had read: it must begin again.
+    /// The log was trimmed beyond what it had read, or was full: it must begin again.
     pub is_left_behind: Cell<bool>,
 }
 
@@ -63,8 +67,12 @@ pub(super) struct Common {
     pub verdicts: RefCell<Verdicts>,
     /// The names of cores of servers that have begun and not returned, with their servers.
     pub at_work: RefCell<BTreeSet<(usize, String)>>,
-    /// The log broke its promises, and a server has noticed.
+    /// The log has broken a promise.
+    pub is_broken: Cell<bool>,
+    /// A server has noticed.
     pub is_noticed: Cell<bool>,
+    /// Those that must, and have not yet.
+    pub must_notice: RefCell<BTreeSet<usize>>,
     /// The world was ended, since the log broke its promises.
     pub is_given_up: Cell<bool>,
     /// Nobody makes checkpoints any more.
@@ -81,9 +89,14 @@ impl Common {
 
     /// Something went wrong on a server that is not the log's.
     pub fn complain(&self, server: usize, doing: &str, error: &Error) {
-        if self.plan.deceives() && matches!(error, Error::Diverged { .. }) {
-            Sim::mark("deception noticed");
+        let is_noticed = matches!(error, Error::Diverged { .. } | Error::LogRefused { .. });
+        if self.is_broken.get() && is_noticed {
+            Sim::mark(match error {
+                Error::Diverged { .. } => "servers noticed that they differ",
+                _ => "broken log refused",
+            });
             self.is_noticed.set(true);
+            self.must_notice.borrow_mut().remove(&server);
             return;
         }
         let name = match error {
@@ -94,15 +107,20 @@ impl Common {
         self.verdicts.borrow_mut().add(name, || format!("server {server}, {doing}: {error}"));
     }
 
-    /// Notes that a server has failed because the log was trimmed beyond what it had read, if that is why.
+    /// Notes that a server has failed because the log was trimmed beyond what it had read, or was full, if that is why.
     pub fn was_left_behind(&self, server: usize, error: &Error) -> bool {
-        let was = is_left_behind(error);
+        let was = is_left_behind(error) || is_full(error);
         if was {
-            Sim::mark("server left behind");
+            Sim::mark(if is_full(error) { "log full" } else { "server left behind" });
             self.places[server].is_left_behind.set(true);
         }
         was
     }
+}
+
+/// Whether the log had no room for what a server has appended: it begins again when there is.
+pub(super) fn is_full(error: &Error) -> bool {
+    matches!(error, Error::LogFailed(_)) && error.to_string().contains("full")
 }
 
 /// Whether the log was trimmed beyond what a server had read, which may happen to one that was stopped or cut off: it

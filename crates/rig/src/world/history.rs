@@ -1,4 +1,4 @@
-//! One history of all servers and all their lives, for the checker: serializable, and updates in real time.
+//! One history of all servers and all their incarnations, for the checker: serializable, and updates in real time.
 //!
 //! A transaction that only reads may see a past state, unless its client asked for the newest: it is held to no time.
 

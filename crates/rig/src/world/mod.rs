@@ -2,13 +2,14 @@
 //! checkpointer, all on one schedule; chaos, which crashes, stops and cuts them off; and judges.
 //!
 //! ```text
-//! plan     what the seed says           common   what the cores of a world share
-//! life     a server from its start to its crash: it joins, and has its cores begin
-//! client   runs requests, and tells what it was answered
-//! aside    a table that comes and goes meanwhile
-//! chaos    crashes hosts and starts them again, stops them, cuts them off, takes the log's leader
-//! witness  another server, where the log breaks its promises
-//! story    all of it, in order
+//! plan         what the seed says           common   what the cores of a world share
+//! incarnation  a server from its start to its crash: it joins, and has its cores begin
+//! client       runs requests, and tells what it was answered
+//! aside        a table that comes and goes meanwhile
+//! chaos        crashes hosts and starts them again, stops them, cuts them off, takes the log's leader
+//! broken       the log breaks its promises: how, and whether it was noticed
+//! witness      another server, where it does
+//! story        all of it, in order
 //! verdicts by what: accounts   what clients were told, beside what must come of the log
 //!                   history    what all clients have seen, for the checker
 //!                   copies     the rows of all servers, and of fresh ones that decide otherwise
@@ -19,12 +20,13 @@
 
 mod accounts;
 mod aside;
+mod broken;
 mod chaos;
 mod client;
 mod common;
 mod copies;
 mod history;
-mod life;
+mod incarnation;
 mod plan;
 mod story;
 mod witness;

@@ -1,5 +1,6 @@
 //! The plan of a seed: the servers, the log, and the faults.
 
+use super::broken::Break;
 use crate::ways::roll;
 use chiliad_hyder::{RollOptions, ServerOptions};
 use chiliad_machine::{Fault, Ticks};
@@ -25,8 +26,10 @@ pub(super) enum Act {
     Cut { server: usize, appends: bool, reads: bool, ticks: Ticks },
     /// The log has no leader for so many calls.
     LoseLeader { calls: u64 },
-    /// Against all promises, a server sees another record than the others next: somebody must notice.
-    Deceive { server: usize },
+    /// The log has no room for so long.
+    Fill { ticks: Ticks },
+    /// Against all promises.
+    Break(Break),
 }
 
 /// The plan of a seed.
@@ -82,7 +85,22 @@ impl WorldPlan {
             .collect();
         let mut acts: Vec<(Ticks, Act)> = acts;
         if servers > 1 && random.below(8) == 0 {
-            acts.push((random.below(gap).into(), Act::Deceive { server: seed as usize % servers }));
+            let how = Break::Deceive { server: seed as usize % servers };
+            acts.push((random.below(gap).into(), Act::Break(how)));
+        }
+        // Apart from all other choices.
+        let mut apart = Random::new(seed, 0xb20ce);
+        match apart.below(8) {
+            0 if !acts.iter().any(|(_, act)| matches!(act, Act::Break(_))) => {
+                let after = apart.below(gap).into();
+                acts.push((after, Act::Break(Break::draw(&mut apart))));
+            }
+            1 | 2 => {
+                let ticks = apart.range(50, 2500).into();
+                let at = apart.below(acts.len() as u32) as usize;
+                acts.insert(at, (apart.range(50, gap).into(), Act::Fill { ticks }));
+            }
+            _ => {}
         }
         let config = Config {
             seed: random.bits(),
@@ -139,9 +157,12 @@ fn disk_faults(random: &mut Random) -> DiskFaults {
 }
 
 impl WorldPlan {
-    /// Whether the log breaks its promises.
-    pub fn deceives(&self) -> bool {
-        self.acts.iter().any(|(_, act)| matches!(act, Act::Deceive { .. }))
+    /// How the log breaks its promises, if it does.
+    pub fn breaks(&self) -> Option<Break> {
+        self.acts.iter().find_map(|(_, act)| match act {
+            Act::Break(how) => Some(*how),
+            _ => None,
+        })
     }
 
     /// Whether the disks do.

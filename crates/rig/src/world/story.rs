@@ -2,7 +2,7 @@
 
 use super::common::{Common, Place};
 use super::plan::WorldPlan;
-use super::{WorldCase, WorldReport, accounts, chaos, copies, history, life};
+use super::{WorldCase, WorldReport, accounts, chaos, copies, history, incarnation};
 use crate::clients::ledger::Ledger;
 use chiliad_api::{Error, Result, Store, TableId};
 use chiliad_hyder::{Hyder, Oracle};
@@ -73,10 +73,10 @@ impl<'a> Story<'a> {
             place.disk.borrow().set_faults(common.plan.disk_faults);
         }
         for server in 0..common.plan.servers {
-            for (name, body) in life::cores(&common, server) {
+            for (name, body) in incarnation::cores(&common, server) {
                 run.spawn_on(Common::host(server), name, body);
             }
-            for (name, body) in life::daemons(&common, server) {
+            for (name, body) in incarnation::daemons(&common, server) {
                 run.spawn_daemon_on(Common::host(server), name, body);
             }
         }
@@ -110,8 +110,10 @@ impl<'a> Story<'a> {
         let place = |_| Place {
             disk: RefCell::new(FaultyDisk::new(seed, DiskFaults::default())),
             hyder: RefCell::default(),
-            life: Cell::new(0),
+            incarnation: Cell::new(0),
+            is_up: Cell::new(true),
             head: Cell::new((0, 0)),
+            next: Cell::new(0),
             busy: Cell::new(0),
             left: RefCell::new(vec![plan.transactions; plan.clients]),
             is_left_behind: Cell::new(false),
@@ -127,7 +129,9 @@ impl<'a> Story<'a> {
             accounts: RefCell::default(),
             verdicts: RefCell::default(),
             at_work: RefCell::default(),
+            is_broken: Cell::new(false),
             is_noticed: Cell::new(false),
+            must_notice: RefCell::default(),
             is_given_up: Cell::new(false),
             is_over: Cell::new(false),
             is_closing: Cell::new(false),
@@ -135,7 +139,7 @@ impl<'a> Story<'a> {
         for (server, place) in common.places.iter().enumerate() {
             let disk = place.disk.borrow().clone();
             let joined =
-                run.outside_on(Common::host(server), || life::join(&common, server, &disk));
+                run.outside_on(Common::host(server), || incarnation::join(&common, server, &disk));
             place.hyder.replace(Some(ManuallyDrop::new(joined?)));
         }
         let first = common.places[0].server();

@@ -2,7 +2,7 @@
 //! that they differ, or it learns that.
 
 use super::common::{Common, is_left_behind, sleep};
-use super::life;
+use super::incarnation;
 use chiliad_api::{Intent, Result, Running, Store};
 use chiliad_machine::Ticks;
 use chiliad_simulator::{DiskFaults, FaultyDisk, stopping};
@@ -24,7 +24,7 @@ pub(super) fn run(common: &Common) {
 
 fn append(common: &Common, server: usize) -> Result<()> {
     let none = RefCell::new(FaultyDisk::new(common.plan.config.seed, DiskFaults::default()));
-    let mut session = life::join_somehow(common, server, &none)?.session()?;
+    let mut session = incarnation::join_somehow(common, server, &none)?.session()?;
     while !common.is_over.get() && !common.is_noticed.get() && !stopping() {
         let newest = Intent { newest: true, ..Intent::read_only() };
         Running::begin(&mut *session, &newest)?.commit()?;

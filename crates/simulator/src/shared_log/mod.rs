@@ -67,8 +67,11 @@ impl FaultyLog {
     /// The log as a server has it, until that crashes.
     #[must_use]
     pub fn server(&self, server: u32) -> Arc<dyn SharedLog> {
-        let life = lock(&self.state).link(server).life;
-        Arc::new(ServerLog { state: Arc::clone(&self.state), caller: Caller { server, life } })
+        let incarnation = lock(&self.state).link(server).incarnation;
+        Arc::new(ServerLog {
+            state: Arc::clone(&self.state),
+            caller: Caller { server, incarnation },
+        })
     }
 
     /// A server has crashed: its handles so far can do nothing any more. Each record that it was appending is stored,
@@ -101,6 +104,17 @@ impl FaultyLog {
         lock(&self.state).faults = faults;
     }
 
+    /// From now on the log has no room for another record, until [`FaultyLog::make_room`].
+    pub fn fill(&self) {
+        let mut state = lock(&self.state);
+        state.faults.full_after_bytes = Some(state.records.bytes());
+    }
+
+    /// The log has room again.
+    pub fn make_room(&self) {
+        lock(&self.state).faults.full_after_bytes = None;
+    }
+
     /// Broken promise: all records are gone, the next one is at position 1.
     pub fn empty(&self) {
         lock(&self.state).empty(false);
@@ -109,6 +123,16 @@ impl FaultyLog {
     /// Broken promise: as [`FaultyLog::empty`], and the log has another identity.
     pub fn recreate(&self) {
         lock(&self.state).empty(true);
+    }
+
+    /// Broken promise: the log has another identity, and the records that it had.
+    pub fn copy(&self) {
+        lock(&self.state).become_another();
+    }
+
+    /// Broken promise: there are other records from `first` on, as many as there were.
+    pub fn overwrite(&self, first: Position) {
+        lock(&self.state).records.overwrite(first);
     }
 
     /// Broken promise: the records from `next` on are gone, and others will have their positions.

@@ -92,6 +92,16 @@ impl Records {
         self.deceptions.retain(|(_, position), _| *position < next);
     }
 
+    /// The records from `first` on become copies of the one before, or of the oldest.
+    pub(super) fn overwrite(&mut self, first: Position) {
+        let at = first.saturating_sub(self.first) as usize;
+        let Some(copied) = self.records.get(at.saturating_sub(1)).cloned() else { return };
+        for record in self.records.iter_mut().skip(at.max(1)) {
+            self.bytes = self.bytes - record.len() as u64 + copied.len() as u64;
+            *record = Arc::clone(&copied);
+        }
+    }
+
     /// Turns over a bit of a record; whether there is such a bit.
     pub(super) fn flip(&mut self, position: Position, bit: u64) -> bool {
         let at = position.checked_sub(self.first);

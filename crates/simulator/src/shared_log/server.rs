@@ -16,8 +16,11 @@ pub(super) struct ServerLog {
 
 impl fmt::Debug for ServerLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Caller { server, life } = self.caller;
-        f.debug_struct("ServerLog").field("server", &server).field("life", &life).finish()
+        let Caller { server, incarnation } = self.caller;
+        f.debug_struct("ServerLog")
+            .field("server", &server)
+            .field("incarnation", &incarnation)
+            .finish()
     }
 }
 

@@ -12,17 +12,17 @@ use std::ops::Range;
 /// How much longer a slow append takes.
 const SLOW_FACTOR: u64 = 32;
 
-/// The caller: a server, and its life when the handle was made.
+/// The caller: a server, and its incarnation when the handle was made.
 #[derive(Clone, Copy)]
 pub(super) struct Caller {
     pub(super) server: u32,
-    pub(super) life: u64,
+    pub(super) incarnation: u64,
 }
 
 /// The log's knowledge of a server.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Link {
-    pub(super) life: u64,
+    pub(super) incarnation: u64,
     pub(super) appends_cut: bool,
     pub(super) reads_cut: bool,
 }
@@ -117,7 +117,7 @@ impl LogState {
             self.place(record);
         }
         let link = *self.link(caller.server);
-        if link.life == caller.life {
+        if link.incarnation == caller.incarnation {
             return Ok(link);
         }
         self.counters.crashed += 1;
@@ -290,7 +290,7 @@ impl LogState {
 
     /// A server has crashed. What it was appending is stored, comes late, or is lost, record by record.
     pub(super) fn crash_server(&mut self, server: u32) {
-        self.link(server).life += 1;
+        self.link(server).incarnation += 1;
         let own = |flight: &Flight| flight.caller.server == server;
         let numbers: Vec<u64> =
             self.flights.iter().filter(|it| own(it.1)).map(|it| *it.0).collect();
@@ -375,8 +375,13 @@ impl LogState {
         self.records = Records::new();
         self.late.clear();
         if anew {
-            self.identity = identity(&mut self.random);
+            self.become_another();
         }
+    }
+
+    /// The log has another identity.
+    pub(super) fn become_another(&mut self) {
+        self.identity = identity(&mut self.random);
     }
 }
 

@@ -1,7 +1,7 @@
-//! A life of a server: it joins on a core of its host, which then has the others begin.
+//! A server from its start to its crash: it joins on a core of its host, which then has the others begin.
 
 use super::client;
-use super::common::{Common, is_left_behind, sleep};
+use super::common::{Common, is_full, is_left_behind, sleep};
 use chiliad_api::{Alone, Error, LogTask, Result, Store};
 use chiliad_hyder::Hyder;
 use chiliad_machine::Machine;
@@ -18,7 +18,7 @@ const JOINS_MAX: usize = 60;
 /// Time between two of them.
 const NAP: u64 = 50;
 
-/// Transactions that a client of a new life runs at least.
+/// Transactions that a client of a new incarnation runs at least.
 const LEFT_MIN: u32 = 4;
 
 /// Joins the servers of the log, with what is on `disk`.
@@ -28,7 +28,7 @@ pub(super) fn join(common: &Common, server: usize, disk: &FaultyDisk) -> Result<
     Hyder::join_with(log, Some(disk), common.plan.options(server))
 }
 
-/// Begins another life, on a core of the server's host.
+/// Begins another incarnation, on a core of the server's host.
 pub(super) fn begin_again(common: &Rc<Common>, server: usize) {
     let place = &common.places[server];
     match join_somehow(common, server, &place.disk) {
@@ -37,6 +37,7 @@ pub(super) fn begin_again(common: &Rc<Common>, server: usize) {
                 *left = (*left).max(LEFT_MIN);
             }
             place.hyder.replace(Some(ManuallyDrop::new(hyder)));
+            place.is_up.set(true);
             for (name, body) in cores(common, server) {
                 spawn_during(Common::host(server), name, body);
             }
@@ -66,7 +67,7 @@ pub(super) fn join_somehow(
             // It may show more in a moment.
             Err(error @ (Error::LogRefused { .. } | Error::Data(_))) => refused = Some(error),
             // It has been trimmed since it was looked at.
-            Err(error) if is_left_behind(&error) => refused = Some(error),
+            Err(error) if is_left_behind(&error) || is_full(&error) => refused = Some(error),
             joined => return joined,
         }
         let needed = common.log.extent().start;
@@ -99,10 +100,15 @@ pub(super) fn cores(common: &Rc<Common>, server: usize) -> Vec<Core> {
         place.busy.set(place.busy.get() + 1);
         let common = Rc::clone(common);
         let body = move || {
-            if let Err(error) = client::run(&common, server, number)
-                && !common.was_left_behind(server, &error)
-            {
-                common.complain(server, "a client", &error);
+            if let Err(error) = client::run(&common, server, number) {
+                if is_full(&error)
+                    && let Err(error) = client::read(&common, server)
+                {
+                    common.complain(server, "a read while the log is full", &error);
+                }
+                if !common.was_left_behind(server, &error) {
+                    common.complain(server, "a client", &error);
+                }
             }
             let busy = &common.places[server].busy;
             busy.set(busy.get() - 1);
@@ -170,6 +176,7 @@ fn background(common: &Rc<Common>, server: usize) -> Vec<Core> {
             Sim::park_until(Sim::now() + common.plan.tick);
             hyder.tick();
             common.places[server].head.set(hyder.digest());
+            common.places[server].next.set(hyder.position());
             if let Some(error) = hyder.log_failure()
                 && !common.was_left_behind(server, &error)
             {

@@ -1,0 +1,104 @@
+//! The log breaks its promises: how, and which servers must notice.
+//!
+//! A server that has read what is not there any more is to say so, by name, before it does anything else that its clients
+//! see. Where the log breaks a promise in a way that a running server need not come across, somebody must learn that two
+//! servers differ, if they do.
+
+use super::common::Common;
+use chiliad_machine::Machine;
+use chiliad_simulator::Sim;
+use chiliad_workload::random::Random;
+
+/// A way in which the log breaks its promises.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Break {
+    /// A server sees another record than the others next.
+    Deceive { server: usize },
+    /// A bit of the newest record turns over.
+    Flip { bit: u64 },
+    /// All records are gone; the log may be another one then.
+    Empty { anew: bool },
+    /// The log is another one, with the same records.
+    Copy,
+    /// The newer records are gone: of a hundred, so many stay.
+    RollBack { percent: u64 },
+    /// The newer records are others: of a hundred, so many stay as they were.
+    Overwrite { percent: u64 },
+}
+
+impl Break {
+    /// Draws one that does not depend on there being two servers.
+    pub fn draw(random: &mut Random) -> Self {
+        let percent = random.range(10, 60).into();
+        match random.below(6) {
+            0 => Self::Flip { bit: random.below(4096).into() },
+            1 => Self::Empty { anew: false },
+            2 => Self::Empty { anew: true },
+            3 => Self::Copy,
+            4 => Self::RollBack { percent },
+            _ => Self::Overwrite { percent },
+        }
+    }
+
+    /// Whether servers join afterwards and append: by what they say others learn that they differ.
+    pub fn has_witness(self) -> bool {
+        matches!(self, Self::Deceive { .. } | Self::Flip { .. })
+    }
+}
+
+/// Breaks a promise of the log.
+pub(super) fn perform(common: &Common, how: Break) {
+    let extent = common.log.extent();
+    let kept = |percent: u64| extent.start + (extent.end - extent.start) * percent / 100;
+    // Servers that have read to this position notice.
+    let read = match how {
+        Break::Deceive { server } => {
+            if let Some((_, record)) = common.log.contents().pop() {
+                common.log.deceive(server as u32, extent.end, &record);
+            }
+            None
+        }
+        Break::Flip { bit } => {
+            let newest = common.log.contents().pop().unwrap_or_default();
+            let bits = 8 * newest.1.len().max(1) as u64;
+            let _ = common.log.flip(newest.0, bit % bits);
+            None
+        }
+        Break::Empty { anew } => {
+            if anew {
+                common.log.recreate()
+            } else {
+                common.log.empty()
+            }
+            Some(2)
+        }
+        Break::Copy => {
+            common.log.copy();
+            Some(1)
+        }
+        Break::RollBack { percent } => {
+            common.log.roll_back(kept(percent));
+            Some(kept(percent) + 1)
+        }
+        Break::Overwrite { percent } => {
+            common.log.overwrite(kept(percent));
+            // One that has not read all of it may take the rest for good.
+            (kept(percent) < extent.end).then_some(extent.end)
+        }
+    };
+    Sim::mark(match how {
+        Break::Deceive { .. } => "server deceived",
+        Break::Flip { .. } => "record damaged",
+        Break::Empty { anew: false } => "log emptied",
+        Break::Empty { anew: true } => "log made anew",
+        Break::Copy => "log replaced by a copy",
+        Break::RollBack { .. } => "log rolled back",
+        Break::Overwrite { .. } => "log overwritten",
+    });
+    let places = common.places.iter().enumerate();
+    let notice = places
+        .filter(|(_, place)| place.is_up.get() && read.is_some_and(|read| place.next.get() >= read))
+        .map(|(server, _)| server);
+    common.must_notice.borrow_mut().extend(notice);
+    common.is_broken.set(true);
+}
