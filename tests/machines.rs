@@ -14,6 +14,7 @@ fn the_list_has_the_machines_of_the_papers() {
     assert_eq!((&chip["cores"], &chip["clock_hz"]), (&1024.into(), &1_000_000_000.into()));
     assert_eq!(of("xeon-80").expect("listed")["cores"], 80);
     assert_eq!(of("xeon-32").expect("listed")["cores"], 32);
+    assert_eq!(of("swarm-64").expect("listed")["cores"], 64);
     let prices = chip["prices"].as_object().expect("by site");
     assert!(prices.len() >= 20 && prices.values().all(|price| price.as_f64() > Some(0.0)));
     assert!(stdout(&chiliad("machines")).contains("thousand-cores"));

@@ -175,9 +175,38 @@ fn timed_runs_are_what_they_are_on_every_host() {
         let golden: Value = serde_json::from_str(golden).expect("JSON");
         let line = golden["line"].as_str().expect("a line");
         let mut found = without_host(result(line));
-        found.as_object_mut().expect("fields").remove("build");
+        let fields = found.as_object_mut().expect("fields");
+        fields.remove("build");
+        let core_time = fields.remove("core_time").expect("a timed run");
+        let shares = core_time.as_object().expect("by part").values();
+        let sum: f64 = shares.map(|share| share.as_f64().expect("a share")).sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{line}: {core_time}");
         assert_eq!(found, golden["result"], "{line}");
     }
+}
+
+/// The machine's tiles are in use whole, in part, and one of them, under schemes that have little in common.
+#[test]
+fn schemes_run_on_tiles() {
+    for scheme in ["silo", "no-wait", "hyder"] {
+        for workload in ["ycsb --records 2000 --theta 0.6", "tpcc --scale micro --warehouses 4"] {
+            for cores in [1, 6, 64] {
+                let line = format!(
+                    "simulate {workload} --machine swarm-64 --scheme {scheme} --cores {cores} \
+                     --duration 100us --warmup 20us --verify"
+                );
+                let run = result(&line);
+                assert_eq!(run["verdict"], "completed", "{line}");
+                assert_eq!(run["verified"]["passed"], true, "{line}: {}", run["verified"]);
+                let part = |part: &str| run["core_time"][part].as_f64().expect("a share");
+                let sum = part("committed") + part("aborted") + part("stalled") + part("idle");
+                assert!((sum - 1.0).abs() < 1e-9, "{line}: {sum}");
+                assert!(part("committed") > 0.05, "{line}");
+            }
+        }
+    }
+    let refused = chiliad("simulate ycsb --machine swarm-64 --cores 65");
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
 }
 
 /// Far more threads than cores: all of them get their turn, and what they do is serializable.

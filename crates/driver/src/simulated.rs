@@ -10,7 +10,9 @@ use super::client::ClientReport;
 use super::signals::{Phase, RunSignals, Signals};
 use super::{Failure, Length, Plan, SimulatedReport, Tally, Target, catalog};
 use chiliad_machine::{Machine, Ticks};
-use chiliad_simulator::{Config, Host, Outcome, Run, Sim, Verdict, stopping};
+use chiliad_simulator::{
+    Config, Host, Outcome, Run, Sim, Verdict, begin_core_time, end_core_time, stopping,
+};
 use chiliad_workload::{ClientId, Condition, WorkloadOptions};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -285,6 +287,7 @@ fn spawn_clock(run: &mut Run, plan: &SimulatedPlan, signals: &Arc<Signals>, left
         let begin = signals.begun() + warmup;
         sleep_until(begin);
         left.begin.set(begin);
+        begin_core_time();
         signals.set(Phase::Measure);
         if let Some(length) = length {
             sleep_until(begin + length);
@@ -299,6 +302,7 @@ fn spawn_clock(run: &mut Run, plan: &SimulatedPlan, signals: &Arc<Signals>, left
             if idle_max.is_none() || !signals.is_over() {
                 left.end.set(Sim::now().min(end));
             }
+            end_core_time();
             signals.set(Phase::Stop);
         }
     });

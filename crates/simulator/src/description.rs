@@ -63,7 +63,8 @@ pub enum Network {
 /// The way to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Memory {
-    /// Controllers, evenly among the tiles in use; none means one for each tile.
+    /// Controllers, evenly among the tiles in use; none means one for each tile. Where tiles have several cores
+    /// a part of the tiles has the same part of the controllers.
     pub controllers: Option<u32>,
     /// From the controller to the content.
     pub cycles: u32,
@@ -113,6 +114,13 @@ pub enum Background {
     Shared,
 }
 
+/// Tiles of several cores, which share a second cache and write through their first ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tiles {
+    /// Cores of a tile.
+    pub cores: u32,
+}
+
 /// A timed machine.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Description {
@@ -124,11 +132,13 @@ pub struct Description {
     pub source: String,
     /// Cycles per second.
     pub hertz: u64,
-    /// The most cores, which is the number of tiles.
+    /// The most cores. Each has a tile of its own unless `tiles` says otherwise.
     pub cores_max: u32,
+    /// The tiles, where one has several cores: then there is a second cache.
+    pub tiles: Option<Tiles>,
     /// Each core's first cache.
     pub first: Cache,
-    /// Each core's second cache, if it has one.
+    /// Each core's second cache, if it has one; with `tiles` each tile's.
     pub second: Option<Cache>,
     /// A tile's slice of the cache that all share, with the directory.
     pub shared: Cache,
@@ -166,6 +176,12 @@ pub struct Description {
 }
 
 impl Description {
+    /// Cores of a tile.
+    #[must_use]
+    pub fn cores_per_tile(&self) -> u32 {
+        self.tiles.map_or(1, |tiles| tiles.cores.max(1))
+    }
+
     /// A chip with a mesh as in Yu, 2015, 3.1 (and Graphite's defaults for what Yu's thesis
     /// leaves open), where a unit of work is one instruction: what tests and examples start from.
     #[must_use]
@@ -176,6 +192,7 @@ impl Description {
             source: "Yu, 2015, 3.1".into(),
             hertz: 1_000_000_000,
             cores_max: 1024,
+            tiles: None,
             first: Cache { bytes: 32 << 10, ways: 4, cycles: 1 },
             second: None,
             shared: Cache { bytes: 512 << 10, ways: 8, cycles: 8 },

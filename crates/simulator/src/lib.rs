@@ -107,5 +107,5 @@ pub use outcome::{
 pub use region::NoMemory;
 pub use run::{Run, trace_freeing};
 pub use shared_log::{FaultyLog, LogCounters, LogFaults};
-pub use timed::Timings;
+pub use timed::{CoreTime, Timings, begin_core_time, end_core_time};
 pub use word::{SimLink, SimWord};

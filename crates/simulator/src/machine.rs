@@ -214,6 +214,18 @@ impl Machine for Sim {
             }
             Self::keep_turn(true);
         }
+        if state.timed().is_some() {
+            state.books.borrow_mut().begun(state.running.get());
+        }
+    }
+
+    fn ended(finished: bool) {
+        let state = State::current();
+        if state.timed().is_some() {
+            let (worker, time) = (state.running.get(), state.time.get());
+            state.books.borrow_mut().ended(worker, time, finished);
+        }
+        Self::keep_turn(false);
     }
 
     fn enter_section() {

@@ -1,7 +1,7 @@
 //! The outcome of a run.
 
 use crate::host::Host;
-use crate::timed::Timings;
+use crate::timed::{CoreTime, Timings};
 use chiliad_machine::{Cost, Ticks, WorkerId};
 use std::backtrace::Backtrace;
 use std::collections::BTreeSet;
@@ -375,6 +375,8 @@ pub struct Outcome {
     pub trace_hash: u64,
     /// The counts of a timed run.
     pub timings: Option<Timings>,
+    /// Where the time of the workers of a timed run went that said so; nothing where none did.
+    pub core_time: Option<CoreTime>,
     /// The last accesses, if the run was asked to list them.
     pub transcript: Vec<Step>,
     /// Memory handed out, freed blocks included.

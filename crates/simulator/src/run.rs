@@ -322,6 +322,7 @@ impl Run {
             marks: state.marks.take(),
             trace_hash: state.digest.get() ^ state.timed().map_or(0, |it| it.borrow().digest),
             timings: state.timed().map(|it| it.borrow().timings),
+            core_time: state.timed().map(|it| state.books.borrow().total(it.borrow().last())),
             transcript: state.transcript.take().into(),
             memory_bytes: state.region.used_bytes(),
             counters: state.counters.get(),

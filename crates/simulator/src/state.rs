@@ -20,7 +20,7 @@ use crate::region::{NoMemory, Region};
 use crate::round::{Luck, Round};
 use crate::schedule::Scheduler;
 use crate::store_buffer::StoreBuffers;
-use crate::timed::{Post, Timed, Timeshare};
+use crate::timed::{Books, Post, Timed, Timeshare};
 use chiliad_machine::{Ticks, Woken, WorkerId};
 use corosensei::Yielder;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -92,6 +92,8 @@ pub(crate) struct State {
     pub(crate) timeshare: OnceCell<RefCell<Timeshare>>,
     /// There, when the running thread's slice ends.
     pub(crate) slice_end: Cell<Ticks>,
+    /// In a timed run, where the time of its workers went.
+    pub(crate) books: RefCell<Books>,
     /// The running core's clock in a timed run, in cycles since that began, and 256ths of a cycle besides.
     pub(crate) time: Cell<Ticks>,
     pub(crate) parts: Cell<u64>,
@@ -174,6 +176,7 @@ impl State {
             timed: OnceCell::new(),
             timeshare: OnceCell::new(),
             slice_end: Cell::new(Ticks::MAX),
+            books: RefCell::default(),
             time: Cell::new(0),
             parts: Cell::new(0),
             begun: Cell::new(0),

@@ -10,7 +10,8 @@ use super::units;
 use chiliad_host::Stop;
 use chiliad_machine::{Cost, LINE_BYTES};
 use chiliad_simulator::description::{
-    Background, Cache, Coherence, Description, Homes, Memory, Network, PRICE_BITS, Slack, Waiting,
+    Background, Cache, Coherence, Description, Homes, Memory, Network, PRICE_BITS, Slack, Tiles,
+    Waiting,
 };
 use std::fmt::Write;
 use toml::Table;
@@ -19,6 +20,8 @@ use toml::Table;
 const CYCLES_MAX: u32 = 1_000_000;
 /// The furthest that a core may run ahead, in cycles.
 const SLACK_MAX: u32 = 10_000;
+/// The most cores of a tile.
+const TILE_CORES_MAX: u32 = 64;
 /// The accepted slices of time, as [`units::cycles_of`] reads them.
 const SLICE: &str = "a time of at most 1,000,000,000 cycles, such as \"1ms\"";
 /// The least and the most instructions of a unit of work.
@@ -66,12 +69,14 @@ pub fn read(file: &str, text: &str, found: &Found) -> Result<Machine, Stop> {
         Network::Mesh { .. } => 1,
         Network::Sockets { cores_per_socket, .. } => cores_per_socket,
     };
+    let tiles = tiles(&fields, cores_max, network, second.is_some())?;
     let description = Description {
         name,
         about,
         source,
         hertz,
         cores_max,
+        tiles,
         first: cache(&first, 1, found.first.map(|it| (it.bytes, it.ways)))?,
         second: second
             .as_ref()
@@ -153,6 +158,31 @@ fn network(
         between_cycles: fields.whole("between_cycles", 1..=CYCLES_MAX)?,
         bytes_per_cycle: (link / hertz as f64).round().clamp(1.0, 1e6) as u32,
     })
+}
+
+/// Tiles of several cores, where the file has them.
+fn tiles(
+    fields: &Fields<'_>,
+    cores: u32,
+    network: Network,
+    has_second: bool,
+) -> Result<Option<Tiles>, Stop> {
+    let Some(tiles) = fields.table_if("tiles")? else { return Ok(None) };
+    if matches!(network, Network::Sockets { .. }) {
+        let problem = "sockets have no tiles of several cores";
+        return Err(fields.refuse("tiles", problem, "with network.kind = \"mesh\""));
+    }
+    if !has_second {
+        let problem = "the cores of a tile share a second cache, and there is none";
+        return Err(fields.refuse("tiles", problem, "with a table l2"));
+    }
+    let of = tiles.whole("cores", 1..=TILE_CORES_MAX)?;
+    if !cores.is_multiple_of(of) {
+        let problem = format!("{cores} cores make no tiles of {of}");
+        return Err(tiles.refuse("cores", &problem, "a divisor of `cores`"));
+    }
+    tiles.done()?;
+    Ok(Some(Tiles { cores: of }))
 }
 
 fn memory(fields: Fields<'_>, hertz: u64) -> Result<Memory, Stop> {
@@ -250,6 +280,9 @@ pub fn write(machine: &Machine) -> String {
         let size = units::shown_size(cache.bytes * u64::from(slices));
         format!("size = \"{size}\"\nways = {}\ncycles = {}", cache.ways, cache.cycles)
     };
+    if let Some(Tiles { cores }) = it.tiles {
+        put(format!("\n[tiles]\ncores = {cores}"));
+    }
     put(format!("\n[l1]\n{}", cache(&it.first, 1)));
     if let Some(second) = &it.second {
         put(format!("\n[l2]\n{}", cache(second, 1)));

@@ -9,7 +9,7 @@ mod units;
 
 use chiliad_host::Stop;
 use chiliad_machine::Cost;
-use chiliad_simulator::description::{Cache, Coherence, Description, Network, PRICE_BITS};
+use chiliad_simulator::description::{Cache, Coherence, Description, Network, PRICE_BITS, Tiles};
 use file::Machine;
 use found::Found;
 use serde_json::{Value, json};
@@ -17,10 +17,12 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// The machines that come with the command, by name.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 6] = [
     ("thousand-cores", include_str!("../../machines/thousand-cores.toml")),
     ("xeon-80", include_str!("../../machines/xeon-80.toml")),
     ("xeon-32", include_str!("../../machines/xeon-32.toml")),
+    ("swarm-64", include_str!("../../machines/swarm-64.toml")),
+    ("swarm-256", include_str!("../../machines/swarm-256.toml")),
     ("host", include_str!("../../machines/host.toml")),
 ];
 
@@ -73,7 +75,7 @@ pub fn embedded(name: &str, found: &Found) -> Result<Machine, Stop> {
 pub fn list() -> Result<(String, Value), Stop> {
     let found = found::this_computer();
     let mut table = format!(
-        "{:<16}{:>6}{:>9}  {:<36}{:<25}{:<27}source\n",
+        "{:<16}{:>6}{:>9}  {:<44}{:<25}{:<27}source\n",
         "machine", "cores", "clock", "caches", "network", "memory"
     );
     let mut machines = Vec::new();
@@ -96,7 +98,7 @@ fn row(it: &Description) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(
         out,
-        "{:<16}{:>6}{:>9}  {:<36}{:<25}{:<27}{}",
+        "{:<16}{:>6}{:>9}  {:<44}{:<25}{:<27}{}",
         it.name,
         it.cores_max,
         units::shown_clock(it.hertz),
@@ -111,15 +113,20 @@ fn row(it: &Description) -> String {
 fn caches(it: &Description) -> String {
     let size = |cache: &Cache| units::shown_size(cache.bytes);
     let second = it.second.as_ref().map_or(String::new(), |cache| format!(" + {}", size(cache)));
-    let of = match it.network {
-        Network::Mesh { .. } => "tile",
-        Network::Sockets { .. } => "core",
+    let of = match (it.network, it.tiles) {
+        (_, Some(Tiles { cores })) => format!("tile of {cores}"),
+        (Network::Mesh { .. }, None) => "tile".into(),
+        (Network::Sockets { .. }, None) => "core".into(),
     };
     let protocol = match it.coherence {
         Coherence::Msi => "MSI",
         Coherence::Mesi => "MESI",
     };
-    format!("{}{second}, {} a {of}, {protocol}", size(&it.first), size(&it.shared))
+    let (first, shared) = (size(&it.first), size(&it.shared));
+    match it.tiles {
+        Some(_) => format!("{first}{second} and {shared} a {of}, {protocol}"),
+        None => format!("{first}{second}, {shared} a {of}, {protocol}"),
+    }
 }
 
 fn network(it: &Description) -> String {

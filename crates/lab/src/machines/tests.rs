@@ -5,6 +5,8 @@ use super::*;
 const GOOD: &str = include_str!("../../machines/xeon-80.toml");
 const MESH: &str = include_str!("../../machines/thousand-cores.toml");
 
+const TILED: &str = include_str!("../../machines/swarm-64.toml");
+
 /// The message with which a file is refused.
 fn refusal(text: &str) -> String {
     match file::read("it.toml", text, &Found::default()) {
@@ -64,6 +66,8 @@ fn units_become_cycles() {
     // 64 bytes at 5 bytes a cycle.
     assert_eq!(it.memory.line_centicycles, 1280);
     assert_eq!((it.first.bytes, it.shared.bytes), (32 << 10, 512 << 10));
+    let it = file::read("it", TILED, &Found::default()).expect("sound").description;
+    assert_eq!((it.memory.cycles, it.cores_per_tile()), (120, 4));
     let it = file::read("it", GOOD, &Found::default()).expect("sound").description;
     assert_eq!(it.memory.cycles, 240);
     assert_eq!(it.shared.bytes, 3 << 20);
@@ -120,6 +124,24 @@ fn every_bad_value_gets_a_line_with_its_field_and_what_is_accepted() {
         assert!(said.starts_with(&format!("it.toml: {expected}")), "{other}: {said}");
         assert!(said.contains("; accepted: "), "{said}");
         assert!(!said.contains('\n'), "{said}");
+    }
+}
+
+#[test]
+fn bad_tiles_get_a_line() {
+    let tiles = "[tiles]\ncores = 4";
+    let cases = [
+        (TILED, "cores = 64", "cores = 66", "tiles.cores: 66 cores make no tiles of 4"),
+        (TILED, tiles, "[tiles]\ncores = 0", "tiles.cores: 0 is not one; accepted: a whole number"),
+        (TILED, tiles, "[tiles]\ncores = 4\nrows = 2", "tiles.rows: unknown field"),
+        (TILED, tiles, "[tiles]", "tiles.cores: missing"),
+        (TILED, "[l2]", "[tiles.l2]", "tiles: the cores of a tile share a second cache, and"),
+        (GOOD, "[l1]", "[tiles]\ncores = 4\n[l1]", "tiles: sockets have no tiles of several"),
+    ];
+    for (text, line, other, expected) in cases {
+        let said = refusal(&with(text, line, other));
+        assert!(said.starts_with(&format!("it.toml: {expected}")), "{other}: {said}");
+        assert!(said.contains("; accepted: ") && !said.contains('\n'), "{said}");
     }
 }
 

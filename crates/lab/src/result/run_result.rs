@@ -210,6 +210,9 @@ pub struct Simulation {
     /// Further counts of caches and memory; absent without a timing model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryCounts>,
+    /// Where the cores' time went; absent without a timing model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core_time: Option<CoreShares>,
     /// How the machine ended: `completed`, `failed` or what stopped it.
     pub verdict: &'static str,
     /// The failures, in words.
@@ -267,6 +270,7 @@ impl Simulation {
             accesses: timings.map(|it| it.accesses),
             misses: timings.map(|it| it.misses),
             memory: timings.map(MemoryCounts::new),
+            core_time: CoreShares::new(cores, clients, report),
             verdict: if completed && !failures.is_empty() {
                 "failed"
             } else {
@@ -291,6 +295,27 @@ impl Simulation {
             }),
             host_events_per_second: outcome.events as f64 / report.seconds.max(1e-9),
         }
+    }
+}
+
+/// Where the time of the cores went in the measured window, as shares that sum to one. Where cores have several
+/// clients, of the clients' time.
+#[derive(Serialize)]
+pub struct CoreShares {
+    committed: f64,
+    aborted: f64,
+    stalled: f64,
+    idle: f64,
+}
+
+impl CoreShares {
+    /// Of a run of so many clients on so many cores, of which those without a client are idle; `None` without a timing
+    /// model.
+    pub fn new(cores: usize, clients: usize, report: &SimulatedReport) -> Option<Self> {
+        let without = cores.saturating_sub(clients) as u64 * report.ticks;
+        let shares = report.outcome.core_time?.shares(without)?;
+        let [committed, aborted, stalled, idle] = shares;
+        Some(Self { committed, aborted, stalled, idle })
     }
 }
 

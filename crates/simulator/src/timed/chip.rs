@@ -36,10 +36,13 @@ pub(super) struct Chip {
     pub(super) counted: u64,
     queues: Vec<Queue>,
     pub(super) tiles: u32,
+    /// Where tiles have several cores: the number of the first tile's cluster.
+    pub(super) first_cluster: u32,
     controller_count: u32,
-    /// Of the core, and of the background work, that comes next.
-    next_tile: u32,
-    next_guest: u32,
+    cores_per_tile: u32,
+    /// Cores of the program so far, and background work.
+    cores: u32,
+    guest_count: u32,
     /// The first core of the program, which background work may take its time from.
     pub(super) first: Option<u32>,
     /// Background work that takes some.
@@ -48,8 +51,8 @@ pub(super) struct Chip {
 
 impl Chip {
     /// An unused one with so many tiles.
-    pub(super) fn new(machine: &Description, host: Host, tiles: u32) -> Self {
-        let controller_count = machine.memory.controllers.unwrap_or(tiles).clamp(1, tiles);
+    pub(super) fn new(machine: &Description, host: Host, tiles: u32, first_cluster: u32) -> Self {
+        let controller_count = controllers(machine, tiles);
         Self {
             host,
             directory: Directory::new(machine.shared, tiles as usize),
@@ -60,9 +63,11 @@ impl Chip {
             counted: 0,
             queues: table(Queue { until: 0, first: NOBODY, last: NOBODY }, QUEUES),
             tiles,
+            first_cluster,
             controller_count,
-            next_tile: 0,
-            next_guest: 0,
+            cores_per_tile: machine.cores_per_tile(),
+            cores: 0,
+            guest_count: 0,
             first: None,
             guests: Vec::new(),
         }
@@ -104,13 +109,23 @@ impl Chip {
 
     /// The tile of the next core of the program, and of the next background work.
     pub(super) fn next_tile(&mut self) -> u32 {
-        self.next_tile += 1;
-        (self.next_tile - 1) % self.tiles
+        self.cores += 1;
+        (self.cores - 1) / self.cores_per_tile % self.tiles
     }
 
     /// As [`Chip::next_tile`], for background work.
     pub(super) fn next_guest(&mut self) -> u32 {
-        self.next_guest += 1;
-        (self.next_guest - 1) % self.tiles
+        self.guest_count += 1;
+        (self.guest_count - 1) % self.tiles
     }
+}
+
+/// The memory controllers of a chip with so many tiles.
+fn controllers(machine: &Description, tiles: u32) -> u32 {
+    let Some(all) = machine.memory.controllers else { return tiles };
+    let share = match machine.tiles {
+        Some(of) => all * tiles / (machine.cores_max / of.cores.max(1)).max(1),
+        None => all,
+    };
+    share.clamp(1, tiles)
 }

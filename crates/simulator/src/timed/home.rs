@@ -1,13 +1,14 @@
-//! The home of a line: its handling of a request, and everything that takes time but the cores themselves.
+//! The machine but its cores' programs: requests and their queues, events, counts. What a home does with the copies
+//! of its lines is in `coherence`.
 
 use super::chip::{Chip, Queue};
 use super::core::{Access, Core, Effect, Event, NOBODY, Post, Request, perform};
-use super::directory::{At, Copies};
 use super::network::Load;
-use super::tags::{Private, Right};
+use super::private::Private;
+use super::tags::Right;
 use super::wheel::Wheel;
 use crate::config::Config;
-use crate::description::{Coherence, Description};
+use crate::description::Description;
 use crate::host::Host;
 use chiliad_machine::{Machine, Native};
 
@@ -53,6 +54,10 @@ pub(crate) struct Timed {
     pub(super) held_until: u64,
     /// Of all chips.
     pub(super) tiles: u32,
+    /// By cluster: its tile.
+    pub(super) cluster_tiles: Vec<u32>,
+    /// By cluster, where cores share a second cache: lines on their way there, and when they arrive.
+    pub(super) arriving: Vec<Vec<(u64, u64)>>,
     /// Cores that spin sleep.
     naps: bool,
     /// How many do.
@@ -75,17 +80,14 @@ impl Timed {
     ) -> Self {
         let mut timed = Self {
             wheel: Wheel::new(),
-            private: Private::new(
-                machine.first,
-                machine.second,
-                machine.hidden_cycles,
-                posts.len(),
-            ),
+            private: Private::new(machine),
             chips: Vec::new(),
             cores: Vec::with_capacity(posts.len()),
             held: Vec::with_capacity(posts.len()),
             held_until: 0,
             tiles: 0,
+            cluster_tiles: Vec::new(),
+            arriving: Vec::new(),
             naps: config.naps,
             asleep: 0,
             begun: None,
@@ -96,8 +98,9 @@ impl Timed {
         };
         let places = posts.iter().zip(hosts);
         for &host in hosts {
-            let tiles = places.clone().filter(|&it| it == (&Post::Tile, &host)).count();
-            timed.chip_for(host, tiles.max(1) as u32);
+            let cores = places.clone().filter(|&it| it == (&Post::Tile, &host)).count();
+            let cores = cores.max(1) as u32;
+            timed.chip_for(host, cores.div_ceil(machine.cores_per_tile()));
         }
         places.for_each(|(&post, &host)| timed.add_core(post, host));
         timed
@@ -105,9 +108,13 @@ impl Timed {
 
     /// The rights of `core` to a line, in how many cycles it knows, and from when on the line is there.
     #[inline]
-    pub(super) fn look(&mut self, core: u32, line: u64) -> (Right, u32, u64) {
-        let (right, cycles) = self.private.look(core, line);
-        let ahead = &self.cores[core as usize].ahead;
+    pub(super) fn look(&mut self, core: u32, line: u64, access: Access) -> (Right, u32, u64) {
+        let (right, cycles) = self.private.look(core, line, access);
+        let ahead = if self.private.is_shared() {
+            &self.arriving[self.private.cluster_of(core) as usize]
+        } else {
+            &self.cores[core as usize].ahead
+        };
         if ahead.is_empty() || right == Right::None {
             return (right, cycles, 0);
         }
@@ -115,10 +122,14 @@ impl Timed {
         (right, cycles, there)
     }
 
-    /// `core` reads or writes a line that it may.
+    /// `core` reads or writes a line that it may, at `time`.
     #[inline]
-    pub(super) fn hit(&mut self, core: u32, line: u64, right: Right, access: Access) {
+    pub(super) fn hit(&mut self, core: u32, line: u64, right: Right, access: Access, time: u64) {
         self.timings.accesses += 1;
+        if self.private.is_shared() {
+            self.hit_in_tile(core, line, access, time);
+            return;
+        }
         let spin = &mut self.cores[core as usize].spin;
         if access == Access::Read {
             spin.read(line);
@@ -129,6 +140,23 @@ impl Timed {
         if right != Right::Modified {
             self.private.modify(core, line);
         }
+    }
+
+    /// As [`Timed::hit`], for a core whose first cache writes through.
+    fn hit_in_tile(&mut self, core: u32, line: u64, access: Access, time: u64) {
+        if access == Access::Read {
+            if self.private.is_near(core, line) {
+                self.cores[core as usize].spin.read(line);
+                return;
+            }
+            // It took longer than it will the next time.
+            self.acts(core);
+            self.private.fetch(core, line);
+            return;
+        }
+        self.acts(core);
+        self.timings.modifications += u64::from(access == Access::Modify);
+        self.write_in_tile(core, line, time);
     }
 
     /// `core` does something that may come out differently the next time.
@@ -160,6 +188,11 @@ impl Timed {
         }
     }
 
+    /// When the last core stopped whose operations take time.
+    pub(crate) fn last(&self) -> u64 {
+        self.begun.unwrap_or(0) + self.timings.cycles
+    }
+
     /// Switches whether the operations of `core` take time from `time` on.
     pub(super) fn clock(&mut self, core: u32, time: u64, on: bool) {
         let it = &mut self.cores[core as usize];
@@ -180,20 +213,20 @@ impl Timed {
     }
 
     #[inline]
-    fn chip_of(&self, core: u32) -> usize {
+    pub(super) fn chip_of(&self, core: u32) -> usize {
         self.cores[core as usize].chip as usize
     }
 
     /// The mix of a line's number, and its home on a chip.
     #[inline]
-    fn home_of(&self, chip: usize, line: u64) -> (u64, u32) {
+    pub(super) fn home_of(&self, chip: usize, line: u64) -> (u64, u32) {
         let mix = mix(line ^ self.salt);
         (mix, self.chips[chip].home_of(self.machine.homes, line, mix))
     }
 
     /// A message between two tiles of a chip: when it has arrived.
     #[inline]
-    fn travel(&mut self, chip: usize, from: u32, to: u32, load: Load, time: u64) -> u64 {
+    pub(super) fn travel(&mut self, chip: usize, from: u32, to: u32, load: Load, time: u64) -> u64 {
         self.chips[chip].network.travel(from, to, load, time)
     }
 
@@ -292,13 +325,13 @@ impl Timed {
         let request = &mut self.cores[core as usize].request;
         let (access, effect) = (request.access, request.effect);
         let Some(line) = request.further else { return Step::Resume(time, core) };
-        let (right, cycles, there) = self.look(core, line);
+        let (right, cycles, there) = self.look(core, line, access);
         let time = time.max(there);
         if !access.is_answered_by(right) {
             self.send(core, line, access, time + u64::from(cycles), effect);
             return Step::Served;
         }
-        self.hit(core, line, right, access);
+        self.hit(core, line, right, access, time);
         let further = effect.and_then(perform);
         self.cores[core as usize].request.further = further;
         self.wheel.push(time + u64::from(cycles), core);
@@ -353,101 +386,6 @@ impl Timed {
         self.cores[core as usize].stack.prefetch();
     }
 
-    /// Does what a request needs at its home: when that is done, what the answer carries, and the right
-    /// that it gives.
-    fn give(
-        &mut self,
-        time: u64,
-        core: u32,
-        (line, mix, home): (u64, u64, u32),
-        access: Access,
-    ) -> (u64, Load, Right) {
-        let tag = self.machine.shared_tag_cycles;
-        let chip = self.chip_of(core);
-        let it = &mut self.chips[chip];
-        let time = it.ports.take(home as usize, time, 4 * tag);
-        let (at, mut time) = match it.directory.find(home, mix, line) {
-            Some(at) => (at, time + u64::from(self.machine.shared.cycles)),
-            None => self.fill(chip, home, mix, line, time + u64::from(tag)),
-        };
-        let directory = &mut self.chips[chip].directory;
-        directory.use_it(at);
-        if let Copies::Owned(owner) = directory.copies(at)
-            && owner != core
-        {
-            time = self.take_from(owner, home, at, access, time);
-        }
-        match access {
-            Access::Read => {
-                let directory = &mut self.chips[chip].directory;
-                if directory.sharers(at) == 0 && self.machine.coherence == Coherence::Mesi {
-                    directory.own(at, core);
-                    return (time, Load::Line, Right::Exclusive);
-                }
-                directory.share(at, core);
-                (time, Load::Line, Right::Shared)
-            }
-            Access::Write | Access::Modify => {
-                let (held, time) = self.take_from_sharers(core, home, at, time);
-                self.chips[chip].directory.own(at, core);
-                (time, if held { Load::Head } else { Load::Line }, Right::Modified)
-            }
-        }
-    }
-
-    /// Brings a line from memory: where it is then, and when.
-    fn fill(&mut self, chip: usize, home: u32, mix: u64, line: u64, time: u64) -> (At, u64) {
-        let at = match self.chips[chip].directory.victim(home, mix) {
-            Ok(at) => at,
-            Err(at) => {
-                self.evict(chip, home, at, time);
-                at
-            }
-        };
-        self.chips[chip].directory.put(at, line);
-        self.timings.memory_reads += 1;
-        let (controller, tile) = self.chips[chip].controller_of(home);
-        let asked = self.travel(chip, home, tile, Load::Head, time);
-        let quarters = self.line_quarters();
-        let begun = self.chips[chip].controllers.take(controller, asked, quarters);
-        let read = begun + u64::from(self.machine.memory.cycles);
-        (at, self.travel(chip, tile, home, Load::Line, read))
-    }
-
-    fn line_quarters(&self) -> u32 {
-        (self.machine.memory.line_centicycles * 4).div_ceil(100)
-    }
-
-    /// Takes a line out of the shared cache and out of all caches. Nobody waits for that.
-    fn evict(&mut self, chip: usize, home: u32, at: At, time: u64) {
-        let line = self.chips[chip].directory.line(at);
-        if let Copies::Owned(owner) = self.chips[chip].directory.copies(at) {
-            self.take_away(owner, line);
-            self.chips[chip].directory.set_dirty(at);
-        }
-        let mut sharers = Vec::new();
-        self.chips[chip].directory.each_sharer(at, |sharer| sharers.push(sharer));
-        for sharer in sharers {
-            self.take_away(sharer, line);
-        }
-        if self.chips[chip].directory.evict(at).dirty {
-            let (controller, tile) = self.chips[chip].controller_of(home);
-            let there = self.travel(chip, home, tile, Load::Line, time);
-            let quarters = self.line_quarters();
-            self.chips[chip].controllers.take(controller, there, quarters);
-        }
-    }
-
-    /// Removes a line from a core's own caches, on the word of its home.
-    fn take_away(&mut self, core: u32, line: u64) -> Right {
-        let right = self.private.remove(core, line);
-        if self.cores[core as usize].spin.watches(line) {
-            // From now on it would not have found the line.
-            self.rouse(core, self.wheel.now());
-        }
-        right
-    }
-
     /// Wakes `core`, if it sleeps through a spin, as of `time`.
     pub(super) fn rouse(&mut self, core: u32, time: u64) {
         if let Some(looks) = self.cores[core as usize].spin.rouse(time) {
@@ -467,87 +405,6 @@ impl Timed {
                 }
             }
         }
-    }
-
-    /// Gets a line back from the core that owns it: when it is there.
-    fn take_from(&mut self, owner: u32, home: u32, at: At, access: Access, time: u64) -> u64 {
-        let chip = self.chip_of(owner);
-        let line = self.chips[chip].directory.line(at);
-        let tile = self.cores[owner as usize].tile;
-        self.timings.transfers += 1;
-        let asked = self.travel(chip, home, tile, Load::Head, time);
-        let answered = asked + u64::from(self.private.answer_cycles());
-        let there = self.travel(chip, tile, home, Load::Line, answered);
-        self.chips[chip].directory.forget_all(at);
-        // The line comes back whether or not it has been written: its owner may write it untold.
-        self.chips[chip].directory.set_dirty(at);
-        if access == Access::Read {
-            self.private.restate(owner, line, Right::Shared);
-            self.chips[chip].directory.share(at, owner);
-        } else {
-            self.take_away(owner, line);
-        }
-        there + u64::from(self.machine.shared.cycles)
-    }
-
-    /// Takes the copies of all others away: whether the core has one itself, and when all are gone. The
-    /// messages leave one after the other, a cycle each, and return as they like.
-    fn take_from_sharers(&mut self, core: u32, home: u32, at: At, time: u64) -> (bool, u64) {
-        let chip = self.chip_of(core);
-        let line = self.chips[chip].directory.line(at);
-        let (mut held, mut sharers) = (false, Vec::new());
-        self.chips[chip].directory.each_sharer(at, |sharer| {
-            if sharer == core { held = true } else { sharers.push(sharer) }
-        });
-        let mut gone = time;
-        for (sent, sharer) in (0..).zip(sharers) {
-            let way = self.chips[chip].network.distance(home, self.cores[sharer as usize].tile);
-            self.take_away(sharer, line);
-            self.timings.invalidations += 1;
-            gone = gone.max(time + sent + 2 * way + u64::from(self.private.answer_cycles()));
-        }
-        (held, gone)
-    }
-
-    /// A line comes to a core; another may have to go, which its home is told.
-    fn install(&mut self, core: u32, line: u64, right: Right, time: u64) {
-        let Some((gone, right)) = self.private.install(core, line, right) else { return };
-        let chip = self.chip_of(core);
-        let (mix, home) = self.home_of(chip, gone);
-        let directory = &mut self.chips[chip].directory;
-        let Some(at) = directory.find(home, mix, gone) else { return };
-        directory.forget(at, core);
-        if right == Right::Modified {
-            directory.set_dirty(at);
-            let tile = self.cores[core as usize].tile;
-            self.travel(chip, tile, home, Load::Line, time);
-        }
-    }
-
-    /// `core` asks for a line ahead of use. Where it holds as many as the machine allows it waits for none.
-    pub(super) fn ask_ahead(&mut self, core: u32, line: u64, time: u64) {
-        let (right, _) = self.private.look(core, line);
-        let ahead = &mut self.cores[core as usize].ahead;
-        ahead.retain(|it| it.1 > time);
-        if right != Right::None || ahead.len() >= self.machine.prefetches as usize {
-            return;
-        }
-        let chip = self.chip_of(core);
-        let (mix, home) = self.home_of(chip, line);
-        let tile = self.cores[core as usize].tile;
-        let arrival = self.travel(chip, tile, home, Load::Head, time);
-        let queue = *self.chips[chip].queue(mix);
-        if queue.first != NOBODY {
-            // Others wait for it already; it would only be taken away again.
-            return;
-        }
-        let begin = arrival.max(queue.until);
-        let (done, load, right) = self.give(begin, core, (line, mix, home), Access::Read);
-        self.chips[chip].queue(mix).until = done + 1;
-        let there = self.travel(chip, home, tile, load, done);
-        self.install(core, line, right, there);
-        self.timings.misses += 1;
-        self.cores[core as usize].ahead.push((line, there));
     }
 
     /// When a sleeper on core `to` runs that core `from` wakes. Between two chips the word is there at once: what

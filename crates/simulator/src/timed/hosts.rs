@@ -57,8 +57,10 @@ impl Timed {
     /// The chip of a host, which is made with so many tiles where there is none.
     pub(super) fn chip_for(&mut self, host: Host, tiles: u32) -> usize {
         self.chips.iter().position(|chip| chip.host == host).unwrap_or_else(|| {
-            self.chips.push(Chip::new(&self.machine, host, tiles));
+            let first_cluster = self.private.clusters();
+            self.chips.push(Chip::new(&self.machine, host, tiles, first_cluster));
             self.tiles += tiles;
+            self.private.add_tiles(tiles);
             self.chips.len() - 1
         })
     }
@@ -67,7 +69,6 @@ impl Timed {
     pub(super) fn add_core(&mut self, post: Post, host: Host) {
         let core = self.cores.len() as u32;
         self.wheel.add_core();
-        self.private.grow(core as usize + 1);
         let most = self.chips.iter().map(|chip| chip.tiles).max().unwrap_or(1);
         let place = self.chip_for(host, most);
         let chip = &mut self.chips[place];
@@ -76,6 +77,10 @@ impl Timed {
             Post::Tile => chip.next_tile(),
             Post::Background => chip.next_guest(),
         };
+        self.private.add_core(chip.first_cluster + tile);
+        self.cluster_tiles.resize(self.private.clusters() as usize, 0);
+        self.arriving.resize(self.private.clusters() as usize, Vec::new());
+        self.cluster_tiles[self.private.cluster_of(core) as usize] = tile;
         let number = u16::try_from(place).expect("fewer hosts than u16 counts");
         self.cores.push(Core::new(number, tile, post == Post::Outside));
         self.held.push(0);

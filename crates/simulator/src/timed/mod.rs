@@ -17,6 +17,8 @@
 //!   writes, which may run ahead by the machine's `slack`. The effects of all accesses are in one order, which
 //!   agrees with each core's own: memory is sequentially consistent.
 //! - A core that spins sleeps (`spin`), and wakes when it would have seen the change.
+//! - What lies between a core and the network is `private`: caches of its own, or a second one that the cores of a
+//!   tile share. What a home does with the copies of a line is `coherence`.
 //! - Each host is a chip of its own (`chip`), which shares nothing with another.
 //! - Cores of a host stop, die and come again while the others go on (`hosts`).
 //! - Where there are more threads than cores they share these by slices (`timeshare`, `threads`).
@@ -24,11 +26,14 @@
 
 mod bandwidth;
 mod chip;
+mod coherence;
 mod core;
+mod core_time;
 mod directory;
 mod home;
 mod hosts;
 mod network;
+mod private;
 mod run;
 mod spin;
 mod table;
@@ -38,6 +43,8 @@ mod timeshare;
 mod wheel;
 
 pub(crate) use core::{Access, Post};
+pub(crate) use core_time::Books;
+pub use core_time::{CoreTime, begin_core_time, end_core_time};
 pub(crate) use home::Timed;
 pub use home::Timings;
 pub(crate) use timeshare::Timeshare;

@@ -113,7 +113,7 @@ impl State {
                 }
                 return true;
             }
-            let (right, cycles, there) = it.look(core, line);
+            let (right, cycles, there) = it.look(core, line, access);
             let now = self.time.get().max(there);
             if !access.is_answered_by(right) {
                 self.time.set(now + u64::from(cycles));
@@ -134,7 +134,7 @@ impl State {
                     Access::Read | Access::Write => 0,
                 };
                 self.time.set(now + u64::from(cycles + modify));
-                it.hit(core, line, right, access);
+                it.hit(core, line, right, access, now);
                 return true;
             }
             self.time.set(now);
@@ -276,8 +276,22 @@ impl State {
         self.go_on();
     }
 
+    /// The running worker waits by `wait`, which is booked.
+    #[inline]
+    pub(super) fn booked<R>(&self, wait: impl FnOnce() -> R) -> R {
+        let (worker, from) = (self.running.get(), self.time.get());
+        self.books.borrow_mut().waits(worker);
+        let result = wait();
+        self.books.borrow_mut().waited(worker, from, self.time.get());
+        result
+    }
+
     /// A moment's delay; for ever while nothing changes, if `steady`.
     pub(crate) fn timed_pause(&self, timed: &RefCell<Timed>, siblings: bool, steady: bool) {
+        self.booked(|| self.pause_in_time(timed, siblings, steady));
+    }
+
+    fn pause_in_time(&self, timed: &RefCell<Timed>, siblings: bool, steady: bool) {
         if !self.is_scheduled() {
             self.wait_in_vain();
             return;
@@ -309,6 +323,10 @@ impl State {
 
     /// Sleeps in a timed run; see [`State::park`].
     pub(crate) fn timed_park(&self, timed: &RefCell<Timed>, until: Option<Ticks>) -> Woken {
+        self.booked(|| self.sleep_in_time(timed, until))
+    }
+
+    fn sleep_in_time(&self, timed: &RefCell<Timed>, until: Option<Ticks>) -> Woken {
         self.let_others(timed);
         let running = self.running.get();
         if let Some(woken) = self.falls_asleep(until) {
@@ -316,7 +334,7 @@ impl State {
         }
         if self.ending.get() {
             self.forward_clock(until);
-            self.timed_pause(timed, true, false);
+            self.pause_in_time(timed, true, false);
             return Woken::ByTime;
         }
         self.set_timer(until);
@@ -374,6 +392,7 @@ impl State {
         timed.borrow_mut().clock(self.core.get(), self.time.get(), on);
         self.clock_thread(on);
         if on {
+            self.books.borrow_mut().open(self.running.get(), self.time.get());
             self.clocked.set(Some(Instant::now()));
         }
     }

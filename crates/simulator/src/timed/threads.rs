@@ -89,8 +89,10 @@ impl State {
             share.ready.push_back(running);
         }
         self.leave_round();
-        self.pass_core(timed);
-        self.go_on();
+        self.booked(|| {
+            self.pass_core(timed);
+            self.go_on();
+        });
         true
     }
 

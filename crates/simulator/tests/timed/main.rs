@@ -17,5 +17,6 @@ mod mutexes;
 mod naps;
 mod repeat;
 mod shared_log;
+mod tiles;
 mod timeshare;
 mod waits;
