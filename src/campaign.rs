@@ -16,7 +16,7 @@ use serde_json::json;
 
 /// Runs the campaign.
 pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {
-    let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
+    let mut sink = flags.output.sink()?;
     let machine = machines::timed()?;
     let scope = Scope {
         schemes: chosen_schemes(flags)?,
@@ -28,7 +28,7 @@ pub fn run(flags: &CampaignFlags) -> Result<(), Stop> {
         interleave: flags.interleave,
         servers: flags.servers.clone(),
         threads: flags.threads.unwrap_or_else(computer::cores),
-        quiet: flags.quiet,
+        quiet: flags.output.quiet,
         machine: &machine,
         again: lines::trial,
     };

@@ -1,10 +1,10 @@
 //! `chiliad backup` and `chiliad restore`: a sound directory to an empty one, checked on the way.
 
 use crate::args::CopyFlags;
-use crate::directory::{refusal, whole_or_not_at_all};
 use chiliad_host::Sink;
 use chiliad_host::Stop;
 use chiliad_host::text::thousands;
+use chiliad_rig::directory::{refusal, whole_or_not_at_all};
 use serde_json::json;
 
 /// Copies a directory.

@@ -5,14 +5,14 @@
 //! that it may give out. What the child does, when it is killed and what must be there then is the rig's
 //! ([`chiliad_rig::kill`]).
 
-use crate::args::{ChildFlags, CrashDurability, CrashFlags, check_shares_log, typed};
+use crate::args::{ACKNOWLEDGES, ChildFlags, CrashFlags, check_shares_log, typed};
 use crate::crash_servers;
 use crate::cycles::{self, Told};
-use crate::directory::refusal;
 use crate::settings;
 use chiliad_driver::shares_log;
-use chiliad_host::{Sink, Stop, computer};
-use chiliad_rig::kill::{Order, Victim, run as run_cycles};
+use chiliad_host::{Stop, computer};
+use chiliad_rig::directory::refusal;
+use chiliad_rig::kill::{Acknowledges, Order, Victim, run as run_cycles};
 use std::path::Path;
 
 /// Runs the cycles.
@@ -30,9 +30,9 @@ pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
         check_shares_log(flag, info)?;
     }
     let scheme = settings::with_transactions(&flags.scheme)?;
-    let sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
+    let sink = flags.output.sink()?;
     let threads = flags.threads.unwrap_or_else(computer::cores);
-    let (workload, durability) = (typed(&flags.workload), typed(&flags.durability));
+    let (workload, durability) = (flags.workload.name(), typed(ACKNOWLEDGES, &flags.durability));
     let line = format!(
         "crash-child --workload {workload} --durability {durability} --scheme {}",
         flags.scheme
@@ -43,15 +43,14 @@ pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
     };
     let order = Order {
         cycles: flags.cycles,
-        work: flags.workload.work(),
+        work: flags.workload,
         threads,
         scheme,
-        waits: flags.durability == CrashDurability::Sync,
+        waits: flags.durability == Acknowledges::Sync,
         seed: flags.seed,
         data: flags.data.clone(),
-        quiet: flags.quiet,
+        quiet: flags.output.quiet,
         child: &child,
-        refusal,
     };
     let outcome = run_cycles(&order)?;
     cycles::tell(
@@ -72,10 +71,10 @@ pub fn child(flags: &ChildFlags) -> Result<(), Stop> {
     let cycle = &flags.cycle;
     let victim = Victim {
         data: &flags.data,
-        work: flags.workload.work(),
+        work: flags.workload,
         threads: cycle.threads,
         scheme,
-        acknowledges: flags.durability.acknowledges(cycle.plant),
+        acknowledges: cycle.plant.unwrap_or(flags.durability),
         seed: cycle.seed,
         cycle: cycle.cycle,
         checkpoints: cycle.checkpoints,

@@ -4,12 +4,12 @@
 //! As for databases in directories, the command starts itself as a child; what happens then is the rig's
 //! ([`chiliad_rig::kill::joined`]).
 
-use crate::args::{CrashDurability, CrashFlags, CrashPlant, CrashServerFlags, CrashWorkload};
+use crate::args::{CrashFlags, CrashServerFlags};
 use crate::cycles::{self, Told};
 use crate::settings;
-use chiliad_host::{Leftover, Sink, Stop};
-use chiliad_rig::kill::joined::{Server, SharedOrder, run as run_cycles};
-use std::path::{Path, PathBuf};
+use chiliad_host::Stop;
+use chiliad_rig::kill::joined::{Place, Server, SharedOrder, run as run_cycles};
+use chiliad_rig::kill::{Acknowledges, Work};
 
 /// Servers, where nobody says how many.
 const SERVERS: usize = 3;
@@ -17,8 +17,9 @@ const SERVERS: usize = 3;
 /// Runs the cycles.
 pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
     check(flags)?;
-    let sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
-    let place = Place::new(flags)?;
+    let sink = flags.output.sink()?;
+    let (log, data) = (flags.shared_log.as_deref(), flags.data.as_deref());
+    let place = Place::new("chiliad-crash", data, log, settings::is_directory)?;
     let apart = settings::spans_processes(&place.log);
     let threads = flags.threads.unwrap_or(2);
     let (log, checkpoints_in) = (place.log.as_str(), place.checkpoints_in.as_path());
@@ -37,7 +38,7 @@ pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
         seed: flags.seed,
         checkpoints_in: checkpoints_in.into(),
         log_script: flags.log_script.clone(),
-        quiet: flags.quiet,
+        quiet: flags.output.quiet,
         child: &child,
     };
     let outcome = run_cycles(&order)?;
@@ -56,10 +57,10 @@ pub fn run(flags: &CrashFlags) -> Result<(), Stop> {
 
 /// Refuses what is about the other schemes.
 fn check(flags: &CrashFlags) -> Result<(), Stop> {
-    if flags.workload != CrashWorkload::Bank {
+    if flags.workload != Work::Bank {
         return Err(Stop::bad("--workload", "tpcc with servers that share a log; accepted: bank"));
     }
-    if flags.durability != CrashDurability::Sync {
+    if flags.durability != Acknowledges::Sync {
         let problem = "epoch with servers that share a log, whose calls return when the log has what \
                        they did; accepted: sync";
         return Err(Stop::bad("--durability", problem));
@@ -83,46 +84,6 @@ fn check(flags: &CrashFlags) -> Result<(), Stop> {
     }
 }
 
-/// Where log and checkpoints are.
-struct Place {
-    log: String,
-    checkpoints_in: PathBuf,
-    /// A directory that was made for them, which goes again.
-    temporary: Option<Leftover>,
-}
-
-impl Place {
-    fn new(flags: &CrashFlags) -> Result<Self, Stop> {
-        let log = flags.shared_log.clone();
-        let (data, temporary) = match (&flags.data, &log) {
-            (Some(data), _) => (data.clone(), None),
-            (None, Some(log)) if !settings::spans_processes(log) => (PathBuf::from(log), None),
-            (None, _) => {
-                let name = format!("chiliad-crash-{}", std::process::id());
-                let data = std::env::temp_dir().join(name);
-                let made = Leftover::tree(&data).map_err(|error| cannot_write(&data, &error))?;
-                (data, Some(made))
-            }
-        };
-        if flags.data.is_some() {
-            std::fs::create_dir_all(&data).map_err(|error| cannot_write(&data, &error))?;
-        }
-        let log = log.unwrap_or_else(|| data.join("log").display().to_string());
-        Ok(Self { log, checkpoints_in: data.join("checkpoints"), temporary })
-    }
-
-    fn keep(mut self) {
-        if let Some(made) = self.temporary.take() {
-            made.keep();
-        }
-    }
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> Stop {
-    let accepted = "accepted: a directory that can be written to, or a name for one";
-    Stop::bad("--data", format!("{}: {error}; {accepted}", path.display()))
-}
-
 /// The process that is killed: runs until it is, or is asked to end.
 pub fn child(flags: &CrashServerFlags) -> Result<(), Stop> {
     let cycle = &flags.cycle;
@@ -135,7 +96,7 @@ pub fn child(flags: &CrashServerFlags) -> Result<(), Stop> {
         seed: cycle.seed,
         cycle: cycle.cycle,
         checkpoints: cycle.checkpoints,
-        acknowledges_early: cycle.plant == Some(CrashPlant::EarlyAcknowledgement),
+        acknowledges_early: cycle.plant == Some(Acknowledges::Early),
     };
     server
         .run()

@@ -1,7 +1,7 @@
 //! The part of `crash` that databases in directories and servers of a shared log have in common: the words of a process
 //! that is killed, and the report.
 
-use crate::args::{CrashFlags, typed};
+use crate::args::{CRASH_PLANTS, CrashFlags, typed};
 use chiliad::Error;
 use chiliad_host::output::complain;
 use chiliad_host::{Sink, Stop, threads};
@@ -24,7 +24,7 @@ pub fn words(
         words.push("--checkpoints".into());
     }
     if let Some(plant) = &flags.plant {
-        words.extend(["--plant".into(), typed(plant).into()]);
+        words.extend(["--plant".into(), typed(CRASH_PLANTS, plant).into()]);
     }
     words
 }

@@ -3,21 +3,21 @@
 
 use crate::args::DamageFlags;
 use crate::{lines, settings};
-use chiliad_host::{Sink, Stop};
+use chiliad_host::Stop;
 use chiliad_rig::damage::{Kind, Order, run as run_cycles};
 
 /// Runs the cycles.
 pub fn run(flags: &DamageFlags) -> Result<(), Stop> {
     let scheme = settings::with_transactions(&flags.scheme)?;
     let kind = flags.kind.as_deref().map(kind).transpose()?;
-    let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
+    let mut sink = flags.output.sink()?;
     let order = Order {
         cycles: flags.cycles,
         kind,
         scheme,
         seed: flags.seed,
         skip_checks: flags.plant.is_some(),
-        quiet: flags.quiet,
+        quiet: flags.output.quiet,
         again: lines::damage,
     };
     let (report, problem) = run_cycles(&order)?;

@@ -1,11 +1,9 @@
 //! From a command to the run that it asks for.
 
-use crate::args::{
-    self, BenchCommand, Command, IndexKindFlag, OutputFlags, SimulateCommand, YesNo, typed,
-};
+use crate::args::{self, BenchCommand, Command, LOCK_TABLES, OutputFlags, SimulateCommand, typed};
 use crate::{settings, sweep};
 use chiliad_driver::{Drawing, Locking, Lookup};
-use chiliad_engine::{IndexKind, Options};
+use chiliad_engine::Options;
 use chiliad_host::{Stop, computer};
 use chiliad_lab::run::{Job, LocksSpec, LookupSpec};
 use chiliad_lab::spec::DrawSpec;
@@ -58,19 +56,19 @@ fn job(command: &Command) -> Result<Job, Stop> {
         }
         Command::Bench(BenchCommand::Timestamps(bench)) => {
             let flags = &bench.flags;
-            let timestamps = flags.timestamps.kind();
+            let timestamps = flags.timestamps;
             let drawing = Drawing {
                 options: Options { timestamps, ..flags.drawn.options() },
                 threads: flags.threads.unwrap_or_else(computer::cores),
-                duration: flags.duration,
-                warmup: flags.warmup,
+                duration: flags.window.duration,
+                warmup: flags.window.warmup,
             };
             let spec = DrawSpec { drawing, machine: None, seed: 0, repeat: flags.repeat };
             Job::Timestamps(Box::new(spec))
         }
         Command::Simulate(SimulateCommand::Timestamps(simulate)) => {
             let (flags, on) = (&simulate.flags, &simulate.flags.machine);
-            let timestamps = flags.timestamps.kind();
+            let timestamps = flags.timestamps;
             let (duration, warmup) = DrawSpec::simulated_times(timestamps);
             let drawing = Drawing {
                 options: Options { timestamps, ..flags.drawn.options() },
@@ -88,13 +86,10 @@ fn job(command: &Command) -> Result<Job, Stop> {
                 records: flags.records,
                 record_bytes: flags.record_bytes,
                 group: flags.group,
-                index: match flags.index {
-                    IndexKindFlag::Ordered => IndexKind::Ordered,
-                    IndexKindFlag::Hash => IndexKind::Hash,
-                },
+                index: flags.index,
                 threads: flags.threads,
-                duration: flags.duration,
-                warmup: flags.warmup,
+                duration: flags.window.duration,
+                warmup: flags.window.warmup,
                 seed: flags.seed,
             };
             Job::Lookups(Box::new(LookupSpec { lookup, repeat: flags.repeat }))
@@ -102,16 +97,16 @@ fn job(command: &Command) -> Result<Job, Stop> {
         Command::Bench(BenchCommand::Locks(bench)) => {
             let flags = &bench.flags;
             let locking = Locking {
-                table: flags.scheme.kind(),
-                mutex: flags.latch.kind(),
-                mode: flags.mode.mode(),
-                hot: flags.hot == YesNo::Yes,
+                table: flags.scheme,
+                mutex: flags.latch,
+                mode: flags.mode,
+                hot: flags.hot,
                 threads: flags.threads.unwrap_or_else(computer::cores),
-                duration: flags.duration,
-                warmup: flags.warmup,
+                duration: flags.window.duration,
+                warmup: flags.window.warmup,
                 pairs: flags.transactions.map(|it| it as u64),
             };
-            let scheme = typed(&flags.scheme);
+            let scheme = typed(LOCK_TABLES, &flags.scheme).into();
             Job::Locks(Box::new(LocksSpec { locking, scheme, repeat: flags.repeat }))
         }
         _ => return Err(Stop::Failed("not a run".into())),

@@ -5,7 +5,6 @@
 
 #![forbid(unsafe_code)]
 
-mod allocator;
 mod args;
 mod campaign;
 mod check;
@@ -14,7 +13,6 @@ mod crash;
 mod crash_servers;
 mod cycles;
 mod damage;
-mod directory;
 mod figure;
 pub mod jobs;
 pub mod lines;

@@ -3,13 +3,13 @@
 use crate::args::{Alone, LogFlags};
 use crate::settings;
 use chiliad_driver::Appending;
-use chiliad_host::{Sink, Stop};
+use chiliad_host::Stop;
 use chiliad_lab::run::AppendSpec;
 
 /// Appends for the time that was asked for, and says how many records that were.
 pub fn run(bench: &Alone<LogFlags>) -> Result<(), Stop> {
     let flags = &bench.flags;
-    let mut sink = Sink::new(bench.output.json.as_deref(), bench.output.quiet)?;
+    let mut sink = bench.output.sink()?;
     let appending = Appending {
         record_bytes: flags.record_bytes,
         threads: flags.threads,

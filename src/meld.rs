@@ -2,12 +2,12 @@
 
 use crate::args::{Alone, MeldFlags};
 use chiliad_driver::{Level, MeldPlan};
-use chiliad_host::{Sink, Stop};
+use chiliad_host::Stop;
 use chiliad_lab::run::MeldSpec;
 
 /// Runs all ways and says what each stage has cost.
 pub fn run(bench: &Alone<MeldFlags>) -> Result<(), Stop> {
-    let mut sink = Sink::new(bench.output.json.as_deref(), bench.output.quiet)?;
+    let mut sink = bench.output.sink()?;
     let result = spec(&bench.flags).run()?;
     sink.say(&result.text())?;
     result.json().iter().try_for_each(|row| sink.json(row))?;

@@ -4,7 +4,7 @@
 
 use crate::args;
 use crate::jobs::{self, Asked};
-use chiliad_host::{OutputFile, Sink, Stop};
+use chiliad_host::{OutputFile, Stop};
 use chiliad_lab::run::{Files, Job, Session, serve};
 
 /// Runs what the words ask for.
@@ -33,7 +33,7 @@ pub fn run(words: &[String]) -> Result<(), Stop> {
     let several = jobs.len() > 1 || jobs.iter().any(|job| job.repeat() > 1);
     let files = create(&asked, several)?;
     let (at_once, quiet) = (asked.at_once, asked.output.quiet);
-    let sink = Sink::new(asked.output.json.as_deref(), quiet)?;
+    let sink = asked.output.sink()?;
     Session { jobs, labels, at_once, quiet, files }.run(sink)
 }
 

@@ -1,23 +1,18 @@
 //! What the flags of a run mean together: from flags to a [`RunSpec`], every combination checked.
 
-use crate::allocator;
 use crate::args::{
-    BackoffFlag, CoherenceFlag, CostScaleFlag, DurabilityFlag, MachineFlags, MemoryModelFlag,
-    NativeFlags, RetryFlag, RunFlags, ScheduleFlag, Scope, SimulatedFlags, SnapshotsFlag,
-    WorkloadFlags, check_shares_log,
+    MachineFlags, NativeFlags, RunFlags, Schedule, Scope, SimulatedFlags, WorkloadFlags,
+    check_shares_log,
 };
-use chiliad_driver::{Backoff, Durability, Length, Retry, lies_in_directories, schemes};
-use chiliad_engine::{DurableOptions, Info, LogOptions, Options, Snapshots};
+use chiliad_driver::{Durability, Length, lies_in_directories, schemes};
+use chiliad_engine::{DurableOptions, Info, LogOptions, Options};
 use chiliad_host::{Stop, computer};
-use chiliad_lab::machines;
 use chiliad_lab::spec::{
-    Asked, HostSpec, InFlight, MachineSpec, Order, Place, Price, RunSpec, SharedLogSpec, Storage,
-    Timed,
+    Asked, HostSpec, InFlight, MachineSpec, Order, Place, RunSpec, SharedLogSpec, Storage, Timed,
 };
 use chiliad_machine::shared_log::SharedLog;
 use chiliad_machine::{Fault, MEMBERS_MAX};
 use chiliad_simulator::MemoryModel;
-use chiliad_simulator::description::Coherence;
 use chiliad_workload::WorkloadOptions;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,11 +51,7 @@ pub fn native(
     if let Some(bytes) = flags.memory_ready {
         spec.engine.memory_bytes_ready = bytes;
     }
-    spec.plan.durability = match flags.durability {
-        DurabilityFlag::None => Durability::None,
-        DurabilityFlag::Epoch => Durability::Epoch,
-        DurabilityFlag::Sync => Durability::Sync,
-    };
+    spec.plan.durability = flags.durability;
     let (storage, shared_log) = (storage(flags)?, shared_log(flags, spec.scheme)?);
     if let Place::Host(host) = &mut spec.on {
         (host.storage, host.shared_log) = (storage, shared_log);
@@ -94,9 +85,14 @@ pub fn spans_processes(name: &str) -> bool {
     name.starts_with("nats://")
 }
 
+/// Whether the shared log of this name is a directory.
+pub fn is_directory(name: &str) -> bool {
+    !spans_processes(name) && !name.starts_with("memory")
+}
+
 /// How the run uses its disk, if it is to.
 fn storage(flags: &NativeFlags) -> Result<Option<Storage>, Stop> {
-    if flags.durability == DurabilityFlag::None {
+    if flags.durability == Durability::None {
         return match &flags.data {
             None => Ok(None),
             Some(_) => Err(Stop::bad(
@@ -145,42 +141,20 @@ pub fn simulated(
 
 /// The simulated machine that the flags describe.
 pub fn machine(flags: &MachineFlags) -> Result<MachineSpec, Stop> {
-    let memory_model = match flags.memory_model {
-        MemoryModelFlag::Sc => MemoryModel::Sc,
-        MemoryModelFlag::Tso => MemoryModel::Tso,
-    };
-    let fault = flags.plant.as_deref().map(plant).transpose()?;
-    let order = match flags.schedule {
-        ScheduleFlag::Timed => Order::Timed(Box::new(timed(flags)?)),
-        ScheduleFlag::Random => Order::Random,
-        ScheduleFlag::FewPreemptions => Order::FewPreemptions,
-    };
-    Ok(MachineSpec { order, memory_model, fault })
-}
-
-fn timed(flags: &MachineFlags) -> Result<Timed, Stop> {
-    if flags.memory_model == MemoryModelFlag::Tso {
+    if let (Schedule::Timed, MemoryModel::Tso) = (flags.schedule, flags.memory_model) {
         let problem = "tso with timed cores, whose stores take effect in their order; accepted: sc";
         return Err(Stop::bad("--memory-model", problem));
     }
-    let mut description = machines::find(&flags.machine)?;
-    let (cores, most) = (flags.cores, description.cores_max);
-    if cores > most as usize {
-        let problem = format!("{cores} on {}; accepted: 1 to {most}", description.name);
-        return Err(Stop::bad("--cores", problem));
-    }
-    if let Some(coherence) = flags.coherence {
-        description.coherence = match coherence {
-            CoherenceFlag::Msi => Coherence::Msi,
-            CoherenceFlag::Mesi => Coherence::Mesi,
-        };
-    }
-    let price = match flags.cost_scale {
-        CostScaleFlag::Half => Price::Half,
-        CostScaleFlag::One => Price::One,
-        CostScaleFlag::Two => Price::Double,
+    let fault = flags.plant.as_deref().map(plant).transpose()?;
+    let order = match flags.schedule {
+        Schedule::Timed => {
+            let MachineFlags { machine, cores, coherence, cost_scale, .. } = flags;
+            Order::Timed(Box::new(Timed::new(machine, *cores, *coherence, *cost_scale)?))
+        }
+        Schedule::Random => Order::Random,
+        Schedule::FewPreemptions => Order::FewPreemptions,
     };
-    Ok(Timed { description, price })
+    Ok(MachineSpec { order, memory_model: flags.memory_model, fault })
 }
 
 fn resolve(
@@ -205,27 +179,16 @@ fn resolve(
         length: transactions.or(run.duration.map(Length::Time)),
         warmup: run.warmup,
         in_flight: run.interleave,
-        backoff: run.backoff.map(|flag| match flag {
-            BackoffFlag::None => Backoff::None,
-            BackoffFlag::Random => Backoff::Random,
-            BackoffFlag::Exponential => Backoff::Exponential,
-        }),
-        retry: match run.retry {
-            RetryFlag::Same => Retry::Same,
-            RetryFlag::New => Retry::New,
-        },
-        snapshots: run.snapshots.map(|flag| match flag {
-            SnapshotsFlag::Always => Snapshots::Always,
-            SnapshotsFlag::OnDemand => Snapshots::OnDemand,
-            SnapshotsFlag::Off => Snapshots::Off,
-        }),
+        backoff: run.backoff,
+        retry: run.retry,
+        snapshots: run.snapshots,
         epoch: run.epoch,
         wait_timeout: run.wait_timeout,
         engine: Options {
             locks_max: run.locks_max as u64,
             deadlock_check: run.deadlock_check,
-            supply: allocator::named(run.allocator),
-            timestamps: run.timestamps.kind(),
+            supply: run.allocator,
+            timestamps: run.timestamps,
             ..run.drawn.options()
         },
         cluster,

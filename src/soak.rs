@@ -5,7 +5,7 @@ use crate::campaign::workload;
 use crate::{lines, settings, soak_servers};
 use chiliad_driver::schemes;
 use chiliad_host::output::complain;
-use chiliad_host::{Sink, Stop, computer, interrupt};
+use chiliad_host::{Stop, computer, interrupt};
 use chiliad_lab::spec::RunSpec;
 use chiliad_lab::{BUILD, machines};
 use chiliad_rig::soak::{Cell, Load, On, Order, Run, WORKLOADS, run_rounds};
@@ -16,7 +16,7 @@ pub fn run(flags: &SoakFlags) -> Result<(), Stop> {
     if let Some(servers) = flags.joined.servers {
         return soak_servers::run(flags, servers);
     }
-    let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
+    let mut sink = flags.output.sink()?;
     let cells = cells(flags)?;
     let cores = flags.threads.unwrap_or_else(computer::cores);
     let machine = machines::timed()?;
@@ -26,7 +26,7 @@ pub fn run(flags: &SoakFlags) -> Result<(), Stop> {
         seed: flags.seed,
         rounds: flags.rounds,
         duration: flags.duration,
-        quiet: flags.quiet,
+        quiet: flags.output.quiet,
         again: lines::cell,
         fits: |setup| match &setup.run {
             Run::Native(plan) => RunSpec::check_native_fit(&setup.workload, &setup.engine, plan),
@@ -68,14 +68,5 @@ fn cells(flags: &SoakFlags) -> Result<Vec<Cell>, Stop> {
     let mut interleave = flags.interleave.clone();
     interleave.sort_unstable();
     interleave.dedup();
-    let mut cells = Vec::new();
-    for &on in machines {
-        for &workload in &workloads {
-            for &scheme in &schemes {
-                let numbers = interleave.iter();
-                cells.extend(numbers.map(|&interleave| Cell { on, scheme, workload, interleave }));
-            }
-        }
-    }
-    Ok(cells)
+    Ok(Cell::all(machines, &workloads, &schemes, &interleave))
 }

@@ -3,12 +3,12 @@
 use crate::args::{SoakFlags, check_shares_log};
 use crate::settings;
 use chiliad::shared_log::SharedLog;
+use chiliad_host::Stop;
 use chiliad_host::output::complain;
-use chiliad_host::{Leftover, Sink, Stop};
 use chiliad_lab::BUILD;
+use chiliad_rig::kill::joined::Place;
 use chiliad_rig::soak::joined::{JoinedOrder, run as run_servers};
 use serde_json::json;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,20 +24,22 @@ pub fn run(flags: &SoakFlags, servers: usize) -> Result<(), Stop> {
         name => check_shares_log("--servers", settings::scheme(name)?)?,
     }
     let of = &flags.joined;
-    let mut sink = Sink::new(flags.json.as_deref(), flags.quiet)?;
-    let (log, data, _temporary) = place(of.shared_log.as_deref(), of.data.as_deref())?;
-    let shared = match settings::spans_processes(&log) {
+    let mut sink = flags.output.sink()?;
+    let (log, data) = (of.shared_log.as_deref(), of.data.as_deref());
+    let place = Place::new("chiliad-soak", data, log, settings::is_directory)?;
+    let log = place.log.as_str();
+    let shared = match settings::spans_processes(log) {
         true => None,
-        false => Some(settings::open_log(&log)?),
+        false => Some(settings::open_log(log)?),
     };
     // A server on the network opens it for itself.
     let open = || match &shared {
         Some(shared) => Ok(Arc::clone(shared)),
-        None => settings::open_log(&log),
+        None => settings::open_log(log),
     };
     let open: &(dyn Fn() -> Result<Arc<dyn SharedLog>, Stop> + Sync) = &open;
     let order = JoinedOrder {
-        name: &log,
+        name: log,
         log: open,
         servers,
         threads: flags.threads.unwrap_or(2),
@@ -45,9 +47,9 @@ pub fn run(flags: &SoakFlags, servers: usize) -> Result<(), Stop> {
         records: of.records,
         duration: flags.duration.unwrap_or(DURATION),
         seed: flags.seed,
-        checkpoints_in: data.join("checkpoints"),
+        checkpoints_in: place.checkpoints_in.clone(),
         checkpoint_log_bytes: of.checkpoint_bytes,
-        quiet: flags.quiet,
+        quiet: flags.output.quiet,
     };
     let (report, failure) = run_servers(&order)?;
     let mut json = report.json(&order);
@@ -59,26 +61,4 @@ pub fn run(flags: &SoakFlags, servers: usize) -> Result<(), Stop> {
     sink.json(&json)?;
     sink.finish()?;
     failure.map_or(Ok(()), Err)
-}
-
-/// The log, the directory above the checkpoints, and a directory that was made for them and goes again.
-fn place(
-    log: Option<&str>,
-    data: Option<&Path>,
-) -> Result<(String, PathBuf, Option<Leftover>), Stop> {
-    let is_directory = |log: &str| !settings::spans_processes(log) && !log.starts_with("memory");
-    let (data, temporary) = match (data, log) {
-        (Some(data), _) => (data.to_owned(), None),
-        (None, Some(log)) if is_directory(log) => (PathBuf::from(log), None),
-        (None, _) => {
-            let data = std::env::temp_dir().join(format!("chiliad-soak-{}", std::process::id()));
-            let made = Leftover::tree(&data).map_err(|error| {
-                let accepted = "accepted: a directory that can be written to, or a name for one";
-                Stop::bad("--data", format!("{}: {error}; {accepted}", data.display()))
-            })?;
-            (data, Some(made))
-        }
-    };
-    let log = log.map_or_else(|| data.join("log").display().to_string(), str::to_owned);
-    Ok((log, data, temporary))
 }

@@ -1,12 +1,13 @@
 //! The flags of servers that share a log.
 
+use super::value::{Words, choice, count};
 use chiliad_driver::{
     Certifier, ClusterOptions, Group, Level, PIPELINE_MAX, Premeld, RollOptions, SERVERS_MAX,
     schemes, shares_log,
 };
 use chiliad_engine::Info;
 use chiliad_host::{Stop, values};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -18,26 +19,26 @@ const PREMELD_MAX: (usize, usize) = (64, 65_536);
 pub struct ClusterFlags {
     /// Servers that share a log, each with a full copy, 1 to 64, under hyder: the clients are spread over them
     /// [default: 1].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, SERVERS_MAX))]
+    #[arg(long, value_name = "N", value_parser = count(1, SERVERS_MAX))]
     pub servers: Option<usize>,
     /// How a server finds the verdict on what the log says next, under hyder: each key in its newest state; by melding
     /// a tree of the transaction's own into it; or each key in a table of the last writers [default: plain].
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub certifier: Option<CertifierFlag>,
+    #[arg(long, value_name = "KIND", value_parser = choice(CERTIFIERS))]
+    pub certifier: Option<Certifier>,
     /// With --certifier meld, what a transaction's tree meets before its turn comes: nothing, the newest state, or,
     /// with T threads, the state after the transaction T x D + 1 before it [default: off].
     #[arg(long, value_name = "off|newest|T,D", value_parser = premeld)]
     pub premeld: Option<Premeld>,
     /// With --certifier meld, whether two transactions are melded into one first
     /// [default: off].
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub group: Option<GroupFlag>,
+    #[arg(long, value_name = "KIND", value_parser = choice(GROUPS))]
+    pub group: Option<Group>,
     /// What a transaction depends on under hyder: on all that it reads, or on what it writes [default: serializable].
-    #[arg(long, value_enum, value_name = "LEVEL")]
-    pub isolation: Option<IsolationFlag>,
+    #[arg(long, value_name = "LEVEL", value_parser = choice(LEVELS))]
+    pub isolation: Option<Level>,
     /// Threads of each server under hyder that roll the log forward, 1 to 64, and one more that appends: one plays all
     /// stages, two have the last stage apart, more build trees [default: none: clients do it that wait for a verdict].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, PIPELINE_MAX as usize))]
+    #[arg(long, value_name = "N", value_parser = count(1, PIPELINE_MAX as usize))]
     pub pipeline: Option<usize>,
     /// How long an append to the log takes under hyder, on average in simulation, and at least otherwise: what others
     /// append meanwhile is what a transaction may conflict with [default: as long as the log takes].
@@ -46,33 +47,23 @@ pub struct ClusterFlags {
 }
 
 /// `--certifier`.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum CertifierFlag {
-    /// Each key in the newest state.
-    Plain,
-    /// By melding trees.
-    Meld,
-    /// Each key in a table of the last writers.
-    Window,
-}
+const CERTIFIERS: &Words<Certifier> = &[
+    ("plain", Certifier::Plain, "Each key in the newest state"),
+    ("meld", Certifier::Meld, "By melding trees"),
+    ("window", Certifier::Window, "Each key in a table of the last writers"),
+];
 
 /// `--group`.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum GroupFlag {
-    /// None.
-    Off,
-    /// Two, which come apart where one of them does not commit.
-    Exact,
-}
+const GROUPS: &Words<Group> = &[
+    ("off", Group::Off, "None"),
+    ("exact", Group::Exact, "Two, which come apart where one of them does not commit"),
+];
 
 /// `--isolation`.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum IsolationFlag {
-    /// On all that it reads and writes.
-    Serializable,
-    /// On what it writes.
-    Snapshot,
-}
+const LEVELS: &Words<Level> = &[
+    ("serializable", Level::Serializable, "On all that it reads and writes"),
+    ("snapshot", Level::Snapshot, "On what it writes"),
+];
 
 impl ClusterFlags {
     /// The servers that the flags describe, of a log that fails once in so many calls.
@@ -92,20 +83,10 @@ impl ClusterFlags {
         }
         let base = ClusterOptions::default();
         let roll = RollOptions {
-            certifier: match self.certifier {
-                None | Some(CertifierFlag::Plain) => Certifier::Plain,
-                Some(CertifierFlag::Meld) => Certifier::Meld,
-                Some(CertifierFlag::Window) => Certifier::Window,
-            },
+            certifier: self.certifier.unwrap_or(Certifier::Plain),
             premeld: self.premeld.unwrap_or_default(),
-            group: match self.group {
-                None | Some(GroupFlag::Off) => Group::Off,
-                Some(GroupFlag::Exact) => Group::Exact,
-            },
-            level: match self.isolation {
-                None | Some(IsolationFlag::Serializable) => Level::Serializable,
-                Some(IsolationFlag::Snapshot) => Level::Snapshot,
-            },
+            group: self.group.unwrap_or(Group::Off),
+            level: self.isolation.unwrap_or(Level::Serializable),
             pipeline: self.pipeline.map_or(base.roll.pipeline, |threads| threads as u32),
             ..base.roll
         };

@@ -1,8 +1,10 @@
 //! The flags of the commands on data directories: recover, backup, restore, crash.
 
+use super::run::ReportFlags;
+use super::value::{Words, choice, count, whole};
 use chiliad_host::values;
 use chiliad_rig::kill::{Acknowledges, Work};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::path::PathBuf;
 
 /// `chiliad recover DIR`.
@@ -20,13 +22,11 @@ pub struct RecoverFlags {
     #[arg(long, conflicts_with = "salvage")]
     pub rebuild: bool,
     /// Threads that rebuild, 1 to 1024 [default: two for each core].
-    #[arg(long, value_name = "N", requires = "rebuild",
-        value_parser = |s: &str| values::count(s, 1, 1024))]
+    #[arg(long, value_name = "N", requires = "rebuild", value_parser = count(1, 1024))]
     pub threads: Option<usize>,
     /// Memory obtained and touched before tables are rebuilt, so that the system's page faults are
     /// not measured [default: none].
-    #[arg(long, value_name = "SIZE", requires = "rebuild",
-        value_parser = values::size_or_none)]
+    #[arg(long, value_name = "SIZE", requires = "rebuild", value_parser = values::size_or_none)]
     pub memory_ready: Option<u64>,
     /// Write the findings as JSON; `-` is standard output, which then holds nothing else.
     #[arg(long, value_name = "FILE|-")]
@@ -54,74 +54,49 @@ pub struct CopyFlags {
 }
 
 /// What the killed process does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum CrashWorkload {
-    /// Transfers between 64 accounts, each with a row in a journal.
-    Bank,
-    /// TPC-C with two small warehouses.
-    Tpcc,
-}
+const WORKS: &Words<Work> = &[
+    ("bank", Work::Bank, "Transfers between 64 accounts, each with a row in a journal"),
+    ("tpcc", Work::Tpcc, "TPC-C with two small warehouses"),
+];
 
 /// When the killed process acknowledges.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum CrashDurability {
-    /// Results wait for the end of their epoch, many at a time.
-    Epoch,
-    /// Each call returns when its transaction is durable.
-    Sync,
-}
+pub const ACKNOWLEDGES: &Words<Acknowledges> = &[
+    ("epoch", Acknowledges::Epoch, "Results wait for the end of their epoch, many at a time"),
+    ("sync", Acknowledges::Sync, "Each call returns when its transaction is durable"),
+];
 
-impl CrashWorkload {
-    /// What the process does, for the rig.
-    pub fn work(self) -> Work {
-        match self {
-            Self::Bank => Work::Bank,
-            Self::Tpcc => Work::Tpcc,
-        }
-    }
-}
+/// `--plant` of `crash`: a bug of the killed process, to see that it is found.
+pub const CRASH_PLANTS: &Words<Acknowledges> = &[(
+    "early-acknowledgement",
+    Acknowledges::Early,
+    "It acknowledges when a transaction has committed, before that is durable",
+)];
 
-impl CrashDurability {
-    /// When the process acknowledges, for the rig.
-    pub fn acknowledges(self, plant: Option<CrashPlant>) -> Acknowledges {
-        match (plant, self) {
-            (Some(CrashPlant::EarlyAcknowledgement), _) => Acknowledges::Early,
-            (None, Self::Epoch) => Acknowledges::Epoch,
-            (None, Self::Sync) => Acknowledges::Sync,
-        }
-    }
-}
-
-/// Bugs of the killed process, to see that they are found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum CrashPlant {
-    /// It acknowledges when a transaction has committed, before that is durable.
-    EarlyAcknowledgement,
-}
+/// `--plant` of `damage`.
+const DAMAGE_PLANTS: &Words<()> =
+    &[("damage-accepted", (), "What can be saved of a damaged directory is taken for the whole")];
 
 /// `chiliad crash`.
 #[derive(Args)]
 pub struct CrashFlags {
     /// Openings of the database, 1 to 1000000; each ends in a kill while it opens, works or writes a
     /// checkpoint, one in ten in an orderly close.
-    #[arg(long, value_name = "N", default_value = "100",
-        value_parser = |s: &str| values::whole(s, 1, 1_000_000))]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = whole(1, 1_000_000))]
     pub cycles: u64,
     /// What the process does.
-    #[arg(long, value_name = "NAME", value_enum, default_value = "bank")]
-    pub workload: CrashWorkload,
+    #[arg(long, value_name = "NAME", default_value = "bank", value_parser = choice(WORKS))]
+    pub workload: Work,
     /// Clients, each a thread, 1 to 64 [default: all cores].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 64))]
+    #[arg(long, value_name = "N", value_parser = count(1, 64))]
     pub threads: Option<usize>,
     /// A scheme with transactions, by name.
     #[arg(long, value_name = "NAME", default_value = "silo")]
     pub scheme: String,
     /// When transactions are acknowledged.
-    #[arg(long, value_name = "WHEN", value_enum, default_value = "sync")]
-    pub durability: CrashDurability,
+    #[arg(long, value_name = "WHEN", default_value = "sync", value_parser = choice(ACKNOWLEDGES))]
+    pub durability: Acknowledges,
     /// Decides when to kill, the options of each opening, and what clients do.
-    #[arg(long, value_name = "N", default_value = "1",
-        value_parser = |s: &str| values::whole(s, 0, u64::MAX))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole(0, u64::MAX))]
     pub seed: u64,
     /// The directory, which stays: empty, missing, or made by this command with the same workload
     /// [default: one among the temporary files, which goes unless something fails].
@@ -129,7 +104,7 @@ pub struct CrashFlags {
     pub data: Option<PathBuf>,
     /// Servers that share a log, 1 to 64, under hyder: on nats:// each is a process, otherwise one process has
     /// all of them [default: 3].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 64))]
+    #[arg(long, value_name = "N", value_parser = count(1, 64))]
     pub servers: Option<usize>,
     /// The log that they share, empty or missing: a directory, or nats://HOST:PORT,.../NAME where it is built in
     /// [default: a directory among the temporary files].
@@ -140,29 +115,18 @@ pub struct CrashFlags {
     #[arg(long, value_name = "FILE")]
     pub log_script: Option<PathBuf>,
     /// Plant a bug in the process that is killed: the command must fail.
-    #[arg(long, value_name = "BUG", value_enum, hide = true)]
-    pub plant: Option<CrashPlant>,
-    /// Write the result as JSON; `-` is standard output, which then holds nothing else.
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<PathBuf>,
-    /// Print nothing but results that failed.
-    #[arg(long)]
-    pub quiet: bool,
-}
-
-/// Bugs, to see that they are found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum DamagePlant {
-    /// What can be saved of a damaged directory is taken for the whole.
-    DamageAccepted,
+    #[arg(long, value_name = "BUG", hide = true, value_parser = choice(CRASH_PLANTS))]
+    pub plant: Option<Acknowledges>,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: ReportFlags,
 }
 
 /// `chiliad damage`.
 #[derive(Args)]
 pub struct DamageFlags {
     /// Damaged directories, 1 to 1000000: copies of small ones of which everything is known.
-    #[arg(long, value_name = "N", default_value = "1000",
-        value_parser = |s: &str| values::whole(s, 1, 1_000_000))]
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = whole(1, 1_000_000))]
     pub cycles: u64,
     /// The kind of damage [default: all of them].
     #[arg(long, value_name = "KIND")]
@@ -171,18 +135,14 @@ pub struct DamageFlags {
     #[arg(long, value_name = "NAME", default_value = "silo")]
     pub scheme: String,
     /// The seed of the first one; the next has the next.
-    #[arg(long, value_name = "N", default_value = "1",
-        value_parser = |s: &str| values::whole(s, 0, u64::MAX))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole(0, u64::MAX))]
     pub seed: u64,
     /// Plant a bug: the command must fail.
-    #[arg(long, value_name = "BUG", value_enum, hide = true)]
-    pub plant: Option<DamagePlant>,
-    /// Write the result as JSON; `-` is standard output, which then holds nothing else.
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<PathBuf>,
-    /// Print nothing but results that failed.
-    #[arg(long)]
-    pub quiet: bool,
+    #[arg(long, value_name = "BUG", hide = true, value_parser = choice(DAMAGE_PLANTS))]
+    pub plant: Option<()>,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: ReportFlags,
 }
 
 /// `chiliad crash-child`: what `crash` starts.
@@ -192,14 +152,14 @@ pub struct ChildFlags {
     #[arg(long)]
     pub data: PathBuf,
     /// What to do.
-    #[arg(long, value_enum)]
-    pub workload: CrashWorkload,
+    #[arg(long, value_parser = choice(WORKS))]
+    pub workload: Work,
     /// The scheme.
     #[arg(long)]
     pub scheme: String,
     /// When to acknowledge.
-    #[arg(long, value_enum)]
-    pub durability: CrashDurability,
+    #[arg(long, value_parser = choice(ACKNOWLEDGES))]
+    pub durability: Acknowledges,
     /// Flags of all processes.
     #[command(flatten)]
     pub cycle: CycleFlags,
@@ -241,6 +201,6 @@ pub struct CycleFlags {
     #[arg(long)]
     pub checkpoints: bool,
     /// The bug.
-    #[arg(long, value_enum)]
-    pub plant: Option<CrashPlant>,
+    #[arg(long, value_parser = choice(CRASH_PLANTS))]
+    pub plant: Option<Acknowledges>,
 }

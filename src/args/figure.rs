@@ -1,6 +1,6 @@
 //! The flags of `chiliad figure`.
 
-use chiliad_host::values;
+use super::value::count;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub struct FigureRunFlags {
     #[arg(long)]
     pub native: bool,
     /// Simulated runs at once, 1 to 1024 [default: one per core of the host].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 1024))]
+    #[arg(long, value_name = "N", value_parser = count(1, 1024))]
     pub jobs: Option<usize>,
     /// No progress bar and no summary.
     #[arg(long)]

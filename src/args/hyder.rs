@@ -1,6 +1,6 @@
 //! The flags of `bench meld` and `bench log`, which have no clients.
 
-use super::choice::{Words, choice};
+use super::value::{Words, choice, count, real};
 use chiliad_host::values;
 use chiliad_lab::run::Way;
 use clap::Args;
@@ -11,31 +11,25 @@ use std::time::Duration;
 pub struct MeldFlags {
     /// Rows, 1 to 4000000000.
     #[arg(long, value_name = "N", default_value = "1000000",
-          value_parser = |s: &str| values::count(s, 1, 4_000_000_000))]
+          value_parser = count(1, 4_000_000_000))]
     pub records: usize,
     /// Bytes of a row, 0 to 65536.
-    #[arg(long, value_name = "BYTES", default_value = "100",
-          value_parser = |s: &str| values::count(s, 0, 65_536))]
+    #[arg(long, value_name = "BYTES", default_value = "100", value_parser = count(0, 65_536))]
     pub record_bytes: usize,
     /// Keys that an intention depends on, 1 to 1024.
-    #[arg(long, value_name = "N", default_value = "10",
-          value_parser = |s: &str| values::count(s, 1, 1024))]
+    #[arg(long, value_name = "N", default_value = "10", value_parser = count(1, 1024))]
     pub ops: usize,
     /// How many of them it writes, 0 to 1024.
-    #[arg(long, value_name = "N", default_value = "2",
-          value_parser = |s: &str| values::count(s, 0, 1024))]
+    #[arg(long, value_name = "N", default_value = "2", value_parser = count(0, 1024))]
     pub writes: usize,
     /// Intentions between the state that one has read and itself, 1 to 1000000: the conflict zone, exactly.
-    #[arg(long, value_name = "N", default_value = "10000",
-          value_parser = |s: &str| values::count(s, 1, 1_000_000))]
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = count(1, 1_000_000))]
     pub zone: usize,
     /// The skew of the choice of keys, 0 (none) to 0.99.
-    #[arg(long, value_name = "THETA", default_value = "0",
-          value_parser = |s: &str| values::real(s, 0.0, 0.99))]
+    #[arg(long, value_name = "THETA", default_value = "0", value_parser = real(0.0, 0.99))]
     pub theta: f64,
     /// Intentions that are timed, 1 to 1000000000, after twice the zone.
-    #[arg(long, value_name = "N", default_value = "100000",
-          value_parser = |s: &str| values::count(s, 1, 1_000_000_000))]
+    #[arg(long, value_name = "N", default_value = "100000", value_parser = count(1, 1_000_000_000))]
     pub transactions: usize,
     /// Threads that premeld, and how many intentions of its own each lies back: 32 or more together.
     #[arg(long, value_name = "T,D", default_value = "5,10", value_parser = threads_and_distance)]
@@ -53,7 +47,7 @@ pub struct MeldFlags {
     )]
     pub ways: Vec<Way>,
     /// Run each this many times, in turn, 1 to 100, and report medians.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = |s: &str| values::count(s, 1, 100))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count(1, 100))]
     pub repeat: usize,
     /// The seed of the intentions.
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -100,14 +94,13 @@ pub struct LogFlags {
     #[arg(long, value_name = "LOG", default_value = "memory:")]
     pub shared_log: String,
     /// Bytes of a record, 1 to 8388608.
-    #[arg(long, value_name = "BYTES", default_value = "1024",
-          value_parser = |s: &str| values::count(s, 1, 8 << 20))]
+    #[arg(long, value_name = "BYTES", default_value = "1024", value_parser = count(1, 8 << 20))]
     pub record_bytes: usize,
     /// Threads that append, 1 to 1024.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = |s: &str| values::count(s, 1, 1024))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count(1, 1024))]
     pub threads: usize,
     /// Records that each has in flight: in one call, 1 to 4096.
-    #[arg(long, value_name = "N", default_value = "16", value_parser = |s: &str| values::count(s, 1, 4096))]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = count(1, 4096))]
     pub in_flight: usize,
     /// How long.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::time_above_zero)]

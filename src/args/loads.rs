@@ -2,18 +2,18 @@
 
 use super::scope::{Scope, WorkloadFlags};
 use super::workloads::{
-    AccessFlag, BankFlags, BiddingFlags, HashFlags, IndexKindFlag, InsertDeleteFlags,
-    LockOrderFlag, MixFlag, ScaleFlag, ScanFlags, SmallbankFlags, TatpFlags, TatpMixFlag,
-    TpccFlags, TpccScaleFlag, TxbenchFlags, YcsbFlags, YesNo,
+    BankFlags, BiddingFlags, HashFlags, InsertDeleteFlags, ScanFlags, SmallbankFlags, TatpFlags,
+    TpccFlags, TxbenchFlags, YcsbFlags,
 };
+use chiliad_engine::IndexKind;
 use chiliad_host::Stop;
 use chiliad_lab::spec::Load;
 use chiliad_workload::WorkloadOptions;
 use chiliad_workload::bidding::BiddingOptions;
 use chiliad_workload::micro::{BankOptions, InsertDeleteOptions};
 use chiliad_workload::smallbank::SmallbankOptions;
-use chiliad_workload::tatp::{self, TatpOptions};
-use chiliad_workload::tpcc::{Mix, Scale, TpccOptions};
+use chiliad_workload::tatp::TatpOptions;
+use chiliad_workload::tpcc::{Scale, TpccOptions};
 use chiliad_workload::txbench::TxbenchOptions;
 use chiliad_workload::ycsb::YcsbOptions;
 
@@ -23,21 +23,21 @@ fn valid(result: Result<(), String>) -> Result<(), Stop> {
 }
 
 /// `--snapshot-reads`, which only a scheme with snapshots can do.
-fn snapshot_reads(flag: Option<YesNo>, default: bool, scope: &Scope) -> Result<bool, Stop> {
+fn snapshot_reads(flag: Option<bool>, default: bool, scope: &Scope) -> Result<bool, Stop> {
     match flag {
         None => Ok(default),
-        Some(YesNo::Yes) if !scope.scheme.snapshots => {
+        Some(true) if !scope.scheme.snapshots => {
             let scheme = scope.scheme.name;
             let problem = format!("the scheme {scheme} has no snapshots; accepted: no");
             Err(Stop::bad("--snapshot-reads", problem))
         }
-        Some(choice) => Ok(choice == YesNo::Yes),
+        Some(choice) => Ok(choice),
     }
 }
 
 /// `--scale`, micro in simulation unless told otherwise.
-fn is_micro(scale: Option<ScaleFlag>, scope: &Scope) -> bool {
-    scale.map_or(scope.explored(), |scale| scale == ScaleFlag::Micro)
+fn is_micro(scale: Option<bool>, scope: &Scope) -> bool {
+    scale.unwrap_or(scope.explored())
 }
 
 /// `--partitions`: `wanted` where the scheme needs them, but no more than there may be.
@@ -55,8 +55,7 @@ impl WorkloadFlags for YcsbFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
         let micro = is_micro(self.scale, scope);
         let mut base = if micro { YcsbOptions::micro() } else { YcsbOptions::default() };
-        let key_order = self.lock_order == LockOrderFlag::Key;
-        if key_order {
+        if self.lock_order {
             base.scan_ratio = 0.0;
         }
         let records = self.records.unwrap_or(base.records);
@@ -77,7 +76,7 @@ impl WorkloadFlags for YcsbFlags {
             read_ratio: self.read_ratio.unwrap_or(base.read_ratio),
             rmw: self.rmw || base.rmw,
             theta: self.theta.unwrap_or(base.theta),
-            scramble: self.scramble.map_or(base.scramble, |choice| choice == YesNo::Yes),
+            scramble: self.scramble.unwrap_or(base.scramble),
             scan_ratio: self.scan_ratio.unwrap_or(base.scan_ratio),
             scan_length: self.scan_length.unwrap_or(base.scan_length),
             partitions,
@@ -85,20 +84,19 @@ impl WorkloadFlags for YcsbFlags {
             parts_per_txn: self
                 .parts_per_txn
                 .map_or(base.parts_per_txn, |parts| u32::try_from(parts).unwrap_or(u32::MAX)),
-            hash: self.index.map_or(base.hash, |index| index == IndexKindFlag::Hash),
+            hash: self.index.map_or(base.hash, |index| index == IndexKind::Hash),
             snapshot_reads: snapshot_reads(self.snapshot_reads, base.snapshot_reads, scope)?,
-            key_order,
+            key_order: self.lock_order,
         };
         valid(options.validate())?;
-        let field_access = self.access == AccessFlag::Field;
-        if field_access && !scope.simulated() {
+        if self.access && !scope.simulated() {
             let problem = "field on this machine, which reads whole rows; accepted: row";
             return Err(Stop::bad("--access", problem));
         }
-        let kept = self.kept_bytes.or(field_access.then_some(FIELD_BYTES));
+        let kept = self.kept_bytes.or(self.access.then_some(FIELD_BYTES));
         Ok(Load {
             kept_payload: kept_bytes(kept, scope)?,
-            field_access,
+            field_access: self.access,
             ..Load::new(WorkloadOptions::Ycsb(options), micro)
         })
     }
@@ -123,30 +121,19 @@ fn kept_bytes(flag: Option<usize>, scope: &Scope) -> Result<Option<usize>, Stop>
 
 impl WorkloadFlags for TpccFlags {
     fn load(&self, scope: &Scope) -> Result<Load, Stop> {
-        let scale = match self.scale {
-            Some(TpccScaleFlag::Micro) => Scale::Micro,
-            Some(TpccScaleFlag::Small) => Scale::Small,
-            Some(TpccScaleFlag::Spec) => Scale::Spec,
-            None if scope.explored() => Scale::Micro,
-            None => Scale::Spec,
-        };
+        let small = if scope.explored() { Scale::Micro } else { Scale::Spec };
+        let scale = self.scale.unwrap_or(small);
         let micro = scale == Scale::Micro;
         let warehouses =
             self.warehouses.unwrap_or(if scope.explored() { 2 } else { scope.clients });
         let snapshot_reads = snapshot_reads(self.snapshot_reads, scope.scheme.snapshots, scope)?;
         let options = TpccOptions {
             warehouses: u32::try_from(warehouses).unwrap_or(u32::MAX),
-            mix: match self.mix {
-                MixFlag::Standard => Mix::Standard,
-                MixFlag::Np => Mix::Np,
-                MixFlag::NewOrder => Mix::NewOrder,
-                MixFlag::Payment => Mix::Payment,
-                MixFlag::NewOrderStockLevel => Mix::NewOrderStockLevel,
-            },
+            mix: self.mix,
             remote_item: self.remote_item.unwrap_or(if micro { 20.0 } else { 1.0 }),
             snapshot_reads,
             scale,
-            read_only_tables: self.read_only_tables == YesNo::Yes,
+            read_only_tables: self.read_only_tables,
         };
         valid(options.validate())?;
         Ok(Load::new(WorkloadOptions::Tpcc(options), micro))
@@ -183,11 +170,7 @@ impl WorkloadFlags for TatpFlags {
         let default = base.snapshot_reads && scope.scheme.snapshots;
         let options = TatpOptions {
             subscribers,
-            mix: match self.mix {
-                TatpMixFlag::Standard => tatp::Mix::Standard,
-                TatpMixFlag::ReadOnly => tatp::Mix::ReadOnly,
-                TatpMixFlag::ReadUpdate => tatp::Mix::ReadUpdate,
-            },
+            mix: self.mix,
             partitions: partitions(self.partitions, wanted, subscribers, scope),
             snapshot_reads: snapshot_reads(self.snapshot_reads, default, scope)?,
             writes_often: base.writes_often,

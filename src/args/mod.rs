@@ -1,7 +1,6 @@
 //! The command line as typed: flags, their bounds and their help. What the flags mean together is
 //! decided in [`crate::settings`].
 
-mod choice;
 mod cluster;
 mod data;
 mod figure;
@@ -12,34 +11,34 @@ mod refusal;
 mod run;
 mod scope;
 mod soak;
+mod value;
 mod workloads;
 
 pub use cluster::check_shares_log;
 pub use data::{
-    ChildFlags, CopyFlags, CrashDurability, CrashFlags, CrashPlant, CrashServerFlags,
-    CrashWorkload, DamageFlags, RecoverFlags,
+    ACKNOWLEDGES, CRASH_PLANTS, ChildFlags, CopyFlags, CrashFlags, CrashServerFlags, DamageFlags,
+    RecoverFlags,
 };
 pub use figure::FigureCommand;
 pub use hyder::{LogFlags, MeldFlags};
 pub use machines::{CalibrateChildFlags, MachinesCommand, MachinesFlags};
-pub use run::{
-    AllocatorFlag, BackoffFlag, CoherenceFlag, CostScaleFlag, DrawnFlags, DurabilityFlag,
-    MachineFlags, MemoryModelFlag, NativeFlags, OutputFlags, RetryFlag, RunFlags, ScheduleFlag,
-    SnapshotsFlag, TimestampsFlag, typed,
-};
+pub use run::{DrawnFlags, MachineFlags, NativeFlags, OutputFlags, RunFlags, Schedule};
 pub use scope::{Scope, WorkloadFlags};
 pub use soak::SoakFlags;
+pub use value::typed;
 pub use workloads::{
-    BankFlags, BiddingFlags, HashFlags, IndexFlags, IndexKindFlag, LocksFlags, ScanFlags,
+    BankFlags, BiddingFlags, HashFlags, IndexFlags, LOCK_TABLES, LocksFlags, ScanFlags,
     SimulatedTimestampsFlags, SmallbankFlags, TatpFlags, TimestampsFlags, TpccFlags, TxbenchFlags,
-    YcsbFlags, YesNo,
+    YcsbFlags,
 };
 
 use chiliad_host::{Stop, values};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use run::ReportFlags;
 use std::any::TypeId;
 use std::ops::Range;
 use std::path::PathBuf;
+use value::{count, whole};
 
 /// Main-memory serializable transactions: benchmarks, simulation, verification.
 ///
@@ -208,11 +207,11 @@ pub struct SimulatedFlags {
     /// Concurrent clients, 1 to 1024, each a thread: where there are more than --cores they share these by
     /// slices of time, as the machine's description has it, which takes a window of some of them
     /// [default: as many as --cores].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 1024))]
+    #[arg(long, value_name = "N", value_parser = count(1, 1024))]
     pub clients: Option<usize>,
     /// Under hyder the log fails, in each of the ways in which a log may, at one call in so many, 2 to 1000000, from
     /// when the rows are loaded [default: never].
-    #[arg(long, value_name = "ONE-IN", value_parser = |s: &str| values::whole(s, 2, 1_000_000))]
+    #[arg(long, value_name = "ONE-IN", value_parser = whole(2, 1_000_000))]
     pub log_faults: Option<u64>,
     /// The machine.
     #[command(flatten)]
@@ -256,25 +255,21 @@ pub struct CampaignFlags {
     #[arg(long, value_name = "BUG|all|list")]
     pub plant: Option<String>,
     /// Simulated cores, 2 to 64 [default: 4 to 8, by the seed].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 2, 64))]
+    #[arg(long, value_name = "N", value_parser = count(2, 64))]
     pub cores: Option<usize>,
     /// Transactions that each simulated core has in flight, 1 to 64 [default: by the seed, 1 under two
     /// seeds of three, else 2 or 3; for a planted bug 1, unless siblings are what it needs].
-    #[arg(long, value_name = "N", conflicts_with = "disk",
-          value_parser = |s: &str| values::count(s, 1, 64))]
+    #[arg(long, value_name = "N", conflicts_with = "disk", value_parser = count(1, 64))]
     pub interleave: Option<usize>,
     /// Servers that share a log, under hyder: a number, or, by the seed, from A up to, but without, B [default: 1..6].
     #[arg(long, value_name = "N|A..B", conflicts_with = "disk", value_parser = cluster::servers)]
     pub servers: Option<Range<usize>>,
     /// Seeds that run at once, 1 to 256 [default: one per core of the host].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 256))]
+    #[arg(long, value_name = "N", value_parser = count(1, 256))]
     pub threads: Option<usize>,
-    /// Write the result as JSON; `-` is standard output, which then holds nothing else.
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<PathBuf>,
-    /// Print nothing but results that failed.
-    #[arg(long)]
-    pub quiet: bool,
+    /// Where results go.
+    #[command(flatten)]
+    pub output: ReportFlags,
 }
 
 /// `chiliad check FILE`.

@@ -2,13 +2,20 @@
 //! where results go.
 
 use super::cluster::ClusterFlags;
-use chiliad_engine::{Options, Timestamps};
-use chiliad_host::values;
-use chiliad_lab::spec::InFlight;
-use chiliad_machine::{MEMBERS_MAX, MutexKind};
-use clap::{Args, ValueEnum};
+use super::value::{Words, choice, count, real, whole};
+use chiliad_driver::{Backoff, Durability, Retry};
+use chiliad_engine::{Options, Snapshots, Supply, Timestamps};
+use chiliad_host::{Sink, Stop, values};
+use chiliad_lab::spec::{InFlight, Price};
+use chiliad_machine::{Allocator, MEMBERS_MAX, MutexKind};
+use chiliad_simulator::MemoryModel;
+use chiliad_simulator::description::Coherence;
+use clap::Args;
+use mimalloc::MiMalloc;
+use std::alloc::System;
 use std::path::PathBuf;
 use std::time::Duration;
+use tikv_jemallocator::Jemalloc;
 
 /// What every run has.
 #[derive(Args)]
@@ -23,7 +30,7 @@ pub struct RunFlags {
     pub duration: Option<Duration>,
     /// Measure this many transactions instead of a time: 1 or more, divided among the clients
     /// [default in simulation: 12 for each that is in flight].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::whole(s, 1, u64::MAX))]
+    #[arg(long, value_name = "N", value_parser = whole(1, u64::MAX))]
     pub transactions: Option<u64>,
     /// Transactions that each client has in flight, 1 to 256: while one waits for memory or for
     /// another transaction, the next runs; natively also `auto`, which tries 1, 2, 4, 8 and 16 on
@@ -39,8 +46,7 @@ pub struct RunFlags {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Run this many times, 1 to 1000, and report medians.
-    #[arg(long, value_name = "N", default_value = "1",
-          value_parser = |s: &str| values::count(s, 1, 1000))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count(1, 1000))]
     pub repeat: usize,
     /// Run once for each value of another flag, such as theta=0:0.9:0.1 or threads=1,2,4.
     #[arg(long, value_name = "FLAG=A:B:STEP|FLAG=a,b,c")]
@@ -56,28 +62,28 @@ pub struct RunFlags {
     pub history: Option<PathBuf>,
     /// How long a refused transaction waits before it runs again [default: exponential natively,
     /// none in simulation].
-    #[arg(long, value_enum, value_name = "POLICY")]
-    pub backoff: Option<BackoffFlag>,
+    #[arg(long, value_name = "POLICY", value_parser = choice(BACKOFFS))]
+    pub backoff: Option<Backoff>,
     /// Whether a refused transaction runs the same request again or makes up a new one.
-    #[arg(long, value_enum, value_name = "REQUEST", default_value = "same")]
-    pub retry: RetryFlag,
+    #[arg(long, value_name = "REQUEST", default_value = "same", value_parser = choice(RETRIES))]
+    pub retry: Retry,
     /// When versions are kept for snapshot transactions [default: on-demand; always where the
     /// workload reads snapshots].
-    #[arg(long, value_enum, value_name = "WHEN")]
-    pub snapshots: Option<SnapshotsFlag>,
+    #[arg(long, value_name = "WHEN", value_parser = choice(SNAPSHOTS))]
+    pub snapshots: Option<Snapshots>,
     /// Where timestamps come from, under schemes that use them: a counter under a mutex, a shared
     /// counter, the same in batches, the machine's clock, or a counter on the chip, which only
     /// simulated machines have.
-    #[arg(long, value_enum, value_name = "KIND", default_value = "atomic")]
-    pub timestamps: TimestampsFlag,
+    #[arg(long, value_name = "KIND", default_value = "atomic", value_parser = choice(TIMESTAMPS))]
+    pub timestamps: Timestamps,
     /// How timestamps are drawn.
     #[command(flatten)]
     pub drawn: DrawnFlags,
     /// Where memory for records, index nodes and versions comes from, and each transaction's private
     /// memory: pools of each thread, which grow and shrink with the load, the same pools at a fixed size,
     /// or an allocator that is called for each piece. Simulated runs have pools only.
-    #[arg(long, value_enum, value_name = "NAME", default_value = "pool")]
-    pub allocator: AllocatorFlag,
+    #[arg(long, value_name = "NAME", default_value = "pool", value_parser = choice(ALLOCATORS))]
+    pub allocator: Supply,
     /// The length of a commit epoch, 1us to 1h [default: 40ms natively, 500us in simulation].
     #[arg(long, value_name = "TIME", value_parser = values::time_above_zero)]
     pub epoch: Option<Duration>,
@@ -87,8 +93,7 @@ pub struct RunFlags {
     #[arg(long, value_name = "TIME|none", value_parser = values::time_or_endless)]
     pub wait_timeout: Option<Duration>,
     /// Locks in memory at most, 1024 to 4294967296, with a lock table: who needs one more is refused.
-    #[arg(long, value_name = "N", default_value = "16777216",
-        value_parser = |s: &str| values::count(s, 1024, 1 << 32))]
+    #[arg(long, value_name = "N", default_value = "16777216", value_parser = count(1024, 1 << 32))]
     pub locks_max: usize,
     /// How long it waits before it looks for a deadlock, and between two looks, above 0 to 168h, under
     /// dl-detect; with `none` it never looks.
@@ -105,11 +110,10 @@ pub struct RunFlags {
 pub struct DrawnFlags {
     /// How those wait who want the mutex of --timestamps mutex: reading its word, reading which number
     /// is served, in a queue, or asleep.
-    #[arg(long, value_enum, value_name = "KIND", default_value = "sleep")]
-    pub latch: LatchFlag,
+    #[arg(long, value_name = "KIND", default_value = "sleep", value_parser = choice(LATCHES))]
+    pub latch: MutexKind,
     /// Timestamps that a worker takes at a time with --timestamps batched, 1 to 65536.
-    #[arg(long, value_name = "N", default_value = "16",
-          value_parser = |s: &str| values::count(s, 1, 65_536))]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = count(1, 65_536))]
     pub timestamp_batch: usize,
 }
 
@@ -118,7 +122,7 @@ impl DrawnFlags {
     pub fn options(&self) -> Options {
         Options {
             timestamp_batch: self.timestamp_batch as u32,
-            mutex: self.latch.kind(),
+            mutex: self.latch,
             ..Options::default()
         }
     }
@@ -133,23 +137,23 @@ pub struct NativeFlags {
     pub memory_ready: Option<u64>,
 
     /// Cores that the clients may run on, 1 to 65536 [default: all].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 65_536))]
+    #[arg(long, value_name = "N", value_parser = count(1, 65_536))]
     pub threads: Option<usize>,
     /// Concurrent clients, each a thread of the operating system, 1 to 65536 [default: as many as
     /// --threads].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 65_536))]
+    #[arg(long, value_name = "N", value_parser = count(1, 65_536))]
     pub clients: Option<usize>,
     /// Open loop: this many arrivals per second, 0.001 to 1e9, at random distances; latencies
     /// count from the arrival [default: a closed loop].
-    #[arg(long, value_name = "PER-SECOND", value_parser = |s: &str| values::real(s, 0.001, 1e9))]
+    #[arg(long, value_name = "PER-SECOND", value_parser = real(0.001, 1e9))]
     pub rate: Option<f64>,
     /// Count, at the end, how many records have how many older versions.
     #[arg(long)]
     pub versions: bool,
     /// When a transaction counts as committed: in memory and without a log; when its epoch is on
     /// disk, its client going on meanwhile; or the same with the client waiting.
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "none")]
-    pub durability: DurabilityFlag,
+    #[arg(long, value_name = "WHEN", default_value = "none", value_parser = choice(DURABILITIES))]
+    pub durability: Durability,
     /// The directory of log and checkpoints: empty, missing, or left by a run of the same workload,
     /// which is removed [default: a new one among the system's temporary files, removed afterwards].
     #[arg(long, value_name = "DIR")]
@@ -163,7 +167,7 @@ pub struct NativeFlags {
     #[arg(long, value_name = "N", hide = true)]
     pub server: Option<usize>,
     /// Log writers, each with a file of its own, 1 to 64.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = |s: &str| values::count(s, 1, 64))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = count(1, 64))]
     pub log_writers: usize,
     /// Compress log and checkpoints.
     #[arg(long)]
@@ -187,28 +191,27 @@ pub struct MachineFlags {
     #[arg(long, value_name = "NAME|FILE", default_value = "thousand-cores")]
     pub machine: String,
     /// Simulated cores, 1 to 1024.
-    #[arg(long, value_name = "N", default_value = "4",
-          value_parser = |s: &str| values::count(s, 1, 1024))]
+    #[arg(long, value_name = "N", default_value = "4", value_parser = count(1, 1024))]
     pub cores: usize,
     /// Which core performs the next access: the one whose time it is, or one that the seed draws, to
     /// see many interleavings (no time passes then).
-    #[arg(long, value_enum, value_name = "NAME", default_value = "timed")]
-    pub schedule: ScheduleFlag,
+    #[arg(long, value_name = "NAME", default_value = "timed", value_parser = choice(SCHEDULES))]
+    pub schedule: Schedule,
     /// When a core's stores become visible to the others: at once, or through a store buffer.
-    #[arg(long, value_enum, value_name = "MODEL", default_value = "sc")]
-    pub memory_model: MemoryModelFlag,
+    #[arg(long, value_name = "MODEL", default_value = "sc", value_parser = choice(MEMORY_MODELS))]
+    pub memory_model: MemoryModel,
     /// How the cores' caches agree [default: as the machine's description says].
-    #[arg(long, value_enum, value_name = "PROTOCOL")]
-    pub coherence: Option<CoherenceFlag>,
+    #[arg(long, value_name = "PROTOCOL", value_parser = choice(COHERENCES))]
+    pub coherence: Option<Coherence>,
     /// Multiply the prices of computation: 0.5, 1 or 2.
-    #[arg(long, value_enum, value_name = "FACTOR", default_value = "1")]
-    pub cost_scale: CostScaleFlag,
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = choice(PRICES))]
+    pub cost_scale: Price,
     /// Switch a planted bug on; `chiliad campaign --plant list` names them.
     #[arg(long, value_name = "BUG")]
     pub plant: Option<String>,
     /// Points of a --sweep that run at once, 1 to 1024, those that can on one loaded database [default: one
     /// per core of the host].
-    #[arg(long, value_name = "N", value_parser = |s: &str| values::count(s, 1, 1024))]
+    #[arg(long, value_name = "N", value_parser = count(1, 1024))]
     pub jobs: Option<usize>,
 }
 
@@ -224,6 +227,31 @@ pub struct OutputFlags {
     pub quiet: bool,
 }
 
+/// Where the results of rigs go.
+#[derive(Args)]
+pub struct ReportFlags {
+    /// Write the result as JSON; `-` is standard output, which then holds nothing else.
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+    /// Print nothing but results that failed.
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+impl OutputFlags {
+    /// The sink for them.
+    pub fn sink(&self) -> Result<Sink, Stop> {
+        Sink::new(self.json.as_deref(), self.quiet)
+    }
+}
+
+impl ReportFlags {
+    /// The sink for them.
+    pub fn sink(&self) -> Result<Sink, Stop> {
+        Sink::new(self.json.as_deref(), self.quiet)
+    }
+}
+
 /// Reads `--interleave`.
 fn in_flight(text: &str) -> Result<InFlight, String> {
     match text {
@@ -237,159 +265,100 @@ fn in_flight(text: &str) -> Result<InFlight, String> {
 }
 
 /// `--backoff`.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum BackoffFlag {
-    /// At once.
-    None,
-    /// A random wait.
-    Random,
-    /// A random wait that doubles with each refusal, up to a limit.
-    Exponential,
-}
+const BACKOFFS: &Words<Backoff> = &[
+    ("none", Backoff::None, "At once"),
+    ("random", Backoff::Random, "A random wait"),
+    (
+        "exponential",
+        Backoff::Exponential,
+        "A random wait that doubles with each refusal, up to a limit",
+    ),
+];
 
 /// `--durability`.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum DurabilityFlag {
-    /// In memory only.
-    None,
-    /// Durable by epochs; clients go on meanwhile.
-    Epoch,
-    /// Durable by epochs; clients wait.
-    Sync,
-}
+const DURABILITIES: &Words<Durability> = &[
+    ("none", Durability::None, "In memory only"),
+    ("epoch", Durability::Epoch, "Durable by epochs; clients go on meanwhile"),
+    ("sync", Durability::Sync, "Durable by epochs; clients wait"),
+];
 
 /// `--retry`.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum RetryFlag {
-    /// The same request until it goes through.
-    Same,
-    /// The next request.
-    New,
-}
+const RETRIES: &Words<Retry> = &[
+    ("same", Retry::Same, "The same request until it goes through"),
+    ("new", Retry::New, "The next request"),
+];
 
 /// `--snapshots`.
-#[derive(Clone, Copy, ValueEnum)]
-pub enum SnapshotsFlag {
-    /// From the start.
-    Always,
-    /// From the first snapshot on.
-    OnDemand,
-    /// Never: snapshot transactions are tracked ones of the present.
-    Off,
-}
+const SNAPSHOTS: &Words<Snapshots> = &[
+    ("always", Snapshots::Always, "From the start"),
+    ("on-demand", Snapshots::OnDemand, "From the first snapshot on"),
+    ("off", Snapshots::Off, "Never: snapshot transactions are tracked ones of the present"),
+];
 
 /// `--timestamps`.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TimestampsFlag {
-    /// A counter under a mutex.
-    Mutex,
-    /// A shared counter.
-    Atomic,
-    /// A shared counter, 16 at a time.
-    Batched,
-    /// The machine's clock, with the worker's number behind.
-    Clock,
-    /// A counter on the chip.
-    Hardware,
-}
-
-impl TimestampsFlag {
-    /// What the engine calls it.
-    pub fn kind(self) -> Timestamps {
-        match self {
-            Self::Mutex => Timestamps::Latched,
-            Self::Atomic => Timestamps::Atomic,
-            Self::Batched => Timestamps::Batched,
-            Self::Clock => Timestamps::Clock,
-            Self::Hardware => Timestamps::Hardware,
-        }
-    }
-}
+pub const TIMESTAMPS: &Words<Timestamps> = &[
+    ("mutex", Timestamps::Latched, "A counter under a mutex"),
+    ("atomic", Timestamps::Atomic, "A shared counter"),
+    ("batched", Timestamps::Batched, "A shared counter, 16 at a time"),
+    ("clock", Timestamps::Clock, "The machine's clock, with the worker's number behind"),
+    ("hardware", Timestamps::Hardware, "A counter on the chip"),
+];
 
 /// `--latch`.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LatchFlag {
-    /// By reading its word.
-    Spin,
-    /// In a queue, each reading a word of its own.
-    Mcs,
-    /// By reading which number is served.
-    Ticket,
-    /// Asleep.
-    Sleep,
-}
+pub const LATCHES: &Words<MutexKind> = &[
+    ("spin", MutexKind::Spin, "By reading its word"),
+    ("mcs", MutexKind::Mcs, "In a queue, each reading a word of its own"),
+    ("ticket", MutexKind::Ticket, "By reading which number is served"),
+    ("sleep", MutexKind::Sleep, "Asleep"),
+];
 
-impl LatchFlag {
-    /// What the machine calls it.
-    pub fn kind(self) -> MutexKind {
-        match self {
-            Self::Spin => MutexKind::Spin,
-            Self::Mcs => MutexKind::Mcs,
-            Self::Ticket => MutexKind::Ticket,
-            Self::Sleep => MutexKind::Sleep,
-        }
-    }
-}
+/// `--allocator` (Yu, 2015, 4.1.1). Only the engine's slots and its transactions' private memory come from there; all
+/// else is the process's own.
+const ALLOCATORS: &Words<Supply> = &[
+    ("pool", Supply::Pools, "The engine's own pools"),
+    ("fixed", Supply::FixedPools, "The same at a fixed size"),
+    ("system", Supply::Single(&SYSTEM), "The system's allocator"),
+    ("mimalloc", Supply::Single(&MIMALLOC), "mimalloc"),
+    ("jemalloc", Supply::Single(&JEMALLOC), "jemalloc"),
+];
 
-/// `--allocator`.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum AllocatorFlag {
-    /// The engine's own pools.
-    Pool,
-    /// The same at a fixed size.
-    Fixed,
-    /// The system's allocator.
-    System,
-    /// mimalloc.
-    Mimalloc,
-    /// jemalloc.
-    Jemalloc,
-}
+static SYSTEM: Allocator = Allocator::new("system", &System);
+static MIMALLOC: Allocator = Allocator::new("mimalloc", &MiMalloc);
+static JEMALLOC: Allocator = Allocator::new("jemalloc", &Jemalloc);
 
-/// `--schedule`.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ScheduleFlag {
-    /// The one whose time it is, on the machine of `--machine`.
+/// Which core of a simulated machine performs the next access.
+#[derive(Clone, Copy)]
+pub enum Schedule {
+    /// The one whose time it is.
     Timed,
-    /// Any, with a probability that the seed draws.
+    /// Any.
     Random,
     /// The same until one of a few preemptions.
     FewPreemptions,
 }
 
+/// `--schedule`.
+const SCHEDULES: &Words<Schedule> = &[
+    ("timed", Schedule::Timed, "The one whose time it is, on the machine of `--machine`"),
+    ("random", Schedule::Random, "Any, with a probability that the seed draws"),
+    ("few-preemptions", Schedule::FewPreemptions, "The same until one of a few preemptions"),
+];
+
 /// `--coherence`.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CoherenceFlag {
-    /// A first write to a line that was read asks its home.
-    Msi,
-    /// Unless nobody else has read it.
-    Mesi,
-}
+const COHERENCES: &Words<Coherence> = &[
+    ("msi", Coherence::Msi, "A first write to a line that was read asks its home"),
+    ("mesi", Coherence::Mesi, "Unless nobody else has read it"),
+];
 
 /// `--cost-scale`.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CostScaleFlag {
-    /// Half the price.
-    #[value(name = "0.5")]
-    Half,
-    /// As measured.
-    #[value(name = "1")]
-    One,
-    /// Twice the price.
-    #[value(name = "2")]
-    Two,
-}
+const PRICES: &Words<Price> = &[
+    ("0.5", Price::Half, "Half the price"),
+    ("1", Price::One, "As measured"),
+    ("2", Price::Double, "Twice the price"),
+];
 
 /// `--memory-model`.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum MemoryModelFlag {
-    /// Sequential consistency.
-    Sc,
-    /// Total store order.
-    Tso,
-}
-
-/// A flag's value as it is typed.
-pub fn typed(value: &impl ValueEnum) -> String {
-    value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
-}
+const MEMORY_MODELS: &Words<MemoryModel> = &[
+    ("sc", MemoryModel::Sc, "Sequential consistency"),
+    ("tso", MemoryModel::Tso, "Total store order"),
+];

@@ -6,7 +6,7 @@
 //! - [`run_world`]: servers of one shared log on simulated hosts that crash, stop and are cut off;
 //! - [`soak`]: loads on few rows, watched for commits;
 //! - [`kill`]: a process that is killed while it works;
-//! - [`damage`]: directories that were damaged.
+//! - [`damage`]: directories that were damaged; [`directory`]: what one holds, for people.
 //!
 //! A rig is told everything by types, also how to say what repeats a case: the command parses words into them, and prints
 //! what comes of it.
@@ -17,6 +17,7 @@ pub mod campaign;
 mod clients;
 mod crash;
 pub mod damage;
+pub mod directory;
 pub mod kill;
 pub mod soak;
 mod ways;

@@ -1,9 +1,10 @@
 //! The simulated machine of a run, and the prices of its computation.
 
-use crate::machines::scale_prices;
+use crate::machines::{find, scale_prices};
 use chiliad_driver::{explored, timed};
+use chiliad_host::Stop;
 use chiliad_machine::Fault;
-use chiliad_simulator::description::Description;
+use chiliad_simulator::description::{Coherence, Description};
 use chiliad_simulator::{Config, MemoryModel, Schedule};
 
 /// Times the prices of computation.
@@ -79,6 +80,28 @@ pub struct Timed {
     pub description: Description,
     /// Times these.
     pub price: Price,
+}
+
+impl Timed {
+    /// The machine of this name or file, for so many cores, with another protocol between its caches where one is given.
+    ///
+    /// # Errors
+    /// Bad input: as [`find`], and more cores than it has.
+    pub fn new(
+        machine: &str,
+        cores: usize,
+        coherence: Option<Coherence>,
+        price: Price,
+    ) -> Result<Self, Stop> {
+        let mut description = find(machine)?;
+        let most = description.cores_max;
+        if cores > most as usize {
+            let problem = format!("{cores} on {}; accepted: 1 to {most}", description.name);
+            return Err(Stop::bad("--cores", problem));
+        }
+        description.coherence = coherence.unwrap_or(description.coherence);
+        Ok(Self { description, price })
+    }
 }
 
 impl MachineSpec {

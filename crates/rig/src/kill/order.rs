@@ -1,8 +1,7 @@
 //! The options of a run of kills: how many processes, and what they do.
 
 use super::victim::Work;
-use chiliad::{Error, Scheme};
-use chiliad_host::Stop;
+use chiliad::Scheme;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -27,8 +26,6 @@ pub struct Order<'a> {
     /// The words, after the program's name, of the process for cycle so many on a directory, which writes checkpoints
     /// or not.
     pub child: &'a dyn Fn(&Path, u64, bool) -> Vec<OsString>,
-    /// A directory that cannot be used, told with what is accepted.
-    pub refusal: fn(&Path, &Error) -> Stop,
 }
 
 impl Order<'_> {

@@ -7,6 +7,7 @@ use super::place::Place;
 use super::plan::{Cycle, End};
 use super::report::{Ending, Report};
 use super::said::Said;
+use crate::directory::refusal;
 use chiliad::{Database, Options};
 use chiliad_host::bar::bar;
 use chiliad_host::text::thousands;
@@ -79,7 +80,7 @@ impl Run<'_> {
         if is_empty {
             return Ok(());
         }
-        let refuse = |error| (self.order.refusal)(data, &error);
+        let refuse = |error| refusal(data, &error);
         let found = chiliad::directory::inspect(data, &|_, _, _| {}).map_err(refuse)?;
         if !self.order.work.made(&found.tables) {
             let place = data.display();

@@ -20,6 +20,33 @@ pub struct Cell {
     pub interleave: usize,
 }
 
+impl Cell {
+    /// All cells of these machines, workloads, schemes and numbers in flight, in this order.
+    #[must_use]
+    pub fn all(
+        machines: &[On],
+        workloads: &[&'static str],
+        schemes: &[&'static str],
+        interleave: &[usize],
+    ) -> Vec<Self> {
+        let mut cells = Vec::new();
+        for &on in machines {
+            for &workload in workloads {
+                for &scheme in schemes {
+                    let numbers = interleave.iter();
+                    cells.extend(numbers.map(|&interleave| Self {
+                        on,
+                        scheme,
+                        workload,
+                        interleave,
+                    }));
+                }
+            }
+        }
+        cells
+    }
+}
+
 /// Settings that the runs of a cell have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Load<'a> {

@@ -7,6 +7,7 @@
 //! server       the process: joins, runs clients, says what it acknowledges and in the end what it has
 //! fleet        all processes of a cycle       log_servers  those that keep the log, by a script
 //! parent       cycle after cycle              report       what comes of them
+//! place        where log and checkpoints are
 //! ```
 //!
 //! On a log in files, which one process at a time has open, one process has all servers. What clients do, the books of
@@ -17,9 +18,11 @@ mod fleet;
 mod log_servers;
 mod order;
 mod parent;
+mod place;
 mod report;
 mod server;
 
 pub use order::SharedOrder;
 pub use parent::{Outcome, run};
+pub use place::Place;
 pub use server::Server;
