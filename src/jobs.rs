@@ -1,10 +1,11 @@
 //! From a command to the run that it asks for.
 
 use crate::args::{self, BenchCommand, Command, LOCK_TABLES, OutputFlags, SimulateCommand, typed};
-use crate::{settings, sweep};
+use crate::{log, meld, settings, sweep};
 use chiliad_driver::{Drawing, Locking, Lookup};
 use chiliad_engine::Options;
 use chiliad_host::{Stop, computer};
+use chiliad_lab::figure::Measurement;
 use chiliad_lab::run::{Job, LocksSpec, LookupSpec};
 use chiliad_lab::spec::DrawSpec;
 use std::path::Path;
@@ -28,7 +29,20 @@ pub fn parse(words: &[String]) -> Result<Job, Stop> {
     job(&args::parse(words)?.command)
 }
 
-/// The same of each point of their sweep, with the flag that tells it from the others; none of a command that runs
+/// What `words` ask to measure, for a point of a figure.
+pub fn measurement(words: &[String]) -> Result<Measurement, Stop> {
+    Ok(match &args::parse(words)?.command {
+        Command::Bench(BenchCommand::Meld(bench)) => {
+            Measurement::Meld(Box::new(meld::spec(&bench.flags)))
+        }
+        Command::Bench(BenchCommand::Log(bench)) => {
+            Measurement::Appends(Box::new(log::spec(&bench.flags)))
+        }
+        command => Measurement::Run(job(command)?),
+    })
+}
+
+/// The same as [`parse`] of each point of their sweep, with the flag that tells it from the others; none of a command that runs
 /// nothing.
 pub fn points(words: &[String]) -> Result<Vec<(Job, Option<String>)>, Stop> {
     let command = args::parse(words)?.command;

@@ -15,7 +15,8 @@ pub fn run(bench: &Alone<MeldFlags>) -> Result<(), Stop> {
     result.problem().map_or(Ok(()), |problem| Err(Stop::Failed(problem)))
 }
 
-fn spec(flags: &MeldFlags) -> MeldSpec {
+/// What the flags ask for.
+pub fn spec(flags: &MeldFlags) -> MeldSpec {
     let plan = MeldPlan {
         records: flags.records as u64,
         record_bytes: flags.record_bytes,

@@ -10,8 +10,17 @@ fn the_list_names_every_figure() {
     let output = chiliad("figure list");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let list = stdout(&output);
-    for id in ["silo-6-1", "silo-6-6", "cores-4-1", "cores-5-10", "cores-table-6-1", "lm-12", "all"]
-    {
+    for id in [
+        "silo-6-1",
+        "silo-6-6",
+        "cores-4-1",
+        "cores-5-10",
+        "cores-table-6-1",
+        "lm-12",
+        "hyder-e1",
+        "hyder-e14",
+        "all",
+    ] {
         assert!(list.lines().any(|line| line.split(' ').next() == Some(id)), "{list}");
     }
 }

@@ -4,7 +4,7 @@
 #[path = "common/fences.rs"]
 mod fences;
 
-use chiliad_cli::jobs::{parse, points};
+use chiliad_cli::jobs::{measurement, parse, points};
 use chiliad_cli::lines;
 use chiliad_driver::{faults, schemes};
 use chiliad_host::Stop;
@@ -69,7 +69,7 @@ fn every_line_is_taken_by_the_command() {
         for figure in describe::all(native).expect("every description parses") {
             for panel in &figure.panels {
                 for line in grid.columns(panel).iter().flat_map(|column| &column.lines) {
-                    if let Err(stop) = parse(line) {
+                    if let Err(stop) = measurement(line) {
                         refused.push((line.join(" "), format!("{stop:?}")));
                     }
                 }
@@ -144,10 +144,11 @@ fn all_quick_figures_together_are_quick() {
     let full = Grid { quick: false, ..grid };
     for (native, minutes) in [(true, 20), (false, 60)] {
         let figures = describe::all(native).expect("every description parses");
-        let total: Duration = figures.iter().map(|figure| estimate(figure, grid, &parse)).sum();
+        let total: Duration =
+            figures.iter().map(|figure| estimate(figure, grid, &measurement)).sum();
         assert!(total < Duration::from_secs(minutes * 60), "{total:?}");
         let more = |it: &Figure| {
-            let [quick, full] = [grid, full].map(|grid| estimate(it, grid, &parse));
+            let [quick, full] = [grid, full].map(|grid| estimate(it, grid, &measurement));
             // Where nothing can be run yet there is nothing to estimate.
             full > quick || full.is_zero()
         };
@@ -158,7 +159,7 @@ fn all_quick_figures_together_are_quick() {
 #[test]
 fn every_figure_has_a_line() {
     let figures = describe::all(false).expect("every description parses");
-    let table = table(&figures, 2, &parse);
+    let table = table(&figures, 2, &measurement);
     assert_eq!(table.lines().count(), figures.len() + 2);
     assert!(table.lines().any(|line| line.starts_with("cores-5-10       Figure 5-10")), "{table}");
 }

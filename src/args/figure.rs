@@ -32,6 +32,10 @@ pub struct FigureRunFlags {
     /// Simulated runs at once, 1 to 1024 [default: one per core of the host].
     #[arg(long, value_name = "N", value_parser = count(1, 1024))]
     pub jobs: Option<usize>,
+    /// The log over the network of the runs that append to one, `nats://HOST:PORT,.../NAME`, where it is built in. What is
+    /// appended stays in it [default: none: these runs are skipped].
+    #[arg(long, value_name = "LOG")]
+    pub shared_log: Option<String>,
     /// No progress bar and no summary.
     #[arg(long)]
     pub quiet: bool,

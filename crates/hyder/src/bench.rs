@@ -77,6 +77,9 @@ pub struct MeldReport {
     pub committed: u64,
     /// Of all verdicts, those before the timed ones too.
     pub digest: u64,
+    /// Of all timed intentions with overlays together, the intentions between the state that the overlay was last built
+    /// on and its own: what is left of the conflict zone.
+    pub zone_left: u64,
     /// Reading the bytes; the descents that wait together.
     pub decode: Stage,
     /// Building overlays.
@@ -392,6 +395,9 @@ impl<M: Machine> Run<'_, M> {
         for place in items.iter_mut() {
             let Ok(item) = place else { continue };
             let base = if self.setting.fused { newest } else { item.intention.snapshot };
+            if self.is_timed {
+                self.report.zone_left += item.label - base;
+            }
             let tree = self.state(base);
             let built = item.build(&mut self.judge.maker, |_| tree);
             self.keep(place, built)?;
@@ -408,6 +414,9 @@ impl<M: Machine> Run<'_, M> {
                 }
             };
             if !self.setting.fused && later > item.intention.snapshot {
+                if self.is_timed {
+                    self.report.zone_left -= later - item.intention.snapshot;
+                }
                 let tree = self.state(later);
                 let rebased = item.rebase(&mut self.judge.maker, |_| tree);
                 self.keep(place, rebased)?;

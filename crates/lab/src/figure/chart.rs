@@ -187,7 +187,16 @@ fn amount(metric: Metric, workload: &str, most: f64) -> (String, f64) {
         }
         Metric::LatencyP50 | Metric::LatencyP99 => return ("Latency (us)".into(), 1.0),
         Metric::Memory => return ("Memory (MiB)".into(), f64::from(1 << 20)),
+        Metric::Bytes => return ("Megabytes / s".into(), 1e6),
+        Metric::BuildNs | Metric::PremeldNs | Metric::LastNs | Metric::AllNs => {
+            return ("Microseconds for each intention".into(), 1e3);
+        }
+        Metric::Visited | Metric::Made => return ("Nodes for each intention".into(), 1.0),
+        Metric::ZoneLeft => return ("Intentions".into(), 1.0),
         Metric::Accesses => "rows",
+        Metric::AllRate => "intentions",
+        Metric::Throughput if workload == "log" => "records",
+        Metric::Throughput if workload == "meld" => "intentions",
         Metric::Throughput | Metric::ThroughputPerCore if workload == "timestamps" => "timestamps",
         Metric::Throughput => "transactions",
         Metric::ThroughputPerCore => "transactions per core",

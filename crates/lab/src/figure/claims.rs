@@ -20,6 +20,9 @@ const HOST: &str = include_str!("../../figures/claims-host-2026-11-21.toml");
 const LOCKS_NATIVE: &str = include_str!("../../figures/claims-lm-native-2026-11-22.toml");
 const LOCKS_SIMULATED: &str = include_str!("../../figures/claims-lm-2026-11-22.toml");
 
+/// Those about servers that share a log, each of which says where it is judged.
+const SERVERS: &str = include_str!("../../figures/claims-hyder-2026-11-25.toml");
+
 /// Something that a paper says of a figure.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,8 +41,8 @@ pub struct Claim {
     pub needs_cores: usize,
     /// The condition that has to hold.
     pub check: Check,
-    /// It is judged by runs on a simulated machine.
-    #[serde(skip)]
+    /// It is judged by runs on a simulated machine. Files whose claims are all judged alike do not say it.
+    #[serde(default)]
     pub simulated: bool,
 }
 
@@ -234,6 +237,7 @@ pub fn all() -> Result<Vec<Claim>, Stop> {
         let claims = read::<Claims>(text)?.claim.into_iter();
         all.extend(claims.map(|claim| Claim { simulated, ..claim }));
     }
+    all.extend(read::<Claims>(SERVERS)?.claim);
     Ok(all)
 }
 

@@ -54,6 +54,15 @@ fn of_points(
         Metric::LatencyP50,
         Metric::LatencyP99,
         Metric::Memory,
+        Metric::Bytes,
+        Metric::BuildNs,
+        Metric::PremeldNs,
+        Metric::LastNs,
+        Metric::AllNs,
+        Metric::AllRate,
+        Metric::Visited,
+        Metric::Made,
+        Metric::ZoneLeft,
     ];
     let metric = |metric| {
         let (name, unit) = named(metric);
@@ -86,6 +95,15 @@ fn named(metric: Metric) -> (&'static str, &'static str) {
         Metric::LatencyP50 => ("latency_p50", "us"),
         Metric::LatencyP99 => ("latency_p99", "us"),
         Metric::Memory => ("memory", "bytes"),
+        Metric::Bytes => ("appended", "bytes per second"),
+        Metric::BuildNs => ("build", "ns"),
+        Metric::PremeldNs => ("premeld", "ns"),
+        Metric::LastNs => ("last_stage", "ns"),
+        Metric::AllRate => ("all_stages_rate", "per second"),
+        Metric::AllNs => ("all_stages", "ns"),
+        Metric::Visited => ("visited", "nodes"),
+        Metric::Made => ("made", "nodes"),
+        Metric::ZoneLeft => ("zone_left", "intentions"),
     }
 }
 

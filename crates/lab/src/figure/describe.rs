@@ -7,7 +7,7 @@ use chiliad_host::Stop;
 use serde::Deserialize;
 
 /// All descriptions, in the order of the papers; then our own.
-const FILES: [&str; 34] = [
+const FILES: [&str; 50] = [
     include_str!("../../figures/silo-6-1.toml"),
     include_str!("../../figures/silo-6-2.toml"),
     include_str!("../../figures/silo-6-3.toml"),
@@ -39,9 +39,25 @@ const FILES: [&str; 34] = [
     include_str!("../../figures/lm-16.toml"),
     include_str!("../../figures/lm-17.toml"),
     include_str!("../../figures/lm-18.toml"),
+    include_str!("../../figures/hyder-e1.toml"),
+    include_str!("../../figures/hyder-e2.toml"),
+    include_str!("../../figures/hyder-e3.toml"),
+    include_str!("../../figures/hyder-e4.toml"),
+    include_str!("../../figures/hyder-e5.toml"),
+    include_str!("../../figures/hyder-e6.toml"),
+    include_str!("../../figures/hyder-e7.toml"),
+    include_str!("../../figures/hyder-e8.toml"),
+    include_str!("../../figures/hyder-e9.toml"),
+    include_str!("../../figures/hyder-e10.toml"),
+    include_str!("../../figures/hyder-e11.toml"),
+    include_str!("../../figures/hyder-e12.toml"),
+    include_str!("../../figures/hyder-e13.toml"),
+    include_str!("../../figures/hyder-e14.toml"),
+    include_str!("../../figures/hyder-limits.toml"),
     include_str!("../../figures/validation.toml"),
     include_str!("../../figures/simulated-host.toml"),
     include_str!("../../figures/interleave.toml"),
+    include_str!("../../figures/hyder-certifiers.toml"),
 ];
 
 /// A panel's name for this machine, whatever its figure's is.
@@ -91,6 +107,8 @@ pub enum Source {
     Cores,
     /// The article of Jung and others on a lock manager.
     Lm,
+    /// The article of Bernstein and others on Hyder II.
+    Hyder,
     /// None: a question of our own.
     Own,
 }
@@ -108,6 +126,10 @@ impl Source {
             Self::Lm => {
                 "H. Jung, H. Han, A. Fekete, G. Heiser, H. Y. Yeom, A Scalable Lock Manager for Multicores, \
                  ACM TODS 39 (4), 2014"
+            }
+            Self::Hyder => {
+                "P. A. Bernstein, S. Das, B. Ding, M. Pilman, Optimizing Optimistic Concurrency Control for \
+                 Tree-Structured, Log-Structured Databases, ACM SIGMOD, 2015"
             }
             Self::Own => "No paper: a question of our own",
         }
@@ -211,6 +233,25 @@ pub enum Metric {
     /// The simulated memory handed out by the end of a run, in bytes. A run on this machine shares its process
     /// with others, and has no such number.
     Memory,
+    /// Bytes of records appended to a log per second.
+    Bytes,
+    /// Of meld alone, nanoseconds of building on the state that was read, for each intention.
+    BuildNs,
+    /// Of premeld.
+    PremeldNs,
+    /// Of the last stage.
+    LastNs,
+    /// Of all stages.
+    AllNs,
+    /// Intentions that one core takes through all stages per second.
+    AllRate,
+    /// Nodes that the last stage looks at, for each intention.
+    Visited,
+    /// Nodes that it makes.
+    Made,
+    /// Intentions between the state that an overlay was last built on and the intention: what is left of the conflict
+    /// zone.
+    ZoneLeft,
 }
 
 /// An end of an axis.
@@ -259,6 +300,8 @@ pub struct Axis {
     /// Values are numbers of cores: no more than there are, and as many as there are.
     #[serde(default)]
     pub cores: bool,
+    /// Simulated cores for each: values are servers, each of so many cores.
+    pub cores_each: Option<usize>,
     /// The places of the axis take turns as the series do: for what is compared along the axis. The
     /// databases of all places are open at once then.
     #[serde(default)]
@@ -434,7 +477,8 @@ mod tests {
             let memory = memory.chain(panel.simulated_memory.as_deref());
             assert!(memory.map(values::size).all(|bytes| bytes.is_ok()), "{place}");
             let simulated = panel.machine.is_some() && panel.of.is_none();
-            let cores = panel.x.as_ref().is_some_and(|axis| axis.cores);
+            let cores =
+                panel.x.as_ref().is_some_and(|axis| axis.cores || axis.cores_each.is_some());
             assert!(!simulated || cores != panel.on.is_some(), "{place}: how many cores?");
         }
         assert!(!figure.is_simulated() || !figure.simulated.is_empty(), "{}", figure.id);
@@ -451,7 +495,9 @@ mod tests {
         assert_eq!(simulated(false).iter().filter(cores).count(), 17);
         let locks = |id: &&String| id.starts_with("lm-");
         assert_eq!(simulated(false).iter().filter(locks).count(), 8);
-        assert_eq!(simulated(false).len(), 26, "and the simulator against this computer");
+        let servers = |id: &&String| id.starts_with("hyder-");
+        assert_eq!(simulated(false).iter().filter(servers).count(), 5);
+        assert_eq!(simulated(false).len(), 31, "and the simulator against this computer");
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use super::describe::{Figure, Panel, Series};
 use super::measured::source;
-use crate::run::Job;
+use super::measurement::Measurement;
 use crate::spec::Price;
 use chiliad_host::Stop;
 use std::time::Duration;
 
-/// Turns the words of a description, a workload with its flags and what it runs on, into a run.
-pub type Parse<'a> = &'a dyn Fn(&[String]) -> Result<Job, Stop>;
+/// Turns the words of a description, a workload with its flags and what it runs on, into what is measured.
+pub type Parse<'a> = &'a dyn Fn(&[String]) -> Result<Measurement, Stop>;
 
 /// The most simulated cores of a quick run.
 const QUICK_CORES: usize = 64;
@@ -62,8 +62,9 @@ impl Grid {
         let panel = source(figure, panel);
         match (&panel.machine, &panel.x) {
             (None, _) => self.cores,
-            (Some(_), Some(axis)) if axis.cores => {
-                self.values(panel, axis).iter().copied().fold(1.0, f64::max) as usize
+            (Some(_), Some(axis)) if axis.cores || axis.cores_each.is_some() => {
+                let most = self.values(panel, axis).iter().copied().fold(1.0, f64::max);
+                most as usize * axis.cores_each.unwrap_or(1)
             }
             (Some(_), _) => self.on(panel, panel.on),
         }
@@ -93,7 +94,10 @@ impl Grid {
             let first = axis.flag.as_ref().filter(|_| !cores);
             let simulated = cores.then(|| "--cores".to_owned());
             let flags = first.into_iter().chain(&simulated).chain(&axis.also);
-            let swept: Vec<String> = flags.flat_map(|flag| [flag.clone(), text.clone()]).collect();
+            let each = axis.cores_each.filter(|_| panel.machine.is_some());
+            let on = each.map(|each| ["--cores".into(), format!("{}", value as usize * each)]);
+            let flags = flags.map(|flag| [flag.clone(), text.clone()]).chain(on);
+            let swept: Vec<String> = flags.flatten().collect();
             let line = |series| self.line(panel, series, &swept);
             let x = axis.shown.place(value);
             let label = if x == value { format!("{value}") } else { format!("{x:.0}") };
@@ -152,10 +156,15 @@ impl Grid {
     /// The first words of runs on this machine.
     fn first_native(self, workload: &str) -> String {
         let (warmup, duration) = self.times();
-        // In the papers a thread has one transaction in hand; timestamps alone are drawn without any.
-        let one = if workload == "timestamps" { "" } else { "--interleave 1" };
         let (warmup, duration) = (warmup.as_millis(), duration.as_millis());
-        format!("--warmup {warmup}ms --duration {duration}ms {one}")
+        match workload {
+            // It counts intentions.
+            "meld" => String::new(),
+            "log" => format!("--duration {duration}ms"),
+            "timestamps" => format!("--warmup {warmup}ms --duration {duration}ms"),
+            // In the papers a thread has one transaction in hand.
+            _ => format!("--warmup {warmup}ms --duration {duration}ms --interleave 1"),
+        }
     }
 }
 

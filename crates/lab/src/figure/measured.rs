@@ -184,6 +184,15 @@ pub fn number(metric: Metric, run: &Reading) -> Option<f64> {
         Metric::LatencyP50 => run.latency_us[0],
         Metric::LatencyP99 => run.latency_us[1],
         Metric::Memory => run.memory_bytes,
+        Metric::Bytes => run.bytes,
+        Metric::BuildNs => Some(run.costs?.build_ns),
+        Metric::PremeldNs => Some(run.costs?.premeld_ns),
+        Metric::LastNs => Some(run.costs?.last_ns),
+        Metric::AllRate => Some(1e9 / run.costs?.all_ns),
+        Metric::AllNs => Some(run.costs?.all_ns),
+        Metric::Visited => Some(run.costs?.visited),
+        Metric::Made => Some(run.costs?.made),
+        Metric::ZoneLeft => Some(run.costs?.zone_left),
     }
 }
 

@@ -16,6 +16,7 @@ mod judge;
 mod legend;
 mod list;
 mod measured;
+mod measurement;
 mod memory;
 mod numbers;
 mod page;
@@ -28,5 +29,6 @@ mod simulated;
 
 pub use grid::Parse;
 pub use list::{list, table};
+pub use measurement::Measurement;
 pub use progress::estimate;
 pub use session::{Order, run};

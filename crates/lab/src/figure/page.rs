@@ -125,8 +125,8 @@ fn opening(out: &mut String, all: &[Done<'_>], head: &Head) {
     put!(out, "<header>\n<h1>Figures, reproduced</h1>");
     put!(
         out,
-        "<p class=\"lead\">What two theses and an article on concurrency control show in their figures, run again \
-         with Chiliad on {}, and what becomes of the claims that they draw from them: \
+        "<p class=\"lead\">What two theses, an article and a talk on concurrency control show in their figures, run \
+         again with Chiliad on {}, and what becomes of the claims that they draw from them: \
          <b>{holds}</b> hold, <b>{fails}</b> fail, <b>{not}</b> do not apply here, mostly because \
          they speak of more cores.</p>",
         machines(all)

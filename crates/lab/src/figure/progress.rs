@@ -2,6 +2,7 @@
 
 use super::describe::{Figure, Panel};
 use super::grid::{Grid, Parse};
+use super::measurement::Measurement;
 use crate::run::Job;
 use crate::spec::Database;
 use chiliad_host::bar::bar;
@@ -55,14 +56,15 @@ fn runs(panel: &Panel, grid: Grid) -> u64 {
 }
 
 /// The database of a job, and the records of YCSB that are loaded into it.
-fn records(job: &Job) -> Option<(Database, u64)> {
-    let Job::Workload(spec) = job else { return None };
+fn records(measurement: &Measurement) -> Option<(Database, u64)> {
+    let Measurement::Run(job @ Job::Workload(spec)) = measurement else { return None };
     let WorkloadOptions::Ycsb(options) = &spec.workload else { return None };
     Some((job.database()?, options.records))
 }
 
 /// Seconds that a job's simulation takes, if it is one.
-fn simulated_seconds(job: &Job) -> f64 {
+fn simulated_seconds(measurement: &Measurement) -> f64 {
+    let Measurement::Run(job) = measurement else { return 0.0 };
     let per_second = match job {
         Job::Timestamps(_) => TIMESTAMPS_PER_SECOND,
         _ => SIMULATED_PER_SECOND,

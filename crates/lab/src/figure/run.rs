@@ -7,6 +7,7 @@
 use super::describe::{Figure, Panel, Series};
 use super::grid::Column;
 use super::measured::{Line, Lines, Point};
+use super::measurement::{Measurement, meld};
 use super::memory::{self, Room};
 use super::runner::{Runner, asked, leave_out};
 use super::simulated;
@@ -57,8 +58,8 @@ fn run_columns(
     let asked = |(column, at): (&Column, usize)| {
         asked(&column.lines[at], &series[at], runner.grid, runner.parse)
     };
-    let asked: Vec<Result<Job, Stop>> = places().map(asked).collect();
-    let wanted: Vec<Database> = asked.iter().flatten().filter_map(Job::database).collect();
+    let asked: Vec<Result<Measurement, Stop>> = places().map(asked).collect();
+    let wanted: Vec<Database> = asked.iter().flatten().filter_map(Measurement::database).collect();
     databases.retain(|key, _| wanted.contains(key));
     let mut jobs = Vec::new();
     for ((column, at), job) in places().zip(asked) {
@@ -104,7 +105,7 @@ fn turns(jobs: usize, round: u64) -> Vec<usize> {
 }
 
 /// Refuses a series whose database is not open yet and needs more memory than there is.
-fn room(job: &Job, series: &Series, open: &Databases) -> Result<(), Stop> {
+fn room(job: &Measurement, series: &Series, open: &Databases) -> Result<(), Stop> {
     let Some(memory) = &series.memory else { return Ok(()) };
     let open = job.database().is_some_and(|key| open.contains_key(&key));
     if open { Ok(()) } else { require(memory, memory_available()) }
@@ -120,7 +121,16 @@ fn require(memory: &str, available: Option<u64>) -> Result<(), Stop> {
     Err(Stop::BadInput(format!("needs {memory} of memory, {rest}")))
 }
 
-fn run(job: &mut Job, databases: &mut Databases, seed: u64) -> Result<Reading, Stop> {
+fn run(
+    measurement: &mut Measurement,
+    databases: &mut Databases,
+    seed: u64,
+) -> Result<Reading, Stop> {
+    let job = match measurement {
+        Measurement::Run(job) => job,
+        Measurement::Meld(spec) => return meld(spec, seed),
+        Measurement::Appends(spec) => return spec.run().map(|result| result.reading()),
+    };
     let key = job.database();
     let whole = |result: RunResult| match result.interrupted {
         false => Ok(Reading::of(&result.to_value())),

@@ -3,8 +3,8 @@
 use super::describe::Series;
 use super::grid::{Grid, Parse};
 use super::measured::Line;
+use super::measurement::Measurement;
 use super::progress::Bar;
-use crate::run::Job;
 use chiliad_host::{Listening, Stop};
 
 /// State shared by the runs of a figure.
@@ -33,8 +33,13 @@ pub fn leave_out(line: &mut Line, stop: Stop) -> Result<(), Stop> {
     }
 }
 
-/// The job of a series' line, if this grid has it.
-pub fn asked(words: &[String], series: &Series, grid: Grid, parse: Parse<'_>) -> Result<Job, Stop> {
+/// What a series' line measures, if this grid has it.
+pub fn asked(
+    words: &[String],
+    series: &Series,
+    grid: Grid,
+    parse: Parse<'_>,
+) -> Result<Measurement, Stop> {
     if series.full_only && grid.quick {
         return Err(Stop::BadInput("only in a full run".into()));
     }

@@ -8,6 +8,7 @@
 use super::describe::{Figure, Panel};
 use super::grid::Grid;
 use super::measured::{Line, Lines, Point};
+use super::measurement::Measurement;
 use super::memory::{self, Room};
 use super::runner::{Runner, asked, leave_out};
 use crate::result::Reading;
@@ -102,7 +103,7 @@ fn plan(
                 let series = &panel.series[series_at];
                 let line = &mut lines[panel_at][series_at];
                 let job = match asked(words, series, grid, parse) {
-                    Ok(job) if job.is_simulated() => job,
+                    Ok(Measurement::Run(job)) if job.is_simulated() => job,
                     Ok(_) => {
                         return Err(Stop::Failed(format!("{}: no simulated run", figure.id)));
                     }

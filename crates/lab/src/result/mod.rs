@@ -5,7 +5,7 @@ mod repeat;
 mod run_result;
 mod summary;
 
-pub use reading::{PARTS, Reading};
+pub use reading::{Costs, PARTS, Reading};
 pub use repeat::merge;
 pub use run_result::{
     Consistency, Counts, DiskUse, FoundAnomaly, Latency, MemoryCounts, RunResult, Shares,

@@ -20,10 +20,33 @@ pub struct Reading {
     pub latency_us: [Option<f64>; 2],
     /// The simulated memory handed out.
     pub memory_bytes: Option<f64>,
+    /// Bytes of records appended per second.
+    pub bytes: Option<f64>,
+    /// Of meld alone, the cost of its stages.
+    pub costs: Option<Costs>,
     /// Shares of time, as in [`PARTS`].
     pub parts: [Option<f64>; PARTS.len()],
     /// At index `n` how many records have `n` older versions.
     pub versions: Option<Vec<u64>>,
+}
+
+/// The cost of the stages that decide intentions, for each intention.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Costs {
+    /// Nanoseconds of building on the state that was read.
+    pub build_ns: f64,
+    /// Of premeld.
+    pub premeld_ns: f64,
+    /// Of the last stage.
+    pub last_ns: f64,
+    /// Of all stages.
+    pub all_ns: f64,
+    /// Nodes that the last stage looks at.
+    pub visited: f64,
+    /// Nodes that it makes.
+    pub made: f64,
+    /// Intentions between the state that an overlay was last built on and the intention.
+    pub zone_left: f64,
 }
 
 impl Reading {
@@ -38,6 +61,8 @@ impl Reading {
             abort_rate: result["abort_rate"].as_f64(),
             latency_us: ["p50", "p99"].map(|at| result["latency_us"][at].as_f64()),
             memory_bytes: result["memory_bytes"].as_f64(),
+            bytes: None,
+            costs: None,
             parts: PARTS.map(|part| result["breakdown"][part].as_f64()),
             versions: versions.map(|counts| counts.iter().filter_map(Value::as_u64).collect()),
         }

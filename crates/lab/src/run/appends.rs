@@ -2,6 +2,7 @@
 
 use super::progress::Bar;
 use crate::BUILD;
+use crate::result::Reading;
 use crate::spec::OpenLog;
 use chiliad_driver::{Appended, Appending, Length, run_appending};
 use chiliad_host::Stop;
@@ -61,6 +62,17 @@ impl AppendResult {
     #[must_use]
     pub fn megabytes(&self) -> f64 {
         self.rate() * self.appending.record_bytes as f64 / 1e6
+    }
+
+    /// The numbers that charts are made of.
+    pub(crate) fn reading(&self) -> Reading {
+        let call = |share| Some(self.appended.call(share).as_secs_f64() * 1e6);
+        Reading {
+            throughput: Some(self.rate()),
+            bytes: Some(self.megabytes() * 1e6),
+            latency_us: [call(0.5), call(0.99)],
+            ..Reading::default()
+        }
     }
 
     /// For people.

@@ -2,6 +2,7 @@
 
 use super::{MeldSpec, Way};
 use crate::BUILD;
+use crate::result::{Costs, Reading};
 use crate::spec::level_name;
 use chiliad_driver::{MeldPlan, MeldReport};
 use serde_json::{Value, json};
@@ -73,6 +74,37 @@ impl MeldResult {
     #[must_use]
     pub fn json(&self) -> Vec<Value> {
         self.reports.iter().map(|(way, report)| self.row(*way, report)).collect()
+    }
+
+    /// The numbers that charts are made of, for each way.
+    pub(crate) fn readings(&self) -> Vec<Reading> {
+        self.reports.iter().map(|(_, report)| self.reading(report)).collect()
+    }
+
+    /// The rate is that of the last stage, which alone goes in the order of the log: what there would be with cores for
+    /// all others.
+    fn reading(&self, report: &MeldReport) -> Reading {
+        let of = |name: &str| {
+            let stages = report.stages();
+            let stage = stages.iter().find(|(known, _)| *known == name);
+            each(stage.map_or(0, |(_, stage)| stage.time), report)
+        };
+        let last_ns = of("last");
+        Reading {
+            throughput: (last_ns > 0.0).then(|| 1e9 / last_ns),
+            ops: Some(self.spec.plan.operations as f64),
+            abort_rate: Some(1.0 - each(report.committed, report)),
+            costs: Some(Costs {
+                build_ns: of("build"),
+                premeld_ns: of("premeld"),
+                last_ns,
+                all_ns: each(sum(report), report),
+                visited: each(report.last.visited, report),
+                made: each(report.last.made, report),
+                zone_left: each(report.zone_left, report),
+            }),
+            ..Reading::default()
+        }
     }
 
     fn row(&self, way: Way, report: &MeldReport) -> Value {
